@@ -13,17 +13,17 @@ use divan::{Bencher, black_box};
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::model::Model;
 use pitree::app::panes::tree::rows::{TreeRows, passes};
-use pitree::app::startup::Setting;
+use pitree::app::startup::Startup;
 use pitree::app::ticket::Ticket;
 use pitree::app::update::{start, update};
 use pitree::catalog::find;
 use pitree::config::{Config, Filter};
 use pitree::disk::files::Files;
-use pitree::disk::incremental::News;
-use pitree::disk::load::{Opened, Reading};
+use pitree::disk::incremental::FileChanges;
+use pitree::disk::load::{LoadRequest, OpenFile};
 use pitree::disk::locate::Located;
 use pitree::disk::{load, scan};
-use pitree::runtime::jobs::Desk;
+use pitree::runtime::jobs::JobContext;
 use pitree::search::text_match::Words;
 use pitree::session::digest::Digest;
 use pitree::session::tree::Tree;
@@ -137,18 +137,18 @@ fn find_in_100000_entries(bencher: Bencher, words: &str) {
 }
 
 /// The browser on a directory, with everything read.
-fn browser(dir: PathBuf) -> (Model, Desk) {
+fn browser(dir: PathBuf) -> (Model, JobContext) {
     let located = Located { dirs: vec![dir], origin: "--dir".into() };
     let config = Config::default();
-    let setting = Arc::new(Setting::new(&config, located, "/home/dev".into(), false));
+    let setting = Arc::new(Startup::new(&config, located, "/home/dev".into(), false));
     let mut model = Model::new(setting.clone(), &config, (200, 60), 1_795_248_000_000);
-    let desk = Desk::new(setting, Files::Disk);
+    let desk = JobContext::new(setting, Files::Disk);
     let effects = start(&mut model);
     perform(&mut model, &desk, effects);
     (model, desk)
 }
 
-fn perform(model: &mut Model, desk: &Desk, effects: Vec<Effect>) {
+fn perform(model: &mut Model, desk: &JobContext, effects: Vec<Effect>) {
     for effect in effects {
         let Effect::Ask(ticket, work) = effect else { continue };
         // These wait until nobody types, or something happens.
@@ -167,7 +167,7 @@ fn perform(model: &mut Model, desk: &Desk, effects: Vec<Effect>) {
     }
 }
 
-fn press(model: &mut Model, desk: &Desk, keys: &str) {
+fn press(model: &mut Model, desk: &JobContext, keys: &str) {
     for key in keys.split_whitespace() {
         let effects = update(model, Msg::Key(key.parse().unwrap()));
         perform(model, desk, effects);
@@ -313,7 +313,7 @@ fn with_family() -> PathBuf {
 }
 
 /// The browser at the session that all of the family began with.
-fn at_family() -> (Model, Desk) {
+fn at_family() -> (Model, JobContext) {
     let (mut model, desk) = browser(with_family());
     press(&mut model, &desk, "tab"); // until somebody presses a key the newest session is the chosen one
     let root = |key: &_| model.catalog[*key].path.ends_with("2026-06-01T00-00-00-000Z_00000000-family.jsonl");
@@ -371,7 +371,7 @@ fn live_batch_of_50_among_10000(bencher: Bencher) {
     bencher.bench_local(|| {
         time += 1;
         let grown = |&key| Digest { modified: Some(time), mtime: time, ..(*model.catalog[key]).clone() };
-        let news = News { read: keys.iter().map(grown).collect(), ..News::default() };
+        let news = FileChanges { read: keys.iter().map(grown).collect(), ..FileChanges::default() };
         update(&mut model, Msg::Reply(ticket.clone(), Reply::News { news, gone: Vec::new(), hold: None }));
         draw(&mut terminal, &model);
     });
@@ -383,8 +383,8 @@ fn grow_100000_entries(bencher: Bencher) {
     let path = target().join("growing.jsonl");
     std::fs::copy(entries(64_000_000, 50), &path).unwrap();
     let mut file = std::fs::File::options().append(true).open(&path).unwrap();
-    let mut opened = Opened::default();
-    let reading = Reading::new(Files::Disk, &path, "/home/dev");
+    let mut opened = OpenFile::default();
+    let reading = LoadRequest::new(Files::Disk, &path, "/home/dev");
     let mut open = || opened.tree(reading, true).unwrap();
     open();
     bencher.bench_local(|| {

@@ -14,20 +14,20 @@ use std::sync::Arc;
 use allocation_counter::measure;
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::model::Model;
-use pitree::app::startup::Setting;
+use pitree::app::startup::Startup;
 use pitree::app::ticket::Ticket;
 use pitree::app::update::{start, update};
 use pitree::catalog::Catalog;
 use pitree::catalog::search::Searcher;
 use pitree::config::Config;
 use pitree::disk::files::Files;
-use pitree::disk::incremental::News;
+use pitree::disk::incremental::FileChanges;
 use pitree::disk::locate::Located;
-use pitree::disk::scan::{Sources, again};
-use pitree::runtime::jobs::Desk;
+use pitree::disk::scan::{ScanSources, again};
+use pitree::runtime::jobs::JobContext;
 use pitree::search::query::Query;
-use pitree::search::scope::HereAndNow;
-use pitree::search::value_lists::Lists;
+use pitree::search::scope::QueryScope;
+use pitree::search::value_lists::ValueLists;
 use pitree::session::digest::Digest;
 use pitree::ui;
 use ratatui::Terminal;
@@ -40,7 +40,7 @@ use common::session::Session;
 /// The browser on a directory of sessions, and what it draws on.
 struct Browser {
     model: Model,
-    desk: Desk,
+    desk: JobContext,
     terminal: Terminal<TestBackend>,
     _dir: TempDir,
 }
@@ -74,9 +74,9 @@ impl Browser {
         write(dir.path(), sessions, entries);
         let located = Located { dirs: vec![dir.path().into()], origin: "--dir".into() };
         let config = Config::default();
-        let setting = Arc::new(Setting::new(&config, located, "/home/me".into(), false));
+        let setting = Arc::new(Startup::new(&config, located, "/home/me".into(), false));
         let model = Model::new(setting.clone(), &config, (160, 48), common::session::START * 1000);
-        let desk = Desk::new(setting, Files::Disk);
+        let desk = JobContext::new(setting, Files::Disk);
         let terminal = Terminal::new(TestBackend::new(160, 48)).unwrap();
         let mut browser = Self { model, desk, terminal, _dir: dir };
         let effects = start(&mut browser.model);
@@ -149,7 +149,7 @@ fn news_cost_little_for_each_session_that_is_there() {
         let Browser { mut model, .. } = Browser::new(sessions, 4);
         let (_claim, ticket) = Ticket::new(u64::MAX);
         let grown = Digest { mtime: 1, ..(**model.catalog.get(model.catalog.keys().next().unwrap()).unwrap()).clone() };
-        let news = News { read: vec![grown], ..News::default() };
+        let news = FileChanges { read: vec![grown], ..FileChanges::default() };
         let reply = Reply::News { news, gone: Vec::new(), hold: None };
         measure(|| drop(update(&mut model, Msg::Reply(ticket.clone(), reply)))).count_total
     };
@@ -177,7 +177,7 @@ fn a_start_with_an_index_costs_little_for_each_session() {
     // So few that one processor does it all.
     write(&dirs, 8, 10);
     let dirs = [dirs];
-    let sources = Sources { files: Files::Disk, dirs: &dirs, home: "/home/me", cache: Some(&cache) };
+    let sources = ScanSources { files: Files::Disk, dirs: &dirs, home: "/home/me", cache: Some(&cache) };
     let mut scan = sources.scan();
     scan.read(|_| true);
     scan.keep().unwrap();
@@ -197,17 +197,17 @@ fn a_search_keeps_little_of_each_entry() {
         fs::create_dir(&sessions).unwrap();
         write(&sessions, 8, entries);
         let dirs = [sessions];
-        let sources = Sources { files: Files::Disk, dirs: &dirs, home: "/home/me", cache: Some(&cache) };
+        let sources = ScanSources { files: Files::Disk, dirs: &dirs, home: "/home/me", cache: Some(&cache) };
         let mut scan = sources.scan();
         scan.read(|_| true);
         scan.keep().unwrap();
         let mut catalog = Catalog::default();
         catalog.add(sources.remembered().sessions());
         let (searcher, sessions) = (Searcher::default(), catalog.sought());
-        let here = HereAndNow { now_ms: 0, home: "/home/me".into(), dir: String::new(), zone: jiff::tz::TimeZone::UTC };
+        let here = QueryScope { now_ms: 0, home: "/home/me".into(), dir: String::new(), zone: jiff::tz::TimeZone::UTC };
         searcher.read(Files::Disk, &sessions, |_, _| true);
         let counted = measure(|| {
-            drop(Lists::new(sessions.iter().map(|session| &*session.digest)));
+            drop(ValueLists::new(sessions.iter().map(|session| &*session.digest)));
             for (query, count) in [("done", 8), ("file:nowhere", 0), ("tool:none", 0), ("model:none", 0)] {
                 let query = Query::parse(query).unwrap();
                 let hits = searcher.search(Files::Disk, &sessions, (&query, &here), || false).unwrap();

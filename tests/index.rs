@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 
 use pitree::catalog::search_text;
 use pitree::disk::files::Files;
-use pitree::disk::scan::{Batch, Sources};
-use pitree::session::digest::Shared;
+use pitree::disk::scan::{ScanBatch, ScanSources};
+use pitree::session::digest::SharedDigest;
 use pitree::session::digest::details::Details;
-use pitree::session::search_text::{Room, TextsBuf};
+use pitree::session::search_text::{SearchTextsBuf, TextBuffers};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -90,9 +90,9 @@ impl World {
 
     /// What is listed, and how many files were read for it.
     fn scan(&self, home: &str, cache: Option<&Path>) -> (BTreeMap<PathBuf, View>, usize) {
-        let mut scan = Sources { files: Files::Disk, dirs: &self.dirs, home, cache }.scan();
+        let mut scan = ScanSources { files: Files::Disk, dirs: &self.dirs, home, cache }.scan();
         let mut views = BTreeMap::new();
-        let read = scan.read(|Batch { sessions, .. }| {
+        let read = scan.read(|ScanBatch { sessions, .. }| {
             views.extend(sessions.iter().map(|session| (session.path.clone(), view(session))));
             true
         });
@@ -101,11 +101,12 @@ impl World {
     }
 
     /// What is shown before files are looked at, what of it is not there any more, and what is read then.
-    fn show(&self) -> [BTreeMap<PathBuf, Shared>; 3] {
-        let sources = Sources { files: Files::Disk, dirs: &self.dirs, home: "/home/me", cache: Some(&self.cache()) };
-        let by_path = |sessions: Vec<Shared>| sessions.into_iter().map(|one| (one.path.clone(), one)).collect();
+    fn show(&self) -> [BTreeMap<PathBuf, SharedDigest>; 3] {
+        let sources =
+            ScanSources { files: Files::Disk, dirs: &self.dirs, home: "/home/me", cache: Some(&self.cache()) };
+        let by_path = |sessions: Vec<SharedDigest>| sessions.into_iter().map(|one| (one.path.clone(), one)).collect();
         let mut remembered = sources.remembered();
-        let shown: BTreeMap<PathBuf, Shared> = by_path(remembered.sessions());
+        let shown: BTreeMap<PathBuf, SharedDigest> = by_path(remembered.sessions());
         let mut scan = remembered.scan();
         let outdated = std::mem::take(&mut scan.outdated);
         let mut read = Vec::new();
@@ -157,16 +158,16 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-fn view(session: &Shared) -> View {
+fn view(session: &SharedDigest) -> View {
     let facts =
         json!([session.path, session.real_path, session.parent_path, session.bytes, session.mtime, session.is_link]);
-    let mut room = Room::default();
+    let mut room = TextBuffers::default();
     let texts = match session.texts(&mut room) {
         Some(texts) => format!("{texts:?}"),
         None => {
             format!(
                 "{:?}",
-                search_text::of(Files::Disk, &session.path).unwrap().as_ref().map(TextsBuf::as_texts).unwrap()
+                search_text::of(Files::Disk, &session.path).unwrap().as_ref().map(SearchTextsBuf::as_texts).unwrap()
             )
         }
     };
@@ -347,7 +348,7 @@ fn what_is_not_asked_for_stays_known() {
     assert_eq!(world.list(), 4);
     world.write("new.jsonl", &long("n", 3000));
     let cache = world.cache();
-    let mut scan = Sources { files: Files::Disk, dirs: &world.dirs, home: "/home/me", cache: Some(&cache) }.scan();
+    let mut scan = ScanSources { files: Files::Disk, dirs: &world.dirs, home: "/home/me", cache: Some(&cache) }.scan();
     scan.skip_subagents();
     assert_eq!(scan.read(|_| true), 1);
     scan.keep().unwrap();
@@ -474,7 +475,7 @@ fn directories_within_each_other_leave_each_other_what_they_know() {
 fn of_two_at_once_neither_does_harm() {
     let world = World::new();
     let cache = world.cache();
-    let begin = || Sources { files: Files::Disk, dirs: &world.dirs, home: "/home/me", cache: Some(&cache) }.scan();
+    let begin = || ScanSources { files: Files::Disk, dirs: &world.dirs, home: "/home/me", cache: Some(&cache) }.scan();
     let finish = |mut scan: pitree::disk::scan::Scan<'_>| {
         scan.read(|_| true);
         scan.keep().unwrap();

@@ -6,20 +6,20 @@ use std::sync::Arc;
 use divan::{Bencher, black_box};
 use pitree::base::normalize::{fold, fold_into};
 use pitree::catalog::Catalog;
-use pitree::catalog::grep::{self, Order};
-use pitree::catalog::search::{Searcher, Sought};
+use pitree::catalog::grep::{self, HitOrder};
+use pitree::catalog::search::{SearchedSession, Searcher};
 use pitree::disk::files::Files;
 use pitree::disk::scan;
 use pitree::search::query::Query;
-use pitree::search::scope::HereAndNow;
+use pitree::search::scope::QueryScope;
 use pitree::session::digest::Digest;
 
 use crate::corpus::{self, Random};
 
 /// What a key does: all sessions held against a query, after another one that says nothing about it; the hits in order, with
 /// their entries.
-fn key(bencher: Bencher, searcher: &Searcher, sessions: &Arc<[Sought]>, query: &str) {
-    let here = HereAndNow { now_ms: 0, home: "/home/dev".into(), dir: String::new(), zone: jiff::tz::TimeZone::UTC };
+fn key(bencher: Bencher, searcher: &Searcher, sessions: &Arc<[SearchedSession]>, query: &str) {
+    let here = QueryScope { now_ms: 0, home: "/home/dev".into(), dir: String::new(), zone: jiff::tz::TimeZone::UTC };
     let [query, other] = [query, "is:damaged"].map(|query| Query::parse(query).unwrap());
     let search = |query: &Query| {
         let hits = searcher.search(Files::Disk, sessions, (query, &here), || false).unwrap();
@@ -55,10 +55,10 @@ fn key_in_conversations_of_1_gb(bencher: Bencher, query: &str) {
     key(bencher, &searcher, &sessions, query);
 }
 
-fn sessions_of_1_gb() -> Arc<[Sought]> {
+fn sessions_of_1_gb() -> Arc<[SearchedSession]> {
     let dirs = [crate::many(2000, 1_000_000_000)];
     let catalog = Catalog::read(
-        scan::Sources { files: Files::Disk, dirs: &dirs, home: "/home/dev", cache: None },
+        scan::ScanSources { files: Files::Disk, dirs: &dirs, home: "/home/dev", cache: None },
         0,
         Path::to_path_buf,
     );
@@ -88,7 +88,7 @@ fn everything_in_1_gb(bencher: Bencher, words: &str) {
         grep::each(
             Files::Disk,
             &found.files,
-            (&words, 50, Order::Found),
+            (&words, 50, HitOrder::Found),
             || false,
             |batch| {
                 hits += batch.hits.len();
@@ -104,7 +104,7 @@ fn first_hits_in_everything(bencher: Bencher) {
     let found = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
     let words = ["token".to_string()];
     bencher.bench(|| {
-        grep::each(Files::Disk, &found.files, (&words, 50, Order::Found), || false, |batch| batch.hits.is_empty());
+        grep::each(Files::Disk, &found.files, (&words, 50, HitOrder::Found), || false, |batch| batch.hits.is_empty());
     });
 }
 

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::model::Model;
-use pitree::app::startup::Setting;
+use pitree::app::startup::Startup;
 use pitree::app::update::{start, update};
 use pitree::base::text::is_unsafe;
 use pitree::config::Config;
 use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
-use pitree::runtime::jobs::Desk;
+use pitree::runtime::jobs::JobContext;
 use pitree::ui;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -119,7 +119,7 @@ const OTHER: &[u8] = include_bytes!("../../fixtures/sessions/--home-dev-app--/br
 
 struct Browser {
     model: Model,
-    desk: Desk,
+    desk: JobContext,
 }
 
 /// The first byte says how many of those behind it are the script, three for each step; the rest is the session.
@@ -136,7 +136,7 @@ pub fn run(data: &[u8]) {
     }
     let located = Located { dirs: vec![path("sessions")], origin: "--dir".into() };
     let config = Config::default();
-    let setting = Arc::new(Setting::new(&config, located, "/home/demo".into(), false));
+    let setting = Arc::new(Startup::new(&config, located, "/home/demo".into(), false));
     let desk = by_hand::desk(setting.clone(), Files::Disk, &path("state"));
     let mut browser = Browser { model: Model::new(setting, &config, (100, 30), NOW), desk };
     let effects = start(&mut browser.model);

@@ -2,7 +2,7 @@
 //! those of the same object.
 
 use pitree::session::entry::parse;
-use pitree::session::json::{Reader, Str};
+use pitree::session::json::{JsonReader, Str};
 use serde_json::Value;
 
 /// What serde_json refuses and JavaScript does not.
@@ -21,7 +21,7 @@ pub fn run(data: &[u8]) {
 }
 
 fn line(line: &[u8]) {
-    let mut reader = Reader::new(line);
+    let mut reader = JsonReader::new(line);
     let is_json = reader.skip().and_then(|_| reader.end()).is_ok();
     let entry = parse::line(line);
     if !line.trim_ascii().is_empty() {

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use pitree::search::candidate::{Candidate, TitlesBuf};
-use pitree::search::scope::HereAndNow;
-use pitree::search::value_lists::Values;
+use pitree::search::scope::QueryScope;
+use pitree::search::value_lists::ValueList;
 use pitree::search::matching::Matcher;
 use pitree::search::query::Query;
 use pitree::search::query::complete::complete;
@@ -20,7 +20,7 @@ const LONGEST: usize = 2000;
 struct Known {
     digest: Digest,
     titles: TitlesBuf,
-    texts: search_text::Builder,
+    texts: search_text::SearchTextBuilder,
 }
 
 /// Some of the seeds.
@@ -29,7 +29,7 @@ fn known() -> &'static [Known] {
     KNOWN.get_or_init(|| {
         let known = |file: Vec<u8>| {
             let digest = sessions::digest(&file)?;
-            let mut builder = search_text::Builder::default();
+            let mut builder = search_text::SearchTextBuilder::default();
             sessions::lines(&file).for_each(|line| builder.line(line));
             Some(Known { titles: TitlesBuf::new(&digest), texts: builder, digest })
         };
@@ -40,7 +40,7 @@ fn known() -> &'static [Known] {
 /// Reads, completes and asks.
 pub fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(&data[..data.len().min(LONGEST)]);
-    let here = HereAndNow {
+    let here = QueryScope {
         now_ms: 1_795_248_000_000,
         home: "/home/demo".into(),
         dir: String::new(),
@@ -65,7 +65,7 @@ pub fn run(data: &[u8]) {
         }
     }
     let files = ["/a b".to_string(), "~/é".into(), "//x".into()];
-    let values = Values { dirs: &files, files: &files, ..Values::default() };
+    let values = ValueList { dirs: &files, files: &files, ..ValueList::default() };
     for cursor in (0..=text.len() + 2).step_by(1 + text.len() / 40) {
         let Some(completion) = complete(&text, cursor, values) else { continue };
         for option in completion.options.iter().take(4) {

@@ -8,12 +8,12 @@ use pitree::app::panes::tree::pi_text;
 use pitree::base::text::{ASCII, is_unsafe};
 use pitree::config::Filter;
 use pitree::session::digest::Digest;
-use pitree::session::digest::builder::Builder;
+use pitree::session::digest::builder::DigestBuilder;
 use pitree::session::family::fork_point;
 use pitree::session::lines::Line;
 use pitree::session::search_text;
 use pitree::session::tree::context::context;
-use pitree::session::tree::{Index, Part, Tree, resume};
+use pitree::session::tree::{Index, TreeLines, Tree, resume};
 use pitree::session::write::fork::{self, NewSession};
 use pitree::session::write::migrate;
 
@@ -34,10 +34,10 @@ pub(crate) fn lines(file: &[u8]) -> impl Iterator<Item = Line<'_>> {
 
 /// The tree of a file, read in parts that begin at some of its lines.
 pub(crate) fn tree(file: &[u8], starts: &[u64]) -> Option<Tree> {
-    let mut parts = vec![Part::new(HOME)];
+    let mut parts = vec![TreeLines::new(HOME)];
     for line in lines(file) {
         if starts.contains(&line.offset) {
-            parts.push(Part::new(HOME));
+            parts.push(TreeLines::new(HOME));
         }
         if let Some(part) = parts.last_mut() {
             part.line(line);
@@ -47,7 +47,7 @@ pub(crate) fn tree(file: &[u8], starts: &[u64]) -> Option<Tree> {
 }
 
 pub(crate) fn digest(file: &[u8]) -> Option<Digest> {
-    let mut builder = Builder::new(HOME);
+    let mut builder = DigestBuilder::new(HOME);
     lines(file).for_each(|line| builder.line(line));
     builder.finish(5, &mut again(file)).ok()
 }
@@ -72,7 +72,7 @@ pub fn run(data: &[u8]) {
     rows(&tree);
     written(&tree, data);
     // Its own fork, as it were.
-    fork_point::Parent::new(&tree, &digest).left_by(&digest, &mut again(data));
+    fork_point::ForkPointIndex::new(&tree, &digest).left_by(&digest, &mut again(data));
 }
 
 fn all(tree: &Tree) -> std::ops::Range<Index> {
@@ -130,7 +130,7 @@ fn agree(digest: &Digest, tree: &Tree, file: &[u8]) {
         assert_eq!(tree.labels.get(&label.at).map(|label| &label.text), Some(&label.text));
     }
     assert!(digest.details().touches.iter().all(|touched| (touched.entry as usize) < tree.nodes.len()));
-    let mut builder = search_text::Builder::default();
+    let mut builder = search_text::SearchTextBuilder::default();
     lines(file).for_each(|line| builder.line(line));
     let texts = builder.texts().expect("texts of a session");
     for passages in [texts.conversation, texts.summaries] {

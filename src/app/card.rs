@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use crate::app::context::Context;
+use crate::app::context::BrowserView;
 use crate::app::flows;
 use crate::app::panes::preview::Subject;
 use crate::app::panes::sessions::Project;
@@ -14,12 +14,12 @@ use crate::base::paths::{relative_to, shorten};
 use crate::base::text::{Glyphs, Span, Tone, clean, truncate_to_width, width};
 use crate::base::time;
 use crate::catalog::SessionKey;
-use crate::catalog::live::Live;
-use crate::catalog::missing_parents::Ghost;
+use crate::catalog::live::SessionActivity;
+use crate::catalog::missing_parents::MissingParent;
 use crate::render::DocLine;
 use crate::render::wrap::Wrapped;
 use crate::session::digest::Digest;
-use crate::session::digest::messages::LastSaid;
+use crate::session::digest::messages::LastMessage;
 use crate::session::tree::Index;
 
 /// The most calls of a run that are listed.
@@ -41,7 +41,7 @@ pub struct Room {
 }
 
 /// The card of a session or a project.
-pub fn of(context: &Context<'_>, subject: Subject, room: Room) -> Vec<DocLine> {
+pub fn of(context: &BrowserView<'_>, subject: Subject, room: Room) -> Vec<DocLine> {
     match subject {
         Subject::Session(key) => session(context, key, room),
         Subject::Project(key) => {
@@ -55,7 +55,7 @@ pub fn of(context: &Context<'_>, subject: Subject, room: Room) -> Vec<DocLine> {
 }
 
 /// The calls of a run of tools.
-fn run(context: &Context<'_>, last: Index) -> Vec<DocLine> {
+fn run(context: &BrowserView<'_>, last: Index) -> Vec<DocLine> {
     let run = context.tree.rows.runs.iter().find(|run| run.last() == last);
     let (Some(tree), Some(run)) = (&context.tree.tree, run) else { return Vec::new() };
     let setting = context.setting;
@@ -86,7 +86,7 @@ fn heading(lines: &mut Vec<DocLine>, text: &str) {
     lines.push(DocLine::new(Tone::Accent, text));
 }
 
-fn session(context: &Context<'_>, key: SessionKey, room: Room) -> Vec<DocLine> {
+fn session(context: &BrowserView<'_>, key: SessionKey, room: Room) -> Vec<DocLine> {
     let digest = &context.catalog[key];
     let tone = if digest.name.is_some() { Tone::Name } else { Tone::Strong };
     let title = title(digest);
@@ -115,7 +115,7 @@ fn session(context: &Context<'_>, key: SessionKey, room: Room) -> Vec<DocLine> {
 }
 
 /// Explains the symbols in the row of a session; `None` if there are none.
-fn symbols(context: &Context<'_>, key: SessionKey) -> Option<DocLine> {
+fn symbols(context: &BrowserView<'_>, key: SessionKey) -> Option<DocLine> {
     let (catalog, glyphs) = (context.catalog, &context.setting.glyphs);
     let (digest, forks) = (&catalog[key], catalog.forks(key).count());
     let mut parts = Vec::new();
@@ -152,17 +152,17 @@ fn symbols(context: &Context<'_>, key: SessionKey) -> Option<DocLine> {
 }
 
 /// The last prompt and the last answer: of a fork its own, if it has any.
-fn said_last(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey, room: Room) {
+fn said_last(lines: &mut Vec<DocLine>, context: &BrowserView<'_>, key: SessionKey, room: Room) {
     let catalog = context.catalog;
     let digest = &catalog[key];
     let parent = catalog.families().parent(key).and_then(|parent| catalog.get(parent));
-    let is_parents = |said: &&LastSaid| {
+    let is_parents = |said: &&LastMessage| {
         let known = digest.known_as(said.at);
         parent.is_some_and(|parent| known.is_some_and(|known| parent.details().entries.ids.contains(&known)))
     };
     let both = [("prompt", &digest.details().last_prompt), ("answer", &digest.details().last_answer)];
     let last = both.map(|(name, said)| Some((name, said.as_ref()?)));
-    let is_new = |(_, said): &(&str, &LastSaid)| !is_parents(said);
+    let is_new = |(_, said): &(&str, &LastMessage)| !is_parents(said);
     if digest.header.is_fork() && !last.iter().flatten().any(is_new) && parent.is_some() {
         lines.push(DocLine::new(Tone::Fork, "no messages of its own yet; the last in its parent:"));
     }
@@ -195,7 +195,7 @@ fn shortened(mut line: DocLine, room: Room, glyphs: &Glyphs) -> DocLine {
 }
 
 /// What it cost, how large it is, and when it was; of what came of another session its own first.
-fn facts(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
+fn facts(lines: &mut Vec<DocLine>, context: &BrowserView<'_>, key: SessionKey) {
     let digest = &context.catalog[key];
     let header = &digest.header;
     let own = context.catalog.own(key);
@@ -231,7 +231,7 @@ fn facts(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
 }
 
 /// The abandoned branches of the open session, the newest first: last words, size, cost and age.
-fn abandoned(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey, room: Room) {
+fn abandoned(lines: &mut Vec<DocLine>, context: &BrowserView<'_>, key: SessionKey, room: Room) {
     let tree = context.tree.file(key).filter(|tree| context.catalog[key].leaves > 1 && !tree.is_partial);
     let Some((tree, branches)) = tree.map(|tree| (tree, tree.abandoned())).filter(|(_, all)| !all.is_empty()) else {
         return;
@@ -251,9 +251,9 @@ fn abandoned(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey, r
 }
 
 /// Lists the pis in a session, the most urgent one first.
-fn pis(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
+fn pis(lines: &mut Vec<DocLine>, context: &BrowserView<'_>, key: SessionKey) {
     let Some(live) = context.catalog.live(key) else { return };
-    if *live == Live::Guessed {
+    if *live == SessionActivity::Guessed {
         lines.push(fact("pi", "likely at work here: a guess, as it does not say so"));
     }
     for (at, told) in live.all().iter().take(LONGEST).enumerate() {
@@ -266,12 +266,12 @@ fn pis(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
 }
 
 /// A time as a clock on the wall says it, and how long ago that is.
-fn wall(context: &Context<'_>, ms: i64) -> Option<String> {
+fn wall(context: &BrowserView<'_>, ms: i64) -> Option<String> {
     let time = context.setting.zoned(ms)?;
     Some(format!("{} ({})", time.strftime("%Y-%m-%d %H:%M"), time::age(context.now, ms)))
 }
 
-fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
+fn family(lines: &mut Vec<DocLine>, context: &BrowserView<'_>, key: SessionKey) {
     let catalog = context.catalog;
     let digest = &catalog[key];
     let parent = catalog.families().parent(key);
@@ -310,7 +310,7 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
 }
 
 /// A session of the family: its name, and the first words of a fork with its parent's name.
-fn related(context: &Context<'_>, name: &str, key: SessionKey) -> DocLine {
+fn related(context: &BrowserView<'_>, name: &str, key: SessionKey) -> DocLine {
     let mut line = fact(name, &context.short_title(key));
     let words = words_after(&context.catalog[key]).filter(|_| context.catalog[key].header.is_fork());
     line.spans.extend(words.map(|words| Span::new(Tone::Dim, format!("  {}", context.short(&words)))));
@@ -318,7 +318,7 @@ fn related(context: &Context<'_>, name: &str, key: SessionKey) -> DocLine {
 }
 
 /// What is known of a session that is gone.
-fn ghost(context: &Context<'_>, gone: &Ghost) -> Vec<DocLine> {
+fn ghost(context: &BrowserView<'_>, gone: &MissingParent) -> Vec<DocLine> {
     let mut lines = vec![DocLine::new(Tone::Strong, &flows::missing_parent::title(context, gone)), DocLine::default()];
     let (said, tone) = match flows::missing_parent::in_trash(context, gone) {
         Some(_) => ("It is in the trash: Enter brings it back.", Tone::Active),
@@ -342,7 +342,7 @@ fn more(lines: &mut Vec<DocLine>, all: usize) {
 }
 
 /// What was done in it: files, labels, models.
-fn inside(lines: &mut Vec<DocLine>, context: &Context<'_>, digest: &Digest) {
+fn inside(lines: &mut Vec<DocLine>, context: &BrowserView<'_>, digest: &Digest) {
     let mut files: Vec<_> = digest.details().touches.uses().collect();
     if !files.is_empty() {
         heading(lines, "Files");
@@ -383,7 +383,7 @@ fn inside(lines: &mut Vec<DocLine>, context: &Context<'_>, digest: &Digest) {
 /// The card's sentence about files that pi's list omits.
 const UNLISTED: &str = "These files lie directly in pi's session directory, which holds one folder for each working directory. pi does not list them, but opens them by path.";
 
-fn project(context: &Context<'_>, project: &Project) -> Vec<DocLine> {
+fn project(context: &BrowserView<'_>, project: &Project) -> Vec<DocLine> {
     let home = &context.setting.home;
     let gone = context.catalog.gone_dirs.contains(&*project.cwd);
     let name = if project.cwd.is_empty() { "(no directory)".into() } else { shorten(&project.cwd, home) };

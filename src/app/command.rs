@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use crate::app::layers::Layer;
 use crate::app::layers::context;
-use crate::app::message::{Answer, Body, Clip};
+use crate::app::message::{Clip, EntryBody, PickerOutput};
 use crate::base::text::Tone;
 use crate::catalog::live::PiStatus;
 use crate::catalog::{EntryRef, SessionKey};
-use crate::changes::{Request, Seen};
+use crate::changes::{FileSnapshot, Request};
 use crate::keymap::Place;
 use crate::pi::launch::Start;
-use crate::pi::requests::What;
+use crate::pi::requests::PiRequest;
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
 
@@ -30,7 +30,7 @@ pub enum Command {
     /// A question is asked, a note shown.
     Show(Box<Layer<Command>>),
     /// It is shown what the model sees.
-    See(context::Sight),
+    See(context::ContextTarget),
     /// A pane gets the keyboard.
     Focus(Place),
     /// A session is selected.
@@ -44,32 +44,32 @@ pub enum Command {
     /// The entry in which the selected session was found is gone to.
     GoToHit,
     /// A change is made, and then something else.
-    Change(Request, After),
+    Change(Request, AfterChange),
     /// A running pi is asked to do something.
-    TellPi(PiStatus, What),
+    TellPi(PiStatus, PiRequest),
     /// It is looked which pis run.
     LookForPis,
     /// Files go to the trash; after another question if a pi may be at work in them, as far as that is known by then.
-    ToTrash(Vec<Seen>),
+    ToTrash(Vec<FileSnapshot>),
     /// It is asked whether pi goes to an entry by itself; then it is gone on at this one.
     AskPi(SessionKey, Arc<Tree>, Index),
     /// pi goes on.
-    GoOn(GoOn),
+    GoOn(ResumePlan),
     /// It is looked for what the gone directory of a session may be now.
-    LookForMoved(GoOn),
+    LookForMoved(ResumePlan),
     /// It is kept in mind what the gone directory of a session is now, and pi goes on there.
     Elsewhere {
         /// How pi goes on, in the directory that is gone.
-        then: GoOn,
+        then: ResumePlan,
         /// What it is now, as it was typed or found.
         dir: String,
     },
     /// Something is copied.
     Copy(Clip),
     /// The whole text of an entry is copied.
-    CopyText(Body),
+    CopyText(EntryBody),
     /// pitree ends with an answer.
-    Answer(Answer),
+    Answer(PickerOutput),
     /// pitree ends.
     Quit,
 }
@@ -93,18 +93,18 @@ impl Command {
 
 /// What follows when a change was made.
 #[derive(Clone, Debug)]
-pub enum After {
+pub enum AfterChange {
     /// Nothing more.
     Rest,
     /// The session that is new in the list is selected.
     Show,
     /// pi goes on.
-    GoOn(Box<GoOn>),
+    GoOn(Box<ResumePlan>),
 }
 
 /// Going on in pi: what is still to be done until it starts.
 #[derive(Clone, Debug)]
-pub struct GoOn {
+pub struct ResumePlan {
     /// What pi is started with.
     pub start: Start,
     /// The entry whose text goes back to the user.
@@ -115,7 +115,7 @@ pub struct GoOn {
     pub text: Option<String>,
 }
 
-impl GoOn {
+impl ResumePlan {
     /// Where a session was left.
     pub(crate) fn at(path: PathBuf, cwd: String) -> Self {
         Self::of(Start { path, cwd, first: None })

@@ -3,18 +3,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::app::panes::marks::Marks;
+use crate::app::panes::marks::EntryMarks;
 use crate::app::panes::preview::Subject;
 use crate::app::panes::{preview, sessions, tree};
-use crate::app::startup::Setting;
+use crate::app::startup::Startup;
 use crate::app::title::title;
 use crate::base::javascript::utf16_prefix;
 use crate::base::paths::file_name;
 use crate::base::text::clean;
 use crate::catalog::{Catalog, EntryRef, SessionKey};
-use crate::changes::history::Past;
+use crate::changes::history::HistoryEntry;
 use crate::keymap::{Action, Place};
-use crate::session::digest::Shared;
+use crate::session::digest::SharedDigest;
 use crate::session::tree::{Index, Tree};
 
 /// The columns of a text from a file in a question.
@@ -22,9 +22,9 @@ const SHORT: usize = 60;
 
 /// The browser, to be read.
 #[derive(Clone, Copy, Debug)]
-pub struct Context<'a> {
+pub struct BrowserView<'a> {
     /// What does not change.
-    pub setting: &'a Setting,
+    pub setting: &'a Startup,
     /// All sessions.
     pub catalog: &'a Catalog,
     /// Milliseconds since 1970.
@@ -32,22 +32,22 @@ pub struct Context<'a> {
     /// The pane that has the keyboard.
     pub focus: Place,
     /// The sessions pane.
-    pub sessions: &'a sessions::Pane,
+    pub sessions: &'a sessions::SessionsPane,
     /// The tree pane.
-    pub tree: &'a tree::Pane,
+    pub tree: &'a tree::TreePane,
     /// The preview pane.
-    pub preview: &'a preview::Pane,
+    pub preview: &'a preview::PreviewPane,
     /// The marks on entries.
-    pub marks: &'a Marks,
+    pub marks: &'a EntryMarks,
     /// The actions of the command palette that were used lately, the last one first.
     pub recent: &'a [Action],
     /// `Ok` if pi can go to an entry by itself, else the reason why not; `None` until pi was asked.
     pub pi_goes: Option<Result<(), &'a str>>,
     /// What was changed, the newest first, as it was read last.
-    pub past: &'a [Past],
+    pub past: &'a [HistoryEntry],
 }
 
-impl<'a> Context<'a> {
+impl<'a> BrowserView<'a> {
     /// The start of a session's title, as a question shows it.
     pub fn short_title(&self, key: SessionKey) -> String {
         self.short(&title(&self.catalog[key]))
@@ -66,7 +66,7 @@ impl<'a> Context<'a> {
     }
 
     /// The session that an action is about: the selected one, whose tree is open; in that, the one of the selected row.
-    pub(crate) fn meant_session(&self) -> Option<(SessionKey, &'a Shared)> {
+    pub(crate) fn meant_session(&self) -> Option<(SessionKey, &'a SharedDigest)> {
         let fork = || self.tree.selected_fork().filter(|_| self.focus == Place::Tree).map(|fork| fork.key);
         let of_row = self.meant_ref().map(|entry| entry.session).or_else(fork);
         let key = of_row.or_else(|| self.sessions.selected_session())?;

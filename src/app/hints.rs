@@ -2,15 +2,15 @@
 
 use crate::app::flows::picker;
 use crate::app::layers::Layer;
-use crate::app::layers::answer::Leads;
+use crate::app::layers::answer::ChoiceAction;
 use crate::app::model::Model;
-use crate::app::panes::tree::rows::Item;
+use crate::app::panes::tree::rows::RowItem;
 use crate::base::text::{ASCII, width};
 use crate::keymap::{Action, Key, Place};
 
 /// A key and what it does here.
 #[derive(Clone, Debug)]
-pub struct Hint {
+pub struct KeyHint {
     /// The key.
     pub key: Key,
     /// How it is drawn.
@@ -21,7 +21,7 @@ pub struct Hint {
     pub column: usize,
 }
 
-impl Hint {
+impl KeyHint {
     /// The column behind it.
     pub fn end(&self) -> usize {
         self.column + width(&self.sign) + 1 + width(self.word)
@@ -32,7 +32,7 @@ impl Hint {
 const GAP: usize = 2;
 
 /// As many as there is room for, the most wanted first; none, where the line says something else.
-pub fn hints(model: &Model) -> Vec<Hint> {
+pub fn hints(model: &Model) -> Vec<KeyHint> {
     if !are_seen(model) {
         return Vec::new();
     }
@@ -44,14 +44,14 @@ pub fn hints(model: &Model) -> Vec<Hint> {
         Place::Tree | Place::Preview if is_searched(model) => HITS,
         place => wanted(place),
     };
-    let mut hints: Vec<Hint> = Vec::new();
+    let mut hints: Vec<KeyHint> = Vec::new();
     for &action in actions.iter().filter(|&&action| does_something(model, action)) {
         // Where text is typed, a key that types means nothing else, and only another one returns to a line.
         let takes_no_letter = model.place().takes_text() || (actions == FOUND && action == Action::Up);
         let works = |key: &&Key| !(takes_no_letter && key.typed().is_some());
         let Some(&key) = model.setting.keymap.keys(action).iter().find(works) else { continue };
         let column = hints.last().map_or(1, |last| last.end() + GAP);
-        let hint = Hint { key, sign: key.symbol(model.setting.glyphs == ASCII), word: word(model, action), column };
+        let hint = KeyHint { key, sign: key.symbol(model.setting.glyphs == ASCII), word: word(model, action), column };
         if hint.end() > usize::from(model.size.0) {
             break;
         }
@@ -224,7 +224,7 @@ fn does_something(model: &Model, action: Action) -> bool {
     match model.layers.top() {
         Some(Layer::Note(note)) => return note.sheet(model.size).scrolls(),
         Some(Layer::Palette(palette)) if action == A::CopyPath => {
-            return matches!(palette.selected(), Some(row) if matches!(row.leads, Leads::Restore(_) | Leads::File(_)));
+            return matches!(palette.selected(), Some(row) if matches!(row.leads, ChoiceAction::Restore(_) | ChoiceAction::File(_)));
         }
         Some(_) => return true,
         None => {}
@@ -316,7 +316,7 @@ fn toggles(model: &Model) -> Option<bool> {
         Place::Sessions => is_project(model).then(|| model.sessions.is_folded(model.sessions.cursor.at)),
         Place::Tree => {
             let row = model.tree.rows.list.get(model.tree.cursor.at)?;
-            (row.item == Item::Inherited).then_some(row.folded)
+            (row.item == RowItem::Inherited).then_some(row.folded)
         }
         _ => None,
     }

@@ -10,7 +10,7 @@ const MOST: usize = 100;
 
 /// Where one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spot {
+pub struct JumpPosition {
     /// The pane.
     pub focus: Place,
     /// The selected session.
@@ -21,19 +21,19 @@ pub struct Spot {
 
 /// The jumps.
 #[derive(Debug, Default)]
-pub struct Jumps {
-    back: VecDeque<Spot>,
-    forward: Vec<Spot>,
+pub struct JumpHistory {
+    back: VecDeque<JumpPosition>,
+    forward: Vec<JumpPosition>,
 }
 
-impl Jumps {
+impl JumpHistory {
     /// Somebody jumps from here.
-    pub fn leave(&mut self, here: Spot) {
+    pub fn leave(&mut self, here: JumpPosition) {
         self.forward.clear();
         self.push(here);
     }
 
-    fn push(&mut self, here: Spot) {
+    fn push(&mut self, here: JumpPosition) {
         if self.back.back() != Some(&here) {
             self.back.push_back(here);
         }
@@ -43,7 +43,7 @@ impl Jumps {
     }
 
     /// Where to go back to, or forward again, from here.
-    pub fn next(&mut self, here: Spot, forward: bool) -> Option<Spot> {
+    pub fn next(&mut self, here: JumpPosition, forward: bool) -> Option<JumpPosition> {
         let mut take = || if forward { self.forward.pop() } else { self.back.pop_back() };
         // Where one has come to on foot is no step.
         let to = std::iter::from_fn(&mut take).find(|to| *to != here)?;
@@ -61,9 +61,13 @@ mod tests {
 
     #[test]
     fn goes_back_and_forward_again() {
-        let spot = |at| Spot { focus: if at == 0 { Place::Sessions } else { Place::Tree }, session: None, entry: None };
+        let spot = |at| JumpPosition {
+            focus: if at == 0 { Place::Sessions } else { Place::Tree },
+            session: None,
+            entry: None,
+        };
         let (list, tree) = (spot(0), spot(1));
-        let mut jumps = Jumps::default();
+        let mut jumps = JumpHistory::default();
         assert_eq!(jumps.next(list, false), None);
         jumps.leave(list);
         jumps.leave(list);

@@ -6,30 +6,30 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use crate::app::panes::preview::{Hit, Unseen};
-use crate::app::panes::tree::family::{Family, Fork, ToJoin};
+use crate::app::panes::preview::{HiddenHits, PreviewHit};
+use crate::app::panes::tree::family::{FamilyTree, ForkedFile, MergeRequest};
 use crate::app::ticket::Ticket;
-use crate::catalog::compare::{Asked, Compared};
+use crate::catalog::compare::{CompareRequest, ComparedBranches};
 use crate::catalog::live::PiStatus;
-use crate::catalog::search::{SessionHit, Sought};
-use crate::catalog::shared_entries::Others;
-use crate::catalog::suggestions::Elsewhere;
+use crate::catalog::search::{SearchedSession, SessionHit};
+use crate::catalog::shared_entries::SharedEntries;
+use crate::catalog::suggestions::Suggestions;
 use crate::catalog::{EntryRef, SessionKey};
-use crate::changes::history::Past;
-use crate::changes::{Done, Refusal, Request};
-use crate::disk::incremental::News;
-use crate::disk::relocations::Candidate;
-use crate::disk::scan::{Batch, Unreadable};
+use crate::changes::history::HistoryEntry;
+use crate::changes::{ChangeResult, Refusal, Request};
+use crate::disk::incremental::FileChanges;
+use crate::disk::relocations::RelocationCandidate;
+use crate::disk::scan::{ScanBatch, Unreadable};
 use crate::keymap::Key;
 use crate::pi::launch::Start;
-use crate::pi::requests::What;
+use crate::pi::requests::PiRequest;
 use crate::pi::running::RunningPis;
 use crate::render::DocLine;
 use crate::search::query::Query;
-use crate::search::scope::HereAndNow;
+use crate::search::scope::QueryScope;
 use crate::search::text_match::Words;
-use crate::search::value_lists::Lists;
-use crate::session::digest::{Digest, Shared};
+use crate::search::value_lists::ValueLists;
+use crate::session::digest::{Digest, SharedDigest};
 use crate::session::prompt::listing::Listing;
 use crate::session::tree::{Index, Tree};
 
@@ -93,11 +93,11 @@ pub enum Reply {
     /// pi can go to an entry by itself, or not, for this reason.
     PiGoes(Result<(), String>),
     /// A running pi did what it was asked, or why not.
-    PiTold(What, Result<(), String>),
+    PiTold(PiRequest, Result<(), String>),
     /// Some of the files were read.
     Scanned {
         /// The sessions.
-        batch: Batch,
+        batch: ScanBatch,
         /// Working directories of projects that are gone.
         gone: Vec<String>,
         /// Dropped with the message when it was dealt with: then who sent it goes on.
@@ -108,7 +108,7 @@ pub enum Reply {
     /// Something is new in the session files.
     News {
         /// What.
-        news: News,
+        news: FileChanges,
         /// Working directories of projects that are gone.
         gone: Vec<String>,
         /// Dropped when it is taken: until then no more is told, so that nothing piles up while pi has the terminal.
@@ -119,15 +119,15 @@ pub enum Reply {
     /// A session was opened: its tree, or why there is none.
     Opened(Result<Arc<Tree>, String>),
     /// It is known where the forks of the open session left it, and in which others its entries stand.
-    Split(Vec<Fork>, Others),
+    Split(Vec<ForkedFile>, SharedEntries),
     /// Sessions of a family were joined to one tree; or why not.
-    Joined(Result<Arc<Family>, String>),
+    Joined(Result<Arc<FamilyTree>, String>),
     /// An entry was read: what to show of it, or why there is nothing.
     Read(Result<Vec<DocLine>, String>),
     /// So many texts were read of so many, so that they can be searched.
     TextsRead(usize, usize),
     /// It is known what the sessions have that qualifiers may ask for.
-    Values(Arc<Lists>),
+    Values(Arc<ValueLists>),
     /// Sessions were found.
     SessionsFound {
         /// They, the best first.
@@ -138,7 +138,7 @@ pub enum Reply {
         progress: Option<(usize, usize)>,
     },
     /// It is known where a query that found nothing would find something.
-    Elsewhere(Elsewhere),
+    Elsewhere(Suggestions),
     /// Entries of the open session were found to have what is looked for.
     EntriesFound {
         /// The entries.
@@ -149,19 +149,19 @@ pub enum Reply {
         progress: Option<(usize, usize)>,
     },
     /// It is known where the text of the preview has what is looked for, or where the entry has it instead.
-    Seen(Vec<Hit>, Option<Unseen>),
+    Seen(Vec<PreviewHit>, Option<HiddenHits>),
     /// Two ways were held against each other, or why not.
-    Compared(Result<Arc<Compared>, String>),
+    Compared(Result<Arc<ComparedBranches>, String>),
     /// What the model sees at an entry was read, or why it was not.
     Context(Result<Arc<Listing>, String>),
     /// The whole text of an entry was read, or why it was not.
     Text(Result<String, String>),
     /// All that was changed, the newest first; or why that is not known.
-    Past(Result<Vec<Past>, String>),
+    Past(Result<Vec<HistoryEntry>, String>),
     /// All of an entry, as it was written, or why it could not be read.
     Written(Result<String, String>),
     /// Directories that may be what a gone one is now, the best first.
-    MayBe(Vec<Candidate>),
+    MayBe(Vec<RelocationCandidate>),
     /// It is kept what a gone directory is now; or why not.
     Remembered(Result<PathBuf, String>),
     /// The path of a directory that was typed, the same completed, and the names that it could go on with.
@@ -184,7 +184,7 @@ pub struct Changed {
     /// What was wanted.
     pub request: Request,
     /// What was done, or why not.
-    pub result: Result<Done, Failure>,
+    pub result: Result<ChangeResult, ChangeFailure>,
     /// The files that were touched, as they are now.
     pub read: Vec<Digest>,
     /// Those that are not there any more, or are no sessions.
@@ -193,7 +193,7 @@ pub struct Changed {
 
 /// Why a change was not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum ChangeFailure {
     /// Something can be asked, and the change be tried again.
     Refused(Refusal),
     /// In words.
@@ -208,9 +208,9 @@ pub enum Effect {
     /// Give the terminal to pi: for good, or until it ends.
     Resume(Start),
     /// Give the terminal to a program that shows a copy of a text.
-    Open(Copy),
+    Open(TextCopy),
     /// End, with an answer on standard output.
-    Answer(Answer),
+    Answer(PickerOutput),
     /// Stop until the shell brings pitree back.
     Suspend,
     /// End.
@@ -219,7 +219,7 @@ pub enum Effect {
 
 /// A text that another program shows.
 #[derive(Clone, Debug)]
-pub struct Copy {
+pub struct TextCopy {
     /// By which.
     pub with: Opener,
     /// The name of the file.
@@ -248,7 +248,7 @@ pub enum Work {
     /// Tell what is new in the session files from now on.
     Watch {
         /// The sessions as they are known.
-        known: Vec<Shared>,
+        known: Vec<SharedDigest>,
     },
     /// Look which pis run.
     LookForPis,
@@ -257,7 +257,7 @@ pub enum Work {
     /// Ask whether pi goes to an entry by itself.
     AskPi,
     /// Ask a running pi to do something.
-    TellPi(PiStatus, What),
+    TellPi(PiStatus, PiRequest),
     /// Open a session.
     Open {
         /// The file.
@@ -268,18 +268,18 @@ pub enum Work {
         /// The open session.
         tree: Arc<Tree>,
         /// What the list knows of it.
-        session: (SessionKey, Shared),
+        session: (SessionKey, SharedDigest),
         /// Its forks.
-        forks: Vec<(SessionKey, Shared)>,
+        forks: Vec<(SessionKey, SharedDigest)>,
         /// All that share entries with it.
-        kin: Vec<(SessionKey, Shared)>,
+        kin: Vec<(SessionKey, SharedDigest)>,
     },
     /// Join sessions of a family to one tree.
-    Join(Box<ToJoin>),
+    Join(Box<MergeRequest>),
     /// Read an entry and what belongs to it.
-    Read(Body),
+    Read(EntryBody),
     /// Read the texts of sessions, so that they can be searched.
-    ReadTexts(Arc<[Sought]>),
+    ReadTexts(Arc<[SearchedSession]>),
     /// Give back what is kept of texts.
     ForgetTexts,
     /// Hold sessions against a query.
@@ -287,18 +287,18 @@ pub enum Work {
         /// The query.
         query: Arc<Query>,
         /// The sessions.
-        sessions: Arc<[Sought]>,
+        sessions: Arc<[SearchedSession]>,
         /// What the query may speak of: now, home.
-        around: Box<HereAndNow>,
+        around: Box<QueryScope>,
     },
     /// Look where a query that found nothing would find something.
     Elsewhere {
         /// The query.
         query: Arc<Query>,
         /// The sessions.
-        sessions: Arc<[Sought]>,
+        sessions: Arc<[SearchedSession]>,
         /// What the query may speak of: now, home.
-        around: Box<HereAndNow>,
+        around: Box<QueryScope>,
     },
     /// Find the entries of sessions that have some words.
     Find {
@@ -314,9 +314,9 @@ pub enum Work {
         /// The query.
         query: Arc<Query>,
         /// What the query may speak of: now, home.
-        around: Box<HereAndNow>,
+        around: Box<QueryScope>,
         /// The session.
-        session: Box<Sought>,
+        session: Box<SearchedSession>,
         /// Its tree.
         tree: Arc<Tree>,
     },
@@ -327,10 +327,10 @@ pub enum Work {
         /// The words.
         words: Arc<Words>,
         /// The entry, if it was found by them.
-        found: Option<Body>,
+        found: Option<EntryBody>,
     },
     /// Hold two ways against each other.
-    Compare([Asked; 2]),
+    Compare([CompareRequest; 2]),
     /// Read what the model sees at an entry.
     Context {
         /// The file.
@@ -341,9 +341,9 @@ pub enum Work {
         at: Option<Index>,
     },
     /// Read the whole text of an entry.
-    Text(Body),
+    Text(EntryBody),
     /// Read all of an entry and what belongs to it, as it was written.
-    Written(Body),
+    Written(EntryBody),
     /// Look for what a gone directory may be now.
     LookForMoved {
         /// The directory.
@@ -377,7 +377,7 @@ pub enum Work {
 
 /// An entry to be read.
 #[derive(Clone, Debug)]
-pub struct Body {
+pub struct EntryBody {
     /// The file.
     pub path: PathBuf,
     /// Its tree.
@@ -397,7 +397,7 @@ pub enum Clip {
 
 /// A session and an entry of it, chosen in a picker.
 #[derive(Clone, Debug)]
-pub struct Chosen {
+pub struct PickedEntry {
     /// The session file.
     pub path: PathBuf,
     /// The id of the session.
@@ -412,24 +412,24 @@ pub struct Chosen {
     pub draft: Option<String>,
 }
 
-impl PartialEq for Chosen {
+impl PartialEq for PickedEntry {
     fn eq(&self, other: &Self) -> bool {
         let entry = |chosen: &Self| chosen.entry.as_ref().map(|(_, at)| *at);
         (&self.path, entry(self), &self.draft) == (&other.path, entry(other), &other.draft)
     }
 }
 
-impl Eq for Chosen {}
+impl Eq for PickedEntry {}
 
 /// What a picker prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum PickerOutput {
     /// A path.
     Path(PathBuf),
     /// An id.
     Id(String),
     /// A session and an entry of it, for a program.
-    Json(Box<Chosen>),
+    Json(Box<PickedEntry>),
     /// The command that resumes a session.
     Command(Start),
 }

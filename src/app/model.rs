@@ -4,27 +4,27 @@ use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::app::command::{After, Command, GoOn};
-use crate::app::context::Context;
+use crate::app::command::{AfterChange, Command, ResumePlan};
+use crate::app::context::BrowserView;
 use crate::app::flows::search::Search;
-use crate::app::jump_history::{Jumps, Spot};
+use crate::app::jump_history::{JumpHistory, JumpPosition};
 use crate::app::layers::Layers;
-use crate::app::layers::answer::View;
+use crate::app::layers::answer::LayerContext;
 use crate::app::message::{Effect, Opener, Work};
-use crate::app::panes::layout::{Layout, PaneArea, Screen, Sharing};
-use crate::app::panes::marks::Marks;
+use crate::app::panes::layout::{Layout, PaneArea, PaneSizes, ScreenShape};
+use crate::app::panes::marks::EntryMarks;
 use crate::app::panes::{preview, sessions, tree};
-use crate::app::query_history::Queries;
-use crate::app::startup::Setting;
+use crate::app::query_history::QueryHistory;
+use crate::app::startup::Startup;
 use crate::app::ticket::{Claim, Ticket};
 use crate::base::text::Tone;
 use crate::catalog::Catalog;
-use crate::catalog::current_dir::Here;
+use crate::catalog::current_dir::CurrentDir;
 use crate::changes::Request;
-use crate::changes::history::Past;
+use crate::changes::history::HistoryEntry;
 use crate::config::Config;
 use crate::keymap::{Action, Place};
-use crate::search::value_lists::Lists;
+use crate::search::value_lists::ValueLists;
 
 /// What the footer says until the next key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,13 +44,13 @@ const LEAST_SHOWN: i64 = 1500;
 
 /// A change that was wanted, and of which it is not known how it went.
 #[derive(Debug)]
-pub struct Pending {
+pub struct PendingChange {
     /// Who waits for it.
     pub claim: Claim,
     /// What was wanted.
     pub request: Request,
     /// What follows.
-    pub after: After,
+    pub after: AfterChange,
     /// How many files of it are done, of how many.
     pub progress: Option<(usize, usize)>,
     /// Who it waits for, in words, if it does.
@@ -63,25 +63,25 @@ pub struct Errand {
     /// Claim on the reply.
     pub claim: Claim,
     /// Next step.
-    pub then: Then,
+    pub then: NextStep,
 }
 
 /// Next step after an [`Errand`].
 #[derive(Debug)]
-pub enum Then {
+pub enum NextStep {
     /// The outcome is shown, whatever is pressed meanwhile.
     Tell,
     /// A line is completed, unless a key comes first.
     Complete,
     /// pi goes on, unless a key comes first.
-    GoOn(GoOn),
+    GoOn(ResumePlan),
     /// A program shows it, unless a key comes first.
     Open(Opener),
 }
 
 /// The reading of all sessions.
 #[derive(Debug)]
-pub struct Scan {
+pub struct ScanState {
     /// Who waits for it; nobody, when it is over.
     pub claim: Option<Claim>,
     /// The files that were changed here since it began: what it reads of them may be older.
@@ -92,7 +92,7 @@ pub struct Scan {
 #[derive(Debug)]
 pub struct Model {
     /// What does not change.
-    pub setting: Arc<Setting>,
+    pub setting: Arc<Startup>,
     /// Milliseconds since 1970.
     pub now: i64,
     /// Columns and rows of the terminal.
@@ -102,31 +102,31 @@ pub struct Model {
     /// The pane that has the keyboard.
     pub focus: Place,
     /// How the panes share the screen.
-    pub sharing: Sharing,
+    pub sharing: PaneSizes,
     /// The sessions pane.
-    pub sessions: sessions::Pane,
+    pub sessions: sessions::SessionsPane,
     /// The tree pane.
-    pub tree: tree::Pane,
+    pub tree: tree::TreePane,
     /// The preview pane.
-    pub preview: preview::Pane,
+    pub preview: preview::PreviewPane,
     /// What lies over the panes.
     pub layers: Layers<Command>,
     /// A search over sessions, if there is one.
     pub search: Option<Search>,
     /// What the sessions have that qualifiers may ask for.
-    pub values: Arc<Lists>,
+    pub values: Arc<ValueLists>,
     /// The queries that were typed.
-    pub queries: Queries,
+    pub queries: QueryHistory,
     /// Where one was before jumps.
-    pub jumps: Jumps,
+    pub jumps: JumpHistory,
     /// What the footer says.
     pub notice: Option<Notice>,
     /// The changes that were wanted, the first one first.
-    pub changes: VecDeque<Pending>,
+    pub changes: VecDeque<PendingChange>,
     /// Texts that are being read or copied, and requests to pi.
     pub errands: Vec<Errand>,
     /// The reading of all sessions.
-    pub scan: Scan,
+    pub scan: ScanState,
     /// Who waits for what is new in them.
     pub watching: Option<Claim>,
     /// The session that is to be opened once it is there, by its file, and the entry that is to be selected, by its id.
@@ -140,7 +140,7 @@ pub struct Model {
     /// Who waits to hear which pis run: see [`Command::ToTrash`].
     pub looking: Option<Claim>,
     /// The marks on entries.
-    pub marks: Marks,
+    pub marks: EntryMarks,
     /// Who waits for a comparison.
     pub comparing: Option<Claim>,
     /// The actions of the command palette that were used lately, the last one first.
@@ -150,7 +150,7 @@ pub struct Model {
     /// Who waits for what the model sees.
     pub seeing: Option<Claim>,
     /// What was changed, as it was read last.
-    pub past: Option<Vec<Past>>,
+    pub past: Option<Vec<HistoryEntry>>,
     /// Who waits for that.
     pub looking_back: Option<Claim>,
     /// Who waits until what was kept for a search is given back: not the next search.
@@ -165,11 +165,11 @@ pub fn bounded((columns, rows): (u16, u16)) -> (u16, u16) {
 
 impl Model {
     /// A browser that has read nothing yet.
-    pub fn new(setting: Arc<Setting>, config: &Config, size: (u16, u16), now: i64) -> Self {
-        let here = Here::new(setting.here.clone(), setting.home.clone());
-        let mut sessions = sessions::Pane::new(config.sort, here);
+    pub fn new(setting: Arc<Startup>, config: &Config, size: (u16, u16), now: i64) -> Self {
+        let here = CurrentDir::new(setting.here.clone(), setting.home.clone());
+        let mut sessions = sessions::SessionsPane::new(config.sort, here);
         sessions.shows.here_only = setting.here_only;
-        let preview = preview::Pane::new(&setting.glyphs);
+        let preview = preview::PreviewPane::new(&setting.glyphs);
         let to_open = setting.at.clone();
         let notice =
             setting.notice.clone().map(|text| Notice { tone: Tone::Warning, text, can_undo: false, until: None });
@@ -179,26 +179,26 @@ impl Model {
             size: bounded(size),
             catalog: Catalog::default(),
             focus: Place::Sessions,
-            sharing: Sharing::default(),
+            sharing: PaneSizes::default(),
             sessions,
-            tree: tree::Pane::new(config.filter, config.tool_runs),
+            tree: tree::TreePane::new(config.filter, config.tool_runs),
             preview,
             layers: Layers::default(),
             search: None,
             values: Arc::default(),
-            queries: Queries::default(),
-            jumps: Jumps::default(),
+            queries: QueryHistory::default(),
+            jumps: JumpHistory::default(),
             notice,
             changes: VecDeque::new(),
             errands: Vec::new(),
-            scan: Scan { claim: None, changed: HashSet::new() },
+            scan: ScanState { claim: None, changed: HashSet::new() },
             watching: None,
             to_open,
             following_pis: None,
             pi_goes: None,
             asking_pi: None,
             looking: None,
-            marks: Marks::default(),
+            marks: EntryMarks::default(),
             comparing: None,
             recent: Vec::new(),
             clicked_layer: false,
@@ -211,8 +211,8 @@ impl Model {
     }
 
     /// What flows and panes see of it.
-    pub fn context(&self) -> Context<'_> {
-        Context {
+    pub fn context(&self) -> BrowserView<'_> {
+        BrowserView {
             setting: &self.setting,
             catalog: &self.catalog,
             now: self.now,
@@ -228,8 +228,8 @@ impl Model {
     }
 
     /// The layers, and what they see.
-    pub fn layers(&mut self) -> (&mut Layers<Command>, View<'_>) {
-        (&mut self.layers, View { setting: &self.setting, size: self.size })
+    pub fn layers(&mut self) -> (&mut Layers<Command>, LayerContext<'_>) {
+        (&mut self.layers, LayerContext { setting: &self.setting, size: self.size })
     }
 
     /// Where a key is pressed: the layer on top, else the pane that has the keyboard.
@@ -238,8 +238,8 @@ impl Model {
     }
 
     /// What the panes are laid out for.
-    pub(crate) fn screen(&self) -> Screen {
-        Screen { size: self.size, focus: self.focus, is_searched: self.search.is_some() }
+    pub(crate) fn screen(&self) -> ScreenShape {
+        ScreenShape { size: self.size, focus: self.focus, is_searched: self.search.is_some() }
     }
 
     /// Where the panes are; `None` if the terminal is too small.
@@ -248,10 +248,10 @@ impl Model {
     }
 
     /// Where one is, to be come back to.
-    pub(crate) fn spot(&self) -> Spot {
+    pub(crate) fn spot(&self) -> JumpPosition {
         let in_list = self.focus == Place::Sessions;
         let entry = self.tree.selected_entry().filter(|_| !in_list).and_then(|at| self.tree.entry(at));
-        Spot { focus: self.focus, session: self.sessions.selected_session(), entry }
+        JumpPosition { focus: self.focus, session: self.sessions.selected_session(), entry }
     }
 
     /// The area of a pane, if it is seen.
@@ -302,16 +302,16 @@ impl Model {
     }
 
     /// Ends the errand of a ticket.
-    pub(crate) fn end_errand(&mut self, ticket: u64) -> Option<Then> {
+    pub(crate) fn end_errand(&mut self, ticket: u64) -> Option<NextStep> {
         let at = self.errands.iter().position(|errand| errand.claim.number() == ticket)?;
         Some(self.errands.remove(at).then)
     }
 
     /// Ends the errand of a ticket that was for going on in pi.
-    pub(crate) fn end_going_on(&mut self, ticket: u64) -> Option<GoOn> {
+    pub(crate) fn end_going_on(&mut self, ticket: u64) -> Option<ResumePlan> {
         match self.end_errand(ticket)? {
-            Then::GoOn(go_on) => Some(go_on),
-            Then::Tell | Then::Complete | Then::Open(_) => None,
+            NextStep::GoOn(go_on) => Some(go_on),
+            NextStep::Tell | NextStep::Complete | NextStep::Open(_) => None,
         }
     }
 

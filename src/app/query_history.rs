@@ -5,13 +5,13 @@ const MOST: usize = 100;
 
 /// The queries, the last one last.
 #[derive(Debug, Default)]
-pub struct Queries {
+pub struct QueryHistory {
     all: Vec<String>,
     /// Which one is in the line, and what was typed before.
     shown: Option<(usize, String)>,
 }
 
-impl Queries {
+impl QueryHistory {
     /// Those of an earlier time, the last one last.
     pub fn new(all: &[String]) -> Self {
         let mut queries = Self::default();
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn goes_through_what_was_asked() {
-        let mut queries = Queries::new(&["jwt", "redis", "jwt", " "].map(String::from));
+        let mut queries = QueryHistory::new(&["jwt", "redis", "jwt", " "].map(String::from));
         assert_eq!(queries.all(), ["redis", "jwt"]);
         let mut next = |line: &str, forward| queries.next(line, forward).unwrap_or_else(|| "none".into());
         assert_eq!(next("coo", false), "jwt");

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::app::model::Model;
-use crate::app::panes::layout::Sharing;
-use crate::app::query_history::Queries;
+use crate::app::panes::layout::PaneSizes;
+use crate::app::query_history::QueryHistory;
 use crate::config::Config;
 
 /// What is remembered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Remembered {
+pub struct SavedState {
     /// How the panes share the screen.
-    panes: Sharing,
+    panes: PaneSizes,
     /// The setting and the choice.
     sort: Option<(String, String)>,
     tool_runs: Option<(bool, bool)>,
@@ -30,7 +30,7 @@ pub struct Remembered {
     others: Map<String, Value>,
 }
 
-impl Remembered {
+impl SavedState {
     /// How the browser is left.
     pub fn of(model: &Model, config: &Config, before: &Self) -> Self {
         let (folded_projects, folded_sessions) = model.sessions.folded(&model.catalog);
@@ -65,7 +65,7 @@ impl Remembered {
         // Queries that were asked in this browser are at the end.
         let mut earlier = before.queries.iter();
         let asked = left.queries.iter().skip_while(|query| earlier.any(|other| other == *query));
-        let mut queries = Queries::new(&self.queries);
+        let mut queries = QueryHistory::new(&self.queries);
         asked.for_each(|query| queries.note(query));
         self.queries = queries.all().to_vec();
     }
@@ -80,7 +80,7 @@ impl Remembered {
             model.tree.tells_runs = choice;
         }
         model.sessions.shows.here_only |= self.here_only;
-        model.queries = Queries::new(&self.queries);
+        model.queries = QueryHistory::new(&self.queries);
         model.sessions.fold_when_there(&self.folded_projects, &self.folded_sessions);
     }
 }
@@ -89,9 +89,9 @@ impl Remembered {
 mod tests {
     use super::*;
 
-    fn remembered(here_only: bool, queries: &[&str]) -> Remembered {
+    fn remembered(here_only: bool, queries: &[&str]) -> SavedState {
         let queries = queries.iter().map(|query| (*query).into()).collect();
-        Remembered { here_only, queries, ..Remembered::default() }
+        SavedState { here_only, queries, ..SavedState::default() }
     }
 
     #[test]

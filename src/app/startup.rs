@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::base::text::{Glyphs, Tone};
-use crate::config::{AfterPi, Config, GoBy, Paint, Palette, SavedQuery};
+use crate::config::{AfterPi, ColorOverride, Config, GoBy, Palette, SavedQuery};
 use crate::disk::locate::Located;
 use crate::keymap::{Action, Keymap};
 
 /// What does not change while the browser runs.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub struct Startup {
     /// Where the sessions are, and how that was found.
     pub located: Located,
     /// The home directory, for `~`.
@@ -26,7 +26,7 @@ pub struct Setting {
     /// The colours; `None` if there are to be none (`NO_COLOR`). Until the terminal was asked, those of `auto` are dark.
     pub theme: Option<Palette>,
     /// Colours over those of the theme.
-    pub colors: HashMap<Tone, Paint>,
+    pub colors: HashMap<Tone, ColorOverride>,
     /// The keys.
     pub keymap: Keymap,
     /// The command that resumes a session.
@@ -36,7 +36,7 @@ pub struct Setting {
     /// How pi gets to an entry.
     pub go_by: GoBy,
     /// What Enter answers with, if pitree is a picker.
-    pub picker: Option<Print>,
+    pub picker: Option<PickerFormat>,
     /// The session that is open at the start, by its file, and the entry that is selected, by its id.
     pub at: Option<(PathBuf, Option<String>)>,
     /// A message for the footer at the start.
@@ -49,7 +49,7 @@ pub struct Setting {
     pub zone: jiff::tz::TimeZone,
 }
 
-impl Setting {
+impl Startup {
     /// A time, in milliseconds since 1970, as clocks on the wall show it.
     pub(crate) fn zoned(&self, ms: i64) -> Option<jiff::ZonedDateTime> {
         jiff::Timestamp::from_millisecond(ms).ok().map(|time| time.to_zoned_datetime(self.zone.clone()))
@@ -93,7 +93,7 @@ impl Setting {
 
 /// What is printed of the chosen session or entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Print {
+pub enum PickerFormat {
     /// The path of the session's file.
     Path,
     /// The id of the session.
@@ -106,7 +106,7 @@ pub enum Print {
     Json,
 }
 
-impl Print {
+impl PickerFormat {
     /// All of them.
     pub(crate) const ALL: &'static [Self] = &[Self::Path, Self::Id, Self::Entry, Self::Command, Self::Json];
 

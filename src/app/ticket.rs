@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Ticket {
     /// Which one: they are counted.
     pub number: u64,
-    state: Arc<State>,
+    state: Arc<TicketState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct TicketState {
     is_dropped: AtomicBool,
     is_stopped: AtomicBool,
 }

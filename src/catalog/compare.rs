@@ -10,18 +10,18 @@ use crate::base::paths::relative_to;
 use crate::catalog::files::full_path;
 use crate::disk::files::Files;
 use crate::disk::load::{self, Bodies};
-use crate::session::compare::files::{self, Gatherer as FileGatherer, Touched};
-use crate::session::compare::side::{Gatherer, Side};
-use crate::session::compare::{Comparison, Parting, Way, part};
+use crate::session::compare::files::{self, FilesGatherer as FileGatherer, SideFile};
+use crate::session::compare::side::{SideGatherer, SideSummary};
+use crate::session::compare::{BranchPath, Comparison, Divergence, part};
 use crate::session::entry::Entry;
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::lines::Line;
 use crate::session::tree::node::Node;
 use crate::session::tree::{Index, Tree};
 
 /// A way, and where it is read.
 #[derive(Clone, Debug)]
-pub struct End {
+pub struct BranchEnd {
     /// The file.
     pub path: PathBuf,
     /// Its tree; of two ways in one file the same one.
@@ -32,7 +32,7 @@ pub struct End {
 
 /// A way that is to be compared.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct CompareRequest {
     /// The file.
     pub path: PathBuf,
     /// Its tree, if that is there.
@@ -43,37 +43,37 @@ pub struct Asked {
 
 /// Two ways that were held against each other.
 #[derive(Clone, Debug)]
-pub struct Compared {
+pub struct ComparedBranches {
     /// They.
-    pub ends: [End; 2],
+    pub ends: [BranchEnd; 2],
     /// What came of it.
     pub comparison: Comparison,
 }
 
-impl Compared {
+impl ComparedBranches {
     /// Reads what is asked for and holds it against each other, as [`compare`] does.
     ///
     /// # Errors
     /// As [`compare`], or a session has no entries.
-    pub fn read([a, b]: [Asked; 2], reading: Reading<'_>) -> Result<Self> {
+    pub fn read([a, b]: [CompareRequest; 2], reading: CompareControl<'_>) -> Result<Self> {
         let is_same = a.path == b.path;
         let a = a.open(reading)?;
         let tree = if is_same { Some(a.tree.clone()) } else { b.tree };
-        let b = Asked { tree, ..b }.open(reading)?;
+        let b = CompareRequest { tree, ..b }.open(reading)?;
         let comparison = compare([&a, &b], reading)?;
         Ok(Self { ends: [a, b], comparison })
     }
 }
 
-impl Asked {
-    fn open(self, reading: Reading<'_>) -> Result<End> {
+impl CompareRequest {
+    fn open(self, reading: CompareControl<'_>) -> Result<BranchEnd> {
         let Self { path, tree, at } = self;
         let tree = match tree {
             Some(tree) => tree,
             None => Arc::new(load::tree(reading.files, &path, reading.home)?),
         };
         match at.or(tree.leaf).filter(|&at| (at as usize) < tree.nodes.len()) {
-            Some(at) => Ok(End { path, tree, at }),
+            Some(at) => Ok(BranchEnd { path, tree, at }),
             None if at.is_some() => bail!("{} changed since an entry was marked: mark it again", path.display()),
             None => bail!("{} has no entries to compare", path.display()),
         }
@@ -82,7 +82,7 @@ impl Asked {
 
 /// Who waits for a comparison.
 #[derive(Clone, Copy)]
-pub struct Reading<'a> {
+pub struct CompareControl<'a> {
     /// Where bytes come from.
     pub files: Files,
     /// What `~` stands for.
@@ -96,8 +96,8 @@ pub struct Reading<'a> {
 ///
 /// # Errors
 /// They have nothing in common, a file can't be read, or nobody waits any more.
-pub fn compare(ends: [&End; 2], reading: Reading<'_>) -> Result<Comparison> {
-    let ways = ends.map(|end| Way { tree: &end.tree, end: end.at });
+pub fn compare(ends: [&BranchEnd; 2], reading: CompareControl<'_>) -> Result<Comparison> {
+    let ways = ends.map(|end| BranchPath { tree: &end.tree, end: end.at });
     let Some(parting) = part(ways) else {
         bail!(
             "these two have nothing in common: no entry is on both of their paths. Choose two of one session or family"
@@ -106,24 +106,28 @@ pub fn compare(ends: [&End; 2], reading: Reading<'_>) -> Result<Comparison> {
     let (a, a_files) = side(ends[0], &parting.own[0], reading)?;
     let (b, b_files) = side(ends[1], &parting.own[1], reading)?;
     let before = before(ends[0], &parting, [&a_files, &b_files], reading)?;
-    let files = files::Files::new([a_files, b_files], &before, reading.is_wanted);
+    let files = files::ComparedFiles::new([a_files, b_files], &before, reading.is_wanted);
     if !(reading.is_wanted)() {
         bail!("nobody waits for the comparison any more");
     }
     let ends = parting.ends(ways);
-    let Parting { shared, common, .. } = parting;
+    let Divergence { shared, common, .. } = parting;
     Ok(Comparison { common, ends, shared: shared.len(), sides: [a, b], files })
 }
 
-fn side(end: &End, own: &[Index], reading: Reading<'_>) -> Result<(Side, BTreeMap<String, Touched>)> {
+fn side(
+    end: &BranchEnd,
+    own: &[Index],
+    reading: CompareControl<'_>,
+) -> Result<(SideSummary, BTreeMap<String, SideFile>)> {
     let name = |path: &str| name(end, path, reading.home);
-    let mut gatherer = Gatherer::new(&name);
+    let mut gatherer = SideGatherer::new(&name);
     each(end, own, reading, |node, entry| gatherer.entry(node, entry))?;
     Ok(gatherer.finish())
 }
 
 /// The name by which a file is known on both sides.
-fn name(end: &End, path: &str, home: &str) -> String {
+fn name(end: &BranchEnd, path: &str, home: &str) -> String {
     let cwd = &end.tree.header.cwd;
     relative_to(cwd, &full_path(path, cwd, home), home).into_owned()
 }
@@ -131,23 +135,23 @@ fn name(end: &End, path: &str, home: &str) -> String {
 /// The whole texts that files had at the common point, as far as they are known: of those that both changed afterwards,
 /// if that matters.
 fn before(
-    end: &End,
-    parting: &Parting,
-    sides: [&BTreeMap<String, Touched>; 2],
-    reading: Reading<'_>,
+    end: &BranchEnd,
+    parting: &Divergence,
+    sides: [&BTreeMap<String, SideFile>; 2],
+    reading: CompareControl<'_>,
 ) -> Result<BTreeMap<String, String>> {
     let [a, b] = sides;
-    let is_unknown = |file: &Touched| file.uses.changes() && files::text(None, &file.changes).is_none();
+    let is_unknown = |file: &SideFile| file.uses.changes() && files::text(None, &file.changes).is_none();
     let is_asked = |path: &String| a.get(path).zip(b.get(path)).is_some_and(|(a, b)| is_unknown(a) || is_unknown(b));
     if !a.keys().any(is_asked) {
         return Ok(BTreeMap::new());
     }
     let name = |path: &str| name(end, path, reading.home);
     let mut gatherer = FileGatherer::new(&name);
-    let tells = |at: &Index| matches!(end.tree.nodes[*at as usize].kind, Kind::Assistant | Kind::ToolResult);
+    let tells = |at: &Index| matches!(end.tree.nodes[*at as usize].kind, EntryKind::Assistant | EntryKind::ToolResult);
     let told: Vec<Index> = parting.shared.iter().copied().filter(tells).collect();
     each(end, &told, reading, |node, entry| match &entry.message {
-        Some(message) if node.kind == Kind::Assistant => gatherer.asked(message),
+        Some(message) if node.kind == EntryKind::Assistant => gatherer.asked(message),
         Some(message) => gatherer.answered(message),
         None => {}
     })?;
@@ -156,7 +160,12 @@ fn before(
 }
 
 /// Reads some entries, one after the other. Of a line that is too long its beginning is read.
-fn each(end: &End, entries: &[Index], reading: Reading<'_>, mut take: impl FnMut(&Node, &Entry<'_>)) -> Result<()> {
+fn each(
+    end: &BranchEnd,
+    entries: &[Index],
+    reading: CompareControl<'_>,
+    mut take: impl FnMut(&Node, &Entry<'_>),
+) -> Result<()> {
     let mut bodies = Bodies::open(reading.files, &end.path)?;
     for &at in entries {
         if !(reading.is_wanted)() {

@@ -6,43 +6,43 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use crate::base::numbers::count;
-use crate::catalog::membership::Sets;
+use crate::catalog::membership::MemberSets;
 use crate::disk::parallel;
 use crate::session::digest::details::Details;
-use crate::session::digest::entries::Tally;
-use crate::session::digest::{Digest, Shared};
+use crate::session::digest::entries::EntryTotals;
+use crate::session::digest::{Digest, SharedDigest};
 use crate::session::links::ById;
 
 /// What sessions share. They are named by numbers of the caller's choice.
 #[derive(Debug, Default)]
-pub(crate) struct Shares {
-    groups: Vec<Group>,
+pub(crate) struct CostSharing {
+    groups: Vec<SharingGroup>,
     /// The group of each session, and its place there; most sessions share nothing.
     of: Vec<Option<(u32, u32)>>,
 }
 
 /// Sessions that share entries.
 #[derive(Debug)]
-struct Group {
+struct SharingGroup {
     /// Their numbers, the oldest first.
     members: Vec<(usize, Arc<Details>)>,
     /// All of their entries: those that the same members have are one share.
-    shares: Vec<Share>,
+    shares: Vec<SharedPart>,
     /// What each has that no older one has.
-    own: Vec<Tally>,
+    own: Vec<EntryTotals>,
 }
 
 /// The entries that some members of a group have, and no others of them.
 #[derive(Debug)]
-struct Share {
+struct SharedPart {
     /// The places of these members.
     members: Vec<u32>,
-    sum: Tally,
+    sum: EntryTotals,
 }
 
 /// Has those details here that will be looked at because sessions share something: read by all processors, and not where
 /// somebody waits to draw.
-pub(crate) fn prepare(sessions: &[Shared]) {
+pub(crate) fn prepare(sessions: &[SharedDigest]) {
     let numbered: Vec<(usize, &Digest)> = sessions.iter().map(|session| &**session).enumerate().collect();
     let members: Vec<usize> = kin(&numbered).into_iter().flatten().collect();
     parallel::map(&members, |&at| {
@@ -50,11 +50,11 @@ pub(crate) fn prepare(sessions: &[Shared]) {
     });
 }
 
-impl Shares {
+impl CostSharing {
     /// Looks at sessions; `before` has what was found when some of them were looked at before.
     pub(crate) fn new<'a>(sessions: impl Iterator<Item = (usize, &'a Digest)>, before: Self) -> Self {
         let sessions: Vec<(usize, &Digest)> = sessions.collect();
-        let mut known: HashMap<usize, Group> = HashMap::new();
+        let mut known: HashMap<usize, SharingGroup> = HashMap::new();
         known.extend(before.groups.into_iter().filter_map(|group| Some((group.members.first()?.0, group))));
         let mut shares = Self::default();
         for mut kin in kin(&sessions) {
@@ -67,7 +67,7 @@ impl Shares {
             }
             let known = members.first().and_then(|(first, _)| known.remove(first));
             let known = known.filter(|known| is_same(&known.members, &members));
-            shares.groups.push(known.unwrap_or_else(|| Group::new(members)));
+            shares.groups.push(known.unwrap_or_else(|| SharingGroup::new(members)));
         }
         shares
     }
@@ -82,11 +82,11 @@ impl Shares {
         }
         for group in grown {
             let members = std::mem::take(&mut self.groups[group].members);
-            self.groups[group] = Group::new(members);
+            self.groups[group] = SharingGroup::new(members);
         }
     }
 
-    fn place(&self, session: usize) -> Option<(&Group, usize, usize)> {
+    fn place(&self, session: usize) -> Option<(&SharingGroup, usize, usize)> {
         let (group, place) = (*self.of.get(session)?)?;
         Some((self.groups.get(group as usize)?, group as usize, place as usize))
     }
@@ -103,13 +103,13 @@ impl Shares {
     }
 
     /// What a session has that no older one has.
-    pub(crate) fn own(&self, session: usize, digest: &Digest) -> Tally {
+    pub(crate) fn own(&self, session: usize, digest: &Digest) -> EntryTotals {
         self.place(session).map_or(digest.all, |(group, _, place)| group.own[place])
     }
 
     /// What some sessions have together.
-    pub(crate) fn sum<'a>(&self, sessions: impl Iterator<Item = (usize, &'a Digest)>) -> Tally {
-        let mut sum = Tally::default();
+    pub(crate) fn sum<'a>(&self, sessions: impl Iterator<Item = (usize, &'a Digest)>) -> EntryTotals {
+        let mut sum = EntryTotals::default();
         let mut groups: BTreeMap<usize, Vec<bool>> = BTreeMap::new();
         for (session, digest) in sessions {
             match self.place(session) {
@@ -120,7 +120,7 @@ impl Shares {
             }
         }
         for (at, is_wanted) in groups {
-            let is_had = |share: &&Share| share.members.iter().any(|&place| is_wanted[place as usize]);
+            let is_had = |share: &&SharedPart| share.members.iter().any(|&place| is_wanted[place as usize]);
             self.groups[at].shares.iter().filter(is_had).for_each(|share| sum += share.sum);
         }
         sum
@@ -163,11 +163,11 @@ fn kin(sessions: &[(usize, &Digest)]) -> Vec<Vec<usize>> {
     groups.into_values().collect()
 }
 
-impl Group {
+impl SharingGroup {
     fn new(members: Vec<(usize, Arc<Details>)>) -> Self {
-        let mut sets = Sets::new(members.iter().map(|(_, details)| &details.entries.ids[..]));
-        let mut sums = vec![Tally::default(); sets.len()];
-        let mut own = vec![Tally::default(); members.len()];
+        let mut sets = MemberSets::new(members.iter().map(|(_, details)| &details.entries.ids[..]));
+        let mut sums = vec![EntryTotals::default(); sets.len()];
+        let mut own = vec![EntryTotals::default(); members.len()];
         for ((_, details), own) in members.iter().zip(&mut own) {
             let entries = &details.entries;
             let mut used = entries.used.iter().peekable();
@@ -176,22 +176,22 @@ impl Group {
                 // The oldest that has it takes it out of the map.
                 if let Some(share) = sets.of.remove(id) {
                     let (cost, tokens) = used.map_or((0.0, 0.0), |used| (used.cost, used.tokens));
-                    let one = Tally { entries: 1, cost, tokens };
+                    let one = EntryTotals { entries: 1, cost, tokens };
                     sums[share as usize] += one;
                     *own += one;
                 }
             }
         }
-        let is_empty = |sum: &Tally| sum.entries == 0;
+        let is_empty = |sum: &EntryTotals| sum.entries == 0;
         let shares = (0..).zip(sums).filter(|(_, sum)| !is_empty(sum));
-        let shares = shares.map(|(share, sum)| Share { members: sets.members(share).collect(), sum }).collect();
+        let shares = shares.map(|(share, sum)| SharedPart { members: sets.members(share).collect(), sum }).collect();
         Self { members, shares, own }
     }
 }
 
 /// Something that several sessions have, as it is listed once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Listed<S, T> {
+pub(crate) struct ListedItem<S, T> {
     /// The first session that has it.
     pub(crate) session: S,
     /// What it is.
@@ -207,7 +207,7 @@ pub(crate) fn in_forks(forks: usize) -> String {
 
 /// Lists once what several sessions have: at the first of them. What is the same has the same key; what a session has
 /// twice stays twice. All that a session has comes together, that of the oldest first.
-pub(crate) fn once<K: Eq + Hash, S: Copy + Eq, T>(all: impl Iterator<Item = (K, S, T)>) -> Vec<Listed<S, T>> {
+pub(crate) fn once<K: Eq + Hash, S: Copy + Eq, T>(all: impl Iterator<Item = (K, S, T)>) -> Vec<ListedItem<S, T>> {
     let mut places: HashMap<K, usize> = HashMap::new();
     // Of each key the first session, the last one, and how many follow the first.
     let mut seen: Vec<(S, S, usize)> = Vec::new();
@@ -224,7 +224,8 @@ pub(crate) fn once<K: Eq + Hash, S: Copy + Eq, T>(all: impl Iterator<Item = (K, 
             (*last, *forks) = (session, *forks + 1);
         }
     }
-    let listed = listed.into_iter().map(|(place, what)| Listed { session: seen[place].0, what, forks: seen[place].2 });
+    let listed =
+        listed.into_iter().map(|(place, what)| ListedItem { session: seen[place].0, what, forks: seen[place].2 });
     listed.collect()
 }
 
@@ -236,13 +237,13 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::session::digest::builder::Builder;
-    use crate::session::family::sample::{File, Step, files, fork, header};
+    use crate::session::digest::builder::DigestBuilder;
+    use crate::session::family::sample::{SampleFile, SampleStep, files, fork, header};
     use crate::session::lines::Line;
 
-    fn digest(number: usize, file: &File) -> Digest {
+    fn digest(number: usize, file: &SampleFile) -> Digest {
         let text: String = file.iter().map(|line| format!("{line}\n")).collect();
-        let (mut builder, mut offset) = (Builder::new(""), 0);
+        let (mut builder, mut offset) = (DigestBuilder::new(""), 0);
         for line in text.lines() {
             builder.line(Line::new(offset, line.as_bytes(), true));
             offset += line.len() as u64 + 1;
@@ -251,16 +252,16 @@ mod tests {
         Digest { path: format!("{number:03}").into(), ..digest }
     }
 
-    fn digests(files: &[File]) -> Vec<Digest> {
+    fn digests(files: &[SampleFile]) -> Vec<Digest> {
         files.iter().enumerate().map(|(number, file)| digest(number, file)).collect()
     }
 
-    fn look(digests: &[Digest], is_there: impl Fn(usize) -> bool, before: Shares) -> Shares {
-        Shares::new(digests.iter().enumerate().filter(|(number, _)| is_there(*number)), before)
+    fn look(digests: &[Digest], is_there: impl Fn(usize) -> bool, before: CostSharing) -> CostSharing {
+        CostSharing::new(digests.iter().enumerate().filter(|(number, _)| is_there(*number)), before)
     }
 
     /// What files use, each entry once, found as simply as can be.
-    fn slow<'a>(files: impl Iterator<Item = &'a File>) -> Tally {
+    fn slow<'a>(files: impl Iterator<Item = &'a SampleFile>) -> EntryTotals {
         let key = |line: &Value| {
             let known = if line["type"] == "label" { [&line["targetId"], &line["label"]] } else { [&line["id"]; 2] };
             (known.map(Value::to_string), line["timestamp"].to_string())
@@ -269,20 +270,20 @@ mod tests {
         let all: BTreeMap<_, f64> =
             lines.map(|line| (key(line), line["usage"]["cost"].as_f64().unwrap_or(0.0))).collect();
         let cost = all.values().sum();
-        Tally { entries: all.len(), cost, tokens: cost * 10.0 }
+        EntryTotals { entries: all.len(), cost, tokens: cost * 10.0 }
     }
 
     proptest! {
         #[test]
         fn a_sum_counts_each_entry_once(
-            steps in proptest::collection::vec(any::<Step>(), 0..60),
+            steps in proptest::collection::vec(any::<SampleStep>(), 0..60),
             there in any::<u64>(),
             wanted in any::<u64>(),
         ) {
             let files = files(&steps);
             let digests = digests(&files);
             let is_there = |number: usize| (there >> (number % 64)) & 1 == 1;
-            let all = look(&digests, |_| true, Shares::default());
+            let all = look(&digests, |_| true, CostSharing::default());
             prop_assert_eq!(all.sum(digests.iter().enumerate()), slow(files.iter()));
             let is_wanted = |number: usize| (wanted >> (number % 64)) & 1 == 1;
             let some = || digests.iter().enumerate().filter(|(number, _)| is_wanted(*number));
@@ -293,7 +294,7 @@ mod tests {
             let those = || digests.iter().enumerate().filter(|(number, _)| is_there(*number));
             let slow_left = slow(files.iter().enumerate().filter(|(number, _)| is_there(*number)).map(|(_, file)| file));
             prop_assert_eq!(left.sum(those()), slow_left);
-            let mut own = Tally::default();
+            let mut own = EntryTotals::default();
             those().for_each(|(number, digest)| own += left.own(number, digest));
             prop_assert_eq!(own, slow_left);
             let again = look(&digests, |_| true, left);
@@ -311,8 +312,8 @@ mod tests {
         let mut child = fork(&parent, 1, 5);
         child.push(used("c", Some("a"), 6, 4.0));
         let digests = digests(&[child, parent]);
-        let costs = |shares: &Shares| [0, 1].map(|number| shares.own(number, &digests[number]).cost);
-        let both = look(&digests, |_| true, Shares::default());
+        let costs = |shares: &CostSharing| [0, 1].map(|number| shares.own(number, &digests[number]).cost);
+        let both = look(&digests, |_| true, CostSharing::default());
         assert_eq!((costs(&both), both.sum(digests.iter().enumerate()).cost), ([4.0, 3.0], 7.0));
         let orphan = look(&digests, |number| number == 0, both);
         assert_eq!((costs(&orphan)[0], orphan.sum(digests.iter().enumerate().take(1)).cost), (5.0, 5.0));
@@ -322,7 +323,7 @@ mod tests {
     fn the_same_id_at_another_time_is_another_entry() {
         let session = |time| vec![header(time, 3), used("00000001", None, time, 1.0)];
         let digests = digests(&[session(1), session(2)]);
-        let shares = look(&digests, |_| true, Shares::default());
+        let shares = look(&digests, |_| true, CostSharing::default());
         assert_eq!(shares.sum(digests.iter().enumerate()).cost, 2.0);
     }
 
@@ -332,7 +333,7 @@ mod tests {
         let old = || vec![header(1, 1), line("a"), line("a"), line("b")];
         let no_time = || vec![header(1, 3), json!({"type": "usage", "id": "a", "usage": {"cost": 1.0}})];
         let digests = digests(&[old(), old(), no_time(), no_time()]);
-        let shares = look(&digests, |_| true, Shares::default());
+        let shares = look(&digests, |_| true, CostSharing::default());
         assert_eq!(shares.sum(digests.iter().enumerate()).cost, 4.0);
         assert_eq!([0, 1, 2, 3].map(|number| shares.own(number, &digests[number]).cost), [3.0, 0.0, 1.0, 0.0]);
     }
@@ -346,7 +347,7 @@ mod tests {
         let parent = digest(0, &parent);
         let digests: Vec<Digest> =
             (0..5000).map(|number: usize| Digest { path: format!("{number:04}").into(), ..parent.clone() }).collect();
-        let shares = look(&digests, |_| true, Shares::default());
+        let shares = look(&digests, |_| true, CostSharing::default());
         assert_eq!(shares.groups[0].shares.len(), 1);
         assert_eq!(shares.sum(digests.iter().enumerate()).cost, 49.0);
     }

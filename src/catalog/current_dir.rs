@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 /// The directory in which pitree was started, and the project that it is in.
 #[derive(Clone, Debug, Default)]
-pub struct Here {
+pub struct CurrentDir {
     dir: String,
     home: String,
     project: Option<Arc<str>>,
 }
 
-impl Here {
+impl CurrentDir {
     /// In a directory; the one `home` is no project for all that is below it.
     pub fn new(dir: String, home: String) -> Self {
         Self { dir, home, project: None }
@@ -46,7 +46,7 @@ mod tests {
     fn the_nearest_project_on_the_way_up_is_the_one() {
         let dirs = ["/", "/home/me", "/home/me/code", "/home/me/code/app", "/home/me/code/app/sub/x", ""];
         let here = |dir: &str| {
-            let mut here = Here::new(dir.into(), "/home/me".into());
+            let mut here = CurrentDir::new(dir.into(), "/home/me".into());
             here.find(dirs.into_iter());
             here
         };
@@ -58,6 +58,6 @@ mod tests {
         assert_eq!(here("/home/me/other").project, None);
         assert_eq!(here("/home/me").project.as_deref(), Some("/home/me"));
         assert_eq!(here("/home/me/code/apple").project.as_deref(), Some("/home/me/code"));
-        assert!(!Here::default().has("/home/me"));
+        assert!(!CurrentDir::default().has("/home/me"));
     }
 }

@@ -9,12 +9,12 @@ pub struct Families {
     /// Sessions without a parent among them, the family with the newest member first.
     roots: Vec<SessionKey>,
     /// What is known of each session, by its key; nothing of sessions that are not among them.
-    members: Vec<Member>,
+    members: Vec<FamilyMember>,
     len: usize,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Member {
+struct FamilyMember {
     parent: Option<SessionKey>,
     /// The ones with the newest member first.
     forks: Vec<SessionKey>,
@@ -36,7 +36,8 @@ impl Families {
         for key in sessions {
             is_member[key.place()] = true;
         }
-        let mut families = Self { members: vec![Member::default(); size], roots: Vec::new(), len: sessions.len() };
+        let mut families =
+            Self { members: vec![FamilyMember::default(); size], roots: Vec::new(), len: sessions.len() };
         for &key in sessions {
             let parent = parent(key).filter(|parent| is_member.get(parent.place()).is_some_and(|is| *is));
             let member = &mut families.members[key.place()];
@@ -47,7 +48,9 @@ impl Families {
             }
         }
         for key in families.preorder().into_iter().rev() {
-            let Member { parent: Some(parent), latest, below, .. } = families.members[key.place()] else { continue };
+            let FamilyMember { parent: Some(parent), latest, below, .. } = families.members[key.place()] else {
+                continue;
+            };
             let parent = &mut families.members[parent.place()];
             parent.latest = parent.latest.max(latest);
             parent.below += 1 + below;

@@ -10,7 +10,7 @@ use crate::disk::lines;
 use crate::search::byte_search::Probe;
 use crate::search::text_match::Words;
 use crate::session::entry::Entry;
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::entry::text_fields;
 use crate::session::tree::{Index, Tree};
 
@@ -29,9 +29,9 @@ pub fn each(
     let (mut found, mut folded) = (Vec::new(), String::new());
     let mut due = Instant::now() + BATCH;
     let probes = words.probes();
-    let may_have = |raw: &mut Raw<'_>| probes.iter().all(|probe| raw.may_have(probe));
+    let may_have = |raw: &mut UnparsedEntry<'_>| probes.iter().all(|probe| raw.may_have(probe));
     let is_wanted = lines(files, path, (tree, start), may_have, |said| {
-        if let Some(Said { at, texts, .. }) = said {
+        if let Some(EntryTexts { at, texts, .. }) = said {
             folded.clear();
             fold_into(&mut folded, texts);
             found.extend(words.is_in(&folded).then_some(at));
@@ -49,7 +49,7 @@ pub fn each(
 
 /// An entry with its texts, one on a line.
 #[derive(Debug)]
-pub struct Said<'a> {
+pub struct EntryTexts<'a> {
     /// Its place among the entries.
     pub at: Index,
     /// The entry.
@@ -60,7 +60,7 @@ pub struct Said<'a> {
 
 /// An entry before it is read.
 #[derive(Debug)]
-pub struct Raw<'a> {
+pub struct UnparsedEntry<'a> {
     line: &'a [u8],
     row: &'a str,
     label: Option<&'a str>,
@@ -68,7 +68,7 @@ pub struct Raw<'a> {
     folded: Option<String>,
 }
 
-impl Raw<'_> {
+impl UnparsedEntry<'_> {
     /// Whether a word may be in its texts.
     pub fn may_have(&mut self, probe: &Probe) -> bool {
         let Self { line, row, label, folded } = self;
@@ -84,8 +84,8 @@ pub fn lines(
     files: Files,
     path: &Path,
     (tree, start): (&Tree, Index),
-    may_have: impl Fn(&mut Raw<'_>) -> bool,
-    mut each: impl FnMut(Option<Said<'_>>) -> bool,
+    may_have: impl Fn(&mut UnparsedEntry<'_>) -> bool,
+    mut each: impl FnMut(Option<EntryTexts<'_>>) -> bool,
 ) -> bool {
     let Ok(Some(mut file)) = files.session(path) else { return true };
     // In a newer form several entries may stand in one line.
@@ -100,10 +100,10 @@ pub fn lines(
         let Ok(at) = tree.nodes.binary_search_by_key(&line.offset, |node| node.offset) else { return true };
         let node = &tree.nodes[at];
         let label = tree.labels.get(&(at as Index)).map(|label| &*label.text);
-        if node.kind == Kind::Label {
+        if node.kind == EntryKind::Label {
             return true;
         }
-        if !may_have(&mut Raw { line: line.bytes, row: &node.text, label, folded: None }) {
+        if !may_have(&mut UnparsedEntry { line: line.bytes, row: &node.text, label, folded: None }) {
             is_wanted = each(None);
         } else if let Ok(Some(entry)) = line.read() {
             texts.clear();
@@ -116,7 +116,7 @@ pub fn lines(
             texts.extend(label);
             texts.push('\n');
             texts.push_str(&node.text);
-            is_wanted = each(Some(Said { at: at as Index, entry: &entry, texts: &texts }));
+            is_wanted = each(Some(EntryTexts { at: at as Index, entry: &entry, texts: &texts }));
         }
         is_wanted
     });
@@ -131,12 +131,12 @@ mod tests {
     use crate::catalog::search::Searcher;
     use crate::catalog::tests::catalog;
     use crate::disk::load;
-    use crate::search::entry_match::{Holding, Parts};
+    use crate::search::entry_match::{EntryMatches, QueryParts};
     use crate::search::qualifier::sample::here;
     use crate::search::query::Query;
 
     /// What is found where each entry is read.
-    fn slowly(path: &Path, tree: &Tree, mut each: impl FnMut(Said<'_>)) {
+    fn slowly(path: &Path, tree: &Tree, mut each: impl FnMut(EntryTexts<'_>)) {
         lines(
             Files::Disk,
             path,
@@ -195,7 +195,7 @@ mod tests {
                 session.digest = std::sync::Arc::new(crate::session::digest::Digest { path: path.clone(), ..(*session.digest).clone() });
                 let asked = (Files::Disk, &session, &tree);
                 let found = Searcher::default().fulfilling(asked, (&query, &here()), || false).unwrap();
-                let (parts, mut holding) = (Parts::new(&query, &here()), Holding::default());
+                let (parts, mut holding) = (QueryParts::new(&query, &here()), EntryMatches::default());
                 slowly(&path, &tree, |said| parts.in_line(said.entry, &fold(said.texts), said.at, &mut holding));
                 let wanted: Vec<Index> = holding.best().into_iter().map(|entry| entry.at).collect();
                 prop_assert_eq!(found, wanted, "{:?}", query);

@@ -7,19 +7,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::disk::files::Files;
-use crate::disk::lines::{self, Wanted};
+use crate::disk::lines::{self, CancelableReader};
 use crate::disk::parallel;
-use crate::disk::parallel::Stop;
+use crate::disk::parallel::StopSignal;
 use crate::disk::scan::Unreadable;
 use crate::search::byte_search::{Probe, Snippet};
 use crate::session::entry::Entry;
 use crate::session::entry::parse;
 use crate::session::entry::text_fields;
-use crate::session::entry::text_fields::Field;
-use crate::session::lines::{Line, Lines};
+use crate::session::entry::text_fields::TextField;
+use crate::session::lines::{Line, LineCollector};
 use crate::session::links::Index;
 use crate::session::text_spans;
-use crate::session::tree::active::Active;
+use crate::session::tree::active::ActivePath;
 
 /// Up to this size, in bytes, a file is read once more for whether hits are on its active path: it costs more than the
 /// search does.
@@ -35,7 +35,7 @@ pub struct EntryHit {
     /// The id of the entry; absent in v1.
     pub id: Option<String>,
     /// What kind of text it is.
-    pub field: Field,
+    pub field: TextField,
     /// The text around the first word that is in it.
     pub snippet: Snippet,
     /// Whether the entry is on the path from the root to the leaf, or a stub and so on no other branch; `None` in a large file, where finding out takes long.
@@ -44,7 +44,7 @@ pub struct EntryHit {
 
 /// What was found since the last batch.
 #[derive(Clone, Debug, Default)]
-pub struct Batch {
+pub struct GrepBatch {
     /// Hits: those of one session together, in file order.
     pub hits: Vec<EntryHit>,
     /// Files that could not be read.
@@ -55,7 +55,7 @@ pub struct Batch {
 
 /// In which order hits are passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum HitOrder {
     /// As they are found, the first of them at once.
     Found,
     /// As their files are given.
@@ -68,9 +68,9 @@ pub enum Order {
 pub fn each<P: AsRef<Path> + Sync>(
     files: Files,
     paths: &[P],
-    (words, in_one, order): (&[String], usize, Order),
+    (words, in_one, order): (&[String], usize, HitOrder),
     is_stale: impl Fn() -> bool + Sync,
-    mut told: impl FnMut(Batch) -> bool,
+    mut told: impl FnMut(GrepBatch) -> bool,
 ) {
     let mut probes: Vec<Probe> = words.iter().filter_map(|word| Probe::new(word)).collect();
     if probes.is_empty() {
@@ -80,18 +80,18 @@ pub fn each<P: AsRef<Path> + Sync>(
     let grep = Grep { files, probes, most: in_one, is_stale: &is_stale };
     let items: Vec<(usize, &Path)> = paths.iter().map(AsRef::as_ref).enumerate().collect();
     let is_told = |found: &Result<Vec<EntryHit>, _>| {
-        order == Order::Given || found.as_ref().map_or(true, |hits| !hits.is_empty())
+        order == HitOrder::Given || found.as_ref().map_or(true, |hits| !hits.is_empty())
     };
-    let work = |&(at, path): &(usize, &Path), buffer: &mut Vec<u8>, stop: Stop<'_>| {
+    let work = |&(at, path): &(usize, &Path), buffer: &mut Vec<u8>, stop: StopSignal<'_>| {
         let found = grep.session(path, buffer, stop).map_err(|error| Unreadable::new(path, &error));
         is_told(&found).then_some((at, found))
     };
     let lost = |&(at, path): &(usize, &Path), reason: String| Some((at, Err(Unreadable::new(path, &reason))));
     let (mut waiting, mut next) = (BTreeMap::new(), 0);
     parallel::each(&items, (work, lost), |read| {
-        let mut batch = Batch { done: read.done, ..Batch::default() };
+        let mut batch = GrepBatch { done: read.done, ..GrepBatch::default() };
         waiting.extend(read.results);
-        while let Some(first) = waiting.first_entry().filter(|first| order == Order::Found || *first.key() == next) {
+        while let Some(first) = waiting.first_entry().filter(|first| order == HitOrder::Found || *first.key() == next) {
             next = first.key() + 1;
             match first.remove() {
                 Ok(hits) => batch.hits.extend(hits),
@@ -112,7 +112,7 @@ struct Grep<'a> {
 }
 
 /// A line that may have a word in it.
-struct Suspect<'a> {
+struct CandidateLine<'a> {
     offset: u64,
     line: &'a [u8],
     entry: Entry<'a>,
@@ -121,7 +121,7 @@ struct Suspect<'a> {
 
 impl Grep<'_> {
     /// The hits in a session; none if it lacks a word.
-    fn session(&self, path: &Path, buffer: &mut Vec<u8>, stop: Stop<'_>) -> io::Result<Vec<EntryHit>> {
+    fn session(&self, path: &Path, buffer: &mut Vec<u8>, stop: StopSignal<'_>) -> io::Result<Vec<EntryHit>> {
         let mut folded = String::new();
         if self.probes.len() > 1 {
             for probe in &self.probes {
@@ -161,25 +161,25 @@ impl Grep<'_> {
         &self,
         path: &Path,
         probes: &[&Probe],
-        (buffer, stop): (&mut Vec<u8>, Stop<'_>),
-        mut each: impl FnMut(&Suspect<'_>) -> bool,
+        (buffer, stop): (&mut Vec<u8>, StopSignal<'_>),
+        mut each: impl FnMut(&CandidateLine<'_>) -> bool,
     ) -> io::Result<()> {
         let Some(file) = self.files.session(path)? else { return Ok(()) };
-        let mut header = Header::Unknown;
+        let mut header = HeaderState::Unknown;
         let is_wanted = || !stop.is_due() && !(self.is_stale)();
-        lines::blocks(&mut Wanted(file, is_wanted), 0, buffer, |offset, block| {
+        lines::blocks(&mut CancelableReader(file, is_wanted), 0, buffer, |offset, block| {
             if !is_wanted() {
                 return false;
             }
             let from = header.look(block);
             let has_ids = match header {
-                Header::Unknown => return true,
-                Header::None => return false,
-                Header::Version(version) => version >= 2.0,
+                HeaderState::Unknown => return true,
+                HeaderState::None => return false,
+                HeaderState::Version(version) => version >= 2.0,
             };
             lines_with(probes, block, from, |at, line| {
                 let mut each = |Line { offset, bytes: line, .. }| match parse::line(line) {
-                    Ok(Some(entry)) if !entry.is_header() => each(&Suspect { offset, line, entry, has_ids }),
+                    Ok(Some(entry)) if !entry.is_header() => each(&CandidateLine { offset, line, entry, has_ids }),
                     _ => true,
                 };
                 let line = Line::new(offset + at as u64, line, true);
@@ -192,14 +192,14 @@ impl Grep<'_> {
     }
 
     fn mark_active(&self, path: &Path, hits: &mut [EntryHit], buffer: &mut Vec<u8>) -> io::Result<()> {
-        let mut lines = Lines::default();
+        let mut lines = LineCollector::default();
         let mut file = self.files.open(path)?;
         lines::each(&mut file, 0, u64::MAX, buffer, |line| {
             lines.note(&line, &line.read());
             !lines.is_refused()
         })?;
         let shape = lines.shape();
-        let (active, stubs) = (Active::new(&shape), lines.stubs(&shape));
+        let (active, stubs) = (ActivePath::new(&shape), lines.stubs(&shape));
         for hit in hits {
             let entry = lines.offsets().binary_search(&hit.offset);
             hit.active = Some(entry.is_ok_and(|at| active.has(at as Index) || stubs[at]));
@@ -239,9 +239,9 @@ fn lines_with<'a>(
     true
 }
 
-impl Suspect<'_> {
+impl CandidateLine<'_> {
     /// Calls `each` with the texts that have one of the words in them.
-    fn texts(&self, probes: &[&Probe], folded: &mut String, mut each: impl FnMut(Field, &str)) {
+    fn texts(&self, probes: &[&Probe], folded: &mut String, mut each: impl FnMut(TextField, &str)) {
         text_fields::texts(&self.entry, self.line, &mut |field, text| {
             let mut may_be = probes.iter().filter(|probe| probe.next(text.raw(), 0).is_some()).peekable();
             if may_be.peek().is_some() {
@@ -253,14 +253,14 @@ impl Suspect<'_> {
         });
     }
 
-    fn hit(&self, path: &Path, field: Field, snippet: Snippet) -> EntryHit {
+    fn hit(&self, path: &Path, field: TextField, snippet: Snippet) -> EntryHit {
         let id = self.entry.id.filter(|_| self.has_ids).map(|id| id.text().into_owned());
         EntryHit { path: path.to_path_buf(), offset: self.offset, id, field, snippet, active: None }
     }
 }
 
 /// What the first line of a file that parses is.
-enum Header {
+enum HeaderState {
     /// It was not met so far.
     Unknown,
     /// No header: the file is no session.
@@ -269,7 +269,7 @@ enum Header {
     Version(f64),
 }
 
-impl Header {
+impl HeaderState {
     /// Looks for it in a block, unless it is known already. Returns where the lines after it start.
     fn look(&mut self, block: &[u8]) -> usize {
         let mut from = 0;
@@ -301,7 +301,7 @@ mod tests {
     /// More than any session here has.
     const ALL: usize = 50;
 
-    fn all(paths: &[PathBuf], wanted: (&[String], usize, Order)) -> Vec<EntryHit> {
+    fn all(paths: &[PathBuf], wanted: (&[String], usize, HitOrder)) -> Vec<EntryHit> {
         let mut hits = Vec::new();
         each(
             Files::Disk,
@@ -323,7 +323,7 @@ mod tests {
         let path = dir.path().join("s.jsonl");
         std::fs::write(&path, text).unwrap();
         let words: Vec<String> = words.split('|').map(String::from).collect();
-        all(&[path], (&words, ALL, Order::Found))
+        all(&[path], (&words, ALL, HitOrder::Found))
     }
 
     fn message(id: &str, parent: &str, rest: &str) -> String {
@@ -393,9 +393,9 @@ mod tests {
             std::fs::write(path, HEADER.to_string() + &line.repeat(5)).unwrap();
         }
         let words = ["word".to_string()];
-        let count = |in_one| all(&paths, (&words, in_one, Order::Given)).len();
+        let count = |in_one| all(&paths, (&words, in_one, HitOrder::Given)).len();
         assert_eq!((count(5), count(3)), (100, 60));
-        let hits = all(&paths, (&words, 1, Order::Given));
+        let hits = all(&paths, (&words, 1, HitOrder::Given));
         assert!(hits.iter().map(|hit| &hit.path).eq(&paths), "in order");
     }
 
@@ -410,7 +410,7 @@ mod tests {
         each(
             Files::Disk,
             &paths,
-            (&words, ALL, Order::Found),
+            (&words, ALL, HitOrder::Found),
             || is_stale.load(Ordering::Relaxed),
             |_| {
                 is_stale.store(true, Ordering::Relaxed);
@@ -422,7 +422,7 @@ mod tests {
         each(
             Files::Disk,
             &paths,
-            (&words, ALL, Order::Found),
+            (&words, ALL, HitOrder::Found),
             || false,
             |_| {
                 batches += 1;
@@ -468,13 +468,17 @@ mod tests {
     }
 
     /// An entry around a text: the line, and what it is a hit for, if for anything.
-    fn line(kind: u8, spelled: &Spelled) -> (Vec<u8>, Option<Field>) {
+    fn line(kind: u8, spelled: &Spelled) -> (Vec<u8>, Option<TextField>) {
         let (before, behind, field) = match kind {
-            0 => (r#"{"type":"message","id":"jwt","message":{"role":"user","content":""#, r#""}}"#, Some(Field::User)),
+            0 => (
+                r#"{"type":"message","id":"jwt","message":{"role":"user","content":""#,
+                r#""}}"#,
+                Some(TextField::User),
+            ),
             1 => (
                 r#"{"type":"message","id":"task","parentId":null,"message":{"role":"toolResult","toolName":"task","content":[{"type":"text","text":""#,
                 r#""}],"isError":false,"timestamp":16}}"#,
-                Some(Field::Tool),
+                Some(TextField::Tool),
             ),
             2 => (
                 r#"{"type":"message","message":{"role":"assistant","content":[{"type":"image","mimeType":"jwt","data":""#,
@@ -484,10 +488,10 @@ mod tests {
             3 => (
                 r#"{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","name":"jwt","arguments":{"":{"":[""#,
                 r#""]}}}]}}"#,
-                Some(Field::Arguments),
+                Some(TextField::Arguments),
             ),
-            4 => (r#"{"type":"custom","data":[{""#, r#"":true}]}"#, Some(Field::Custom)),
-            5 => (r#"{"type":"label","targetId":"jwt","label":""#, r#""}"#, Some(Field::Label)),
+            4 => (r#"{"type":"custom","data":[{""#, r#"":true}]}"#, Some(TextField::Custom)),
+            5 => (r#"{"type":"label","targetId":"jwt","label":""#, r#""}"#, Some(TextField::Label)),
             6 => (r#"{"type":"session","id":"jwt","cwd":""#, r#""}"#, None),
             _ => (r#"{"type":"message","id":""#, r#"","message":{"role":"system"}}"#, None),
         };
@@ -496,7 +500,7 @@ mod tests {
     }
 
     /// A search that decodes, folds and looks, and knows nothing of files.
-    fn plain(texts: &[(usize, Field, String)], words: &[String]) -> BTreeSet<(usize, &'static str)> {
+    fn plain(texts: &[(usize, TextField, String)], words: &[String]) -> BTreeSet<(usize, &'static str)> {
         let plain = |text: &str| {
             let mut out = String::new();
             for c in fold(text).chars() {
@@ -543,7 +547,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("s.jsonl");
             std::fs::write(&path, &file).unwrap();
-            let hits = all(std::slice::from_ref(&path), (&words, ALL, Order::Found));
+            let hits = all(std::slice::from_ref(&path), (&words, ALL, HitOrder::Found));
             let found: BTreeSet<_> = hits.iter().map(|hit| (hit.offset as usize, hit.field.name())).collect();
             prop_assert_eq!(&found, &plain(&texts, &words), "{:?}", words);
             for hit in &hits {
@@ -558,7 +562,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("s.jsonl");
             std::fs::write(&path, [HEADER.as_bytes(), &bytes].concat()).unwrap();
-            let _ = all(&[path], (&[word], ALL, Order::Found));
+            let _ = all(&[path], (&[word], ALL, HitOrder::Found));
         }
     }
 }

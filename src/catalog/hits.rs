@@ -6,18 +6,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::base::normalize::{fold, fold_into};
-use crate::catalog::find::{self, Raw, Said};
-use crate::catalog::search::{At, Searcher, SessionHit, Sought, each};
-use crate::catalog::search_cache::Kept;
+use crate::catalog::find::{self, EntryTexts, UnparsedEntry};
+use crate::catalog::search::{HitPlace, SearchedSession, Searcher, SessionHit, each};
+use crate::catalog::search_cache::SearchCache;
 use crate::catalog::search_text;
 use crate::disk::files::Files;
-use crate::search::candidate::{Candidate, MatchField, MatchPlace, Titles};
-use crate::search::entry_match::{Fulfilling, Holding, Parts};
+use crate::search::candidate::{Candidate, MatchField, MatchPlace, SearchTitles};
+use crate::search::entry_match::{EntryMatches, MatchingEntry, QueryParts};
 use crate::search::matching::Tier;
 use crate::search::query::Query;
-use crate::search::scope::HereAndNow;
+use crate::search::scope::QueryScope;
 use crate::session::links::{ById, Index};
-use crate::session::search_text::TextsBuf;
+use crate::session::search_text::SearchTextsBuf;
 use crate::session::tree::Tree;
 
 impl Searcher {
@@ -25,20 +25,20 @@ impl Searcher {
     /// others to one of these; `None` if nobody waits any more.
     pub fn gather(
         &self,
-        (files, sessions): (Files, &Arc<[Sought]>),
-        (query, around): (&Query, &HereAndNow),
+        (files, sessions): (Files, &Arc<[SearchedSession]>),
+        (query, around): (&Query, &QueryScope),
         mut hits: Vec<SessionHit>,
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
-        let parts = Parts::new(query, around);
+        let parts = QueryParts::new(query, around);
         if let Some(feature) = parts.feature() {
-            hits.iter_mut().for_each(|hit| hit.at = Some(At::Newest(feature)));
+            hits.iter_mut().for_each(|hit| hit.at = Some(HitPlace::Newest(feature)));
         }
         if !parts.are_known() {
             return Some(hits);
         }
         let kept = self.kept_of(sessions);
-        let mut by_key: Vec<Option<&Sought>> = Vec::new();
+        let mut by_key: Vec<Option<&SearchedSession>> = Vec::new();
         for session in sessions.iter() {
             let place = session.key.place();
             by_key.resize(by_key.len().max(place + 1), None);
@@ -60,8 +60,8 @@ impl Searcher {
                 None
             })
         };
-        let shared: Vec<(u32, _, Vec<Fulfilling>)> = each(&mut hits, (is_on_disk, &is_stale), alone)?;
-        let mut families: HashMap<u32, Vec<(&Sought, Vec<Fulfilling>)>> = HashMap::new();
+        let shared: Vec<(u32, _, Vec<MatchingEntry>)> = each(&mut hits, (is_on_disk, &is_stale), alone)?;
+        let mut families: HashMap<u32, Vec<(&SearchedSession, Vec<MatchingEntry>)>> = HashMap::new();
         for (kin, key, entries) in shared {
             let session = by_key.get(key.place()).copied().flatten();
             families.entry(kin).or_default().extend(session.map(|session| (session, entries)));
@@ -70,9 +70,11 @@ impl Searcher {
         for family in families.into_values() {
             own.extend(share_out(family, &parts).into_iter().map(|(session, own)| (session.key, own)));
         }
-        hits.retain(|hit| !matches!(own.get(&hit.session), Some(Own::None)));
+        hits.retain(|hit| !matches!(own.get(&hit.session), Some(OwnEntries::None)));
         let in_family = |hit: &mut SessionHit| {
-            let (Own::Some(entries, forks), session) = (own.get(&hit.session)?, sought(hit)?) else { return None };
+            let (OwnEntries::Some(entries, forks), session) = (own.get(&hit.session)?, sought(hit)?) else {
+                return None;
+            };
             hit.forks = *forks;
             let entry = leads_to(hit, entries)?;
             with(&kept, (files, session), |candidate| lead((&kept, session), &candidate, &parts, hit, entry));
@@ -85,30 +87,31 @@ impl Searcher {
     /// The entries of an open session that fulfil a query, in file order; `None` if nobody waits any more.
     pub fn fulfilling(
         &self,
-        (files, session, tree): (Files, &Sought, &Tree),
-        (query, around): (&Query, &HereAndNow),
+        (files, session, tree): (Files, &SearchedSession, &Tree),
+        (query, around): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool,
     ) -> Option<Vec<Index>> {
-        let parts = Parts::new(query, around);
+        let parts = QueryParts::new(query, around);
         if parts.feature().is_some() {
             return Some(parts.in_tree(tree));
         }
-        let mut holding = Holding::default();
+        let mut holding = EntryMatches::default();
         if parts.are_known() {
             let kept = self.kept_of(std::slice::from_ref(session));
             holding = with(&kept, (files, session), |candidate| {
                 let is_unread = candidate.texts.is_none();
                 let read = if is_unread { search_text::of(files, &session.digest.path).ok().flatten() } else { None };
-                let texts = candidate.texts.or_else(|| read.as_ref().map(TextsBuf::as_texts));
+                let texts = candidate.texts.or_else(|| read.as_ref().map(SearchTextsBuf::as_texts));
                 parts.in_known(&Candidate { texts, ..candidate })
             });
         }
         let is_read = !parts.needs_lines() || {
             let (probes, mut folded) = (parts.probes(), String::new());
-            let may_have =
-                |raw: &mut Raw<'_>| probes.as_ref().is_none_or(|probes| probes.iter().any(|probe| raw.may_have(probe)));
+            let may_have = |raw: &mut UnparsedEntry<'_>| {
+                probes.as_ref().is_none_or(|probes| probes.iter().any(|probe| raw.may_have(probe)))
+            };
             find::lines(files, &session.digest.path, (tree, 0), may_have, |said| {
-                if let Some(Said { at, entry, texts }) = said {
+                if let Some(EntryTexts { at, entry, texts }) = said {
                     folded.clear();
                     if query.everything {
                         fold_into(&mut folded, texts);
@@ -124,26 +127,29 @@ impl Searcher {
 }
 
 /// Does something with what is known of a session, as far as it was read.
-fn with<T>(kept: &Kept, (files, session): (Files, &Sought), act: impl FnOnce(Candidate<'_>) -> T) -> T {
-    let &Sought { ref digest, is_live, has_forks, .. } = session;
-    let titles = kept.get(session).map_or_else(Titles::default, |known| kept.titles(known));
+fn with<T>(kept: &SearchCache, (files, session): (Files, &SearchedSession), act: impl FnOnce(Candidate<'_>) -> T) -> T {
+    let &SearchedSession { ref digest, is_live, has_forks, .. } = session;
+    let titles = kept.get(session).map_or_else(SearchTitles::default, |known| kept.titles(known));
     kept.with_texts(files, session, |texts| act(Candidate { digest, titles, texts, is_live, has_forks }))
 }
 
 /// What of a session's entries is its own.
-enum Own {
+enum OwnEntries {
     /// Nothing: it is a fork that has them from others.
     None,
     /// These, and so many forks have nothing else.
-    Some(Vec<Fulfilling>, usize),
+    Some(Vec<MatchingEntry>, usize),
 }
 
 /// Gives each entry to the oldest of the found sessions that has it. A fork that was found by its own name is led to what is
 /// its own, if there is something.
-fn share_out<'a>(mut family: Vec<(&'a Sought, Vec<Fulfilling>)>, parts: &Parts) -> Vec<(&'a Sought, Own)> {
+fn share_out<'a>(
+    mut family: Vec<(&'a SearchedSession, Vec<MatchingEntry>)>,
+    parts: &QueryParts,
+) -> Vec<(&'a SearchedSession, OwnEntries)> {
     family.sort_by_key(|(session, _)| session.digest.age());
-    let name = |session: &'a Sought| session.digest.name.as_deref().filter(|name| parts.is_in(&fold(name)));
-    let id = |session: &'a Sought, entry: &Fulfilling| session.digest.known_as(entry.at);
+    let name = |session: &'a SearchedSession| session.digest.name.as_deref().filter(|name| parts.is_in(&fold(name)));
+    let id = |session: &'a SearchedSession, entry: &MatchingEntry| session.digest.known_as(entry.at);
     let mut oldest: ById<usize> = ById::default();
     for (session, entries) in family.iter().filter(|(session, _)| name(session).is_some()) {
         oldest.extend(entries.iter().filter_map(|entry| id(session, entry)).map(|id| (id, usize::MAX)));
@@ -156,24 +162,24 @@ fn share_out<'a>(mut family: Vec<(&'a Sought, Vec<Fulfilling>)>, parts: &Parts) 
         }
     }
     let mut first: ById<usize> = ById::default();
-    let mut own: Vec<(&Sought, Own)> = Vec::with_capacity(family.len());
+    let mut own: Vec<(&SearchedSession, OwnEntries)> = Vec::with_capacity(family.len());
     for (place, (session, mut entries)) in family.into_iter().enumerate() {
-        let id = |entry: &Fulfilling| id(session, entry);
+        let id = |entry: &MatchingEntry| id(session, entry);
         let before = entries.first().and_then(id).and_then(|id| first.get(&id)).copied();
-        let is_own = |entry: &Fulfilling| id(entry).and_then(|id| oldest.get(&id)) == Some(&place);
+        let is_own = |entry: &MatchingEntry| id(entry).and_then(|id| oldest.get(&id)) == Some(&place);
         if name(session).is_some() && entries.iter().any(is_own) {
             entries.retain(is_own);
         }
         entries.retain(|entry| id(entry).is_none_or(|id| !first.contains_key(&id)));
-        let is_named_so = |other: &'a Sought| name(session).is_none_or(|own| name(other) == Some(own));
+        let is_named_so = |other: &'a SearchedSession| name(session).is_none_or(|own| name(other) == Some(own));
         let share = match before.and_then(|before| own.get_mut(before)) {
-            Some((other, Own::Some(_, forks))) if entries.is_empty() && is_named_so(other) => {
+            Some((other, OwnEntries::Some(_, forks))) if entries.is_empty() && is_named_so(other) => {
                 *forks += 1;
-                Own::None
+                OwnEntries::None
             }
-            _ => Own::Some(entries, 0),
+            _ => OwnEntries::Some(entries, 0),
         };
-        if let Own::Some(entries, _) = &share {
+        if let OwnEntries::Some(entries, _) = &share {
             first.extend(entries.iter().filter_map(id).map(|id| (id, place)));
         }
         own.push((session, share));
@@ -182,21 +188,27 @@ fn share_out<'a>(mut family: Vec<(&'a Sought, Vec<Fulfilling>)>, parts: &Parts) 
 }
 
 /// Counts the entries of a hit, and says to which of them it is to be led: to none if it leads to one already.
-fn leads_to(hit: &mut SessionHit, entries: &[Fulfilling]) -> Option<Index> {
+fn leads_to(hit: &mut SessionHit, entries: &[MatchingEntry]) -> Option<Index> {
     hit.entries = entries.len();
     let is_there = |at: Index| entries.binary_search_by_key(&at, |entry| entry.at).is_ok();
-    if matches!(hit.at, Some(At::Place(at)) if is_there(at)) {
+    if matches!(hit.at, Some(HitPlace::Place(at)) if is_there(at)) {
         return None;
     }
     entries.iter().max_by_key(|entry| (entry.own, Reverse(entry.at))).map(|entry| entry.at)
 }
 
 /// Leads a hit to an entry.
-fn lead((kept, session): (&Kept, &Sought), known: &Candidate<'_>, parts: &Parts, hit: &mut SessionHit, entry: Index) {
+fn lead(
+    (kept, session): (&SearchCache, &SearchedSession),
+    known: &Candidate<'_>,
+    parts: &QueryParts,
+    hit: &mut SessionHit,
+    entry: Index,
+) {
     let field = hit.hit.place.as_ref().map_or(MatchField::File, |place| place.field);
     let place = parts.place(known, entry);
     let place = place.unwrap_or(MatchPlace { field, entry: Some(entry), at: 0..0 });
-    hit.at = Some(At::Place(entry));
+    hit.at = Some(HitPlace::Place(entry));
     hit.hit.place = Some(place);
     hit.quote(kept, session, known.texts);
 }

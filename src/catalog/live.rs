@@ -30,14 +30,14 @@ const TITLE: usize = 60;
 
 /// What is known of the pi in a session.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Live {
+pub enum SessionActivity {
     /// One is likely there.
     Guessed,
     /// Some report that they are there, and their states: the most urgent one first. Never empty.
     Told(Vec<PiStatus>),
 }
 
-impl Live {
+impl SessionActivity {
     /// The most urgent of the pis that report their states.
     pub fn told(&self) -> Option<&PiStatus> {
         self.all().first()
@@ -66,7 +66,7 @@ impl Catalog {
 
     /// Finds the sessions in which a pi is at work.
     pub(crate) fn note_live(&mut self, now: i64) {
-        let mut live: HashMap<SessionKey, Live> = HashMap::new();
+        let mut live: HashMap<SessionKey, SessionActivity> = HashMap::new();
         // One whose session is known by another path is found by its id.
         let mut by_id: HashMap<&str, Vec<&PiStatus>> = HashMap::new();
         let mut told_in: HashMap<SessionKey, Vec<PiStatus>> = HashMap::new();
@@ -85,7 +85,7 @@ impl Catalog {
         }
         for (key, mut told) in told_in {
             told.sort_by_key(urgency);
-            live.insert(key, Live::Told(told));
+            live.insert(key, SessionActivity::Told(told));
         }
         let mut in_dirs: HashMap<ProjectKey, Vec<SessionKey>> = HashMap::new();
         // A sub-agent's is written by the pi of the session that it belongs to.
@@ -99,16 +99,16 @@ impl Catalog {
         for mut keys in in_dirs.into_values() {
             keys.sort_by_key(|&key| std::cmp::Reverse((self[key].mtime, &self[key].path)));
             let pis = keys.first().map_or(0, |&key| running(key));
-            live.extend(keys.into_iter().take(pis).map(|key| (key, Live::Guessed)));
+            live.extend(keys.into_iter().take(pis).map(|key| (key, SessionActivity::Guessed)));
         }
         for key in self.keys().filter(|&key| is_fresh(&self[key], now)) {
-            live.entry(key).or_insert(Live::Guessed);
+            live.entry(key).or_insert(SessionActivity::Guessed);
         }
         self.live = live;
     }
 
     /// What is known of the pi in a session; nothing, if none seems to be there.
-    pub fn live(&self, key: SessionKey) -> Option<&Live> {
+    pub fn live(&self, key: SessionKey) -> Option<&SessionActivity> {
         self.live.get(&key)
     }
 
@@ -120,7 +120,7 @@ impl Catalog {
     /// Where a session stands when those in which a pi waits for the person come first, the one that waits longest at the
     /// top, then those with another pi.
     pub(crate) fn live_rank(&self, key: SessionKey) -> (usize, i64) {
-        match self.live(key).map(Live::told) {
+        match self.live(key).map(SessionActivity::told) {
             Some(Some(told)) => (told.state as usize, told.since),
             Some(None) => (PiState::ALL.len(), 0),
             None => (PiState::ALL.len() + 1, 0),
@@ -130,7 +130,8 @@ impl Catalog {
     /// Counts the pis by their states, the most urgent state first; a guess has no state. Sessions for which `is_counted`
     /// returns `false` are left out.
     pub(crate) fn live_counts(&self, is_counted: impl Fn(SessionKey) -> bool) -> Vec<(Option<PiState>, usize)> {
-        let counted: Vec<&Live> = self.live.iter().filter(|&(&key, _)| is_counted(key)).map(|(_, live)| live).collect();
+        let counted: Vec<&SessionActivity> =
+            self.live.iter().filter(|&(&key, _)| is_counted(key)).map(|(_, live)| live).collect();
         let told = |state| counted.iter().flat_map(|live| live.all()).filter(|told| told.state == state).count();
         let guessed = counted.iter().filter(|live| live.told().is_none()).count();
         let counts = PiState::ALL.map(|state| (Some(state), told(state))).into_iter().chain([(None, guessed)]);

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use crate::catalog::{Catalog, SessionKey};
 use crate::disk::locate;
-use crate::disk::scan::Sources;
+use crate::disk::scan::ScanSources;
 use crate::pi::running;
-use crate::session::digest::{Digest, Shared};
+use crate::session::digest::{Digest, SharedDigest};
 
 impl Catalog {
     /// All sessions, and in which of them a pi is likely at work; `now` is in milliseconds since 1970. `place` says by
     /// which path a session is known.
-    pub fn read(sources: Sources<'_>, now: i64, place: impl Fn(&Path) -> PathBuf) -> Self {
+    pub fn read(sources: ScanSources<'_>, now: i64, place: impl Fn(&Path) -> PathBuf) -> Self {
         let mut scan = sources.scan();
         let mut unreadable = std::mem::take(&mut scan.found.unreadable);
         let mut all = Vec::new();
@@ -29,7 +29,7 @@ impl Catalog {
     }
 
     /// Sessions that were read, and in which of them a pi is likely at work; `now` is in milliseconds since 1970.
-    pub(crate) fn of(sessions: Vec<Shared>, now: i64) -> Self {
+    pub(crate) fn of(sessions: Vec<SharedDigest>, now: i64) -> Self {
         let mut catalog = Self::default();
         catalog.add(sessions);
         catalog.progress.finished = true;

@@ -6,14 +6,14 @@ use crate::session::links::{ById, IdHash};
 
 /// The sets, by their numbers, and which one each thing is in.
 #[derive(Debug, Default)]
-pub(super) struct Sets {
+pub(super) struct MemberSets {
     /// The last member of each, and the set of the members before that.
     made: Vec<(u32, Option<u32>)>,
     /// The set of each thing.
     pub(super) of: ById<u32>,
 }
 
-impl Sets {
+impl MemberSets {
     /// Of the things that each member has, in the order of the members. What one has twice it has once.
     pub(super) fn new<'a>(members: impl Iterator<Item = &'a [IdHash]>) -> Self {
         let mut sets = Self::default();

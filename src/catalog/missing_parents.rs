@@ -10,11 +10,11 @@ const FEWEST: usize = 2;
 
 /// A session that is gone, by the path that it had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct GhostKey(IdHash);
+pub struct MissingParentKey(IdHash);
 
 /// A session that is gone.
 #[derive(Clone, Debug)]
-pub struct Ghost {
+pub struct MissingParent {
     /// Where its file was.
     pub path: PathBuf,
     /// The sessions that were forked from it, the oldest first.
@@ -23,29 +23,29 @@ pub struct Ghost {
 
 /// The sessions that are gone.
 #[derive(Debug, Default)]
-pub(super) struct Ghosts(ById<Ghost>);
+pub(super) struct MissingParents(ById<MissingParent>);
 
-impl GhostKey {
+impl MissingParentKey {
     /// The one whose file was at a path.
     pub(super) fn new(path: &Path) -> Self {
         Self(IdHash::new(path.as_os_str().as_encoded_bytes()))
     }
 }
 
-impl Ghosts {
+impl MissingParents {
     /// Of these sessions, the oldest first, whose parents are gone.
     pub(super) fn new<'a>(orphans: impl Iterator<Item = (SessionKey, &'a Path)>) -> Self {
-        let mut ghosts: ById<Ghost> = ById::default();
+        let mut ghosts: ById<MissingParent> = ById::default();
         for (key, path) in orphans {
-            let ghost = ghosts.entry(GhostKey::new(path).0);
-            ghost.or_insert_with(|| Ghost { path: path.into(), forks: Vec::new() }).forks.push(key);
+            let ghost = ghosts.entry(MissingParentKey::new(path).0);
+            ghost.or_insert_with(|| MissingParent { path: path.into(), forks: Vec::new() }).forks.push(key);
         }
         ghosts.retain(|_, ghost| ghost.forks.len() >= FEWEST);
         Self(ghosts)
     }
 
     /// One of them.
-    pub(super) fn get(&self, key: GhostKey) -> Option<&Ghost> {
+    pub(super) fn get(&self, key: MissingParentKey) -> Option<&MissingParent> {
         self.0.get(&key.0)
     }
 }

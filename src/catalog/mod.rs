@@ -34,18 +34,18 @@ use std::sync::Arc;
 
 use crate::disk::scan::Unreadable;
 use crate::pi::running::RunningPis;
-use crate::session::digest::entries::Tally;
-use crate::session::digest::{Digest, Shared};
+use crate::session::digest::entries::EntryTotals;
+use crate::session::digest::{Digest, SharedDigest};
 use crate::session::links::{ById, IdHash};
-use cost_sharing::Shares;
+use cost_sharing::CostSharing;
 use families::{Families, cut_cycles};
 pub use key::{EntryRef, ProjectKey, SessionKey};
-use missing_parents::Ghosts;
-use parents::Parents;
+use missing_parents::MissingParents;
+use parents::ParentIndex;
 
 /// How far the reading of all sessions is.
 #[derive(Clone, Debug, Default)]
-pub struct Progress {
+pub struct ScanProgress {
     /// Files read.
     pub done: usize,
     /// Files to read; unknown while they are looked for.
@@ -56,8 +56,8 @@ pub struct Progress {
 
 /// A session as it was read last.
 #[derive(Debug)]
-struct Slot {
-    session: Shared,
+struct CatalogSlot {
+    session: SharedDigest,
     project: ProjectKey,
     /// Whether its file is there.
     is_there: bool,
@@ -68,32 +68,32 @@ struct Slot {
 /// What is known of all sessions.
 #[derive(Debug, Default)]
 pub struct Catalog {
-    slots: Vec<Slot>,
+    slots: Vec<CatalogSlot>,
     /// By a hash of the path, the first one that no other path had: see [`Catalog::place_of`].
     by_path: ById<SessionKey>,
     dirs: Vec<Arc<str>>,
     by_dir: HashMap<Arc<str>, ProjectKey>,
     families: Families,
-    shares: Shares,
+    shares: CostSharing,
     /// Sessions whose parent is not among all.
     orphans: BTreeSet<SessionKey>,
     /// The parents of those that keep forks together.
-    ghosts: Ghosts,
+    ghosts: MissingParents,
     /// Sessions whose parent is at another path than they say, found by its id or entries.
     moved: BTreeSet<SessionKey>,
     /// Files that pi's list omits.
-    unlisted: unlisted::Unlisted,
+    unlisted: unlisted::UnlistedFiles,
     /// By their paths with symbolic links resolved, where these differ.
     by_real_path: HashMap<OsString, SessionKey>,
     /// The pis that run.
     pis: RunningPis,
-    live: HashMap<SessionKey, live::Live>,
+    live: HashMap<SessionKey, live::SessionActivity>,
     /// Working directories that are gone.
     pub gone_dirs: HashSet<String>,
     /// What could not be read.
     pub unreadable: Vec<Unreadable>,
     /// How far reading is.
-    pub progress: Progress,
+    pub progress: ScanProgress,
     version: u64,
 }
 
@@ -108,11 +108,11 @@ impl Catalog {
         self.gone_dirs.clear();
         self.unreadable.clear();
         self.slots.iter_mut().for_each(|slot| slot.is_read = false);
-        self.progress = Progress::default();
+        self.progress = ScanProgress::default();
     }
 
     /// Takes sessions that were read. A file that is there already is replaced.
-    pub fn add<S: Into<Shared>>(&mut self, sessions: Vec<S>) {
+    pub fn add<S: Into<SharedDigest>>(&mut self, sessions: Vec<S>) {
         for session in sessions {
             self.put(session.into());
         }
@@ -173,14 +173,14 @@ impl Catalog {
     /// All files were read: forgets the sessions whose file was not among them.
     pub(crate) fn end_reading(&mut self) {
         self.progress.finished = true;
-        let is_gone = |slot: &&mut Slot| slot.is_there && !slot.is_read;
+        let is_gone = |slot: &&mut CatalogSlot| slot.is_there && !slot.is_read;
         let gone = self.slots.iter_mut().filter(is_gone).map(|slot| slot.is_there = false).count();
         if gone > 0 {
             self.tie();
         }
     }
 
-    fn put(&mut self, session: Shared) -> SessionKey {
+    fn put(&mut self, session: SharedDigest) -> SessionKey {
         let project = match self.by_dir.get(session.header.cwd.as_str()) {
             Some(known) => *known,
             None => {
@@ -190,7 +190,7 @@ impl Catalog {
                 key
             }
         };
-        let slot = Slot { session, project, is_there: true, is_read: true };
+        let slot = CatalogSlot { session, project, is_there: true, is_read: true };
         match self.place_of(&slot.session.path) {
             (_, Some(key)) => {
                 self.slots[key.place()] = slot;
@@ -213,7 +213,8 @@ impl Catalog {
         self.by_real_path = linked.collect();
         let mut parents = vec![None; self.slots.len()];
         let known = |path: Option<&Path>| path.and_then(|path| self.key_of_real(path));
-        let Parents { found, moved, orphans } = Parents::new(&keys, |key| &self[key], |path| self.key_of_real(path));
+        let ParentIndex { found, moved, orphans } =
+            ParentIndex::new(&keys, |key| &self[key], |path| self.key_of_real(path));
         for &key in &keys {
             let owner = self[key].owner.as_ref().and_then(|owner| owner.path.as_deref());
             let parent = found.get(&key).copied().or_else(|| known(owner));
@@ -223,13 +224,14 @@ impl Catalog {
         let mut lost: Vec<SessionKey> = keys.iter().filter(is_lost).copied().collect();
         self.sort_oldest_first(&mut lost);
         let named = lost.into_iter().filter_map(|key| Some((key, self[key].parent_path.as_deref()?)));
-        self.ghosts = Ghosts::new(named);
+        self.ghosts = MissingParents::new(named);
         (self.orphans, self.moved) = (orphans, moved);
         cut_cycles(&mut parents);
         self.find_unlisted(&keys);
         self.families = Families::new(&keys, |key| parents[key.place()], |key| &self[key]);
         let before = std::mem::take(&mut self.shares);
-        self.shares = Shares::new(keys.iter().map(|&key| (key.place(), &*self.slots[key.place()].session)), before);
+        self.shares =
+            CostSharing::new(keys.iter().map(|&key| (key.place(), &*self.slots[key.place()].session)), before);
     }
 
     /// The key of a file that is, or was, among the sessions.
@@ -254,7 +256,7 @@ impl Catalog {
     }
 
     /// A session whose file is there.
-    pub fn get(&self, key: SessionKey) -> Option<&Shared> {
+    pub fn get(&self, key: SessionKey) -> Option<&SharedDigest> {
         self.slots.get(key.place()).filter(|slot| slot.is_there).map(|slot| &slot.session)
     }
 
@@ -319,8 +321,8 @@ impl Catalog {
     }
 
     /// What a session has that no older one has. What is gone has nothing.
-    pub fn own(&self, key: SessionKey) -> Tally {
-        self.get(key).map_or(Tally::default(), |session| self.shares.own(key.place(), session))
+    pub fn own(&self, key: SessionKey) -> EntryTotals {
+        self.get(key).map_or(EntryTotals::default(), |session| self.shares.own(key.place(), session))
     }
 
     /// What a session's entries stand with if older sessions have some of them, in words; `None` if all are its own.
@@ -330,7 +332,7 @@ impl Catalog {
     }
 
     /// What sessions have together: what is in several of them counts once.
-    pub fn sum<'a>(&self, sessions: impl IntoIterator<Item = &'a SessionKey>) -> Tally {
+    pub fn sum<'a>(&self, sessions: impl IntoIterator<Item = &'a SessionKey>) -> EntryTotals {
         self.shares.sum(sessions.into_iter().filter_map(|&key| Some((key.place(), &**self.get(key)?))))
     }
 
@@ -378,9 +380,9 @@ fn hangs_as(before: &Digest, now: &Digest) -> bool {
 
 /// A session as it was read last, be its file there or not.
 impl std::ops::Index<SessionKey> for Catalog {
-    type Output = Shared;
+    type Output = SharedDigest;
 
-    fn index(&self, key: SessionKey) -> &Shared {
+    fn index(&self, key: SessionKey) -> &SharedDigest {
         &self.slots[key.place()].session
     }
 }
@@ -426,7 +428,7 @@ pub(crate) mod tests {
             ..Digest::default()
         };
         digest.header.created = Some(name as i64);
-        let mut all = crate::session::digest::entries::Entries::default();
+        let mut all = crate::session::digest::entries::EntryKeys::default();
         (0..entries).for_each(|at| all.push(crate::session::links::IdHash::number(id(at) as u64), 1.0, 1.0, false));
         digest.all = all.finish(false);
         digest.roots = all.ids.first().copied().into_iter().collect();

@@ -7,12 +7,12 @@ use std::path::Path;
 
 use crate::catalog::key::SessionKey;
 use crate::catalog::missing_parents::id_in_name;
-use crate::session::digest::{Digest, Shared};
+use crate::session::digest::{Digest, SharedDigest};
 use crate::session::links::ById;
 
 /// The parents of forks.
 #[derive(Debug, Default)]
-pub(super) struct Parents {
+pub(super) struct ParentIndex {
     /// The parents that were found.
     pub(super) found: HashMap<SessionKey, SessionKey>,
     /// The forks whose parents have other paths than the forks say.
@@ -23,7 +23,7 @@ pub(super) struct Parents {
 
 /// The parent of a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Parent<'a> {
+pub(crate) enum ForkParent<'a> {
     /// The session has the path that the fork names.
     Present(&'a Path),
     /// The session has another path.
@@ -33,7 +33,7 @@ pub(crate) enum Parent<'a> {
 }
 
 /// Finds the parents of all forks among some sessions.
-pub(crate) fn parents(sessions: &[Shared]) -> HashMap<&Path, Parent<'_>> {
+pub(crate) fn parents(sessions: &[SharedDigest]) -> HashMap<&Path, ForkParent<'_>> {
     let keys: Vec<SessionKey> = (0..sessions.len()).map(SessionKey::new).collect();
     let mut forks = sessions.iter().zip(&keys).filter(|(session, _)| session.header.is_fork()).peekable();
     if forks.peek().is_none() {
@@ -46,16 +46,16 @@ pub(crate) fn parents(sessions: &[Shared]) -> HashMap<&Path, Parent<'_>> {
             Some(ref real_path) => drop(by_path.entry(real_path.as_os_str()).or_insert(key)),
         }
     }
-    let parents = Parents::new(&keys, |key| &sessions[key.place()], |path| by_path.get(path.as_os_str()).copied());
+    let parents = ParentIndex::new(&keys, |key| &sessions[key.place()], |path| by_path.get(path.as_os_str()).copied());
     let parent = |key| match parents.found.get(key) {
-        Some(parent) if parents.moved.contains(key) => Parent::Moved(&sessions[parent.place()].path),
-        Some(parent) => Parent::Present(&sessions[parent.place()].path),
-        None => Parent::Missing,
+        Some(parent) if parents.moved.contains(key) => ForkParent::Moved(&sessions[parent.place()].path),
+        Some(parent) => ForkParent::Present(&sessions[parent.place()].path),
+        None => ForkParent::Missing,
     };
     forks.map(|(session, key)| (&*session.path, parent(key))).collect()
 }
 
-impl Parents {
+impl ParentIndex {
     /// Finds the parents by their paths, by the ids in their headers, and by the entries that forks inherited. `known`
     /// returns the session with a real path.
     pub(super) fn new<'a>(
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_renamed_parent_is_found_by_the_entries_that_its_forks_inherited() {
-        let sessions: Vec<Shared> = [
+        let sessions: Vec<SharedDigest> = [
             session("/grandparent", None, 1, (&[1, 2, 9], 0)),
             session("/renamed", Some("/grandparent"), 2, (&[1, 2, 3, 4], 2)),
             session("/fork", Some("/custom"), 3, (&[1, 2, 3, 5], 3)),
@@ -172,10 +172,10 @@ mod tests {
         let parents = parents(&sessions);
         let parent = |path: &str| parents.get(Path::new(path)).copied();
         assert_eq!(parent("/grandparent"), None);
-        assert_eq!(parent("/renamed"), Some(Parent::Present("/grandparent".as_ref())));
-        assert_eq!(parent("/fork"), Some(Parent::Moved("/renamed".as_ref())));
-        assert_eq!(parent("/sibling"), Some(Parent::Moved("/renamed".as_ref())));
-        assert_eq!(parent("/lost"), Some(Parent::Missing), "the grandparent lacks an inherited entry");
-        assert_eq!(parent("/unrelated"), Some(Parent::Missing));
+        assert_eq!(parent("/renamed"), Some(ForkParent::Present("/grandparent".as_ref())));
+        assert_eq!(parent("/fork"), Some(ForkParent::Moved("/renamed".as_ref())));
+        assert_eq!(parent("/sibling"), Some(ForkParent::Moved("/renamed".as_ref())));
+        assert_eq!(parent("/lost"), Some(ForkParent::Missing), "the grandparent lacks an inherited entry");
+        assert_eq!(parent("/unrelated"), Some(ForkParent::Missing));
     }
 }

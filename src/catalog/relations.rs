@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::catalog::missing_parents::{Ghost, GhostKey};
+use crate::catalog::missing_parents::{MissingParent, MissingParentKey};
 use crate::catalog::{Catalog, SessionKey};
-use crate::session::digest::Shared;
+use crate::session::digest::SharedDigest;
 
 impl Catalog {
     /// The family of a session, itself included: parents before their forks. The sessions of sub-agents are none of it.
@@ -33,24 +33,24 @@ impl Catalog {
     }
 
     /// All sessions that share entries with one, itself included, the oldest first.
-    pub(crate) fn kindred(&self, key: SessionKey) -> Vec<(SessionKey, Shared)> {
+    pub(crate) fn kindred(&self, key: SessionKey) -> Vec<(SessionKey, SharedDigest)> {
         let members = self.shares.members(key.place()).map(SessionKey::new);
         members.map(|member| (member, self[member].clone())).collect()
     }
 
     /// A session that is gone.
-    pub fn ghost(&self, key: GhostKey) -> Option<&Ghost> {
+    pub fn ghost(&self, key: MissingParentKey) -> Option<&MissingParent> {
         self.ghosts.get(key)
     }
 
     /// The session that is gone from which one was forked, if that keeps several forks together: as soon as all are read.
-    pub fn ghost_of(&self, fork: SessionKey) -> Option<GhostKey> {
+    pub fn ghost_of(&self, fork: SessionKey) -> Option<MissingParentKey> {
         self.lost(fork).filter(|_| self.is_parent_missing(fork))
     }
 
     /// The same as far as is known by now.
-    fn lost(&self, fork: SessionKey) -> Option<GhostKey> {
-        let key = GhostKey::new(self.get(fork)?.parent_path.as_deref()?);
+    fn lost(&self, fork: SessionKey) -> Option<MissingParentKey> {
+        let key = MissingParentKey::new(self.get(fork)?.parent_path.as_deref()?);
         self.ghost(key).filter(|_| self.orphans.contains(&fork)).map(|_| key)
     }
 

@@ -5,19 +5,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 
-use crate::catalog::grep::{self, Order};
-pub use crate::catalog::search_cache::Sought;
-use crate::catalog::search_cache::{Kept, Known, Text};
+use crate::catalog::grep::{self, HitOrder};
+pub use crate::catalog::search_cache::SearchedSession;
+use crate::catalog::search_cache::{CachedFile, CachedText, SearchCache};
 use crate::catalog::{SessionKey, search_text};
 use crate::disk::files::Files;
 use crate::disk::parallel::{self, threads};
-use crate::search::candidate::{Candidate, MatchField, Titles};
+use crate::search::candidate::{Candidate, MatchField, SearchTitles};
 use crate::search::matching::{Match, Matcher, Tier};
 use crate::search::query::Query;
-use crate::search::scope::HereAndNow;
-use crate::session::entry::text_fields::Field;
-use crate::session::search_text::{Room, Texts};
-use crate::session::tree::features::Feature;
+use crate::search::scope::QueryScope;
+use crate::session::entry::text_fields::TextField;
+use crate::session::search_text::{SearchTexts, TextBuffers};
+use crate::session::tree::features::EntryFeature;
 use crate::session::tree::{Index, Tree};
 
 /// Sessions that one thread tries before it looks whether anybody still waits.
@@ -42,9 +42,9 @@ pub struct SessionHit {
     /// How well, and in what.
     pub hit: Match,
     /// The entry that it was found in.
-    pub at: Option<At>,
+    pub at: Option<HitPlace>,
     /// The text around; nothing where the list shows it anyway.
-    pub snippet: Option<Quote>,
+    pub snippet: Option<HitQuote>,
     /// Whether that is on the path from the root to the leaf.
     pub is_active: Option<bool>,
     /// How many of its entries fulfil the query, those that an older session has left out; 0 if that is not known.
@@ -55,9 +55,9 @@ pub struct SessionHit {
 
 /// The text around what was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quote {
+pub struct HitQuote {
     /// What it is a piece of; `None` if it tells that itself.
-    pub of: Option<Field>,
+    pub of: Option<TextField>,
     /// The piece.
     pub text: String,
     /// Whether something stands before it.
@@ -66,16 +66,16 @@ pub struct Quote {
 
 /// An entry of a session that may not be open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum At {
+pub enum HitPlace {
     /// By its place among the entries.
     Place(Index),
     /// By where its line starts in the file, in bytes.
     Offset(u64),
     /// The newest one with a feature, which only the tree tells.
-    Newest(Feature),
+    Newest(EntryFeature),
 }
 
-impl At {
+impl HitPlace {
     /// Where the entry is in the tree of the session.
     pub fn find(self, tree: &Tree) -> Option<Index> {
         match self {
@@ -94,15 +94,15 @@ impl At {
 pub struct Searcher {
     /// The most that is kept of texts, in bytes.
     most: usize,
-    kept: RwLock<Kept>,
-    last: Mutex<Option<Last>>,
+    kept: RwLock<SearchCache>,
+    last: Mutex<Option<PreviousSearch>>,
 }
 
 /// The last search: one that narrows it looks only among its hits.
 #[derive(Debug)]
-struct Last {
+struct PreviousSearch {
     query: Query,
-    sessions: Arc<[Sought]>,
+    sessions: Arc<[SearchedSession]>,
     generation: u64,
     hits: Vec<usize>,
 }
@@ -121,15 +121,15 @@ impl Searcher {
 
     // What a thread that panicked left is whole: it is put in place by single steps.
 
-    fn kept(&self) -> RwLockReadGuard<'_, Kept> {
+    fn kept(&self) -> RwLockReadGuard<'_, SearchCache> {
         self.kept.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn kept_mut(&self) -> RwLockWriteGuard<'_, Kept> {
+    fn kept_mut(&self) -> RwLockWriteGuard<'_, SearchCache> {
         self.kept.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn last(&self) -> MutexGuard<'_, Option<Last>> {
+    fn last(&self) -> MutexGuard<'_, Option<PreviousSearch>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -141,16 +141,16 @@ impl Searcher {
 
     /// Reads the texts of sessions that are not known yet, in their order; says after each batch how many of how many
     /// are, until all are or `told` returns false.
-    pub fn read(&self, files: Files, sessions: &[Sought], mut told: impl FnMut(usize, usize) -> bool) {
-        let missing: Vec<&Sought> = {
+    pub fn read(&self, files: Files, sessions: &[SearchedSession], mut told: impl FnMut(usize, usize) -> bool) {
+        let missing: Vec<&SearchedSession> = {
             let kept = self.kept();
-            let is_known = |known: &Known| !matches!(known.text, Text::Unread);
+            let is_known = |known: &CachedFile| !matches!(known.text, CachedText::Unread);
             sessions.iter().filter(|session| !kept.get(session).is_some_and(is_known)).collect()
         };
         let mut before = sessions.len() - missing.len();
-        let (lying, missing): (Vec<&Sought>, Vec<&Sought>) =
+        let (lying, missing): (Vec<&SearchedSession>, Vec<&SearchedSession>) =
             missing.into_iter().partition(|session| session.digest.is_stored());
-        let fetch = |session: &&Sought, room: &mut Room, _: parallel::Stop<'_>| {
+        let fetch = |session: &&SearchedSession, room: &mut TextBuffers, _: parallel::StopSignal<'_>| {
             let texts = session.digest.texts(room)?;
             self.kept_mut().put(session, texts, self.most.min(MOST_COPIED));
             None::<()>
@@ -165,20 +165,26 @@ impl Searcher {
         }
         before += lying.len();
         let paths: Vec<_> = missing.iter().map(|session| &session.digest.path).collect();
-        let found = |at: usize, texts: Texts<'_>| self.kept_mut().put(missing[at], texts, self.most);
+        let found = |at: usize, texts: SearchTexts<'_>| self.kept_mut().put(missing[at], texts, self.most);
         search_text::read(files, &paths, found, |batch| told(before + batch.done, sessions.len()));
     }
 
     /// Does something with what was read of a session, or is read now if there was no room to keep it.
-    pub(crate) fn with_texts<T>(&self, files: Files, session: &Sought, act: impl FnOnce(Option<Texts<'_>>) -> T) -> T {
+    pub(crate) fn with_texts<T>(
+        &self,
+        files: Files,
+        session: &SearchedSession,
+        act: impl FnOnce(Option<SearchTexts<'_>>) -> T,
+    ) -> T {
         self.kept().with_texts(files, session, act)
     }
 
     /// What is kept, with at least the titles of all these sessions.
-    pub(super) fn kept_of(&self, sessions: &[Sought]) -> RwLockReadGuard<'_, Kept> {
+    pub(super) fn kept_of(&self, sessions: &[SearchedSession]) -> RwLockReadGuard<'_, SearchCache> {
         loop {
             let kept = self.kept();
-            let missing: Vec<&Sought> = sessions.iter().filter(|session| kept.get(session).is_none()).collect();
+            let missing: Vec<&SearchedSession> =
+                sessions.iter().filter(|session| kept.get(session).is_none()).collect();
             if missing.is_empty() {
                 return kept;
             }
@@ -189,9 +195,9 @@ impl Searcher {
     }
 
     /// The sessions to try: all, or those that the last search found, if this one narrows it.
-    fn to_try(&self, query: &Query, sessions: &Arc<[Sought]>, generation: u64) -> Vec<usize> {
+    fn to_try(&self, query: &Query, sessions: &Arc<[SearchedSession]>, generation: u64) -> Vec<usize> {
         let last = self.last();
-        let is_same = |last: &&Last| Arc::ptr_eq(&last.sessions, sessions) && last.generation == generation;
+        let is_same = |last: &&PreviousSearch| Arc::ptr_eq(&last.sessions, sessions) && last.generation == generation;
         let narrowed = last.as_ref().filter(is_same).filter(|last| query.narrows(&last.query));
         narrowed.map_or_else(|| (0..sessions.len()).collect(), |last| last.hits.clone())
     }
@@ -201,8 +207,8 @@ impl Searcher {
     pub fn search(
         &self,
         files: Files,
-        sessions: &Arc<[Sought]>,
-        (query, around): (&Query, &HereAndNow),
+        sessions: &Arc<[SearchedSession]>,
+        (query, around): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
         let (hits, last) = self.find((files, true), sessions, (query, around), is_stale)?;
@@ -215,8 +221,8 @@ impl Searcher {
     pub(crate) fn look(
         &self,
         files: Files,
-        sessions: &Arc<[Sought]>,
-        (query, around): (&Query, &HereAndNow),
+        sessions: &Arc<[SearchedSession]>,
+        (query, around): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
         self.find((files, false), sessions, (query, around), is_stale).map(|(hits, _)| hits)
@@ -225,10 +231,10 @@ impl Searcher {
     fn find(
         &self,
         (files, is_quoted): (Files, bool),
-        sessions: &Arc<[Sought]>,
-        (query, around): (&Query, &HereAndNow),
+        sessions: &Arc<[SearchedSession]>,
+        (query, around): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
-    ) -> Option<(Vec<SessionHit>, Last)> {
+    ) -> Option<(Vec<SessionHit>, PreviousSearch)> {
         let kept = self.kept_of(sessions);
         let mut to_try = self.to_try(query, sessions, kept.generation);
         let matcher = Matcher::new(query, around);
@@ -236,7 +242,7 @@ impl Searcher {
         let work = |at: &mut usize| {
             let session = &sessions[*at];
             let known = kept.get(session)?;
-            let hit = |texts: Option<Texts<'_>>| {
+            let hit = |texts: Option<SearchTexts<'_>>| {
                 let mut hit = try_one(&matcher, session, kept.titles(known), texts)?;
                 if is_quoted {
                     hit.quote(&kept, session, texts);
@@ -253,7 +259,12 @@ impl Searcher {
             hits.retain(|(_, found)| found.hit.tier < Tier::Fuzzy);
         }
         hits.sort_by_key(|(_, found)| found.hit.rank());
-        let last = Last { query: query.clone(), sessions: sessions.clone(), generation: kept.generation, hits: places };
+        let last = PreviousSearch {
+            query: query.clone(),
+            sessions: sessions.clone(),
+            generation: kept.generation,
+            hits: places,
+        };
         Some((hits.into_iter().map(|(_, found)| found).collect(), last))
     }
 
@@ -261,20 +272,21 @@ impl Searcher {
     /// tells them apart, so that the newest come first. `None` if nobody waits any more.
     pub(crate) fn fit<'a>(
         &self,
-        (files, sessions): (Files, &'a Arc<[Sought]>),
-        (query, around): (&Query, &HereAndNow),
+        (files, sessions): (Files, &'a Arc<[SearchedSession]>),
+        (query, around): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
-    ) -> Option<Vec<&'a Sought>> {
+    ) -> Option<Vec<&'a SearchedSession>> {
         let found = self.look(files, sessions, (&query.without_words(), around), is_stale)?;
-        let by_key: HashMap<SessionKey, &Sought> = sessions.iter().map(|session| (session.key, session)).collect();
+        let by_key: HashMap<SessionKey, &SearchedSession> =
+            sessions.iter().map(|session| (session.key, session)).collect();
         Some(found.iter().filter_map(|found| by_key.get(&found.session).copied()).collect())
     }
 
     /// The sessions in which everything is searched, as they are found, with how many of the sessions are done.
     pub(crate) fn search_everything(
         &self,
-        (files, sessions): (Files, &Arc<[Sought]>),
-        (query, around): (&Query, &HereAndNow),
+        (files, sessions): (Files, &Arc<[SearchedSession]>),
+        (query, around): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
         mut told: impl FnMut(Vec<SessionHit>, usize) -> bool,
     ) {
@@ -282,7 +294,7 @@ impl Searcher {
         let by_path: HashMap<_, _> = fit.iter().map(|session| (session.digest.path.as_path(), *session)).collect();
         let paths: Vec<_> = fit.iter().map(|session| &session.digest.path).collect();
         let (words, skipped) = (query.words(), sessions.len() - fit.len());
-        grep::each(files, &paths, (&words, 1, Order::Found), is_stale, |batch| {
+        grep::each(files, &paths, (&words, 1, HitOrder::Found), is_stale, |batch| {
             let mut found: Vec<SessionHit> = Vec::new();
             for hit in batch.hits {
                 let Some(session) = by_path.get(hit.path.as_path()) else { continue };
@@ -329,29 +341,34 @@ pub(super) fn each<T: Send, R: Send>(
     (!stop.into_inner()).then_some(done)
 }
 
-fn of_everything(hit: &grep::EntryHit, session: &Sought) -> SessionHit {
+fn of_everything(hit: &grep::EntryHit, session: &SearchedSession) -> SessionHit {
     SessionHit {
         session: session.key,
         hit: Match { tier: Tier::Text, score: 0, place: None, time: session.digest.order_time() },
-        at: Some(At::Offset(hit.offset)),
-        snippet: Some(Quote { of: Some(hit.field), text: hit.snippet.text.clone(), is_cut: false }),
+        at: Some(HitPlace::Offset(hit.offset)),
+        snippet: Some(HitQuote { of: Some(hit.field), text: hit.snippet.text.clone(), is_cut: false }),
         is_active: hit.active,
         entries: 0,
         forks: 0,
     }
 }
 
-fn try_one(matcher: &Matcher, session: &Sought, titles: Titles<'_>, texts: Option<Texts<'_>>) -> Option<SessionHit> {
-    let &Sought { ref digest, is_live, has_forks, .. } = session;
+fn try_one(
+    matcher: &Matcher,
+    session: &SearchedSession,
+    titles: SearchTitles<'_>,
+    texts: Option<SearchTexts<'_>>,
+) -> Option<SessionHit> {
+    let &SearchedSession { ref digest, is_live, has_forks, .. } = session;
     let hit = matcher.matches(&Candidate { digest, titles, texts, is_live, has_forks })?;
     let entry = hit.place.as_ref().and_then(|place| place.entry);
-    let at = entry.map(At::Place);
+    let at = entry.map(HitPlace::Place);
     Some(SessionHit { session: session.key, at, hit, snippet: None, is_active: None, entries: 0, forks: 0 })
 }
 
 impl SessionHit {
     /// Says where it stands, and what around it.
-    pub(super) fn quote(&mut self, kept: &Kept, session: &Sought, texts: Option<Texts<'_>>) {
+    pub(super) fn quote(&mut self, kept: &SearchCache, session: &SearchedSession, texts: Option<SearchTexts<'_>>) {
         let entry = self.hit.place.as_ref().and_then(|place| place.entry);
         let is_active = |entry| Some(kept.whose(session)?.active.has(entry));
         self.is_active = entry.and_then(is_active);
@@ -360,9 +377,14 @@ impl SessionHit {
 }
 
 /// The text around a hit; nothing for one in what the list shows anyway.
-fn snippet(hit: &Match, kept: &Kept, session: &Sought, texts: Option<Texts<'_>>) -> Option<Quote> {
+fn snippet(
+    hit: &Match,
+    kept: &SearchCache,
+    session: &SearchedSession,
+    texts: Option<SearchTexts<'_>>,
+) -> Option<HitQuote> {
     let (place, digest) = (hit.place.as_ref()?, &session.digest);
-    let whole = |text: String| Some(Quote { of: None, text, is_cut: false });
+    let whole = |text: String| Some(HitQuote { of: None, text, is_cut: false });
     let passages = match place.field {
         MatchField::Conversation => texts?.conversation,
         MatchField::Summary => texts?.summaries,
@@ -383,12 +405,12 @@ fn snippet(hit: &Match, kept: &Kept, session: &Sought, texts: Option<Texts<'_>>)
     // A phrase may go on in the next text.
     let end = (place.at.end + AROUND_HIT.1).min(text.end.max(place.at.end));
     let of = match place.field {
-        MatchField::Summary => Field::Summary,
-        _ if kept.whose(session)?.prompts.binary_search(&entry).is_ok() => Field::User,
-        _ => Field::Assistant,
+        MatchField::Summary => TextField::Summary,
+        _ if kept.whose(session)?.prompts.binary_search(&entry).is_ok() => TextField::User,
+        _ => TextField::Assistant,
     };
     let said = passages.said(start..folded.ceil_char_boundary(end));
-    Some(Quote { of: Some(of), text: said, is_cut: start > text.start })
+    Some(HitQuote { of: Some(of), text: said, is_cut: start > text.start })
 }
 
 #[cfg(test)]
@@ -396,10 +418,14 @@ mod tests {
     use super::*;
     use crate::catalog::Catalog;
     use crate::disk::demo;
-    use crate::disk::scan::Sources;
+    use crate::disk::scan::ScanSources;
 
-    fn found(searcher: &Searcher, sessions: &Arc<[Sought]>, query: &str) -> Vec<(SessionKey, Option<Quote>)> {
-        let here = HereAndNow { now_ms: 0, home: demo::HOME.into(), dir: String::new(), zone: jiff::tz::TimeZone::UTC };
+    fn found(
+        searcher: &Searcher,
+        sessions: &Arc<[SearchedSession]>,
+        query: &str,
+    ) -> Vec<(SessionKey, Option<HitQuote>)> {
+        let here = QueryScope { now_ms: 0, home: demo::HOME.into(), dir: String::new(), zone: jiff::tz::TimeZone::UTC };
         let query = Query::parse(query).unwrap();
         let hits = searcher.search(Files::Demo, sessions, (&query, &here), || false).unwrap();
         hits.into_iter().map(|hit| (hit.session, hit.snippet)).collect()
@@ -408,7 +434,7 @@ mod tests {
     #[test]
     fn what_there_is_no_room_for_is_read_when_it_is_searched() {
         let dirs = [demo::ROOT.into()];
-        let sources = Sources { files: Files::Demo, dirs: &dirs, home: demo::HOME, cache: None };
+        let sources = ScanSources { files: Files::Demo, dirs: &dirs, home: demo::HOME, cache: None };
         let catalog = Catalog::read(sources, 0, std::path::Path::to_path_buf);
         let sessions = catalog.sought();
         assert_eq!(sessions.len(), 17);

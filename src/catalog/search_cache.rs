@@ -3,30 +3,30 @@
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 
-use crate::catalog::text_arena::{Place, Shelves};
+use crate::catalog::text_arena::{ArenaRange, TextArena};
 use crate::catalog::{Catalog, SessionKey, search_text};
 use crate::disk::files::Files;
-use crate::search::candidate::{Titles, TitlesBuf};
-use crate::session::digest::{Digest, Shared};
+use crate::search::candidate::{SearchTitles, TitlesBuf};
+use crate::session::digest::{Digest, SharedDigest};
 use crate::session::links::Index;
-use crate::session::search_text::{Passages, Room, Texts, TextsBuf};
-use crate::session::tree::active::Active;
+use crate::session::search_text::{Passages, SearchTexts, SearchTextsBuf, TextBuffers};
+use crate::session::tree::active::ActivePath;
 
 /// The most that stands there of sessions that have changed since, in bytes, before the rest is moved together.
 const MOST_DEAD: usize = 32 * 1024 * 1024;
 
 thread_local! {
     /// Where a thread looks at texts that lie in the index.
-    static ROOM: Cell<Room> = Cell::default();
+    static ROOM: Cell<TextBuffers> = Cell::default();
 }
 
 /// A session that is searched.
 #[derive(Clone, Debug)]
-pub struct Sought {
+pub struct SearchedSession {
     /// Which one.
     pub key: SessionKey,
     /// What the list knows of it.
-    pub digest: Shared,
+    pub digest: SharedDigest,
     /// Whether a pi is likely at work in it.
     pub is_live: bool,
     /// Whether others were forked from it.
@@ -37,13 +37,13 @@ pub struct Sought {
 
 impl Catalog {
     /// All sessions as a search needs them, the newest first.
-    pub fn sought(&self) -> Arc<[Sought]> {
+    pub fn sought(&self) -> Arc<[SearchedSession]> {
         self.newest_first().into_iter().map(|key| self.sought_as(key)).collect()
     }
 
     /// A session as a search needs it.
-    pub(crate) fn sought_as(&self, key: SessionKey) -> Sought {
-        Sought {
+    pub(crate) fn sought_as(&self, key: SessionKey) -> SearchedSession {
+        SearchedSession {
             key,
             digest: self[key].clone(),
             is_live: self.is_live(key),
@@ -55,10 +55,10 @@ impl Catalog {
 
 /// What is known of sessions.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct SearchCache {
     /// By the places of their keys.
-    pub(super) sessions: Vec<Option<Known>>,
-    pub(super) shelves: Shelves,
+    pub(super) sessions: Vec<Option<CachedFile>>,
+    pub(super) shelves: TextArena,
     /// How large the texts are, in bytes.
     pub(super) bytes: usize,
     /// How much stands on the shelves for nobody, in bytes.
@@ -69,24 +69,24 @@ pub(super) struct Kept {
 
 /// What was read of a file when it had a length and a time.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct CachedFile {
     as_of: (u64, i64),
     /// Name, id, directory, first message, labels.
-    titles: [Place; 5],
-    pub(super) text: Text,
-    whose: OnceLock<Whose>,
+    titles: [ArenaRange; 5],
+    pub(super) text: CachedText,
+    whose: OnceLock<EntryFacts>,
 }
 
 /// What hits say of entries: the little of a session's details that is kept for the next key.
 #[derive(Clone, Debug)]
-pub(super) struct Whose {
+pub(super) struct EntryFacts {
     /// What the user said, in file order.
     pub(super) prompts: Box<[Index]>,
     /// The entries on the path from the root to the leaf.
-    pub(super) active: Active,
+    pub(super) active: ActivePath,
 }
 
-impl Whose {
+impl EntryFacts {
     fn new(digest: &Digest) -> Self {
         let details = digest.details_once();
         Self { prompts: details.prompts.clone(), active: details.active.clone() }
@@ -95,22 +95,22 @@ impl Whose {
 
 /// What was read of a session's text.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Text {
+pub(super) enum CachedText {
     /// Nothing yet.
     Unread,
     /// It is here: conversation and summaries.
-    Kept([Place; 2]),
+    Kept([ArenaRange; 2]),
     /// There was no room to keep it: it is read when it is searched.
     OnDisk,
 }
 
-fn as_of(session: &Sought) -> (u64, i64) {
+fn as_of(session: &SearchedSession) -> (u64, i64) {
     (session.digest.bytes, session.digest.mtime)
 }
 
-impl Kept {
+impl SearchCache {
     /// What is known of a session as it is now.
-    pub(super) fn get(&self, session: &Sought) -> Option<&Known> {
+    pub(super) fn get(&self, session: &SearchedSession) -> Option<&CachedFile> {
         let known = self.sessions.get(session.key.place())?.as_ref();
         known.filter(|known| known.as_of == as_of(session))
     }
@@ -121,14 +121,14 @@ impl Kept {
     }
 
     /// Takes what the list knows of a session.
-    pub(super) fn know(&mut self, session: &Sought) {
+    pub(super) fn know(&mut self, session: &SearchedSession) {
         self.forget(session.key);
         let folded = TitlesBuf::new(&session.digest);
-        let Titles { name, id, cwd, first_message, labels } = folded.as_titles();
+        let SearchTitles { name, id, cwd, first_message, labels } = folded.as_titles();
         let [name, id, cwd, first_message] =
             [name, id, cwd, first_message].map(|folded| Passages { folded, ..Passages::default() });
         let titles = [name, id, cwd, first_message, labels].map(|title| self.shelves.put(title));
-        let known = Known { as_of: as_of(session), titles, text: Text::Unread, whose: OnceLock::new() };
+        let known = CachedFile { as_of: as_of(session), titles, text: CachedText::Unread, whose: OnceLock::new() };
         let place = session.key.place();
         if self.sessions.len() <= place {
             self.sessions.resize(place + 1, None);
@@ -137,17 +137,17 @@ impl Kept {
     }
 
     /// Takes the texts of a session, if they are no more than there is room for.
-    pub(super) fn put(&mut self, session: &Sought, texts: Texts<'_>, most: usize) {
-        if self.get(session).is_none_or(|known| !matches!(known.text, Text::Unread)) {
+    pub(super) fn put(&mut self, session: &SearchedSession, texts: SearchTexts<'_>, most: usize) {
+        if self.get(session).is_none_or(|known| !matches!(known.text, CachedText::Unread)) {
             self.know(session);
         }
         let texts = [texts.conversation, texts.summaries];
         let bytes: usize = texts.iter().map(Passages::bytes).sum();
         let text = match self.bytes + bytes <= most {
-            true => Text::Kept(texts.map(|passages| self.shelves.put(passages))),
-            false => Text::OnDisk,
+            true => CachedText::Kept(texts.map(|passages| self.shelves.put(passages))),
+            false => CachedText::OnDisk,
         };
-        self.bytes += text.places().iter().map(Place::bytes).sum::<usize>();
+        self.bytes += text.places().iter().map(ArenaRange::bytes).sum::<usize>();
         if let Some(known) = &mut self.sessions[session.key.place()] {
             known.text = text;
         }
@@ -156,7 +156,7 @@ impl Kept {
 
     fn forget(&mut self, key: SessionKey) {
         let Some(known) = self.sessions.get_mut(key.place()).and_then(Option::take) else { return };
-        let bytes = |places: &[Place]| places.iter().map(Place::bytes).sum::<usize>();
+        let bytes = |places: &[ArenaRange]| places.iter().map(ArenaRange::bytes).sum::<usize>();
         self.bytes -= bytes(known.text.places());
         self.dead += bytes(known.text.places()) + bytes(&known.titles);
         if self.dead > MOST_DEAD {
@@ -174,31 +174,36 @@ impl Kept {
         }
     }
 
-    pub(super) fn titles(&self, known: &Known) -> Titles<'_> {
+    pub(super) fn titles(&self, known: &CachedFile) -> SearchTitles<'_> {
         let [name, id, cwd, first_message, labels] = known.titles.map(|place| self.shelves.get(place));
-        Titles { name: name.folded, id: id.folded, cwd: cwd.folded, first_message: first_message.folded, labels }
+        SearchTitles { name: name.folded, id: id.folded, cwd: cwd.folded, first_message: first_message.folded, labels }
     }
 
     /// The texts of a session, if they are kept.
-    fn texts(&self, known: &Known) -> Option<Texts<'_>> {
-        let Text::Kept(places) = known.text else { return None };
+    fn texts(&self, known: &CachedFile) -> Option<SearchTexts<'_>> {
+        let CachedText::Kept(places) = known.text else { return None };
         let [conversation, summaries] = places.map(|place| self.shelves.get(place));
-        Some(Texts { conversation, summaries })
+        Some(SearchTexts { conversation, summaries })
     }
 
     /// Whose its entries are, and which are on the path to the leaf: read when it is first asked for.
-    pub(super) fn whose(&self, session: &Sought) -> Option<&Whose> {
-        Some(self.get(session)?.whose.get_or_init(|| Whose::new(&session.digest)))
+    pub(super) fn whose(&self, session: &SearchedSession) -> Option<&EntryFacts> {
+        Some(self.get(session)?.whose.get_or_init(|| EntryFacts::new(&session.digest)))
     }
 
     /// Whether the texts of a session must be read each time.
-    pub(super) fn is_on_disk(&self, session: &Sought) -> bool {
-        self.get(session).is_some_and(|known| matches!(known.text, Text::OnDisk))
+    pub(super) fn is_on_disk(&self, session: &SearchedSession) -> bool {
+        self.get(session).is_some_and(|known| matches!(known.text, CachedText::OnDisk))
     }
 
     /// Does something with the texts of a session: as they are kept, as they lie in the index, as they are now in its file
     /// if there was no room to keep them, or without any as long as they were not read.
-    pub(super) fn with_texts<T>(&self, files: Files, session: &Sought, act: impl FnOnce(Option<Texts<'_>>) -> T) -> T {
+    pub(super) fn with_texts<T>(
+        &self,
+        files: Files,
+        session: &SearchedSession,
+        act: impl FnOnce(Option<SearchTexts<'_>>) -> T,
+    ) -> T {
         if let Some(texts) = self.get(session).and_then(|known| self.texts(known)) {
             return act(Some(texts));
         }
@@ -212,16 +217,16 @@ impl Kept {
         }
         let is_read_now = self.is_on_disk(session) || session.digest.is_stored();
         let read = is_read_now.then(|| search_text::of(files, &session.digest.path).ok().flatten()).flatten();
-        act(read.as_ref().map(TextsBuf::as_texts))
+        act(read.as_ref().map(SearchTextsBuf::as_texts))
     }
 }
 
-impl Text {
-    fn places(&self) -> &[Place] {
+impl CachedText {
+    fn places(&self) -> &[ArenaRange] {
         if let Self::Kept(places) = self { places } else { &[] }
     }
 
-    fn places_mut(&mut self) -> &mut [Place] {
+    fn places_mut(&mut self) -> &mut [ArenaRange] {
         if let Self::Kept(places) = self { places } else { &mut [] }
     }
 }
@@ -238,12 +243,16 @@ mod tests {
     fn what_is_known_of_sessions_as_they_were_is_given_back() {
         let catalog = catalog(&[("a", None, 1), ("b", None, 2)]);
         let [still, growing] = &catalog.sought()[..] else { panic!("two sessions") };
-        let (mut growing, mut kept) = (growing.clone(), Kept::default());
+        let (mut growing, mut kept) = (growing.clone(), SearchCache::default());
         let long = "x".repeat(MOST_DEAD / 4);
-        let put = |kept: &mut Kept, session: &Sought, at: Index, text: &str| {
+        let put = |kept: &mut SearchCache, session: &SearchedSession, at: Index, text: &str| {
             let mut conversation = PassagesBuf::default();
             conversation.push(at, text);
-            kept.put(session, Texts { conversation: conversation.as_passages(), ..Texts::default() }, usize::MAX);
+            kept.put(
+                session,
+                SearchTexts { conversation: conversation.as_passages(), ..SearchTexts::default() },
+                usize::MAX,
+            );
         };
         put(&mut kept, still, 3, "Still");
         for at in 0..20 {
@@ -251,7 +260,7 @@ mod tests {
             put(&mut kept, &growing, at, &long);
             assert!(kept.shelves.bytes() <= 2 * MOST_DEAD, "{} bytes after {at}", kept.shelves.bytes());
         }
-        let texts = |session: &Sought| {
+        let texts = |session: &SearchedSession| {
             kept.with_texts(Files::Disk, session, |texts| {
                 let said = texts.unwrap().conversation.each();
                 said.map(|(at, text)| (at, text.to_string())).collect::<Vec<_>>()

@@ -4,14 +4,14 @@ use std::io;
 use std::path::Path;
 
 use crate::disk::files::Files;
-use crate::disk::lines::{self, Wanted};
-use crate::disk::parallel::{self, Stop};
+use crate::disk::lines::{self, CancelableReader};
+use crate::disk::parallel::{self, StopSignal};
 use crate::disk::scan::Unreadable;
-use crate::session::search_text::{Builder, Texts, TextsBuf};
+use crate::session::search_text::{SearchTextBuilder, SearchTexts, SearchTextsBuf};
 
 /// How far reading is.
 #[derive(Debug, Default)]
-pub struct Batch {
+pub struct TextProgress {
     /// Files that could not be read since the last batch.
     pub unreadable: Vec<Unreadable>,
     /// Files dealt with so far, those that are no sessions included.
@@ -23,28 +23,31 @@ pub struct Batch {
 pub fn read<P: AsRef<Path> + Sync>(
     files: Files,
     paths: &[P],
-    found: impl Fn(usize, Texts<'_>) + Sync,
-    mut told: impl FnMut(Batch) -> bool,
+    found: impl Fn(usize, SearchTexts<'_>) + Sync,
+    mut told: impl FnMut(TextProgress) -> bool,
 ) {
     let items: Vec<(usize, &Path)> = paths.iter().map(AsRef::as_ref).enumerate().collect();
     let unreadable = |path: &Path, reason: String| Some(Unreadable::new(path, &reason));
-    let work = |(at, path): &(usize, &Path), (builder, buffer): &mut (Builder, Vec<u8>), stop: Stop<'_>| {
-        let read = texts(files, path, (builder, buffer), || stop.is_due());
-        match read {
-            Ok(read) => read.map(|texts| found(*at, texts)).and(None),
-            Err(error) => unreadable(path, error.to_string()),
-        }
-    };
+    let work =
+        |(at, path): &(usize, &Path), (builder, buffer): &mut (SearchTextBuilder, Vec<u8>), stop: StopSignal<'_>| {
+            let read = texts(files, path, (builder, buffer), || stop.is_due());
+            match read {
+                Ok(read) => read.map(|texts| found(*at, texts)).and(None),
+                Err(error) => unreadable(path, error.to_string()),
+            }
+        };
     let lost = |(_, path): &(usize, &Path), reason| unreadable(path, reason);
-    parallel::each(&items, (work, lost), |parallel::Batch { results, done }| told(Batch { unreadable: results, done }));
+    parallel::each(&items, (work, lost), |parallel::ParallelBatch { results, done }| {
+        told(TextProgress { unreadable: results, done })
+    });
 }
 
 /// The texts of one file, as it is now; `None` if it is no session.
 ///
 /// # Errors
 /// It can't be read.
-pub fn of(files: Files, path: &Path) -> io::Result<Option<TextsBuf>> {
-    let mut builder = Builder::default();
+pub fn of(files: Files, path: &Path) -> io::Result<Option<SearchTextsBuf>> {
+    let mut builder = SearchTextBuilder::default();
     let is_session = texts(files, path, (&mut builder, &mut Vec::new()), || false)?.is_some();
     Ok(is_session.then(|| builder.take()))
 }
@@ -54,12 +57,12 @@ pub fn of(files: Files, path: &Path) -> io::Result<Option<TextsBuf>> {
 fn texts<'a>(
     files: Files,
     path: &Path,
-    (builder, buffer): (&'a mut Builder, &mut Vec<u8>),
+    (builder, buffer): (&'a mut SearchTextBuilder, &mut Vec<u8>),
     is_stopped: impl Fn() -> bool,
-) -> io::Result<Option<Texts<'a>>> {
+) -> io::Result<Option<SearchTexts<'a>>> {
     builder.clear();
     let Some(file) = files.session(path)? else { return Ok(None) };
-    lines::each(&mut Wanted(file, || !is_stopped()), 0, u64::MAX, buffer, |line| {
+    lines::each(&mut CancelableReader(file, || !is_stopped()), 0, u64::MAX, buffer, |line| {
         builder.line(line);
         !builder.is_refused() && !is_stopped()
     })?;
@@ -86,7 +89,7 @@ mod tests {
         let paths: Vec<PathBuf> =
             (0..20).map(|at| path(&at.to_string())).chain([path("other"), path("gone")]).collect();
         let (said, mut unreadable, mut done) = (Mutex::new(Vec::new()), Vec::new(), 0);
-        let found = |at, texts: Texts<'_>| said.lock().unwrap().push((at, texts.conversation.folded.to_string()));
+        let found = |at, texts: SearchTexts<'_>| said.lock().unwrap().push((at, texts.conversation.folded.to_string()));
         read(Files::Disk, &paths, found, |batch| {
             unreadable.extend(batch.unreadable.into_iter().map(|unreadable| unreadable.path));
             done = batch.done;

@@ -3,29 +3,29 @@
 use std::collections::HashMap;
 
 use crate::catalog::SessionKey;
-use crate::catalog::membership::Sets;
-use crate::session::digest::{Digest, Shared};
+use crate::catalog::membership::MemberSets;
+use crate::session::digest::{Digest, SharedDigest};
 use crate::session::links::Index;
 
 /// For the entries of a tree the other sessions that have them.
 #[derive(Clone, Debug, Default)]
-pub struct Others {
+pub struct SharedEntries {
     /// Sessions that have the same entries; the first one is of none.
     sets: Vec<Vec<SessionKey>>,
     /// Which of these has each entry.
     of: Vec<u32>,
 }
 
-impl Others {
+impl SharedEntries {
     /// Looks for entries among sessions that share some: each by its session, and by its place in that.
     pub fn new<'a>(
-        kin: &[(SessionKey, Shared)],
+        kin: &[(SessionKey, SharedDigest)],
         entries: impl Iterator<Item = (SessionKey, &'a Digest, Index)>,
     ) -> Self {
         if kin.is_empty() {
             return Self::default(); // as nearly always
         }
-        let had = Sets::new(kin.iter().map(|(_, session)| &session.details().entries.ids[..]));
+        let had = MemberSets::new(kin.iter().map(|(_, session)| &session.details().entries.ids[..]));
         let (mut sets, mut places) = (vec![Vec::new()], HashMap::new());
         let of = entries.map(|(session, digest, at)| {
             let Some(&set) = digest.details().entries.ids.get(at as usize).and_then(|id| had.of.get(id)) else {

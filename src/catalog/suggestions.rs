@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::catalog::search::{Searcher, Sought};
+use crate::catalog::search::{SearchedSession, Searcher};
 use crate::disk::files::Files;
 use crate::search::query::Query;
-use crate::search::scope::HereAndNow;
+use crate::search::scope::QueryScope;
 
 /// How many sessions a query would find elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Elsewhere {
+pub struct Suggestions {
     /// Where everything in the files is searched.
     pub everything: usize,
     /// Where tools touched a file that is called so.
@@ -23,12 +23,12 @@ impl Searcher {
     /// more.
     pub fn elsewhere(
         &self,
-        (files, sessions): (Files, &Arc<[Sought]>),
-        (query, around): (&Query, &HereAndNow),
+        (files, sessions): (Files, &Arc<[SearchedSession]>),
+        (query, around): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
-        mut told: impl FnMut(Elsewhere) -> bool,
+        mut told: impl FnMut(Suggestions) -> bool,
     ) {
-        let mut found = Elsewhere::default();
+        let mut found = Suggestions::default();
         let by_file = query.as_files().and_then(|query| self.look(files, sessions, (&query, around), &is_stale));
         found.files = by_file.map_or(0, |found| found.len());
         if !query.everything {

@@ -10,10 +10,10 @@ const PIECE: usize = 33 * 1024 * 1024;
 
 /// Texts that are only ever added to.
 #[derive(Debug, Default)]
-pub(super) struct Shelves(Vec<Shelf>);
+pub(super) struct TextArena(Vec<ArenaBlock>);
 
 #[derive(Debug)]
-struct Shelf {
+struct ArenaBlock {
     folded: String,
     starts: Vec<(u32, Index)>,
     capitals: Vec<u8>,
@@ -21,7 +21,7 @@ struct Shelf {
 
 /// Where texts stand.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct ArenaRange {
     shelf: u32,
     /// In bytes, from where to where.
     folded: (u32, u32),
@@ -29,17 +29,17 @@ pub(super) struct Place {
     capitals: (u32, u32),
 }
 
-impl Shelves {
+impl TextArena {
     /// Adds texts, and says where they stand.
-    pub(super) fn put(&mut self, Passages { folded, starts, capitals }: Passages<'_>) -> Place {
-        let has_room = |shelf: &Shelf| {
+    pub(super) fn put(&mut self, Passages { folded, starts, capitals }: Passages<'_>) -> ArenaRange {
+        let has_room = |shelf: &ArenaBlock| {
             shelf.folded.capacity() - shelf.folded.len() >= folded.len()
                 && shelf.starts.capacity() - shelf.starts.len() >= starts.len()
                 && shelf.capitals.capacity() - shelf.capitals.len() >= capitals.len()
         };
         if !self.0.last().is_some_and(has_room) {
             let most_starts = PIECE / size_of::<(u32, Index)>();
-            self.0.push(Shelf {
+            self.0.push(ArenaBlock {
                 folded: String::with_capacity(folded.len().max(PIECE)),
                 starts: Vec::with_capacity(starts.len().max(most_starts)),
                 capitals: Vec::with_capacity(capitals.len().max(PIECE)),
@@ -48,7 +48,7 @@ impl Shelves {
         let at = self.0.len() - 1;
         let shelf = &mut self.0[at];
         let run = |from: usize, len: usize| (from as u32, (from + len) as u32);
-        let place = Place {
+        let place = ArenaRange {
             shelf: at as u32,
             folded: run(shelf.folded.len(), folded.len()),
             starts: run(shelf.starts.len(), starts.len()),
@@ -63,12 +63,12 @@ impl Shelves {
     /// How much stands there, in bytes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
-        let bytes = |shelf: &Shelf| shelf.folded.len() + size_of_val(&*shelf.starts) + shelf.capitals.len();
+        let bytes = |shelf: &ArenaBlock| shelf.folded.len() + size_of_val(&*shelf.starts) + shelf.capitals.len();
         self.0.iter().map(bytes).sum()
     }
 
     /// The texts at a place.
-    pub(super) fn get(&self, Place { shelf, folded, starts, capitals }: Place) -> Passages<'_> {
+    pub(super) fn get(&self, ArenaRange { shelf, folded, starts, capitals }: ArenaRange) -> Passages<'_> {
         let run = |(from, to): (u32, u32)| from as usize..to as usize;
         let shelf = self.0.get(shelf as usize);
         shelf.map_or_else(Passages::default, |shelf| Passages {
@@ -79,7 +79,7 @@ impl Shelves {
     }
 }
 
-impl Place {
+impl ArenaRange {
     /// How much of a shelf they take, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let run = |(from, to): (u32, u32)| (to - from) as usize;
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn texts_come_back_from_where_they_were_put() {
-        let mut shelves = Shelves::default();
+        let mut shelves = TextArena::default();
         let long = "x".repeat(PIECE / 2);
         let texts =
             [("", &[][..]), ("a b", &[(0, 1), (2, 7)]), (&long, &[(0, 3)]), (&long, &[(0, 4)]), ("é", &[(0, 5)])];
@@ -109,6 +109,6 @@ mod tests {
             assert!(found.folded == put.folded && found.starts == put.starts && found.capitals == put.capitals);
             assert_eq!(place.bytes(), put.bytes());
         }
-        assert_eq!(Shelves::default().get(places[0]).folded, "");
+        assert_eq!(TextArena::default().get(places[0]).folded, "");
     }
 }

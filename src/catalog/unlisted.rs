@@ -9,7 +9,7 @@ use crate::disk::locate::is_project_folder;
 
 /// The files that pi's list omits.
 #[derive(Debug, Default)]
-pub(super) struct Unlisted {
+pub(super) struct UnlistedFiles {
     /// The project of each.
     projects: HashMap<SessionKey, ProjectKey>,
     /// The projects, by the session directory.

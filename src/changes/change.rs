@@ -14,25 +14,25 @@ use crate::base::paths::exact_json;
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Change {
     /// A session's name was set, or cleared.
-    Name(Named),
+    Name(NameChange),
     /// An entry's label was set, or cleared.
-    Label(Labelled),
+    Label(LabelChange),
     /// The leaf was moved.
-    Leaf(Moved),
+    Leaf(LeafMove),
     /// A new session file was made.
-    Fork(Forked),
+    Fork(ForkChange),
     /// A file was moved to the trash.
-    Trash(Trashed),
+    Trash(TrashChange),
     /// A file of an old version was brought into the form of version 3.
-    Migrate(Migrated),
+    Migrate(Migration),
     /// Something that only a newer pitree knows of.
     #[serde(untagged)]
-    Unknown(Unknown),
+    Unknown(UnknownChange),
 }
 
 /// A session's name was set, or cleared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Named {
+pub struct NameChange {
     /// The session file.
     #[serde(with = "exact_json")]
     pub path: PathBuf,
@@ -46,7 +46,7 @@ pub struct Named {
 
 /// An entry's label was set, or cleared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Labelled {
+pub struct LabelChange {
     /// The session file.
     #[serde(with = "exact_json")]
     pub path: PathBuf,
@@ -62,7 +62,7 @@ pub struct Labelled {
 
 /// The leaf was moved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moved {
+pub struct LeafMove {
     /// The session file.
     #[serde(with = "exact_json")]
     pub path: PathBuf,
@@ -76,7 +76,7 @@ pub struct Moved {
 
 /// A new session file was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Forked {
+pub struct ForkChange {
     /// The new file.
     #[serde(with = "exact_json")]
     pub path: PathBuf,
@@ -86,7 +86,7 @@ pub struct Forked {
 
 /// A file was moved to the trash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trashed {
+pub struct TrashChange {
     /// Where it was.
     #[serde(with = "exact_json")]
     pub path: PathBuf,
@@ -98,7 +98,7 @@ pub struct Trashed {
 
 /// A file of an old version was brought into the form of version 3.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Migrated {
+pub struct Migration {
     /// The session file.
     #[serde(with = "exact_json")]
     pub path: PathBuf,
@@ -111,4 +111,4 @@ pub struct Migrated {
 /// A change of a kind, or of a form, that only a newer pitree knows: as it stands in the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Unknown(pub Map<String, Value>);
+pub struct UnknownChange(pub Map<String, Value>);

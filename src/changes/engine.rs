@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::changes::change::Change;
-use crate::changes::journal::{By, Record, Records, State, Step};
-use crate::changes::request::{News, Progress, Watch};
+use crate::changes::journal::{ChangeState, ChangeStep, JournalRecord, JournalRecords, UndoLink};
+use crate::changes::request::{ChangeEvent, ChangeObserver, ChangeProgress};
 use crate::changes::result::Refusal;
-use crate::changes::transaction::{Book, NotWritten};
+use crate::changes::transaction::{JournalError, Transaction};
 use crate::disk::append;
-use crate::disk::append::{Appended, Draft};
+use crate::disk::append::{Appended, PendingLine};
 use crate::disk::availability::is_there;
 use crate::disk::fingerprint::Fingerprint;
 use crate::disk::load;
 use crate::disk::load::NewerFormat;
-use crate::disk::lock::Wait;
-use crate::disk::trash::{self, Bin, Kept, NotBack, Trash, merge};
+use crate::disk::lock::LockObserver;
+use crate::disk::trash::{self, RestoreError, Trash, TrashEntry, TrashSession, merge};
 use crate::session::tree::Tree;
 use crate::session::write::line::new_id;
 
@@ -29,7 +29,7 @@ const TOGETHER: usize = 64;
 
 /// Where changes are written down, and where goes what is removed.
 #[derive(Clone, Debug)]
-pub(crate) struct Store {
+pub(crate) struct ChangeStore {
     /// The directory of the journal.
     pub(crate) state_dir: PathBuf,
     /// How files get into the trash.
@@ -40,25 +40,25 @@ pub(crate) struct Store {
 
 /// A request being carried out, with the journal held against other pitrees.
 pub(crate) struct Engine<'a> {
-    bin: Bin<'a>,
-    book: Book,
+    bin: TrashSession<'a>,
+    book: Transaction,
     /// In milliseconds since 1970.
     pub(crate) now: i64,
     /// Moves of files that are written down, by their numbers, and not made yet.
-    ahead: HashMap<u64, Ahead>,
+    ahead: HashMap<u64, SyncedMove>,
     /// What went wrong behind changes that are made.
     warnings: Vec<String>,
-    watch: Watch<'a>,
+    watch: ChangeObserver<'a>,
     /// Whether it said that nobody is to be waited for.
     is_given_up: bool,
 }
 
 /// A move of a file that is noted.
-struct Move {
+struct JournaledMove {
     /// The change.
     number: u64,
     /// The step that it is.
-    step: Step,
+    step: ChangeStep,
     /// The file, if it goes to the trash.
     goes: Option<PathBuf>,
     /// The place in the trash that was chosen for it.
@@ -66,7 +66,7 @@ struct Move {
 }
 
 /// A move of which the note is on the disk.
-struct Ahead {
+struct SyncedMove {
     /// The place in the trash that it is to get.
     item: Option<PathBuf>,
     /// Whether that place could be taken.
@@ -74,13 +74,13 @@ struct Ahead {
 }
 
 impl<'a> Engine<'a> {
-    pub(crate) fn begin(place: &'a Store, now: i64, watch: Watch<'a>) -> Result<Self> {
+    pub(crate) fn begin(place: &'a ChangeStore, now: i64, watch: ChangeObserver<'a>) -> Result<Self> {
         getrandom::fill(&mut [0; 16]).context("the system has no random numbers for new ids")?;
         let mut bin = place.trash.open(now);
         let book = if place.dry_run {
-            Book::closed(&place.state_dir)?
+            Transaction::closed(&place.state_dir)?
         } else {
-            let mut book = Book::open(&place.state_dir, now, &mut |who| watch(News::Waits(who)))?;
+            let mut book = Transaction::open(&place.state_dir, now, &mut |who| watch(ChangeEvent::Waits(who)))?;
             mend(&mut book, &mut bin)?;
             book
         };
@@ -88,7 +88,7 @@ impl<'a> Engine<'a> {
     }
 
     /// The changes up to now.
-    pub(crate) fn past(&self) -> &Records {
+    pub(crate) fn past(&self) -> &JournalRecords {
         self.book.past()
     }
 
@@ -103,7 +103,7 @@ impl<'a> Engine<'a> {
 
     /// Tells between two changes how far the request is; whether it is to stop there.
     pub(crate) fn is_stopped(&mut self, done: usize, total: usize) -> bool {
-        done > 0 && done < total && (self.watch)(News::Made(Progress { done, total })).is_break()
+        done > 0 && done < total && (self.watch)(ChangeEvent::Made(ChangeProgress { done, total })).is_break()
     }
 
     /// Whether nobody is waited for any more.
@@ -117,7 +117,7 @@ impl<'a> Engine<'a> {
         &mut self,
         change: &Change,
         keeps: Option<&Path>,
-        make: impl FnOnce(&mut Bin<'_>, Option<&Path>, Wait<'_>) -> Result<()>,
+        make: impl FnOnce(&mut TrashSession<'_>, Option<&Path>, LockObserver<'_>) -> Result<()>,
     ) -> Result<()> {
         if self.is_dry() {
             return Ok(());
@@ -125,16 +125,16 @@ impl<'a> Engine<'a> {
         let noted = self.note(change, keeps)?;
         let number = noted.number;
         self.write_down(&[noted])?;
-        self.carry_out(number, Step::Make, make)
+        self.carry_out(number, ChangeStep::Make, make)
     }
 
     /// Undoes a change of files, or makes it again, as [`make`](Self::make) makes it.
     pub(crate) fn make_again(
         &mut self,
-        record: &Record,
-        step: Step,
+        record: &JournalRecord,
+        step: ChangeStep,
         keeps: Option<&Path>,
-        make: impl FnOnce(&mut Bin<'_>, Option<&Path>, Wait<'_>) -> Result<()>,
+        make: impl FnOnce(&mut TrashSession<'_>, Option<&Path>, LockObserver<'_>) -> Result<()>,
     ) -> Result<()> {
         if self.is_dry() {
             return Ok(());
@@ -145,19 +145,19 @@ impl<'a> Engine<'a> {
     }
 
     /// Notes that a change is made, with which a file `goes` to the trash.
-    fn note(&mut self, change: &Change, goes: Option<&Path>) -> Result<Move> {
+    fn note(&mut self, change: &Change, goes: Option<&Path>) -> Result<JournaledMove> {
         let item = self.place_for(goes)?;
-        let by = By { item: item.clone(), file: fingerprint(change, goes), ..By::default() };
+        let by = UndoLink { item: item.clone(), file: fingerprint(change, goes), ..UndoLink::default() };
         let number = self.book.note(change, by)?.unwrap_or_default();
-        Ok(Move { number, step: Step::Make, goes: goes.map(Path::to_path_buf), item })
+        Ok(JournaledMove { number, step: ChangeStep::Make, goes: goes.map(Path::to_path_buf), item })
     }
 
     /// Notes that a step is taken with a change, with which a file `goes` to the trash.
-    fn note_again(&mut self, record: &Record, step: Step, goes: Option<&Path>) -> Result<Move> {
+    fn note_again(&mut self, record: &JournalRecord, step: ChangeStep, goes: Option<&Path>) -> Result<JournaledMove> {
         let (number, item) = (record.number, self.place_for(goes)?);
         let file = fingerprint(&record.change, goes);
-        self.book.set(number, step.begun(), By { item: item.clone(), file, ..By::default() })?;
-        Ok(Move { number, step, goes: goes.map(Path::to_path_buf), item })
+        self.book.set(number, step.begun(), UndoLink { item: item.clone(), file, ..UndoLink::default() })?;
+        Ok(JournaledMove { number, step, goes: goes.map(Path::to_path_buf), item })
     }
 
     /// A place in the trash for what goes there, if it can be known before.
@@ -169,10 +169,10 @@ impl<'a> Engine<'a> {
     fn carry_out(
         &mut self,
         number: u64,
-        step: Step,
-        make: impl FnOnce(&mut Bin<'_>, Option<&Path>, Wait<'_>) -> Result<()>,
+        step: ChangeStep,
+        make: impl FnOnce(&mut TrashSession<'_>, Option<&Path>, LockObserver<'_>) -> Result<()>,
     ) -> Result<()> {
-        let Some(Ahead { item, claimed }) = self.ahead.remove(&number) else { return Ok(()) };
+        let Some(SyncedMove { item, claimed }) = self.ahead.remove(&number) else { return Ok(()) };
         let made = claimed.and_then(|()| self.move_files(|bin, wait| make(bin, item.as_deref(), wait)));
         if made.is_err() {
             item.iter().for_each(|item| self.bin.give_up(item));
@@ -181,7 +181,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Lets files be moved. Another program that does that does not hold the journal meanwhile.
-    fn move_files(&mut self, work: impl FnOnce(&mut Bin<'_>, Wait<'_>) -> Result<()>) -> Result<()> {
+    fn move_files(&mut self, work: impl FnOnce(&mut TrashSession<'_>, LockObserver<'_>) -> Result<()>) -> Result<()> {
         let Self { bin, book, watch, is_given_up, .. } = self;
         let mut wait = waiting(watch, is_given_up);
         if !bin.is_command() {
@@ -218,13 +218,13 @@ impl<'a> Engine<'a> {
     ///
     /// # Errors
     /// The journal can't be written: none of the steps must be taken.
-    pub(crate) fn will_do_again(&mut self, records: &[Record], step: Step) -> Result<()> {
+    pub(crate) fn will_do_again(&mut self, records: &[JournalRecord], step: ChangeStep) -> Result<()> {
         let mut moves = Vec::new();
         let records = if self.is_dry() { &[] } else { records };
         for record in records.iter().filter(|record| record.change.moves()) {
             match self.note_move(record, step) {
                 Ok(noted) => moves.push(noted),
-                Err(error) if error.is::<NotWritten>() => return Err(error),
+                Err(error) if error.is::<JournalError>() => return Err(error),
                 Err(_) => {} // it is told when its turn comes
             }
         }
@@ -233,7 +233,7 @@ impl<'a> Engine<'a> {
 
     /// Notes that a step is taken with a change, with which its file goes to the trash or comes back; then what a pi wrote
     /// in its place since goes there.
-    fn note_move(&mut self, record: &Record, step: Step) -> Result<Move> {
+    fn note_move(&mut self, record: &JournalRecord, step: ChangeStep) -> Result<JournaledMove> {
         let path = record.change.path();
         if record.change.brings(step).is_none() {
             return self.note_again(record, step, Some(path));
@@ -244,7 +244,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Sees to it that a step with a record is written down.
-    fn must_be_ahead(&mut self, record: &Record, step: Step) -> Result<()> {
+    fn must_be_ahead(&mut self, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         if self.is_dry() || self.ahead.contains_key(&record.number) {
             return Ok(());
         }
@@ -259,10 +259,10 @@ impl<'a> Engine<'a> {
     }
 
     /// Lets moves that are written down reach the disk, and takes their places in the trash.
-    fn write_down(&mut self, moves: &[Move]) -> Result<()> {
+    fn write_down(&mut self, moves: &[JournaledMove]) -> Result<()> {
         let written = self.book.sync();
         for noted in moves {
-            let mut ahead = Ahead { item: noted.item.clone(), claimed: Ok(()) };
+            let mut ahead = SyncedMove { item: noted.item.clone(), claimed: Ok(()) };
             if let (Ok(()), Some(goes)) = (&written, &noted.goes) {
                 ahead.claimed = self.claim(noted, goes, &mut ahead.item);
             }
@@ -277,14 +277,18 @@ impl<'a> Engine<'a> {
     }
 
     /// Takes the place in the trash that was chosen for a file, or another one if another program was faster.
-    fn claim(&mut self, noted: &Move, goes: &Path, item: &mut Option<PathBuf>) -> Result<()> {
+    fn claim(&mut self, noted: &JournaledMove, goes: &Path, item: &mut Option<PathBuf>) -> Result<()> {
         while let Some(chosen) = item.as_deref() {
             if self.bin.claim(goes, chosen, self.now)? {
                 break;
             }
             *item = self.bin.choose(goes)?;
             let file = self.past().find(noted.number).and_then(|record| record.item.as_ref()?.file.clone());
-            self.book.set(noted.number, noted.step.begun(), By { item: item.clone(), file, ..By::default() })?;
+            self.book.set(
+                noted.number,
+                noted.step.begun(),
+                UndoLink { item: item.clone(), file, ..UndoLink::default() },
+            )?;
             self.book.sync()?;
         }
         Ok(())
@@ -294,30 +298,30 @@ impl<'a> Engine<'a> {
     ///
     /// # Errors
     /// The journal can't be written.
-    pub(crate) fn withdraw(&mut self, number: u64, step: Step) -> Result<()> {
+    pub(crate) fn withdraw(&mut self, number: u64, step: ChangeStep) -> Result<()> {
         let Some(ahead) = self.ahead.remove(&number) else { return Ok(()) };
         ahead.item.iter().for_each(|item| self.bin.give_up(item));
-        self.book.set(number, step.settled(false), By::default())
+        self.book.set(number, step.settled(false), UndoLink::default())
     }
 
     /// Moves a file to the trash, as was written down.
-    pub(crate) fn put(&mut self, number: u64, path: &Path, step: Step) -> Result<()> {
+    pub(crate) fn put(&mut self, number: u64, path: &Path, step: ChangeStep) -> Result<()> {
         self.carry_out(number, step, |bin, item, wait| bin.put(path, item, wait))
     }
 
     /// As a step with a change its file goes to the trash.
-    pub(crate) fn put_again(&mut self, record: &Record, step: Step) -> Result<()> {
+    pub(crate) fn put_again(&mut self, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         self.must_be_ahead(record, step)?;
         self.put(record.number, record.change.path(), step)
     }
 
     /// As a step with a change its file comes back from the trash, where it has at least so many bytes.
-    pub(crate) fn take_back(&mut self, record: &Record, step: Step, at_least: u64) -> Result<()> {
+    pub(crate) fn take_back(&mut self, record: &JournalRecord, step: ChangeStep, at_least: u64) -> Result<()> {
         let path = record.change.path();
         is_there(path).with_context(|| format!("can't look at {}", path.display()))?;
         self.must_be_ahead(record, step)?;
         let Some(ahead) = self.ahead.remove(&record.number) else { return Ok(()) };
-        let is_late = |kept: &&Kept| kept.place.as_ref().is_some_and(|place| merge::is_late(path, place));
+        let is_late = |kept: &&TrashEntry| kept.place.as_ref().is_some_and(|place| merge::is_late(path, place));
         let kept = record.item.as_ref().filter(|kept| !is_late(kept));
         let back = match (kept.and_then(|kept| Some((kept, kept.place.as_deref()?))), &ahead.item) {
             (Some((kept, item)), Some(place)) => {
@@ -348,11 +352,11 @@ impl<'a> Engine<'a> {
         let mut step = |tree: &Tree| {
             // The file was written to between reading and writing: what was begun for it as it was is not made.
             if let Some((number, _)) = begun.take() {
-                self.book.set(number, State::Dropped, By::default())?;
+                self.book.set(number, ChangeState::Dropped, UndoLink::default())?;
             }
             let Some((line, change)) = build(tree, &free_id(tree))? else { return Ok(None) };
-            let draft = Draft::new(tree, &line);
-            let number = self.book.note(&change, By { draft: Some(draft.clone()), ..By::default() })?;
+            let draft = PendingLine::new(tree, &line);
+            let number = self.book.note(&change, UndoLink { draft: Some(draft.clone()), ..UndoLink::default() })?;
             begun = Some((number.unwrap_or_default(), change));
             self.book.sync()?;
             Ok(number.map(|_| draft))
@@ -365,7 +369,7 @@ impl<'a> Engine<'a> {
         match begun {
             Some((number, change)) => {
                 let made = self.took(appended);
-                self.settle(number, Step::Make, made)?;
+                self.settle(number, ChangeStep::Make, made)?;
                 Ok(Some(change))
             }
             None => appended.map(|_| None),
@@ -375,10 +379,10 @@ impl<'a> Engine<'a> {
     /// Appends a line for a change that was made before: to undo it, or to make it again.
     pub(crate) fn append_again(
         &mut self,
-        record: &Record,
-        step: Step,
+        record: &JournalRecord,
+        step: ChangeStep,
         keep_time: bool,
-        build: impl Fn(&Records, &Tree, &str) -> Result<String>,
+        build: impl Fn(&JournalRecords, &Tree, &str) -> Result<String>,
     ) -> Result<()> {
         let path = record.change.path();
         if self.is_dry() {
@@ -388,8 +392,8 @@ impl<'a> Engine<'a> {
         let mut begun = false;
         let line = |tree: &Tree| {
             let id = free_id(tree);
-            let draft = Draft::new(tree, &build(self.book.past(), tree, &id)?);
-            let by = By { entry: Some(&id), draft: Some(draft.clone()), ..By::default() };
+            let draft = PendingLine::new(tree, &build(self.book.past(), tree, &id)?);
+            let by = UndoLink { entry: Some(&id), draft: Some(draft.clone()), ..UndoLink::default() };
             self.book.set(record.number, step.begun(), by)?;
             begun = true;
             self.book.sync()?;
@@ -419,13 +423,13 @@ impl<'a> Engine<'a> {
 
     /// Writes down that somebody else changed what undo or redo would have touched: it is passed over from now on.
     pub(crate) fn overtake(&mut self, number: u64) -> Result<()> {
-        self.book.set(number, State::Overtaken, By::default())
+        self.book.set(number, ChangeState::Overtaken, UndoLink::default())
     }
 
     /// Writes down how a step went. What failed may be so all the same, as with a server that answered too late: the files
     /// tell. Where they don't, it is left to be mended. That it could not be written down is of less concern than what
     /// happened, and is mended at the next start.
-    fn settle(&mut self, number: u64, step: Step, made: Result<()>) -> Result<()> {
+    fn settle(&mut self, number: u64, step: ChangeStep, made: Result<()>) -> Result<()> {
         let mut is_made = Some(made.is_ok());
         let made = made.or_else(|error| {
             if !matches!(error.downcast_ref(), Some(Refusal::Overtaken { .. })) {
@@ -438,7 +442,7 @@ impl<'a> Engine<'a> {
             Err(error)
         });
         let Some(is_made) = is_made else { return made };
-        let noted = self.book.set(number, step.settled(is_made), By::default());
+        let noted = self.book.set(number, step.settled(is_made), UndoLink::default());
         made.and(noted.context("the change is made, but"))
     }
 }
@@ -450,9 +454,12 @@ fn fingerprint(change: &Change, goes: Option<&Path>) -> Option<Fingerprint> {
 }
 
 /// Tells of waiting, and notes when it is given up.
-fn waiting<'b>(watch: &'b mut Watch<'_>, is_given_up: &'b mut bool) -> impl FnMut(&str) -> ControlFlow<()> + 'b {
+fn waiting<'b>(
+    watch: &'b mut ChangeObserver<'_>,
+    is_given_up: &'b mut bool,
+) -> impl FnMut(&str) -> ControlFlow<()> + 'b {
     |who| {
-        let flow = watch(News::Waits(who));
+        let flow = watch(ChangeEvent::Waits(who));
         *is_given_up |= flow.is_break();
         flow
     }
@@ -460,7 +467,7 @@ fn waiting<'b>(watch: &'b mut Watch<'_>, is_given_up: &'b mut bool) -> impl FnMu
 
 /// What the trash will not have later by itself, somebody else took; what is of a newer version, a newer pi wrote.
 fn overtaken(error: anyhow::Error) -> anyhow::Error {
-    let reason = error.downcast_ref().map(NotBack::to_string);
+    let reason = error.downcast_ref().map(RestoreError::to_string);
     match reason.or_else(|| error.downcast_ref().map(NewerFormat::to_string)) {
         Some(reason) => Refusal::Overtaken { reason }.into(),
         None => error,
@@ -468,7 +475,7 @@ fn overtaken(error: anyhow::Error) -> anyhow::Error {
 }
 
 /// Clears away and settles what was cut short.
-fn mend(book: &mut Book, bin: &mut Bin<'_>) -> Result<()> {
+fn mend(book: &mut Transaction, bin: &mut TrashSession<'_>) -> Result<()> {
     for record in book.past().list().iter().filter(|record| record.cut_short().is_some()) {
         if let Some(draft) = &record.draft {
             // A file that can't be written to keeps the part; the next line stands on its own.

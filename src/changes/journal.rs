@@ -17,13 +17,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::paths;
 use crate::changes::change::Change;
-pub use crate::changes::step::State;
-pub(crate) use crate::changes::step::Step;
-use crate::disk::append::Draft;
+pub use crate::changes::step::ChangeState;
+pub(crate) use crate::changes::step::ChangeStep;
+use crate::disk::append::PendingLine;
 use crate::disk::files::open_regular;
 use crate::disk::fingerprint::Fingerprint;
-use crate::disk::lock::Wait;
-use crate::disk::trash::Kept;
+use crate::disk::lock::LockObserver;
+use crate::disk::trash::TrashEntry;
 use crate::disk::{create, lock};
 
 /// The version of the form that is written here.
@@ -31,7 +31,7 @@ const VERSION: u64 = 1;
 
 /// A change in the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct JournalRecord {
     /// Its number, from 1.
     pub number: u64,
     /// The number of the first change of those that were made by one request: they are undone together.
@@ -41,22 +41,22 @@ pub struct Record {
     /// What was changed.
     pub change: Change,
     /// How far it is.
-    pub state: State,
+    pub state: ChangeState,
     /// The ids of the lines that were appended for it: to make it, to undo it, to make it again.
     pub entries: Vec<String>,
     /// The last of those lines, as it was to be written.
-    pub(crate) draft: Option<Draft>,
+    pub(crate) draft: Option<PendingLine>,
     /// Its file in the trash: there now, about to be, or last.
-    pub(crate) item: Option<Kept>,
+    pub(crate) item: Option<TrashEntry>,
     /// The same before the step that is cut short.
-    pub(crate) item_before: Option<Kept>,
+    pub(crate) item_before: Option<TrashEntry>,
     /// The place of its first line in the journal.
     pub(crate) begun_at: u64,
     /// The place of the line at which it was undone last.
     pub(crate) undone_at: u64,
 }
 
-impl Record {
+impl JournalRecord {
     /// Returns the path in the trash of its file, if that is known.
     pub(crate) fn place(&self) -> Option<&Path> {
         self.item.as_ref()?.place.as_deref()
@@ -69,12 +69,12 @@ impl Record {
 
     /// Whether this pitree knows what was changed and how far that is.
     pub(crate) fn is_known(&self) -> bool {
-        !matches!(self.change, Change::Unknown(_)) && self.state != State::Unknown
+        !matches!(self.change, Change::Unknown(_)) && self.state != ChangeState::Unknown
     }
 
     /// Whether it can be undone by its number, be it passed over or not.
     pub(crate) fn can_be_undone(&self) -> bool {
-        matches!(self.state, State::Done | State::Overtaken)
+        matches!(self.state, ChangeState::Done | ChangeState::Overtaken)
     }
 
     /// Whether a session is in the trash by this change.
@@ -83,7 +83,7 @@ impl Record {
     }
 
     /// The step that was cut short, if this pitree knows what was changed.
-    pub(crate) fn cut_short(&self) -> Option<Step> {
+    pub(crate) fn cut_short(&self) -> Option<ChangeStep> {
         self.state.step().filter(|_| self.is_known())
     }
 }
@@ -93,7 +93,7 @@ impl Record {
 struct JournalLine {
     number: u64,
     time: i64,
-    state: State,
+    state: ChangeState,
     /// The group of a new change, if it is not the first of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     group: Option<u64>,
@@ -102,7 +102,7 @@ struct JournalLine {
     entry: Option<String>,
     /// The line that leads to the new state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    draft: Option<Draft>,
+    draft: Option<PendingLine>,
     /// The place in the trash that the file gets by the new state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     item: Option<String>,
@@ -124,11 +124,11 @@ fn written(item: Option<PathBuf>) -> (Option<String>, Option<String>) {
 
 /// By what a step is taken, as far as that is known before.
 #[derive(Debug, Default)]
-pub(crate) struct By<'a> {
+pub(crate) struct UndoLink<'a> {
     /// The id of the line that is to be appended, if it is not that of a new change.
     pub(crate) entry: Option<&'a str>,
     /// That line.
-    pub(crate) draft: Option<Draft>,
+    pub(crate) draft: Option<PendingLine>,
     /// The place in the trash that the file is to get.
     pub(crate) item: Option<PathBuf>,
     /// The fingerprint of that file.
@@ -145,8 +145,8 @@ struct JournalHeader {
 
 /// The changes that the lines of a journal tell of.
 #[derive(Debug, Default)]
-pub(crate) struct Records {
-    list: Vec<Record>,
+pub(crate) struct JournalRecords {
+    list: Vec<JournalRecord>,
     /// Where in the list a number is.
     places: HashMap<u64, usize>,
     /// The ids of all lines that pitree appended to files.
@@ -159,7 +159,7 @@ pub(crate) struct Records {
     version: u64,
 }
 
-impl Records {
+impl JournalRecords {
     /// Reads the journal of a state directory; without one there are no changes.
     ///
     /// # Errors
@@ -177,17 +177,17 @@ impl Records {
     }
 
     /// The changes, the oldest first.
-    pub(crate) fn list(&self) -> &[Record] {
+    pub(crate) fn list(&self) -> &[JournalRecord] {
         &self.list
     }
 
     /// The changes alone, the oldest first.
-    pub(crate) fn into_list(self) -> Vec<Record> {
+    pub(crate) fn into_list(self) -> Vec<JournalRecord> {
         self.list
     }
 
     /// The change with a number.
-    pub(crate) fn find(&self, number: u64) -> Option<&Record> {
+    pub(crate) fn find(&self, number: u64) -> Option<&JournalRecord> {
         self.places.get(&number).map(|&at| &self.list[at])
     }
 
@@ -230,7 +230,7 @@ impl Records {
         self.lines += 1;
         let JournalLine { number, time, state, group, entry, draft, item, item_bytes, file, change } = line;
         let place = item_bytes.and_then(|bytes| paths::path_from_base64(&bytes)).or(item.map(PathBuf::from));
-        let item = (place.is_some() || file.is_some()).then_some(Kept { place, time, file });
+        let item = (place.is_some() || file.is_some()).then_some(TrashEntry { place, time, file });
         self.highest = self.highest.max(number);
         self.lines_of_ours.extend(entry.clone());
         if let Some(change) = change {
@@ -239,7 +239,7 @@ impl Records {
             self.places.insert(number, self.list.len());
             let (group, begun_at) = (group.unwrap_or(number), self.lines);
             let (item_before, undone_at) = (None, 0);
-            self.list.push(Record {
+            self.list.push(JournalRecord {
                 number,
                 group,
                 time,
@@ -265,7 +265,7 @@ impl Records {
             record.state = state;
             record.entries.extend(entry);
             record.draft = draft.or(record.draft.take());
-            if state == State::Undone {
+            if state == ChangeState::Undone {
                 record.undone_at = self.lines;
             }
         }
@@ -276,7 +276,7 @@ impl Records {
 pub(crate) struct Journal {
     file: File,
     path: PathBuf,
-    records: Records,
+    records: JournalRecords,
     /// As much of the file is in the records, in bytes.
     end: u64,
     /// Whether the file ends with a part of a line.
@@ -303,7 +303,7 @@ impl Journal {
     ///
     /// # Errors
     /// It can't be read or written, is of a newer version, or somebody holds it.
-    pub(crate) fn open(dir: &Path, wait: Wait<'_>) -> Result<Self> {
+    pub(crate) fn open(dir: &Path, wait: LockObserver<'_>) -> Result<Self> {
         let path = file_in(dir);
         let opened = create::private_folder(dir).and_then(|()| {
             let mut options = create::private();
@@ -321,7 +321,8 @@ impl Journal {
             ),
             false => anyhow!(error).context(format!("can't open the journal {}", path.display())),
         })?;
-        let mut journal = Self { file, path, records: Records::default(), end: 0, is_torn: false, is_held: true };
+        let mut journal =
+            Self { file, path, records: JournalRecords::default(), end: 0, is_torn: false, is_held: true };
         journal.read()?;
         journal.records.check_version(dir)?;
         if journal.end == 0 {
@@ -344,7 +345,11 @@ impl Journal {
 
     /// Lets other pitrees have the journal while `work` is done. Gives what came of it, and whether the journal could be
     /// had again.
-    pub(crate) fn released<T>(&mut self, wait: Wait<'_>, work: impl FnOnce(Wait<'_>) -> T) -> (T, Result<()>) {
+    pub(crate) fn released<T>(
+        &mut self,
+        wait: LockObserver<'_>,
+        work: impl FnOnce(LockObserver<'_>) -> T,
+    ) -> (T, Result<()>) {
         let freed = self.file.unlock();
         self.is_held = false;
         let done = work(&mut *wait);
@@ -366,7 +371,7 @@ impl Journal {
     }
 
     /// The changes.
-    pub(crate) fn records(&self) -> &Records {
+    pub(crate) fn records(&self) -> &JournalRecords {
         &self.records
     }
 
@@ -396,11 +401,11 @@ impl Journal {
     ///
     /// # Errors
     /// The journal can't be written: the change must not be made then.
-    pub(crate) fn begin(&mut self, time: i64, group: Option<u64>, change: Change, by: By<'_>) -> Result<u64> {
+    pub(crate) fn begin(&mut self, time: i64, group: Option<u64>, change: Change, by: UndoLink<'_>) -> Result<u64> {
         let number = self.records.highest.checked_add(1);
         let number = number.with_context(|| format!("no number is left in the journal {}", self.path.display()))?;
-        let By { draft, item, file, .. } = by;
-        let (state, change) = (State::Begun, Some(change));
+        let UndoLink { draft, item, file, .. } = by;
+        let (state, change) = (ChangeState::Begun, Some(change));
         let (item, item_bytes) = written(item);
         self.note(JournalLine { number, time, state, group, entry: None, draft, item, item_bytes, file, change })?;
         Ok(number)
@@ -410,8 +415,8 @@ impl Journal {
     ///
     /// # Errors
     /// The journal can't be written.
-    pub(crate) fn set(&mut self, number: u64, time: i64, state: State, by: By<'_>) -> Result<()> {
-        let By { entry, draft, item, file } = by;
+    pub(crate) fn set(&mut self, number: u64, time: i64, state: ChangeState, by: UndoLink<'_>) -> Result<()> {
+        let UndoLink { entry, draft, item, file } = by;
         let entry = entry.map(String::from);
         let (item, item_bytes) = written(item);
         self.note(JournalLine { number, time, state, group: None, entry, draft, item, item_bytes, file, change: None })
@@ -422,14 +427,18 @@ impl Journal {
     ///
     /// # Errors
     /// The journal can't be written.
-    pub(crate) fn mend(&mut self, time: i64, happened: impl Fn(&Record, Step) -> Option<bool>) -> Result<()> {
-        let settled = |record: &Record| {
+    pub(crate) fn mend(
+        &mut self,
+        time: i64,
+        happened: impl Fn(&JournalRecord, ChangeStep) -> Option<bool>,
+    ) -> Result<()> {
+        let settled = |record: &JournalRecord| {
             let step = record.cut_short()?;
             Some((record.number, step.settled(happened(record, step)?)))
         };
-        let settled: Vec<(u64, State)> = self.records.list().iter().filter_map(settled).collect();
+        let settled: Vec<(u64, ChangeState)> = self.records.list().iter().filter_map(settled).collect();
         for (number, state) in settled {
-            self.set(number, time, state, By::default())?;
+            self.set(number, time, state, UndoLink::default())?;
         }
         Ok(())
     }
@@ -440,21 +449,23 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::changes::change::Named;
+    use crate::changes::change::NameChange;
 
     fn change(name: &str) -> Change {
-        Change::Name(Named { path: "/s.jsonl".into(), entry: "e".into(), before: None, after: Some(name.into()) })
+        Change::Name(NameChange { path: "/s.jsonl".into(), entry: "e".into(), before: None, after: Some(name.into()) })
     }
 
     #[test]
     fn what_was_cut_short_is_settled_by_the_file() {
         let dir = tempfile::tempdir().unwrap();
         let mut journal = Journal::open(dir.path(), &mut |_| panic!("nobody holds it")).unwrap();
-        for state in [State::Begun, State::Undoing, State::Redoing] {
+        for state in [ChangeState::Begun, ChangeState::Undoing, ChangeState::Redoing] {
             for name in ["made", "not made"] {
-                let number = journal.begin(0, None, change(name), By::default()).unwrap();
-                let draft = Draft { at: 0, text: String::new() };
-                journal.set(number, 0, state, By { entry: Some("undo"), draft: Some(draft), ..By::default() }).unwrap();
+                let number = journal.begin(0, None, change(name), UndoLink::default()).unwrap();
+                let draft = PendingLine { at: 0, text: String::new() };
+                journal
+                    .set(number, 0, state, UndoLink { entry: Some("undo"), draft: Some(draft), ..UndoLink::default() })
+                    .unwrap();
             }
         }
         drop(journal);
@@ -465,9 +476,19 @@ mod tests {
         let mut journal = Journal::open(dir.path(), &mut |_| panic!("nobody holds it")).unwrap();
         journal.mend(0, |one, _| Some(one.change == change("made"))).unwrap();
         drop(journal);
-        let records = Records::of(dir.path()).unwrap().into_list();
-        let states: Vec<State> = records.iter().map(|record| record.state).collect();
-        assert_eq!(states, [State::Done, State::Dropped, State::Undone, State::Done, State::Done, State::Undone]);
+        let records = JournalRecords::of(dir.path()).unwrap().into_list();
+        let states: Vec<ChangeState> = records.iter().map(|record| record.state).collect();
+        assert_eq!(
+            states,
+            [
+                ChangeState::Done,
+                ChangeState::Dropped,
+                ChangeState::Undone,
+                ChangeState::Done,
+                ChangeState::Done,
+                ChangeState::Undone
+            ]
+        );
         assert_eq!(records[0].entries, ["e", "undo"]);
     }
 
@@ -480,11 +501,11 @@ mod tests {
         let mut journal = Journal::open(dir.path(), &mut |_| panic!("nobody holds it")).unwrap();
         for (path, item) in [("/s".into(), "/t".into()), (odd(b"/\xff"), odd(b"/t/\xff")), ("/s".into(), odd(b"\xfe"))]
         {
-            let change = Change::Trash(crate::changes::change::Trashed { path, bytes: 1, link: false });
-            let number = journal.begin(7, None, change, By { item: Some(item), ..By::default() }).unwrap();
-            journal.set(number, 7, State::Done, By::default()).unwrap();
+            let change = Change::Trash(crate::changes::change::TrashChange { path, bytes: 1, link: false });
+            let number = journal.begin(7, None, change, UndoLink { item: Some(item), ..UndoLink::default() }).unwrap();
+            journal.set(number, 7, ChangeState::Done, UndoLink::default()).unwrap();
         }
-        assert_eq!(Records::of(dir.path()).unwrap().list(), journal.records().list());
+        assert_eq!(JournalRecords::of(dir.path()).unwrap().list(), journal.records().list());
         let text = fs::read_to_string(file_in(dir.path())).unwrap();
         let begun: Vec<&str> = text.lines().filter(|line| line.contains("begun")).collect();
         let line = |number: u64, item: &str, path: &str| {

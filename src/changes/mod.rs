@@ -23,19 +23,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::Result;
 
 pub use crate::changes::change::Change;
-use crate::changes::engine::{Engine, Store};
-use crate::changes::journal::{Record, Records};
+use crate::changes::engine::{ChangeStore, Engine};
+use crate::changes::journal::{JournalRecord, JournalRecords};
 use crate::changes::kinds::preconditions::must_be_same;
 use crate::changes::kinds::{delete, fork, label, leaf, migrate, name, trash};
-pub use crate::changes::request::{Identity, News, Progress, Request, Seen, Watch, to_the_end};
-pub use crate::changes::result::{Done, Earlier, Partly, Refusal, touched};
+pub use crate::changes::request::{
+    ChangeEvent, ChangeObserver, ChangeProgress, FileSnapshot, Request, SessionIdentity, to_the_end,
+};
+pub use crate::changes::result::{ChangeResult, EarlierChange, PartialFailure, Refusal, touched};
 use crate::disk::scan::Unreadable;
 use crate::disk::trash::Trash;
 
 /// Makes changes, and takes them back.
 #[derive(Clone, Debug)]
 pub struct Changes {
-    store: Store,
+    store: ChangeStore,
     /// The groups of the changes that were made by way of this one, or of one that it was cloned from.
     own: Arc<Mutex<HashSet<u64>>>,
 }
@@ -43,13 +45,13 @@ pub struct Changes {
 impl Changes {
     /// Changes that are written down in `state_dir`, with `trash` for what goes.
     pub fn new(state_dir: PathBuf, trash: Trash) -> Self {
-        Self { store: Store { state_dir, trash, dry_run: false }, own: Arc::default() }
+        Self { store: ChangeStore { state_dir, trash, dry_run: false }, own: Arc::default() }
     }
 
-    /// The same, but nothing is written anywhere: [`Done`] says what would be.
+    /// The same, but nothing is written anywhere: [`ChangeResult`] says what would be.
     #[must_use]
     pub fn dry_run(self) -> Self {
-        Self { store: Store { dry_run: true, ..self.store }, ..self }
+        Self { store: ChangeStore { dry_run: true, ..self.store }, ..self }
     }
 
     /// Makes a change; `now` is the time in milliseconds since 1970. `watch` is told between two of several changes how
@@ -57,8 +59,8 @@ impl Changes {
     ///
     /// # Errors
     /// The change was not made, or of several files not for all: the error says why and what is so now. Where it holds a
-    /// [`Refusal`], something can be asked first; where it holds [`Partly`], some of several were made.
-    pub fn make(&self, request: &Request, now: i64, watch: Watch<'_>) -> Result<Done> {
+    /// [`Refusal`], something can be asked first; where it holds [`PartialFailure`], some of several were made.
+    pub fn make(&self, request: &Request, now: i64, watch: ChangeObserver<'_>) -> Result<ChangeResult> {
         let mut work = Engine::begin(&self.store, now, watch)?;
         let done = self.carry_out(&mut work, request);
         self.own().extend(work.groups());
@@ -75,7 +77,7 @@ impl Changes {
         // Without a journal nothing is known of the trash.
         let history = self.history().unwrap_or_default();
         for one in headless {
-            let is_of = |record: &&Record| record.is_away() && record.change.path() == one.path;
+            let is_of = |record: &&JournalRecord| record.is_away() && record.change.path() == one.path;
             if let Some(record) = history.iter().rev().find(is_of) {
                 one.reason = "entries of a session that is in the trash, written by a pi that went on".into();
                 // Where its place is not known, the one can't come back before the others are gone.
@@ -90,8 +92,8 @@ impl Changes {
     ///
     /// # Errors
     /// The journal can't be read.
-    pub fn history(&self) -> Result<Vec<Record>> {
-        Records::of(&self.store.state_dir).map(Records::into_list)
+    pub fn history(&self) -> Result<Vec<JournalRecord>> {
+        JournalRecords::of(&self.store.state_dir).map(JournalRecords::into_list)
     }
 
     fn own(&self) -> MutexGuard<'_, HashSet<u64>> {
@@ -99,7 +101,7 @@ impl Changes {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn carry_out(&self, work: &mut Engine<'_>, request: &Request) -> Result<Done> {
+    fn carry_out(&self, work: &mut Engine<'_>, request: &Request) -> Result<ChangeResult> {
         if let Request::UndoLast { sure } = request {
             let is_own = |group| *sure == Some(group) || self.own().contains(&group);
             undo::ask_first(work, is_own)?;
@@ -108,7 +110,7 @@ impl Changes {
     }
 }
 
-fn carry_out(work: &mut Engine<'_>, request: &Request) -> Result<Done> {
+fn carry_out(work: &mut Engine<'_>, request: &Request) -> Result<ChangeResult> {
     match request {
         Request::IfSame { session, then } => {
             then.paths().into_iter().try_for_each(|path| must_be_same(path, session))?;

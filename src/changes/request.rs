@@ -9,7 +9,7 @@ use crate::session::links::IdHash;
 
 /// A file as it was when it was last read: one that changed since is asked about again before it goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct FileSnapshot {
     /// The file.
     pub path: PathBuf,
     /// Its length in bytes.
@@ -18,7 +18,7 @@ pub struct Seen {
     pub mtime: i64,
 }
 
-impl Seen {
+impl FileSnapshot {
     /// As a list has it.
     pub fn of(session: &Digest) -> Self {
         Self { path: session.path.clone(), bytes: session.bytes, mtime: session.mtime }
@@ -27,13 +27,13 @@ impl Seen {
 
 /// A session as it was when a request about it was prepared: its id, and its entries up to then.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct SessionIdentity {
     id: String,
     entries: usize,
     last: Option<IdHash>,
 }
 
-impl Identity {
+impl SessionIdentity {
     /// Returns the identity of a session in the list.
     pub fn of(session: &Digest) -> Self {
         let entries = session.entry_count;
@@ -57,7 +57,7 @@ pub enum Request {
     /// Make a change of a session unless its file was replaced: see [`Refusal::Replaced`](crate::changes::Refusal::Replaced).
     IfSame {
         /// The session.
-        session: Identity,
+        session: SessionIdentity,
         /// The change.
         then: Box<Request>,
     },
@@ -100,12 +100,12 @@ pub enum Request {
     /// Move files to the trash.
     Trash {
         /// The files.
-        files: Vec<Seen>,
+        files: Vec<FileSnapshot>,
     },
     /// Delete files for good: only what the trash can't take, and only after asking twice. There is no undo.
     Delete {
         /// The files.
-        files: Vec<Seen>,
+        files: Vec<FileSnapshot>,
     },
     /// Take a change back.
     Undo {
@@ -130,7 +130,7 @@ pub enum Request {
 impl Request {
     /// Binds it to a session as the user saw it.
     #[must_use]
-    pub(crate) fn if_same(self, session: Identity) -> Self {
+    pub(crate) fn if_same(self, session: SessionIdentity) -> Self {
         Self::IfSame { session, then: Box::new(self) }
     }
 
@@ -166,7 +166,7 @@ impl Request {
 
 /// How far a request of several changes is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct ChangeProgress {
     /// As many are made.
     pub done: usize,
     /// Of as many.
@@ -175,17 +175,17 @@ pub struct Progress {
 
 /// What there is to tell of a request that is being carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News<'a> {
+pub enum ChangeEvent<'a> {
     /// Between two changes: how far it is.
-    Made(Progress),
+    Made(ChangeProgress),
     /// Somebody else holds a file, or is asked to move one: who, in words.
     Waits(&'a str),
 }
 
 /// Is told how a request goes, and may stop it there: what was made stays, as one group, and nobody is waited for any more.
-pub type Watch<'a> = &'a mut dyn FnMut(News<'_>) -> ControlFlow<()>;
+pub type ChangeObserver<'a> = &'a mut dyn FnMut(ChangeEvent<'_>) -> ControlFlow<()>;
 
-/// Lets a request go on to its end: a [`Watch`] where nobody waits.
-pub fn to_the_end(_: News<'_>) -> ControlFlow<()> {
+/// Lets a request go on to its end: a [`ChangeObserver`] where nobody waits.
+pub fn to_the_end(_: ChangeEvent<'_>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }

@@ -8,12 +8,12 @@ use anyhow::Result;
 
 use crate::base::numbers::thousands;
 use crate::changes::change::Change;
-use crate::changes::journal::Step;
-use crate::changes::request::{Request, Seen};
+use crate::changes::journal::ChangeStep;
+use crate::changes::request::{FileSnapshot, Request};
 
 /// What was done. After a dry run, what would have been.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Done {
+pub struct ChangeResult {
     /// In a few words, on one line; may hold text from files.
     pub said: String,
     /// The changes, in their order; none if all was so already.
@@ -26,14 +26,14 @@ pub struct Done {
     pub warnings: Vec<String>,
 }
 
-impl Done {
+impl ChangeResult {
     /// That nothing had to be done, and why.
     pub(crate) fn nothing(said: &str) -> Self {
         Self { said: said.into(), ..Self::default() }
     }
 
     /// Changes with which a step was taken, and as many that were left when it was stopped.
-    pub(crate) fn of(step: Step, changes: Vec<Change>, left: usize) -> Self {
+    pub(crate) fn of(step: ChangeStep, changes: Vec<Change>, left: usize) -> Self {
         let said = said(step, &changes);
         let made = changes.iter().find_map(|change| change.brings(step)).map(Path::to_path_buf);
         Self { said, changes, made, ..Self::default() }.stopped(left)
@@ -63,7 +63,7 @@ impl Done {
                 Ok(then) => then,
                 Err(error) => {
                     let said = format!("{}; then: {error:#}", self.said);
-                    return Err(Partly { changes: self.changes, said }.into());
+                    return Err(PartialFailure { changes: self.changes, said }.into());
                 }
             };
             self.said = format!("{}; {}", self.said, then.said);
@@ -74,14 +74,14 @@ impl Done {
 }
 
 /// What is said of changes with which a step was taken: of one kind together, else of each.
-pub(crate) fn said(step: Step, changes: &[Change]) -> String {
+pub(crate) fn said(step: ChangeStep, changes: &[Change]) -> String {
     let is_alike = |pair: &[Change]| discriminant(&pair[0]) == discriminant(&pair[1]);
     let alike = changes.first().filter(|_| changes.windows(2).all(is_alike));
     let all = || changes.iter().map(Change::describe).collect::<Vec<_>>().join("; ");
     alike.and_then(|first| first.said(step, changes.len())).unwrap_or_else(|| match step {
-        Step::Make => all(),
-        Step::Undo => format!("undone: {}", all()),
-        Step::Redo => format!("done again: {}", all()),
+        ChangeStep::Make => all(),
+        ChangeStep::Undo => format!("undone: {}", all()),
+        ChangeStep::Redo => format!("done again: {}", all()),
     })
 }
 
@@ -113,7 +113,7 @@ pub enum Refusal {
         /// Why not.
         reason: String,
         /// The files that are still there; those before them are in the trash.
-        left: Vec<Seen>,
+        left: Vec<FileSnapshot>,
     },
     /// What undo would take back was changed by somebody else since, or is gone: the next undo passes it over.
     Overtaken {
@@ -121,12 +121,12 @@ pub enum Refusal {
         reason: String,
     },
     /// What undo would take back was not done by this pitree: nobody here may remember it.
-    Earlier(Earlier),
+    Earlier(EarlierChange),
 }
 
 /// What was done last, by another pitree or an earlier one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Earlier {
+pub struct EarlierChange {
     /// What was made together.
     pub group: u64,
     /// When, in milliseconds since 1970.
@@ -155,7 +155,7 @@ impl fmt::Display for Refusal {
                 write!(f, "changed since it was read, so nothing was removed: {}", names.join(", "))
             }
             Self::NoTrash { reason, .. } => write!(f, "the trash can't take it: {reason}"),
-            Self::Earlier(Earlier { said, .. }) => write!(f, "an earlier run or another pitree did this: {said}"),
+            Self::Earlier(EarlierChange { said, .. }) => write!(f, "an earlier run or another pitree did this: {said}"),
             Self::Overtaken { reason } => write!(f, "not undone: {reason}"),
         }
     }
@@ -165,27 +165,27 @@ impl std::error::Error for Refusal {}
 
 /// A request of several changes of which some were made before one failed: those stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Partly {
+pub struct PartialFailure {
     /// Those that were made, in their order.
     pub changes: Vec<Change>,
     /// How many that is of how many, and why the next one failed.
     pub(crate) said: String,
 }
 
-impl fmt::Display for Partly {
+impl fmt::Display for PartialFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.said)
     }
 }
 
-impl std::error::Error for Partly {}
+impl std::error::Error for PartialFailure {}
 
 /// The files that a request may have changed, in order and each once: those that it names and those of the changes that
 /// were made, before it failed if it did.
-pub fn touched(request: &Request, result: &Result<Done>) -> Vec<PathBuf> {
+pub fn touched(request: &Request, result: &Result<ChangeResult>) -> Vec<PathBuf> {
     let changes = match result {
         Ok(done) => &done.changes[..],
-        Err(error) => error.downcast_ref().map_or(&[][..], |partly: &Partly| &partly.changes),
+        Err(error) => error.downcast_ref().map_or(&[][..], |partly: &PartialFailure| &partly.changes),
     };
     let paths = request.paths().into_iter().chain(changes.iter().map(Change::path));
     // Of a change that only a newer pitree knows there is none.

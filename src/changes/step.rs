@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A step that is taken with a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum ChangeStep {
     /// It is made.
     Make,
     /// It is taken back.
@@ -13,22 +13,22 @@ pub(crate) enum Step {
     Redo,
 }
 
-impl Step {
+impl ChangeStep {
     /// Returns the state from the beginning of the step until its outcome is recorded.
-    pub(crate) fn begun(self) -> State {
+    pub(crate) fn begun(self) -> ChangeState {
         match self {
-            Self::Make => State::Begun,
-            Self::Undo => State::Undoing,
-            Self::Redo => State::Redoing,
+            Self::Make => ChangeState::Begun,
+            Self::Undo => ChangeState::Undoing,
+            Self::Redo => ChangeState::Redoing,
         }
     }
 
     /// The state when the step was taken, or was not.
-    pub(crate) fn settled(self, is_taken: bool) -> State {
+    pub(crate) fn settled(self, is_taken: bool) -> ChangeState {
         match (self, is_taken) {
-            (Self::Make | Self::Redo, true) | (Self::Undo, false) => State::Done,
-            (Self::Undo, true) | (Self::Redo, false) => State::Undone,
-            (Self::Make, false) => State::Dropped,
+            (Self::Make | Self::Redo, true) | (Self::Undo, false) => ChangeState::Done,
+            (Self::Undo, true) | (Self::Redo, false) => ChangeState::Undone,
+            (Self::Make, false) => ChangeState::Dropped,
         }
     }
 
@@ -44,7 +44,7 @@ impl Step {
 /// The state of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum ChangeState {
     /// Written down, and perhaps made.
     Begun,
     /// Made.
@@ -64,13 +64,13 @@ pub enum State {
     Unknown,
 }
 
-impl State {
+impl ChangeState {
     /// Returns the step that was begun, if its outcome is not recorded.
-    pub(crate) fn step(self) -> Option<Step> {
+    pub(crate) fn step(self) -> Option<ChangeStep> {
         match self {
-            Self::Begun => Some(Step::Make),
-            Self::Undoing => Some(Step::Undo),
-            Self::Redoing => Some(Step::Redo),
+            Self::Begun => Some(ChangeStep::Make),
+            Self::Undoing => Some(ChangeStep::Undo),
+            Self::Redoing => Some(ChangeStep::Redo),
             Self::Done | Self::Undone | Self::Dropped | Self::Overtaken | Self::Unknown => None,
         }
     }

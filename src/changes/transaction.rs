@@ -6,15 +6,15 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::changes::change::Change;
-use crate::changes::journal::{By, Journal, Record, Records, State, Step};
-use crate::disk::lock::Wait;
+use crate::changes::journal::{ChangeState, ChangeStep, Journal, JournalRecord, JournalRecords, UndoLink};
+use crate::disk::lock::LockObserver;
 
 /// The journal during one request.
-pub(crate) struct Book {
+pub(crate) struct Transaction {
     /// `None` in a dry run.
     journal: Option<Journal>,
     /// What the journal held at the beginning of a dry run.
-    past: Records,
+    past: JournalRecords,
     /// In milliseconds since 1970.
     now: i64,
     /// The first change that was made for the request.
@@ -25,24 +25,24 @@ pub(crate) struct Book {
 
 /// The journal can't be written: nothing else can be changed then.
 #[derive(Debug)]
-pub(crate) struct NotWritten(anyhow::Error);
+pub(crate) struct JournalError(anyhow::Error);
 
-impl std::fmt::Display for NotWritten {
+impl std::fmt::Display for JournalError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:#}", self.0)
     }
 }
 
-impl std::error::Error for NotWritten {}
+impl std::error::Error for JournalError {}
 
-impl Book {
+impl Transaction {
     /// The journal of a directory, held against others. `wait` is told who else holds it.
     ///
     /// # Errors
     /// As [`Journal::open`].
-    pub(crate) fn open(state_dir: &Path, now: i64, wait: Wait<'_>) -> Result<Self> {
+    pub(crate) fn open(state_dir: &Path, now: i64, wait: LockObserver<'_>) -> Result<Self> {
         let journal = Some(Journal::open(state_dir, wait)?);
-        Ok(Self { journal, past: Records::default(), now, group: None, groups: BTreeSet::new() })
+        Ok(Self { journal, past: JournalRecords::default(), now, group: None, groups: BTreeSet::new() })
     }
 
     /// The journal of a directory, for a dry run.
@@ -50,7 +50,7 @@ impl Book {
     /// # Errors
     /// It can't be read, or is of a newer version.
     pub(crate) fn closed(state_dir: &Path) -> Result<Self> {
-        let past = Records::of(state_dir)?;
+        let past = JournalRecords::of(state_dir)?;
         past.check_version(state_dir)?;
         Ok(Self { journal: None, past, now: 0, group: None, groups: BTreeSet::new() })
     }
@@ -61,7 +61,7 @@ impl Book {
     }
 
     /// The changes up to now.
-    pub(crate) fn past(&self) -> &Records {
+    pub(crate) fn past(&self) -> &JournalRecords {
         self.journal.as_ref().map_or(&self.past, Journal::records)
     }
 
@@ -73,10 +73,10 @@ impl Book {
     /// Writes down a change that is about to be made; returns its number, or `None` in a dry run.
     ///
     /// # Errors
-    /// [`NotWritten`]: the change must not be made.
-    pub(crate) fn note(&mut self, change: &Change, by: By<'_>) -> Result<Option<u64>> {
+    /// [`JournalError`]: the change must not be made.
+    pub(crate) fn note(&mut self, change: &Change, by: UndoLink<'_>) -> Result<Option<u64>> {
         let Some(journal) = &mut self.journal else { return Ok(None) };
-        let number = journal.begin(self.now, self.group, change.clone(), by).map_err(NotWritten)?;
+        let number = journal.begin(self.now, self.group, change.clone(), by).map_err(JournalError)?;
         self.groups.insert(*self.group.get_or_insert(number));
         Ok(Some(number))
     }
@@ -84,30 +84,34 @@ impl Book {
     /// Writes down how far a change is now.
     ///
     /// # Errors
-    /// [`NotWritten`].
-    pub(crate) fn set(&mut self, number: u64, state: State, by: By<'_>) -> Result<()> {
+    /// [`JournalError`].
+    pub(crate) fn set(&mut self, number: u64, state: ChangeState, by: UndoLink<'_>) -> Result<()> {
         let Some(journal) = &mut self.journal else { return Ok(()) };
-        if state == State::Redoing {
+        if state == ChangeState::Redoing {
             self.groups.extend(journal.records().find(number).map(|record| record.group));
         }
-        Ok(journal.set(number, self.now, state, by).map_err(NotWritten)?)
+        Ok(journal.set(number, self.now, state, by).map_err(JournalError)?)
     }
 
     /// Lets what is written down reach the disk.
     ///
     /// # Errors
-    /// [`NotWritten`]: what was written down last must not be done.
+    /// [`JournalError`]: what was written down last must not be done.
     pub(crate) fn sync(&self) -> Result<()> {
-        Ok(self.journal.as_ref().map_or(Ok(()), Journal::sync).map_err(NotWritten)?)
+        Ok(self.journal.as_ref().map_or(Ok(()), Journal::sync).map_err(JournalError)?)
     }
 
     /// Lets others have the journal while `work` is done; what they wrote is known then.
-    pub(crate) fn released<T>(&mut self, wait: Wait<'_>, work: impl FnOnce(Wait<'_>) -> T) -> (T, Result<()>) {
+    pub(crate) fn released<T>(
+        &mut self,
+        wait: LockObserver<'_>,
+        work: impl FnOnce(LockObserver<'_>) -> T,
+    ) -> (T, Result<()>) {
         match &mut self.journal {
             None => (work(wait), Ok(())),
             Some(journal) => {
                 let (done, again) = journal.released(wait, work);
-                (done, again.map_err(NotWritten).context("can't write down what was done"))
+                (done, again.map_err(JournalError).context("can't write down what was done"))
             }
         }
     }
@@ -115,9 +119,9 @@ impl Book {
     /// Settles the changes that were cut short: see [`Journal::mend`].
     ///
     /// # Errors
-    /// [`NotWritten`].
-    pub(crate) fn mend(&mut self, happened: impl Fn(&Record, Step) -> Option<bool>) -> Result<()> {
+    /// [`JournalError`].
+    pub(crate) fn mend(&mut self, happened: impl Fn(&JournalRecord, ChangeStep) -> Option<bool>) -> Result<()> {
         let Some(journal) = &mut self.journal else { return Ok(()) };
-        Ok(journal.mend(self.now, happened).map_err(NotWritten)?)
+        Ok(journal.mend(self.now, happened).map_err(JournalError)?)
     }
 }

@@ -6,15 +6,15 @@ use crate::base::numbers::thousands;
 use crate::changes::change::Change;
 use crate::changes::engine::Engine;
 use crate::changes::history;
-use crate::changes::journal::{Record, State, Step};
-use crate::changes::result::{Done, Earlier, Partly, Refusal};
-use crate::changes::transaction::NotWritten;
-use crate::disk::trash::{Hangs, NotTaken};
+use crate::changes::journal::{ChangeState, ChangeStep, JournalRecord};
+use crate::changes::result::{ChangeResult, EarlierChange, PartialFailure, Refusal};
+use crate::changes::transaction::JournalError;
+use crate::disk::trash::{CommandTimeout, TrashRefused};
 
 /// Takes back what the last request did.
-pub(crate) fn undo_last(work: &mut Engine<'_>) -> Result<Done> {
+pub(crate) fn undo_last(work: &mut Engine<'_>) -> Result<ChangeResult> {
     let records = to_undo(work.past().list())?;
-    again(work, &records, Step::Undo, true)
+    again(work, &records, ChangeStep::Undo, true)
 }
 
 /// Refuses to take back what was done last if that is not one's own.
@@ -33,7 +33,7 @@ pub(crate) fn ask_first(work: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Resu
         let title = known.remove(&record.number).map(|(title, _)| title);
         (record.change.path().to_path_buf(), title)
     });
-    let earlier = Earlier {
+    let earlier = EarlierChange {
         group: last.group,
         time: last.time,
         said: history::in_words(records.iter().rev()),
@@ -44,15 +44,15 @@ pub(crate) fn ask_first(work: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Resu
 }
 
 /// Takes back what was made together.
-pub(crate) fn undo_group(work: &mut Engine<'_>, group: u64) -> Result<Done> {
-    let is_it = |record: &&Record| record.group == group && record.can_be_undone();
-    let records: Vec<Record> = work.past().list().iter().rev().filter(is_it).cloned().collect();
+pub(crate) fn undo_group(work: &mut Engine<'_>, group: u64) -> Result<ChangeResult> {
+    let is_it = |record: &&JournalRecord| record.group == group && record.can_be_undone();
+    let records: Vec<JournalRecord> = work.past().list().iter().rev().filter(is_it).cloned().collect();
     records.iter().try_for_each(refuse_unknown)?;
-    again(work, &records, Step::Undo, false)
+    again(work, &records, ChangeStep::Undo, false)
 }
 
 /// Takes back one change, by its number.
-pub(crate) fn undo(work: &mut Engine<'_>, number: u64) -> Result<Done> {
+pub(crate) fn undo(work: &mut Engine<'_>, number: u64) -> Result<ChangeResult> {
     let Some(record) = work.past().find(number).cloned() else {
         bail!("there is no change {number}; `pitree undo --list` shows those that there are")
     };
@@ -60,18 +60,18 @@ pub(crate) fn undo(work: &mut Engine<'_>, number: u64) -> Result<Done> {
     if !record.can_be_undone() {
         bail!("change {number} is not there to be undone");
     }
-    again(work, &[record], Step::Undo, false)
+    again(work, &[record], ChangeStep::Undo, false)
 }
 
 /// Makes again what was taken back last.
-pub(crate) fn redo(work: &mut Engine<'_>) -> Result<Done> {
+pub(crate) fn redo(work: &mut Engine<'_>) -> Result<ChangeResult> {
     let records = to_redo(work.past().list())?;
-    again(work, &records, Step::Redo, true)
+    again(work, &records, ChangeStep::Redo, true)
 }
 
 /// Takes a step with each record. What somebody else was faster with is passed over: it stops none of the others, and is
 /// not next in turn any more.
-fn again(work: &mut Engine<'_>, records: &[Record], step: Step, is_in_turn: bool) -> Result<Done> {
+fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_in_turn: bool) -> Result<ChangeResult> {
     let (mut changes, mut passed, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     let (mut left, together) = (0, work.together());
     for (at, record) in records.iter().enumerate() {
@@ -97,7 +97,7 @@ fn again(work: &mut Engine<'_>, records: &[Record], step: Step, is_in_turn: bool
         match done.map_err(|error| (concerns_all(&error), error.downcast())) {
             Ok(()) => changes.push(record.change.clone()),
             Err((_, Ok(Refusal::Overtaken { reason }))) => {
-                if is_in_turn || record.state == State::Overtaken {
+                if is_in_turn || record.state == ChangeState::Overtaken {
                     work.overtake(record.number)?;
                 }
                 passed.push((record.number, reason));
@@ -114,7 +114,7 @@ fn again(work: &mut Engine<'_>, records: &[Record], step: Step, is_in_turn: bool
     }
     if !failed.is_empty() {
         let mut said = reasons(&failed);
-        if step == Step::Undo && is_in_turn {
+        if step == ChangeStep::Undo && is_in_turn {
             said += " (it can be undone later; `pitree undo --list` shows the changes before it, and `pitree undo NUMBER` undoes one of them)";
         }
         let also = if passed.is_empty() { String::new() } else { format!("; passed over: {}", reasons(&passed)) };
@@ -122,29 +122,29 @@ fn again(work: &mut Engine<'_>, records: &[Record], step: Step, is_in_turn: bool
     }
     if let [(number, _), ..] = passed[..] {
         let mut reason = reasons(&passed);
-        if step == Step::Undo {
+        if step == ChangeStep::Undo {
             reason += &format!(" (passed over from now on; `pitree undo {number}` tries it again)");
         }
         return partly(changes, records.len(), step, Refusal::Overtaken { reason }.into());
     }
     if changes.is_empty() {
-        return Ok(Done::nothing(&format!("nothing to be {}", word(step))));
+        return Ok(ChangeResult::nothing(&format!("nothing to be {}", word(step))));
     }
-    Ok(Done::of(step, changes, left))
+    Ok(ChangeResult::of(step, changes, left))
 }
 
 /// Whether what failed would fail with every other change.
 fn concerns_all(error: &Error) -> bool {
-    error.is::<NotWritten>() || error.is::<NotTaken>() || error.is::<Hangs>()
+    error.is::<JournalError>() || error.is::<TrashRefused>() || error.is::<CommandTimeout>()
 }
 
 /// That not all was done, and why not.
-fn partly(changes: Vec<Change>, all: usize, step: Step, error: Error) -> Result<Done> {
+fn partly(changes: Vec<Change>, all: usize, step: ChangeStep, error: Error) -> Result<ChangeResult> {
     if changes.is_empty() {
         return Err(error);
     }
     let said = format!("{} of {all} {}; then: {error:#}", changes.len(), word(step));
-    Err(Partly { changes, said }.into())
+    Err(PartialFailure { changes, said }.into())
 }
 
 /// Why changes were passed over, or failed.
@@ -158,15 +158,15 @@ fn reasons(passed: &[(u64, String)]) -> String {
     said.join("; ")
 }
 
-fn word(step: Step) -> &'static str {
-    if step == Step::Undo { "undone" } else { "done again" }
+fn word(step: ChangeStep) -> &'static str {
+    if step == ChangeStep::Undo { "undone" } else { "done again" }
 }
 
 /// The changes that undo takes back, in the order of undoing: those of the last request that are made.
 ///
 /// # Errors
 /// One of them is of a newer pitree: it is neither undone by guessing nor passed over.
-fn to_undo(records: &[Record]) -> Result<Vec<Record>> {
+fn to_undo(records: &[JournalRecord]) -> Result<Vec<JournalRecord>> {
     let last = records.iter().rev().find(|record| is_in_force(record)).map(|last| last.group);
     let group = records.iter().rev().filter(|record| Some(record.group) == last && is_in_force(record));
     group.map(|record| refuse_unknown(record).map(|()| record.clone())).collect()
@@ -176,8 +176,8 @@ fn to_undo(records: &[Record]) -> Result<Vec<Record>> {
 ///
 /// # Errors
 /// As [`to_undo`].
-fn to_redo(records: &[Record]) -> Result<Vec<Record>> {
-    let is_undone = |record: &&Record| record.state == State::Undone;
+fn to_redo(records: &[JournalRecord]) -> Result<Vec<JournalRecord>> {
+    let is_undone = |record: &&JournalRecord| record.state == ChangeState::Undone;
     let begun_at = records.iter().map(|record| record.begun_at).max().unwrap_or_default();
     let last = records.iter().filter(is_undone).max_by_key(|record| record.undone_at);
     let last = last.filter(|last| last.undone_at > begun_at).map(|last| last.group);
@@ -186,21 +186,21 @@ fn to_redo(records: &[Record]) -> Result<Vec<Record>> {
 }
 
 /// Whether undo must not go on to an earlier change. One of a newer pitree may be in force while it looks cut short.
-fn is_in_force(record: &Record) -> bool {
+fn is_in_force(record: &JournalRecord) -> bool {
     match record.state {
-        State::Done | State::Unknown => true,
-        State::Begun | State::Undoing | State::Redoing => !record.is_known(),
-        State::Undone | State::Dropped | State::Overtaken => false,
+        ChangeState::Done | ChangeState::Unknown => true,
+        ChangeState::Begun | ChangeState::Undoing | ChangeState::Redoing => !record.is_known(),
+        ChangeState::Undone | ChangeState::Dropped | ChangeState::Overtaken => false,
     }
 }
 
-fn refuse_unknown(record: &Record) -> Result<()> {
+fn refuse_unknown(record: &JournalRecord) -> Result<()> {
     if record.is_known() {
         return Ok(());
     }
     let what = record.change.describe();
     let what = match record.state {
-        State::Unknown => format!("{what}: a newer pitree did something with it"),
+        ChangeState::Unknown => format!("{what}: a newer pitree did something with it"),
         _ => what,
     };
     bail!(
@@ -212,11 +212,11 @@ fn refuse_unknown(record: &Record) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::changes::change::{Change, Named};
-    use crate::changes::journal::{By, Journal, Records};
+    use crate::changes::change::{Change, NameChange};
+    use crate::changes::journal::{Journal, JournalRecords, UndoLink};
 
     fn change(name: &str) -> Change {
-        Change::Name(Named { path: "/s.jsonl".into(), entry: "e".into(), before: None, after: Some(name.into()) })
+        Change::Name(NameChange { path: "/s.jsonl".into(), entry: "e".into(), before: None, after: Some(name.into()) })
     }
 
     fn undone(journal: &Journal) -> Vec<u64> {
@@ -228,8 +228,8 @@ mod tests {
     }
 
     fn made(journal: &mut Journal, group: Option<u64>, name: &str) -> u64 {
-        let number = journal.begin(0, group, change(name), By::default()).unwrap();
-        journal.set(number, 0, State::Done, By::default()).unwrap();
+        let number = journal.begin(0, group, change(name), UndoLink::default()).unwrap();
+        journal.set(number, 0, ChangeState::Done, UndoLink::default()).unwrap();
         number
     }
 
@@ -240,18 +240,18 @@ mod tests {
         for name in ["a", "b", "c"] {
             made(&mut journal, None, name);
         }
-        journal.set(3, 0, State::Undone, By::default()).unwrap();
-        journal.set(2, 0, State::Undone, By::default()).unwrap();
+        journal.set(3, 0, ChangeState::Undone, UndoLink::default()).unwrap();
+        journal.set(2, 0, ChangeState::Undone, UndoLink::default()).unwrap();
         drop(journal);
         let mut journal = Journal::open(dir.path(), &mut |_| panic!("nobody holds it")).unwrap();
         assert_eq!((undone(&journal), redone(&journal)), (vec![1], vec![2]));
-        journal.set(2, 0, State::Done, By::default()).unwrap();
+        journal.set(2, 0, ChangeState::Done, UndoLink::default()).unwrap();
         assert_eq!((undone(&journal), redone(&journal)), (vec![2], vec![3]));
         let number = made(&mut journal, None, "d");
         assert_eq!((undone(&journal), redone(&journal)), (vec![4], vec![]), "a new change ends redo");
-        journal.set(number, 0, State::Undone, By::default()).unwrap();
+        journal.set(number, 0, ChangeState::Undone, UndoLink::default()).unwrap();
         assert_eq!(redone(&journal), [4], "and not what was undone before it");
-        assert_eq!(Records::of(dir.path()).unwrap().list(), journal.records().list());
+        assert_eq!(JournalRecords::of(dir.path()).unwrap().list(), journal.records().list());
     }
 
     #[test]
@@ -263,7 +263,7 @@ mod tests {
         made(&mut journal, Some(group), "b");
         assert_eq!(undone(&journal), [3, 2]);
         for number in [3, 2] {
-            journal.set(number, 0, State::Undone, By::default()).unwrap();
+            journal.set(number, 0, ChangeState::Undone, UndoLink::default()).unwrap();
         }
         assert_eq!((undone(&journal), redone(&journal)), (vec![1], vec![2, 3]));
     }

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::app::startup::{Print, Setting};
+use crate::app::startup::{PickerFormat, Startup};
 use crate::changes::Changes;
-use crate::cli::resolve::Place;
-use crate::cli::{Chosen, change, resolve, search};
+use crate::cli::resolve::SessionPlace;
+use crate::cli::{CommandContext, change, resolve, search};
 use crate::config::Config;
 use crate::disk::files::Files;
 use crate::disk::load;
@@ -22,8 +22,8 @@ use crate::runtime;
 /// # Errors
 /// `at` names no session, or the terminal cannot be used.
 pub(super) fn browse(
-    chosen: Chosen,
-    print: Option<Print>,
+    chosen: CommandContext,
+    print: Option<PickerFormat>,
     (at, entry): (Option<OsString>, Option<String>),
     query: &[String],
 ) -> Result<ExitCode> {
@@ -34,7 +34,7 @@ pub(super) fn browse(
     }
     let at = at.map(|word| start_at(&word, entry, &chosen)).transpose()?;
     let filter = chosen.filter();
-    let Chosen { config, files, mut located, corrected, home, cache } = chosen;
+    let CommandContext { config, files, mut located, corrected, home, cache } = chosen;
     let config = Config { filter, ..config };
     // What is written down of a change must hold wherever pitree is started the next time.
     for dir in &mut located.dirs {
@@ -46,7 +46,7 @@ pub(super) fn browse(
     {
         located.dirs.push(folder.into());
     }
-    let mut setting = Setting::new(&config, located, home, files == Files::Demo);
+    let mut setting = Startup::new(&config, located, home, files == Files::Demo);
     setting.at = at;
     setting.picker = print;
     setting.notice = corrected;
@@ -63,8 +63,8 @@ pub(super) fn browse(
 
 /// The session file and the id of the entry at which the browser opens. `--entry` is an id, which saves reading the file;
 /// the entry of SESSION@ENTRY may be a label or a prefix.
-fn start_at(word: &OsStr, id: Option<String>, chosen: &Chosen) -> Result<(PathBuf, Option<String>)> {
-    let place = Place::new(word, id.as_deref(), chosen)?;
+fn start_at(word: &OsStr, id: Option<String>, chosen: &CommandContext) -> Result<(PathBuf, Option<String>)> {
+    let place = SessionPlace::new(word, id.as_deref(), chosen)?;
     let (None, Some(entry)) = (&id, &place.entry) else { return Ok((place.path, id)) };
     let tree = load::tree(chosen.files, &place.path, &chosen.home)?;
     let at = resolve::entry(entry, &tree)?;

@@ -16,20 +16,20 @@ use crate::base::paths::{self, shorten};
 use crate::base::text::clean;
 use crate::base::time;
 use crate::catalog::live::signs;
-use crate::changes::journal::{Record, State};
-use crate::changes::{Change, Changes, Done, News, Refusal, Request};
+use crate::changes::journal::{ChangeState, JournalRecord};
+use crate::changes::{Change, ChangeEvent, ChangeResult, Changes, Refusal, Request};
 use crate::cli::exit::{Declined, Exit};
 use crate::cli::output::PathFields;
-use crate::cli::{Chosen, confirm, now, output, resolve};
+use crate::cli::{CommandContext, confirm, now, output, resolve};
 use crate::config::Config;
 use crate::disk::locate;
 use crate::disk::trash::Trash;
 use crate::pi::running;
-use crate::system::signals::Hold;
+use crate::system::signals::SignalHold;
 
 /// What every command that changes something understands.
 #[derive(Debug, clap::Args)]
-pub(super) struct Switches {
+pub(super) struct ChangeArgs {
     /// Change nothing; say what would be changed
     #[arg(long)]
     pub(super) dry_run: bool,
@@ -54,9 +54,9 @@ impl std::fmt::Display for Interrupted {
 /// Makes the changes of a command and tells of them.
 pub(super) struct Changer<'a> {
     changes: Changes,
-    switches: &'a Switches,
+    switches: &'a ChangeArgs,
     home: &'a str,
-    hold: Hold,
+    hold: SignalHold,
 }
 
 impl<'a> Changer<'a> {
@@ -64,14 +64,14 @@ impl<'a> Changer<'a> {
     ///
     /// # Errors
     /// They are samples, or there is no place for the journal.
-    pub(super) fn new(chosen: &'a Chosen, switches: &'a Switches) -> Result<Self> {
+    pub(super) fn new(chosen: &'a CommandContext, switches: &'a ChangeArgs) -> Result<Self> {
         chosen.refuse_samples()?;
         let Some(state_dir) = locate::state_dir() else {
             bail!("there is no home directory to keep the journal of changes in; set HOME")
         };
         let changes = Changes::new(state_dir, trash(&chosen.config));
         let changes = if switches.dry_run { changes.dry_run() } else { changes };
-        let hold = Hold::new().context("can't watch for signals")?;
+        let hold = SignalHold::new().context("can't watch for signals")?;
         Ok(Self { changes, switches, home: &chosen.home, hold })
     }
 
@@ -79,10 +79,10 @@ impl<'a> Changer<'a> {
     ///
     /// # Errors
     /// As [`Changes::make`].
-    pub(super) fn make(&self, request: &Request) -> Result<Done> {
+    pub(super) fn make(&self, request: &Request) -> Result<ChangeResult> {
         let mut waits_since = None;
-        let mut watch = |news: News<'_>| {
-            if let News::Waits(who) = news {
+        let mut watch = |news: ChangeEvent<'_>| {
+            if let ChangeEvent::Waits(who) = news {
                 let since = waits_since.get_or_insert_with(|| {
                     output::tell(&format!("waiting for {who}; Ctrl+C gives up"));
                     now()
@@ -105,7 +105,7 @@ impl<'a> Changer<'a> {
     ///
     /// # Errors
     /// As [`Changes::make`], or it is not wanted.
-    pub(super) fn make_migrating(&self, migrate: bool, request: impl Fn(bool) -> Request) -> Result<Done> {
+    pub(super) fn make_migrating(&self, migrate: bool, request: impl Fn(bool) -> Request) -> Result<ChangeResult> {
         let error = match self.make(&request(migrate)) {
             Err(error) if matches!(error.downcast_ref(), Some(Refusal::Old { .. })) => error,
             made => return made,
@@ -131,7 +131,7 @@ impl<'a> Changer<'a> {
     ///
     /// # Errors
     /// As [`Changes::history`].
-    pub(super) fn history(&self) -> Result<Vec<Record>> {
+    pub(super) fn history(&self) -> Result<Vec<JournalRecord>> {
         self.changes.history()
     }
 
@@ -140,7 +140,7 @@ impl<'a> Changer<'a> {
     ///
     /// # Errors
     /// It can't be written.
-    pub(super) fn say(&self, done: &Done, step: Step) -> Result<ExitCode> {
+    pub(super) fn say(&self, done: &ChangeResult, step: CliStep) -> Result<ExitCode> {
         let print = || {
             let mut out = output::stdout();
             if self.switches.json {
@@ -157,7 +157,7 @@ impl<'a> Changer<'a> {
         print().with_context(|| self.unprinted(done))?;
         done.warnings.iter().for_each(|warning| output::complain(warning));
         if done.left == 0 {
-            let is_found = step == Step::Make || !done.changes.is_empty();
+            let is_found = step == CliStep::Make || !done.changes.is_empty();
             return Ok(if is_found { Exit::Done } else { Exit::Nothing }.into());
         }
         output::complain(&format!("stopped, {} left", thousands(done.left)));
@@ -165,7 +165,7 @@ impl<'a> Changer<'a> {
     }
 
     /// What is said of what was done where that can't be printed.
-    pub(super) fn unprinted(&self, done: &Done) -> String {
+    pub(super) fn unprinted(&self, done: &ChangeResult) -> String {
         match (self.switches.dry_run, done.changes.len()) {
             (true, _) => "can't print what would be done".into(),
             (_, 0) => format!("can't print this: {}", done.said),
@@ -175,24 +175,24 @@ impl<'a> Changer<'a> {
     }
 
     /// Says on standard error what was done, where standard output is for something else.
-    pub(super) fn say_aside(&self, done: &Done) {
-        for line in self.lines(done, Step::Make).iter().chain(&done.warnings) {
+    pub(super) fn say_aside(&self, done: &ChangeResult) {
+        for line in self.lines(done, CliStep::Make).iter().chain(&done.warnings) {
             output::tell(line);
         }
     }
 
-    fn lines(&self, done: &Done, step: Step) -> Vec<String> {
+    fn lines(&self, done: &ChangeResult, step: CliStep) -> Vec<String> {
         let line = |change: &Change| {
             let (path, what) = (self.short(change.path()), change.describe());
             match (step, self.switches.dry_run) {
-                (Step::Make, false) => format!("{what}  {path}"),
-                (Step::Make, true) => format!("would: {what}  {path}"),
-                (Step::Undo, false) => format!("undone: {what}  {path}"),
-                (Step::Undo, true) => format!("would: undo {what}  {path}"),
-                (Step::Redo, false) => format!("done again: {what}  {path}"),
-                (Step::Redo, true) => format!("would: redo {what}  {path}"),
-                (Step::Restore, false) => format!("restored  {path}"),
-                (Step::Restore, true) => format!("would: restore  {path}"),
+                (CliStep::Make, false) => format!("{what}  {path}"),
+                (CliStep::Make, true) => format!("would: {what}  {path}"),
+                (CliStep::Undo, false) => format!("undone: {what}  {path}"),
+                (CliStep::Undo, true) => format!("would: undo {what}  {path}"),
+                (CliStep::Redo, false) => format!("done again: {what}  {path}"),
+                (CliStep::Redo, true) => format!("would: redo {what}  {path}"),
+                (CliStep::Restore, false) => format!("restored  {path}"),
+                (CliStep::Restore, true) => format!("would: restore  {path}"),
             }
         };
         match &done.changes[..] {
@@ -220,7 +220,7 @@ pub(super) fn trash(config: &Config) -> Trash {
 /// What is done with a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Step {
+pub(super) enum CliStep {
     /// It is made.
     Make,
     /// It is taken back.
@@ -254,7 +254,7 @@ impl<'a> From<&'a Change> for ChangeFields<'a> {
 /// A change as a script sees it.
 #[derive(Serialize)]
 struct ChangeLine<'a> {
-    step: Step,
+    step: CliStep,
     #[serde(flatten)]
     change: ChangeFields<'a>,
     done: bool,
@@ -265,14 +265,14 @@ struct ChangeLine<'a> {
 pub(super) struct RecordLine<'a> {
     number: u64,
     time: Option<String>,
-    state: State,
+    state: ChangeState,
     #[serde(flatten)]
     change: ChangeFields<'a>,
 }
 
 impl<'a> RecordLine<'a> {
-    pub(super) fn new(record: &'a Record) -> Self {
-        let Record { number, time, state, change, .. } = record;
+    pub(super) fn new(record: &'a JournalRecord) -> Self {
+        let JournalRecord { number, time, state, change, .. } = record;
         Self { number: *number, time: time::iso(*time), state: *state, change: change.into() }
     }
 }

@@ -14,9 +14,9 @@ use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::base::text::{clean, has_unsafe};
 use crate::catalog::{Catalog, SessionKey};
-use crate::cli::{Chosen, Cli, Options, chosen, now, output, resolve};
+use crate::cli::{Cli, CommandContext, Options, chosen, now, output, resolve};
 use crate::disk::load;
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::tree::Index;
 
 /// The variable by which the shell's lines ask.
@@ -77,7 +77,7 @@ fn typed_line() -> Result<ArgMatches> {
     Ok(Cli::command().ignore_errors(true).try_get_matches_from(line)?)
 }
 
-fn chosen_by(line: &ArgMatches) -> Result<Chosen> {
+fn chosen_by(line: &ArgMatches) -> Result<CommandContext> {
     chosen(&Options::from_arg_matches(line)?)
 }
 
@@ -119,7 +119,7 @@ fn entries_of_line(typed: &str) -> Result<Vec<CompletionCandidate>> {
     let labels = newest_first().filter_map(|at| Some((&*tree.labels.get(&at)?.text, at)));
     // Until a character is typed, only prompts are offered: a list of all ids would be too long.
     let is_offered = |at: &Index| match tree.nodes[*at as usize].kind {
-        Kind::User => true,
+        EntryKind::User => true,
         kind => !typed.is_empty() && !kind.is_bookkeeping(),
     };
     let ids = newest_first().filter(is_offered).filter_map(|at| Some((tree.nodes[at as usize].id.as_deref()?, at)));

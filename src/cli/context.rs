@@ -12,14 +12,14 @@ use serde_json::Number;
 
 use crate::base::numbers::thousands;
 use crate::base::text::clean;
-use crate::cli::resolve::Place;
+use crate::cli::resolve::SessionPlace;
 use crate::cli::table::{self, Column, LAST};
-use crate::cli::{Chosen, completions, output, resolve};
+use crate::cli::{CommandContext, completions, output, resolve};
 use crate::disk::{load, prompt};
 use crate::session::prompt::listing::{Listing, row};
-use crate::session::prompt::message::{Call, Message, from, role};
-use crate::session::prompt::plan::{Part, Plan};
-use crate::session::prompt::sum::Sum;
+use crate::session::prompt::message::{SentCall, SentMessage, from, role};
+use crate::session::prompt::plan::{Plan, PlannedPart};
+use crate::session::prompt::sum::ContextSum;
 use crate::session::tree::Tree;
 
 /// Show what the model sees when pi goes on at an entry
@@ -76,8 +76,8 @@ struct CallFields<'a> {
 /// The last line: what holds for all messages.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct AllLine<'a> {
-    model: Option<Model<'a>>,
+struct SummaryLine<'a> {
+    model: Option<ModelFields<'a>>,
     thinking_level: &'a str,
     tokens: Option<Number>,
     tools: Vec<&'a str>,
@@ -86,7 +86,7 @@ struct AllLine<'a> {
 /// A model, as pi names it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Model<'a> {
+struct ModelFields<'a> {
     provider: &'a str,
     model_id: &'a str,
 }
@@ -96,8 +96,8 @@ fn is_none(count: &usize) -> bool {
 }
 
 impl ContextCommand {
-    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
-        let Place { path, entry } = Place::new(&self.session, self.entry.as_deref(), chosen)?;
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+        let SessionPlace { path, entry } = SessionPlace::new(&self.session, self.entry.as_deref(), chosen)?;
         let tree = load::tree(chosen.files, &path, &chosen.home)?;
         let at = match &entry {
             Some(word) => Some(resolve::entry(word, &tree)?),
@@ -108,9 +108,9 @@ impl ContextCommand {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn json(&self, tree: &Tree, plan: &Plan, (chosen, path): (&Chosen, &Path)) -> Result<()> {
+    fn json(&self, tree: &Tree, plan: &Plan, (chosen, path): (&CommandContext, &Path)) -> Result<()> {
         let mut out = output::stdout();
-        let take = |part: &Part, messages: Vec<Message>| {
+        let take = |part: &PlannedPart, messages: Vec<SentMessage>| {
             if self.all || part.why().is_none() {
                 if messages.is_empty() {
                     output::json(&mut out, &left_out(tree, part))?;
@@ -124,7 +124,7 @@ impl ContextCommand {
         Ok(out.flush()?)
     }
 
-    fn text(&self, tree: &Tree, plan: &Plan, (chosen, path): (&Chosen, &Path)) -> Result<()> {
+    fn text(&self, tree: &Tree, plan: &Plan, (chosen, path): (&CommandContext, &Path)) -> Result<()> {
         let glyphs = chosen.config.signs();
         let (mut rows, mut listing) = (Vec::new(), Listing::default());
         let sum = prompt::each((chosen.files, path), (tree, plan), |part, messages| {
@@ -151,8 +151,8 @@ impl ContextCommand {
     }
 }
 
-fn line<'a>(tree: &'a Tree, part: &Part, message: &'a Message) -> MessageLine<'a> {
-    let call = |call: &'a Call| CallFields { id: &call.id, name: &call.name, arguments: &call.arguments };
+fn line<'a>(tree: &'a Tree, part: &PlannedPart, message: &'a SentMessage) -> MessageLine<'a> {
+    let call = |call: &'a SentCall| CallFields { id: &call.id, name: &call.name, arguments: &call.arguments };
     MessageLine {
         entry_id: tree.nodes[part.at as usize].id.as_deref(),
         role: message.role.name(),
@@ -167,7 +167,7 @@ fn line<'a>(tree: &'a Tree, part: &Part, message: &'a Message) -> MessageLine<'a
 }
 
 /// What is left out and was not read: its row stands for the text.
-fn left_out<'a>(tree: &'a Tree, part: &Part) -> MessageLine<'a> {
+fn left_out<'a>(tree: &'a Tree, part: &PlannedPart) -> MessageLine<'a> {
     let node = &tree.nodes[part.at as usize];
     MessageLine {
         entry_id: node.id.as_deref(),
@@ -182,10 +182,10 @@ fn left_out<'a>(tree: &'a Tree, part: &Part) -> MessageLine<'a> {
     }
 }
 
-fn all<'a>(plan: &'a Plan, sum: &'a Sum) -> AllLine<'a> {
+fn all<'a>(plan: &'a Plan, sum: &'a ContextSum) -> SummaryLine<'a> {
     let model = plan.context.model.as_ref();
-    AllLine {
-        model: model.map(|(provider, model_id)| Model { provider, model_id }),
+    SummaryLine {
+        model: model.map(|(provider, model_id)| ModelFields { provider, model_id }),
         thinking_level: &plan.context.thinking_level,
         tokens: output::number(sum.tokens(plan)),
         tools: sum.tools().collect(),

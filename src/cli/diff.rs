@@ -14,16 +14,16 @@ use crate::app::panes::tree::pi_text as row_text;
 use crate::base::numbers::count;
 use crate::base::text::{clean, clean_lines, spans_text};
 use crate::base::time;
-use crate::catalog::compare::{self, End, Reading};
+use crate::catalog::compare::{self, BranchEnd, CompareControl};
 use crate::cli::output::PathFields;
-use crate::cli::resolve::Place;
+use crate::cli::resolve::SessionPlace;
 use crate::cli::table::{self, Column};
-use crate::cli::{Chosen, output, resolve};
+use crate::cli::{CommandContext, output, resolve};
 use crate::disk::load;
 use crate::session::compare::Comparison;
-use crate::session::compare::description::{self, SIDES, Said};
-use crate::session::compare::files::{Both, Change, Difference, Uses};
-use crate::session::compare::side::Side;
+use crate::session::compare::description::{self, DescriptionPart, SIDES};
+use crate::session::compare::files::{CommonFile, Difference, FileChange, FileUses};
+use crate::session::compare::side::SideSummary;
 use crate::session::tree::{Index, Tree};
 
 /// The form of the JSON; another number, if what is there now is not there any more, or means something else.
@@ -39,7 +39,7 @@ const FACT: usize = 60;
 /// that entry. @ENTRY uses the session of the other side. A word that names a session is not split; otherwise the last @
 /// separates SESSION from ENTRY.
 #[derive(Debug, clap::Args)]
-pub(super) struct Diff {
+pub(super) struct DiffCommand {
     /// One of them: SESSION, SESSION@ENTRY or @ENTRY
     a: OsString,
     /// The other one
@@ -49,11 +49,11 @@ pub(super) struct Diff {
     json: bool,
 }
 
-impl Diff {
-    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+impl DiffCommand {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let alone = |word: &OsStr| word.to_str().and_then(|word| word.strip_prefix('@')).map(String::from);
-        let place = |word: &OsStr| Place::new(word, None, chosen);
-        let entry_of = |one: &Place, entry| Place { path: one.path.clone(), entry: Some(entry) };
+        let place = |word: &OsStr| SessionPlace::new(word, None, chosen);
+        let entry_of = |one: &SessionPlace, entry| SessionPlace { path: one.path.clone(), entry: Some(entry) };
         let (a, b) = match (alone(&self.a), alone(&self.b)) {
             (Some(_), Some(_)) => bail!(
                 "@ENTRY refers to the session of the other side; give at least one side as SESSION or SESSION@ENTRY"
@@ -71,12 +71,12 @@ impl Diff {
         };
         let one = end(a, chosen, None)?;
         let other = end(b, chosen, Some(&one))?;
-        let reading = Reading { files: chosen.files, home: &chosen.home, is_wanted: &|| true };
+        let reading = CompareControl { files: chosen.files, home: &chosen.home, is_wanted: &|| true };
         let comparison = compare::compare([&one, &other], reading)?;
         let ends = [&one, &other];
         let mut out = output::stdout();
         if self.json {
-            output::json(&mut out, &Object::new(&comparison, ends))?;
+            output::json(&mut out, &DiffObject::new(&comparison, ends))?;
         } else {
             text(&mut out, &comparison, ends, chosen)?;
         }
@@ -86,7 +86,11 @@ impl Diff {
 }
 
 /// The end of a path that a word names: an entry, or the leaf of a session. One file is read once.
-fn end(Place { path, entry }: Place, chosen: &Chosen, known: Option<&End>) -> Result<End> {
+fn end(
+    SessionPlace { path, entry }: SessionPlace,
+    chosen: &CommandContext,
+    known: Option<&BranchEnd>,
+) -> Result<BranchEnd> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let tree = match known.filter(|known| real(&known.path) == real(&path)) {
         Some(known) => known.tree.clone(),
@@ -97,15 +101,15 @@ fn end(Place { path, entry }: Place, chosen: &Chosen, known: Option<&End>) -> Re
         (None, Some(leaf)) => leaf,
         (None, None) => bail!("{} has no entries to compare", path.display()),
     };
-    Ok(End { path, tree, at })
+    Ok(BranchEnd { path, tree, at })
 }
 
 /// The row of an entry, as pi's `/tree` says it.
-fn row(tree: &Tree, at: Index, chosen: &Chosen) -> String {
+fn row(tree: &Tree, at: Index, chosen: &CommandContext) -> String {
     spans_text(&row_text::entry(tree, at, chosen.config.signs()))
 }
 
-fn text(out: &mut impl Write, comparison: &Comparison, ends: [&End; 2], chosen: &Chosen) -> Result<()> {
+fn text(out: &mut impl Write, comparison: &Comparison, ends: [&BranchEnd; 2], chosen: &CommandContext) -> Result<()> {
     let glyphs = chosen.config.signs();
     let columns = output::columns();
     let cut = |line: String| match columns {
@@ -169,18 +173,18 @@ fn lines(out: &mut impl Write, text: &str, indent: &str) -> Result<()> {
     Ok(())
 }
 
-fn files_of_both(out: &mut impl Write, both: &[Both]) -> Result<()> {
+fn files_of_both(out: &mut impl Write, both: &[CommonFile]) -> Result<()> {
     if !both.is_empty() {
         writeln!(out, "\nFiles in both")?;
     }
-    for Both { path, uses, difference } in both {
+    for CommonFile { path, uses, difference } in both {
         let [a, b] = [&uses[0], &uses[1]].map(description::uses);
         lines(out, &format!("{path}  A: {a}; B: {b}"), "  ")?;
         for said in difference.iter().flat_map(|difference| description::difference(difference, uses)) {
             match said {
-                Said::Words(text) => lines(out, &text, "    ")?,
+                DescriptionPart::Words(text) => lines(out, &text, "    ")?,
                 // As a program takes it that knows diffs.
-                Said::Lines(text) => lines(out, &text, "")?,
+                DescriptionPart::Lines(text) => lines(out, &text, "")?,
             }
         }
     }
@@ -190,9 +194,9 @@ fn files_of_both(out: &mut impl Write, both: &[Both]) -> Result<()> {
 /// A comparison as a script sees it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Object<'a> {
+struct DiffObject<'a> {
     version: u32,
-    common: Common<'a>,
+    common: CommonObject<'a>,
     a: SideObject<'a>,
     b: SideObject<'a>,
     files: FilesObject<'a>,
@@ -200,7 +204,7 @@ struct Object<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Common<'a> {
+struct CommonObject<'a> {
     entry_id: Option<&'a str>,
     entries: usize,
     text: &'a str,
@@ -217,26 +221,26 @@ struct SideObject<'a> {
     messages: usize,
     prompts: &'a [String],
     prompt_count: usize,
-    tools: Vec<Tool<'a>>,
-    models: Vec<Model<'a>>,
+    tools: Vec<ToolObject<'a>>,
+    models: Vec<ModelObject<'a>>,
     cost: Option<Number>,
-    tokens: Tokens,
+    tokens: TokensObject,
     from: Option<String>,
     to: Option<String>,
     duration_ms: Option<i64>,
-    errors: Errors<'a>,
+    errors: ErrorsObject<'a>,
     last_answer: Option<&'a str>,
 }
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct ToolObject<'a> {
     name: &'a str,
     calls: usize,
     failed: usize,
 }
 
 #[derive(Serialize)]
-struct Model<'a> {
+struct ModelObject<'a> {
     name: &'a str,
     answers: usize,
     cost: Option<Number>,
@@ -244,7 +248,7 @@ struct Model<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Tokens {
+struct TokensObject {
     input: Option<Number>,
     output: Option<Number>,
     cache_read: Option<Number>,
@@ -253,7 +257,7 @@ struct Tokens {
 }
 
 #[derive(Serialize)]
-struct Errors<'a> {
+struct ErrorsObject<'a> {
     tools: usize,
     answers: usize,
     aborted: usize,
@@ -263,13 +267,13 @@ struct Errors<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FilesObject<'a> {
-    only_a: Vec<File<'a>>,
-    only_b: Vec<File<'a>>,
+    only_a: Vec<FileObject<'a>>,
+    only_b: Vec<FileObject<'a>>,
     both: Vec<BothObject<'a>>,
 }
 
 #[derive(Serialize)]
-struct File<'a> {
+struct FileObject<'a> {
     path: &'a str,
     #[serde(flatten)]
     uses: UsesObject,
@@ -305,27 +309,27 @@ struct ChangesObject<'a> {
 #[serde(rename_all = "camelCase")]
 enum ChangeObject<'a> {
     Write(&'a str),
-    Edit(Vec<Piece<'a>>),
+    Edit(Vec<PieceObject<'a>>),
     Unknown(bool),
 }
 
 #[derive(Serialize)]
-struct Piece<'a> {
+struct PieceObject<'a> {
     old: &'a str,
     new: &'a str,
 }
 
-impl<'a> Object<'a> {
-    fn new(comparison: &'a Comparison, ends: [&'a End; 2]) -> Self {
+impl<'a> DiffObject<'a> {
+    fn new(comparison: &'a Comparison, ends: [&'a BranchEnd; 2]) -> Self {
         let node = &ends[0].tree.nodes[comparison.common[0] as usize];
         let side = |at: usize| SideObject::new(&comparison.sides[at], ends[at], comparison.ends[at]);
         let only = |at: usize| {
             let files = comparison.files.only[at].iter();
-            files.map(|(path, uses)| File { path, uses: uses.into() }).collect()
+            files.map(|(path, uses)| FileObject { path, uses: uses.into() }).collect()
         };
         Self {
             version: FORM,
-            common: Common { entry_id: node.id.as_deref(), entries: comparison.shared, text: &node.text },
+            common: CommonObject { entry_id: node.id.as_deref(), entries: comparison.shared, text: &node.text },
             a: side(0),
             b: side(1),
             files: FilesObject {
@@ -338,7 +342,7 @@ impl<'a> Object<'a> {
 }
 
 impl<'a> SideObject<'a> {
-    fn new(side: &'a Side, end: &'a End, at: Index) -> Self {
+    fn new(side: &'a SideSummary, end: &'a BranchEnd, at: Index) -> Self {
         let usage = side.usage;
         let time = |ms: Option<i64>| ms.and_then(time::iso);
         Self {
@@ -352,15 +356,15 @@ impl<'a> SideObject<'a> {
             tools: side
                 .tools
                 .iter()
-                .map(|tool| Tool { name: &tool.name, calls: tool.calls, failed: tool.failed })
+                .map(|tool| ToolObject { name: &tool.name, calls: tool.calls, failed: tool.failed })
                 .collect(),
             models: side
                 .models
                 .iter()
-                .map(|(name, uses)| Model { name, answers: uses.answers, cost: output::number(uses.cost) })
+                .map(|(name, uses)| ModelObject { name, answers: uses.answers, cost: output::number(uses.cost) })
                 .collect(),
             cost: output::number(usage.cost),
-            tokens: Tokens {
+            tokens: TokensObject {
                 input: output::number(usage.input),
                 output: output::number(usage.output),
                 cache_read: output::number(usage.cache_read),
@@ -370,7 +374,7 @@ impl<'a> SideObject<'a> {
             from: time(side.times.map(|(from, _)| from)),
             to: time(side.times.map(|(_, to)| to)),
             duration_ms: side.duration(),
-            errors: Errors {
+            errors: ErrorsObject {
                 tools: side.failures.tools,
                 answers: side.failures.answers,
                 aborted: side.failures.aborted,
@@ -381,14 +385,14 @@ impl<'a> SideObject<'a> {
     }
 }
 
-impl From<&Uses> for UsesObject {
-    fn from(&Uses { reads, writes, edits }: &Uses) -> Self {
+impl From<&FileUses> for UsesObject {
+    fn from(&FileUses { reads, writes, edits }: &FileUses) -> Self {
         Self { reads, writes, edits }
     }
 }
 
 impl<'a> BothObject<'a> {
-    fn new(both: &'a Both) -> Self {
+    fn new(both: &'a CommonFile) -> Self {
         let (same, diff, changes) = match &both.difference {
             None => (None, None, None),
             Some(Difference::None) => (Some(true), None, None),
@@ -405,11 +409,11 @@ impl<'a> BothObject<'a> {
 }
 
 impl<'a> ChangeObject<'a> {
-    fn new(change: &'a Change) -> Self {
+    fn new(change: &'a FileChange) -> Self {
         match change {
-            Change::Write(text) => Self::Write(text),
-            Change::Edit(pieces) => Self::Edit(pieces.iter().map(|(old, new)| Piece { old, new }).collect()),
-            Change::Unknown => Self::Unknown(true),
+            FileChange::Write(text) => Self::Write(text),
+            FileChange::Edit(pieces) => Self::Edit(pieces.iter().map(|(old, new)| PieceObject { old, new }).collect()),
+            FileChange::Unknown => Self::Unknown(true),
         }
     }
 }

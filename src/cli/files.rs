@@ -15,9 +15,9 @@ use crate::base::time;
 use crate::catalog::files::{TouchedFile, full_path, outline};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column};
-use crate::cli::{Chosen, completions, output, resolve};
+use crate::cli::{CommandContext, completions, output, resolve};
 use crate::disk::load;
-use crate::session::digest::Shared;
+use crate::session::digest::SharedDigest;
 
 /// List the files that tools read, wrote or edited, those touched last first
 #[derive(Debug, clap::Args)]
@@ -42,13 +42,13 @@ struct FileLine<'a> {
     sessions: usize,
     last_touched: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    entries: Option<Vec<Call>>,
+    entries: Option<Vec<TouchLine>>,
 }
 
 /// An entry that touched a file.
 #[derive(Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Call {
+struct TouchLine {
     id: Option<String>,
     touch: &'static str,
     active: bool,
@@ -56,14 +56,14 @@ struct Call {
 }
 
 impl FilesCommand {
-    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let mut scan = match &self.session {
             Some(session) => chosen.sources().one(&resolve::session(session, chosen)?),
             None => chosen.sources().scan(),
         };
         let mut unreadable = std::mem::take(&mut scan.found.unreadable);
         let is_wanted = self.project.matcher(chosen);
-        let mut sessions: Vec<Shared> = Vec::new();
+        let mut sessions: Vec<SharedDigest> = Vec::new();
         scan.read(|batch| {
             sessions.extend(batch.sessions.into_iter().filter(|session| is_wanted(&session.header.cwd)));
             unreadable.extend(batch.unreadable);
@@ -105,14 +105,14 @@ impl FilesCommand {
 }
 
 impl<'a> FileLine<'a> {
-    fn new(file: &'a TouchedFile, entries: Option<Vec<Call>>) -> Self {
+    fn new(file: &'a TouchedFile, entries: Option<Vec<TouchLine>>) -> Self {
         let TouchedFile { path, uses, sessions, latest } = file;
         let last_touched = latest.and_then(time::iso);
         Self { path, reads: uses.reads, changes: uses.changes, sessions: *sessions, last_touched, entries }
     }
 }
 
-fn table(out: &mut impl Write, files: &[TouchedFile], chosen: &Chosen) -> Result<()> {
+fn table(out: &mut impl Write, files: &[TouchedFile], chosen: &CommandContext) -> Result<()> {
     const NUMBER: Column = Column::Number;
     const COLUMNS: [Column; 5] = [NUMBER, NUMBER, NUMBER, NUMBER, Column::Path(usize::MAX)];
     let now = crate::cli::now();
@@ -127,12 +127,12 @@ fn table(out: &mut impl Write, files: &[TouchedFile], chosen: &Chosen) -> Result
 }
 
 /// The entries that touched each file, in file order.
-fn calls(sessions: &[Shared], chosen: &Chosen) -> Result<HashMap<String, Vec<Call>>> {
-    let mut calls: HashMap<String, Vec<Call>> = HashMap::new();
+fn calls(sessions: &[SharedDigest], chosen: &CommandContext) -> Result<HashMap<String, Vec<TouchLine>>> {
+    let mut calls: HashMap<String, Vec<TouchLine>> = HashMap::new();
     for session in sessions {
         let tree = load::tree(chosen.files, &session.path, &chosen.home)?;
         for touched in session.details().touches.iter() {
-            let call = Call {
+            let call = TouchLine {
                 id: tree.nodes.get(touched.entry as usize).and_then(|node| node.id.as_deref()).map(String::from),
                 touch: touched.touch.name(),
                 active: session.is_active(touched.entry),

@@ -7,9 +7,9 @@ use anyhow::{Context, Result};
 use clap_complete::ArgValueCompleter;
 
 use crate::changes::Request;
-use crate::cli::change::{Changer, Step, Switches};
-use crate::cli::resolve::Place;
-use crate::cli::{Chosen, completions, resolve};
+use crate::cli::change::{ChangeArgs, Changer, CliStep};
+use crate::cli::resolve::SessionPlace;
+use crate::cli::{CommandContext, completions, resolve};
 use crate::disk::files::Files;
 use crate::disk::load;
 use crate::runtime::raw_output;
@@ -17,7 +17,7 @@ use crate::session::entry::EntryId;
 
 /// Make a new session of the path to an entry, and print where it is
 #[derive(Debug, clap::Args)]
-pub(super) struct Fork {
+pub(super) struct ForkCommand {
     /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
@@ -28,13 +28,13 @@ pub(super) struct Fork {
     #[arg(long)]
     migrate: bool,
     #[command(flatten)]
-    switches: Switches,
+    switches: ChangeArgs,
 }
 
-impl Fork {
-    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+impl ForkCommand {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
-        let Place { path, entry } = Place::to_change(&self.session, self.entry.as_deref(), chosen)?;
+        let SessionPlace { path, entry } = SessionPlace::to_change(&self.session, self.entry.as_deref(), chosen)?;
         let entry = entry.context("name the last entry of the new session: SESSION ENTRY or SESSION@ENTRY")?;
         let tree = load::tree(Files::Disk, &path, &chosen.home)?;
         let at = Some(EntryId::of(&tree, resolve::entry(&entry, &tree)?));
@@ -46,7 +46,7 @@ impl Fork {
                 raw_output::print(made.as_os_str()).with_context(|| changer.unprinted(&done))?;
                 Ok(ExitCode::SUCCESS)
             }
-            _ => changer.say(&done, Step::Make),
+            _ => changer.say(&done, CliStep::Make),
         }
     }
 }

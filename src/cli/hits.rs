@@ -11,10 +11,10 @@ use crate::base::javascript::utf16_prefix;
 use crate::base::paths::{file_name, shorten};
 use crate::base::time;
 use crate::catalog::SessionKey;
-use crate::catalog::grep::{self, Order};
-use crate::catalog::search::{At, Searcher, SessionHit, Sought};
+use crate::catalog::grep::{self, HitOrder};
+use crate::catalog::search::{HitPlace, SearchedSession, Searcher, SessionHit};
 use crate::cli::output::PathFields;
-use crate::cli::{Chosen, resolve};
+use crate::cli::{CommandContext, resolve};
 use crate::disk::load::Bodies;
 use crate::disk::scan::Unreadable;
 use crate::search::byte_search::Snippet;
@@ -22,9 +22,9 @@ use crate::search::candidate::MatchField;
 use crate::search::fuzzy::capped;
 use crate::search::matching::{Matcher, Tier};
 use crate::search::query::Query;
-use crate::search::scope::HereAndNow;
+use crate::search::scope::QueryScope;
 use crate::session::digest::Digest;
-use crate::session::entry::{Stamp, parse};
+use crate::session::entry::{RawTime, parse};
 use crate::session::search_text::searched;
 use crate::session::tree::Index;
 
@@ -61,7 +61,7 @@ pub(super) struct HitLine {
 
 /// What a search came to.
 #[derive(Default)]
-pub(super) struct Sum {
+pub(super) struct HitTotals {
     pub(super) printed: usize,
     /// All hits; none where not all was looked at.
     pub(super) total: Option<usize>,
@@ -70,17 +70,17 @@ pub(super) struct Sum {
 }
 
 /// A search under way.
-pub(super) struct Search<'a> {
-    chosen: &'a Chosen,
+pub(super) struct HitSearch<'a> {
+    chosen: &'a CommandContext,
     query: Query,
-    sessions: Arc<[Sought]>,
-    here: HereAndNow,
+    sessions: Arc<[SearchedSession]>,
+    here: QueryScope,
     searcher: Searcher,
 }
 
 /// Which of the hits are wanted.
 #[derive(Clone, Copy)]
-pub(super) struct Page<'a> {
+pub(super) struct HitPage<'a> {
     /// So many at most.
     pub(super) limit: usize,
     /// Those behind this one.
@@ -108,16 +108,21 @@ fn unknown(after: &str) -> anyhow::Error {
     anyhow!("this query finds no hit {after} now; begin without --after")
 }
 
-impl<'a> Search<'a> {
+impl<'a> HitSearch<'a> {
     /// A search among sessions, whose texts are read as far as they are needed.
-    pub(super) fn new(chosen: &'a Chosen, query: Query, sessions: Arc<[Sought]>, here: HereAndNow) -> Self {
+    pub(super) fn new(
+        chosen: &'a CommandContext,
+        query: Query,
+        sessions: Arc<[SearchedSession]>,
+        here: QueryScope,
+    ) -> Self {
         let search = Self { chosen, query, sessions, here, searcher: Searcher::default() };
         // What is looked for in all bytes needs no texts, but what must not be there does.
         let without_words = Matcher::new(&search.query.without_words(), &search.here);
         if !search.is_of_bytes() || without_words.has_texts() {
             // What lies in the index is searched there.
-            let is_unread = |session: &&Sought| !session.digest.is_stored();
-            let unread: Vec<Sought> = search.sessions.iter().filter(is_unread).cloned().collect();
+            let is_unread = |session: &&SearchedSession| !session.digest.is_stored();
+            let unread: Vec<SearchedSession> = search.sessions.iter().filter(is_unread).cloned().collect();
             search.searcher.read(chosen.files, &unread, |_, _| true);
         }
         search
@@ -144,7 +149,7 @@ impl<'a> Search<'a> {
             return found;
         }
         let found: HashSet<SessionKey> = self.found().into_iter().map(|hit| hit.session).collect();
-        let is_found = |sought: &&Sought| found.contains(&sought.key);
+        let is_found = |sought: &&SearchedSession| found.contains(&sought.key);
         self.sessions.iter().filter(is_found).map(|sought| sought.digest.path.clone()).collect()
     }
 
@@ -156,28 +161,29 @@ impl<'a> Search<'a> {
 
     /// Looks for the words in all that the files hold, those of the newest sessions first, until `told` has enough; it
     /// gets the sessions by their files as well.
-    fn bytes(&self, most: usize, mut told: impl FnMut(grep::Batch, &HashMap<&PathBuf, &Digest>) -> bool) {
+    fn bytes(&self, most: usize, mut told: impl FnMut(grep::GrepBatch, &HashMap<&PathBuf, &Digest>) -> bool) {
         let asked = (&self.query, &self.here);
         let fit = self.searcher.fit((self.chosen.files, &self.sessions), asked, || false).unwrap_or_default();
         let paths: Vec<&PathBuf> = fit.iter().map(|session| &session.digest.path).collect();
         let by_path = fit.iter().map(|sought| (&sought.digest.path, &*sought.digest)).collect();
-        let asked = (&*self.query.words(), most, Order::Given);
+        let asked = (&*self.query.words(), most, HitOrder::Given);
         grep::each(self.chosen.files, &paths, asked, || false, |batch| told(batch, &by_path));
     }
 
     /// Passes on the hits, the best first.
     pub(super) fn each(
         &self,
-        page: Page<'_>,
+        page: HitPage<'_>,
         unreadable: &mut Vec<Unreadable>,
         mut told: impl FnMut(Vec<HitLine>) -> Result<()>,
-    ) -> Result<Sum> {
+    ) -> Result<HitTotals> {
         if self.is_of_bytes() {
             return self.everything(page, unreadable, told);
         }
-        let by_key: HashMap<SessionKey, &Sought> = self.sessions.iter().map(|session| (session.key, session)).collect();
+        let by_key: HashMap<SessionKey, &SearchedSession> =
+            self.sessions.iter().map(|session| (session.key, session)).collect();
         let matcher = Matcher::new(&self.query, &self.here);
-        let (mut sum, mut total, mut after, mut is_more) = (Sum::default(), 0, page.after, false);
+        let (mut sum, mut total, mut after, mut is_more) = (HitTotals::default(), 0, page.after, false);
         for found in self.found() {
             let Some(&sought) = by_key.get(&found.session) else { continue };
             let session = &*sought.digest;
@@ -211,17 +217,17 @@ impl<'a> Search<'a> {
         if let Some(after) = after {
             return Err(unknown(after));
         }
-        Ok(Sum { total: Some(total), next: sum.next.filter(|_| is_more), ..sum })
+        Ok(HitTotals { total: Some(total), next: sum.next.filter(|_| is_more), ..sum })
     }
 
     /// Passes on the hits in all that the files hold, those of the newest sessions first.
     fn everything(
         &self,
-        page: Page<'_>,
+        page: HitPage<'_>,
         unreadable: &mut Vec<Unreadable>,
         mut told: impl FnMut(Vec<HitLine>) -> Result<()>,
-    ) -> Result<Sum> {
-        let (mut sum, mut after, mut result) = (Sum::default(), page.after, Ok(()));
+    ) -> Result<HitTotals> {
+        let (mut sum, mut after, mut result) = (HitTotals::default(), page.after, Ok(()));
         self.bytes(if after.is_some() { usize::MAX } else { page.limit }, |batch, by_path| {
             unreadable.extend(batch.unreadable);
             let line = |hit: grep::EntryHit| {
@@ -250,15 +256,15 @@ impl<'a> Search<'a> {
         // It is not looked for more than is wanted.
         let is_full = sum.printed == page.limit;
         let total = (!is_full && page.after.is_none()).then_some(sum.printed);
-        Ok(Sum { total, next: sum.next.filter(|_| is_full), ..sum })
+        Ok(HitTotals { total, next: sum.next.filter(|_| is_full), ..sum })
     }
 
     /// Where in a session something stands that is looked for.
-    fn places(&self, sought: &Sought, found: &SessionHit, matcher: &Matcher) -> Vec<(Index, MatchField)> {
+    fn places(&self, sought: &SearchedSession, found: &SessionHit, matcher: &Matcher) -> Vec<(Index, MatchField)> {
         let mut places: Vec<(Index, MatchField)> = self.searcher.with_texts(self.chosen.files, sought, |texts| {
             texts.map(|texts| matcher.entries(&sought.digest, texts)).unwrap_or_default()
         });
-        if let (true, Some(At::Place(at)), Some(place)) = (places.is_empty(), found.at, &found.hit.place) {
+        if let (true, Some(HitPlace::Place(at)), Some(place)) = (places.is_empty(), found.at, &found.hit.place) {
             places.push((at, place.field));
         }
         places
@@ -297,7 +303,7 @@ impl<'a> Search<'a> {
             };
             let said = said.unwrap_or_default();
             let snippet = Snippet::around(&said, &matcher.marks(&said, found.hit.tier == Tier::Fuzzy));
-            let time = entry.as_ref().and_then(|entry| entry.timestamp.and_then(Stamp::ms));
+            let time = entry.as_ref().and_then(|entry| entry.timestamp.and_then(RawTime::ms));
             let id = entry.and_then(|entry| entry.id).filter(|_| has_ids).map(|id| id.text().into_owned());
             let what = (Some(field), Some(session.is_active(at)));
             lines.push(HitLine::new(session, (Some(offset), id), what, time, snippet)?);

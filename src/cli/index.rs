@@ -12,8 +12,8 @@ use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::cli::exit::Exit;
 use crate::cli::output::PathFields;
-use crate::cli::{Chosen, output};
-use crate::disk::index::{self, Facts};
+use crate::cli::{CommandContext, output};
+use crate::disk::index::{self, IndexFacts};
 use crate::disk::locate;
 
 /// Show what is kept of sessions so that pitree starts at once, or make it anew
@@ -40,7 +40,7 @@ pub(super) struct IndexCommand {
 
 /// The index of a directory as a script sees it.
 #[derive(Serialize)]
-struct Stats {
+struct IndexStats {
     dir: PathFields,
     files: Vec<PathFields>,
     sessions: usize,
@@ -48,12 +48,12 @@ struct Stats {
 }
 
 impl IndexCommand {
-    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         if chosen.cache.is_none() && locate::index_dir().is_none() {
             bail!("there is no home directory to keep an index in; set HOME");
         }
         let Some(cache) = &chosen.cache else { bail!("no index is used with --no-index, and none of the samples") };
-        let facts = || chosen.located.dirs.iter().map(|dir| Facts::new(cache, dir, &chosen.home));
+        let facts = || chosen.located.dirs.iter().map(|dir| IndexFacts::new(cache, dir, &chosen.home));
         if self.clear {
             return clear(chosen, cache);
         }
@@ -78,8 +78,8 @@ impl IndexCommand {
             match () {
                 () if self.json => {
                     let files = there.map(|path| (&**path).into()).collect();
-                    let Facts { sessions, bytes, .. } = one;
-                    output::json(&mut out, &Stats { dir: (&*one.dir).into(), files, sessions, bytes })?;
+                    let IndexFacts { sessions, bytes, .. } = one;
+                    output::json(&mut out, &IndexStats { dir: (&*one.dir).into(), files, sessions, bytes })?;
                 }
                 () if self.path => {
                     for path in &one.paths {
@@ -99,8 +99,8 @@ impl IndexCommand {
 }
 
 /// Deletes the index files of the named directories, or of all.
-fn clear(chosen: &Chosen, cache: &Path) -> Result<ExitCode> {
-    let one = |dir: &PathBuf| Facts::new(cache, dir, &chosen.home).remove();
+fn clear(chosen: &CommandContext, cache: &Path) -> Result<ExitCode> {
+    let one = |dir: &PathBuf| IndexFacts::new(cache, dir, &chosen.home).remove();
     let removed = match chosen.located.is_named() {
         true => chosen.located.dirs.iter().map(one).collect::<io::Result<Vec<_>>>(),
         false => index::clear(cache).map(|removed| vec![removed]),

@@ -17,22 +17,22 @@ use crate::cli::output;
 bash, in ~/.bashrc:  eval \"$(pitree init bash)\"
 zsh, in ~/.zshrc:  eval \"$(pitree init zsh)\"
 fish, in ~/.config/fish/config.fish:  pitree init fish | source")]
-pub(super) struct Init {
+pub(super) struct InitCommand {
     /// The shell
     shell: Shell,
     /// The key: alt or ctrl, and a letter
     #[arg(long, value_name = "KEY", default_value = "alt+i")]
-    key: Key,
+    key: ShellKey,
 }
 
 /// Alt or Ctrl, and a letter.
 #[derive(Clone, Copy, Debug)]
-struct Key {
+struct ShellKey {
     is_alt: bool,
     letter: char,
 }
 
-impl FromStr for Key {
+impl FromStr for ShellKey {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -80,9 +80,9 @@ bind KEY __pitree_pick
 bind -M insert KEY __pitree_pick
 "#;
 
-impl Init {
+impl InitCommand {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let Key { is_alt, letter } = self.key;
+        let ShellKey { is_alt, letter } = self.key;
         let (lines, alt, ctrl) = match self.shell {
             Shell::Bash => (BASH, "\\e", "\\C-"),
             Shell::Zsh => (ZSH, "^[", "^"),

@@ -8,17 +8,17 @@ use serde::Serialize;
 
 use crate::base::javascript::utf16_prefix;
 use crate::base::time;
-use crate::catalog::cost_sharing::{self, Listed};
+use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::cli::output::PathFields;
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, TITLE};
-use crate::cli::{Chosen, output, resolve};
-use crate::session::digest::{Digest, Label};
+use crate::cli::{CommandContext, output, resolve};
+use crate::session::digest::{Digest, DigestLabel};
 use crate::session::entry::EntryId;
 
 /// List the labels of all sessions, those set last first
 #[derive(Debug, clap::Args)]
-pub(super) struct Labels {
+pub(super) struct LabelsCommand {
     #[command(flatten)]
     project: ProjectArg,
     /// One JSON object a line
@@ -33,7 +33,7 @@ const COLUMNS: [Column; 6] =
 /// A label as a script sees it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct LabelLine {
+struct LabelRow {
     label: String,
     #[serde(flatten)]
     path: PathFields,
@@ -50,8 +50,8 @@ struct LabelLine {
     time: Option<i64>,
 }
 
-impl Labels {
-    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+impl LabelsCommand {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let mut scan = chosen.sources().scan();
         let (mut sessions, mut ids) = (Vec::new(), Vec::new());
         let is_in_project = self.project.matcher(chosen);
@@ -75,7 +75,7 @@ impl Labels {
         });
         let mut lines = cost_sharing::once(all)
             .into_iter()
-            .map(|listed| LabelLine::new(&sessions[listed.session], &listed))
+            .map(|listed| LabelRow::new(&sessions[listed.session], &listed))
             .collect::<Result<Vec<_>>>()?;
         lines.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| (&a.path, &a.entry_id).cmp(&(&b.path, &b.entry_id))));
         let mut out = output::stdout();
@@ -83,7 +83,7 @@ impl Labels {
             lines.iter().try_for_each(|line| output::json(&mut out, line))?;
         } else {
             let now = crate::cli::now();
-            let row = |line: LabelLine| {
+            let row = |line: LabelRow| {
                 let age = line.time.map_or("?".into(), |then| time::age(now, then));
                 let (id, forks) = (
                     utf16_prefix(&line.id, ids).to_string(),
@@ -102,8 +102,8 @@ impl Labels {
     }
 }
 
-impl LabelLine {
-    fn new(session: &Digest, listed: &Listed<usize, &Label>) -> Result<Self> {
+impl LabelRow {
+    fn new(session: &Digest, listed: &ListedItem<usize, &DigestLabel>) -> Result<Self> {
         let label = listed.what;
         Ok(Self {
             label: label.text.to_string(),

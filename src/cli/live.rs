@@ -15,7 +15,7 @@ use crate::base::time;
 use crate::catalog::live::urgency;
 use crate::cli::output::PathFields;
 use crate::cli::table::{self, Column, LAST, PATH};
-use crate::cli::{Chosen, now, output, resolve};
+use crate::cli::{CommandContext, now, output, resolve};
 use crate::disk::locate;
 use crate::pi::running;
 use crate::pi::running::RunningPis;
@@ -25,7 +25,7 @@ use crate::pi::status::{PiState, PiStatus};
 ///
 /// A pi in which pitree's extension is installed says so itself. Of any other one only the directory is known.
 #[derive(Debug, clap::Args)]
-pub(super) struct Live {
+pub(super) struct LiveCommand {
     /// One JSON object: all pis
     #[arg(long)]
     json: bool,
@@ -37,8 +37,8 @@ pub(super) struct Live {
     line: bool,
 }
 
-impl Live {
-    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+impl LiveCommand {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         chosen.refuse_samples()?;
         let Some(state) = locate::state_dir() else {
             bail!("there is no home directory in which pis say what they do; set HOME")
@@ -46,7 +46,7 @@ impl Live {
         if self.line {
             return line(&running::told(Some(&state)));
         }
-        let mut titles = Titles::default();
+        let mut titles = SessionTitles::default();
         if !self.follow {
             let pis = running::running(Some(&state));
             return if self.json { json(&pis) } else { list(&pis, &mut titles, chosen) }.map(|()| ExitCode::SUCCESS);
@@ -82,9 +82,9 @@ fn line(told: &[PiStatus]) -> Result<ExitCode> {
 
 /// What sessions are called: those without a name by what they begin with, which is read once.
 #[derive(Default)]
-struct Titles(HashMap<PathBuf, String>);
+struct SessionTitles(HashMap<PathBuf, String>);
 
-impl Titles {
+impl SessionTitles {
     fn of(&mut self, told: &PiStatus) -> String {
         if let Some(name) = &told.name {
             return name.clone();
@@ -98,7 +98,7 @@ impl Titles {
     }
 }
 
-fn list(pis: &RunningPis, titles: &mut Titles, chosen: &Chosen) -> Result<()> {
+fn list(pis: &RunningPis, titles: &mut SessionTitles, chosen: &CommandContext) -> Result<()> {
     const COLUMNS: [Column; 7] = [
         Column::Whole,
         Column::Number,
@@ -139,7 +139,11 @@ fn silent(pis: &RunningPis) -> impl Iterator<Item = (&PathBuf, usize)> {
 }
 
 /// What changed, a line for each pi.
-fn changes((before, after): (&RunningPis, &RunningPis), titles: &mut Titles, chosen: &Chosen) -> Result<()> {
+fn changes(
+    (before, after): (&RunningPis, &RunningPis),
+    titles: &mut SessionTitles,
+    chosen: &CommandContext,
+) -> Result<()> {
     let known: HashMap<u32, &PiStatus> = before.told.iter().map(|told| (told.pid, told)).collect();
     let mut out = output::stdout();
     let mut say = |what: &str, told: &PiStatus| {
@@ -164,12 +168,12 @@ fn changes((before, after): (&RunningPis, &RunningPis), titles: &mut Titles, cho
 #[derive(Serialize)]
 struct PisLine {
     pis: Vec<PiFields>,
-    silent: Vec<SilentFields>,
+    silent: Vec<OtherPiFields>,
 }
 
 /// Pis that do not say what they do.
 #[derive(Serialize)]
-struct SilentFields {
+struct OtherPiFields {
     cwd: String,
     count: usize,
 }
@@ -223,7 +227,7 @@ fn json(pis: &RunningPis) -> Result<()> {
     let mut silent: Vec<_> = pis.by_dir.iter().collect();
     silent.sort_unstable();
     let silent =
-        silent.into_iter().map(|(dir, &count)| SilentFields { cwd: dir.to_string_lossy().into_owned(), count });
+        silent.into_iter().map(|(dir, &count)| OtherPiFields { cwd: dir.to_string_lossy().into_owned(), count });
     let all = PisLine { pis: pis.told.iter().map(fields).collect(), silent: silent.collect() };
     let mut out = output::stdout();
     output::json(&mut out, &all)?;

@@ -16,15 +16,15 @@ use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
 use crate::base::time;
 use crate::catalog::Catalog;
-use crate::catalog::cost_sharing::{self, Shares};
+use crate::catalog::cost_sharing::{self, CostSharing};
 use crate::catalog::live::urgency;
-use crate::catalog::parents::{Parent, parents};
-use crate::cli::hits::Search;
+use crate::catalog::parents::{ForkParent, parents};
+use crate::cli::hits::HitSearch;
 use crate::cli::live::LiveFields;
 use crate::cli::output::PathFields;
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, PATH};
-use crate::cli::{Chosen, output, resolve, search};
+use crate::cli::{CommandContext, output, resolve, search};
 use crate::disk::files::Files;
 use crate::disk::locate;
 use crate::disk::locate::missing_home;
@@ -32,8 +32,8 @@ use crate::disk::parallel;
 use crate::disk::scan::{self, Unreadable};
 use crate::pi::running;
 use crate::pi::status::PiStatus;
-use crate::session::digest::entries::Tally;
-use crate::session::digest::{Digest, NO_MESSAGES, Shared};
+use crate::session::digest::entries::EntryTotals;
+use crate::session::digest::{Digest, NO_MESSAGES, SharedDigest};
 use crate::session::problem::Problem;
 
 /// As many sessions are made lines at a time, and as many of them by one processor: lines take far more room than what they
@@ -41,11 +41,11 @@ use crate::session::problem::Problem;
 const AT_ONCE: (usize, usize) = (2048, 32);
 
 /// A session with what is its own.
-type Row<'a> = (&'a Digest, Tally);
+type SessionRow<'a> = (&'a Digest, EntryTotals);
 
 /// List sessions, newest first
 #[derive(Debug, clap::Args)]
-pub(super) struct Ls {
+pub(super) struct LsCommand {
     /// Only sessions that this search finds, in the language of `pitree search`
     query: Vec<String>,
     /// List so many at most
@@ -61,8 +61,8 @@ pub(super) struct Ls {
     subagents: bool,
 }
 
-impl Ls {
-    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+impl LsCommand {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let query = match &self.query[..] {
             [] => None,
             words => match search::read_query(words) {
@@ -77,22 +77,22 @@ impl Ls {
         }
         // A query may ask what only all of them tell: who has forks.
         let unread = if self.subagents || query.is_some() { Vec::new() } else { scan.skip_subagents() };
-        let mut sessions: Vec<Shared> = Vec::new();
+        let mut sessions: Vec<SharedDigest> = Vec::new();
         scan.read(|batch| {
             sessions.extend(batch.sessions);
             unreadable.extend(batch.unreadable);
             true
         });
-        let mut unlisted: Vec<Shared> = Vec::new();
+        let mut unlisted: Vec<SharedDigest> = Vec::new();
         let found = query.map(|query| {
             let here = chosen.here_and_now();
             let all = Catalog::of(sessions.clone(), here.now_ms).sought();
             unlisted = sessions.extract_if(.., |session| !self.subagents && session.owner.is_some()).collect();
-            Search::new(chosen, query, all, here).files()
+            HitSearch::new(chosen, query, all, here).files()
         });
         cost_sharing::prepare(&sessions);
-        let shares = Shares::new(sessions.iter().map(|session| &**session).enumerate(), Shares::default());
-        let mut rows: Vec<Row<'_>> =
+        let shares = CostSharing::new(sessions.iter().map(|session| &**session).enumerate(), CostSharing::default());
+        let mut rows: Vec<SessionRow<'_>> =
             (0..).zip(&sessions).map(|(at, session)| (&**session, shares.own(at, session))).collect();
         // pi orders by time only; files of the same time keep a fixed order here.
         rows.sort_by(|(a, _), (b, _)| b.order_time().cmp(&a.order_time()).then_with(|| b.path.cmp(&a.path)));
@@ -109,7 +109,7 @@ impl Ls {
             // A subagent may be the parent of a listed session.
             let mut all = [&sessions[..], &unlisted].concat();
             let is_missing =
-                |parents: HashMap<&Path, Parent<'_>>| parents.into_values().any(|one| one == Parent::Missing);
+                |parents: HashMap<&Path, ForkParent<'_>>| parents.into_values().any(|one| one == ForkParent::Missing);
             if !unread.is_empty() && is_missing(parents(&all)) {
                 scan.found.files = unread;
                 scan.read(|batch| {
@@ -125,12 +125,14 @@ impl Ls {
                 let is_file =
                     |path: &&Path| chosen.files == Files::Disk && scan::one(Files::Disk, path, None).is_some();
                 let parent = parents.get(&*session.path).map(|&parent| match parent {
-                    Parent::Present(_) => parent,
-                    Parent::Moved(_) | Parent::Missing => path.filter(is_file).map_or(parent, Parent::Present),
+                    ForkParent::Present(_) => parent,
+                    ForkParent::Moved(_) | ForkParent::Missing => {
+                        path.filter(is_file).map_or(parent, ForkParent::Present)
+                    }
                 });
                 parent.map(|parent| ParentFields::new(parent, &here))
             };
-            let lines = |part: &&[Row<'_>]| {
+            let lines = |part: &&[SessionRow<'_>]| {
                 part.iter().try_fold(Vec::new(), |mut lines, (session, own)| {
                     output::push_json_line(
                         &mut lines,
@@ -140,7 +142,7 @@ impl Ls {
                 })
             };
             for some in rows.chunks(AT_ONCE.0) {
-                let parts: Vec<&[Row<'_>]> = some.chunks(AT_ONCE.1).collect();
+                let parts: Vec<&[SessionRow<'_>]> = some.chunks(AT_ONCE.1).collect();
                 for lines in parallel::map(&parts, lines) {
                     out.write_all(&lines?)?;
                 }
@@ -169,7 +171,7 @@ impl Ls {
 }
 
 /// Why there is nothing to list, and what to do.
-fn nothing(unreadable: &[Unreadable], chosen: &Chosen) -> String {
+fn nothing(unreadable: &[Unreadable], chosen: &CommandContext) -> String {
     let located = &chosen.located;
     if located.is_default() && unreadable.iter().all(|one| one.is_missing) {
         if let Some(why) = missing_home(&chosen.home) {
@@ -227,7 +229,7 @@ const MOST_NAME: usize = 500;
 impl<'a> SessionLine<'a> {
     fn new(
         session: &'a Digest,
-        own: Tally,
+        own: EntryTotals,
         here: &Path,
         told: &HashMap<&Path, Vec<&PiStatus>>,
         parent: Option<ParentFields>,
@@ -275,11 +277,11 @@ struct ParentFields {
 }
 
 impl ParentFields {
-    fn new(parent: Parent<'_>, here: &Path) -> Self {
+    fn new(parent: ForkParent<'_>, here: &Path) -> Self {
         let (state, path) = match parent {
-            Parent::Present(path) => ("present", Some(path)),
-            Parent::Moved(path) => ("moved", Some(path)),
-            Parent::Missing => ("missing", None),
+            ForkParent::Present(path) => ("present", Some(path)),
+            ForkParent::Moved(path) => ("moved", Some(path)),
+            ForkParent::Missing => ("missing", None),
         };
         Self { state, path: path.map(|path| absolute(path, here).to_string_lossy().into_owned()) }
     }
@@ -304,14 +306,14 @@ fn absolute<'a>(path: &'a Path, here: &Path) -> Cow<'a, Path> {
 }
 
 /// What a fork cost is what is its own, so that the column sums up to what was paid.
-fn table(out: &mut impl Write, sessions: &[Row<'_>], chosen: &Chosen) -> Result<()> {
+fn table(out: &mut impl Write, sessions: &[SessionRow<'_>], chosen: &CommandContext) -> Result<()> {
     const COLUMNS: [Column; 6] =
         [Column::Number, Column::Number, Column::Number, Column::Whole, Column::Path(PATH), Column::Words(LAST)];
     let now = crate::cli::now();
     let ids = resolve::shortest(sessions.iter().map(|(session, _)| &*session.header.id));
-    let is_fork = |session: &Digest, own: &Tally| own.entries < session.all.entries;
+    let is_fork = |session: &Digest, own: &EntryTotals| own.entries < session.all.entries;
     let any_fork = sessions.iter().any(|(session, own)| is_fork(session, own));
-    let row = |(session, own): &Row<'_>| {
+    let row = |(session, own): &SessionRow<'_>| {
         let age = session.modified.map_or("?".into(), |then| time::age(now, then));
         let cwd = shorten(&session.header.cwd, &chosen.home).into_owned();
         let id = utf16_prefix(&session.header.id, ids).to_string();

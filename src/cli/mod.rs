@@ -44,7 +44,7 @@ use std::time::SystemTime;
 use anyhow::{Context, Result, bail};
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::app::startup::Print;
+use crate::app::startup::PickerFormat;
 use crate::base::paths::shorten;
 use crate::base::{catch_panic, typo};
 use crate::cli::exit::{Declined, Exit};
@@ -55,8 +55,8 @@ use crate::disk::index as index_files;
 use crate::disk::locate;
 use crate::disk::locate::{Environment, Located};
 use crate::disk::scan;
-use crate::disk::scan::Sources;
-use crate::search::scope::HereAndNow;
+use crate::disk::scan::ScanSources;
+use crate::search::scope::QueryScope;
 use crate::system::signals;
 
 /// Browse every session of the pi coding agent: projects, forks, branches and entries in one tree.
@@ -71,7 +71,7 @@ pub struct Cli {
     options: Options,
     /// Print what is chosen with Enter instead of resuming it
     #[arg(long, value_name = "WHAT")]
-    print: Option<Print>,
+    print: Option<PickerFormat>,
     /// Open at this session: path, id, unique id prefix, or name; also SESSION@ENTRY
     #[arg(long, value_name = "SESSION")]
     at: Option<OsString>,
@@ -119,25 +119,25 @@ enum Command {
 /// What is done with sessions.
 #[derive(Debug, Subcommand)]
 enum OnSessions {
-    Ls(ls::Ls),
+    Ls(ls::LsCommand),
     Tree(tree::TreeCommand),
     Context(context::ContextCommand),
-    Labels(labels::Labels),
+    Labels(labels::LabelsCommand),
     Files(files::FilesCommand),
-    Diff(diff::Diff),
+    Diff(diff::DiffCommand),
     Search(search::SearchCommand),
-    Show(show::Show),
+    Show(show::ShowCommand),
     Path(path::PathCommand),
-    Resume(resume::Resume),
-    Fork(fork::Fork),
-    Rename(rename::Rename),
+    Resume(resume::ResumeCommand),
+    Fork(fork::ForkCommand),
+    Rename(rename::RenameCommand),
     Label(rename::LabelCommand),
-    Rm(rm::Rm),
-    Restore(restore::Restore),
-    Undo(undo::Undo),
-    Redo(undo::Redo),
+    Rm(rm::RmCommand),
+    Restore(restore::RestoreCommand),
+    Undo(undo::UndoCommand),
+    Redo(undo::RedoCommand),
     Index(index::IndexCommand),
-    Live(live::Live),
+    Live(live::LiveCommand),
 }
 
 /// What is about pitree itself.
@@ -146,8 +146,8 @@ enum OnPitree {
     Config(config::ConfigCommand),
     Pi(pi::PiCommand),
     Completions(completions::Completions),
-    Init(init::Init),
-    Skill(skill::Skill),
+    Init(init::InitCommand),
+    Skill(skill::SkillCommand),
 }
 
 const EXAMPLES: &str = "Examples:
@@ -174,7 +174,7 @@ In the browser, ? shows the keys.";
 
 /// What all commands need to know.
 #[derive(Debug)]
-pub(crate) struct Chosen {
+pub(crate) struct CommandContext {
     /// The configuration, with what the command line says on top.
     pub config: Config,
     /// Where bytes come from.
@@ -189,10 +189,10 @@ pub(crate) struct Chosen {
     pub cache: Option<PathBuf>,
 }
 
-impl Chosen {
+impl CommandContext {
     /// Where sessions are, and how they are read.
-    fn sources(&self) -> Sources<'_> {
-        Sources { files: self.files, dirs: &self.located.dirs, home: &self.home, cache: self.cache.as_deref() }
+    fn sources(&self) -> ScanSources<'_> {
+        ScanSources { files: self.files, dirs: &self.located.dirs, home: &self.home, cache: self.cache.as_deref() }
     }
 
     /// What a tree shows at first: as the configuration says, or pi's settings; what pitree has no word for is passed over.
@@ -203,9 +203,9 @@ impl Chosen {
     }
 
     /// The time and the directory in which a query is asked.
-    fn here_and_now(&self) -> HereAndNow {
+    fn here_and_now(&self) -> QueryScope {
         let dir = Environment::current().cwd.to_string_lossy().into_owned();
-        HereAndNow { now_ms: now(), home: self.home.clone(), dir, zone: jiff::tz::TimeZone::system() }
+        QueryScope { now_ms: now(), home: self.home.clone(), dir, zone: jiff::tz::TimeZone::system() }
     }
 
     /// Refuses what needs files that are there.
@@ -262,7 +262,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             OnPitree::Pi(command) => command.run(),
             OnPitree::Completions(command) => command.run(),
             OnPitree::Init(command) => command.run(),
-            OnPitree::Skill(_) => skill::Skill::run(),
+            OnPitree::Skill(_) => skill::SkillCommand::run(),
         };
     }
     // clap sees this conflict only where both stand on the same side of a command's name.
@@ -311,7 +311,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     }
 }
 
-fn chosen(options: &Options) -> Result<Chosen> {
+fn chosen(options: &Options) -> Result<CommandContext> {
     let mut config = read_config(options.config.as_deref())?;
     config.ascii |= options.ascii;
     if let Some(theme) = options.theme {
@@ -319,7 +319,7 @@ fn chosen(options: &Options) -> Result<Chosen> {
     }
     if options.demo {
         let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
-        return Ok(Chosen {
+        return Ok(CommandContext {
             config,
             files: Files::Demo,
             located,
@@ -344,7 +344,7 @@ fn chosen(options: &Options) -> Result<Chosen> {
     if let Some(cache) = &cache {
         index_files::clean_up(cache);
     }
-    Ok(Chosen { config, files: Files::Disk, located, corrected, home, cache })
+    Ok(CommandContext { config, files: Files::Disk, located, corrected, home, cache })
 }
 
 /// The configuration from `file`, or from its usual place if it is there.
@@ -383,7 +383,7 @@ impl clap::ValueEnum for Filter {
     }
 }
 
-impl clap::ValueEnum for Print {
+impl clap::ValueEnum for PickerFormat {
     fn value_variants<'a>() -> &'a [Self] {
         Self::ALL
     }

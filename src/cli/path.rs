@@ -9,7 +9,7 @@ use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
 use crate::cli::output::PathFields;
-use crate::cli::{Chosen, completions, output, resolve};
+use crate::cli::{CommandContext, completions, output, resolve};
 use crate::runtime::raw_output;
 
 /// Print the path of a session's file
@@ -33,7 +33,7 @@ struct PathLine {
 }
 
 impl PathCommand {
-    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         chosen.refuse_samples()?;
         let path = resolve::file(&self.session, chosen)?;
         let header = resolve::digest(&path)?.header;

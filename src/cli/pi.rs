@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use crate::cli::output;
 use crate::disk::locate::Environment;
 use crate::disk::program;
-use crate::pi::install::{How, InPi, Outcome};
+use crate::pi::install::{InstallOptions, InstallOutcome, Installation};
 
 /// Put pitree into pi as the command /pitree, or take it out
 ///
@@ -16,19 +16,19 @@ use crate::pi::install::{How, InPi, Outcome};
 #[derive(Debug, clap::Args)]
 pub(super) struct PiCommand {
     #[command(subcommand)]
-    what: What,
+    what: PiAction,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum PiAction {
     /// Write the extension and the skill, or bring them up to date
-    Install(Switches),
+    Install(PiArgs),
     /// Remove what install wrote
-    Remove(Switches),
+    Remove(PiArgs),
 }
 
 #[derive(Debug, clap::Args)]
-struct Switches {
+struct PiArgs {
     /// Only say what would be done
     #[arg(long)]
     dry_run: bool,
@@ -40,16 +40,16 @@ struct Switches {
 impl PiCommand {
     pub(super) fn run(&self) -> Result<ExitCode> {
         let program = program::this().context("can't tell where pitree itself is")?;
-        let Some(in_pi) = InPi::new(&Environment::current(), &program) else {
+        let Some(in_pi) = Installation::new(&Environment::current(), &program) else {
             bail!("there is no home directory to find pi's directory in; set HOME");
         };
-        let how = |&Switches { dry_run, force }: &Switches| How { force, dry_run };
+        let how = |&PiArgs { dry_run, force }: &PiArgs| InstallOptions { force, dry_run };
         let (outcomes, verb, forced, is_dry) = match &self.what {
-            What::Install(switches) => {
+            PiAction::Install(switches) => {
                 let outcomes = in_pi.install(how(switches)).context("cannot write to pi's directory")?;
                 (outcomes, ["wrote", "would write"], "replaces", switches.dry_run)
             }
-            What::Remove(switches) => {
+            PiAction::Remove(switches) => {
                 let outcomes = in_pi.remove(how(switches)).context("cannot remove files from pi's directory")?;
                 (outcomes, ["removed", "would remove"], "deletes", switches.dry_run)
             }
@@ -59,8 +59,8 @@ impl PiCommand {
         }
         for outcome in outcomes {
             output::tell(&match outcome {
-                Outcome::Done(file) => format!("{} {}", verb[usize::from(is_dry)], file.display()),
-                Outcome::Kept(file, reason) => {
+                InstallOutcome::Done(file) => format!("{} {}", verb[usize::from(is_dry)], file.display()),
+                InstallOutcome::Kept(file, reason) => {
                     format!("kept {}: {reason}; --force {forced} it", file.display())
                 }
             });

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use crate::catalog::live::urgency;
 use crate::cli::output;
 use crate::disk::locate;
-use crate::pi::requests::{self, What};
+use crate::pi::requests::{self, PiRequest};
 use crate::pi::running;
 use crate::pi::status::PiStatus;
 
@@ -16,7 +16,7 @@ use crate::pi::status::PiStatus;
 ///
 /// # Errors
 /// None says so, or it did not do it.
-pub(super) fn tell(session: &Path, what: &What) -> Result<ExitCode> {
+pub(super) fn tell(session: &Path, what: &PiRequest) -> Result<ExitCode> {
     let state = locate::state_dir();
     let (Some(state), Some(pi)) = (&state, open(session)) else {
         bail!(

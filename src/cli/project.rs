@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap_complete::ArgValueCompleter;
 
-use crate::cli::{Chosen, completions};
+use crate::cli::{CommandContext, completions};
 use crate::search::qualifier::is_in_dir;
 
 /// The option by which a list is narrowed to a project.
@@ -17,7 +17,7 @@ pub(super) struct ProjectArg {
 
 impl ProjectArg {
     /// Returns a test of a session's working directory.
-    pub(super) fn matcher(&self, chosen: &Chosen) -> impl Fn(&str) -> bool {
+    pub(super) fn matcher(&self, chosen: &CommandContext) -> impl Fn(&str) -> bool {
         let here = chosen.here_and_now();
         let dirs = self.dir.iter().flat_map(|dir| {
             let is_path = dir.starts_with(['/', '.']);

@@ -7,17 +7,17 @@ use anyhow::{Result, bail};
 use clap_complete::ArgValueCompleter;
 
 use crate::changes::Request;
-use crate::cli::change::{Changer, Step, Switches};
-use crate::cli::resolve::Place;
-use crate::cli::{Chosen, completions, pi_requests, resolve};
+use crate::cli::change::{ChangeArgs, Changer, CliStep};
+use crate::cli::resolve::SessionPlace;
+use crate::cli::{CommandContext, completions, pi_requests, resolve};
 use crate::disk::files::Files;
 use crate::disk::load;
-use crate::pi::requests::What;
+use crate::pi::requests::PiRequest;
 use crate::session::entry::EntryId;
 
 /// Give a session a name
 #[derive(Debug, clap::Args)]
-pub(super) struct Rename {
+pub(super) struct RenameCommand {
     /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
@@ -27,19 +27,19 @@ pub(super) struct Rename {
     #[arg(long, conflicts_with_all = ["dry_run", "json"])]
     by_pi: bool,
     #[command(flatten)]
-    switches: Switches,
+    switches: ChangeArgs,
 }
 
-impl Rename {
-    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+impl RenameCommand {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
         let path = resolve::file(&self.session, chosen)?;
         if self.by_pi {
-            return pi_requests::tell(&path, &What::Name(self.name.clone()));
+            return pi_requests::tell(&path, &PiRequest::Name(self.name.clone()));
         }
         pi_requests::warn(&path);
         let done = changer.make(&Request::Rename { path, name: self.name.clone() })?;
-        changer.say(&done, Step::Make)
+        changer.say(&done, CliStep::Make)
     }
 }
 
@@ -61,13 +61,13 @@ pub(super) struct LabelCommand {
     #[arg(long, conflicts_with_all = ["dry_run", "json"])]
     by_pi: bool,
     #[command(flatten)]
-    switches: Switches,
+    switches: ChangeArgs,
 }
 
 impl LabelCommand {
     /// The session, the entry and the label: `SESSION ENTRY [LABEL]` or `SESSION@ENTRY [LABEL]`.
-    fn words(&self, chosen: &Chosen) -> Result<(Place, String, String)> {
-        let whole = Place::to_change(&self.session, None, chosen)?;
+    fn words(&self, chosen: &CommandContext) -> Result<(SessionPlace, String, String)> {
+        let whole = SessionPlace::to_change(&self.session, None, chosen)?;
         let words = [&self.entry, &self.label].map(Option::clone);
         match (&whole.entry, words) {
             (Some(entry), [label, None]) => {
@@ -80,19 +80,19 @@ impl LabelCommand {
         }
     }
 
-    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
-        let (Place { path, .. }, entry, label) = self.words(chosen)?;
+        let (SessionPlace { path, .. }, entry, label) = self.words(chosen)?;
         let tree = load::tree(Files::Disk, &path, &chosen.home)?;
         let target = EntryId::of(&tree, resolve::entry(&entry, &tree)?);
         if self.by_pi {
             let EntryId::Id(entry) = target else { bail!("the entry has no id by which pi could know it") };
-            return pi_requests::tell(&path, &What::Label(entry, label));
+            return pi_requests::tell(&path, &PiRequest::Label(entry, label));
         }
         pi_requests::warn(&path);
         let request =
             |migrate| Request::Label { path: path.clone(), target: target.clone(), label: label.clone(), migrate };
         let done = changer.make_migrating(self.migrate, request)?;
-        changer.say(&done, Step::Make)
+        changer.say(&done, CliStep::Make)
     }
 }

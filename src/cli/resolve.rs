@@ -8,14 +8,14 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, Error, Result, anyhow, bail};
 
 use crate::base::numbers::thousands;
-use crate::catalog::current_dir::Here;
+use crate::catalog::current_dir::CurrentDir;
 use crate::catalog::{Catalog, SessionKey};
 use crate::cli::table::{TITLE, words};
-use crate::cli::{Chosen, now};
+use crate::cli::{CommandContext, now};
 use crate::disk::locate::{self, Environment};
 use crate::disk::scan;
 use crate::disk::scan::{SessionFile, Unreadable};
-use crate::session::digest::{Digest, Shared};
+use crate::session::digest::{Digest, SharedDigest};
 use crate::session::lines::Header;
 use crate::session::tree::{Index, Tree};
 
@@ -26,15 +26,15 @@ const LEAST: usize = 4;
 const NAMED: usize = 20;
 
 /// The sessions by their ids: looked up once, however many words are ids.
-pub(super) struct Sessions<'a> {
-    chosen: &'a Chosen,
+pub(super) struct SessionResolver<'a> {
+    chosen: &'a CommandContext,
     /// In the order of the ids.
     by_id: OnceCell<Vec<(String, PathBuf)>>,
     catalog: OnceCell<Catalog>,
 }
 
-impl<'a> Sessions<'a> {
-    pub(super) fn new(chosen: &'a Chosen) -> Self {
+impl<'a> SessionResolver<'a> {
+    pub(super) fn new(chosen: &'a CommandContext) -> Self {
         Self { chosen, by_id: OnceCell::new(), catalog: OnceCell::new() }
     }
 
@@ -70,11 +70,11 @@ impl<'a> Sessions<'a> {
 
     /// Returns the newest session of the current project.
     fn newest_here(&self) -> Result<PathBuf> {
-        let Chosen { files, home, .. } = self.chosen;
+        let CommandContext { files, home, .. } = self.chosen;
         let scan = self.chosen.sources().scan();
         let headers = scan.headers();
         let cwd = Environment::current().cwd;
-        let mut here = Here::new(cwd.to_string_lossy().into_owned(), home.clone());
+        let mut here = CurrentDir::new(cwd.to_string_lossy().into_owned(), home.clone());
         here.find(headers.iter().map(|(_, header)| header.cwd.as_str()));
         // Only what a file says inside tells when somebody last spoke: of those that are here.
         let is_here = |(file, header): &(&SessionFile, Header)| file.owner.is_none() && here.is_project(&header.cwd);
@@ -87,7 +87,7 @@ impl<'a> Sessions<'a> {
         });
         let none =
             || format!("no session worked in {}, nor in a project around it; `pitree ls` lists all", cwd.display());
-        let newest = sessions.into_iter().max_by_key(|session: &Shared| session.order_time());
+        let newest = sessions.into_iter().max_by_key(|session: &SharedDigest| session.order_time());
         newest.map(|session| session.path.clone()).with_context(none)
     }
 
@@ -104,8 +104,8 @@ impl<'a> Sessions<'a> {
 ///
 /// # Errors
 /// There is no such session, or there are several.
-pub(super) fn session(word: &OsStr, chosen: &Chosen) -> Result<PathBuf> {
-    named(word, &Sessions::new(chosen))
+pub(super) fn session(word: &OsStr, chosen: &CommandContext) -> Result<PathBuf> {
+    named(word, &SessionResolver::new(chosen))
 }
 
 /// The session of the pi in which this command runs, as pi tells it.
@@ -113,7 +113,7 @@ fn this() -> Option<PathBuf> {
     Environment::current().session_file.map(PathBuf::from)
 }
 
-fn named(word: &OsStr, sessions: &Sessions<'_>) -> Result<PathBuf> {
+fn named(word: &OsStr, sessions: &SessionResolver<'_>) -> Result<PathBuf> {
     let none =
         || anyhow!("no session has the id or the name {word:?}, nor an id that starts so; `pitree ls` lists them");
     find(word, sessions)?.ok_or_else(none)
@@ -129,7 +129,7 @@ fn is_path(word: &OsStr) -> bool {
 ///
 /// # Errors
 /// Several sessions match.
-fn find(word: &OsStr, sessions: &Sessions<'_>) -> Result<Option<PathBuf>> {
+fn find(word: &OsStr, sessions: &SessionResolver<'_>) -> Result<Option<PathBuf>> {
     if is_path(word) {
         return Ok(Some(locate::expand(word, Path::new(&sessions.chosen.home))));
     }
@@ -162,20 +162,20 @@ fn find(word: &OsStr, sessions: &Sessions<'_>) -> Result<Option<PathBuf>> {
 
 /// A session file and the entry in it that the command line names.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct SessionPlace {
     pub(super) path: PathBuf,
     /// The word for the entry, to be resolved with [`entry`] once the tree is read.
     pub(super) entry: Option<String>,
 }
 
-impl Place {
+impl SessionPlace {
     /// Resolves `SESSION` with `ENTRY` as an argument of its own, or `SESSION@ENTRY`. The whole word is tried as a session
     /// first, then split at its last `@`.
     ///
     /// # Errors
     /// No session or several sessions match.
-    pub(super) fn new(word: &OsStr, entry: Option<&str>, chosen: &Chosen) -> Result<Self> {
-        let sessions = Sessions::new(chosen);
+    pub(super) fn new(word: &OsStr, entry: Option<&str>, chosen: &CommandContext) -> Result<Self> {
+        let sessions = SessionResolver::new(chosen);
         let found =
             |word: &OsStr| Ok::<_, Error>(find(word, &sessions)?.filter(|path| !is_path(word) || path.exists()));
         let whole = found(word)?;
@@ -192,8 +192,8 @@ impl Place {
     /// The same with the path from the root of the file system, for changes.
     ///
     /// # Errors
-    /// As [`Place::new`].
-    pub(super) fn to_change(word: &OsStr, entry: Option<&str>, chosen: &Chosen) -> Result<Self> {
+    /// As [`SessionPlace::new`].
+    pub(super) fn to_change(word: &OsStr, entry: Option<&str>, chosen: &CommandContext) -> Result<Self> {
         let place = Self::new(word, entry, chosen)?;
         Ok(Self { path: absolute(&place.path)?, ..place })
     }
@@ -203,8 +203,8 @@ impl Place {
 ///
 /// # Errors
 /// As [`session`].
-pub(super) fn file(word: &OsStr, chosen: &Chosen) -> Result<PathBuf> {
-    Sessions::new(chosen).file(word)
+pub(super) fn file(word: &OsStr, chosen: &CommandContext) -> Result<PathBuf> {
+    SessionResolver::new(chosen).file(word)
 }
 
 /// The path from the root of the file system. A symbolic link stays one; `..` goes.

@@ -10,12 +10,12 @@ use anyhow::{Result, bail};
 use crate::base::numbers::bytes;
 use crate::base::text::Glyphs;
 use crate::base::time;
-use crate::changes::change::Trashed;
-use crate::changes::journal::Record;
+use crate::changes::change::TrashChange;
+use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, Request, history};
-use crate::cli::change::{Changer, RecordLine, Step, Switches};
+use crate::cli::change::{ChangeArgs, Changer, CliStep, RecordLine};
 use crate::cli::table::{self, Column, TITLE};
-use crate::cli::{Chosen, now, output, resolve};
+use crate::cli::{CommandContext, now, output, resolve};
 
 /// Number, age, size, and the session: its title, and where it was.
 const COLUMNS: [Column; 5] =
@@ -26,24 +26,24 @@ const COLUMNS: [Column; 5] =
 /// Without WHAT, list the sessions that pitree moved there, the newest last. Where a pi went on writing in its place, what
 /// it wrote is joined to it.
 #[derive(Debug, clap::Args)]
-pub(super) struct Restore {
+pub(super) struct RestoreCommand {
     /// A number in the list, the path where the session was, or the start of its id
     what: Option<OsString>,
     #[command(flatten)]
-    switches: Switches,
+    switches: ChangeArgs,
 }
 
-impl Restore {
-    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+impl RestoreCommand {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
-        let away: Vec<Record> = changer.history()?.into_iter().filter(Record::is_away).collect();
+        let away: Vec<JournalRecord> = changer.history()?.into_iter().filter(JournalRecord::is_away).collect();
         let Some(what) = &self.what else { return self.list(&away, &changer, chosen.config.signs()) };
         let number = find(what, &away, chosen.config.signs())?;
         let done = changer.make(&Request::Undo { number: Some(number) })?;
-        changer.say(&done, Step::Restore)
+        changer.say(&done, CliStep::Restore)
     }
 
-    fn list(&self, away: &[Record], changer: &Changer<'_>, glyphs: &Glyphs) -> Result<ExitCode> {
+    fn list(&self, away: &[JournalRecord], changer: &Changer<'_>, glyphs: &Glyphs) -> Result<ExitCode> {
         let mut out = output::stdout();
         if self.switches.json {
             for record in away {
@@ -51,7 +51,7 @@ impl Restore {
             }
         } else {
             let (now, mut sessions) = (now(), history::sessions(&mut away.iter(), away, &|| true));
-            let cells = |record: &Record| {
+            let cells = |record: &JournalRecord| {
                 let path = changer.short(record.change.path());
                 let (title, _) = sessions.remove(&record.number).unwrap_or_default();
                 [record.number.to_string(), time::age(now, record.time), size(&record.change), title, path]
@@ -68,7 +68,7 @@ impl Restore {
 
 fn size(change: &Change) -> String {
     match change {
-        Change::Trash(Trashed { link: false, bytes: size, .. }) => bytes(*size),
+        Change::Trash(TrashChange { link: false, bytes: size, .. }) => bytes(*size),
         _ => "link".into(),
     }
 }
@@ -77,13 +77,13 @@ fn size(change: &Change) -> String {
 ///
 /// # Errors
 /// There is none, or there are several.
-fn find(what: &OsStr, away: &[Record], glyphs: &Glyphs) -> Result<u64> {
+fn find(what: &OsStr, away: &[JournalRecord], glyphs: &Glyphs) -> Result<u64> {
     let number = what.to_str().and_then(|what| what.parse().ok());
     if let Some(record) = away.iter().find(|record| number == Some(record.number)) {
         return Ok(record.number);
     }
     let path = resolve::absolute(Path::new(what)).ok();
-    let mut matches: Vec<&Record> =
+    let mut matches: Vec<&JournalRecord> =
         away.iter().filter(|record| Some(record.change.path()) == path.as_deref()).collect();
     if matches.is_empty() && !what.is_empty() {
         matches = away.iter().filter(|record| has_id(record.change.path(), what)).collect();
@@ -95,7 +95,7 @@ fn find(what: &OsStr, away: &[Record], glyphs: &Glyphs) -> Result<u64> {
         ),
         several => {
             let sessions = history::sessions(&mut matches.iter().copied(), away, &|| true);
-            let line = |one: &&Record| {
+            let line = |one: &&JournalRecord| {
                 let title = sessions.get(&one.number).map(|(title, _)| table::words(title, TITLE, glyphs));
                 format!("\n{}  {}  {}", one.number, title.unwrap_or_default(), one.change.path().display())
             };

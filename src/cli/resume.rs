@@ -10,12 +10,12 @@ use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
 use crate::base::paths;
-use crate::changes::{Done, Request};
-use crate::cli::change::{Changer, Step, Switches};
+use crate::changes::{ChangeResult, Request};
+use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::exit::Exit;
 use crate::cli::output::PathFields;
-use crate::cli::resolve::Place;
-use crate::cli::{Chosen, completions, output, resolve, running_pi};
+use crate::cli::resolve::SessionPlace;
+use crate::cli::{CommandContext, completions, output, resolve, running_pi};
 use crate::config::{Config, GoBy};
 use crate::disk::files::Files;
 use crate::disk::load;
@@ -32,7 +32,7 @@ use crate::session::tree::{Index, Tree};
 ///
 /// As in pi's /tree, a message of yours means the place before it: its text is given back to you.
 #[derive(Debug, clap::Args)]
-pub(super) struct Resume {
+pub(super) struct ResumeCommand {
     /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
     #[arg(default_value = ".", add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
@@ -68,11 +68,11 @@ pub(super) struct Resume {
     wait: u64,
 }
 
-impl Resume {
-    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
-        let switches = Switches { dry_run: self.dry_run, json: self.json, wait: self.wait };
+impl ResumeCommand {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+        let switches = ChangeArgs { dry_run: self.dry_run, json: self.json, wait: self.wait };
         let changer = Changer::new(chosen, &switches)?;
-        let Place { path, entry } = Place::to_change(&self.session, self.entry.as_deref(), chosen)?;
+        let SessionPlace { path, entry } = SessionPlace::to_change(&self.session, self.entry.as_deref(), chosen)?;
         if self.summarize && entry.is_none() {
             bail!("--summarize needs an entry: SESSION ENTRY or SESSION@ENTRY");
         }
@@ -124,7 +124,7 @@ impl Resume {
         };
         let session = done.as_ref().and_then(|done| done.made.clone()).unwrap_or(path);
         let cwd = launch::place(&tree.header.cwd, locate::state_dir().as_deref());
-        let going = Going { start: Start { path: session, cwd, first }, text, pi: &config.pi };
+        let going = ResumeTarget { start: Start { path: session, cwd, first }, text, pi: &config.pi };
         self.go_on(&changer, done.as_ref(), &going)
     }
 
@@ -133,10 +133,10 @@ impl Resume {
         self.allow_write || self.migrate || (config.go_by == GoBy::Line && !self.print)
     }
 
-    fn go_on(&self, changer: &Changer<'_>, done: Option<&Done>, going: &Going<'_>) -> Result<ExitCode> {
+    fn go_on(&self, changer: &Changer<'_>, done: Option<&ChangeResult>, going: &ResumeTarget<'_>) -> Result<ExitCode> {
         if self.dry_run || self.json {
             if let Some(done) = done {
-                changer.say(done, Step::Make)?;
+                changer.say(done, CliStep::Make)?;
             }
             let mut out = output::stdout();
             if self.json {
@@ -174,7 +174,7 @@ fn no_summary(goes: &Result<(), String>) -> String {
 }
 
 /// What pi starts with.
-struct Going<'a> {
+struct ResumeTarget<'a> {
     start: Start,
     /// What goes back to the user.
     text: Option<String>,
@@ -185,7 +185,7 @@ struct Going<'a> {
 /// The same as a script sees it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct CommandLine<'a> {
+struct ResumeLine<'a> {
     #[serde(flatten)]
     path: PathFields,
     cwd: &'a str,
@@ -196,7 +196,7 @@ struct CommandLine<'a> {
     text: Option<&'a str>,
 }
 
-impl Going<'_> {
+impl ResumeTarget<'_> {
     fn launch(&self) -> Launch<'_> {
         Launch { pi: self.pi, start: &self.start }
     }
@@ -205,9 +205,9 @@ impl Going<'_> {
         self.launch().command_line()
     }
 
-    fn object(&self) -> CommandLine<'_> {
+    fn object(&self) -> ResumeLine<'_> {
         let words = self.launch().words();
-        CommandLine {
+        ResumeLine {
             path: (&*self.start.path).into(),
             cwd: &self.start.cwd,
             command: words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),

@@ -13,14 +13,14 @@ use crate::base::text::Glyphs;
 use crate::base::time;
 use crate::catalog::live::LOSES;
 use crate::catalog::{Catalog, SessionKey};
-use crate::changes::{Refusal, Request, Seen};
-use crate::cli::change::{Changer, Step, Switches};
+use crate::changes::{FileSnapshot, Refusal, Request};
+use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::exit::Exit;
 use crate::cli::table::words;
-use crate::cli::{Chosen, completions, confirm, now, output, resolve};
+use crate::cli::{CommandContext, completions, confirm, now, output, resolve};
 use crate::disk::locate;
 use crate::pi::running;
-use crate::session::digest::{Digest, Shared};
+use crate::session::digest::{Digest, SharedDigest};
 
 /// As many sessions does a question name.
 const NAMED: usize = 20;
@@ -30,7 +30,7 @@ const NAMED: usize = 20;
 /// `pitree restore` and `pitree undo` bring them back. Without --yes a person is asked first, and told if a pi may be at
 /// work in them; --dry-run tells that as well.
 #[derive(Debug, clap::Args)]
-pub(super) struct Rm {
+pub(super) struct RmCommand {
     /// Paths, ids, or unambiguous starts of ids
     #[arg(value_name = "SESSION", required = true, add = ArgValueCompleter::new(completions::sessions))]
     sessions: Vec<OsString>,
@@ -41,11 +41,11 @@ pub(super) struct Rm {
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
-    switches: Switches,
+    switches: ChangeArgs,
 }
 
-impl Rm {
-    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+impl RmCommand {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
         let asks = !self.yes && !self.switches.dry_run;
         if asks && !confirm::is_possible() {
@@ -65,7 +65,7 @@ impl Rm {
                 return Ok(Exit::Nothing.into());
             }
             let error = match changer.make(&Request::Trash { files: removal.seen() }) {
-                Ok(done) => return changer.say(&done, Step::Make),
+                Ok(done) => return changer.say(&done, CliStep::Make),
                 Err(error) => error,
             };
             match error.downcast_ref() {
@@ -82,7 +82,7 @@ impl Rm {
     }
 
     /// The sessions that are to go, among those that are known.
-    fn removal(&self, chosen: &Chosen, asks: bool) -> Result<Removal> {
+    fn removal(&self, chosen: &CommandContext, asks: bool) -> Result<Removal> {
         let mut catalog = if asks || self.family {
             every(chosen)
         } else {
@@ -90,7 +90,7 @@ impl Rm {
             none.set_pis(running::running(locate::state_dir().as_deref()), now());
             none
         };
-        let (mut paths, mut others, sessions) = (Vec::new(), Vec::new(), resolve::Sessions::new(chosen));
+        let (mut paths, mut others, sessions) = (Vec::new(), Vec::new(), resolve::SessionResolver::new(chosen));
         for word in &self.sessions {
             let session = resolve::digest(&sessions.file(word)?)?;
             let known = catalog.key_of(&session.path).filter(|&key| catalog.has(key)).or_else(|| {
@@ -115,7 +115,7 @@ impl Rm {
     }
 
     /// Deletes for good what the trash did not take: only if a person says so, in so many letters.
-    fn delete(&self, changer: &Changer<'_>, reason: &str, left: &[Seen]) -> Result<ExitCode> {
+    fn delete(&self, changer: &Changer<'_>, reason: &str, left: &[FileSnapshot]) -> Result<ExitCode> {
         let paths: Vec<PathBuf> = left.iter().map(|file| file.path.clone()).collect();
         let what = format!("the trash can't take it: {reason}\nstill there: {}", names(&paths, changer));
         if self.yes || self.switches.dry_run {
@@ -127,7 +127,7 @@ impl Rm {
             return Ok(Exit::Nothing.into());
         }
         let done = changer.make(&Request::Delete { files: left.to_vec() })?;
-        changer.say(&done, Step::Make)
+        changer.say(&done, CliStep::Make)
     }
 }
 
@@ -140,11 +140,11 @@ struct Removal {
 }
 
 impl Removal {
-    fn seen(&self) -> Vec<Seen> {
-        self.going().map(|session| Seen::of(session)).collect()
+    fn seen(&self) -> Vec<FileSnapshot> {
+        self.going().map(|session| FileSnapshot::of(session)).collect()
     }
 
-    fn going(&self) -> impl Iterator<Item = &Shared> {
+    fn going(&self) -> impl Iterator<Item = &SharedDigest> {
         self.goes.iter().map(|&key| &self.catalog[key])
     }
 
@@ -208,14 +208,14 @@ impl Removal {
     }
 
     /// Sessions that stay, and whose parent goes.
-    fn orphans(&self) -> Vec<&Shared> {
+    fn orphans(&self) -> Vec<&SharedDigest> {
         // Of a link only the link goes, and the parent stays.
         let gone: HashSet<&PathBuf> =
             self.going().filter(|session| !session.is_link).map(|session| session.real_path()).collect();
         let goes: HashSet<SessionKey> = self.goes.iter().copied().collect();
         let stays = self.catalog.keys().filter(|key| !goes.contains(key)).map(|key| &self.catalog[key]);
-        let owner = |session: &Shared| session.owner.as_ref().and_then(|owner| owner.path.clone());
-        let loses = |session: &&Shared| {
+        let owner = |session: &SharedDigest| session.owner.as_ref().and_then(|owner| owner.path.clone());
+        let loses = |session: &&SharedDigest| {
             session.parent_path.clone().into_iter().chain(owner(session)).any(|parent| gone.contains(&parent))
         };
         stays.filter(loses).collect()
@@ -223,7 +223,7 @@ impl Removal {
 }
 
 /// Every session in the directories, by its path from the root.
-fn every(chosen: &Chosen) -> Catalog {
+fn every(chosen: &CommandContext) -> Catalog {
     let place = |path: &Path| resolve::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     Catalog::read(chosen.sources(), now(), place)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::catalog::live::{is_open, signs};
-use crate::cli::{Chosen, confirm, now, output, resolve};
+use crate::cli::{CommandContext, confirm, now, output, resolve};
 use crate::disk::locate;
 use crate::pi::running;
 
@@ -17,7 +17,7 @@ const APART: &str = "Two pis in one session don't see each other's entries; --fo
 ///
 /// # Errors
 /// The session or the terminal cannot be read, or there is no terminal to ask on.
-pub(super) fn may_start(session: &Path, starts: bool, chosen: &Chosen) -> Result<bool> {
+pub(super) fn may_start(session: &Path, starts: bool, chosen: &CommandContext) -> Result<bool> {
     let pis = running::running(locate::state_dir().as_deref());
     let digest = resolve::digest(session)?;
     let signs = signs(&[&digest], &pis, now(), &chosen.home);

@@ -13,15 +13,15 @@ use serde::Serialize;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{clean, width};
 use crate::catalog::Catalog;
-use crate::catalog::search::Sought;
+use crate::catalog::search::SearchedSession;
 use crate::cli::exit::Exit;
-use crate::cli::hits::{HitLine, Page, Search, Sum};
+use crate::cli::hits::{HitLine, HitPage, HitSearch, HitTotals};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, TITLE};
-use crate::cli::{Chosen, output, resolve};
+use crate::cli::{CommandContext, output, resolve};
 use crate::disk::scan::Unreadable;
 use crate::search::qualifier;
-use crate::search::query::{Problem, Query};
+use crate::search::query::{Query, QueryProblem};
 
 /// The most columns of a project: the session's id tells more.
 const PROJECT: usize = 24;
@@ -80,7 +80,7 @@ struct EndLine<'a> {
 }
 
 impl SearchCommand {
-    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let mut query = match read_query(&self.query) {
             Ok(query) => query,
             Err(wrong) => return Ok(wrong),
@@ -89,8 +89,8 @@ impl SearchCommand {
         let here = chosen.here_and_now();
         let now_ms = here.now_ms;
         let (sessions, mut unreadable) = self.sessions(chosen, now_ms)?;
-        let search = Search::new(chosen, query, sessions, here);
-        let page = Page { limit: self.limit.get(), after: self.after.as_deref() };
+        let search = HitSearch::new(chosen, query, sessions, here);
+        let page = HitPage { limit: self.limit.get(), after: self.after.as_deref() };
         let (mut out, mut lines) = (output::stdout(), Vec::new());
         let sum = search.each(page, &mut unreadable, |found| {
             if self.json {
@@ -101,7 +101,7 @@ impl SearchCommand {
             }
             Ok(())
         })?;
-        let Sum { printed, total, next } = &sum;
+        let HitTotals { printed, total, next } = &sum;
         if self.json {
             let (printed, total, next) = (*printed, *total, next.as_deref());
             output::json(&mut out, &EndLine { r#type: "end", printed, total, next })?;
@@ -122,19 +122,19 @@ impl SearchCommand {
     }
 
     /// All sessions, the newest first, with what the browser would say of them.
-    fn sessions(&self, chosen: &Chosen, now: i64) -> Result<(Arc<[Sought]>, Vec<Unreadable>)> {
+    fn sessions(&self, chosen: &CommandContext, now: i64) -> Result<(Arc<[SearchedSession]>, Vec<Unreadable>)> {
         let here = self.here.then(|| resolve::file(OsStr::new("."), chosen)).transpose()?;
         let mut catalog = Catalog::read(chosen.sources(), now, Path::to_path_buf);
-        let is_here = |session: &Sought| {
+        let is_here = |session: &SearchedSession| {
             here.as_ref().is_none_or(|here| resolve::absolute(&session.digest.path).is_ok_and(|path| path == *here))
         };
         let is_in_project = self.project.matcher(chosen);
-        let is_wanted = |session: &&Sought| {
+        let is_wanted = |session: &&SearchedSession| {
             is_in_project(&session.digest.header.cwd)
                 && (self.subagents || session.digest.owner.is_none())
                 && is_here(session)
         };
-        let sessions: Arc<[Sought]> = catalog.sought().iter().filter(is_wanted).cloned().collect();
+        let sessions: Arc<[SearchedSession]> = catalog.sought().iter().filter(is_wanted).cloned().collect();
         if let (Some(here), true) = (&here, sessions.is_empty()) {
             bail!("{} is not among the sessions that are read; name its directory with --dir", here.display());
         }
@@ -147,7 +147,7 @@ pub(super) fn read_query(words: &[String]) -> Result<Query, ExitCode> {
     let text = words.join(" ");
     let problem = match Query::parse(&text) {
         Ok(query) if !query.is_empty() => return Ok(query),
-        Ok(_) => Problem { at: 0..text.len(), what: "the query asks for nothing".into() },
+        Ok(_) => QueryProblem { at: 0..text.len(), what: "the query asks for nothing".into() },
         Err(problem) => problem,
     };
     let piece = |from: usize, to: usize| clean(text.get(from..to).unwrap_or_default()).into_owned();

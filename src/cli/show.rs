@@ -15,12 +15,12 @@ use crate::base::numbers::thousands;
 use crate::base::text::{clean, clean_lines};
 use crate::base::time;
 use crate::cli::output::PathFields;
-use crate::cli::resolve::Place;
-use crate::cli::{Chosen, completions, output, resolve};
+use crate::cli::resolve::SessionPlace;
+use crate::cli::{CommandContext, completions, output, resolve};
 use crate::disk::load;
 use crate::disk::load::Bodies;
 use crate::render::entry::{related, source_text};
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::entry::parse;
 use crate::session::tree::{Index, Tree};
 
@@ -29,7 +29,7 @@ use crate::session::tree::{Index, Tree};
 /// What stands behind it is on the branch that goes on to the leaf, or on the newest one. Settings, labels and names are
 /// passed over, unless one of them is the entry itself.
 #[derive(Debug, clap::Args)]
-pub(super) struct Show {
+pub(super) struct ShowCommand {
     /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
@@ -53,7 +53,7 @@ pub(super) struct Show {
 /// A session and the entries of it that are shown.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown<'a> {
+struct ShownEntries<'a> {
     #[serde(flatten)]
     path: PathFields,
     id: &'a str,
@@ -86,9 +86,9 @@ struct EntryFields<'a> {
     cut_from: Option<usize>,
 }
 
-impl Show {
-    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
-        let Place { path, entry } = Place::new(&self.session, self.entry.as_deref(), chosen)?;
+impl ShowCommand {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+        let SessionPlace { path, entry } = SessionPlace::new(&self.session, self.entry.as_deref(), chosen)?;
         let tree = load::tree(chosen.files, &path, &chosen.home)?;
         let asked = match &entry {
             Some(word) => resolve::entry(word, &tree)?,
@@ -107,7 +107,7 @@ impl Show {
         let entries = shown.map(|&at| self.entry(&tree, at, at == asked, (&on_branch, &mut bodies)));
         let entries = entries.collect::<Result<Vec<_>>>()?;
         let name = name(&tree, &mut bodies)?;
-        let shown = Shown {
+        let shown = ShownEntries {
             path: (&*resolve::absolute(&path)?).into(),
             id: &tree.header.id,
             name: name.as_deref(),
@@ -185,12 +185,12 @@ fn branch(tree: &Tree, asked: Index) -> Vec<Index> {
 
 /// The name of the session: the last one that was set, on whatever branch.
 fn name(tree: &Tree, bodies: &mut Bodies) -> Result<Option<String>> {
-    let Some(last) = tree.nodes.iter().rfind(|node| node.kind == Kind::SessionInfo) else { return Ok(None) };
+    let Some(last) = tree.nodes.iter().rfind(|node| node.kind == EntryKind::SessionInfo) else { return Ok(None) };
     let line = bodies.line(last)?;
     Ok(parse::line(&line).ok().flatten().and_then(|entry| entry.session_name()))
 }
 
-fn text(out: &mut impl Write, shown: &Shown<'_>) -> Result<()> {
+fn text(out: &mut impl Write, shown: &ShownEntries<'_>) -> Result<()> {
     let name = shown.name.map_or(String::new(), |name| format!("  {}", clean(utf16_prefix(name, 200))));
     writeln!(out, "session {}{name}  {}", clean(shown.id), clean(shown.cwd))?;
     if let Some(previous) = shown.previous {

@@ -12,9 +12,9 @@ use crate::pi::install::SKILL;
 ///
 /// The npm package brings it to pi, and so does `pitree pi install`. Other agents read it where they keep theirs.
 #[derive(Debug, clap::Args)]
-pub(super) struct Skill {}
+pub(super) struct SkillCommand {}
 
-impl Skill {
+impl SkillCommand {
     pub(super) fn run() -> Result<ExitCode> {
         let mut out = output::stdout();
         out.write_all(SKILL.as_bytes())?;

@@ -12,13 +12,13 @@ use serde::Serialize;
 use serde_json::Number;
 
 use crate::app::panes::tree::pi_text as row_text;
-use crate::app::panes::tree::rows::{Item, TreeRows, passes};
+use crate::app::panes::tree::rows::{RowItem, TreeRows, passes};
 use crate::base::text::{spans_text, width};
-use crate::cli::{Chosen, completions, output, resolve};
+use crate::cli::{CommandContext, completions, output, resolve};
 use crate::config::Filter;
 use crate::disk::load;
 use crate::disk::load::Bodies;
-use crate::session::entry::Stamp;
+use crate::session::entry::RawTime;
 use crate::session::lines::Line;
 use crate::session::tree::{Index, Tree};
 
@@ -40,7 +40,7 @@ pub(super) struct TreeCommand {
 }
 
 impl TreeCommand {
-    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let path = resolve::session(&self.session, chosen)?;
         let tree = load::tree(chosen.files, &path, &chosen.home)?;
         let mut out = output::stdout();
@@ -54,12 +54,12 @@ impl TreeCommand {
     }
 }
 
-fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &Chosen) -> Result<()> {
+fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &CommandContext) -> Result<()> {
     let glyphs = chosen.config.signs();
     let rows = TreeRows::new(tree, |at| passes(tree, at, filter), [], &[]).place();
     let columns = output::columns();
     for row in 0..rows.list.len() {
-        let Item::Entry(at) = rows.list[row].item else { continue };
+        let RowItem::Entry(at) = rows.list[row].item else { continue };
         // The text is always behind the lines, as thousands of levels are possible.
         let lines = rows.prefix_width(row);
         let cut = lines.saturating_sub(columns.map_or(LINES, |columns| columns / 2));
@@ -89,7 +89,7 @@ struct EntryLine<'a> {
     depth: usize,
     r#type: Option<String>,
     role: Option<String>,
-    timestamp: Time,
+    timestamp: EntryTime,
     label: Option<&'a str>,
     active: bool,
     leaf: bool,
@@ -99,13 +99,13 @@ struct EntryLine<'a> {
 /// A time as it stands in the file.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Time {
+enum EntryTime {
     None,
     Text(String),
     Number(Option<Number>),
 }
 
-fn json(out: &mut impl Write, tree: &Tree, path: &Path, chosen: &Chosen) -> Result<()> {
+fn json(out: &mut impl Write, tree: &Tree, path: &Path, chosen: &CommandContext) -> Result<()> {
     let mut bodies = Bodies::open(chosen.files, path)?;
     let has_ids = tree.header.version >= 2.0;
     let mut depth = vec![0; tree.nodes.len()];
@@ -122,9 +122,9 @@ fn json(out: &mut impl Write, tree: &Tree, path: &Path, chosen: &Chosen) -> Resu
             r#type: Some(entry.type_name.text().into_owned()).filter(|name| !name.is_empty()),
             role: entry.role().map(|role| migrated(&role.text())),
             timestamp: match entry.timestamp {
-                None => Time::None,
-                Some(Stamp::Text(text)) => Time::Text(text.text().into_owned()),
-                Some(Stamp::Number(number)) => Time::Number(output::number(number)),
+                None => EntryTime::None,
+                Some(RawTime::Text(text)) => EntryTime::Text(text.text().into_owned()),
+                Some(RawTime::Number(number)) => EntryTime::Number(output::number(number)),
             },
             label: tree.labels.get(&at).map(|label| &*label.text),
             active: tree.is_active(at),

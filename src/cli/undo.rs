@@ -13,34 +13,34 @@ use crate::base::text::Glyphs;
 use crate::base::time;
 use crate::changes::Request;
 use crate::changes::history::{self, state};
-use crate::changes::journal::{Record, State};
-use crate::cli::change::{Changer, RecordLine, Step, Switches};
+use crate::changes::journal::{ChangeState, JournalRecord};
+use crate::cli::change::{ChangeArgs, Changer, CliStep, RecordLine};
 use crate::cli::table::{self, Column, LAST};
-use crate::cli::{Chosen, now, output};
+use crate::cli::{CommandContext, now, output};
 
 /// Numbers, age, state, what was done, and the session.
 const COLUMNS: [Column; 5] = [Column::Number, Column::Number, Column::Whole, Column::Words(60), Column::Words(LAST)];
 
 /// Undo the last change that pitree made
 #[derive(Debug, clap::Args)]
-pub(super) struct Undo {
+pub(super) struct UndoCommand {
     /// Number of a change in the list, or of all changes of one command such as 3-48; defaults to the last command
-    number: Option<Numbers>,
+    number: Option<ChangeNumbers>,
     /// List the changes, the newest last
     #[arg(long, conflicts_with_all = ["number", "dry_run"])]
     list: bool,
     #[command(flatten)]
-    switches: Switches,
+    switches: ChangeArgs,
 }
 
 /// The numbers of changes as the list shows them: one, or those of one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Numbers {
+struct ChangeNumbers {
     first: u64,
     last: u64,
 }
 
-impl FromStr for Numbers {
+impl FromStr for ChangeNumbers {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -50,12 +50,12 @@ impl FromStr for Numbers {
     }
 }
 
-impl Numbers {
+impl ChangeNumbers {
     /// The request that undoes these changes.
     ///
     /// # Errors
     /// They are not exactly those of one command.
-    fn request(self, records: &[Record]) -> Result<Request> {
+    fn request(self, records: &[JournalRecord]) -> Result<Request> {
         let Self { first, last } = self;
         if first == last {
             return Ok(Request::Undo { number: Some(first) });
@@ -68,8 +68,8 @@ impl Numbers {
     }
 }
 
-impl Undo {
-    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+impl UndoCommand {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
         if self.list {
             return self.list(&changer, chosen.config.signs());
@@ -79,7 +79,7 @@ impl Undo {
             None => Request::Undo { number: None },
         };
         let done = changer.make(&request)?;
-        changer.say(&done, Step::Undo)
+        changer.say(&done, CliStep::Undo)
     }
 
     fn list(&self, changer: &Changer<'_>, glyphs: &Glyphs) -> Result<ExitCode> {
@@ -90,10 +90,10 @@ impl Undo {
                 output::json(&mut out, &RecordLine::new(record))?;
             }
         } else {
-            let actions: Vec<&[Record]> = records.chunk_by(|one, next| one.group == next.group).collect();
+            let actions: Vec<&[JournalRecord]> = records.chunk_by(|one, next| one.group == next.group).collect();
             let mut sessions =
                 history::sessions(&mut actions.iter().filter_map(|action| action.first()), &records, &|| true);
-            let mut title = |record: &Record| {
+            let mut title = |record: &JournalRecord| {
                 let known = sessions.remove(&record.number).map(|(title, _)| title);
                 known.unwrap_or_else(|| changer.short(record.change.path()))
             };
@@ -110,11 +110,11 @@ impl Undo {
 
 /// The line of what one request did, which may be many changes: their numbers, when, what is so now, what was done, and
 /// with which session.
-fn row(action: &[Record], title: impl FnOnce(&Record) -> String) -> Option<[String; 5]> {
+fn row(action: &[JournalRecord], title: impl FnOnce(&JournalRecord) -> String) -> Option<[String; 5]> {
     let [first, ..] = action else { return None };
     let last = action.last().unwrap_or(first);
     let numbers = if action.len() > 1 { format!("{}-{}", first.number, last.number) } else { first.number.to_string() };
-    let is_done = |record: &&Record| record.state == State::Done;
+    let is_done = |record: &&JournalRecord| record.state == ChangeState::Done;
     let state = if action.iter().all(|record| record.state == first.state) {
         state(first.state).unwrap_or("done").into()
     } else {
@@ -133,15 +133,15 @@ fn row(action: &[Record], title: impl FnOnce(&Record) -> String) -> Option<[Stri
 
 /// Redo the change that was undone last
 #[derive(Debug, clap::Args)]
-pub(super) struct Redo {
+pub(super) struct RedoCommand {
     #[command(flatten)]
-    switches: Switches,
+    switches: ChangeArgs,
 }
 
-impl Redo {
-    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+impl RedoCommand {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
         let done = changer.make(&Request::Redo)?;
-        changer.say(&done, Step::Redo)
+        changer.say(&done, CliStep::Redo)
     }
 }

@@ -6,14 +6,14 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::base::text::Tone;
-use crate::config::reader::{Reader, advice};
+use crate::config::reader::{ConfigProblems, advice};
 
 /// The table of the file that holds them.
 pub(super) const COLORS: &str = "colors";
 
 /// A colour of the user's choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Paint {
+pub enum ColorOverride {
     /// Its number among the 256 of terminals.
     Index(u8),
     /// Its red, green and blue.
@@ -75,7 +75,7 @@ pub(super) fn default_toml() -> String {
 }
 
 /// The colours of the table.
-pub(super) fn read(reader: &mut Reader, value: &Spanned<DeValue<'_>>) -> HashMap<Tone, Paint> {
+pub(super) fn read(reader: &mut ConfigProblems, value: &Spanned<DeValue<'_>>) -> HashMap<Tone, ColorOverride> {
     let mut colors = HashMap::new();
     let wanted = "a table of colours, such as [colors] and a line dim = 247";
     let Some(table) = reader.table(COLORS, value, wanted) else { return colors };
@@ -94,20 +94,20 @@ pub(super) fn read(reader: &mut Reader, value: &Spanned<DeValue<'_>>) -> HashMap
     colors
 }
 
-fn color(value: &DeValue<'_>) -> Option<Paint> {
-    let Some(text) = value.as_str() else { return value.as_integer()?.as_str().parse().ok().map(Paint::Index) };
+fn color(value: &DeValue<'_>) -> Option<ColorOverride> {
+    let Some(text) = value.as_str() else { return value.as_integer()?.as_str().parse().ok().map(ColorOverride::Index) };
     let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6)?;
     let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     let number = is_hex.then(|| u32::from_str_radix(digits, 16).ok()).flatten()?;
     let [_, red, green, blue] = number.to_be_bytes();
-    Some(Paint::Rgb([red, green, blue]))
+    Some(ColorOverride::Rgb([red, green, blue]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::NAMES;
     use crate::base::text::Tone;
-    use crate::config::{Config, Paint};
+    use crate::config::{ColorOverride, Config};
 
     #[test]
     fn every_meaning_of_text_has_a_name() {
@@ -118,8 +118,8 @@ mod tests {
     #[test]
     fn reads_colours_and_says_what_is_wrong_with_them() {
         let config = Config::parse("[colors]\ndim = '#0aF0ff'\nstring = 247\n", "c").unwrap();
-        assert_eq!(config.colors.get(&Tone::Dim), Some(&Paint::Rgb([10, 240, 255])));
-        assert_eq!(config.colors.get(&Tone::Str), Some(&Paint::Index(247)));
+        assert_eq!(config.colors.get(&Tone::Dim), Some(&ColorOverride::Rgb([10, 240, 255])));
+        assert_eq!(config.colors.get(&Tone::Str), Some(&ColorOverride::Index(247)));
         let text = "[colors]\ndimm = 1\ndim = 256\ntext = '#12345'\nlink = '#+12345'\nuser = true\n";
         let error = Config::parse(text, "c").unwrap_err().to_string();
         let lines: Vec<_> = error.lines().collect();

@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::base::text::{Glyphs, UNICODE, is_one_column};
-use crate::config::reader::{Reader, advice, wrong_type};
+use crate::config::reader::{ConfigProblems, advice, wrong_type};
 
 /// The table of the file that holds them.
 pub(super) const GLYPHS: &str = "glyphs";
@@ -23,7 +23,7 @@ pub(super) fn default_toml() -> String {
 }
 
 /// The signs with the changes of the table.
-pub(super) fn read(reader: &mut Reader, value: &Spanned<DeValue<'_>>) -> Glyphs {
+pub(super) fn read(reader: &mut ConfigProblems, value: &Spanned<DeValue<'_>>) -> Glyphs {
     let mut glyphs = UNICODE.clone();
     let wanted = "a table of signs, such as [glyphs] and a line fork = \"Y\"";
     let Some(table) = reader.table(GLYPHS, value, wanted) else { return glyphs };

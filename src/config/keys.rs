@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use crate::config::reader::{Reader, wrong_type};
+use crate::config::reader::{ConfigProblems, wrong_type};
 use crate::keymap::{Action, Key, Keymap, KeymapError};
 
 /// The table of the file that holds them.
 pub(super) const KEYS: &str = "keys";
 
 /// The keymap with the changes of the table; `None` if it has any mistake.
-pub(super) fn read(reader: &mut Reader, value: &Spanned<DeValue<'_>>) -> Option<Keymap> {
+pub(super) fn read(reader: &mut ConfigProblems, value: &Spanned<DeValue<'_>>) -> Option<Keymap> {
     let wanted = "a table of actions, such as [keys] and a line quit = [\"q\"]";
     let table = reader.table(KEYS, value, wanted)?;
     let mut overrides = Vec::new();
@@ -49,7 +49,7 @@ pub(super) fn read(reader: &mut Reader, value: &Spanned<DeValue<'_>>) -> Option<
 }
 
 /// The keys that can be read; `None` when there should be some but all are wrong.
-fn read_list(reader: &mut Reader, name: &str, value: &Spanned<DeValue<'_>>) -> Option<Vec<Key>> {
+fn read_list(reader: &mut ConfigProblems, name: &str, value: &Spanned<DeValue<'_>>) -> Option<Vec<Key>> {
     let items: Vec<_> = match value.get_ref() {
         DeValue::Array(items) => items.iter().collect(),
         _ => vec![value],

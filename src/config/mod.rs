@@ -14,12 +14,12 @@ use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
 use colors::COLORS;
-pub use colors::Paint;
+pub use colors::ColorOverride;
 use glyphs::GLYPHS;
 use keys::KEYS;
 use queries::QUERIES;
 pub use queries::SavedQuery;
-use reader::{Reader, advice, wrong_type};
+use reader::{ConfigProblems, advice, wrong_type};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -205,7 +205,7 @@ pub struct Config {
     /// The signs where not all is to be ASCII.
     pub glyphs: Glyphs,
     /// Colours over those of the theme.
-    pub colors: HashMap<Tone, Paint>,
+    pub colors: HashMap<Tone, ColorOverride>,
     /// The queries that have a name, in the order of the file.
     pub queries: Vec<SavedQuery>,
     /// The keys: the defaults with the user's changes.
@@ -237,10 +237,10 @@ impl Default for Config {
 }
 
 /// How a setting of the file gets its value, or what is wrong with the value.
-type Read = fn(&mut Config, &DeValue<'_>) -> Result<(), String>;
+type SettingReader = fn(&mut Config, &DeValue<'_>) -> Result<(), String>;
 
 /// Every setting but the keys: its name and how it is read. `assets/config.toml` explains each.
-const SETTINGS: &[(&str, Read)] = &[
+const SETTINGS: &[(&str, SettingReader)] = &[
     ("theme", |config, value| choice(value).map(|theme| config.theme = theme)),
     ("ascii", |config, value| boolean(value).map(|ascii| config.ascii = ascii)),
     ("mouse", |config, value| boolean(value).map(|mouse| config.mouse = mouse)),
@@ -313,7 +313,7 @@ impl Config {
     /// # Errors
     /// Everything that is wrong with the text, in the order of its lines. While it is not TOML, only why not.
     pub fn parse(text: &str, file: &str) -> Result<Self, ConfigError> {
-        let mut reader = Reader::new(text);
+        let mut reader = ConfigProblems::new(text);
         let mut config = Self::default();
         let (table, errors) = DeTable::parse_recoverable(text);
         for error in &errors {
@@ -334,7 +334,7 @@ impl Config {
 }
 
 /// Reads a file that is TOML.
-fn read(reader: &mut Reader, table: &DeTable<'_>, config: &mut Config) {
+fn read(reader: &mut ConfigProblems, table: &DeTable<'_>, config: &mut Config) {
     let mut saved = None;
     for (key, value) in table {
         let name = key.get_ref().as_ref();

@@ -4,7 +4,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::base::text::clean;
-use crate::config::reader::{Reader, advice, wrong_type};
+use crate::config::reader::{ConfigProblems, advice, wrong_type};
 use crate::keymap::{Key, Keymap, Place};
 use crate::search::query::Query;
 
@@ -23,7 +23,7 @@ pub struct SavedQuery {
 }
 
 /// Reads the table, in the order of its lines. Their keys must not be those of actions.
-pub(super) fn read(reader: &mut Reader, value: &Spanned<DeValue<'_>>, keymap: &Keymap) -> Vec<SavedQuery> {
+pub(super) fn read(reader: &mut ConfigProblems, value: &Spanned<DeValue<'_>>, keymap: &Keymap) -> Vec<SavedQuery> {
     let wanted = "a table of queries, such as [queries] and a line dear = \"cost:>1\"";
     let Some(table) = reader.table(QUERIES, value, wanted) else { return Vec::new() };
     let mut rows: Vec<_> = table.iter().collect();
@@ -37,7 +37,7 @@ pub(super) fn read(reader: &mut Reader, value: &Spanned<DeValue<'_>>, keymap: &K
 
 /// Reads one row, in which a key must not be that of an action or of one of the `queries` before.
 fn one(
-    reader: &mut Reader,
+    reader: &mut ConfigProblems,
     (name, value): (&str, &Spanned<DeValue<'_>>),
     keymap: &Keymap,
     queries: &[SavedQuery],
@@ -70,7 +70,7 @@ fn one(
 
 /// What a text reads as; else says what is wrong.
 fn text<T>(
-    reader: &mut Reader,
+    reader: &mut ConfigProblems,
     name: &str,
     value: &Spanned<DeValue<'_>>,
     read: impl Fn(&str) -> Result<T, String>,

@@ -8,14 +8,14 @@ use toml::de::{DeTable, DeValue};
 use crate::base::typo;
 
 /// What was found to be wrong with a text so far.
-pub(super) struct Reader {
+pub(super) struct ConfigProblems {
     /// Where its lines end, in bytes.
     breaks: Vec<usize>,
     /// With the numbers of the lines.
     pub(super) problems: Vec<(usize, String)>,
 }
 
-impl Reader {
+impl ConfigProblems {
     pub(super) fn new(text: &str) -> Self {
         Self { breaks: memchr::memchr_iter(b'\n', text.as_bytes()).collect(), problems: Vec::new() }
     }

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::files::open_regular;
-use crate::disk::lock::Wait;
+use crate::disk::lock::LockObserver;
 use crate::disk::{load, lock};
 use crate::session::tree::Tree;
 
@@ -23,14 +23,14 @@ const TRIES: usize = 20;
 
 /// A line about to be appended: by it a part of the line is known, if the program is killed while the system writes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Draft {
+pub struct PendingLine {
     /// Where it will begin in the file, in bytes.
     pub at: u64,
     /// What will stand there: the line, its line break, and one before it if the file lacks one.
     pub text: String,
 }
 
-impl Draft {
+impl PendingLine {
     /// The line at the end of a file as it was read.
     pub fn new(tree: &Tree, line: &str) -> Self {
         // A torn line stays what it is: the new one stands on its own.
@@ -56,7 +56,7 @@ pub fn line(
     path: &Path,
     keep_time: bool,
     wait: &mut dyn FnMut(&str) -> ControlFlow<()>,
-    mut build: impl FnMut(&Tree) -> Result<Option<Draft>>,
+    mut build: impl FnMut(&Tree) -> Result<Option<PendingLine>>,
 ) -> Result<Option<Appended>> {
     let failed = || format!("can't write to {}", path.display());
     let mut file = open(path, wait).with_context(failed)?;
@@ -84,7 +84,7 @@ pub fn line(
 }
 
 /// Opens a session file and takes its lock. Where there are no locks, that of the journal has to do.
-fn open(path: &Path, wait: Wait<'_>) -> io::Result<File> {
+fn open(path: &Path, wait: LockObserver<'_>) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true);
     match lock::open(&options, path, wait) {
@@ -110,7 +110,7 @@ impl From<io::Error> for NotAppended {
 fn append(
     (file, path): (&mut File, &Path),
     seen: &Metadata,
-    draft: &Draft,
+    draft: &PendingLine,
     keep_time: bool,
 ) -> Result<Option<Appended>, NotAppended> {
     let before = file.metadata()?;
@@ -162,7 +162,7 @@ fn take_back(file: &File, before: u64, written: usize) -> io::Result<()> {
 ///
 /// # Errors
 /// The file can't be read or written, or somebody holds it.
-pub(crate) fn take_back_part(path: &Path, draft: &Draft) -> io::Result<()> {
+pub(crate) fn take_back_part(path: &Path, draft: &PendingLine) -> io::Result<()> {
     let mut file = open(path, &mut |_| ControlFlow::Break(()))?;
     let is_part = |len: u64| draft.at < len && len < draft.at + draft.text.len() as u64;
     if !is_part(file.metadata()?.len()) {
@@ -196,8 +196,8 @@ mod tests {
         (dir, path)
     }
 
-    fn draft(tree: &Tree, id: &str) -> Draft {
-        Draft::new(tree, &entry(tree, id))
+    fn draft(tree: &Tree, id: &str) -> PendingLine {
+        PendingLine::new(tree, &entry(tree, id))
     }
 
     fn entry(tree: &Tree, id: &str) -> String {

@@ -15,16 +15,16 @@ const CHUNK: usize = 256 * 1024;
 
 /// The length and hash of the bytes that were read from the beginning of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Content {
+pub(crate) struct ContentHash {
     pub(crate) bytes: u64,
     hash: u64,
 }
 
-impl Content {
+impl ContentHash {
     /// Returns `true` if the file at a path begins with this content. An empty content is part of any file.
     pub(crate) fn is_in(&self, path: &Path) -> bool {
         let read = || {
-            let mut hashed = Hashed::new(open_regular(path, File::options().read(true))?, true);
+            let mut hashed = HashingReader::new(open_regular(path, File::options().read(true))?, true);
             hashed.read_to(self.bytes)?;
             Ok::<_, io::Error>(hashed.content() == *self)
         };
@@ -33,13 +33,13 @@ impl Content {
 }
 
 /// A reader that hashes the bytes that pass through it, if that is wanted.
-pub(crate) struct Hashed<R> {
+pub(crate) struct HashingReader<R> {
     reader: R,
     hasher: Option<XxHash3_64>,
     bytes: u64,
 }
 
-impl<R: Read> Hashed<R> {
+impl<R: Read> HashingReader<R> {
     /// A reader at the beginning of a file.
     pub(crate) fn new(reader: R, is_wanted: bool) -> Self {
         Self { reader, hasher: is_wanted.then(XxHash3_64::new), bytes: 0 }
@@ -55,14 +55,14 @@ impl<R: Read> Hashed<R> {
     }
 
     /// The content that was read so far.
-    pub(crate) fn content(&self) -> Content {
+    pub(crate) fn content(&self) -> ContentHash {
         self.hasher
             .as_ref()
-            .map_or_else(Content::default, |hasher| Content { bytes: self.bytes, hash: hasher.finish() })
+            .map_or_else(ContentHash::default, |hasher| ContentHash { bytes: self.bytes, hash: hasher.finish() })
     }
 }
 
-impl<R: Read> Read for Hashed<R> {
+impl<R: Read> Read for HashingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.reader.read(buffer)?;
         if let Some(hasher) = &mut self.hasher {
@@ -83,7 +83,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         let content = |text: &str| {
-            let mut hashed = Hashed::new(text.as_bytes(), true);
+            let mut hashed = HashingReader::new(text.as_bytes(), true);
             hashed.read_to(3).unwrap();
             hashed.read_to_end(&mut Vec::new()).unwrap();
             hashed.content()
@@ -95,6 +95,6 @@ mod tests {
         for text in ["two", "one two three four", "one six"] {
             assert!(!content(text).is_in(&path), "{text}");
         }
-        assert!(!content("one").is_in(&dir.path().join("gone")) && Content::default().is_in(&path));
+        assert!(!content("one").is_in(&dir.path().join("gone")) && ContentHash::default().is_in(&path));
     }
 }

@@ -10,9 +10,9 @@ use crate::session::links::IdHash;
 use crate::system::{self, FileFacts};
 
 /// What the file system says of a file. Where it is the same, so is the file, unless it was written to again within the
-/// grain of its clock: see [`Stamp::is_settled`].
+/// grain of its clock: see [`FileVersion::is_settled`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stamp {
+pub(crate) struct FileVersion {
     /// The file system and its number for the file; where there are none, a hash of the path.
     pub(crate) file: (u64, u64),
     /// Its length in bytes.
@@ -29,7 +29,7 @@ const TICK: i64 = 20_000_000;
 /// As long the clocks of file systems may stand that count in milliseconds, seconds, or two of them (FAT), and a bit.
 const COARSE: i64 = 2_100_000_000;
 
-impl Stamp {
+impl FileVersion {
     /// The stamp of the file at a path.
     pub(crate) fn new(metadata: &Metadata, path: &Path) -> Self {
         Self::of(&system::files::facts(metadata), path)

@@ -9,10 +9,10 @@ use std::time::SystemTime;
 
 use crate::base::text::without_os_error_codes;
 use crate::disk::demo;
-use crate::disk::file_version::Stamp;
+use crate::disk::file_version::FileVersion;
 use crate::disk::files::Files;
 use crate::disk::parallel;
-use crate::session::digest::Owner;
+use crate::session::digest::SubagentOwner;
 use crate::session::lines::NotASession;
 use crate::system;
 
@@ -33,18 +33,18 @@ pub struct SessionFile {
     /// When it was last written, in milliseconds since 1970.
     pub mtime: i64,
     /// Whose sub-agent wrote it.
-    pub owner: Option<Owner>,
+    pub owner: Option<SubagentOwner>,
     /// What tells it.
-    pub(crate) stamp: Stamp,
+    pub(crate) stamp: FileVersion,
     /// In which of the directories it was found.
     pub(super) dir: usize,
     /// What the index knows of it.
-    pub(super) known: Known,
+    pub(super) known: IndexedFile,
 }
 
 /// What the index knows of a file: which of its files says so, and which record there.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) enum Known {
+pub(super) enum IndexedFile {
     /// All: it is as it was.
     Same((usize, usize)),
     /// All but where it is now.
@@ -159,12 +159,12 @@ fn newest_first(files: &mut [SessionFile]) {
 }
 
 /// The file at a path, as it is now; `owner` as it is known. `None` if there is none.
-pub fn one(files: Files, path: &Path, owner: Option<Owner>) -> Option<SessionFile> {
+pub fn one(files: Files, path: &Path, owner: Option<SubagentOwner>) -> Option<SessionFile> {
     if files == Files::Demo {
         return Some(demo_found(path.to_path_buf()));
     }
     let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-    let stamp = Stamp::new(&metadata, path);
+    let stamp = FileVersion::new(&metadata, path);
     Some(SessionFile {
         path: path.into(),
         real_path: fs::canonicalize(path).ok().filter(|real| real != path),
@@ -174,7 +174,7 @@ pub fn one(files: Files, path: &Path, owner: Option<Owner>) -> Option<SessionFil
         owner,
         stamp,
         dir: 0,
-        known: Known::Nothing,
+        known: IndexedFile::Nothing,
     })
 }
 
@@ -196,14 +196,14 @@ pub(super) fn is_named_as_session(path: &Path) -> bool {
 }
 
 /// A directory's session files and folders, and whether they are symbolic links.
-struct Listing {
+struct DirListing {
     /// With symbolic links resolved, if that differs.
     real: Option<PathBuf>,
     sessions: Vec<(PathBuf, bool)>,
     folders: Vec<(PathBuf, bool)>,
 }
 
-impl Listing {
+impl DirListing {
     /// The path of something in it with symbolic links resolved, if that differs.
     fn real_path(&self, path: &Path, is_link: bool) -> Option<PathBuf> {
         let resolved = || fs::canonicalize(path).ok();
@@ -229,9 +229,9 @@ impl Listing {
 }
 
 /// Lists a directory; `real` is its path with symbolic links resolved.
-fn list(dir: &Path, real: &Path) -> io::Result<Listing> {
+fn list(dir: &Path, real: &Path) -> io::Result<DirListing> {
     let real = (real != dir).then(|| real.into());
-    let mut listing = Listing { real, sessions: Vec::new(), folders: Vec::new() };
+    let mut listing = DirListing { real, sessions: Vec::new(), folders: Vec::new() };
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let (path, kind) = (entry.path(), entry.file_type()?);
@@ -248,18 +248,18 @@ fn list(dir: &Path, real: &Path) -> io::Result<Listing> {
 const AT_ONCE: usize = 64;
 
 /// A directory to look into.
-struct Folder {
+struct PendingDir {
     path: PathBuf,
     /// With symbolic links resolved.
     real: PathBuf,
-    level: Level,
+    level: DirLevel,
     /// Whose sub-agents' files it holds.
-    owner: Option<Owner>,
+    owner: Option<SubagentOwner>,
 }
 
 /// What a directory is.
 #[derive(Clone, Copy)]
-enum Level {
+enum DirLevel {
     /// The one that was named: sessions, and folders of projects.
     Root,
     /// A project's.
@@ -268,30 +268,30 @@ enum Level {
     Session(usize),
 }
 
-impl Folder {
+impl PendingDir {
     /// The directories below that are looked into.
-    fn below<'a>(&'a self, listing: &'a Listing) -> impl Iterator<Item = Folder> + 'a {
+    fn below<'a>(&'a self, listing: &'a DirListing) -> impl Iterator<Item = PendingDir> + 'a {
         let owners = listing.owners();
         listing.folders.iter().filter_map(move |(path, is_link)| {
             let owner = || owners.get(name(path)).cloned();
             let (level, owner) = match self.level {
                 // A folder beside a session of the same name holds its sub-agents; any other one is a project.
-                Level::Root => match owner() {
-                    Some(owner) => (Level::Session(1), Some(Owner { path: Some(owner) })),
-                    None => (Level::Project, None),
+                DirLevel::Root => match owner() {
+                    Some(owner) => (DirLevel::Session(1), Some(SubagentOwner { path: Some(owner) })),
+                    None => (DirLevel::Project, None),
                 },
                 // Links are not followed down here: they could lead round in a circle.
                 _ if *is_link => return None,
-                Level::Project => (Level::Session(1), Some(Owner { path: owner() })),
+                DirLevel::Project => (DirLevel::Session(1), Some(SubagentOwner { path: owner() })),
                 // A subagent's session has a folder for subagents of its own.
-                Level::Session(depth) => match owner() {
-                    Some(owner) => (Level::Session(1), Some(Owner { path: Some(owner) })),
-                    None if depth < DEEPEST => (Level::Session(depth + 1), self.owner.clone()),
+                DirLevel::Session(depth) => match owner() {
+                    Some(owner) => (DirLevel::Session(1), Some(SubagentOwner { path: Some(owner) })),
+                    None if depth < DEEPEST => (DirLevel::Session(depth + 1), self.owner.clone()),
                     None => return None,
                 },
             };
             let real = listing.real_path(path, *is_link).unwrap_or_else(|| path.clone());
-            Some(Folder { real, path: path.clone(), level, owner })
+            Some(PendingDir { real, path: path.clone(), level, owner })
         })
     }
 }
@@ -299,8 +299,8 @@ impl Folder {
 /// Adds the files of one directory, which has a number.
 fn find_in(root: &Path, number: usize, found: &mut FoundFiles) {
     let Some(real) = found.note(root, fs::canonicalize(root)) else { return };
-    let mut folders = vec![Folder { path: root.into(), real, level: Level::Root, owner: None }];
-    let mut listed: Vec<(Folder, Listing)> = Vec::new();
+    let mut folders = vec![PendingDir { path: root.into(), real, level: DirLevel::Root, owner: None }];
+    let mut listed: Vec<(PendingDir, DirListing)> = Vec::new();
     while !folders.is_empty() {
         let listings = parallel::map(&folders, |folder| list(&folder.path, &folder.real));
         let mut next = Vec::new();
@@ -336,17 +336,17 @@ fn find_in(root: &Path, number: usize, found: &mut FoundFiles) {
     }
 }
 
-impl Folder {
+impl PendingDir {
     /// Some files of the directory, those that are there, and are files.
     ///
     /// # Errors
     /// It may be listed and not entered: that is the same for all that is in it.
-    fn sessions(&self, dir: usize, listing: &Listing, some: Vec<(PathBuf, bool)>) -> io::Result<Vec<SessionFile>> {
-        let inside = system::files::Folder::open(&self.path);
+    fn sessions(&self, dir: usize, listing: &DirListing, some: Vec<(PathBuf, bool)>) -> io::Result<Vec<SessionFile>> {
+        let inside = system::files::DirHandle::open(&self.path);
         let mut files = Vec::with_capacity(some.len());
         for (path, is_link) in some {
             let facts = inside.file(&path);
-            match facts.map(|facts| facts.map(|facts| Stamp::of(&facts, &path))) {
+            match facts.map(|facts| facts.map(|facts| FileVersion::of(&facts, &path))) {
                 // Not everything of that name is a file.
                 Ok(None) => {}
                 Ok(Some(stamp)) => files.push(SessionFile {
@@ -358,7 +358,7 @@ impl Folder {
                     owner: self.owner.clone(),
                     stamp,
                     dir,
-                    known: Known::Nothing,
+                    known: IndexedFile::Nothing,
                 }),
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_link => return Err(error),
                 Err(_) => {} // gone, or a link that leads nowhere

@@ -14,13 +14,13 @@ const SAMPLE: u64 = 1024;
 
 /// What tells that a file is the same up to a place.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Mark {
+pub(crate) struct PrefixFingerprint {
     place: u64,
     head: Vec<u8>,
     tail: Vec<u8>,
 }
 
-impl Mark {
+impl PrefixFingerprint {
     /// That of a file up to a place.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ fn checksum(path: &Path, found: &fs::Metadata, place: u64) -> io::Result<u64> {
     if found.is_symlink() {
         return Ok(file_version::hash(fs::read_link(path)?.as_os_str().as_encoded_bytes()));
     }
-    let Mark { head, tail, .. } = Mark::new(&mut Files::Disk.open(path)?, place)?;
+    let PrefixFingerprint { head, tail, .. } = PrefixFingerprint::new(&mut Files::Disk.open(path)?, place)?;
     Ok(file_version::hash(&[head, tail].concat()))
 }
 

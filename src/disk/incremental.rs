@@ -11,15 +11,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::base::catch_panic;
 use crate::disk::files::{Files, Readable};
 use crate::disk::find;
-use crate::disk::fingerprint::Mark;
+use crate::disk::fingerprint::PrefixFingerprint;
 use crate::disk::lines;
 use crate::disk::load;
 use crate::disk::scan::{self, SessionFile, Unreadable};
-use crate::disk::watch::Seen;
-use crate::session::digest::builder::Builder;
-use crate::session::digest::{Digest, Owner};
+use crate::disk::watch::WatchEvents;
+use crate::session::digest::builder::DigestBuilder;
+use crate::session::digest::{Digest, SubagentOwner};
 use crate::session::lines::NotASession;
-use crate::session::partial_line::Last;
+use crate::session::partial_line::PartialLine;
 use crate::session::problem::Problem;
 
 /// As long, in milliseconds, the rest of a line is waited for: then it counts as damage.
@@ -35,7 +35,7 @@ pub fn is_fresh(mtime: i64, now: i64) -> bool {
 
 /// What is new.
 #[derive(Clone, Debug, Default)]
-pub struct News {
+pub struct FileChanges {
     /// Sessions that are new, or other than they were.
     pub read: Vec<Digest>,
     /// Files that could not be read.
@@ -44,7 +44,7 @@ pub struct News {
     pub gone: Vec<PathBuf>,
 }
 
-impl News {
+impl FileChanges {
     /// Whether nothing is new.
     pub fn is_empty(&self) -> bool {
         self.read.is_empty() && self.unreadable.is_empty() && self.gone.is_empty()
@@ -53,12 +53,12 @@ impl News {
 
 /// By what a file is as it was: as coarse as what a digest has of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct AsOf {
+struct KnownVersion {
     bytes: u64,
     mtime: i64,
 }
 
-impl AsOf {
+impl KnownVersion {
     fn of(found: &SessionFile) -> Self {
         Self { bytes: found.bytes, mtime: found.mtime }
     }
@@ -66,64 +66,64 @@ impl AsOf {
 
 /// Files that pitree itself read or removed since they were looked at: nothing is new in them.
 #[derive(Debug, Default)]
-pub struct Noted(Mutex<Vec<(PathBuf, Option<AsOf>)>>);
+pub struct OwnChanges(Mutex<Vec<(PathBuf, Option<KnownVersion>)>>);
 
-impl Noted {
+impl OwnChanges {
     /// Takes files that were just read, and those that are gone.
     pub fn note(&self, read: &[Digest], gone: &[PathBuf]) {
         let read = read.iter().map(|digest| {
-            let as_of = AsOf { bytes: digest.bytes, mtime: digest.mtime };
+            let as_of = KnownVersion { bytes: digest.bytes, mtime: digest.mtime };
             (digest.path.clone(), Some(as_of))
         });
         let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         noted.extend(read.chain(gone.iter().map(|path| (path.clone(), None))));
     }
 
-    fn take(&self) -> Vec<(PathBuf, Option<AsOf>)> {
+    fn take(&self) -> Vec<(PathBuf, Option<KnownVersion>)> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 /// A file as it was looked at last.
 #[derive(Clone, Debug)]
-struct Known {
+struct TrackedFile {
     /// `None` if it is to be read whatever it is like.
-    as_of: Option<AsOf>,
-    owner: Option<Owner>,
+    as_of: Option<KnownVersion>,
+    owner: Option<SubagentOwner>,
     /// With symbolic links resolved, if that differs.
     real_path: Option<PathBuf>,
 }
 
 /// The session files as they were looked at last.
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct IncrementalReader {
     home: String,
     dirs: Vec<PathBuf>,
     /// By bytes: to compare paths by their parts takes long.
-    known: BTreeMap<OsString, Known>,
+    known: BTreeMap<OsString, TrackedFile>,
     /// The names of files that are reached by symbolic links, by what these lead to: only one of the names is told.
     names: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
     /// What was gathered of those that were read last, the last one at the end.
-    growing: Vec<(PathBuf, Growing)>,
+    growing: Vec<(PathBuf, GrowingFile)>,
     /// The files whose last line is waited for, and until when.
     waiting: BTreeMap<PathBuf, i64>,
 }
 
-impl Reader {
+impl IncrementalReader {
     /// A reader of directories who knows sessions. In tool calls, paths below `home` start with `~`.
     pub fn new<'a>(home: &str, dirs: &[PathBuf], sessions: impl IntoIterator<Item = &'a Digest>) -> Self {
         let mut reader = Self { home: home.into(), dirs: dirs.into(), ..Self::default() };
         for digest in sessions {
             // The end may have been waited for.
             let is_whole = !digest.problems.contains(&Problem::CutOff);
-            let as_of = is_whole.then_some(AsOf { bytes: digest.bytes, mtime: digest.mtime });
+            let as_of = is_whole.then_some(KnownVersion { bytes: digest.bytes, mtime: digest.mtime });
             let (owner, real_path) = (digest.owner.clone(), digest.real_path.clone());
-            reader.know(&digest.path, Known { as_of, owner, real_path });
+            reader.know(&digest.path, TrackedFile { as_of, owner, real_path });
         }
         reader
     }
 
-    fn know(&mut self, path: &Path, known: Known) {
+    fn know(&mut self, path: &Path, known: TrackedFile) {
         if let Some(real) = &known.real_path {
             self.names.entry(real.clone()).or_default().insert(path.into());
         }
@@ -145,7 +145,13 @@ impl Reader {
 
     /// Looks at what may have changed, and passes on what is new; `now` is in milliseconds since 1970. Stops when `news`
     /// returns false.
-    pub fn look(&mut self, seen: &Seen, noted: &Noted, now: i64, news: &mut dyn FnMut(News) -> bool) {
+    pub fn look(
+        &mut self,
+        seen: &WatchEvents,
+        noted: &OwnChanges,
+        now: i64,
+        news: &mut dyn FnMut(FileChanges) -> bool,
+    ) {
         for (path, as_of) in noted.take() {
             match (as_of, self.known.get_mut(path.as_os_str())) {
                 (Some(as_of), Some(known)) => known.as_of = Some(as_of),
@@ -158,7 +164,7 @@ impl Reader {
         for path in seen.paths.iter().flat_map(|path| self.same_as(path)) {
             match self.known.get(path.as_os_str()) {
                 Some(known) => match scan::one(Files::Disk, path, known.owner.clone()) {
-                    Some(found) if known.as_of == Some(AsOf::of(&found)) => {}
+                    Some(found) if known.as_of == Some(KnownVersion::of(&found)) => {}
                     Some(found) => changed.push(found),
                     None => gone.push(path.clone()),
                 },
@@ -176,7 +182,7 @@ impl Reader {
         gone.iter().for_each(|path| self.forget(path));
         for found in &changed {
             let (owner, real_path) = (found.owner.clone(), found.real_path.clone());
-            self.know(&found.path, Known { as_of: Some(AsOf::of(found)), owner, real_path });
+            self.know(&found.path, TrackedFile { as_of: Some(KnownVersion::of(found)), owner, real_path });
         }
         self.read(&changed, gone, now, news);
     }
@@ -204,7 +210,7 @@ impl Reader {
         let gone = self.known.keys().map(Path::new).filter(is_gone).map(Path::to_path_buf).collect();
         let is_other = |found: &SessionFile| {
             let known = self.known.get(found.path.as_os_str());
-            known.is_none_or(|known| known.as_of != Some(AsOf::of(found)) || known.owner != found.owner)
+            known.is_none_or(|known| known.as_of != Some(KnownVersion::of(found)) || known.owner != found.owner)
         };
         (found.files.into_iter().filter(is_other).collect(), gone)
     }
@@ -220,8 +226,14 @@ impl Reader {
     }
 
     /// Reads files and passes on what is new in them.
-    fn read(&mut self, changed: &[SessionFile], gone: Vec<PathBuf>, now: i64, news: &mut dyn FnMut(News) -> bool) {
-        let mut all = News { gone, ..News::default() };
+    fn read(
+        &mut self,
+        changed: &[SessionFile],
+        gone: Vec<PathBuf>,
+        now: i64,
+        news: &mut dyn FnMut(FileChanges) -> bool,
+    ) {
+        let mut all = FileChanges { gone, ..FileChanges::default() };
         let is_growing = |found: &&SessionFile| self.growing.iter().any(|(path, _)| *path == found.path);
         let (mut single, many): (Vec<&SessionFile>, Vec<&SessionFile>) = changed.iter().partition(is_growing);
         if many.len() <= KEPT {
@@ -231,7 +243,7 @@ impl Reader {
             let many: Vec<SessionFile> = many.into_iter().cloned().collect();
             scan::read(Files::Disk, &many, &self.home, |batch| {
                 let read = batch.sessions.into_iter().map(Arc::unwrap_or_clone).collect();
-                news(News { read, unreadable: batch.unreadable, ..std::mem::take(&mut all) })
+                news(FileChanges { read, unreadable: batch.unreadable, ..std::mem::take(&mut all) })
             });
         }
         for found in single {
@@ -256,7 +268,7 @@ impl Reader {
         let session = Files::Disk.session(&found.path).map_err(|error| unreadable(&error))?;
         let Some(mut file) = session else { return Ok(None) };
         let mut growing =
-            growing.filter(|growing| growing.mark.holds(&mut file)).unwrap_or_else(|| Growing::new(&self.home));
+            growing.filter(|growing| growing.mark.holds(&mut file)).unwrap_or_else(|| GrowingFile::new(&self.home));
         let is_fresh = is_fresh(found.mtime, now);
         let (read, waits) = growing.read(&mut file, found.mtime, is_fresh).map_err(|error| unreadable(&error))?;
         if waits {
@@ -276,14 +288,14 @@ impl Reader {
 
 /// What was gathered of a file, but for a last line that no line break follows.
 #[derive(Debug)]
-struct Growing {
-    builder: Builder,
-    mark: Mark,
+struct GrowingFile {
+    builder: DigestBuilder,
+    mark: PrefixFingerprint,
 }
 
-impl Growing {
+impl GrowingFile {
     fn new(home: &str) -> Self {
-        Self { builder: Builder::new(home), mark: Mark::default() }
+        Self { builder: DigestBuilder::new(home), mark: PrefixFingerprint::default() }
     }
 
     /// Reads what is new: the digest of all, and whether the rest of its last line is waited for.
@@ -300,13 +312,13 @@ impl Growing {
             if line.ended {
                 self.builder.line(line);
             } else {
-                last = Some(Last::new(&line));
+                last = Some(PartialLine::new(&line));
             }
             !self.builder.is_refused()
         })?;
-        self.mark = Mark::new(file, self.builder.place())?;
+        self.mark = PrefixFingerprint::new(file, self.builder.place())?;
         let mut whole = self.builder.clone();
-        let waits = is_fresh && last.as_ref().is_some_and(Last::is_torn);
+        let waits = is_fresh && last.as_ref().is_some_and(PartialLine::is_torn);
         if let Some(last) = last.filter(|_| !waits) {
             whole.line(last.line());
         }
@@ -320,7 +332,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::disk::load::{Opened, Reading};
+    use crate::disk::load::{LoadRequest, OpenFile};
     use crate::session::tree::Tree;
 
     const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/"}"#;
@@ -350,10 +362,10 @@ mod tests {
     }
 
     /// What a look at some paths gives.
-    fn look(reader: &mut Reader, paths: &[&Path], now: i64) -> News {
-        let seen = Seen { paths: paths.iter().map(|path| path.to_path_buf()).collect(), is_all: false };
-        let mut all = News::default();
-        reader.look(&seen, &Noted::default(), now, &mut |news| {
+    fn look(reader: &mut IncrementalReader, paths: &[&Path], now: i64) -> FileChanges {
+        let seen = WatchEvents { paths: paths.iter().map(|path| path.to_path_buf()).collect(), is_all: false };
+        let mut all = FileChanges::default();
+        reader.look(&seen, &OwnChanges::default(), now, &mut |news| {
             all.read.extend(news.read);
             all.gone.extend(news.gone);
             all.unreadable.extend(news.unreadable);
@@ -385,27 +397,27 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("s.jsonl");
             fs::write(&path, "").unwrap();
-            let mut reader = Reader::new("", &[dir.path().into()], []);
-            let mut opened = Opened::default();
-            reader.know(&path, Known { as_of: None, owner: None, real_path: None });
+            let mut reader = IncrementalReader::new("", &[dir.path().into()], []);
+            let mut opened = OpenFile::default();
+            reader.know(&path, TrackedFile { as_of: None, owner: None, real_path: None });
             for cut in cuts {
                 fs::write(&path, &text[..cut]).unwrap();
                 reader.known.get_mut(path.as_os_str()).unwrap().as_of = None;
                 let news = look(&mut reader, &[&path], LATE);
                 let whole = scan::again(&path, None, "").ok().flatten();
                 prop_assert_eq!(format!("{:?}", news.read.first()), format!("{:?}", whole));
-                let (grown, whole) = (opened.tree(Reading::new(Files::Disk, &path, ""), false), load::tree(Files::Disk, &path, ""));
+                let (grown, whole) = (opened.tree(LoadRequest::new(Files::Disk, &path, ""), false), load::tree(Files::Disk, &path, ""));
                 prop_assert_eq!(grown.ok().as_deref().map(facts), whole.ok().as_ref().map(facts));
             }
         }
     }
 
     /// A directory with one session of some lines, and a reader who has read it once.
-    fn known(text: &str) -> (tempfile::TempDir, PathBuf, Reader) {
+    fn known(text: &str) -> (tempfile::TempDir, PathBuf, IncrementalReader) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.jsonl");
         fs::write(&path, text).unwrap();
-        let mut reader = Reader::new("", &[dir.path().into()], []);
+        let mut reader = IncrementalReader::new("", &[dir.path().into()], []);
         assert_eq!(look(&mut reader, &[&path], LATE).read.len(), 1);
         (dir, path, reader)
     }
@@ -422,13 +434,13 @@ mod tests {
         let shorter = format!("{HEADER}\n{}", lines(1..2));
         for text in [same_length, other_head, shorter, format!("{first}{}", lines(5..9))] {
             let (_dir, path, mut reader) = known(&first);
-            let mut opened = Opened::default();
-            opened.tree(Reading::new(Files::Disk, &path, ""), false).unwrap();
+            let mut opened = OpenFile::default();
+            opened.tree(LoadRequest::new(Files::Disk, &path, ""), false).unwrap();
             fs::write(&path, &text).unwrap();
             reader.known.get_mut(path.as_os_str()).unwrap().as_of = None;
             let read = look(&mut reader, &[&path], LATE).read;
             assert_eq!(format!("{:?}", read.first()), format!("{:?}", scan::again(&path, None, "").unwrap()));
-            let tree = opened.tree(Reading::new(Files::Disk, &path, ""), false).unwrap();
+            let tree = opened.tree(LoadRequest::new(Files::Disk, &path, ""), false).unwrap();
             assert_eq!(facts(&tree), facts(&load::tree(Files::Disk, &path, "").unwrap()));
         }
     }
@@ -443,7 +455,7 @@ mod tests {
         let read = look(&mut reader, &[&path], now).read;
         let is_cut = |problems: &[Problem]| problems.contains(&Problem::CutOff);
         assert!(!is_cut(&read[0].problems) && read[0].entry_count == 1 && read[0].bytes == text.len() as u64);
-        let tree = |may_go_on| Opened::default().tree(Reading::new(Files::Disk, &path, ""), may_go_on).unwrap();
+        let tree = |may_go_on| OpenFile::default().tree(LoadRequest::new(Files::Disk, &path, ""), may_go_on).unwrap();
         assert!(!is_cut(&tree(true).problems) && is_cut(&tree(false).problems));
         let due = reader.due().unwrap();
         assert!(due > now && look(&mut reader, &[], due - 1).is_empty());
@@ -462,7 +474,7 @@ mod tests {
         std::os::unix::fs::symlink(&path, &link).unwrap();
         let mut digests = [&path, &link].map(|path| scan::again(path, None, "").unwrap().unwrap());
         for path in [&path, &link] {
-            let mut reader = Reader::new("", &[dir.path().into()], &digests);
+            let mut reader = IncrementalReader::new("", &[dir.path().into()], &digests);
             let text = fs::read_to_string(path).unwrap() + &lines(1..2);
             fs::write(path, text).unwrap();
             assert_eq!(look(&mut reader, &[path], LATE).read.len(), 2);
@@ -473,10 +485,10 @@ mod tests {
     #[test]
     fn folders_come_and_go_and_what_is_known_is_not_read_again() {
         let (dir, path, mut reader) = known(&format!("{HEADER}\n"));
-        let all = Seen { is_all: true, ..Seen::default() };
+        let all = WatchEvents { is_all: true, ..WatchEvents::default() };
         let mut seen = Vec::new();
-        let noted = Noted::default();
-        let mut walk = |reader: &mut Reader, noted: &Noted| {
+        let noted = OwnChanges::default();
+        let mut walk = |reader: &mut IncrementalReader, noted: &OwnChanges| {
             seen.clear();
             reader.look(&all, noted, LATE, &mut |news| {
                 seen.extend(news.read.into_iter().map(|digest| digest.path).chain(news.gone));

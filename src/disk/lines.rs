@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::ops::Range;
 
-use crate::session::lines::{BEGINNING, Header, LONGEST, Line, Lines};
+use crate::session::lines::{BEGINNING, Header, LONGEST, Line, LineCollector};
 
 /// How much is read at once, in bytes. Larger ones leave the processor's cache, smaller ones cost system calls.
 const CHUNK: usize = 256 * 1024;
@@ -26,8 +26,8 @@ pub fn each(
 ) -> io::Result<()> {
     split(reader, start, buffer, LONGEST as usize, |piece| {
         let (offset, block) = match piece {
-            Piece::Lines(offset, block) => (offset, block),
-            Piece::Cut(cut) => return cut.offset < end && line(cut),
+            FileRange::Lines(offset, block) => (offset, block),
+            FileRange::Cut(cut) => return cut.offset < end && line(cut),
         };
         let mut from = 0;
         while from < block.len() {
@@ -60,8 +60,8 @@ pub(crate) fn blocks(
     mut block: impl FnMut(u64, &[u8]) -> bool,
 ) -> io::Result<()> {
     split(reader, start, buffer, LONGEST as usize, |piece| match piece {
-        Piece::Lines(offset, lines) => block(offset, lines),
-        Piece::Cut(_) => true,
+        FileRange::Lines(offset, lines) => block(offset, lines),
+        FileRange::Cut(_) => true,
     })
 }
 
@@ -77,8 +77,8 @@ pub(crate) fn header(reader: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result
 ///
 /// # Errors
 /// Reading failed.
-pub(crate) fn head(reader: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<Lines> {
-    let mut head = Lines::default();
+pub(crate) fn head(reader: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<LineCollector> {
+    let mut head = LineCollector::default();
     each(reader, 0, u64::MAX, buffer, |line| {
         head.note(&line, &line.read());
         head.is_blank()
@@ -87,16 +87,16 @@ pub(crate) fn head(reader: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<L
 }
 
 /// A reader that is at its end as soon as nobody waits for it any more.
-pub(crate) struct Wanted<R, F>(pub(crate) R, pub(crate) F);
+pub(crate) struct CancelableReader<R, F>(pub(crate) R, pub(crate) F);
 
-impl<R: Read, F: Fn() -> bool> Read for Wanted<R, F> {
+impl<R: Read, F: Fn() -> bool> Read for CancelableReader<R, F> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if (self.1)() { self.0.read(buffer) } else { Ok(0) }
     }
 }
 
 /// A piece of a file.
-enum Piece<'a> {
+enum FileRange<'a> {
     /// The offset and the bytes of some whole lines, line breaks included.
     Lines(u64, &'a [u8]),
     /// A line that is too long.
@@ -119,7 +119,7 @@ fn split(
     start: u64,
     buffer: &mut Vec<u8>,
     longest: usize,
-    mut piece: impl FnMut(Piece<'_>) -> bool,
+    mut piece: impl FnMut(FileRange<'_>) -> bool,
 ) -> io::Result<()> {
     let mut offset = start; // of the first byte in the buffer
     let mut filled = 0;
@@ -138,7 +138,7 @@ fn split(
         filled += count;
         if let Some(last) = memchr::memrchr(b'\n', &buffer[before..filled]) {
             let end = before + last + 1;
-            if !piece(Piece::Lines(offset, &buffer[..end])) {
+            if !piece(FileRange::Lines(offset, &buffer[..end])) {
                 return Ok(());
             }
             buffer.copy_within(end..filled, 0);
@@ -147,7 +147,7 @@ fn split(
         } else if filled > longest {
             let (len, rest) = skip(reader, buffer, filled)?;
             let (bytes, ended) = (&buffer[..longest.min(BEGINNING)], rest.is_some());
-            if !piece(Piece::Cut(Line { offset, len, bytes, ended, behind: 0 })) {
+            if !piece(FileRange::Cut(Line { offset, len, bytes, ended, behind: 0 })) {
                 return Ok(());
             }
             let Some(rest) = rest else { return Ok(()) };
@@ -157,7 +157,7 @@ fn split(
         }
     }
     if filled > 0 {
-        piece(Piece::Lines(offset, &buffer[..filled]));
+        piece(FileRange::Lines(offset, &buffer[..filled]));
     }
     // One huge line must not keep its memory for the rest of the scan.
     if buffer.len() > 16 * CHUNK {
@@ -211,8 +211,8 @@ mod tests {
             let (mut buffer, mut found, mut covered) = (Vec::new(), Vec::new(), 0);
             super::split(&mut &file[..], 7, &mut buffer, longest, |piece| {
                 let (offset, len) = match piece {
-                    Piece::Lines(offset, lines) => (offset, lines.len() as u64),
-                    Piece::Cut(line) => {
+                    FileRange::Lines(offset, lines) => (offset, lines.len() as u64),
+                    FileRange::Cut(line) => {
                         found.push((line.offset, line.len, line.bytes.len(), line.ended));
                         (line.offset, line.len + u64::from(line.ended))
                     }
@@ -234,7 +234,7 @@ mod tests {
         let (mut lines, left) = (0, std::cell::Cell::new(3));
         let is_wanted = || left.replace(left.get() - 1) > 0;
         let endless = std::io::repeat(b'x');
-        each(&mut Wanted(endless, is_wanted), 0, u64::MAX, &mut Vec::new(), |line| {
+        each(&mut CancelableReader(endless, is_wanted), 0, u64::MAX, &mut Vec::new(), |line| {
             lines += 1;
             assert_eq!(line.len, 3 * CHUNK as u64);
             true

@@ -10,12 +10,12 @@ use anyhow::{Context, Result, anyhow, ensure};
 
 use crate::base::numbers;
 use crate::disk::files::{Files, Readable};
-use crate::disk::fingerprint::Mark;
+use crate::disk::fingerprint::PrefixFingerprint;
 use crate::disk::{lines, parallel};
-use crate::session::json::Reader;
+use crate::session::json::JsonReader;
 use crate::session::lines::{BEGINNING, LONGEST, NotASession};
 use crate::session::tree::node::Node;
-use crate::session::tree::{Part, Tree};
+use crate::session::tree::{Tree, TreeLines};
 
 /// Below this size, in bytes, a second thread costs more than it saves.
 const WORTH_SPLITTING: u64 = 4 * 1024 * 1024;
@@ -33,12 +33,12 @@ const END: u64 = 1024 * 1024;
 /// # Errors
 /// The file can't be read, or is not a session.
 pub fn tree(files: Files, path: &Path, home: &str) -> Result<Tree> {
-    tied(path, Reading::new(files, path, home).whole()?)
+    tied(path, LoadRequest::new(files, path, home).whole()?)
 }
 
 /// A session file that is read as long as somebody waits for it.
 #[derive(Clone, Copy)]
-pub struct Reading<'a> {
+pub struct LoadRequest<'a> {
     /// Where bytes come from.
     pub files: Files,
     /// Its path.
@@ -51,18 +51,18 @@ pub struct Reading<'a> {
     pub notes_contents: bool,
 }
 
-fn tied(path: &Path, part: Part) -> Result<Tree> {
+fn tied(path: &Path, part: TreeLines) -> Result<Tree> {
     Tree::build([part]).map_err(|why| anyhow!("{} is {why}", path.display()))
 }
 
-impl<'a> Reading<'a> {
+impl<'a> LoadRequest<'a> {
     /// Reads as long as it takes.
     pub fn new(files: Files, path: &'a Path, home: &'a str) -> Self {
         Self { files, path, home, is_wanted: &|| true, notes_contents: false }
     }
 
     /// All lines of a file that may be a session.
-    fn whole(self) -> Result<Part> {
+    fn whole(self) -> Result<TreeLines> {
         let Self { files, path, .. } = self;
         let can_not = || format!("can't read {}", path.display());
         let is_session = files.session(path).with_context(can_not)?.is_some();
@@ -81,10 +81,10 @@ impl<'a> Reading<'a> {
         tied(self.path, if part.is_torn() { part.without_last() } else { part })
     }
 
-    fn parts(self) -> io::Result<Part> {
+    fn parts(self) -> io::Result<TreeLines> {
         let bytes = self.files.len(self.path)?;
         let count = if bytes < WORTH_SPLITTING { 1 } else { parallel::threads() as u64 };
-        let parts: io::Result<Vec<Part>> = thread::scope(|scope| {
+        let parts: io::Result<Vec<TreeLines>> = thread::scope(|scope| {
             let readers: Vec<_> = (0..count)
                 .map(|at| {
                     // The last part goes on to the end of the file, which may have grown since.
@@ -95,12 +95,12 @@ impl<'a> Reading<'a> {
             let died = |_| io::Error::other("the reader stopped");
             readers.into_iter().map(|reader| reader.join().map_err(died)?).collect()
         });
-        parts.map(Part::join)
+        parts.map(TreeLines::join)
     }
 
     /// The lines that start in a range of the file.
-    fn part(self, range: std::ops::Range<u64>) -> io::Result<Part> {
-        let part = Part::new(self.home);
+    fn part(self, range: std::ops::Range<u64>) -> io::Result<TreeLines> {
+        let part = TreeLines::new(self.home);
         let mut part = if self.notes_contents { part.with_contents() } else { part };
         let mut file = self.files.open(self.path)?;
         let mut start = range.start;
@@ -119,24 +119,24 @@ impl<'a> Reading<'a> {
 
 /// The file that was opened last: when it is opened again, only what is new in it is read.
 #[derive(Debug, Default)]
-pub struct Opened {
-    last: Option<Kept>,
+pub struct OpenFile {
+    last: Option<OpenFileState>,
     /// What was made of files, while somebody shows it: who turns to another one does not wait until a large one is gone,
     /// which takes longer than a frame.
     shown: Vec<Arc<Tree>>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct OpenFileState {
     path: PathBuf,
     /// Its lines, without the nodes.
-    part: Part,
+    part: TreeLines,
     /// Has the nodes.
     tree: Arc<Tree>,
-    mark: Mark,
+    mark: PrefixFingerprint,
 }
 
-impl Opened {
+impl OpenFile {
     /// Whether a file was opened last.
     pub fn is(&self, path: &Path) -> bool {
         self.last.as_ref().is_some_and(|kept| kept.path == path)
@@ -146,26 +146,26 @@ impl Opened {
     ///
     /// # Errors
     /// As [`tree`], or nobody waits for it any more.
-    pub fn tree(&mut self, reading: Reading<'_>, may_go_on: bool) -> Result<Arc<Tree>> {
-        let Reading { files, path, .. } = reading;
+    pub fn tree(&mut self, reading: LoadRequest<'_>, may_go_on: bool) -> Result<Arc<Tree>> {
+        let LoadRequest { files, path, .. } = reading;
         let kept = self.last.take().filter(|kept| kept.path == path);
         self.shown.retain(|tree| Arc::strong_count(tree) > 1);
         let part = match kept.and_then(|kept| grown(files, kept).ok().flatten()) {
             Some(part) => part,
             None => reading.whole()?,
         };
-        let mark = files.open(path).and_then(|mut file| Mark::new(&mut file, part.place()));
+        let mark = files.open(path).and_then(|mut file| PrefixFingerprint::new(&mut file, part.place()));
         let torn = may_go_on && part.is_torn();
         let kept = part.without_nodes();
         let tree = Arc::new(tied(path, if torn { part.without_last() } else { part })?);
         self.shown.push(tree.clone());
-        self.last = mark.ok().map(|mark| Kept { path: path.into(), part: kept, tree: tree.clone(), mark });
+        self.last = mark.ok().map(|mark| OpenFileState { path: path.into(), part: kept, tree: tree.clone(), mark });
         Ok(tree)
     }
 }
 
 /// The lines of a file that was opened before, with what is new in it; `None` if another one is in its place.
-fn grown(files: Files, Kept { path, mut part, tree, mark }: Kept) -> io::Result<Option<Part>> {
+fn grown(files: Files, OpenFileState { path, mut part, tree, mark }: OpenFileState) -> io::Result<Option<TreeLines>> {
     let mut file = files.open(&path)?;
     if !mark.holds(&mut file) {
         return Ok(None);
@@ -215,14 +215,14 @@ pub fn writable(path: &Path) -> Result<Tree> {
 /// tree. In tool calls, paths below `home` start with `~`.
 pub fn end(files: Files, path: &Path, home: &str) -> Option<Tree> {
     let bytes = files.len(path).ok().filter(|&bytes| bytes > LARGE)?;
-    let mut header = Part::new(home);
+    let mut header = TreeLines::new(home);
     let mut file = files.session(path).ok()??;
     lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |line| {
         header.line(line);
         header.is_empty()
     })
     .ok()?;
-    let end = Reading::new(files, path, home).part(bytes - END..u64::MAX).ok()?;
+    let end = LoadRequest::new(files, path, home).part(bytes - END..u64::MAX).ok()?;
     Tree::of_end([header, end]).ok()
 }
 
@@ -235,9 +235,12 @@ pub fn many<R: Send>(
     take: impl Fn(&PathBuf, Option<Tree>) -> R + Sync,
     mut batch: impl FnMut(Vec<R>, bool) -> bool,
 ) {
-    let work = |path: &PathBuf, (): &mut (), _: parallel::Stop<'_>| Some(take(path, tree(files, path, home).ok()));
+    let work =
+        |path: &PathBuf, (): &mut (), _: parallel::StopSignal<'_>| Some(take(path, tree(files, path, home).ok()));
     let lost = |path: &PathBuf, _| Some(take(path, None));
-    parallel::each(paths, (work, lost), |parallel::Batch { results, done }| batch(results, done == paths.len()));
+    parallel::each(paths, (work, lost), |parallel::ParallelBatch { results, done }| {
+        batch(results, done == paths.len())
+    });
 }
 
 /// The offset behind the first line break at or after `from`.
@@ -267,7 +270,7 @@ pub(crate) fn line_at(file: &mut Box<dyn Readable>, offset: u64) -> io::Result<V
     file.seek(SeekFrom::Start(offset))?;
     BufReader::new(file.take(LONGEST)).read_until(b'\n', &mut line)?;
     // Of a line that is a list of entries, what follows is no part of this one.
-    let mut reader = Reader::new(&line);
+    let mut reader = JsonReader::new(&line);
     if reader.skip().is_ok() {
         let end = reader.place();
         line.truncate(end);
@@ -362,11 +365,11 @@ mod tests {
     #[test]
     fn what_was_opened_goes_when_something_else_is_opened() {
         let dir = tempfile::tempdir().unwrap();
-        let mut opened = Opened::default();
+        let mut opened = OpenFile::default();
         let mut open = |name: &str| {
             let path = dir.path().join(name);
             std::fs::write(&path, "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n").unwrap();
-            opened.tree(Reading::new(Files::Disk, &path, ""), false).unwrap()
+            opened.tree(LoadRequest::new(Files::Disk, &path, ""), false).unwrap()
         };
         let first = open("a");
         let weak = Arc::downgrade(&first);
@@ -407,12 +410,12 @@ mod tests {
         };
         let first = text.find('\n').unwrap() + 1;
         for may_go_on in [false, true] {
-            let mut opened = Opened::default();
+            let mut opened = OpenFile::default();
             for end in (first..text.len()).step_by(9).chain([text.len()]) {
                 std::fs::write(&path, &text[..end]).unwrap();
-                let reading = Reading::new(Files::Disk, &path, "");
+                let reading = LoadRequest::new(Files::Disk, &path, "");
                 let grown = opened.tree(reading, may_go_on).unwrap();
-                let fresh = Opened::default().tree(reading, may_go_on).unwrap();
+                let fresh = OpenFile::default().tree(reading, may_go_on).unwrap();
                 assert_eq!(shown(&grown), shown(&fresh), "{}", &text[..end]);
             }
         }
@@ -430,11 +433,11 @@ mod tests {
         .unwrap();
         let asked = std::sync::atomic::AtomicUsize::new(0);
         let is_wanted = || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 10;
-        let mut opened = Opened::default();
-        let reading = Reading { is_wanted: &is_wanted, ..Reading::new(Files::Disk, &path, "") };
+        let mut opened = OpenFile::default();
+        let reading = LoadRequest { is_wanted: &is_wanted, ..LoadRequest::new(Files::Disk, &path, "") };
         assert!(opened.tree(reading, false).is_err() && !opened.is(&path));
         assert!(asked.into_inner() < 20);
-        assert_eq!(opened.tree(Reading::new(Files::Disk, &path, ""), false).unwrap().nodes.len(), 1000);
+        assert_eq!(opened.tree(LoadRequest::new(Files::Disk, &path, ""), false).unwrap().nodes.len(), 1000);
     }
 
     #[test]
@@ -450,7 +453,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.jsonl");
         std::fs::write(&path, &text).unwrap();
-        let part = |range| Reading::new(Files::Disk, &path, "").part(range).unwrap();
+        let part = |range| LoadRequest::new(Files::Disk, &path, "").part(range).unwrap();
         let whole = Tree::build([part(0..u64::MAX)]).unwrap();
         let len = text.len() as u64;
         // Lines differ in length, so that every place in a line is met.

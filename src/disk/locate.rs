@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::base::paths::normalize;
-use crate::session::json::Reader;
+use crate::session::json::JsonReader;
 use crate::session::json::value::Fields;
 
 /// Where to look, and how that was found, in words.
@@ -234,7 +234,7 @@ pub(crate) fn tree_filter(environment: &Environment) -> Option<String> {
 fn setting(settings: &Path, name: &str) -> Option<String> {
     let text = fs::read(settings).ok()?;
     let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text);
-    let mut reader = Reader::new(text);
+    let mut reader = JsonReader::new(text);
     let settings = reader.skip().ok()?;
     reader.end().ok()?;
     let value = Fields::new(settings).get(name)?;

@@ -13,7 +13,7 @@ pub(crate) use crate::system::files::{has_no_locks, is_at};
 use crate::system::kernel;
 
 /// Is told who is waited for, in words, and says whether to go on waiting.
-pub(crate) type Wait<'a> = &'a mut dyn FnMut(&str) -> ControlFlow<()>;
+pub(crate) type LockObserver<'a> = &'a mut dyn FnMut(&str) -> ControlFlow<()>;
 
 /// As long nothing is said of waiting: mostly it is over by then.
 pub(crate) const QUIET: Duration = Duration::from_millis(500);
@@ -35,7 +35,7 @@ const TRIES: usize = 20;
 /// # Errors
 /// It can't be opened, or somebody else holds the lock and `wait` gave up; [`has_no_locks`] tells a file system that has
 /// no locks.
-pub(crate) fn open(options: &OpenOptions, path: &Path, wait: Wait<'_>) -> io::Result<File> {
+pub(crate) fn open(options: &OpenOptions, path: &Path, wait: LockObserver<'_>) -> io::Result<File> {
     for _ in 0..TRIES {
         let file = open_regular(path, options)?;
         take(&file, wait)?;
@@ -50,7 +50,7 @@ pub(crate) fn open(options: &OpenOptions, path: &Path, wait: Wait<'_>) -> io::Re
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn take(file: &File, wait: Wait<'_>) -> io::Result<()> {
+pub(crate) fn take(file: &File, wait: LockObserver<'_>) -> io::Result<()> {
     let begun = Instant::now();
     let mut who: Option<(String, Instant)> = None;
     loop {

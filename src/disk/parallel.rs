@@ -23,14 +23,14 @@ pub fn threads() -> usize {
 
 /// What came of the items since the last batch.
 #[derive(Debug)]
-pub(crate) struct Batch<R> {
+pub(crate) struct ParallelBatch<R> {
     /// The results.
     pub(crate) results: Vec<R>,
     /// Items done so far.
     pub(crate) done: usize,
 }
 
-impl<T, E> Batch<Result<T, E>> {
+impl<T, E> ParallelBatch<Result<T, E>> {
     /// What came of the items, apart from what went wrong.
     pub(crate) fn split(self) -> (Vec<T>, Vec<E>) {
         let (mut good, mut bad) = (Vec::new(), Vec::new());
@@ -46,9 +46,9 @@ impl<T, E> Batch<Result<T, E>> {
 
 /// Says when to stop.
 #[derive(Clone, Copy)]
-pub(crate) struct Stop<'a>(&'a AtomicBool);
+pub(crate) struct StopSignal<'a>(&'a AtomicBool);
 
-impl Stop<'_> {
+impl StopSignal<'_> {
     /// Whether nobody waits for results any more.
     pub(crate) fn is_due(self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -60,18 +60,20 @@ impl Stop<'_> {
 /// Where the work panics, `lost` says what comes of the item, told why.
 pub(crate) fn each<T: Sync, B: Default, R: Send>(
     items: &[T],
-    (work, lost): (impl Fn(&T, &mut B, Stop<'_>) -> Option<R> + Sync, impl Fn(&T, String) -> Option<R> + Sync),
-    mut batch: impl FnMut(Batch<R>) -> bool,
+    (work, lost): (impl Fn(&T, &mut B, StopSignal<'_>) -> Option<R> + Sync, impl Fn(&T, String) -> Option<R> + Sync),
+    mut batch: impl FnMut(ParallelBatch<R>) -> bool,
 ) {
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let count = threads();
-    let table =
-        Table { state: Mutex::new(State { results: Vec::new(), done: 0, working: count }), wanted: Condvar::new() };
+    let table = ResultTable {
+        state: Mutex::new(TableState { results: Vec::new(), done: 0, working: count }),
+        wanted: Condvar::new(),
+    };
     thread::scope(|scope| {
         for _ in 0..count {
             scope.spawn(|| {
-                let _leaves = Leaves(&table);
-                let (mut own, stop) = (B::default(), Stop(&stop));
+                let _leaves = ThreadExit(&table);
+                let (mut own, stop) = (B::default(), StopSignal(&stop));
                 while !stop.is_due() {
                     let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
                     let result =
@@ -85,7 +87,7 @@ pub(crate) fn each<T: Sync, B: Default, R: Send>(
             let (results, done, is_end) = table.take(due, is_first);
             is_first &= results.is_empty();
             due = Instant::now() + BATCH;
-            if (done > told || is_end) && !batch(Batch { results, done }) {
+            if (done > told || is_end) && !batch(ParallelBatch { results, done }) {
                 stop.store(true, Ordering::Relaxed);
                 return;
             }
@@ -141,20 +143,20 @@ where
 }
 
 /// Where the threads put their results. Nobody is woken for each of them: of small files there are many thousands a second.
-struct Table<R> {
-    state: Mutex<State<R>>,
+struct ResultTable<R> {
+    state: Mutex<TableState<R>>,
     wanted: Condvar,
 }
 
-struct State<R> {
+struct TableState<R> {
     results: Vec<R>,
     done: usize,
     /// Threads that are not at their end.
     working: usize,
 }
 
-impl<R> Table<R> {
-    fn lock(&self) -> MutexGuard<'_, State<R>> {
+impl<R> ResultTable<R> {
+    fn lock(&self) -> MutexGuard<'_, TableState<R>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -170,7 +172,7 @@ impl<R> Table<R> {
     /// Waits until it is time, or all threads have left, or with `at_once` there is a first result: what there is, how
     /// many items are done, and whether that is all.
     fn take(&self, due: Instant, at_once: bool) -> (Vec<R>, usize, bool) {
-        let is_early = |state: &mut State<R>| state.working > 0 && (!at_once || state.results.is_empty());
+        let is_early = |state: &mut TableState<R>| state.working > 0 && (!at_once || state.results.is_empty());
         let wait = due.saturating_duration_since(Instant::now());
         let (mut state, _) =
             self.wanted.wait_timeout_while(self.lock(), wait, is_early).unwrap_or_else(PoisonError::into_inner);
@@ -179,9 +181,9 @@ impl<R> Table<R> {
 }
 
 /// Says that a thread is at its end, however it got there.
-struct Leaves<'a, R>(&'a Table<R>);
+struct ThreadExit<'a, R>(&'a ResultTable<R>);
 
-impl<R> Drop for Leaves<'_, R> {
+impl<R> Drop for ThreadExit<'_, R> {
     fn drop(&mut self) {
         self.0.lock().working -= 1;
         self.0.wanted.notify_one();
@@ -203,7 +205,7 @@ mod tests {
     #[test]
     fn work_that_panics_costs_its_own_item_alone() {
         let items: Vec<u32> = (0..100).collect();
-        let work = |item: &u32, (): &mut (), _: Stop<'_>| {
+        let work = |item: &u32, (): &mut (), _: StopSignal<'_>| {
             assert!(*item != 42, "not {item}");
             Some(Ok(*item))
         };

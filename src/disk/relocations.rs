@@ -20,7 +20,7 @@ const MOST_FILES: usize = 200;
 
 /// A directory that may be what a gone one is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
+pub struct RelocationCandidate {
     /// The directory.
     pub dir: PathBuf,
     /// As many of the files that the session touched are in it.
@@ -32,7 +32,7 @@ pub struct Candidate {
 /// Directories that may be what `gone` is now, the best first: those of its name near where it was, those that other
 /// sessions work in (`known`), and git worktrees of these that git still calls so. One of them must have a file that was
 /// `touched`, by its path from the gone directory; if none was, a git repository does.
-pub fn candidates(gone: &Path, touched: &[String], known: &[PathBuf]) -> Vec<Candidate> {
+pub fn candidates(gone: &Path, touched: &[String], known: &[PathBuf]) -> Vec<RelocationCandidate> {
     let Some(name) = gone.file_name() else { return Vec::new() };
     let is_of_name = |dir: &PathBuf| dir.file_name() == Some(name);
     let known: Vec<PathBuf> = known.iter().filter(|dir| dir.is_dir()).cloned().collect();
@@ -44,10 +44,10 @@ pub fn candidates(gone: &Path, touched: &[String], known: &[PathBuf]) -> Vec<Can
     let files: BTreeSet<PathBuf> = touched.iter().filter_map(inside).take(MOST_FILES).collect();
     let candidate = |dir: PathBuf| {
         let there = files.iter().filter(|file| dir.join(file).exists()).count();
-        Candidate { files: there, of: files.len(), dir }
+        RelocationCandidate { files: there, of: files.len(), dir }
     };
-    let is_likely = |one: &Candidate| one.files > 0 || (one.of == 0 && one.dir.join(".git").exists());
-    let mut all: Vec<Candidate> = dirs.into_iter().map(candidate).filter(is_likely).collect();
+    let is_likely = |one: &RelocationCandidate| one.files > 0 || (one.of == 0 && one.dir.join(".git").exists());
+    let mut all: Vec<RelocationCandidate> = dirs.into_iter().map(candidate).filter(is_likely).collect();
     all.sort_by_key(|one| std::cmp::Reverse(one.files));
     all.truncate(MOST);
     all

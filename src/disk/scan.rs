@@ -8,21 +8,21 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread;
 
-use crate::disk::digest::{Reading, Wishes};
+use crate::disk::digest::{DigestReader, ScanOptions};
 use crate::disk::files::Files;
-use crate::disk::find::Known;
+use crate::disk::find::IndexedFile;
 pub use crate::disk::find::{FoundFiles, SessionFile, Unreadable, find, milliseconds, one};
 use crate::disk::index::{self, Index, WORTH_GOING_ON};
 use crate::disk::lines;
 use crate::disk::parallel;
-use crate::session::digest::{Digest, Owner, Shared};
+use crate::session::digest::{Digest, SharedDigest, SubagentOwner};
 use crate::session::lines::Header;
 
 /// What was read since the last batch.
 #[derive(Clone, Debug, Default)]
-pub struct Batch {
+pub struct ScanBatch {
     /// Sessions.
-    pub sessions: Vec<Shared>,
+    pub sessions: Vec<SharedDigest>,
     /// Files that could not be read.
     pub unreadable: Vec<Unreadable>,
     /// Files dealt with so far, those that are no sessions included.
@@ -31,7 +31,7 @@ pub struct Batch {
 
 /// Where sessions are, and how they are read.
 #[derive(Clone, Copy, Debug)]
-pub struct Sources<'a> {
+pub struct ScanSources<'a> {
     /// Where bytes come from.
     pub files: Files,
     /// The session directories.
@@ -45,7 +45,7 @@ pub struct Sources<'a> {
 /// The files of all sessions, to be read.
 #[derive(Debug)]
 pub struct Scan<'a> {
-    sources: Sources<'a>,
+    sources: ScanSources<'a>,
     /// What was found.
     pub found: FoundFiles,
     /// The files of sessions that were shown and are not as they were: what is not read of them is not there.
@@ -59,13 +59,13 @@ pub struct Scan<'a> {
 
 /// What the index knows of sessions whose files nobody has looked at yet.
 #[derive(Debug)]
-pub struct Remembered<'a> {
-    sources: Sources<'a>,
+pub struct IndexedSessions<'a> {
+    sources: ScanSources<'a>,
     index: Vec<Index>,
     real: RealPaths,
 }
 
-impl<'a> Sources<'a> {
+impl<'a> ScanSources<'a> {
     /// Finds the files.
     pub fn scan(self) -> Scan<'a> {
         let (found, index) = thread::scope(|scope| {
@@ -83,8 +83,8 @@ impl<'a> Sources<'a> {
     }
 
     /// Looks at the index alone.
-    pub fn remembered(self) -> Remembered<'a> {
-        Remembered { sources: self, index: self.index(), real: RealPaths::default() }
+    pub fn remembered(self) -> IndexedSessions<'a> {
+        IndexedSessions { sources: self, index: self.index(), real: RealPaths::default() }
     }
 
     fn index(&self) -> Vec<Index> {
@@ -93,10 +93,10 @@ impl<'a> Sources<'a> {
     }
 }
 
-impl<'a> Remembered<'a> {
+impl<'a> IndexedSessions<'a> {
     /// The sessions as they were when they were read: some may have changed since, or be gone. The scan that follows
     /// gives none of them again that is as it was.
-    pub fn sessions(&mut self) -> Vec<Shared> {
+    pub fn sessions(&mut self) -> Vec<SharedDigest> {
         let (sources, real) = (self.sources, &self.real);
         let complete = |file, digest| complete(sources.files, file, digest, real);
         self.index.iter_mut().flat_map(|index| index.show(complete)).collect()
@@ -108,7 +108,7 @@ impl<'a> Remembered<'a> {
     }
 }
 
-impl<'a> Sources<'a> {
+impl<'a> ScanSources<'a> {
     /// Some files alone, without the index.
     pub fn of(self, files: Vec<SessionFile>) -> Scan<'a> {
         Scan::new(self, FoundFiles { files, unreadable: Vec::new() }, Vec::new(), RealPaths::default())
@@ -121,7 +121,7 @@ impl<'a> Sources<'a> {
 }
 
 impl<'a> Scan<'a> {
-    fn new(sources: Sources<'a>, mut found: FoundFiles, mut index: Vec<Index>, real: RealPaths) -> Self {
+    fn new(sources: ScanSources<'a>, mut found: FoundFiles, mut index: Vec<Index>, real: RealPaths) -> Self {
         let mut related = Vec::new();
         if let Some(cache) = sources.cache.filter(|_| !index.is_empty()) {
             let dirs: Vec<PathBuf> = sources.dirs.iter().map(|dir| index::real(dir)).collect();
@@ -134,7 +134,7 @@ impl<'a> Scan<'a> {
         let mut outdated: Vec<PathBuf> = index.iter().flat_map(Index::outdated).map(Path::to_path_buf).collect();
         if index.len() > 1 && !outdated.is_empty() {
             // Of directories within each other, the index of another one may know it as it is.
-            let same = found.files.iter().filter(|file| matches!(file.known, Known::Same(_)));
+            let same = found.files.iter().filter(|file| matches!(file.known, IndexedFile::Same(_)));
             let same: HashSet<&Path> = same.map(AsRef::as_ref).collect();
             outdated.retain(|path| !same.contains(path.as_path()));
         }
@@ -151,19 +151,19 @@ impl<'a> Scan<'a> {
 
     /// Reads digests of the files, but for those that were shown already, and passes them on in batches, until all are done
     /// or `batch` returns false. Gives how many files the index did not know.
-    pub fn read(&mut self, mut batch: impl FnMut(Batch) -> bool) -> usize {
+    pub fn read(&mut self, mut batch: impl FnMut(ScanBatch) -> bool) -> usize {
         let files = std::mem::take(&mut self.found.files);
         let (index, sources, real, all) = (&self.index, &self.sources, &self.real, files.len());
         let known = parallel::map(files, |file| {
             let Some(index) = index.get(file.dir) else { return Err(Box::new(file)) };
             let place = match file.known {
-                Known::Same(place) if index.is_shown(place) => return Ok(None),
-                Known::Same(place) => place,
-                Known::Moved(place) => {
+                IndexedFile::Same(place) if index.is_shown(place) => return Ok(None),
+                IndexedFile::Same(place) => place,
+                IndexedFile::Moved(place) => {
                     index.keep_moved(place, &file);
                     place
                 }
-                Known::Before(_) | Known::Nothing => return Err(Box::new(file)),
+                IndexedFile::Before(_) | IndexedFile::Nothing => return Err(Box::new(file)),
             };
             match index.digest(place) {
                 Some(digest) => Ok(digest.map(|digest| Arc::new(complete(sources.files, file, digest, real)))),
@@ -178,10 +178,10 @@ impl<'a> Scan<'a> {
             }
         }
         let before = all - rest.len();
-        if before > 0 && !batch(Batch { sessions, unreadable: Vec::new(), done: before }) {
+        if before > 0 && !batch(ScanBatch { sessions, unreadable: Vec::new(), done: before }) {
             return rest.len();
         }
-        let work = |found: &SessionFile, buffer: &mut Vec<u8>, stop: parallel::Stop<'_>| {
+        let work = |found: &SessionFile, buffer: &mut Vec<u8>, stop: parallel::StopSignal<'_>| {
             let digest = sources.digest(found, (index.get(found.dir), real), buffer, || stop.is_due());
             digest.map(|digest| digest.map(Arc::new)).transpose()
         };
@@ -189,7 +189,7 @@ impl<'a> Scan<'a> {
         parallel::each(&rest, (work, lost), |read| {
             let done = before + read.done;
             let (sessions, unreadable) = read.split();
-            batch(Batch { sessions, unreadable, done })
+            batch(ScanBatch { sessions, unreadable, done })
         });
         rest.len()
     }
@@ -201,8 +201,8 @@ impl<'a> Scan<'a> {
             |file: &SessionFile| lines::header(&mut self.sources.files.session(&file.path).ok()??, &mut buffer).ok()?;
         let mut header = |file: &SessionFile| {
             let known = match file.known {
-                Known::Same(place) | Known::Moved(place) => self.index[file.dir].digest(place),
-                Known::Before(_) | Known::Nothing => None,
+                IndexedFile::Same(place) | IndexedFile::Moved(place) => self.index[file.dir].digest(place),
+                IndexedFile::Before(_) | IndexedFile::Nothing => None,
             };
             known.map_or_else(|| read(file), |digest| digest.map(|digest| digest.header))
         };
@@ -219,7 +219,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-impl Sources<'_> {
+impl ScanSources<'_> {
     /// The digest of one file; `None` if it is no session, or nobody waits for it any more.
     fn digest(
         &self,
@@ -229,11 +229,12 @@ impl Sources<'_> {
         is_stopped: impl Fn() -> bool,
     ) -> Result<Option<Digest>, Unreadable> {
         let before = match found.known {
-            Known::Before(place) if found.bytes >= WORTH_GOING_ON => index.and_then(|index| index.before(place)),
+            IndexedFile::Before(place) if found.bytes >= WORTH_GOING_ON => index.and_then(|index| index.before(place)),
             _ => None,
         };
-        let wishes = Wishes { texts: index.is_some(), state: index.is_some() && found.bytes >= WORTH_GOING_ON, before };
-        let reading = Reading { files: self.files, home: self.home };
+        let wishes =
+            ScanOptions { texts: index.is_some(), state: index.is_some() && found.bytes >= WORTH_GOING_ON, before };
+        let reading = DigestReader { files: self.files, home: self.home };
         let read = reading.session((&found.path, found.mtime), wishes, buffer, &is_stopped);
         let mut read = read.map_err(|error| Unreadable::file(&found.path, &error))?;
         if let Some(index) = index.filter(|_| !is_stopped()) {
@@ -281,8 +282,8 @@ pub(crate) fn placed(digest: Digest, found: &SessionFile) -> Digest {
 
 /// Reads digests of some files and passes them on in batches, until all are done or `batch` returns false. In tool calls,
 /// paths below `home` start with `~`.
-pub fn read(files: Files, found: &[SessionFile], home: &str, batch: impl FnMut(Batch) -> bool) {
-    Sources { files, dirs: &[], home, cache: None }.of(found.to_vec()).read(batch);
+pub fn read(files: Files, found: &[SessionFile], home: &str, batch: impl FnMut(ScanBatch) -> bool) {
+    ScanSources { files, dirs: &[], home, cache: None }.of(found.to_vec()).read(batch);
 }
 
 /// The digest of one file as it is now; `owner` as it is known. `None` if it is no session, or gone. In tool calls, paths
@@ -290,9 +291,9 @@ pub fn read(files: Files, found: &[SessionFile], home: &str, batch: impl FnMut(B
 ///
 /// # Errors
 /// It can't be read.
-pub fn again(path: &Path, owner: Option<Owner>, home: &str) -> Result<Option<Digest>, Unreadable> {
+pub fn again(path: &Path, owner: Option<SubagentOwner>, home: &str) -> Result<Option<Digest>, Unreadable> {
     let Some(found) = one(Files::Disk, path, owner) else { return Ok(None) };
-    let sources = Sources { files: Files::Disk, dirs: &[], home, cache: None };
+    let sources = ScanSources { files: Files::Disk, dirs: &[], home, cache: None };
     sources.digest(&found, (None, &RealPaths::default()), &mut Vec::new(), || false)
 }
 

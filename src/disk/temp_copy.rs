@@ -11,12 +11,12 @@ use crate::system;
 
 /// The copy. It is gone when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Aside {
+pub(crate) struct TempCopy {
     folder: PathBuf,
     file: PathBuf,
 }
 
-impl Aside {
+impl TempCopy {
     /// Writes a text to a file of this name, in the directory for what is temporary.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl Aside {
     }
 }
 
-impl Drop for Aside {
+impl Drop for TempCopy {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder); // what can't be removed is still its owner's alone
     }
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn a_copy_is_its_owners_and_goes() {
-        let aside = Aside::new("entry.txt", "text\n").unwrap();
+        let aside = TempCopy::new("entry.txt", "text\n").unwrap();
         let folder = aside.folder.clone();
         assert_eq!(fs::read_to_string(aside.path()).unwrap(), "text\n");
         assert!(!aside.is_other_than("text\n") && aside.is_other_than("other"));

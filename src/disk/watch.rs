@@ -20,7 +20,7 @@ const POLL: Duration = Duration::from_secs(3);
 
 /// What may have changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct WatchEvents {
     /// Files and folders that something happened to.
     pub paths: BTreeSet<PathBuf>,
     /// Whether anything else may have changed as well.
@@ -28,17 +28,17 @@ pub struct Seen {
 }
 
 /// What a watcher tells.
-type Told = notify::Result<Event>;
+type WatcherMessage = notify::Result<Event>;
 
 /// Makes a watcher that tells what happens.
-pub type MakeWatcher = fn(Sender<Told>) -> notify::Result<Box<dyn Watcher>>;
+pub type MakeWatcher = fn(Sender<WatcherMessage>) -> notify::Result<Box<dyn Watcher>>;
 
 /// Makes one of the system's.
 ///
 /// # Errors
 /// The system has none, or none is left.
-pub fn of_system(sender: Sender<Told>) -> notify::Result<Box<dyn Watcher>> {
-    let tell = move |told: Told| {
+pub fn of_system(sender: Sender<WatcherMessage>) -> notify::Result<Box<dyn Watcher>> {
+    let tell = move |told: WatcherMessage| {
         // pitree opens files itself.
         if !matches!(&told, Ok(event) if event.kind.is_access()) {
             let _ = sender.send(told); // nobody waits any more
@@ -51,24 +51,24 @@ pub fn of_system(sender: Sender<Told>) -> notify::Result<Box<dyn Watcher>> {
 
 /// A watch over directories, those included that are not there yet.
 pub struct Watch {
-    dirs: Vec<Dir>,
+    dirs: Vec<WatchedDir>,
     /// Folders in them that are symbolic links to elsewhere.
-    links: Vec<Dir>,
+    links: Vec<WatchedDir>,
     make: MakeWatcher,
     watcher: Option<Box<dyn Watcher>>,
-    told: Receiver<Told>,
+    told: Receiver<WatcherMessage>,
     /// Why changes are looked for instead, in words.
     problem: Option<String>,
 }
 
 /// A directory: its path as it was named, from the root on, and with symbolic links resolved, as the system tells of it.
-struct Dir {
+struct WatchedDir {
     named: PathBuf,
     absolute: PathBuf,
     real: PathBuf,
 }
 
-impl Dir {
+impl WatchedDir {
     fn new(named: &Path) -> Self {
         let absolute = std::path::absolute(named).unwrap_or_else(|_| named.into());
         let real = fs::canonicalize(named).unwrap_or_else(|_| absolute.clone());
@@ -84,7 +84,7 @@ impl Dir {
 impl Watch {
     /// Watches directories by watchers of a kind.
     pub fn new(dirs: &[PathBuf], make: MakeWatcher) -> Self {
-        let dirs = dirs.iter().map(|dir| Dir::new(dir)).collect();
+        let dirs = dirs.iter().map(|dir| WatchedDir::new(dir)).collect();
         let mut watch = Self { dirs, links: Vec::new(), make, watcher: None, told: mpsc::channel().1, problem: None };
         watch.begin();
         watch
@@ -99,10 +99,10 @@ impl Watch {
     fn begin(&mut self) {
         let (sender, told) = mpsc::channel();
         (self.watcher, self.told) = (None, told);
-        self.dirs = self.dirs.iter().map(|dir| Dir::new(&dir.named)).collect();
+        self.dirs = self.dirs.iter().map(|dir| WatchedDir::new(&dir.named)).collect();
         // Two watches of one folder are one: what is inside already is told of there.
-        let is_inside = |link: &Dir| self.dirs.iter().any(|dir| link.real.starts_with(&dir.real));
-        let links = self.dirs.iter().flat_map(|dir| links_in(&dir.named)).map(|link| Dir::new(&link));
+        let is_inside = |link: &WatchedDir| self.dirs.iter().any(|dir| link.real.starts_with(&dir.real));
+        let links = self.dirs.iter().flat_map(|dir| links_in(&dir.named)).map(|link| WatchedDir::new(&link));
         self.links = links.filter(|link| !is_inside(link)).collect();
         match (self.make)(sender).and_then(|watcher| self.arm(watcher)) {
             Ok(watcher) => self.watcher = Some(watcher),
@@ -145,8 +145,8 @@ impl Watch {
     }
 
     /// Waits until something may have changed, or `limit` is over.
-    pub fn wait(&mut self, limit: Option<Duration>) -> Seen {
-        let mut seen = Seen::default();
+    pub fn wait(&mut self, limit: Option<Duration>) -> WatchEvents {
+        let mut seen = WatchEvents::default();
         if self.watcher.is_none() {
             let wait = limit.unwrap_or(POLL).min(POLL);
             std::thread::sleep(wait);
@@ -165,7 +165,7 @@ impl Watch {
                     if !self.take(told, &mut seen) {
                         return seen;
                     }
-                    if seen != Seen::default() && std::mem::take(&mut is_first) {
+                    if seen != WatchEvents::default() && std::mem::take(&mut is_first) {
                         end = Some(Instant::now() + BATCH);
                     }
                 }
@@ -179,7 +179,7 @@ impl Watch {
     }
 
     /// Takes what happened. Returns whether the watch goes on as before.
-    fn take(&mut self, told: Told, seen: &mut Seen) -> bool {
+    fn take(&mut self, told: WatcherMessage, seen: &mut WatchEvents) -> bool {
         let event = match told {
             Ok(event) => event,
             Err(error) => {
@@ -195,7 +195,7 @@ impl Watch {
         );
         for path in &event.paths {
             // A directory came or went, or one behind a link.
-            let is_dir = |dir: &Dir| dir.absolute.starts_with(path) || dir.real.starts_with(path);
+            let is_dir = |dir: &WatchedDir| dir.absolute.starts_with(path) || dir.real.starts_with(path);
             let is_link = || path.is_symlink() && path.is_dir();
             if is_move && (self.dirs.iter().any(is_dir) || is_link()) {
                 self.begin();
@@ -255,9 +255,9 @@ mod tests {
         tells(&mut watch, &folder.join("s.jsonl"));
         // Reading is no change.
         fs::read_dir(&folder).unwrap().for_each(drop);
-        while watch.wait(Some(BATCH)) != Seen::default() {}
+        while watch.wait(Some(BATCH)) != WatchEvents::default() {}
         fs::read_dir(&folder).unwrap().for_each(drop);
-        assert_eq!(watch.wait(Some(BATCH)), Seen::default());
+        assert_eq!(watch.wait(Some(BATCH)), WatchEvents::default());
     }
 
     #[cfg(unix)]
@@ -287,26 +287,26 @@ mod tests {
         let root = dir.path().join("a/b/root");
         let mut watch = Watch::new(std::slice::from_ref(&root), of_system);
         fs::write(dir.path().join("other"), "").unwrap();
-        assert_eq!(watch.wait(Some(BATCH)), Seen::default(), "nobody asked for that");
+        assert_eq!(watch.wait(Some(BATCH)), WatchEvents::default(), "nobody asked for that");
         for _ in 0..2 {
             fs::create_dir_all(&root).unwrap();
             tells(&mut watch, &root);
             let file = root.join("s.jsonl");
             // More is told as the directories above it come.
-            while watch.wait(Some(BATCH)) != Seen::default() {}
+            while watch.wait(Some(BATCH)) != WatchEvents::default() {}
             fs::write(&file, "a").unwrap();
             tells(&mut watch, &file);
             fs::remove_dir_all(dir.path().join("a")).unwrap();
             tells(&mut watch, &root);
-            while watch.wait(Some(BATCH)) != Seen::default() {}
+            while watch.wait(Some(BATCH)) != WatchEvents::default() {}
         }
     }
 
     #[test]
     fn without_a_watch_it_says_so_and_looks() {
-        let no_watch = |_: Sender<Told>| Err(notify::Error::new(ErrorKind::MaxFilesWatch));
-        let no_file = |_: Sender<Told>| Err(notify::Error::io(std::io::Error::from_raw_os_error(24)));
-        let later = |sender: Sender<Told>| {
+        let no_watch = |_: Sender<WatcherMessage>| Err(notify::Error::new(ErrorKind::MaxFilesWatch));
+        let no_file = |_: Sender<WatcherMessage>| Err(notify::Error::io(std::io::Error::from_raw_os_error(24)));
+        let later = |sender: Sender<WatcherMessage>| {
             sender.send(Err(notify::Error::new(ErrorKind::MaxFilesWatch))).unwrap();
             Ok(Box::new(NullWatcher) as Box<dyn Watcher>)
         };

@@ -30,7 +30,7 @@ impl fmt::Display for KeyError {
 impl std::error::Error for KeyError {}
 
 /// A key that is named by a word.
-struct Named {
+struct NamedKey {
     code: KeyCode,
     /// As in `config.toml`.
     name: &'static str,
@@ -48,11 +48,11 @@ const fn named(
     also: &'static [&'static str],
     symbol: &'static str,
     ascii: &'static str,
-) -> Named {
-    Named { code, name, also, symbol, ascii }
+) -> NamedKey {
+    NamedKey { code, name, also, symbol, ascii }
 }
 
-const NAMED: [Named; 15] = [
+const NAMED: [NamedKey; 15] = [
     named(KeyCode::Char(' '), "space", &["spc"], "␣", "space"),
     named(KeyCode::Enter, "enter", &["return", "cr"], "↵", "enter"),
     named(KeyCode::Esc, "esc", &["escape"], "esc", "esc"),

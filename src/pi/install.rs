@@ -38,12 +38,12 @@ const UNRECORDED: &[u64] = &[
 
 /// A record of the texts that pitree wrote to the files of a directory. Of a file it has several while one replaces another.
 #[derive(Default, Serialize, Deserialize)]
-struct Record {
+struct InstallRecord {
     version: u32,
     files: BTreeMap<String, Vec<String>>,
 }
 
-impl Record {
+impl InstallRecord {
     /// Reads the record of a directory. One that is missing or damaged is empty: then no earlier text is known.
     fn read(dir: &Path) -> Self {
         let text = read(&dir.join(RECORD)).unwrap_or_default();
@@ -57,21 +57,21 @@ impl Record {
 
 /// A file that pitree installs.
 #[derive(Debug)]
-struct Part {
+struct InstalledFile {
     name: &'static str,
     text: Vec<u8>,
 }
 
 /// A directory with files that pitree installs. pi 0.87.1 and 1.5.2 load each such directory.
 #[derive(Debug)]
-struct Dir {
+struct InstalledDir {
     path: PathBuf,
-    parts: Vec<Part>,
+    parts: Vec<InstalledFile>,
 }
 
 /// The content found in the place of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
+enum FoundContent {
     Nothing,
     /// Text that some version of pitree wrote, or its beginning.
     Ours,
@@ -81,7 +81,7 @@ enum Found {
 
 /// The result for one file.
 #[derive(Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum InstallOutcome {
     /// It was written or removed.
     Done(PathBuf),
     /// It stays as it is, for this reason.
@@ -90,29 +90,29 @@ pub(crate) enum Outcome {
 
 /// Options of install and remove.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct How {
+pub(crate) struct InstallOptions {
     /// Replace or remove files of the user as well.
     pub(crate) force: bool,
     /// Report only; write and remove nothing.
     pub(crate) dry_run: bool,
 }
 
-impl Dir {
+impl InstalledDir {
     /// Returns what is in the place of a part.
     ///
     /// # Errors
     /// It cannot be read.
-    fn found(&self, part: &Part, record: &Record) -> io::Result<Found> {
+    fn found(&self, part: &InstalledFile, record: &InstallRecord) -> io::Result<FoundContent> {
         let file = self.path.join(part.name);
         // A link may lead to the place where the user works on it.
         if [&self.path, &file].into_iter().any(|path| is_link(path)) {
-            return Ok(Found::Theirs("a symbolic link"));
+            return Ok(FoundContent::Theirs("a symbolic link"));
         }
         let text = match read(&file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && self.has_others_alone() => {
-                return Ok(Found::Theirs("in a directory with other files"));
+                return Ok(FoundContent::Theirs("in a directory with other files"));
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FoundContent::Nothing),
             text => text.map_err(|error| at(&file, &error))?,
         };
         let recorded = record.files.get(part.name);
@@ -122,7 +122,7 @@ impl Dir {
             || recorded.is_some_and(|texts| texts.iter().any(|written| written.starts_with(&*in_record)))
             || UNRECORDED.contains(&file_version::hash(&text))
             || (recorded.is_none() && part.name == PROGRAM && is_path(&text));
-        Ok(if is_ours { Found::Ours } else { Found::Theirs("edited since pitree wrote it") })
+        Ok(if is_ours { FoundContent::Ours } else { FoundContent::Theirs("edited since pitree wrote it") })
     }
 
     /// Returns `true` if the directory has files, none of which pitree writes.
@@ -137,15 +137,15 @@ impl Dir {
         !names.is_empty() && !names.iter().any(|name| is_ours(&name.as_encoded_bytes()))
     }
 
-    fn install(&self, how: How) -> io::Result<Vec<Outcome>> {
-        let mut record = Record::read(&self.path);
+    fn install(&self, how: InstallOptions) -> io::Result<Vec<InstallOutcome>> {
+        let mut record = InstallRecord::read(&self.path);
         let (mut outcomes, mut parts) = (Vec::new(), Vec::new());
         for part in &self.parts {
             let file = self.path.join(part.name);
             match self.found(part, &record)? {
-                Found::Theirs(reason) if !how.force => outcomes.push(Outcome::Kept(file, reason)),
+                FoundContent::Theirs(reason) if !how.force => outcomes.push(InstallOutcome::Kept(file, reason)),
                 _ => {
-                    outcomes.push(Outcome::Done(file));
+                    outcomes.push(InstallOutcome::Done(file));
                     parts.push(part);
                 }
             }
@@ -171,29 +171,29 @@ impl Dir {
         Ok(outcomes)
     }
 
-    fn remove(&self, how: How) -> io::Result<Vec<Outcome>> {
-        let record = Record::read(&self.path);
+    fn remove(&self, how: InstallOptions) -> io::Result<Vec<InstallOutcome>> {
+        let record = InstallRecord::read(&self.path);
         let mut outcomes = Vec::new();
         for part in &self.parts {
             let file = self.path.join(part.name);
             match self.found(part, &record)? {
-                Found::Nothing => continue,
-                Found::Theirs(_) if file.symlink_metadata().is_err() => continue,
-                Found::Theirs(reason) if !how.force => {
-                    outcomes.push(Outcome::Kept(file, reason));
+                FoundContent::Nothing => continue,
+                FoundContent::Theirs(_) if file.symlink_metadata().is_err() => continue,
+                FoundContent::Theirs(reason) if !how.force => {
+                    outcomes.push(InstallOutcome::Kept(file, reason));
                     continue;
                 }
                 _ if how.dry_run => {}
                 // Of a link to a directory, the link.
                 _ if is_link(&self.path) => {
                     fs::remove_file(&self.path).map_err(|error| at(&self.path, &error))?;
-                    return Ok(vec![Outcome::Done(self.path.clone())]);
+                    return Ok(vec![InstallOutcome::Done(self.path.clone())]);
                 }
                 _ => fs::remove_file(&file).map_err(|error| at(&file, &error))?,
             }
-            outcomes.push(Outcome::Done(file));
+            outcomes.push(InstallOutcome::Done(file));
         }
-        let is_kept = outcomes.iter().any(|outcome| matches!(outcome, Outcome::Kept(..)));
+        let is_kept = outcomes.iter().any(|outcome| matches!(outcome, InstallOutcome::Kept(..)));
         if !how.dry_run && !is_kept && !is_link(&self.path) {
             let rest = [RECORD].into_iter().chain(self.parts.iter().map(|part| part.name));
             rest.for_each(|name| create::remove_drafts(&self.path.join(name)));
@@ -209,20 +209,20 @@ impl Dir {
 
 /// All of it, in pi's directory.
 #[derive(Debug)]
-pub(crate) struct InPi([Dir; 2]);
+pub(crate) struct Installation([InstalledDir; 2]);
 
-impl InPi {
+impl Installation {
     /// Returns the files for a pitree program, in the order in which they are written: pi loads the extension once it is
     /// there, and then the program is named already. `None` without a home directory.
     pub(crate) fn new(environment: &Environment, program: &Path) -> Option<Self> {
         let agent = Some(environment.agent()).filter(|agent| agent.is_absolute())?;
-        let part = |name, text: &[u8]| Part { name, text: text.into() };
+        let part = |name, text: &[u8]| InstalledFile { name, text: text.into() };
         let program = part(PROGRAM, program.as_os_str().as_encoded_bytes());
         let extension = part("index.ts", include_bytes!("../../assets/pi/pitree.ts"));
         let skill = part("SKILL.md", SKILL.as_bytes());
         Some(Self([
-            Dir { path: agent.join("extensions/pitree"), parts: vec![program, extension] },
-            Dir { path: agent.join("skills/pitree"), parts: vec![skill] },
+            InstalledDir { path: agent.join("extensions/pitree"), parts: vec![program, extension] },
+            InstalledDir { path: agent.join("skills/pitree"), parts: vec![skill] },
         ]))
     }
 
@@ -230,7 +230,7 @@ impl InPi {
     ///
     /// # Errors
     /// A file cannot be read or written.
-    pub(crate) fn install(&self, how: How) -> io::Result<Vec<Outcome>> {
+    pub(crate) fn install(&self, how: InstallOptions) -> io::Result<Vec<InstallOutcome>> {
         self.each(|dir| dir.install(how))
     }
 
@@ -238,11 +238,11 @@ impl InPi {
     ///
     /// # Errors
     /// A file cannot be read or removed.
-    pub(crate) fn remove(&self, how: How) -> io::Result<Vec<Outcome>> {
+    pub(crate) fn remove(&self, how: InstallOptions) -> io::Result<Vec<InstallOutcome>> {
         self.each(|dir| dir.remove(how))
     }
 
-    fn each(&self, work: impl Fn(&Dir) -> io::Result<Vec<Outcome>>) -> io::Result<Vec<Outcome>> {
+    fn each(&self, work: impl Fn(&InstalledDir) -> io::Result<Vec<InstallOutcome>>) -> io::Result<Vec<InstallOutcome>> {
         let [extension, skill] = self.0.each_ref().map(work);
         Ok([extension?, skill?].into_iter().flatten().collect())
     }

@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// What is asked of a pi.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum PiRequest {
     /// The session gets another name; an empty one takes it away.
     Name(String),
     /// An entry, by its id, gets a label; an empty one takes it away.
@@ -28,23 +28,23 @@ pub enum What {
 }
 
 #[derive(Serialize)]
-struct Question<'a> {
+struct RequestFile<'a> {
     schema: u64,
     session: &'a Path,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    label: Option<Label<'a>>,
+    label: Option<LabelRequest<'a>>,
 }
 
 #[derive(Serialize)]
-struct Label<'a> {
+struct LabelRequest<'a> {
     entry: &'a str,
     text: &'a str,
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct ReplyFile {
     #[serde(default)]
     done: bool,
     error: Option<String>,
@@ -54,7 +54,7 @@ struct Answer {
 ///
 /// # Errors
 /// In words: it can't be asked, does not answer, or does not do it. Then nothing was done.
-pub(crate) fn ask(state: &Path, pi: &PiStatus, what: &What) -> Result<(), String> {
+pub(crate) fn ask(state: &Path, pi: &PiStatus, what: &PiRequest) -> Result<(), String> {
     let said = |error: io::Error| format!("pi (process {}) can't be asked: {error}", pi.pid);
     let folder = status::folder(state);
     if !status::is_own_folder(&folder) {
@@ -65,10 +65,10 @@ pub(crate) fn ask(state: &Path, pi: &PiStatus, what: &What) -> Result<(), String
     let name = format!("{}.{:016x}", pi.pid, u64::from_ne_bytes(random));
     let (question, answer) = (folder.join(format!("{name}.ask")), folder.join(format!("{name}.answer")));
     let (name, label) = match what {
-        What::Name(name) => (Some(name.as_str()), None),
-        What::Label(entry, text) => (None, Some(Label { entry, text })),
+        PiRequest::Name(name) => (Some(name.as_str()), None),
+        PiRequest::Label(entry, text) => (None, Some(LabelRequest { entry, text })),
     };
-    let asked = Question { schema: SCHEMA, session: &pi.session, name, label };
+    let asked = RequestFile { schema: SCHEMA, session: &pi.session, name, label };
     let text = serde_json::to_vec(&asked).map_err(|error| said(io::Error::other(error)))?;
     create::file(&question, &text, &folder.join(format!("{}.json", pi.pid))).map_err(said)?;
     let begun = Instant::now();
@@ -76,9 +76,11 @@ pub(crate) fn ask(state: &Path, pi: &PiStatus, what: &What) -> Result<(), String
     loop {
         if let Ok(text) = status::open(&answer) {
             let _ = fs::remove_file(&answer); // it was read
-            return match serde_json::from_slice::<Answer>(&text) {
-                Ok(Answer { done: true, .. }) => Ok(()),
-                Ok(Answer { error: Some(error), .. }) => Err(format!("pi (process {}) did not do it: {error}", pi.pid)),
+            return match serde_json::from_slice::<ReplyFile>(&text) {
+                Ok(ReplyFile { done: true, .. }) => Ok(()),
+                Ok(ReplyFile { error: Some(error), .. }) => {
+                    Err(format!("pi (process {}) did not do it: {error}", pi.pid))
+                }
                 _ => Err(format!("what pi (process {}) answers can't be understood", pi.pid)),
             };
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::disk::create;
-use crate::disk::watch::{self, Seen, Watch};
+use crate::disk::watch::{self, Watch, WatchEvents};
 use crate::pi::processes::ByDir;
 use crate::pi::status::PiStatus;
 
@@ -53,7 +53,7 @@ pub(crate) fn follow(state: &Path, mut tell: impl FnMut(RunningPis) -> bool) {
     loop {
         let seen = watch.wait((!last.told.is_empty()).then_some(LOOK));
         // Those without a file are looked for where something happened, not every while.
-        let now = match seen == Seen::default() {
+        let now = match seen == WatchEvents::default() {
             true => RunningPis { told: crate::pi::status::read(state), by_dir: last.by_dir.clone() },
             false => running(Some(state)),
         };

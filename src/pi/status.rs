@@ -93,7 +93,7 @@ pub struct PiStatus {
 
 /// The file as it is written: see `docs/json.md`.
 #[derive(Deserialize)]
-struct Said {
+struct StatusFile {
     schema: u64,
     pid: u32,
     start: String,
@@ -105,12 +105,12 @@ struct Said {
     cwd: String,
     state: PiState,
     since: f64,
-    model: Option<Model>,
+    model: Option<StatusModel>,
     cost: f64,
 }
 
 #[derive(Deserialize)]
-struct Model {
+struct StatusModel {
     id: String,
 }
 
@@ -133,7 +133,7 @@ pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
             remove_asked(&path);
             continue;
         };
-        let said = open(&path).ok().and_then(|text| serde_json::from_slice::<Said>(&text).ok());
+        let said = open(&path).ok().and_then(|text| serde_json::from_slice::<StatusFile>(&text).ok());
         // Processes in other PID namespaces or on other machines are invisible here.
         let Some(said) = said.filter(|said| said.r#where == place) else {
             if boot.is_some_and(|boot| is_older(&path, boot)) {
@@ -172,8 +172,8 @@ fn remove_asked(path: &Path) {
     }
 }
 
-impl From<Said> for PiStatus {
-    fn from(said: Said) -> Self {
+impl From<StatusFile> for PiStatus {
+    fn from(said: StatusFile) -> Self {
         Self {
             pid: said.pid,
             session: said.session,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::disk::file_version::Stamp;
+use crate::disk::file_version::FileVersion;
 use crate::disk::{program, state, subprocess};
 
 /// The oldest pi that was seen to go to an entry by `assets/pi/goto.ts`.
@@ -22,8 +22,8 @@ const KEPT: usize = 32;
 
 /// What is kept of a pi.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Asked {
-    stamp: Stamp,
+struct VersionRecord {
+    stamp: FileVersion,
     version: String,
     #[serde(flatten)]
     other: BTreeMap<String, Value>,
@@ -31,9 +31,9 @@ struct Asked {
 
 /// The pis that were asked, by their commands.
 #[derive(Default, Serialize, Deserialize)]
-struct Pis {
+struct VersionCache {
     #[serde(default)]
-    pis: BTreeMap<String, Asked>,
+    pis: BTreeMap<String, VersionRecord>,
     #[serde(flatten)]
     other: BTreeMap<String, Value>,
 }
@@ -59,19 +59,19 @@ pub(crate) fn goes(pi: &[String], state_dir: Option<&Path>) -> Result<(), String
 fn version(pi: &[String], state_dir: Option<&Path>) -> Option<String> {
     let found = program::find(pi.first()?)?;
     let file = found.canonicalize().ok()?;
-    let stamp = Stamp::new(&file.metadata().ok()?, &file);
+    let stamp = FileVersion::new(&file.metadata().ok()?, &file);
     let key = [&[found.to_string_lossy().into_owned()], &pi[1..]].concat().join(" ");
     let path = state_dir.map(|dir| dir.join("pi.json"));
-    let known = path.as_deref().and_then(|path| state::read::<Pis>(path).ok()).unwrap_or_default();
+    let known = path.as_deref().and_then(|path| state::read::<VersionCache>(path).ok()).unwrap_or_default();
     if let Some(asked) = known.pis.get(&key).filter(|asked| asked.stamp == stamp) {
         return Some(asked.version.clone());
     }
     let version = ask(Command::new(&found).args(&pi[1..]))?;
-    let keep = |known: &mut Pis| {
+    let keep = |known: &mut VersionCache| {
         if known.pis.len() >= KEPT {
             known.pis.clear();
         }
-        known.pis.insert(key, Asked { stamp, version: version.clone(), other: BTreeMap::new() });
+        known.pis.insert(key, VersionRecord { stamp, version: version.clone(), other: BTreeMap::new() });
     };
     // If it cannot be written, pi is asked again the next time.
     let _ = path.map(|path| state::update(&path, keep));

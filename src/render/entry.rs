@@ -6,13 +6,13 @@ use crate::base::numbers;
 use crate::base::text::{Span, Tone};
 use crate::render::document::Document;
 use crate::render::{DocLine, code};
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::entry::parse;
 use crate::session::entry::tool_call::{self, NEARBY};
 use crate::session::entry::{Block, Content, Entry, Message, ToolCall};
 use crate::session::json::Str;
 use crate::session::json::value::{Fields, items};
-use crate::session::tree::node::Outcome;
+use crate::session::tree::node::EntryStatus;
 use crate::session::tree::{Index, Tree};
 
 /// The number of context lines around a change in a diff.
@@ -22,32 +22,33 @@ const CONTEXT: usize = 3;
 pub fn related(tree: &Tree, at: Index) -> Vec<Index> {
     let kind = |at: Index| tree.nodes[at as usize].kind;
     match kind(at) {
-        Kind::ToolResult => std::iter::successors(tree.parent(at), |&at| tree.parent(at))
+        EntryKind::ToolResult => std::iter::successors(tree.parent(at), |&at| tree.parent(at))
             .take(NEARBY)
-            .find(|&at| kind(at) == Kind::Assistant)
+            .find(|&at| kind(at) == EntryKind::Assistant)
             .into_iter()
             .collect(),
-        Kind::Assistant => {
-            let result = |at: Index| tree.children(at).iter().copied().find(|&child| kind(child) == Kind::ToolResult);
+        EntryKind::Assistant => {
+            let result =
+                |at: Index| tree.children(at).iter().copied().find(|&child| kind(child) == EntryKind::ToolResult);
             std::iter::successors(result(at), |&at| result(at)).take(NEARBY).collect()
         }
-        Kind::User
-        | Kind::Bash
-        | Kind::SystemRole
-        | Kind::CustomRole
-        | Kind::SummaryRole
-        | Kind::OtherMessage
-        | Kind::CustomMessage
-        | Kind::Compaction
-        | Kind::BranchSummary
-        | Kind::ModelChange
-        | Kind::ThinkingLevel
-        | Kind::Custom
-        | Kind::Label
-        | Kind::SessionInfo
-        | Kind::Usage
-        | Kind::ContextEdit
-        | Kind::Unknown => Vec::new(),
+        EntryKind::User
+        | EntryKind::Bash
+        | EntryKind::SystemRole
+        | EntryKind::CustomRole
+        | EntryKind::SummaryRole
+        | EntryKind::OtherMessage
+        | EntryKind::CustomMessage
+        | EntryKind::Compaction
+        | EntryKind::BranchSummary
+        | EntryKind::ModelChange
+        | EntryKind::ThinkingLevel
+        | EntryKind::Custom
+        | EntryKind::Label
+        | EntryKind::SessionInfo
+        | EntryKind::Usage
+        | EntryKind::ContextEdit
+        | EntryKind::Unknown => Vec::new(),
     }
 }
 
@@ -110,7 +111,7 @@ fn head(lines: &mut Document<'_>, tree: &Tree, at: Index, entry: &Entry<'_>, zon
     if let Some(label) = tree.labels.get(&at) {
         lines.push(DocLine::new(Tone::Label, &format!("[{}]", label.text)));
     }
-    if node.outcome == Outcome::Aborted {
+    if node.outcome == EntryStatus::Aborted {
         lines.push(DocLine::new(Tone::Warning, "aborted"));
     }
     if let Some(error) = message.and_then(|message| message.error_message) {
@@ -131,20 +132,20 @@ fn body(lines: &mut Document<'_>, tree: &Tree, entry: &Entry<'_>, others: &[Entr
     let none = Message::default();
     let message = entry.message.as_ref().unwrap_or(&none);
     match entry.kind {
-        Kind::User | Kind::Assistant => message_content(lines, message, &others),
-        Kind::ToolResult => tool_result(lines, message, &others),
-        Kind::Bash => bash(lines, message),
-        Kind::OtherMessage if entry.message.is_none() => lines.json(line),
-        Kind::SystemRole => system(lines, message),
-        Kind::CustomRole | Kind::SummaryRole | Kind::OtherMessage => {
+        EntryKind::User | EntryKind::Assistant => message_content(lines, message, &others),
+        EntryKind::ToolResult => tool_result(lines, message, &others),
+        EntryKind::Bash => bash(lines, message),
+        EntryKind::OtherMessage if entry.message.is_none() => lines.json(line),
+        EntryKind::SystemRole => system(lines, message),
+        EntryKind::CustomRole | EntryKind::SummaryRole | EntryKind::OtherMessage => {
             lines.title(Tone::Meta, &message.custom_type.unwrap_or(message.role).text());
             message_content(lines, message, &others);
         }
-        Kind::CustomMessage => {
+        EntryKind::CustomMessage => {
             lines.title(Tone::Meta, &text(entry.custom_type));
             content(lines, &entry.content, &[]);
         }
-        Kind::Compaction => {
+        EntryKind::Compaction => {
             let tokens = entry.tokens_before.map_or("?".into(), numbers::tokens);
             lines.title(Tone::Summary, &format!("compaction of {tokens} tokens"));
             if let Some(id) = entry.first_kept_id {
@@ -156,35 +157,35 @@ fn body(lines: &mut Document<'_>, tree: &Tree, entry: &Entry<'_>, others: &[Entr
                 system(lines, &parse::message(raw));
             }
         }
-        Kind::BranchSummary => {
+        EntryKind::BranchSummary => {
             lines.title(Tone::Summary, &format!("summary of the branch that ended at {}", text(entry.from_id)));
             lines.markdown(&text(entry.summary));
         }
-        Kind::Label => {
+        EntryKind::Label => {
             let label = text(entry.label);
             let what = if label.is_empty() { "label cleared on".into() } else { format!("label [{label}] set on") };
             lines.title(Tone::Label, &what);
             let target = text(entry.target_id);
             lines.push(DocLine::new(Tone::Text, &row(tree, &target).unwrap_or(target)));
         }
-        Kind::SessionInfo => {
+        EntryKind::SessionInfo => {
             let name = text(entry.name);
             lines.title(Tone::Label, if name.is_empty() { "name cleared" } else { "session named" });
             lines.plain(Tone::Text, &name, false);
         }
-        Kind::ModelChange => {
+        EntryKind::ModelChange => {
             lines.title(Tone::Meta, "model changed to");
             lines.push(DocLine::new(Tone::Text, &format!("{} {}", text(entry.provider), text(entry.model_id))));
         }
-        Kind::ThinkingLevel => {
+        EntryKind::ThinkingLevel => {
             lines.title(Tone::Meta, "thinking level changed to");
             lines.push(DocLine::new(Tone::Text, &text(entry.thinking_level)));
         }
-        Kind::Custom => {
+        EntryKind::Custom => {
             lines.title(Tone::Meta, &text(entry.custom_type));
             lines.json(entry.data.unwrap_or_default());
         }
-        Kind::Usage | Kind::ContextEdit | Kind::Unknown => lines.json(line),
+        EntryKind::Usage | EntryKind::ContextEdit | EntryKind::Unknown => lines.json(line),
     }
 }
 

@@ -6,10 +6,10 @@ use std::process::{Command, ExitStatus};
 
 use anyhow::Result;
 
-use crate::app::message::{Copy, Opener};
+use crate::app::message::{Opener, TextCopy};
 use crate::disk::program;
-use crate::disk::temp_copy::Aside;
-use crate::runtime::input::Gate;
+use crate::disk::temp_copy::TempCopy;
+use crate::runtime::input::InputGate;
 use crate::runtime::terminal::{self, Screen};
 use crate::system::{programs, signals};
 
@@ -17,7 +17,7 @@ use crate::system::{programs, signals};
 ///
 /// # Errors
 /// The terminal can't be taken back. Within, the program could not be started.
-pub(super) fn run(command: &mut Command, gate: &Gate, screen: &mut Screen) -> Result<io::Result<ExitStatus>> {
+pub(super) fn run(command: &mut Command, gate: &InputGate, screen: &mut Screen) -> Result<io::Result<ExitStatus>> {
     if let Err(error) = terminal::connect(command) {
         return Ok(Err(error));
     }
@@ -39,8 +39,8 @@ pub(super) fn failure(program: &str, status: ExitStatus) -> Option<String> {
 ///
 /// # Errors
 /// The terminal can't be taken back.
-pub(super) fn show(copy: &Copy, gate: &Gate, screen: &mut Screen) -> Result<Option<String>> {
-    let Copy { with, name, text } = copy;
+pub(super) fn show(copy: &TextCopy, gate: &InputGate, screen: &mut Screen) -> Result<Option<String>> {
+    let TextCopy { with, name, text } = copy;
     let Some(line) = command_line(*with) else {
         return Ok(Some("there is no editor: set VISUAL or EDITOR in the environment".into()));
     };
@@ -50,7 +50,7 @@ pub(super) fn show(copy: &Copy, gate: &Gate, screen: &mut Screen) -> Result<Opti
     if is_plain && !program.starts_with('~') && program::find(&program).is_none() {
         return Ok(Some(format!("there is no program {program:?} on the PATH: {}", where_from(*with))));
     }
-    let aside = match Aside::new(name, text) {
+    let aside = match TempCopy::new(name, text) {
         Ok(aside) => aside,
         Err(error) => return Ok(Some(format!("no copy could be made: {error}"))),
     };

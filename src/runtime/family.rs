@@ -6,29 +6,29 @@ use std::sync::{Arc, PoisonError};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::app::panes::tree::family::{Family, Fork, ToJoin};
+use crate::app::panes::tree::family::{FamilyTree, ForkedFile, MergeRequest};
 use crate::catalog::SessionKey;
-use crate::catalog::shared_entries::Others;
-use crate::disk::load::{self, Bodies, Reading};
+use crate::catalog::shared_entries::SharedEntries;
+use crate::disk::load::{self, Bodies, LoadRequest};
 use crate::disk::parallel;
-use crate::runtime::jobs::{Desk, Member};
-use crate::session::digest::Shared;
+use crate::runtime::jobs::{JobContext, MemberFile};
+use crate::session::digest::SharedDigest;
 use crate::session::entry::equality;
-use crate::session::family::fork_point::{self, Parent};
-use crate::session::family::merged::Joined;
+use crate::session::family::fork_point::{self, ForkPointIndex};
+use crate::session::family::merged::MergedFamily;
 use crate::session::lines::Header;
 use crate::session::links::Index;
 use crate::session::tree::Tree;
 
-impl Desk {
+impl JobContext {
     /// Where forks left a session; `None` if nobody waits for it any more.
     pub(super) fn forks(
         &self,
-        (tree, session): (&Tree, &Shared),
-        forks: Vec<(SessionKey, Shared)>,
+        (tree, session): (&Tree, &SharedDigest),
+        forks: Vec<(SessionKey, SharedDigest)>,
         is_wanted: impl Fn() -> bool,
-    ) -> Option<Vec<Fork>> {
-        let (parent, mut found) = (Parent::new(tree, session), Vec::new());
+    ) -> Option<Vec<ForkedFile>> {
+        let (parent, mut found) = (ForkPointIndex::new(tree, session), Vec::new());
         for (key, session) in forks {
             if !is_wanted() {
                 return None;
@@ -39,13 +39,13 @@ impl Desk {
                 let fork = load::tree(self.files, &session.path, &self.setting.home).ok()?;
                 fork_point::split(tree, &fork)
             });
-            found.extend(split.map(|split| Fork::new(key, session, split)));
+            found.extend(split.map(|split| ForkedFile::new(key, session, split)));
         }
         Some(found)
     }
 
     /// Joins sessions to one tree. What can't be read is left out, but for the session that is looked at.
-    pub(super) fn join(&self, mut to_join: ToJoin, is_wanted: &(dyn Fn() -> bool + Sync)) -> Result<Family> {
+    pub(super) fn join(&self, mut to_join: MergeRequest, is_wanted: &(dyn Fn() -> bool + Sync)) -> Result<FamilyTree> {
         let paths: Vec<(&Path, (u64, i64))> =
             to_join.members.iter().map(|(_, session)| (&*session.path, (session.bytes, session.mtime))).collect();
         let read = self.read_all(&paths, is_wanted);
@@ -75,14 +75,14 @@ impl Desk {
             let opened = bodies.entry(file).or_insert_with(|| Bodies::open(self.files, path).ok());
             opened.as_mut()?.line(node).ok()
         };
-        let joined = Joined::new(
+        let joined = MergedFamily::new(
             &trees,
             base,
             header,
             &mut |[a, b]| matches!((line(a), line(b)), (Some(a), Some(b)) if equality::is_same(&a, &b)),
         );
         let mut rows = open_forks(&joined, &to_join);
-        let mut by_parent: BTreeMap<usize, Vec<(SessionKey, Shared)>> = BTreeMap::new();
+        let mut by_parent: BTreeMap<usize, Vec<(SessionKey, SharedDigest)>> = BTreeMap::new();
         for (parent, key, session) in forks {
             // What could not be read has no place to fork from.
             let Some(&parent) = places.get(&parent) else { continue };
@@ -91,15 +91,17 @@ impl Desk {
         for (parent, forks) in by_parent {
             let found = self.forks((&trees[parent], &to_join.members[parent].1), forks, is_wanted);
             let found = found.context("nobody waits for the family any more")?.into_iter();
-            rows.extend(found.map(|fork| Fork { split: fork.split.and_then(|at| joined.place(parent, at)), ..fork }));
+            rows.extend(
+                found.map(|fork| ForkedFile { split: fork.split.and_then(|at| joined.place(parent, at)), ..fork }),
+            );
         }
         let entry = |at| {
             let (file, at) = joined.of(at);
             let (key, session) = &to_join.members[file];
             (*key, &**session, at)
         };
-        let others = Others::new(&to_join.kin, (0..joined.tree.nodes.len() as Index).map(entry));
-        Ok(Family::new(to_join, joined, (rows, others), lost))
+        let others = SharedEntries::new(&to_join.kin, (0..joined.tree.nodes.len() as Index).map(entry));
+        Ok(FamilyTree::new(to_join, joined, (rows, others), lost))
     }
 
     /// Gives the trees back that were joined last, unless the file at a path is one of them.
@@ -113,16 +115,16 @@ impl Desk {
     /// The trees of files with what their entries say; those that were joined last are not read again.
     fn read_all(&self, paths: &[(&Path, (u64, i64))], is_wanted: &(dyn Fn() -> bool + Sync)) -> Vec<Result<Arc<Tree>>> {
         let mut known = self.members.lock().unwrap_or_else(PoisonError::into_inner);
-        let by_path: HashMap<&Path, &Member> = known.iter().map(|member| (&*member.path, member)).collect();
+        let by_path: HashMap<&Path, &MemberFile> = known.iter().map(|member| (&*member.path, member)).collect();
         let read = parallel::map(paths, |(path, stamp)| {
             if let Some(member) = by_path.get(path).filter(|member| member.stamp == *stamp) {
                 return Ok(member.tree.clone());
             }
-            let reading = Reading::new(self.files, path, &self.setting.home);
-            Reading { is_wanted, notes_contents: true, ..reading }.tree().map(Arc::new)
+            let reading = LoadRequest::new(self.files, path, &self.setting.home);
+            LoadRequest { is_wanted, notes_contents: true, ..reading }.tree().map(Arc::new)
         });
         let member = |(&(path, stamp), tree): (&(&Path, _), &Result<Arc<Tree>>)| {
-            tree.as_ref().ok().map(|tree| Member { path: path.into(), stamp, tree: tree.clone() })
+            tree.as_ref().ok().map(|tree| MemberFile { path: path.into(), stamp, tree: tree.clone() })
         };
         let now = paths.iter().zip(&read).filter_map(member).collect();
         *known = now;
@@ -131,14 +133,14 @@ impl Desk {
 }
 
 /// The rows of members: where what is their own begins, or where they left if nothing is.
-fn open_forks(joined: &Joined, to_join: &ToJoin) -> Vec<Fork> {
+fn open_forks(joined: &MergedFamily, to_join: &MergeRequest) -> Vec<ForkedFile> {
     let mut parts = vec![0; to_join.members.len()];
     let mut row = |file: usize, split: Option<Index>, start: Option<Index>| {
         let (key, session) = to_join.members[file].clone();
         parts[file] += 1;
-        Fork { key, session, split, start, part: parts[file] - 1, is_open: true }
+        ForkedFile { key, session, split, start, part: parts[file] - 1, is_open: true }
     };
-    let mut rows: Vec<Fork> =
+    let mut rows: Vec<ForkedFile> =
         joined.starts().map(|start| row(joined.first(start), joined.tree.parent(start), Some(start))).collect();
     let mut has_row = vec![false; joined.files()];
     joined.starts().for_each(|start| has_row[joined.first(start)] = true);

@@ -10,23 +10,23 @@ use crate::config::Palette;
 use crate::runtime::event::Event;
 use crate::runtime::terminal_background::of_answer;
 use crate::system::Input;
-use crate::system::input::{self, Waker};
+use crate::system::input::{self, InputWaker};
 
 /// Time limit for the reading thread to get to the gate.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where the reading thread is let through, or stands.
 #[derive(Clone)]
-pub(super) struct Gate(Arc<Shared>);
+pub(super) struct InputGate(Arc<SharedGate>);
 
-struct Shared {
-    state: Mutex<State>,
+struct SharedGate {
+    state: Mutex<GateState>,
     changed: Condvar,
-    waker: Waker,
+    waker: InputWaker,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum State {
+enum GateState {
     #[default]
     Open,
     /// It is to be closed, and the thread may still be reading.
@@ -37,16 +37,16 @@ enum State {
     Left,
 }
 
-impl Gate {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl InputGate {
+    fn lock(&self) -> MutexGuard<'_, GateState> {
         // It is changed in single steps, so that a panic leaves it whole.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Nothing comes after the thread's end.
-    fn set(&self, new: State) {
+    fn set(&self, new: GateState) {
         let mut state = self.lock();
-        if *state != State::Left {
+        if *state != GateState::Left {
             *state = new;
             self.0.changed.notify_all();
         }
@@ -55,8 +55,8 @@ impl Gate {
     /// Stands before the gate as long as it is closed.
     fn pass(&self) {
         let mut state = self.lock();
-        while matches!(*state, State::Closing | State::Closed) {
-            *state = State::Closed;
+        while matches!(*state, GateState::Closing | GateState::Closed) {
+            *state = GateState::Closed;
             self.0.changed.notify_all();
             state = self.0.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -64,13 +64,13 @@ impl Gate {
 
     /// Does something while the thread does not read from the terminal.
     pub(super) fn closed<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.set(State::Closing);
+        self.set(GateState::Closing);
         if self.0.waker.wake() {
-            let is_coming = |state: &mut State| *state == State::Closing;
+            let is_coming = |state: &mut GateState| *state == GateState::Closing;
             drop(self.0.changed.wait_timeout_while(self.lock(), PATIENCE, is_coming));
         }
         let result = work();
-        self.set(State::Open);
+        self.set(GateState::Open);
         result
     }
 }
@@ -79,9 +79,9 @@ impl Gate {
 ///
 /// # Errors
 /// There is no terminal to read from.
-pub(super) fn watch(sender: Sender<Event>, asked: Option<Sender<Palette>>) -> io::Result<Gate> {
+pub(super) fn watch(sender: Sender<Event>, asked: Option<Sender<Palette>>) -> io::Result<InputGate> {
     let (mut reader, waker) = input::open()?;
-    let gate = Gate(Arc::new(Shared { state: Mutex::default(), changed: Condvar::new(), waker }));
+    let gate = InputGate(Arc::new(SharedGate { state: Mutex::default(), changed: Condvar::new(), waker }));
     let here = gate.clone();
     thread::spawn(move || {
         loop {
@@ -101,7 +101,7 @@ pub(super) fn watch(sender: Sender<Event>, asked: Option<Sender<Palette>>) -> io
                 return;
             }
         }
-        here.set(State::Left);
+        here.set(GateState::Left);
         let _ = sender.send(Event::InputEnded); // fails if the loop ended before
     });
     Ok(gate)

@@ -8,25 +8,25 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 
-use crate::app::message::{Body, Changed, Failure, Reply, Work};
-use crate::app::panes::preview::{self, Unseen};
+use crate::app::message::{ChangeFailure, Changed, EntryBody, Reply, Work};
+use crate::app::panes::preview::{self, HiddenHits};
 use crate::app::panes::tree::hits::seen;
-use crate::app::startup::Setting;
+use crate::app::startup::Startup;
 use crate::app::ticket::Ticket;
 use crate::catalog;
-use crate::catalog::compare::{self, Compared};
+use crate::catalog::compare::{self, ComparedBranches};
 use crate::catalog::cost_sharing;
 use crate::catalog::search::Searcher;
-use crate::catalog::shared_entries::Others;
+use crate::catalog::shared_entries::SharedEntries;
 use crate::catalog::{EntryRef, SessionKey};
-use crate::changes::{Changes, News, Progress, Refusal, Request, touched};
+use crate::changes::{ChangeEvent, ChangeProgress, Changes, Refusal, Request, touched};
 use crate::config::GoBy;
 use crate::disk::files::Files;
-use crate::disk::incremental::{Noted, Reader, is_fresh};
-use crate::disk::load::{self, Bodies, Opened, Reading};
+use crate::disk::incremental::{IncrementalReader, OwnChanges, is_fresh};
+use crate::disk::load::{self, Bodies, LoadRequest, OpenFile};
 use crate::disk::locate::missing_home;
-use crate::disk::scan::{Batch, Sources};
-use crate::disk::watch::{self, Seen, Watch};
+use crate::disk::scan::{ScanBatch, ScanSources};
+use crate::disk::watch::{self, Watch, WatchEvents};
 use crate::disk::{locate, prompt, relocations, scan};
 use crate::pi::launch;
 use crate::pi::requests;
@@ -35,10 +35,10 @@ use crate::render;
 use crate::render::DocLine;
 use crate::runtime::clock::now;
 use crate::search::text_match::Words;
-use crate::search::value_lists::Lists;
-use crate::session::digest::Shared;
+use crate::search::value_lists::ValueLists;
+use crate::session::digest::SharedDigest;
 use crate::session::entry::parse;
-use crate::session::entry::text_fields::{self, Field};
+use crate::session::entry::text_fields::{self, TextField};
 use crate::session::prompt::listing::Listing;
 use crate::session::prompt::plan::Plan;
 use crate::session::tree::node::Node;
@@ -55,9 +55,9 @@ const MOST_HELD: Duration = Duration::from_millis(50);
 
 /// Where and for whom work is done.
 #[derive(Clone, Debug)]
-pub struct Desk {
+pub struct JobContext {
     /// What does not change.
-    pub setting: Arc<Setting>,
+    pub setting: Arc<Startup>,
     /// Where bytes come from.
     pub files: Files,
     /// The folder of the index, if one is to be used.
@@ -65,11 +65,11 @@ pub struct Desk {
     /// Who makes changes; `None` where nothing can be changed.
     pub changes: Option<Changes>,
     /// The file that was opened last.
-    pub opened: Arc<Mutex<Opened>>,
+    pub opened: Arc<Mutex<OpenFile>>,
     /// The files that were joined last.
-    pub members: Arc<Mutex<Vec<Member>>>,
+    pub members: Arc<Mutex<Vec<MemberFile>>>,
     /// The files that were changed here.
-    pub noted: Arc<Noted>,
+    pub noted: Arc<OwnChanges>,
     /// Who searches sessions.
     pub searcher: Arc<Searcher>,
     /// Where it is kept what gone directories are now, if there is a home directory.
@@ -78,15 +78,15 @@ pub struct Desk {
 
 /// A file that was read to be joined: its path, length in bytes and time, by which it is known, and its tree.
 #[derive(Clone, Debug)]
-pub struct Member {
+pub struct MemberFile {
     pub(super) path: PathBuf,
     pub(super) stamp: (u64, i64),
     pub(super) tree: Arc<Tree>,
 }
 
-impl Desk {
+impl JobContext {
     /// One that reads sessions, and neither changes nor keeps anything.
-    pub fn new(setting: Arc<Setting>, files: Files) -> Self {
+    pub fn new(setting: Arc<Startup>, files: Files) -> Self {
         Self {
             setting,
             files,
@@ -115,8 +115,8 @@ impl Desk {
                 }
                 let found = scan::one(self.files, &path, None);
                 let may_go_on = found.is_some_and(|found| is_fresh(found.mtime, now()));
-                let reading = Reading::new(self.files, &path, &self.setting.home);
-                let reading = Reading { is_wanted: &is_wanted, ..reading };
+                let reading = LoadRequest::new(self.files, &path, &self.setting.home);
+                let reading = LoadRequest { is_wanted: &is_wanted, ..reading };
                 let tree = opened.tree(reading, may_go_on);
                 reply(Reply::Opened(tree.map_err(|error| format!("{error:#}"))));
             }
@@ -143,7 +143,7 @@ impl Desk {
                 self.forget_members(&session.1.path);
                 let found = self.forks((&tree, &session.1), forks, is_wanted);
                 let entries = (0..tree.nodes.len() as Index).map(|at| (session.0, &*session.1, at));
-                let others = || Others::new(&kin, entries);
+                let others = || SharedEntries::new(&kin, entries);
                 found.map(|found| reply(Reply::Split(found, others())));
             }
             Work::Join(to_join) => {
@@ -194,8 +194,9 @@ impl Desk {
                 reply(Reply::Text(text.map_err(|error| format!("{error:#}"))));
             }
             Work::Compare(asked) => {
-                let reading = compare::Reading { files: self.files, home: &self.setting.home, is_wanted: &is_wanted };
-                let compared = Compared::read(asked, reading).map(Arc::new);
+                let reading =
+                    compare::CompareControl { files: self.files, home: &self.setting.home, is_wanted: &is_wanted };
+                let compared = ComparedBranches::read(asked, reading).map(Arc::new);
                 reply(Reply::Compared(compared.map_err(|error| format!("{error:#}"))));
             }
             Work::LookBack => {
@@ -214,7 +215,7 @@ impl Desk {
                 reply(Reply::Written(text.map_err(|error| format!("{error:#}"))));
             }
             Work::ReadTexts(sessions) => {
-                let values = Lists::new(sessions.iter().map(|session| &*session.digest));
+                let values = ValueLists::new(sessions.iter().map(|session| &*session.digest));
                 if reply(Reply::Values(Arc::new(values))) {
                     let told = |done, total| is_wanted() && reply(Reply::TextsRead(done, total));
                     self.searcher.read(self.files, &sessions, told);
@@ -237,7 +238,7 @@ impl Desk {
                 hits.map(|hits| reply(Reply::SessionsFound { hits, more: false, progress: None }));
             }
             Work::Change { request, .. } if ticket.is_stopped() => {
-                let result = Err(Failure::Failed("not begun: it was stopped before".into()));
+                let result = Err(ChangeFailure::Failed("not begun: it was stopped before".into()));
                 reply(Reply::Changed(Box::new(Changed { request, result, read: Vec::new(), gone: Vec::new() })));
             }
             Work::Change { request, now } => {
@@ -297,20 +298,20 @@ impl Desk {
     fn change(&self, ticket: &Ticket, (request, now): (Request, i64), reply: &mut dyn FnMut(Reply) -> bool) -> Changed {
         let (mut told, mut total) = (Instant::now(), None);
         let mut waits = String::new();
-        let mut watch = |news: News<'_>| {
+        let mut watch = |news: ChangeEvent<'_>| {
             match news {
-                News::Made(Progress { done, total: all }) => {
+                ChangeEvent::Made(ChangeProgress { done, total: all }) => {
                     total = Some(all);
                     if told.elapsed() >= BETWEEN_WORDS || !waits.is_empty() {
                         (told, waits) = (Instant::now(), String::new());
                         reply(Reply::Changing(done, all));
                     }
                 }
-                News::Waits(who) if waits != who => {
+                ChangeEvent::Waits(who) if waits != who => {
                     waits = who.into();
                     reply(Reply::Waiting(who.into()));
                 }
-                News::Waits(_) => {}
+                ChangeEvent::Waits(_) => {}
             }
             if ticket.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
@@ -337,14 +338,14 @@ impl Desk {
         }
         self.noted.note(&read, &gone);
         let result = result.map_err(|error| match error.downcast_ref::<Refusal>() {
-            Some(refusal) => Failure::Refused(refusal.clone()),
-            None => Failure::Failed(format!("{error:#}")),
+            Some(refusal) => ChangeFailure::Refused(refusal.clone()),
+            None => ChangeFailure::Failed(format!("{error:#}")),
         });
         Changed { request, result, read, gone }
     }
 
     /// The line of an entry, as long as it is still that.
-    fn line(&self, Body { path, tree, at }: &Body) -> Result<Vec<u8>> {
+    fn line(&self, EntryBody { path, tree, at }: &EntryBody) -> Result<Vec<u8>> {
         let node = &tree.nodes[*at as usize];
         let line = Bodies::open(self.files, path)?.line(node)?;
         if !is_line_of(&line, node) {
@@ -354,16 +355,16 @@ impl Desk {
     }
 
     /// Where an entry has some of the words, if its text does not show them.
-    fn unseen(&self, body: &Body, words: &Words) -> Option<Unseen> {
+    fn unseen(&self, body: &EntryBody, words: &Words) -> Option<HiddenHits> {
         let has = |text: &str| !words.marks(text).is_empty();
         let mut shown = render::entry::related(&body.tree, body.at).into_iter().chain([body.at]);
-        let mut unseen = shown.any(|at| has(&body.tree.nodes[at as usize].text)).then_some(Unseen::Other);
+        let mut unseen = shown.any(|at| has(&body.tree.nodes[at as usize].text)).then_some(HiddenHits::Other);
         let look = |line: &[u8], related: &[Vec<u8>]| {
             for line in related.iter().map(Vec::as_slice).chain([line]) {
                 let Ok(Some(entry)) = parse::line(line) else { continue };
                 text_fields::texts(&entry, line, &mut |field, text| match field {
-                    Field::Arguments if has(&text.text()) => unseen = Some(Unseen::Arguments),
-                    _ if unseen.is_none() && has(&text.text()) => unseen = Some(Unseen::Other),
+                    TextField::Arguments if has(&text.text()) => unseen = Some(HiddenHits::Arguments),
+                    _ if unseen.is_none() && has(&text.text()) => unseen = Some(HiddenHits::Other),
                     _ => {}
                 });
             }
@@ -372,7 +373,7 @@ impl Desk {
         unseen
     }
 
-    fn document(&self, body: &Body, ticket: &Ticket) -> Result<Vec<DocLine>> {
+    fn document(&self, body: &EntryBody, ticket: &Ticket) -> Result<Vec<DocLine>> {
         let begun = Instant::now();
         let clock = || if ticket.is_wanted() { begun.elapsed() } else { Duration::MAX };
         let zone = &self.setting.zone;
@@ -380,8 +381,8 @@ impl Desk {
     }
 
     /// Makes something of an entry's line and those of what is shown with it.
-    fn read<T>(&self, body: &Body, make: impl FnOnce(&[u8], &[Vec<u8>]) -> T) -> Result<T> {
-        let Body { path, tree, at } = body;
+    fn read<T>(&self, body: &EntryBody, make: impl FnOnce(&[u8], &[Vec<u8>]) -> T) -> Result<T> {
+        let EntryBody { path, tree, at } = body;
         let line = self.line(body)?;
         let mut bodies = Bodies::open(self.files, path)?;
         let related = render::entry::related(tree, *at).into_iter();
@@ -390,13 +391,13 @@ impl Desk {
     }
 
     /// Tells what is new in the files from now on. `known` are the sessions as they were read.
-    fn watch(&self, known: &[Shared], is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
+    fn watch(&self, known: &[SharedDigest], is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
         let dirs = &self.setting.located.dirs;
-        let mut reader = Reader::new(&self.setting.home, dirs, known.iter().map(|digest| &**digest));
+        let mut reader = IncrementalReader::new(&self.setting.home, dirs, known.iter().map(|digest| &**digest));
         let mut watch = Watch::new(dirs, watch::of_system);
         let mut is_told = false;
         // What happened before there was a watch is found as well.
-        let mut seen = Seen { is_all: true, ..Seen::default() };
+        let mut seen = WatchEvents { is_all: true, ..WatchEvents::default() };
         let mut is_heard = true;
         while is_heard && is_wanted() {
             reader.look(&seen, &self.noted, now(), &mut |mut news| {
@@ -423,9 +424,9 @@ impl Desk {
     fn scan(&self, is_first: bool, is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
         let located = &self.setting.located;
         let cache = self.cache.as_deref();
-        let sources = Sources { files: self.files, dirs: &located.dirs, home: &self.setting.home, cache };
+        let sources = ScanSources { files: self.files, dirs: &located.dirs, home: &self.setting.home, cache };
         let mut known = HashSet::new();
-        let mut scanned = |mut batch: Batch, held| {
+        let mut scanned = |mut batch: ScanBatch, held| {
             if let Some(changes) = &self.changes {
                 changes.explain(&mut batch.unreadable);
             }
@@ -442,7 +443,7 @@ impl Desk {
             let sessions = remembered.sessions();
             if !sessions.is_empty() {
                 let (held, released) = mpsc::channel();
-                if !reply(scanned(Batch { sessions, ..Batch::default() }, Some(held))) {
+                if !reply(scanned(ScanBatch { sessions, ..ScanBatch::default() }, Some(held))) {
                     return;
                 }
                 // They come to the screen sooner while all processors are not at work here.

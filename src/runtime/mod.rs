@@ -24,10 +24,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use crossterm::event::{Event as Input, MouseButton, MouseEventKind};
 
-use crate::app::message::{Answer, Clip, Effect, Msg, Work};
+use crate::app::message::{Clip, Effect, Msg, PickerOutput, Work};
 use crate::app::model::Model;
-use crate::app::saved_state::Remembered;
-use crate::app::startup::Setting;
+use crate::app::saved_state::SavedState;
+use crate::app::startup::Startup;
 use crate::app::update::{self, WHEEL, update};
 use crate::base::text::{self, Tone};
 use crate::changes::Changes;
@@ -41,11 +41,11 @@ use crate::system::{Signal, signals, terminal as direct};
 use crate::ui;
 use clock::now;
 use event::Event;
-use input::Gate;
-use jobs::Desk;
-use resume::Outcome;
+use input::InputGate;
+use jobs::JobContext;
+use resume::ResumeOutcome;
 use terminal::Screen;
-use workers::{Job, Lanes};
+use workers::{Job, Workers};
 
 /// How long leaving may take before it is said what it waits for.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -60,10 +60,10 @@ const MOST_BEFORE_FRAME: Duration = Duration::from_millis(50);
 const DOUBLE_CLICK: Duration = Duration::from_millis(400);
 
 /// Why the loop ended.
-enum End {
+enum LoopEnd {
     Quit,
     /// With an answer.
-    Answer(Answer),
+    Answer(PickerOutput),
     /// By a signal of this number.
     Killed(i32),
 }
@@ -74,7 +74,7 @@ enum End {
 /// # Errors
 /// There is no terminal to draw on.
 pub fn run(
-    mut setting: Setting,
+    mut setting: Startup,
     config: &Config,
     (files, cache): (Files, Option<PathBuf>),
     changes: Option<Changes>,
@@ -104,9 +104,9 @@ pub fn run(
     let size = crossterm::terminal::size().context("the terminal does not say how large it is")?;
     let mut model = Model::new(setting.clone(), config, size, now());
     let state_dir = locate::state_dir();
-    let memory = Memory::new(state_dir.as_deref().filter(|_| !setting.demo), config);
+    let memory = SavedStateFile::new(state_dir.as_deref().filter(|_| !setting.demo), config);
     memory.restore(&mut model);
-    let desk = Desk {
+    let desk = JobContext {
         setting: setting.clone(),
         files,
         cache,
@@ -117,37 +117,37 @@ pub fn run(
         searcher: Arc::default(),
         state_dir: state_dir.clone(),
     };
-    let lanes = Lanes::new(desk, sender);
+    let lanes = Workers::new(desk, sender);
     let mut browser = Browser { model, lanes, state_dir, memory, clicked: None, gate };
     // Sessions are read while the terminal is asked.
     let palette = || wants_palette.then(|| terminal_background::palette(&answer, !setting.demo));
     let end = browser.run(&mut screen, &events, palette);
     drop(screen);
-    browser.finish(&events, !matches!(end, Ok(End::Quit | End::Answer(_))));
+    browser.finish(&events, !matches!(end, Ok(LoopEnd::Quit | LoopEnd::Answer(_))));
     browser.memory.keep(&browser.model);
     match end? {
-        End::Answer(answer) => picker_output::print(&setting, files, &answer).map(|()| 0),
-        End::Quit => Ok(u8::from(setting.picker.is_some())),
-        End::Killed(signal) => Ok(u8::try_from(128 + signal).unwrap_or(1)),
+        LoopEnd::Answer(answer) => picker_output::print(&setting, files, &answer).map(|()| 0),
+        LoopEnd::Quit => Ok(u8::from(setting.picker.is_some())),
+        LoopEnd::Killed(signal) => Ok(u8::try_from(128 + signal).unwrap_or(1)),
     }
 }
 
 /// How the last browser was left, and where that is kept.
-struct Memory {
+struct SavedStateFile {
     path: Option<PathBuf>,
     config: Config,
-    before: Remembered,
+    before: SavedState,
     /// Why it could not be read.
     error: Option<io::Error>,
 }
 
-impl Memory {
+impl SavedStateFile {
     fn new(state_dir: Option<&Path>, config: &Config) -> Self {
         let path = state_dir.map(state::remembered);
-        let loaded = path.as_deref().map_or_else(|| Ok(Remembered::default()), state::load);
+        let loaded = path.as_deref().map_or_else(|| Ok(SavedState::default()), state::load);
         let (before, error) = match loaded {
             Ok(before) => (before, None),
-            Err(error) => (Remembered::default(), Some(error)),
+            Err(error) => (SavedState::default(), Some(error)),
         };
         Self { path, config: config.clone(), before, error }
     }
@@ -163,8 +163,8 @@ impl Memory {
     /// Keeps how the browser is left, if that is another way than before.
     fn keep(&mut self, model: &Model) {
         let Some(path) = &self.path else { return };
-        let left = Remembered::of(model, &self.config, &self.before);
-        let write = || state::update(path, |others: &mut Remembered| others.merge(&self.before, &left));
+        let left = SavedState::of(model, &self.config, &self.before);
+        let write = || state::update(path, |others: &mut SavedState| others.merge(&self.before, &left));
         // If it cannot be written, the next browser starts as this one did. A file of a newer pitree stays.
         if left != self.before && write().is_ok() {
             self.before = left;
@@ -174,13 +174,13 @@ impl Memory {
 
 struct Browser {
     model: Model,
-    lanes: Lanes,
+    lanes: Workers,
     /// Where it is kept what gone directories are now, if there is a home directory.
     state_dir: Option<PathBuf>,
-    memory: Memory,
+    memory: SavedStateFile,
     clicked: Option<(Instant, u16, u16)>,
     /// What keeps the keys from pitree while another program has the terminal.
-    gate: Gate,
+    gate: InputGate,
 }
 
 impl Browser {
@@ -190,7 +190,7 @@ impl Browser {
         screen: &mut Screen,
         events: &Receiver<Event>,
         palette: impl FnOnce() -> Option<Palette>,
-    ) -> Result<End> {
+    ) -> Result<LoopEnd> {
         let effects = update::start(&mut self.model);
         if let Some(end) = self.perform(effects, screen)? {
             return Ok(end);
@@ -200,7 +200,7 @@ impl Browser {
         }
         loop {
             match screen.draw(|frame| ui::draw(frame, &self.model)) {
-                Err(error) if direct::is_hung_up(&error) => return Ok(End::Killed(1)), // before the signal says so
+                Err(error) if direct::is_hung_up(&error) => return Ok(LoopEnd::Killed(1)), // before the signal says so
                 drawn => drawn.context("can't draw on the terminal")?,
             }
             // Everything that has happened by now goes into one frame, unless that takes too long.
@@ -236,14 +236,14 @@ impl Browser {
     }
 
     /// Takes an event; keys are collected, so that those of several reads are pressed together.
-    fn take(&mut self, event: Event, keys: &mut Vec<Key>, screen: &mut Screen) -> Result<Option<End>> {
+    fn take(&mut self, event: Event, keys: &mut Vec<Key>, screen: &mut Screen) -> Result<Option<LoopEnd>> {
         if !matches!(event, Event::Inputs(_))
             && let Some(end) = self.press(keys, screen)?
         {
             return Ok(Some(end));
         }
         let msg = match event {
-            Event::Signal(Signal::Stop(signal)) => return Ok(Some(End::Killed(signal))),
+            Event::Signal(Signal::Stop(signal)) => return Ok(Some(LoopEnd::Killed(signal))),
             Event::Signal(Signal::Suspend) => {
                 let (stopped, (columns, rows)) = screen.pause(signals::suspend)?;
                 stopped?;
@@ -257,7 +257,7 @@ impl Browser {
                 let (columns, rows) = screen.take_again()?;
                 Some(Msg::Resized(columns, rows))
             }
-            Event::InputEnded => return Ok(Some(End::Killed(1))), // as if the terminal hung up
+            Event::InputEnded => return Ok(Some(LoopEnd::Killed(1))), // as if the terminal hung up
             Event::Msg(msg) => Some(msg),
             Event::Inputs(inputs) => {
                 for input in inputs {
@@ -278,13 +278,13 @@ impl Browser {
     }
 
     /// Lets the state machine take a message and does what it wants. Returns why to end, if that is wanted.
-    fn send(&mut self, msg: Msg, screen: &mut Screen) -> Result<Option<End>> {
+    fn send(&mut self, msg: Msg, screen: &mut Screen) -> Result<Option<LoopEnd>> {
         let effects = update(&mut self.model, msg);
         self.perform(effects, screen)
     }
 
     /// Presses the collected keys.
-    fn press(&mut self, keys: &mut Vec<Key>, screen: &mut Screen) -> Result<Option<End>> {
+    fn press(&mut self, keys: &mut Vec<Key>, screen: &mut Screen) -> Result<Option<LoopEnd>> {
         let keys = std::mem::take(keys);
         let mut rest = keys.as_slice();
         while let Some((msg, count)) = update::message(&self.model, rest) {
@@ -322,18 +322,18 @@ impl Browser {
         }
     }
 
-    fn perform(&mut self, mut effects: Vec<Effect>, screen: &mut Screen) -> Result<Option<End>> {
+    fn perform(&mut self, mut effects: Vec<Effect>, screen: &mut Screen) -> Result<Option<LoopEnd>> {
         // Nothing is begun that would be cut off by leaving.
         effects.sort_by_key(|effect| !matches!(effect, Effect::Resume(_)));
         for effect in effects {
             match effect {
-                Effect::Quit => return Ok(Some(End::Quit)),
+                Effect::Quit => return Ok(Some(LoopEnd::Quit)),
                 Effect::Suspend => {
                     let (stopped, (columns, rows)) = screen.pause(signals::suspend_job)?;
                     stopped?;
                     self.send(Msg::Resized(columns, rows), screen)?;
                 }
-                Effect::Answer(answer) => return Ok(Some(End::Answer(answer))),
+                Effect::Answer(answer) => return Ok(Some(LoopEnd::Answer(answer))),
                 // The terminal is the loop's, so that nothing comes between two halves of a frame.
                 Effect::Ask(ticket, Work::Copy(clip)) => {
                     let text = clipboard::clean(&match clip {
@@ -350,9 +350,9 @@ impl Browser {
                     let returns = (setting.after_pi == AfterPi::Return).then_some(&self.gate);
                     let launch = Launch { pi: &setting.pi, start: &start };
                     let msg = match resume::resume(launch, self.state_dir.as_deref(), (screen, returns))? {
-                        Outcome::Gone => Msg::Gone(start),
-                        Outcome::NotStarted(reason) => Msg::NotResumed(reason),
-                        Outcome::Ended(failure) => Msg::Returned(failure),
+                        ResumeOutcome::Gone => Msg::Gone(start),
+                        ResumeOutcome::NotStarted(reason) => Msg::NotResumed(reason),
+                        ResumeOutcome::Ended(failure) => Msg::Returned(failure),
                     };
                     self.come_back(msg, screen)?;
                 }

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::app::message::{Answer, Chosen};
-use crate::app::startup::Setting;
+use crate::app::message::{PickedEntry, PickerOutput};
+use crate::app::startup::Startup;
 use crate::base::safe_json::{PathFields, push_json_line};
 use crate::disk::files::Files;
 use crate::disk::load::Bodies;
@@ -20,12 +20,12 @@ use crate::session::tree::resume::at;
 ///
 /// # Errors
 /// It can't be read, or not be written.
-pub(super) fn print(setting: &Setting, files: Files, answer: &Answer) -> Result<()> {
+pub(super) fn print(setting: &Startup, files: Files, answer: &PickerOutput) -> Result<()> {
     let answer = match answer {
-        Answer::Path(path) => path.clone().into_os_string(),
-        Answer::Id(id) => id.into(),
-        Answer::Command(start) => launch::line(&setting.pi, start, locate::state_dir().as_deref()).into(),
-        Answer::Json(chosen) => return object(chosen, files),
+        PickerOutput::Path(path) => path.clone().into_os_string(),
+        PickerOutput::Id(id) => id.into(),
+        PickerOutput::Command(start) => launch::line(&setting.pi, start, locate::state_dir().as_deref()).into(),
+        PickerOutput::Json(chosen) => return object(chosen, files),
     };
     raw_output::print(&answer)
 }
@@ -33,7 +33,7 @@ pub(super) fn print(setting: &Setting, files: Files, answer: &Answer) -> Result<
 /// What was chosen, as a program sees it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ChosenFields<'a> {
+struct PickedFields<'a> {
     #[serde(flatten)]
     path: PathFields,
     id: &'a str,
@@ -45,14 +45,14 @@ struct ChosenFields<'a> {
     draft: Option<String>,
 }
 
-fn object(chosen: &Chosen, files: Files) -> Result<()> {
-    let Chosen { path, id, cwd, name, entry, draft } = chosen;
+fn object(chosen: &PickedEntry, files: Files) -> Result<()> {
+    let PickedEntry { path, id, cwd, name, entry, draft } = chosen;
     let text = entry
         .as_ref()
         .map(|(tree, at)| Bodies::open(files, path)?.line(&tree.nodes[*at as usize]).map(|line| parse::text(&line)));
     let text = text.transpose()?;
     let goes_back = entry.as_ref().is_some_and(|(tree, chosen)| at(tree, *chosen).text_of.is_some());
-    let fields = ChosenFields {
+    let fields = PickedFields {
         path: (&**path).into(),
         id,
         cwd,

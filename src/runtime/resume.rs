@@ -7,13 +7,13 @@ use anyhow::Result;
 
 use crate::pi::launch::{Launch, is_there, there};
 use crate::runtime::external;
-use crate::runtime::input::Gate;
+use crate::runtime::input::InputGate;
 use crate::runtime::terminal;
 use crate::runtime::terminal::Screen;
 use crate::system::programs;
 
 /// What became of it.
-pub(super) enum Outcome {
+pub(super) enum ResumeOutcome {
     /// pi was not started: the session's directory is gone.
     Gone,
     /// pi was not started for something else: why, and what to do, on several lines.
@@ -30,23 +30,23 @@ pub(super) enum Outcome {
 pub(super) fn resume(
     Launch { pi, start }: Launch<'_>,
     state: Option<&Path>,
-    (screen, returns): (&mut Screen, Option<&Gate>),
-) -> Result<Outcome> {
+    (screen, returns): (&mut Screen, Option<&InputGate>),
+) -> Result<ResumeOutcome> {
     let start = there(start, state);
     if !start.cwd.is_empty() && !is_there(&start.cwd) {
-        return Ok(Outcome::Gone);
+        return Ok(ResumeOutcome::Gone);
     }
     let launch = Launch { pi, start: &start };
     let mut command = match launch.command() {
         Ok(command) => command,
-        Err(reason) => return Ok(Outcome::NotStarted(reason)),
+        Err(reason) => return Ok(ResumeOutcome::NotStarted(reason)),
     };
     let error = match returns {
         Some(gate) => match external::run(&mut command, gate, screen)? {
-            Ok(status) => return Ok(Outcome::Ended(external::failure("pi", status))),
+            Ok(status) => return Ok(ResumeOutcome::Ended(external::failure("pi", status))),
             Err(error) => error,
         },
         None => screen.pause(|| terminal::replaced(|| programs::replace_process(&mut command)))?.0,
     };
-    Ok(Outcome::NotStarted(launch.not_started(&error.to_string())))
+    Ok(ResumeOutcome::NotStarted(launch.not_started(&error.to_string())))
 }

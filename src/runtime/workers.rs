@@ -11,10 +11,10 @@ use crate::app::ticket::Ticket;
 use crate::base::catch_panic;
 use crate::runtime::clipboard;
 use crate::runtime::event::Event;
-use crate::runtime::jobs::Desk;
+use crate::runtime::jobs::JobContext;
 
 /// Work on its way to its lane.
-type Piece = (Ticket, Job);
+type QueuedJob = (Ticket, Job);
 
 /// What a lane does.
 pub(super) enum Job {
@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// A kind of work: each has a lane.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
+enum WorkerKind {
     Scan,
     Watch,
     Live,
@@ -53,41 +53,43 @@ enum Kind {
 }
 
 impl Job {
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> WorkerKind {
         match self {
-            Self::Work(Work::Scan { .. }) => Kind::Scan,
-            Self::Work(Work::Watch { .. }) => Kind::Watch,
-            Self::Work(Work::FollowPis) => Kind::Live,
-            Self::Work(Work::Open { .. }) => Kind::Open,
-            Self::Work(Work::Split { .. }) => Kind::Split,
-            Self::Work(Work::Join(_)) => Kind::Join,
-            Self::Work(Work::Read(_)) => Kind::Read,
-            Self::Work(Work::ReadTexts(_) | Work::ForgetTexts) => Kind::Texts,
-            Self::Work(Work::Search { .. }) => Kind::Search,
-            Self::Work(Work::Elsewhere { .. }) => Kind::Elsewhere,
-            Self::Work(Work::Find { .. } | Work::Fulfil { .. }) => Kind::Find,
-            Self::Work(Work::Look { .. }) => Kind::Look,
-            Self::Work(Work::LookForPis) => Kind::Pis,
-            Self::Work(Work::Compare(_)) => Kind::Compare,
-            Self::Work(Work::Context { .. }) => Kind::Context,
-            Self::Work(Work::AskPi | Work::TellPi(..)) => Kind::Pi,
-            Self::Work(Work::Text(_) | Work::Written(_) | Work::Copy(_)) | Self::Copy(..) => Kind::Copy,
-            Self::Work(Work::LookBack) => Kind::Past,
-            Self::Work(Work::LookForMoved { .. } | Work::Remember { .. } | Work::CompleteDir(_)) => Kind::Directory,
-            Self::Work(Work::Change { .. }) => Kind::Change,
+            Self::Work(Work::Scan { .. }) => WorkerKind::Scan,
+            Self::Work(Work::Watch { .. }) => WorkerKind::Watch,
+            Self::Work(Work::FollowPis) => WorkerKind::Live,
+            Self::Work(Work::Open { .. }) => WorkerKind::Open,
+            Self::Work(Work::Split { .. }) => WorkerKind::Split,
+            Self::Work(Work::Join(_)) => WorkerKind::Join,
+            Self::Work(Work::Read(_)) => WorkerKind::Read,
+            Self::Work(Work::ReadTexts(_) | Work::ForgetTexts) => WorkerKind::Texts,
+            Self::Work(Work::Search { .. }) => WorkerKind::Search,
+            Self::Work(Work::Elsewhere { .. }) => WorkerKind::Elsewhere,
+            Self::Work(Work::Find { .. } | Work::Fulfil { .. }) => WorkerKind::Find,
+            Self::Work(Work::Look { .. }) => WorkerKind::Look,
+            Self::Work(Work::LookForPis) => WorkerKind::Pis,
+            Self::Work(Work::Compare(_)) => WorkerKind::Compare,
+            Self::Work(Work::Context { .. }) => WorkerKind::Context,
+            Self::Work(Work::AskPi | Work::TellPi(..)) => WorkerKind::Pi,
+            Self::Work(Work::Text(_) | Work::Written(_) | Work::Copy(_)) | Self::Copy(..) => WorkerKind::Copy,
+            Self::Work(Work::LookBack) => WorkerKind::Past,
+            Self::Work(Work::LookForMoved { .. } | Work::Remember { .. } | Work::CompleteDir(_)) => {
+                WorkerKind::Directory
+            }
+            Self::Work(Work::Change { .. }) => WorkerKind::Change,
         }
     }
 }
 
 /// The lanes; each is started by its first work.
-pub(super) struct Lanes {
-    desk: Desk,
+pub(super) struct Workers {
+    desk: JobContext,
     sender: Sender<Event>,
-    queues: HashMap<Kind, Sender<Piece>>,
+    queues: HashMap<WorkerKind, Sender<QueuedJob>>,
 }
 
-impl Lanes {
-    pub(super) fn new(desk: Desk, sender: Sender<Event>) -> Self {
+impl Workers {
+    pub(super) fn new(desk: JobContext, sender: Sender<Event>) -> Self {
         Self { desk, sender, queues: HashMap::new() }
     }
 
@@ -104,7 +106,7 @@ impl Lanes {
 }
 
 /// Does a piece of work. Returns whether anybody hears of it.
-fn run(desk: &Desk, (ticket, job): Piece, sender: &Sender<Event>) -> bool {
+fn run(desk: &JobContext, (ticket, job): QueuedJob, sender: &Sender<Event>) -> bool {
     if matches!(job, Job::Work(Work::Elsewhere { .. })) {
         // All files are read for it: not for each key of a word that is nowhere.
         let end = Instant::now() + PAUSE;
@@ -139,16 +141,16 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::app::message::Body;
-    use crate::app::startup::Setting;
+    use crate::app::message::EntryBody;
+    use crate::app::startup::Startup;
     use crate::config::Config;
     use crate::disk::files::Files;
     use crate::disk::locate::Located;
 
-    fn desk() -> Desk {
+    fn desk() -> JobContext {
         let located = Located { dirs: Vec::new(), origin: String::new() };
-        let setting = Setting::new(&Config::default(), located, String::new(), true);
-        Desk::new(Arc::new(setting), Files::Demo)
+        let setting = Startup::new(&Config::default(), located, String::new(), true);
+        JobContext::new(Arc::new(setting), Files::Demo)
     }
 
     fn reply(events: &mpsc::Receiver<Event>) -> (u64, Reply) {
@@ -161,9 +163,9 @@ mod tests {
     #[test]
     fn work_that_panics_is_told_and_its_lane_goes_on() {
         let (sender, events) = mpsc::channel();
-        let mut lanes = Lanes::new(desk(), sender);
+        let mut lanes = Workers::new(desk(), sender);
         // There is no such entry in an empty tree.
-        let body = Body { path: PathBuf::new(), tree: Arc::default(), at: 7 };
+        let body = EntryBody { path: PathBuf::new(), tree: Arc::default(), at: 7 };
         for number in [1, 2] {
             let (claim, ticket) = Ticket::new(number);
             lanes.start(ticket, Job::Work(Work::Read(body.clone())));
@@ -177,7 +179,7 @@ mod tests {
     #[test]
     fn work_that_is_wanted_is_never_replaced() {
         let (sender, events) = mpsc::channel();
-        let mut lanes = Lanes::new(desk(), sender);
+        let mut lanes = Workers::new(desk(), sender);
         let claims: Vec<_> = (0..50)
             .map(|number| {
                 let (claim, ticket) = Ticket::new(number);
@@ -192,8 +194,8 @@ mod tests {
     #[test]
     fn what_nobody_wants_is_not_begun() {
         let (sender, events) = mpsc::channel();
-        let mut lanes = Lanes::new(desk(), sender);
-        let body = Body { path: PathBuf::new(), tree: Arc::default(), at: 0 };
+        let mut lanes = Workers::new(desk(), sender);
+        let body = EntryBody { path: PathBuf::new(), tree: Arc::default(), at: 0 };
         let (dropped, ticket) = Ticket::new(1);
         drop(dropped);
         lanes.start(ticket, Job::Work(Work::Read(body)));

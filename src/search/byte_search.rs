@@ -68,9 +68,9 @@ impl Probe {
             return None;
         }
         let chars: Vec<char> = word.chars().collect();
-        let spellings: Vec<Option<Spellings>> = chars.iter().map(|&c| spellings(c)).collect();
+        let spellings: Vec<Option<CharSpellings>> = chars.iter().map(|&c| spellings(c)).collect();
         let windows = (0..chars.len()).flat_map(|start| (1..=WINDOW).map(move |len| start..start + len));
-        let windows = windows.filter_map(|range| Window::new(spellings.get(range.clone())?, range));
+        let windows = windows.filter_map(|range| CharWindow::new(spellings.get(range.clone())?, range));
         let best = windows.max_by_key(|window| window.rarity);
         let rarity = best.as_ref().map_or(0, |window| window.rarity);
         let strategy = match best {
@@ -227,7 +227,7 @@ impl Snippet {
 
 /// How a character may be spelled.
 #[derive(Debug)]
-struct Spellings {
+struct CharSpellings {
     /// As a whole.
     whole: Vec<String>,
     /// With a mark or more that stands for itself, among others: one of these is there.
@@ -235,7 +235,7 @@ struct Spellings {
 }
 
 /// Neighbouring characters of a word, each of them with few spellings.
-struct Window {
+struct CharWindow {
     range: Range<usize>,
     rarity: usize,
     /// As UTF-8, then the loose ones: marks, and escapes of any character.
@@ -243,8 +243,8 @@ struct Window {
     loose: usize,
 }
 
-impl Window {
-    fn new(spelled: &[Option<Spellings>], range: Range<usize>) -> Option<Self> {
+impl CharWindow {
+    fn new(spelled: &[Option<CharSpellings>], range: Range<usize>) -> Option<Self> {
         let (mut whole, mut marks, mut escaped) = (vec![String::new()], Vec::new(), Vec::new());
         for options in spelled {
             let options = options.as_ref()?;
@@ -268,7 +268,7 @@ impl Window {
         (spellings.len() <= SPELLINGS).then_some(Self { range, rarity, spellings, loose: behind })
     }
 
-    fn strategy(self, chars: &[char], spelled: &[Option<Spellings>]) -> Option<Strategy> {
+    fn strategy(self, chars: &[char], spelled: &[Option<CharSpellings>]) -> Option<Strategy> {
         let plain = |at: &usize| spelled[*at].is_some() && chars[*at].is_ascii();
         let before: Vec<u8> = (0..self.range.start).rev().take_while(plain).map(|at| chars[at] as u8).collect();
         let behind = (self.range.end..chars.len()).take_while(plain).map(|at| chars[at] as u8).collect();
@@ -333,7 +333,7 @@ fn rarity(c: char) -> usize {
 
 /// How `c` may be spelled to become `c` when it is folded. `None` if `c` can be written with a backslash other than `\u`, or
 /// is a mark, which may change places with others.
-fn spellings(c: char) -> Option<Spellings> {
+fn spellings(c: char) -> Option<CharSpellings> {
     if is_js_space(c) || c.is_control() || matches!(c, '"' | '\\' | '/' | char::REPLACEMENT_CHARACTER) {
         return None;
     }
@@ -349,7 +349,7 @@ fn spellings(c: char) -> Option<Spellings> {
         };
         let upper = Some(c.to_ascii_uppercase()).filter(|upper| *upper != c);
         let whole = [Some(c), upper, other].into_iter().flatten().map(String::from).collect();
-        return Some(Spellings { whole, loose: Vec::new() });
+        return Some(CharSpellings { whole, loose: Vec::new() });
     }
     let parts = decomposed(c);
     if let ('가'..='힣', [first, second, rest @ ..]) = (c, &*parts) {
@@ -358,9 +358,9 @@ fn spellings(c: char) -> Option<Spellings> {
         if let ([last], Some(open)) = (rest, compose(*first, *second)) {
             whole.push([open, *last].iter().collect());
         }
-        return Some(Spellings { whole, loose: Vec::new() });
+        return Some(CharSpellings { whole, loose: Vec::new() });
     }
-    let Tables { folding_to, with_mark } = Tables::get();
+    let FoldTables { folding_to, with_mark } = FoldTables::get();
     let all: Vec<char> = std::iter::once(c).chain(folding_to.get(&c).into_iter().flatten().copied()).collect();
     let (mut loose, mut folded) = (Vec::new(), String::new());
     for &one in &all {
@@ -380,7 +380,7 @@ fn spellings(c: char) -> Option<Spellings> {
             loose.extend(with.filter(is_possible).chain([*mark]).filter(|with| !all.contains(with)));
         }
     }
-    Some(Spellings { whole: all.into_iter().map(String::from).collect(), loose })
+    Some(CharSpellings { whole: all.into_iter().map(String::from).collect(), loose })
 }
 
 /// A character in as many parts as it has.
@@ -391,16 +391,16 @@ fn decomposed(c: char) -> Vec<char> {
 }
 
 /// What is known of characters that folding could change, those of ASCII left out.
-struct Tables {
+struct FoldTables {
     /// The other characters that become each character when they are folded.
     folding_to: HashMap<char, Vec<char>>,
     /// The other characters that each mark is a part of.
     with_mark: HashMap<char, Vec<char>>,
 }
 
-impl Tables {
+impl FoldTables {
     fn get() -> &'static Self {
-        static TABLES: OnceLock<Tables> = OnceLock::new();
+        static TABLES: OnceLock<FoldTables> = OnceLock::new();
         TABLES.get_or_init(|| {
             let (mut folding_to, mut with_mark) = (HashMap::<_, Vec<char>>::new(), HashMap::<_, Vec<char>>::new());
             let mut folded = String::new();
@@ -460,7 +460,7 @@ mod tests {
             folded.clear();
             fold_into(&mut folded, c.encode_utf8(&mut buffer));
             for to in folded.chars().filter(char::is_ascii) {
-                let is_spelled = |all: Spellings| all.whole.iter().any(|text| text.starts_with(c));
+                let is_spelled = |all: CharSpellings| all.whole.iter().any(|text| text.starts_with(c));
                 assert!(spellings(to).is_none_or(is_spelled), "{c:?} becomes {to:?}");
             }
         }

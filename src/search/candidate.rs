@@ -6,11 +6,11 @@ use crate::base::normalize::fold;
 use crate::search::fuzzy::capped;
 use crate::session::digest::Digest;
 use crate::session::links::Index;
-use crate::session::search_text::{Passages, PassagesBuf, Texts};
+use crate::session::search_text::{Passages, PassagesBuf, SearchTexts};
 
 /// What a list shows of a session, folded, so that a key finds it fast.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Titles<'a> {
+pub struct SearchTitles<'a> {
     /// The name; empty if there is none.
     pub name: &'a str,
     /// The id in the header.
@@ -23,7 +23,7 @@ pub struct Titles<'a> {
     pub labels: Passages<'a>,
 }
 
-/// [`Titles`] that stand for themselves.
+/// [`SearchTitles`] that stand for themselves.
 #[derive(Clone, Debug, Default)]
 pub struct TitlesBuf {
     name: String,
@@ -48,9 +48,9 @@ impl TitlesBuf {
     }
 
     /// To look at.
-    pub fn as_titles(&self) -> Titles<'_> {
+    pub fn as_titles(&self) -> SearchTitles<'_> {
         let Self { name, id, cwd, first_message, labels } = self;
-        Titles { name, id, cwd, first_message, labels: labels.as_passages() }
+        SearchTitles { name, id, cwd, first_message, labels: labels.as_passages() }
     }
 }
 
@@ -60,9 +60,9 @@ pub struct Candidate<'a> {
     /// What a list knows of it.
     pub digest: &'a Digest,
     /// What it shows of that, folded.
-    pub titles: Titles<'a>,
+    pub titles: SearchTitles<'a>,
     /// Its texts, if they were read. Until then only the digest is searched.
-    pub texts: Option<Texts<'a>>,
+    pub texts: Option<SearchTexts<'a>>,
     /// Whether a pi is at work in it.
     pub is_live: bool,
     /// Whether other sessions were forked from it.

@@ -6,25 +6,25 @@
 use crate::search::byte_search::Probe;
 use crate::search::candidate::{Candidate, MatchField, MatchPlace};
 use crate::search::needle::Needle;
-use crate::search::qualifier::definition::Scope;
-use crate::search::query::{Query, Term, What};
-use crate::search::scope::HereAndNow;
+use crate::search::qualifier::definition::EntryScope;
+use crate::search::query::{Query, Term, TermKind};
+use crate::search::scope::QueryScope;
 use crate::session::entry::Entry;
 use crate::session::links::Index;
-use crate::session::search_text::{Passages, Texts};
+use crate::session::search_text::{Passages, SearchTexts};
 use crate::session::tree::Tree;
-use crate::session::tree::features::Feature;
+use crate::session::tree::features::EntryFeature;
 
 /// The parts of a query that may hold for one entry and not for another.
-pub struct Parts {
+pub struct QueryParts {
     words: Vec<Needle>,
-    scopes: Vec<Scope>,
+    scopes: Vec<EntryScope>,
     /// Features of the entries that match, if no other part of the query is about entries.
-    features: Vec<Feature>,
+    features: Vec<EntryFeature>,
     everything: bool,
 }
 
-impl std::fmt::Debug for Parts {
+impl std::fmt::Debug for QueryParts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Parts").field("words", &self.words.len()).field("scopes", &self.scopes.len()).finish()
     }
@@ -32,7 +32,7 @@ impl std::fmt::Debug for Parts {
 
 /// Entries, with the parts that hold for each: a bit a part, of which a query has no more than there are bits.
 #[derive(Debug, Default)]
-pub struct Holding {
+pub struct EntryMatches {
     entries: Vec<(Index, u64)>,
     /// What holds for all of them.
     session: u64,
@@ -40,28 +40,28 @@ pub struct Holding {
 
 /// An entry that fulfils a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fulfilling {
+pub struct MatchingEntry {
     /// The entry.
     pub at: Index,
     /// How many parts hold for it without its session.
     pub own: u32,
 }
 
-impl Parts {
+impl QueryParts {
     /// Those of a query.
-    pub fn new(query: &Query, here: &HereAndNow) -> Self {
+    pub fn new(query: &Query, here: &QueryScope) -> Self {
         let wanted = || query.terms.iter().filter(|term| !term.is_excluded);
         let scope = |term: &Term| match &term.what {
-            What::Qualified(qualified) => Some(qualified.scope(here)),
+            TermKind::Qualified(qualified) => Some(qualified.scope(here)),
             _ => None,
         };
         let words: Vec<Needle> = wanted().filter_map(|term| Needle::of(&term.what)).collect();
         let (mut scopes, mut features) = (Vec::new(), Vec::new());
         for scope in wanted().filter_map(scope) {
             match scope {
-                Scope::Session => {}
-                Scope::Tree(feature) => features.push(feature),
-                Scope::Known(_) | Scope::Read(_) => scopes.push(scope),
+                EntryScope::Session => {}
+                EntryScope::Tree(feature) => features.push(feature),
+                EntryScope::Known(_) | EntryScope::Read(_) => scopes.push(scope),
             }
         }
         features.retain(|_| words.is_empty() && scopes.is_empty());
@@ -69,7 +69,7 @@ impl Parts {
     }
 
     /// The feature of the entry to which a session leads that was found as a whole.
-    pub fn feature(&self) -> Option<Feature> {
+    pub fn feature(&self) -> Option<EntryFeature> {
         self.features.first().copied()
     }
 
@@ -83,19 +83,19 @@ impl Parts {
 
     /// Whether the lines of a file must be read to tell all of its entries.
     pub fn needs_lines(&self) -> bool {
-        let is_read = |scope: &Scope| matches!(scope, Scope::Read(_));
+        let is_read = |scope: &EntryScope| matches!(scope, EntryScope::Read(_));
         self.everything && !self.words.is_empty() || self.scopes.iter().any(is_read)
     }
 
     /// Words of which each line has one, undecoded, that tells of entries; `None` if any line may tell of them.
     pub fn probes(&self) -> Option<Vec<Probe>> {
-        let is_known = self.scopes.iter().all(|scope| !matches!(scope, Scope::Read(_)));
+        let is_known = self.scopes.iter().all(|scope| !matches!(scope, EntryScope::Read(_)));
         is_known.then(|| self.words.iter().map(|word| Probe::new(word.word()?)).collect())?
     }
 
     /// Whether what is known of a session tells some of its entries.
     pub fn are_known(&self) -> bool {
-        let is_known = |scope: &Scope| matches!(scope, Scope::Known(_));
+        let is_known = |scope: &EntryScope| matches!(scope, EntryScope::Known(_));
         !self.everything && !self.words.is_empty() || self.scopes.iter().any(is_known)
     }
 
@@ -119,23 +119,23 @@ impl Parts {
     }
 
     /// What holds for entries by what is known of their session.
-    pub fn in_known(&self, session: &Candidate<'_>) -> Holding {
-        let mut holding = Holding { session: self.words_in(session.titles.name), ..Holding::default() };
+    pub fn in_known(&self, session: &Candidate<'_>) -> EntryMatches {
+        let mut holding = EntryMatches { session: self.words_in(session.titles.name), ..EntryMatches::default() };
         if !self.everything && !self.words.is_empty() {
-            let Texts { conversation, summaries } = session.texts.unwrap_or_default();
+            let SearchTexts { conversation, summaries } = session.texts.unwrap_or_default();
             for passages in [session.titles.labels, conversation, summaries] {
                 self.in_passages(passages, &mut holding);
             }
         }
         for (at, scope) in self.scopes.iter().enumerate() {
-            if let Scope::Known(entries) = scope {
+            if let EntryScope::Known(entries) = scope {
                 entries(session).into_iter().for_each(|entry| holding.add(entry, self.bit(at)));
             }
         }
         holding
     }
 
-    fn in_passages(&self, passages: Passages<'_>, holding: &mut Holding) {
+    fn in_passages(&self, passages: Passages<'_>, holding: &mut EntryMatches) {
         for (bit, word) in self.words.iter().enumerate() {
             if let Needle::Pattern(_) = word {
                 let found = passages.each().filter(|(_, text)| word.find(text).is_some());
@@ -156,10 +156,10 @@ impl Parts {
     }
 
     /// What holds for an entry by its line, with all of its texts folded.
-    pub fn in_line(&self, entry: &Entry<'_>, folded: &str, at: Index, holding: &mut Holding) {
+    pub fn in_line(&self, entry: &Entry<'_>, folded: &str, at: Index, holding: &mut EntryMatches) {
         let words = if self.everything { self.words_in(folded) } else { 0 };
-        let holds = |(at, scope): (usize, &Scope)| match scope {
-            Scope::Read(holds) if holds(entry) => self.bit(at),
+        let holds = |(at, scope): (usize, &EntryScope)| match scope {
+            EntryScope::Read(holds) if holds(entry) => self.bit(at),
             _ => 0,
         };
         holding.add(at, words | self.scopes.iter().enumerate().map(holds).sum::<u64>());
@@ -179,7 +179,7 @@ impl Parts {
     }
 }
 
-impl Holding {
+impl EntryMatches {
     fn add(&mut self, entry: Index, parts: u64) {
         if parts != 0 {
             self.entries.push((entry, parts));
@@ -187,7 +187,7 @@ impl Holding {
     }
 
     /// The entries for which the most parts hold, in file order.
-    pub fn best(mut self) -> Vec<Fulfilling> {
+    pub fn best(mut self) -> Vec<MatchingEntry> {
         self.entries.sort_unstable();
         self.entries.dedup_by(|(next, more), (entry, parts)| {
             let is_same = next == entry;
@@ -197,7 +197,7 @@ impl Holding {
         let all = |parts: u64| (parts | self.session).count_ones();
         let most = self.entries.iter().map(|&(_, parts)| all(parts)).max();
         let best = self.entries.iter().filter(|&&(_, parts)| Some(all(parts)) == most);
-        best.map(|&(at, parts)| Fulfilling { at, own: parts.count_ones() }).collect()
+        best.map(|&(at, parts)| MatchingEntry { at, own: parts.count_ones() }).collect()
     }
 }
 
@@ -219,11 +219,11 @@ mod tests {
     fn entries(query: &str) -> Vec<Index> {
         let named = [LINES, &[r#"{"type":"session_info","id":"6","parentId":"5","name":"Key-value stores"}"#]].concat();
         let sample = Sample::of(&named);
-        let mut texts = search_text::Builder::default();
+        let mut texts = search_text::SearchTextBuilder::default();
         texts.line(Line::new(0, br#"{"type":"session","version":3,"id":"s"}"#, true));
         LINES.iter().for_each(|line| texts.line(Line::new(0, line.as_bytes(), true)));
         let texts = texts.take();
-        let parts = Parts::new(&Query::parse(query).unwrap(), &here());
+        let parts = QueryParts::new(&Query::parse(query).unwrap(), &here());
         let mut found = parts.in_known(&Candidate { texts: Some(texts.as_texts()), ..sample.candidate() });
         for (at, line) in (0..).zip(LINES) {
             let line = Line::new(0, line.as_bytes(), true);

@@ -11,13 +11,13 @@ use std::ops::Range;
 use crate::base::normalize::fold;
 use crate::search::candidate::{Candidate, MatchField, MatchPlace};
 use crate::search::fuzzy::Fuzzy;
-use crate::search::qualifier::definition::{Holds, Test};
-use crate::search::query::{Query, Term, What};
-use crate::search::scope::HereAndNow;
+use crate::search::qualifier::definition::{Test, TestResult};
+use crate::search::query::{Query, Term, TermKind};
+use crate::search::scope::QueryScope;
 use crate::search::text_match::{Word, marks};
 use crate::session::digest::Digest;
 use crate::session::links::Index;
-use crate::session::search_text::{Passages, Texts};
+use crate::session::search_text::{Passages, SearchTexts};
 
 /// How directly something matched, the best first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,14 +78,14 @@ impl std::fmt::Debug for Matcher {
 
 impl Matcher {
     /// Makes a query ready.
-    pub fn new(query: &Query, here: &HereAndNow) -> Self {
+    pub fn new(query: &Query, here: &QueryScope) -> Self {
         let test = |term: &Term| match &term.what {
-            What::Qualified(qualified) => Some((term.is_excluded, qualified.test(here))),
+            TermKind::Qualified(qualified) => Some((term.is_excluded, qualified.test(here))),
             _ => None,
         };
         let text = |term: &Term| {
             let fuzzy = match &term.what {
-                What::Word(word) if !term.is_excluded => Fuzzy::new(&fold(word)),
+                TermKind::Word(word) if !term.is_excluded => Fuzzy::new(&fold(word)),
                 _ => None,
             };
             Some(Word { fuzzy, ..Word::of(term)? })
@@ -107,8 +107,8 @@ impl Matcher {
         let mut qualified_place = None;
         for (is_excluded, test) in &self.tests {
             match test(session) {
-                Holds::At(place) if !is_excluded => qualified_place = qualified_place.or(place),
-                Holds::No if *is_excluded => {}
+                TestResult::At(place) if !is_excluded => qualified_place = qualified_place.or(place),
+                TestResult::No if *is_excluded => {}
                 _ => return None,
             }
         }
@@ -137,7 +137,7 @@ impl Matcher {
 
     /// The entries in which something stands that is looked for, and in what: those with the most of it first, else in
     /// file order.
-    pub fn entries(&self, digest: &Digest, texts: Texts<'_>) -> Vec<(Index, MatchField)> {
+    pub fn entries(&self, digest: &Digest, texts: SearchTexts<'_>) -> Vec<(Index, MatchField)> {
         let wanted: Vec<&Word> = self.texts.iter().filter(|text| !text.is_excluded).collect();
         let count = |folded: &str| wanted.iter().filter(|text| text.needle.find(folded).is_some()).count();
         let labels = digest.labels.iter().map(|label| (count(&fold(&label.text)), label.at, MatchField::Label));
@@ -180,7 +180,7 @@ impl Word {
             }
         }
         let said = match session.texts {
-            Some(Texts { conversation, summaries }) => {
+            Some(SearchTexts { conversation, summaries }) => {
                 let said = self.needle.find(conversation.folded);
                 let summed_up = || self.find_if_any(summaries.folded);
                 said.map(|at| passage(MatchField::Conversation, conversation, at))
@@ -241,16 +241,16 @@ fn name_score(name: &str, at: &Range<usize>) -> u32 {
 mod tests {
     use super::*;
     use crate::search::candidate::TitlesBuf;
-    use crate::session::digest::builder::Builder;
+    use crate::session::digest::builder::DigestBuilder;
     use crate::session::lines::Line;
-    use crate::session::search_text::{self, TextsBuf};
+    use crate::session::search_text::{self, SearchTextsBuf};
     use jiff::tz::TimeZone;
     use proptest::prelude::*;
 
     const DAY: i64 = 86_400_000;
 
-    fn here() -> HereAndNow {
-        HereAndNow { now_ms: 100 * DAY, home: "/home/dev".into(), dir: String::new(), zone: TimeZone::UTC }
+    fn here() -> QueryScope {
+        QueryScope { now_ms: 100 * DAY, home: "/home/dev".into(), dir: String::new(), zone: TimeZone::UTC }
     }
 
     fn matcher(query: &str) -> Matcher {
@@ -261,13 +261,13 @@ mod tests {
     struct Session {
         digest: Digest,
         titles: TitlesBuf,
-        texts: TextsBuf,
+        texts: SearchTextsBuf,
         is_live: bool,
     }
 
     impl Session {
         fn new(name: &str, first_message: &str, lines: &[&str]) -> Self {
-            let (mut builder, mut texts) = (Builder::new(""), search_text::Builder::default());
+            let (mut builder, mut texts) = (DigestBuilder::new(""), search_text::SearchTextBuilder::default());
             let header = r#"{"type":"session","version":3,"id":"0195a001-abc","cwd":"/home/dev/App"}"#;
             for line in [header].iter().chain(lines) {
                 builder.line(Line::new(0, line.as_bytes(), true));
@@ -280,7 +280,7 @@ mod tests {
             Self { titles: TitlesBuf::new(&digest), digest, texts: texts.take(), is_live: false }
         }
 
-        fn try_with(&self, query: &str, texts: Option<Texts<'_>>) -> Option<Match> {
+        fn try_with(&self, query: &str, texts: Option<SearchTexts<'_>>) -> Option<Match> {
             let &Self { ref digest, ref titles, is_live, .. } = self;
             let titles = titles.as_titles();
             matcher(query).matches(&Candidate { digest, titles, texts, is_live, has_forks: false })

@@ -7,7 +7,7 @@ use memchr::memmem::Finder;
 use crate::base::javascript::is_js_space;
 use crate::base::normalize::fold;
 use crate::search::pattern::Pattern;
-use crate::search::query::What;
+use crate::search::query::TermKind;
 
 /// Something to look for.
 pub(crate) enum Needle {
@@ -28,16 +28,16 @@ pub(crate) enum Needle {
 
 impl Needle {
     /// What a term looks for; `None` if it is a qualifier.
-    pub(crate) fn of(what: &What) -> Option<Self> {
+    pub(crate) fn of(what: &TermKind) -> Option<Self> {
         match what {
-            What::Word(word) => Some(Self::Word(Finder::new(&fold(word)).into_owned())),
-            What::Phrase(phrase) => {
+            TermKind::Word(word) => Some(Self::Word(Finder::new(&fold(word)).into_owned())),
+            TermKind::Phrase(phrase) => {
                 let words: Vec<String> = phrase.split(' ').map(fold).collect();
                 let (at, longest) = words.iter().enumerate().max_by_key(|(_, word)| word.len())?;
                 let anchor = Finder::new(longest).into_owned();
                 Some(if words.len() == 1 { Self::Word(anchor) } else { Self::Phrase { at, anchor, words } })
             }
-            What::Pattern(pattern) => Some(Self::Pattern(pattern.clone())),
+            TermKind::Pattern(pattern) => Some(Self::Pattern(pattern.clone())),
             _ => None,
         }
     }
@@ -114,7 +114,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn phrase(text: &str) -> Needle {
-        Needle::of(&What::Phrase(text.into())).unwrap()
+        Needle::of(&TermKind::Phrase(text.into())).unwrap()
     }
 
     #[test]

@@ -28,11 +28,11 @@ const NOTHING: &str = r"[^\s\S]";
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     source: String,
-    engine: Engine,
+    engine: RegexEngine,
 }
 
 #[derive(Clone, Debug)]
-enum Engine {
+enum RegexEngine {
     /// In time linear to the text.
     Plain(regex::Regex),
     /// With what needs going back: looking around, references to groups.
@@ -63,9 +63,9 @@ impl Pattern {
             let (fancy, _) = Translation::of(source, true).map_err(invalid)?;
             let mut builder = fancy_regex::RegexBuilder::new(&fancy);
             let built = builder.backtrack_limit(BACKTRACKS).build();
-            Engine::Fancy(Box::new(built.map_err(|error| invalid(last_line(&error)))?))
+            RegexEngine::Fancy(Box::new(built.map_err(|error| invalid(last_line(&error)))?))
         } else {
-            Engine::Plain(regex::Regex::new(&plain).map_err(|error| invalid(last_line(&error)))?)
+            RegexEngine::Plain(regex::Regex::new(&plain).map_err(|error| invalid(last_line(&error)))?)
         };
         Ok(Self { source: source.to_string(), engine })
     }
@@ -73,17 +73,19 @@ impl Pattern {
     /// The first match in a folded text.
     pub(crate) fn find(&self, folded: &str) -> Option<Range<usize>> {
         match &self.engine {
-            Engine::Plain(regex) => regex.find(folded).map(|found| found.range()),
+            RegexEngine::Plain(regex) => regex.find(folded).map(|found| found.range()),
             // One that gave up found nothing.
-            Engine::Fancy(regex) => regex.find(folded).ok().flatten().map(|found| found.range()),
+            RegexEngine::Fancy(regex) => regex.find(folded).ok().flatten().map(|found| found.range()),
         }
     }
 
     /// All matches in a folded text but those of nothing.
     pub(crate) fn find_all(&self, folded: &str) -> Vec<Range<usize>> {
         let mut all: Vec<Range<usize>> = match &self.engine {
-            Engine::Plain(regex) => regex.find_iter(folded).map(|found| found.range()).collect(),
-            Engine::Fancy(regex) => regex.find_iter(folded).map_while(Result::ok).map(|found| found.range()).collect(),
+            RegexEngine::Plain(regex) => regex.find_iter(folded).map(|found| found.range()).collect(),
+            RegexEngine::Fancy(regex) => {
+                regex.find_iter(folded).map_while(Result::ok).map(|found| found.range()).collect()
+            }
         };
         all.retain(|found| !found.is_empty());
         all
@@ -345,15 +347,15 @@ impl<'a> Translation<'a> {
                 continue;
             }
             self.rest.next();
-            let high = self.class_item()?.unwrap_or(Item::One('-'));
+            let high = self.class_item()?.unwrap_or(ClassItem::One('-'));
             match (low, high) {
-                (Item::One(low), Item::One(high)) if low > high => {
+                (ClassItem::One(low), ClassItem::One(high)) if low > high => {
                     return Err(format!("range out of order in a class: {low}-{high}"));
                 }
-                (Item::One(low), Item::One(high)) => {
+                (ClassItem::One(low), ClassItem::One(high)) => {
                     write!(items, "\\x{{{:x}}}-\\x{{{:x}}}", low as u32, high as u32).unwrap_or_default();
                 }
-                (low, high) => [low, Item::One('-'), high].iter().for_each(|item| item.push_to(&mut items)),
+                (low, high) => [low, ClassItem::One('-'), high].iter().for_each(|item| item.push_to(&mut items)),
             }
         }
         match (items.is_empty(), is_excluded) {
@@ -365,7 +367,7 @@ impl<'a> Translation<'a> {
     }
 
     /// The next item of a class; `None` where it ends.
-    fn class_item(&mut self) -> Result<Option<Item>, String> {
+    fn class_item(&mut self) -> Result<Option<ClassItem>, String> {
         let item = match self.rest.next().ok_or("a class is not closed")? {
             ']' => return Ok(None),
             '\\' => {
@@ -373,13 +375,13 @@ impl<'a> Translation<'a> {
                 match set_of(c) {
                     Some((set, is_excluded)) => {
                         self.rest.next();
-                        Item::Set(set, is_excluded)
+                        ClassItem::Set(set, is_excluded)
                     }
-                    None if self.rest.next_if_eq(&'b').is_some() => Item::One('\u{8}'),
-                    None => Item::One(self.character()),
+                    None if self.rest.next_if_eq(&'b').is_some() => ClassItem::One('\u{8}'),
+                    None => ClassItem::One(self.character()),
                 }
             }
-            c => Item::One(c),
+            c => ClassItem::One(c),
         };
         Ok(Some(item))
     }
@@ -387,13 +389,13 @@ impl<'a> Translation<'a> {
 
 /// An item of a class in brackets.
 #[derive(Clone, Copy)]
-enum Item {
+enum ClassItem {
     One(char),
     /// What the set holds, or what it doesn't.
     Set(&'static str, bool),
 }
 
-impl Item {
+impl ClassItem {
     fn push_to(self, out: &mut String) {
         match self {
             Self::One(c) => write!(out, "\\x{{{:x}}}", c as u32).unwrap_or_default(),

@@ -4,7 +4,7 @@ use jiff::tz::TimeZone;
 
 /// Where and when a query is asked.
 #[derive(Clone, Debug)]
-pub struct HereAndNow {
+pub struct QueryScope {
     /// Now, in milliseconds since 1970.
     pub now_ms: i64,
     /// The home directory, for `~`.

@@ -6,7 +6,7 @@ use crate::base::normalize::{FoldedText, fold};
 use crate::search::byte_search::Probe;
 use crate::search::fuzzy::Fuzzy;
 use crate::search::needle::Needle;
-use crate::search::query::{MOST_TERMS, Query, Term, What};
+use crate::search::query::{MOST_TERMS, Query, Term, TermKind};
 
 /// Something to look for in texts.
 #[derive(Default)]
@@ -64,7 +64,7 @@ impl Words {
             }
         }
         let term = |word: &str| {
-            let needle = Needle::of(&What::Word(word.into()))?;
+            let needle = Needle::of(&TermKind::Word(word.into()))?;
             Some(Word { is_excluded: false, needle, fuzzy: Fuzzy::new(&fold(word)) })
         };
         Self { terms: words.into_iter().filter_map(term).collect() }

@@ -6,7 +6,7 @@ use crate::session::digest::Digest;
 
 /// What values there are to choose from, the likeliest first.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Values<'a> {
+pub struct ValueList<'a> {
     /// Project directories, as they are shown.
     pub dirs: &'a [String],
     /// Files that tools touched.
@@ -21,7 +21,7 @@ pub struct Values<'a> {
 
 /// What the sessions have that qualifiers may ask for, what is in most of them first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lists {
+pub struct ValueLists {
     /// Files that tools touched.
     pub files: Vec<String>,
     /// Labels.
@@ -32,7 +32,7 @@ pub struct Lists {
     pub tools: Vec<String>,
 }
 
-impl Lists {
+impl ValueLists {
     /// The most of a kind.
     const MOST: usize = 2000;
 
@@ -65,5 +65,5 @@ fn count<'a>(counts: &mut HashMap<String, usize>, values: impl Iterator<Item = &
 fn most(counts: HashMap<String, usize>) -> Vec<String> {
     let mut counts: Vec<(String, usize)> = counts.into_iter().filter(|(value, _)| !value.is_empty()).collect();
     counts.sort_unstable_by(|(a, often), (b, oftener)| oftener.cmp(often).then_with(|| a.cmp(b)));
-    counts.into_iter().take(Lists::MOST).map(|(value, _)| value).collect()
+    counts.into_iter().take(ValueLists::MOST).map(|(value, _)| value).collect()
 }

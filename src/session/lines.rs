@@ -7,11 +7,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::session::entry::kind::Kind;
-use crate::session::entry::{Entry, NEWEST, Stamp, parse};
+use crate::session::entry::kind::EntryKind;
+use crate::session::entry::{Entry, NEWEST, RawTime, parse};
 use crate::session::json::value::Fields;
-use crate::session::json::{self, Reader, Str};
-use crate::session::links::{IdHash, Ids, Index, Shape};
+use crate::session::json::{self, JsonReader, Str};
+use crate::session::links::{EntryIds, IdHash, Index, ParentLinks};
 use crate::session::problem::Problem;
 
 /// The longest line that is read, in bytes: what fills memory is bounded by it. An entry holds what was sent to a model,
@@ -57,7 +57,7 @@ impl<'a> Line<'a> {
 
     /// The values of a list of objects with a `kind`; none of any other list.
     fn writes(&self) -> json::Result<Vec<Self>> {
-        let (mut r, mut parts) = (Reader::new(self.bytes), Vec::new());
+        let (mut r, mut parts) = (JsonReader::new(self.bytes), Vec::new());
         r.enter_array()?;
         while r.next_item(parts.is_empty())? {
             let start = r.here();
@@ -132,8 +132,8 @@ impl Header {
         Self {
             id: entry.id.map(text).unwrap_or_default(),
             cwd: entry.cwd.map(text).unwrap_or_default(),
-            created: entry.timestamp.and_then(Stamp::ms),
-            created_is_text: matches!(entry.timestamp, Some(Stamp::Text(_))),
+            created: entry.timestamp.and_then(RawTime::ms),
+            created_is_text: matches!(entry.timestamp, Some(RawTime::Text(_))),
             version: entry.version.unwrap_or(1.0),
             parent_session: entry.parent_session.or(entry.branched_from).map(text),
             parent_id: entry.parent_session_id.map(text),
@@ -186,11 +186,11 @@ pub(crate) struct LabelLine {
 
 /// Gathers what all readers of a file need, line by line.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Lines {
-    first: First,
+pub(crate) struct LineCollector {
+    first: FirstLine,
     /// How many entries stand before each header.
     headers: Vec<usize>,
-    ids: Vec<Ids>,
+    ids: Vec<EntryIds>,
     offsets: Vec<u64>,
     /// Which entries are bookkeeping.
     bookkeeping: Vec<bool>,
@@ -204,7 +204,7 @@ pub(crate) struct Lines {
 
 /// What the first line that parses is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-enum First {
+enum FirstLine {
     /// None was met so far.
     #[default]
     Unknown,
@@ -218,7 +218,7 @@ enum First {
     Title,
 }
 
-impl Lines {
+impl LineCollector {
     /// Takes a line of the file, and what was read of it. Gives its entry, unless it has none: a blank line, a header, no
     /// JSON. (An entry is too large to be handed on.)
     pub(crate) fn note<'e, 'a>(
@@ -238,27 +238,29 @@ impl Lines {
         }
         if self.is_blank() {
             self.first = match () {
-                () if entry.starts_session() => First::Header(Header::new(entry)),
-                () if entry.kind != Kind::Unknown && entry.id_is_text && entry.timestamp.is_some() => First::Entry,
-                () if entry.type_name.is("title") => First::Title,
-                () => First::Other,
+                () if entry.starts_session() => FirstLine::Header(Header::new(entry)),
+                () if entry.kind != EntryKind::Unknown && entry.id_is_text && entry.timestamp.is_some() => {
+                    FirstLine::Entry
+                }
+                () if entry.type_name.is("title") => FirstLine::Title,
+                () => FirstLine::Other,
             };
         }
         if entry.is_header() {
             self.headers.push(self.ids.len());
             return None;
         }
-        self.ids.push(Ids { id: entry.id.map(IdHash::of), parent: entry.parent_id.map(IdHash::of) });
+        self.ids.push(EntryIds { id: entry.id.map(IdHash::of), parent: entry.parent_id.map(IdHash::of) });
         self.offsets.push(line.offset);
         self.bookkeeping.push(entry.kind.is_bookkeeping());
-        if entry.kind == Kind::Label
+        if entry.kind == EntryKind::Label
             && let Some(target) = entry.target_id
         {
             self.labels.push(LabelLine {
                 target: IdHash::of(target),
                 target_id: target.text().into(),
                 text: entry.label.unwrap_or_default().text().into(),
-                time: entry.timestamp.and_then(Stamp::ms),
+                time: entry.timestamp.and_then(RawTime::ms),
             });
         }
         Some(entry)
@@ -283,22 +285,22 @@ impl Lines {
 
     /// Whether no line that parses was met so far.
     pub(crate) fn is_blank(&self) -> bool {
-        matches!(self.first, First::Unknown)
+        matches!(self.first, FirstLine::Unknown)
     }
 
     /// Whether no further line can make a session of it.
     pub(crate) fn is_refused(&self) -> bool {
-        matches!(self.first, First::Entry | First::Title | First::Other) || self.is_crowded()
+        matches!(self.first, FirstLine::Entry | FirstLine::Title | FirstLine::Other) || self.is_crowded()
     }
 
     /// Whether it begins with an entry.
     pub(crate) fn is_headless(&self) -> bool {
-        matches!(self.first, First::Entry)
+        matches!(self.first, FirstLine::Entry)
     }
 
     /// Whether it begins with a title.
     pub(crate) fn is_titled(&self) -> bool {
-        matches!(self.first, First::Title)
+        matches!(self.first, FirstLine::Title)
     }
 
     /// Whether there are more entries than fit into so many bytes.
@@ -313,18 +315,18 @@ impl Lines {
     pub(crate) fn session(&self) -> Result<&Header, NotASession> {
         match &self.first {
             _ if self.is_crowded() => Err(NotASession::TooMany),
-            First::Header(header) => Ok(header),
-            First::Entry => Err(NotASession::Headless),
-            First::Title => Err(NotASession::Titled),
-            First::Unknown | First::Other => Err(NotASession::NoHeader),
+            FirstLine::Header(header) => Ok(header),
+            FirstLine::Entry => Err(NotASession::Headless),
+            FirstLine::Title => Err(NotASession::Titled),
+            FirstLine::Unknown | FirstLine::Other => Err(NotASession::NoHeader),
         }
     }
 
     /// The header, if it was met.
     pub(crate) fn header(&self) -> Option<&Header> {
         match &self.first {
-            First::Header(header) => Some(header),
-            First::Unknown | First::Entry | First::Title | First::Other => None,
+            FirstLine::Header(header) => Some(header),
+            FirstLine::Unknown | FirstLine::Entry | FirstLine::Title | FirstLine::Other => None,
         }
     }
 
@@ -349,17 +351,17 @@ impl Lines {
     }
 
     /// Who is whose parent.
-    pub(crate) fn shape(&self) -> Shape {
-        Shape::new(&self.ids, self.header().map_or(1.0, |header| header.version))
+    pub(crate) fn shape(&self) -> ParentLinks {
+        ParentLinks::new(&self.ids, self.header().map_or(1.0, |header| header.version))
     }
 
-    /// Which entries are stubs: see [`Shape::stubs`].
-    pub(crate) fn stubs(&self, shape: &Shape) -> Vec<bool> {
+    /// Which entries are stubs: see [`ParentLinks::stubs`].
+    pub(crate) fn stubs(&self, shape: &ParentLinks) -> Vec<bool> {
         shape.stubs(|at| self.bookkeeping[at as usize])
     }
 
     /// The labels that are set, by the entries that have them.
-    pub(crate) fn labels(&self, shape: &Shape) -> BTreeMap<Index, &LabelLine> {
+    pub(crate) fn labels(&self, shape: &ParentLinks) -> BTreeMap<Index, &LabelLine> {
         let mut set = BTreeMap::new();
         for label in &self.labels {
             let Some(target) = shape.find(label.target) else { continue };
@@ -372,7 +374,7 @@ impl Lines {
     }
 
     /// What is wrong with the lines, and with how they hang together.
-    pub(crate) fn problems(&self, shape: &Shape) -> Vec<Problem> {
+    pub(crate) fn problems(&self, shape: &ParentLinks) -> Vec<Problem> {
         let newer = self.header().filter(|header| header.is_newer()).map(|header| Problem::Newer(header.version));
         newer.into_iter().chain(self.bad.problems()).chain(shape.problems()).collect()
     }
@@ -428,7 +430,7 @@ mod tests {
         let parts = Line::new(100, text, true).parts().unwrap();
         let stand = |part: &Line<'_>| &text[(part.offset - 100) as usize..][..part.len as usize] == part.bytes;
         assert!(parts.len() == 2 && parts.iter().all(stand));
-        let mut lines = Lines::default();
+        let mut lines = LineCollector::default();
         for part in &parts {
             lines.note(part, &part.read());
         }
@@ -464,7 +466,7 @@ mod tests {
             (r#"{"v":4,"kind":"header","id":5}"#, None),
             (r#"{"v":4,"kind":"entry","id":"s"}"#, None),
         ] {
-            let mut lines = Lines::default();
+            let mut lines = LineCollector::default();
             let line = Line::new(0, line.as_bytes(), true);
             lines.note(&line, &line.read());
             let header = lines.session().ok();

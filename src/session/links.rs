@@ -52,9 +52,9 @@ impl Hash for IdHash {
 
 /// Passes a hash through: hashing it again would gain nothing.
 #[derive(Debug, Default)]
-pub struct Through(u64);
+pub struct IdentityHasher(u64);
 
-impl Hasher for Through {
+impl Hasher for IdentityHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -71,11 +71,11 @@ impl Hasher for Through {
 }
 
 /// A map by ids.
-pub type ById<V> = HashMap<IdHash, V, BuildHasherDefault<Through>>;
+pub type ById<V> = HashMap<IdHash, V, BuildHasherDefault<IdentityHasher>>;
 
 /// What an entry says of its place.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Ids {
+pub struct EntryIds {
     /// Its own id.
     pub id: Option<IdHash>,
     /// Its parent's.
@@ -84,7 +84,7 @@ pub struct Ids {
 
 /// The parents of the entries of a file.
 #[derive(Debug, Default)]
-pub struct Shape {
+pub struct ParentLinks {
     /// The parent of each entry; roots have none. Free of cycles.
     pub parents: Vec<Option<Index>>,
     /// Entries whose id stood before: children belong to the last one that has it.
@@ -96,9 +96,9 @@ pub struct Shape {
     by_id: ById<Index>,
 }
 
-impl Shape {
+impl ParentLinks {
     /// Resolves the parents. In files without ids (`version` below 2) each entry follows the one before it.
-    pub fn new(ids: &[Ids], version: f64) -> Self {
+    pub fn new(ids: &[EntryIds], version: f64) -> Self {
         let mut shape = Self { parents: Vec::with_capacity(ids.len()), ..Self::default() };
         if version < 2.0 {
             shape.parents = (0..ids.len() as Index).map(|at| at.checked_sub(1)).collect();
@@ -112,7 +112,7 @@ impl Shape {
                 shape.duplicates.push(at as Index);
             }
         }
-        for (at, Ids { id, parent }) in ids.iter().enumerate() {
+        for (at, EntryIds { id, parent }) in ids.iter().enumerate() {
             // Nearly always it is the entry before. Where ids stand twice, another one may have the same.
             let before = at
                 .checked_sub(1)

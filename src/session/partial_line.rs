@@ -4,13 +4,13 @@ use crate::session::lines::Line;
 
 /// A [`Line`] that stands for itself.
 #[derive(Clone, Debug)]
-pub struct Last {
+pub struct PartialLine {
     offset: u64,
     len: u64,
     bytes: Box<[u8]>,
 }
 
-impl Last {
+impl PartialLine {
     /// Keeps a line that no line break follows.
     pub fn new(line: &Line<'_>) -> Self {
         Self { offset: line.offset, len: line.len, bytes: line.bytes.into() }

@@ -5,15 +5,15 @@ use std::ops::Range;
 
 use crate::base::normalize::{capital, fold_with_capitals};
 use crate::session::entry::Entry;
-use crate::session::entry::kind::Kind;
-use crate::session::entry::text_fields::Field;
+use crate::session::entry::kind::EntryKind;
+use crate::session::entry::text_fields::TextField;
 use crate::session::json::Str;
-use crate::session::lines::{Line, Lines, NotASession};
+use crate::session::lines::{Line, LineCollector, NotASession};
 use crate::session::links::Index;
 
 /// The texts of a session that are searched as one types.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Texts<'a> {
+pub struct SearchTexts<'a> {
     /// What user and assistant said: their text blocks, joined as pi's list joins them.
     pub conversation: Passages<'a>,
     /// The summaries of compactions and of branches.
@@ -33,9 +33,9 @@ pub struct Passages<'a> {
     pub(crate) capitals: &'a [u8],
 }
 
-/// [`Texts`] that stand for themselves.
+/// [`SearchTexts`] that stand for themselves.
 #[derive(Clone, Debug, Default)]
-pub struct TextsBuf {
+pub struct SearchTextsBuf {
     /// What user and assistant said.
     pub conversation: PassagesBuf,
     /// The summaries.
@@ -52,8 +52,8 @@ pub struct PassagesBuf {
 
 /// Room to look at texts that lie elsewhere, to be used again.
 #[derive(Debug, Default)]
-pub struct Room {
-    /// The texts as they lie there: see [`Texts::to_bytes`].
+pub struct TextBuffers {
+    /// The texts as they lie there: see [`SearchTexts::to_bytes`].
     pub(crate) bytes: Vec<u8>,
     pub(crate) starts: [Vec<(u32, Index)>; 2],
 }
@@ -61,7 +61,7 @@ pub struct Room {
 /// How a number is written, in bytes.
 const NUMBER: usize = size_of::<u32>();
 
-impl<'a> Texts<'a> {
+impl<'a> SearchTexts<'a> {
     /// The texts in one piece, to be looked at as they lie.
     pub(crate) fn to_bytes(self) -> Vec<u8> {
         let passages = [self.conversation, self.summaries];
@@ -81,7 +81,7 @@ impl<'a> Texts<'a> {
         bytes
     }
 
-    /// The texts that [`Texts::to_bytes`] gave; `starts` is room for what can't be looked at as it lies.
+    /// The texts that [`SearchTexts::to_bytes`] gave; `starts` is room for what can't be looked at as it lies.
     pub(crate) fn from_bytes(bytes: &'a [u8], starts: &'a mut [Vec<(u32, Index)>; 2]) -> Option<Self> {
         let (numbers, mut rest) = bytes.split_at_checked(6 * NUMBER)?;
         let mut lengths = numbers.chunks_exact(NUMBER).filter_map(|four| four.first_chunk());
@@ -149,23 +149,23 @@ impl<'a> Passages<'a> {
     }
 }
 
-impl TextsBuf {
+impl SearchTextsBuf {
     /// Takes what is searched of the next entry.
     pub(crate) fn take(&mut self, at: Index, entry: &Entry<'_>) {
         if let Some((field, text)) = searched(entry) {
-            let passages = if field == Field::Summary { &mut self.summaries } else { &mut self.conversation };
+            let passages = if field == TextField::Summary { &mut self.summaries } else { &mut self.conversation };
             passages.push(at, &text);
         }
     }
 
     /// To look at.
-    pub fn as_texts(&self) -> Texts<'_> {
-        Texts { conversation: self.conversation.as_passages(), summaries: self.summaries.as_passages() }
+    pub fn as_texts(&self) -> SearchTexts<'_> {
+        SearchTexts { conversation: self.conversation.as_passages(), summaries: self.summaries.as_passages() }
     }
 }
 
-impl From<Texts<'_>> for TextsBuf {
-    fn from(texts: Texts<'_>) -> Self {
+impl From<SearchTexts<'_>> for SearchTextsBuf {
+    fn from(texts: SearchTexts<'_>) -> Self {
         let [conversation, summaries] = [texts.conversation, texts.summaries].map(|passages| PassagesBuf {
             folded: passages.folded.into(),
             starts: passages.starts.into(),
@@ -208,12 +208,12 @@ const MOST_CAPACITY: usize = 4 * 1024 * 1024;
 
 /// Gathers the texts from the lines of a file, and then of another one.
 #[derive(Debug, Default)]
-pub struct Builder {
-    lines: Lines,
-    texts: TextsBuf,
+pub struct SearchTextBuilder {
+    lines: LineCollector,
+    texts: SearchTextsBuf,
 }
 
-impl Builder {
+impl SearchTextBuilder {
     /// Takes the next line of the file.
     pub fn line(&mut self, line: Line<'_>) {
         let read = line.read();
@@ -232,18 +232,18 @@ impl Builder {
     ///
     /// # Errors
     /// It is no session, as far as it is known.
-    pub fn texts(&self) -> Result<Texts<'_>, NotASession> {
+    pub fn texts(&self) -> Result<SearchTexts<'_>, NotASession> {
         self.lines.session().map(|_| self.texts.as_texts())
     }
 
     /// The texts so far, to keep.
-    pub(crate) fn take(self) -> TextsBuf {
+    pub(crate) fn take(self) -> SearchTextsBuf {
         self.texts
     }
 
     /// Makes ready for another file.
     pub(crate) fn clear(&mut self) {
-        self.lines = Lines::default();
+        self.lines = LineCollector::default();
         for passages in [&mut self.texts.conversation, &mut self.texts.summaries] {
             passages.folded.clear();
             passages.starts.clear();
@@ -256,29 +256,29 @@ impl Builder {
 }
 
 /// What of an entry is searched as one types, and what it is: what the user or the assistant said, or a summary.
-pub fn searched(entry: &Entry<'_>) -> Option<(Field, String)> {
+pub fn searched(entry: &Entry<'_>) -> Option<(TextField, String)> {
     let message = entry.message.as_ref();
     let said = |field| Some((field, message?.content.text(" ")));
-    let summary = |summary: Option<Str<'_>>| Some((Field::Summary, summary?.text().into_owned()));
+    let summary = |summary: Option<Str<'_>>| Some((TextField::Summary, summary?.text().into_owned()));
     match entry.kind {
-        Kind::User => said(Field::User),
-        Kind::Assistant => said(Field::Assistant),
-        Kind::SummaryRole => summary(message?.summary),
-        Kind::Compaction | Kind::BranchSummary => summary(entry.summary),
-        Kind::ToolResult
-        | Kind::Bash
-        | Kind::SystemRole
-        | Kind::CustomRole
-        | Kind::OtherMessage
-        | Kind::CustomMessage
-        | Kind::ModelChange
-        | Kind::ThinkingLevel
-        | Kind::Custom
-        | Kind::Label
-        | Kind::SessionInfo
-        | Kind::Usage
-        | Kind::ContextEdit
-        | Kind::Unknown => None,
+        EntryKind::User => said(TextField::User),
+        EntryKind::Assistant => said(TextField::Assistant),
+        EntryKind::SummaryRole => summary(message?.summary),
+        EntryKind::Compaction | EntryKind::BranchSummary => summary(entry.summary),
+        EntryKind::ToolResult
+        | EntryKind::Bash
+        | EntryKind::SystemRole
+        | EntryKind::CustomRole
+        | EntryKind::OtherMessage
+        | EntryKind::CustomMessage
+        | EntryKind::ModelChange
+        | EntryKind::ThinkingLevel
+        | EntryKind::Custom
+        | EntryKind::Label
+        | EntryKind::SessionInfo
+        | EntryKind::Usage
+        | EntryKind::ContextEdit
+        | EntryKind::Unknown => None,
     }
 }
 
@@ -287,8 +287,8 @@ mod tests {
     use super::*;
 
     /// Gathers after another session.
-    fn builder(lines: &[&str]) -> Builder {
-        let mut builder = Builder::default();
+    fn builder(lines: &[&str]) -> SearchTextBuilder {
+        let mut builder = SearchTextBuilder::default();
         builder.line(Line::new(0, br#"{"type":"session","version":3,"id":"other"}"#, true));
         builder.line(Line::new(0, br#"{"type":"message","message":{"role":"user","content":"Other"}}"#, true));
         builder.clear();
@@ -337,7 +337,7 @@ mod tests {
             r#"{"type":"compaction","id":"4","parentId":"1","summary":"All\nof it"}"#,
             r#"{"type":"message","id":"5","parentId":"4","message":{"role":"assistant","content":[{"type":"text","text":"A"},{"type":"thinking","thinking":"no"},{"type":"text","text":"\u00c9"}]}}"#,
         ]);
-        let Texts { conversation, summaries } = found.texts().unwrap();
+        let SearchTexts { conversation, summaries } = found.texts().unwrap();
         assert_eq!((conversation.folded, conversation.starts), ("use jwt a é", &[(0, 0), (8, 4)][..]));
         assert_eq!((summaries.folded, summaries.starts), ("all\nof it", &[(0, 3)][..]));
         assert!(builder(&[r#"{"type":"message","id":"1"}"#]).texts().is_err() && builder(&[]).texts().is_err());

@@ -4,7 +4,7 @@
 
 use memchr::memmem;
 
-use crate::session::json::Reader;
+use crate::session::json::JsonReader;
 
 /// What pi begins a message with (0.74.2 to 0.87.1).
 const MESSAGE: &[u8] = br#"{"type":"message","#;
@@ -44,7 +44,7 @@ pub(crate) fn gap(line: &[u8], at: usize) -> Option<usize> {
     if at > HEAD && line.len() - at <= TAIL && at >= tail(line) {
         return Some(line.len());
     }
-    let mut walk = Walk { reader: Reader::new(line), at, end: 0 };
+    let mut walk = TextSpans { reader: JsonReader::new(line), at, end: 0 };
     let _ = walk.entry();
     (walk.end > at).then_some(walk.end)
 }
@@ -54,7 +54,7 @@ fn tail(line: &[u8]) -> usize {
     let near = line.len().saturating_sub(TAIL);
     let Some(found) = memmem::rfind(&line[near..], b"],\"") else { return line.len() };
     let start = near + found + b"],".len();
-    let (mut reader, mut is_first) = (Reader::new(&line[start..]), true);
+    let (mut reader, mut is_first) = (JsonReader::new(&line[start..]), true);
     while let Ok(Some(key)) = reader.next_key(is_first) {
         is_first = false;
         if !has_no_text(key.raw()) || reader.skip().is_err() {
@@ -66,15 +66,15 @@ fn tail(line: &[u8]) -> usize {
 }
 
 /// Goes through a line up to what may be a text at a place or behind it.
-struct Walk<'a> {
-    reader: Reader<'a>,
+struct TextSpans<'a> {
+    reader: JsonReader<'a>,
     at: usize,
     /// Up to here there is no text, seen from what may hold one before.
     end: usize,
 }
 
 // `None` is the end of the way: such a text, or where something is unusual.
-impl Walk<'_> {
+impl TextSpans<'_> {
     fn entry(&mut self) -> Option<()> {
         self.each_field(|walk, key| match key {
             b"message" => walk.message(),

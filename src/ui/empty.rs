@@ -5,17 +5,17 @@ use ratatui::layout::Rect;
 
 use crate::app::model::Model;
 use crate::app::panes::layout::SMALLEST;
-use crate::app::widgets::text_box::Sheet;
+use crate::app::widgets::text_box::TextBox;
 use crate::base::paths::shorten;
 use crate::base::text::Tone;
 use crate::keymap::Action;
 use crate::render::DocLine;
 use crate::render::wrap::Wrapped;
 use crate::ui::layers::text_box::rows;
-use crate::ui::paint::Pen;
+use crate::ui::paint::Painter;
 use crate::ui::widgets::key_of;
 
-pub(super) fn too_small(frame: &mut Frame<'_>, pen: &Pen<'_>) {
+pub(super) fn too_small(frame: &mut Frame<'_>, pen: &Painter<'_>) {
     let (columns, rows) = SMALLEST;
     let area = frame.area();
     let text = format!("pitree needs {columns}x{rows}, this is {}x{}", area.width, area.height);
@@ -23,15 +23,15 @@ pub(super) fn too_small(frame: &mut Frame<'_>, pen: &Pen<'_>) {
 }
 
 /// Lines without a frame.
-pub(super) fn plain_rows(frame: &mut Frame<'_>, pen: &Pen<'_>, area: Rect, lines: Vec<DocLine>) {
+pub(super) fn plain_rows(frame: &mut Frame<'_>, pen: &Painter<'_>, area: Rect, lines: Vec<DocLine>) {
     let mut wrapped = Wrapped::new(area.width.into());
     wrapped.all(&lines);
-    let sheet = Sheet { size: (area.width, area.height), height: area.height.into(), lines, wrapped };
+    let sheet = TextBox { size: (area.width, area.height), height: area.height.into(), lines, wrapped };
     rows(frame, pen, area, &sheet, 0);
 }
 
 /// The screen for no sessions: where pitree looked, and what to do.
-pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'_>) {
+pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Painter<'_>) {
     let located = &model.setting.located;
     let is_new = located.is_default() && model.catalog.unreadable.is_empty();
     let (title, dirs) = match is_new {

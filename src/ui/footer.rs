@@ -4,22 +4,22 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use crate::app::flows::search::Search;
-use crate::app::hints::{Hint, hints};
+use crate::app::hints::{KeyHint, hints};
 use crate::app::layers::Layer;
-use crate::app::model::{Model, Pending};
+use crate::app::model::{Model, PendingChange};
 use crate::app::widgets::line::LineEdit;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Span, Tone, clean, spans_width, width};
 use crate::keymap::{Action, Place};
 use crate::search::query::complete::Completion;
-use crate::ui::paint::{Pen, cut};
+use crate::ui::paint::{Painter, cut};
 use crate::ui::widgets::typed;
 
 /// The columns that a line has at least: in front of it, and to have room for other things behind it.
 const LEAST: (usize, usize) = (12, 30);
 
 /// A line that is being typed: its end with the cursor is what must be seen, what stands aside if there is room.
-fn line(frame: &mut Frame<'_>, area: Rect, (prompt, edit): (&str, &LineEdit), aside: Span, pen: &Pen<'_>) {
+fn line(frame: &mut Frame<'_>, area: Rect, (prompt, edit): (&str, &LineEdit), aside: Span, pen: &Painter<'_>) {
     let columns = usize::from(area.width);
     let prompt = format!(" {prompt}");
     let prompt = pen.glyphs().cut(&prompt, columns.saturating_sub(LEAST.0));
@@ -61,7 +61,7 @@ fn find_aside(model: &Model) -> Span {
 }
 
 /// How a search may go on, or what is wrong with it.
-fn search_aside(model: &Model, search: &Search, pen: &Pen<'_>, columns: usize) -> Span {
+fn search_aside(model: &Model, search: &Search, pen: &Painter<'_>, columns: usize) -> Span {
     // What leads out of the line must be seen before what ends it.
     let keys: &[(Action, &str)] = &[
         (Action::Accept, "go to hit"),
@@ -96,7 +96,7 @@ fn search_aside(model: &Model, search: &Search, pen: &Pen<'_>, columns: usize) -
 }
 
 /// Keys that work while text is typed, with words for them.
-fn named(model: &Model, pen: &Pen<'_>, keys: &[(Action, &str)]) -> Span {
+fn named(model: &Model, pen: &Painter<'_>, keys: &[(Action, &str)]) -> Span {
     let key = |action: Action| {
         let keys = model.setting.keymap.keys(action).iter();
         keys.filter(|key| key.typed().is_none()).map(|key| key.symbol(pen.is_ascii())).next()
@@ -106,7 +106,7 @@ fn named(model: &Model, pen: &Pen<'_>, keys: &[(Action, &str)]) -> Span {
 }
 
 /// How far a change is, or for whom it waits.
-fn progress(model: &Model, pending: &Pending) -> String {
+fn progress(model: &Model, pending: &PendingChange) -> String {
     let back = || model.setting.key(Action::Back);
     match &pending.waits {
         Some(who) if pending.claim.is_stopped() => return format!("giving up waiting for {who}"),
@@ -122,7 +122,7 @@ fn progress(model: &Model, pending: &Pending) -> String {
     format!("{} of {}, {how}", thousands(done), thousands(total))
 }
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'_>) {
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Painter<'_>) {
     match model.layers.top() {
         Some(Layer::Prompt(prompt)) => {
             let aside = match (&prompt.problem, prompt.options.len()) {
@@ -155,7 +155,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
         return pen.put(frame, area, &[Span::clean(Tone::Dim, &format!(" {}", progress(model, pending)))]);
     }
     let mut spans = Vec::new();
-    for Hint { column, sign, word, .. } in hints(model) {
+    for KeyHint { column, sign, word, .. } in hints(model) {
         let gap = column.saturating_sub(spans_width(&spans));
         spans.extend([
             Span::new(Tone::Text, " ".repeat(gap)),

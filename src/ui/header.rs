@@ -9,13 +9,13 @@ use crate::base::paths::shorten;
 use crate::base::text::{Span, Tone, clean, spans_width, width};
 use crate::catalog::SessionKey;
 use crate::catalog::live::PiState;
-use crate::ui::paint::Pen;
+use crate::ui::paint::Painter;
 use crate::ui::status_symbol;
 
 /// The columns that directories have at least.
 const LEAST: usize = 8;
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'_>) {
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Painter<'_>) {
     let dirs: Vec<String> = model
         .setting
         .located
@@ -46,7 +46,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
     pen.put_both(frame, area, &left, &right);
 }
 
-fn right(model: &Model, pen: &Pen<'_>) -> Vec<Span> {
+fn right(model: &Model, pen: &Painter<'_>) -> Vec<Span> {
     let catalog = &model.catalog;
     let mut spans = Vec::new();
     let progress = &catalog.progress;

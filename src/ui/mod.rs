@@ -16,11 +16,11 @@ use ratatui::layout::Rect;
 
 use crate::app::model::Model;
 use crate::base::text::{Span, Tone};
-use paint::Pen;
+use paint::Painter;
 
 /// Draws everything.
 pub fn draw(frame: &mut Frame<'_>, model: &Model) {
-    let pen = Pen::new(&model.setting);
+    let pen = Painter::new(&model.setting);
     let Some(layout) = model.layout() else { return empty::too_small(frame, &pen) };
     header::draw(frame, layout.header, model, &pen);
     if model.has_nothing() {

@@ -8,20 +8,20 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line as Drawn, Span as DrawnSpan};
 
-use crate::app::startup::Setting;
+use crate::app::startup::Startup;
 use crate::base::text::{ASCII, Glyphs, Span, Tone, limit_combining_marks, spans_width, width};
-use crate::config::{Paint, Palette};
+use crate::config::{ColorOverride, Palette};
 use crate::ui::theme;
 
 /// How to draw: colours and signs.
-pub(super) struct Pen<'a> {
+pub(super) struct Painter<'a> {
     theme: Option<Palette>,
-    colors: &'a HashMap<Tone, Paint>,
+    colors: &'a HashMap<Tone, ColorOverride>,
     glyphs: &'a Glyphs,
 }
 
-impl<'a> Pen<'a> {
-    pub(super) fn new(setting: &'a Setting) -> Self {
+impl<'a> Painter<'a> {
+    pub(super) fn new(setting: &'a Startup) -> Self {
         Self { theme: setting.theme, colors: &setting.colors, glyphs: &setting.glyphs }
     }
 
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_cell_gets_few_marks() {
-        let pen = Pen { theme: None, colors: &HashMap::new(), glyphs: &UNICODE };
+        let pen = Painter { theme: None, colors: &HashMap::new(), glyphs: &UNICODE };
         for (one, columns) in [("a", 1), ("漢", 2)] {
             let letter = format!("{one}{}", "\u{301}".repeat(10_000));
             let spans = [Span::new(Tone::Text, letter.repeat(3) + "b"), Span::new(Tone::Text, "é👩‍👩‍👧‍👦")];
@@ -159,9 +159,9 @@ mod tests {
 
     #[test]
     fn a_colour_of_ones_own_is_drawn_unless_there_are_to_be_none() {
-        let colors = HashMap::from([(Tone::Dim, Paint::Index(99))]);
-        let dim = |theme| Pen { theme, colors: &colors, glyphs: &UNICODE }.style(Tone::Dim);
-        assert_eq!((dim(Some(Palette::Light)).fg, dim(None).fg), (Some(theme::own(Paint::Index(99))), None));
+        let colors = HashMap::from([(Tone::Dim, ColorOverride::Index(99))]);
+        let dim = |theme| Painter { theme, colors: &colors, glyphs: &UNICODE }.style(Tone::Dim);
+        assert_eq!((dim(Some(Palette::Light)).fg, dim(None).fg), (Some(theme::own(ColorOverride::Index(99))), None));
     }
 
     #[test]

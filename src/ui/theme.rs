@@ -5,7 +5,7 @@
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::base::text::Tone;
-use crate::config::{Paint, Palette};
+use crate::config::{ColorOverride, Palette};
 
 /// The look of a meaning.
 pub fn style(tone: Tone, theme: Option<Palette>) -> Style {
@@ -20,10 +20,10 @@ pub fn style(tone: Tone, theme: Option<Palette>) -> Style {
 }
 
 /// A colour that the user has chosen.
-pub(super) fn own(color: Paint) -> Color {
+pub(super) fn own(color: ColorOverride) -> Color {
     match color {
-        Paint::Index(index) => Color::Indexed(index),
-        Paint::Rgb([red, green, blue]) => Color::Rgb(red, green, blue),
+        ColorOverride::Index(index) => Color::Indexed(index),
+        ColorOverride::Rgb([red, green, blue]) => Color::Rgb(red, green, blue),
     }
 }
 

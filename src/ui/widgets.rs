@@ -8,16 +8,16 @@ use tui_tree_widget::{Tree, TreeItem, TreeState};
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
 use crate::app::widgets::cursor::Cursor;
-use crate::app::widgets::line::{LineEdit, Seeing};
+use crate::app::widgets::line::{LineEdit, VisibleLine};
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Span, Tone, spans_width};
 use crate::keymap::Action;
-use crate::ui::paint::{Pen, cut};
+use crate::ui::paint::{Painter, cut};
 
 /// The title of a pane: a name and facts behind it to the left, others to the right.
 pub(super) fn title(
     frame: &mut Frame<'_>,
-    pen: &Pen<'_>,
+    pen: &Painter<'_>,
     area: PaneArea,
     focused: bool,
     (name, facts, right): (Span, &str, String),
@@ -52,12 +52,12 @@ pub(super) fn hits(at: Option<usize>, hits: usize) -> String {
 }
 
 /// The first key of an action, for sentences; its name if it has none.
-pub(super) fn key_of(model: &Model, pen: &Pen<'_>, action: Action) -> String {
+pub(super) fn key_of(model: &Model, pen: &Painter<'_>, action: Action) -> String {
     model.setting.keymap.keys(action).first().map_or_else(|| action.name().into(), |key| key.symbol(pen.is_ascii()))
 }
 
 /// A list in a pane.
-pub(super) struct List {
+pub(super) struct ListView {
     pub(super) area: Rect,
     pub(super) cursor: Cursor,
     pub(super) len: usize,
@@ -65,7 +65,7 @@ pub(super) struct List {
 }
 
 /// The rows of a list that are in sight. `row` makes the row at a place for so many columns.
-pub(super) fn list(frame: &mut Frame<'_>, pen: &Pen<'_>, list: &List, row: impl Fn(usize, usize) -> Vec<Span>) {
+pub(super) fn list(frame: &mut Frame<'_>, pen: &Painter<'_>, list: &ListView, row: impl Fn(usize, usize) -> Vec<Span>) {
     tall_list(frame, pen, list, |_| 1, |at, columns| vec![row(at, columns)]);
 }
 
@@ -73,8 +73,8 @@ pub(super) fn list(frame: &mut Frame<'_>, pen: &Pen<'_>, list: &List, row: impl 
 /// the widget would walk the whole tree for each frame.
 pub(super) fn tall_list(
     frame: &mut Frame<'_>,
-    pen: &Pen<'_>,
-    &List { area, cursor, len, focused }: &List,
+    pen: &Painter<'_>,
+    &ListView { area, cursor, len, focused }: &ListView,
     lines: impl Fn(usize) -> usize,
     row: impl Fn(usize, usize) -> Vec<Vec<Span>>,
 ) {
@@ -110,12 +110,12 @@ pub(super) fn tall_list(
 }
 
 /// A thumb at the right edge of a pane whose rows don't all fit.
-pub(super) fn scroll_bar(frame: &mut Frame<'_>, area: Rect, pen: &Pen<'_>, top: usize, len: usize) {
+pub(super) fn scroll_bar(frame: &mut Frame<'_>, area: Rect, pen: &Painter<'_>, top: usize, len: usize) {
     thumb(frame, area, pen, (top, area.height.into(), len));
 }
 
 /// The same where so many rows are `seen` of some.
-fn thumb(frame: &mut Frame<'_>, area: Rect, pen: &Pen<'_>, (top, seen, len): (usize, usize, usize)) {
+fn thumb(frame: &mut Frame<'_>, area: Rect, pen: &Painter<'_>, (top, seen, len): (usize, usize, usize)) {
     let height = usize::from(area.height);
     if len <= seen || height == 0 || area.width == 0 {
         return;
@@ -130,6 +130,6 @@ fn thumb(frame: &mut Frame<'_>, area: Rect, pen: &Pen<'_>, (top, seen, len): (us
 
 /// What is typed, as far as it is seen in `columns`.
 pub(super) fn typed(line: &LineEdit, columns: usize) -> [Span; 3] {
-    let Seeing { before, under, after } = line.seeing(columns);
+    let VisibleLine { before, under, after } = line.seeing(columns);
     [Span::new(Tone::Text, before), Span::new(Tone::Cursor, under), Span::new(Tone::Text, after)]
 }

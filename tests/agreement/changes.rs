@@ -7,12 +7,12 @@ use std::path::Path;
 use pitree::session::lines::Line;
 use pitree::session::links::Index;
 use pitree::session::tree::context::context;
-use pitree::session::tree::{Part, Tree};
+use pitree::session::tree::{Tree, TreeLines};
 use pitree::session::write::fork;
 use pitree::session::write::fork::NewSession;
 use pitree::session::write::line;
 use pitree::session::write::line::NewEntry;
-use pitree::session::write::migrate::{Migrated, NotOld, migrate};
+use pitree::session::write::migrate::{MigrateError, MigratedFile, migrate};
 use serde_json::{Value, json};
 
 use crate::common::home::{files_below, repository};
@@ -64,7 +64,7 @@ impl Source {
 }
 
 pub(crate) fn tree(bytes: &[u8]) -> Option<Tree> {
-    let mut part = Part::new("");
+    let mut part = TreeLines::new("");
     let mut offset = 0;
     for line in bytes.split_inclusive(|&b| b == b'\n') {
         let text = line.strip_suffix(b"\n").unwrap_or(line);
@@ -189,10 +189,10 @@ fn the_model_sees_what_pi_says() {
 #[test]
 fn an_old_file_says_what_it_loses() {
     let source = Source::open(&repository("fixtures/sessions/--home-dev-old--/v1-index-later.jsonl")).unwrap();
-    let Migrated { dropped, blank, bytes } = migrate(&source.bytes, &mut counted()).unwrap();
+    let MigratedFile { dropped, blank, bytes } = migrate(&source.bytes, &mut counted()).unwrap();
     let dropped: Vec<_> = dropped.into_iter().map(|range| std::str::from_utf8(&source.bytes[range]).unwrap()).collect();
     assert_eq!((dropped, blank), (vec!["not JSON", "{\"type\":\"message\",\"torn"], 2));
-    assert_eq!(migrate(&bytes, &mut counted()), Err(NotOld::Current));
+    assert_eq!(migrate(&bytes, &mut counted()), Err(MigrateError::Current));
 }
 
 #[test]

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use pitree::catalog::{Catalog, SessionKey};
 use pitree::disk::files::Files;
-use pitree::disk::load::{Bodies, Reading};
+use pitree::disk::load::{Bodies, LoadRequest};
 use pitree::disk::scan;
 use pitree::session::entry::equality;
-use pitree::session::family::merged::{IsSame, Joined};
+use pitree::session::family::merged::{IsSame, MergedFamily};
 use pitree::session::lines::Header;
 use pitree::session::links::Index;
 use pitree::session::tree::Tree;
@@ -58,18 +58,18 @@ impl Families {
 }
 
 fn tree(catalog: &Catalog, key: SessionKey) -> Arc<Tree> {
-    let reading = Reading::new(Files::Disk, &catalog[key].path, "/home/dev");
-    Arc::new(Reading { notes_contents: true, ..reading }.tree().unwrap())
+    let reading = LoadRequest::new(Files::Disk, &catalog[key].path, "/home/dev");
+    Arc::new(LoadRequest { notes_contents: true, ..reading }.tree().unwrap())
 }
 
-fn join(catalog: &Catalog, family: &[SessionKey], base: usize) -> Joined {
+fn join(catalog: &Catalog, family: &[SessionKey], base: usize) -> MergedFamily {
     let trees: Vec<Arc<Tree>> = family.iter().map(|&key| tree(catalog, key)).collect();
     let line = |(file, at): (usize, Index)| {
         let mut bodies = Bodies::open(Files::Disk, &catalog[family[file]].path).unwrap();
         bodies.line(&trees[file].nodes[at as usize]).unwrap()
     };
     let is_same: IsSame<'_> = &mut |[a, b]| equality::is_same(&line(a), &line(b));
-    Joined::new(&trees, base, Header::default(), is_same)
+    MergedFamily::new(&trees, base, Header::default(), is_same)
 }
 
 /// What an entry says, wherever it stands.

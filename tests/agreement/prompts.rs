@@ -3,8 +3,8 @@
 
 use pitree::disk::files::Files;
 use pitree::disk::{load, prompt};
-use pitree::session::prompt::message::Message;
-use pitree::session::prompt::plan::{Fate, Part, Plan, Why};
+use pitree::session::prompt::message::SentMessage;
+use pitree::session::prompt::plan::{EntryOutcome, OmissionReason, Plan, PlannedPart};
 use pitree::session::tree::Index;
 use serde_json::{Value, json};
 
@@ -23,10 +23,12 @@ fn hash(text: &str) -> u32 {
 }
 
 /// What convertToLlm makes of messages that are sent and of those that providers leave out.
-fn told(part: &Part, messages: &[Message]) -> String {
+fn told(part: &PlannedPart, messages: &[SentMessage]) -> String {
     match part.fate {
-        Fate::Counted(Why::Excluded | Why::UnknownRole) | Fate::NoResult | Fate::LeftOut(_) => String::new(),
-        Fate::Sent | Fate::Counted(_) => {
+        EntryOutcome::Counted(OmissionReason::Excluded | OmissionReason::UnknownRole)
+        | EntryOutcome::NoResult
+        | EntryOutcome::LeftOut(_) => String::new(),
+        EntryOutcome::Sent | EntryOutcome::Counted(_) => {
             messages.iter().map(|message| format!("{}\n{}\n", message.role.name(), message.text)).collect()
         }
     }

@@ -11,15 +11,15 @@ use pitree::disk::scan;
 use pitree::search::candidate::{Candidate, MatchField, TitlesBuf};
 use pitree::search::matching::{Matcher, Tier};
 use pitree::search::query::Query;
-use pitree::search::scope::HereAndNow;
+use pitree::search::scope::QueryScope;
 use pitree::session::digest::Digest;
-use pitree::session::search_text::{PassagesBuf, TextsBuf};
+use pitree::session::search_text::{PassagesBuf, SearchTextsBuf};
 use serde_json::Value;
 
 use crate::world::{DIRS, World, assert_same, golden, short};
 
 /// The sessions of the fixtures with their texts.
-struct Sessions(BTreeMap<String, (Digest, TextsBuf)>);
+struct Sessions(BTreeMap<String, (Digest, SearchTextsBuf)>);
 
 impl Sessions {
     fn read(world: &World) -> Self {
@@ -49,7 +49,7 @@ impl Sessions {
     /// What a query finds, with the tier and the field of each.
     fn find(&self, query: &str) -> BTreeMap<&str, (Tier, Option<MatchField>)> {
         let query = Query::parse(query).unwrap();
-        let here = HereAndNow { now_ms: 0, home: "/home/dev".into(), dir: String::new(), zone: TimeZone::UTC };
+        let here = QueryScope { now_ms: 0, home: "/home/dev".into(), dir: String::new(), zone: TimeZone::UTC };
         let matcher = Matcher::new(&query, &here);
         let found = self.0.iter().filter_map(|(path, (digest, texts))| {
             let titles = TitlesBuf::new(digest);

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use pitree::disk::files::Files;
 use pitree::disk::{load, prompt};
-use pitree::session::entry::kind::Kind;
+use pitree::session::entry::kind::EntryKind;
 use pitree::session::links::Index;
-use pitree::session::prompt::message::{Message, Role};
-use pitree::session::prompt::plan::{Part, Plan};
+use pitree::session::prompt::message::{Role, SentMessage};
+use pitree::session::prompt::plan::{Plan, PlannedPart};
 use pitree::session::tree::context::context;
 use pitree::session::tree::{Tree, resume};
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ impl Talk {
     fn sent(&self, at: Option<Index>) -> Vec<Value> {
         let plan = Plan::new(&self.tree, at);
         let mut sent = Vec::new();
-        let take = |part: &Part, messages: Vec<Message>| {
+        let take = |part: &PlannedPart, messages: Vec<SentMessage>| {
             if part.why().is_none() {
                 sent.extend(messages.iter().filter(|message| message.role != Role::System).map(message));
             }
@@ -46,7 +46,7 @@ impl Talk {
     /// Compares what is sent at an entry when it is chosen in pi's `/tree`, which was somewhere else before.
     fn check(&self, id: &str, pi: &[Value]) {
         let chosen = self.tree.find(id).unwrap();
-        let goes_back = matches!(self.tree.nodes[chosen as usize].kind, Kind::User | Kind::CustomMessage);
+        let goes_back = matches!(self.tree.nodes[chosen as usize].kind, EntryKind::User | EntryKind::CustomMessage);
         let pitree = self.sent(if goes_back { self.tree.parent(chosen) } else { Some(chosen) });
         // Which call it is that pi answers itself, the entry says.
         let same = |(pitree, pi): (&Value, &Value)| {
@@ -59,7 +59,7 @@ impl Talk {
 }
 
 /// A message as `scripts/pi/lib/probe.mjs` shortens it.
-fn message(message: &Message) -> Value {
+fn message(message: &SentMessage) -> Value {
     let role = if message.role == Role::Tool { "tool" } else { message.role.name() };
     let text: String = message.text.chars().take(80).collect();
     let mut short = json!({ "role": role, "text": text });
@@ -96,7 +96,7 @@ fn the_model_is_sent_what_pi_sends() {
 fn before_and_behind_a_context_edit_are_two_places() {
     let talk = Talk::open(&repository("fixtures/sessions/--home-dev-talk--/talk-cut-off-last.jsonl"));
     let leaf = talk.tree.leaf.unwrap();
-    assert_eq!(talk.tree.nodes[leaf as usize].kind, Kind::ContextEdit);
+    assert_eq!(talk.tree.nodes[leaf as usize].kind, EntryKind::ContextEdit);
     let answer = talk.tree.parent(leaf).unwrap();
     let (here, there) = (resume::at(&talk.tree, leaf), resume::at(&talk.tree, answer));
     assert_eq!((here.is_here, there.is_here, there.at), (true, false, Some(answer)));

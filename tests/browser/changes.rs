@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use pitree::app::message::{Effect, Failure, Msg, Work};
-use pitree::changes::{Done, Request};
+use pitree::app::message::{ChangeFailure, Effect, Msg, Work};
+use pitree::changes::{ChangeResult, Request};
 use pitree::config::Config;
 use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
@@ -198,8 +198,9 @@ fn a_fork_of_an_old_session_adds_nothing_to_the_total() {
 fn what_goes_wrong_is_said() {
     let world = World::new();
     let mut browser = world.open(60, 20);
-    let fail =
-        |browser: &mut Browser, error: &str| browser.change_goes(Request::Redo, Err(Failure::Failed(error.into())));
+    let fail = |browser: &mut Browser, error: &str| {
+        browser.change_goes(Request::Redo, Err(ChangeFailure::Failed(error.into())))
+    };
     fail(&mut browser, "the disk is full");
     assert_eq!(browser.footer(), "the disk is full");
     fail(&mut browser, &"the disk is full, ".repeat(9));
@@ -285,7 +286,7 @@ fn a_change_that_is_done_already_says_so() {
     assert_eq!(browser.footer(), "it has no name already");
     browser.press("u");
     assert_eq!(browser.footer(), "nothing to be undone");
-    let done = Done { said: "done\u{1b}[31m".into(), ..Done::default() };
+    let done = ChangeResult { said: "done\u{1b}[31m".into(), ..ChangeResult::default() };
     browser.change_goes(Request::Redo, Ok(done));
     assert_eq!(browser.footer(), "done␛[31m");
 }

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use pitree::app::layers::Layer;
-use pitree::app::message::{Answer, Effect, Msg, Work};
-use pitree::app::panes::tree::rows::Item;
-use pitree::app::startup::Print;
+use pitree::app::message::{Effect, Msg, PickerOutput, Work};
+use pitree::app::panes::tree::rows::RowItem;
+use pitree::app::startup::PickerFormat;
 use pitree::keymap::Place;
 use pitree::pi::launch::Start;
 use serde_json::json;
@@ -185,7 +185,7 @@ fn the_row_of_a_fork_means_its_leaf() {
 fn a_run_is_marked_where_it_ends() {
     let mut browser = Browser::demo(160, 40);
     browser.press("l g");
-    let is_run = |browser: &Browser| matches!(browser.model.tree.selected_item(), Some(Item::Run(_)));
+    let is_run = |browser: &Browser| matches!(browser.model.tree.selected_item(), Some(RowItem::Run(_)));
     while !is_run(&browser) {
         browser.press("j");
     }
@@ -290,9 +290,9 @@ fn the_common_point_is_gone_to() {
 #[test]
 fn a_picker_answers_with_the_chosen_side() {
     let mut browser = Family::new().compared(120, 40);
-    browser.pick(Print::Entry);
+    browser.pick(PickerFormat::Entry);
     browser.press("b enter");
-    assert!(matches!(&browser.wants[..], [Effect::Answer(Answer::Id(id))] if id == "b4"), "{:?}", browser.wants);
+    assert!(matches!(&browser.wants[..], [Effect::Answer(PickerOutput::Id(id))] if id == "b4"), "{:?}", browser.wants);
 }
 
 #[test]

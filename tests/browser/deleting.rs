@@ -3,8 +3,8 @@
 use std::fs;
 use std::time::{Duration, SystemTime};
 
-use pitree::app::message::{Effect, Failure, Msg, Work};
-use pitree::changes::{Refusal, Request, Seen};
+use pitree::app::message::{ChangeFailure, Effect, Msg, Work};
+use pitree::changes::{FileSnapshot, Refusal, Request};
 
 use super::changes::{World, shows_not};
 use super::common::session::Session;
@@ -191,10 +191,10 @@ fn what_the_trash_cannot_take_is_deleted_only_by_a_word() {
     world.select(&mut browser, "other");
     let path = world.path("other");
     let seen = browser.session().unwrap();
-    let files = vec![Seen { path: path.clone(), bytes: seen.bytes, mtime: seen.mtime }];
+    let files = vec![FileSnapshot { path: path.clone(), bytes: seen.bytes, mtime: seen.mtime }];
     let refuse = |browser: &mut Browser| {
         let refusal = Refusal::NoTrash { reason: "it is full".into(), left: files.clone() };
-        browser.change_goes(Request::Trash { files: files.clone() }, Err(Failure::Refused(refusal)));
+        browser.change_goes(Request::Trash { files: files.clone() }, Err(ChangeFailure::Refused(refusal)));
     };
     refuse(&mut browser);
     shows(&browser, "The trash did not take it: it is full");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use pitree::app::startup::Setting;
+use pitree::app::startup::Startup;
 use pitree::config::Config;
 use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
@@ -41,7 +41,7 @@ fn a_corrected_directory_is_named_at_the_start() {
     assert_eq!(located.correct().len(), 1);
     let config = Config::default();
     let notice = Some("reading the directory inside".into());
-    let setting = Setting { notice, ..Setting::new(&config, located, String::new(), false) };
+    let setting = Startup { notice, ..Startup::new(&config, located, String::new(), false) };
     let browser = Browser::with(setting, &config, Files::Disk, (120, 40));
     shows(&browser, "found inside");
     assert_eq!(browser.footer(), "reading the directory inside");

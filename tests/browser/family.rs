@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pitree::app::message::{Effect, Msg, Reply, Work};
-use pitree::app::panes::tree::rows::Item;
+use pitree::app::panes::tree::rows::RowItem;
 use pitree::pi::launch::Start;
 
 use crate::common::session::Session;
@@ -63,9 +63,9 @@ fn go_to(browser: &mut Browser, text: &str) {
 fn texts(browser: &Browser) -> Vec<String> {
     let tree = browser.model.tree.tree.as_ref().unwrap();
     let forks = &browser.model.tree.forks;
-    let text = |item: Item| match item {
-        Item::Entry(at) => tree.nodes[at as usize].text.to_string(),
-        Item::Fork(place) => format!("fork {}", forks[place].session.header.id),
+    let text = |item: RowItem| match item {
+        RowItem::Entry(at) => tree.nodes[at as usize].text.to_string(),
+        RowItem::Fork(place) => format!("fork {}", forks[place].session.header.id),
         other => format!("{other:?}"),
     };
     browser.model.tree.rows.list.iter().map(|row| text(row.item)).collect()

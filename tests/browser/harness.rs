@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use pitree::app::layers::Layer;
 use pitree::app::layers::palette::Palette;
-use pitree::app::message::{Changed, Effect, Failure, Msg, Reply, Work};
+use pitree::app::message::{ChangeFailure, Changed, Effect, Msg, Reply, Work};
 use pitree::app::model::Model;
 use pitree::app::panes::sessions::SessionRow;
-use pitree::app::startup::{Print, Setting};
+use pitree::app::startup::{PickerFormat, Startup};
 use pitree::app::update::{start, update};
 use pitree::catalog::SessionKey;
-use pitree::changes::{Done, Request};
+use pitree::changes::{ChangeResult, Request};
 use pitree::config::Config;
 use pitree::disk::demo;
 use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
 use pitree::pi::processes::ByDir;
 use pitree::pi::running::RunningPis;
-use pitree::runtime::jobs::Desk;
-use pitree::session::digest::Shared;
+use pitree::runtime::jobs::JobContext;
+use pitree::session::digest::SharedDigest;
 use pitree::ui;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -57,7 +57,7 @@ pub(crate) struct Browser {
     pub(crate) copied: Vec<String>,
     /// Whether it can be.
     pub(crate) has_clipboard: bool,
-    pub(crate) desk: Desk,
+    pub(crate) desk: JobContext,
     /// The journal and the trash; they go when this is dropped.
     state: tempfile::TempDir,
 }
@@ -84,7 +84,7 @@ impl Browser {
     pub(crate) fn at(dirs: &[&std::path::Path], at: Option<(PathBuf, Option<String>)>, size: (u16, u16)) -> Self {
         let located = Located { dirs: dirs.iter().map(|dir| dir.to_path_buf()).collect(), origin: "--dir".into() };
         let config = Config::default();
-        let setting = Setting { at, ..Setting::new(&config, located, demo::HOME.into(), false) };
+        let setting = Startup { at, ..Startup::new(&config, located, demo::HOME.into(), false) };
         Self::with(setting, &config, Files::Disk, size)
     }
 
@@ -92,7 +92,7 @@ impl Browser {
     pub(crate) fn started_in(here: &str, sessions: &std::path::Path, size: (u16, u16)) -> Self {
         let located = Located { dirs: vec![sessions.into()], origin: "--dir".into() };
         let config = Config::default();
-        let setting = Setting { here: here.into(), ..Setting::new(&config, located, demo::HOME.into(), false) };
+        let setting = Startup { here: here.into(), ..Startup::new(&config, located, demo::HOME.into(), false) };
         Self::with(setting, &config, Files::Disk, size)
     }
 
@@ -100,16 +100,16 @@ impl Browser {
     pub(crate) fn at_home(home: &std::path::Path, size: (u16, u16)) -> Self {
         let located = Located { dirs: vec![home.join(".pi/agent/sessions")], origin: "pi's default".into() };
         let config = Config::default();
-        let setting = Setting::new(&config, located, home.to_str().unwrap().into(), false);
+        let setting = Startup::new(&config, located, home.to_str().unwrap().into(), false);
         Self::with(setting, &config, Files::Disk, size)
     }
 
     pub(crate) fn new(config: &Config, located: Located, files: Files, size: (u16, u16)) -> Self {
-        let setting = Setting::new(config, located, demo::HOME.into(), files == Files::Demo);
+        let setting = Startup::new(config, located, demo::HOME.into(), files == Files::Demo);
         Self::with(setting, config, files, size)
     }
 
-    pub(crate) fn with(setting: Setting, config: &Config, files: Files, size: (u16, u16)) -> Self {
+    pub(crate) fn with(setting: Startup, config: &Config, files: Files, size: (u16, u16)) -> Self {
         let setting = Arc::new(setting);
         let model = Model::new(setting.clone(), config, size, NOW);
         let state = tempfile::tempdir().unwrap();
@@ -154,7 +154,7 @@ impl Browser {
     }
 
     /// Wants a change, and lets it go as is said.
-    pub(crate) fn change_goes(&mut self, request: Request, result: Result<Done, Failure>) {
+    pub(crate) fn change_goes(&mut self, request: Request, result: Result<ChangeResult, ChangeFailure>) {
         let wanted = self.take(Msg::Key("U".parse().unwrap()));
         let ticket = wanted.into_iter().find_map(|effect| match effect {
             Effect::Ask(ticket, Work::Change { .. }) => Some(ticket),
@@ -165,16 +165,16 @@ impl Browser {
     }
 
     /// Changes a setting.
-    pub(crate) fn set(&mut self, set: impl FnOnce(&mut Setting)) {
+    pub(crate) fn set(&mut self, set: impl FnOnce(&mut Startup)) {
         let config = Config::default();
         let old = &self.model.setting;
-        let mut setting = Setting::new(&config, old.located.clone(), old.home.clone(), old.demo);
+        let mut setting = Startup::new(&config, old.located.clone(), old.home.clone(), old.demo);
         set(&mut setting);
         self.model.setting = Arc::new(setting);
     }
 
     /// Makes a picker of it.
-    pub(crate) fn pick(&mut self, print: Print) {
+    pub(crate) fn pick(&mut self, print: PickerFormat) {
         self.set(|setting| setting.picker = Some(print));
     }
 
@@ -246,12 +246,12 @@ impl Browser {
     }
 
     /// The selected session.
-    pub(crate) fn session(&self) -> Option<&Shared> {
+    pub(crate) fn session(&self) -> Option<&SharedDigest> {
         self.model.sessions.selected_session().map(|key| &self.model.catalog[key])
     }
 
     /// All sessions.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Shared> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &SharedDigest> {
         self.model.catalog.keys().map(|key| &self.model.catalog[key])
     }
 

@@ -144,12 +144,12 @@ fn the_help_has_keys_and_names_in_columns() {
 
 #[test]
 fn a_completed_directory_is_shown_with_its_last_part() {
-    use pitree::app::layers::answer::Purpose;
+    use pitree::app::layers::answer::PromptPurpose;
     use pitree::app::layers::prompt::Prompt;
     let mut browser = Browser::demo(80, 24);
     let long = format!("/home/me/{}/web-frontend", "directory/".repeat(4).trim_end_matches('/'));
     let longer = format!("/home/me/{}/api-backend", "directory/".repeat(9).trim_end_matches('/'));
-    let mut prompt = Prompt::new(Purpose::Word(Vec::new()), "Directory: ", "/home");
+    let mut prompt = Prompt::new(PromptPurpose::Word(Vec::new()), "Directory: ", "/home");
     prompt.options = vec![long.clone(), longer];
     browser.model.layers.push(Layer::Prompt(prompt));
     shows(&browser, &long);

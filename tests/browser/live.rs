@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::ticket::Ticket;
-use pitree::disk::incremental::{News, Noted, Reader};
-use pitree::disk::watch::Seen;
+use pitree::disk::incremental::{FileChanges, IncrementalReader, OwnChanges};
+use pitree::disk::watch::WatchEvents;
 
 use super::changes::{World, shows_not, to_entry};
 use super::common::session::Session;
@@ -18,7 +18,7 @@ use super::search::{hits, search};
 struct Live {
     world: World,
     browser: Browser,
-    reader: Reader,
+    reader: IncrementalReader,
     ticket: Ticket,
     _claim: pitree::app::ticket::Claim,
 }
@@ -27,16 +27,16 @@ impl Live {
     fn new() -> Self {
         let world = World::new();
         let browser = world.open(160, 40);
-        let reader = Reader::new("", &[world.dir.path().into()], browser.all().map(|digest| &**digest));
+        let reader = IncrementalReader::new("", &[world.dir.path().into()], browser.all().map(|digest| &**digest));
         // Replies are taken by their kind, whoever waits.
         let (claim, ticket) = Ticket::new(u64::MAX);
         Self { world, browser, reader, ticket, _claim: claim }
     }
 
-    fn news(&mut self) -> News {
-        let mut all = News::default();
-        let seen = Seen { is_all: true, ..Seen::default() };
-        self.reader.look(&seen, &Noted::default(), i64::MAX / 2, &mut |news| {
+    fn news(&mut self) -> FileChanges {
+        let mut all = FileChanges::default();
+        let seen = WatchEvents { is_all: true, ..WatchEvents::default() };
+        self.reader.look(&seen, &OwnChanges::default(), i64::MAX / 2, &mut |news| {
             all = news;
             true
         });

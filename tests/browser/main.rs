@@ -45,7 +45,7 @@ use harness::{Browser, shows};
 use pitree::app::message::{Effect, Msg, Reply};
 use pitree::app::panes::preview::Subject;
 use pitree::app::ticket::Ticket;
-use pitree::catalog::current_dir::Here;
+use pitree::catalog::current_dir::CurrentDir;
 use pitree::config::{Filter, Sort};
 use pitree::keymap::Place;
 use pitree::pi::launch::Start;
@@ -113,9 +113,9 @@ fn filters_change_the_rows_and_keep_the_place() {
     let tree = browser.model.tree.tree.clone().unwrap();
     assert!(rows(&browser) > 1);
     assert!(browser.model.tree.rows.list.iter().all(|row| match row.item {
-        pitree::app::panes::tree::rows::Item::Entry(at) =>
-            tree.nodes[at as usize].kind == pitree::session::entry::kind::Kind::User,
-        pitree::app::panes::tree::rows::Item::Fork(_) => true,
+        pitree::app::panes::tree::rows::RowItem::Entry(at) =>
+            tree.nodes[at as usize].kind == pitree::session::entry::kind::EntryKind::User,
+        pitree::app::panes::tree::rows::RowItem::Fork(_) => true,
         _ => false,
     }));
     for expected in ["labeled-only", "all", "outline", "turns", "default", "no-tools", "user-only"] {
@@ -151,10 +151,10 @@ fn a_fork_hangs_at_the_entry_where_it_left_and_leads_to_its_session() {
     let forks = browser.model.tree.forks.clone();
     assert_eq!(forks.len(), 2);
     let row = (0..browser.model.tree.rows.list.len())
-        .find(|&row| matches!(browser.model.tree.rows.list[row].item, pitree::app::panes::tree::rows::Item::Fork(_)))
+        .find(|&row| matches!(browser.model.tree.rows.list[row].item, pitree::app::panes::tree::rows::RowItem::Fork(_)))
         .unwrap();
     let parent = browser.model.tree.rows.list[row].parent.unwrap();
-    let pitree::app::panes::tree::rows::Item::Entry(split) = browser.model.tree.rows.list[parent].item else {
+    let pitree::app::panes::tree::rows::RowItem::Entry(split) = browser.model.tree.rows.list[parent].item else {
         panic!()
     };
     assert!(forks.iter().any(|fork| fork.split == Some(split)));
@@ -533,7 +533,7 @@ fn only_the_sessions_of_the_directory_where_one_is_can_be_shown() {
     assert!(browser.screen().contains("no session worked here: H shows all"), "{}", browser.screen());
     browser.press("H");
     let home = pitree::disk::demo::HOME;
-    browser.model.sessions.here = Here::new(format!("{home}/code/webshop/src"), home.into());
+    browser.model.sessions.here = CurrentDir::new(format!("{home}/code/webshop/src"), home.into());
     browser.press("H");
     let shown = browser.model.sessions.totals.sessions;
     assert!(shown > 1 && shown < all, "{shown} of {all}");

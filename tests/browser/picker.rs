@@ -1,21 +1,21 @@
 //! pitree as a picker: Enter answers.
 
-use pitree::app::message::{Answer, Effect, Msg, Reply};
-use pitree::app::startup::Print;
+use pitree::app::message::{Effect, Msg, PickerOutput, Reply};
+use pitree::app::startup::PickerFormat;
 use pitree::app::ticket::Ticket;
-use pitree::disk::incremental::News;
+use pitree::disk::incremental::FileChanges;
 use pitree::pi::launch::Start;
 
 use super::changes::{World, to_entry};
 use super::harness::Browser;
 
-fn picker(world: &World, print: Print) -> Browser {
+fn picker(world: &World, print: PickerFormat) -> Browser {
     let mut browser = world.open(160, 40);
     browser.pick(print);
     browser
 }
 
-fn answers(browser: &Browser) -> Vec<Answer> {
+fn answers(browser: &Browser) -> Vec<PickerOutput> {
     let answer = |effect: &Effect| match effect {
         Effect::Answer(answer) => answer.clone(),
         other => panic!("{other:?}"),
@@ -27,16 +27,16 @@ fn answers(browser: &Browser) -> Vec<Answer> {
 fn answers_with_what_is_asked_for() {
     let world = World::new();
     for (print, keys, expected) in [
-        (Print::Path, "enter", Answer::Path(world.path("main"))),
-        (Print::Path, "l g enter", Answer::Path(world.path("main"))),
-        (Print::Id, "enter", Answer::Id("main".into())),
-        (Print::Entry, "enter", Answer::Id("a3".into())),
-        (Print::Entry, "l g enter", Answer::Id("u1".into())),
-        (Print::Entry, "l g tab enter", Answer::Id("u1".into())),
+        (PickerFormat::Path, "enter", PickerOutput::Path(world.path("main"))),
+        (PickerFormat::Path, "l g enter", PickerOutput::Path(world.path("main"))),
+        (PickerFormat::Id, "enter", PickerOutput::Id("main".into())),
+        (PickerFormat::Entry, "enter", PickerOutput::Id("a3".into())),
+        (PickerFormat::Entry, "l g enter", PickerOutput::Id("u1".into())),
+        (PickerFormat::Entry, "l g tab enter", PickerOutput::Id("u1".into())),
         (
-            Print::Command,
+            PickerFormat::Command,
             "enter",
-            Answer::Command(Start { path: world.path("main"), cwd: "/nowhere".into(), first: None }),
+            PickerOutput::Command(Start { path: world.path("main"), cwd: "/nowhere".into(), first: None }),
         ),
     ] {
         let mut browser = picker(&world, print);
@@ -49,7 +49,7 @@ fn answers_with_what_is_asked_for() {
 #[test]
 fn what_was_found_is_chosen_at_once() {
     let world = World::new();
-    for (print, answer) in [(Print::Id, Some(Answer::Id("main".into()))), (Print::Entry, None)] {
+    for (print, answer) in [(PickerFormat::Id, Some(PickerOutput::Id("main".into()))), (PickerFormat::Entry, None)] {
         let mut browser = picker(&world, print);
         browser.press("/ l e f t space i t enter");
         assert_eq!(answers(&browser).first(), answer.as_ref());
@@ -59,7 +59,7 @@ fn what_was_found_is_chosen_at_once() {
 #[test]
 fn a_command_for_another_entry_asks_and_changes_first() {
     let world = World::new();
-    let mut browser = picker(&world, Print::Command);
+    let mut browser = picker(&world, PickerFormat::Command);
     browser.press("l");
     to_entry(&mut browser, "left it is");
     browser.press("enter");
@@ -67,7 +67,7 @@ fn a_command_for_another_entry_asks_and_changes_first() {
     browser.press("h");
     assert_eq!(
         answers(&browser),
-        [Answer::Command(Start { path: world.path("main"), cwd: "/nowhere".into(), first: None })]
+        [PickerOutput::Command(Start { path: world.path("main"), cwd: "/nowhere".into(), first: None })]
     );
     assert!(world.text("main").lines().last().unwrap().contains("\"parentId\":\"a2\""));
 }
@@ -75,7 +75,7 @@ fn a_command_for_another_entry_asks_and_changes_first() {
 #[test]
 fn esc_leaves_where_there_is_nothing_to_step_back_from() {
     let world = World::new();
-    let mut browser = picker(&world, Print::Path);
+    let mut browser = picker(&world, PickerFormat::Path);
     browser.press("l space");
     browser.press("esc esc").press("space esc");
     let is_marked = !(browser.model.sessions.marks.is_empty() && browser.model.marks.is_empty());
@@ -89,7 +89,7 @@ fn esc_leaves_where_there_is_nothing_to_step_back_from() {
 #[test]
 fn a_project_is_still_folded() {
     let world = World::new();
-    let mut browser = picker(&world, Print::Path);
+    let mut browser = picker(&world, PickerFormat::Path);
     browser.press("g enter");
     assert!(browser.wants.is_empty() && browser.model.sessions.is_folded(0));
 }
@@ -98,11 +98,11 @@ fn a_project_is_still_folded() {
 fn a_program_is_told_all_of_what_was_chosen() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.pick(Print::Json);
+    browser.pick(PickerFormat::Json);
     browser.press("l");
     to_entry(&mut browser, "go left");
     browser.press("enter");
-    let [Answer::Json(chosen)] = &answers(&browser)[..] else { panic!("{:?}", browser.wants) };
+    let [PickerOutput::Json(chosen)] = &answers(&browser)[..] else { panic!("{:?}", browser.wants) };
     let (tree, at) = chosen.entry.as_ref().unwrap();
     assert_eq!((&chosen.path, &*chosen.id, &*chosen.cwd), (&world.path("main"), "main", "/nowhere"));
     assert_eq!((tree.nodes[*at as usize].id.as_deref(), &chosen.draft), (Some("u2"), &None));
@@ -112,12 +112,12 @@ fn a_program_is_told_all_of_what_was_chosen() {
 fn a_fork_is_the_answer_with_the_message_that_it_leaves_out() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.pick(Print::Json);
+    browser.pick(PickerFormat::Json);
     let before = world.text("main");
     browser.press("l");
     to_entry(&mut browser, "go left");
     browser.press("f");
-    let [Answer::Json(fork)] = &answers(&browser)[..] else { panic!("{:?}", browser.wants) };
+    let [PickerOutput::Json(fork)] = &answers(&browser)[..] else { panic!("{:?}", browser.wants) };
     assert!(fork.entry.is_none() && browser.copied.is_empty());
     assert_eq!(fork.draft.as_deref(), Some("go left"));
     let text = std::fs::read_to_string(&fork.path).unwrap();
@@ -135,7 +135,8 @@ fn a_session_that_comes_later_is_opened_when_it_is_there() {
     assert_ne!(browser.session().unwrap().path, world.path("twin"));
     std::fs::write(world.path("twin"), &twin).unwrap();
     let read = || vec![pitree::disk::scan::again(&world.path("twin"), None, "").unwrap().unwrap()];
-    let news = |read| Reply::News { news: News { read, ..News::default() }, gone: Vec::new(), hold: None };
+    let news =
+        |read| Reply::News { news: FileChanges { read, ..FileChanges::default() }, gone: Vec::new(), hold: None };
     let (_claim, ticket) = Ticket::new(u64::MAX);
     browser.send(Msg::Reply(ticket.clone(), news(read())));
     assert_eq!(browser.session().unwrap().path, world.path("twin"));

@@ -3,7 +3,7 @@
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::panes::sessions::SessionRow;
 use pitree::catalog::live::{PiState, PiStatus};
-use pitree::pi::requests::What;
+use pitree::pi::requests::PiRequest;
 use pitree::pi::running::RunningPis;
 
 use super::changes::World;
@@ -139,7 +139,7 @@ fn a_name_for_a_session_that_a_pi_has_open_is_written_by_that_pi_or_here() {
     shows(&browser, "A pi (process 4711) has it open");
     let wanted = browser.take(Msg::Key("p".parse().unwrap()));
     let [Effect::Ask(ticket, Work::TellPi(pi, what))] = &wanted[..] else { panic!("{wanted:?}") };
-    assert_eq!((pi.pid, what), (4711, &What::Name("new".into())));
+    assert_eq!((pi.pid, what), (4711, &PiRequest::Name("new".into())));
     assert_eq!(world.text("main"), before, "pi writes it");
     let told = |result| Msg::Reply(ticket.clone(), Reply::PiTold(what.clone(), result));
     browser.send(told(Ok(())));
@@ -161,7 +161,7 @@ fn a_pi_that_does_not_do_it_is_complained_about() {
     browser.press("l L").type_text("mark").press("enter");
     shows(&browser, "A pi has this session open");
     let wanted = browser.take(Msg::Key("p".parse().unwrap()));
-    let [Effect::Ask(ticket, Work::TellPi(_, what @ What::Label(..)))] = &wanted[..] else { panic!("{wanted:?}") };
+    let [Effect::Ask(ticket, Work::TellPi(_, what @ PiRequest::Label(..)))] = &wanted[..] else { panic!("{wanted:?}") };
     let why = "pi (process 4711) does not answer: nothing was changed, and this is said in full";
     browser.send(Msg::Reply(ticket.clone(), Reply::PiTold(what.clone(), Err(why.into()))));
     shows(&browser, "does not answer");

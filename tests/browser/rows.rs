@@ -3,7 +3,7 @@
 use pitree::app::message::Effect;
 use pitree::app::model::Model;
 use pitree::app::panes::preview::Subject;
-use pitree::app::panes::tree::rows::Item;
+use pitree::app::panes::tree::rows::RowItem;
 use pitree::config::Filter;
 use pitree::keymap::Place;
 
@@ -15,12 +15,12 @@ snapshot!(turns, (120, 30), "l 7 g");
 snapshot!(a_fork_begins_with_what_it_inherited, (100, 24), "j j j l");
 snapshot!(inherited_unfolded, (100, 40), "j j j l g l");
 
-fn items(browser: &Browser) -> Vec<Item> {
+fn items(browser: &Browser) -> Vec<RowItem> {
     browser.model.tree.rows.list.iter().map(|row| row.item).collect()
 }
 
 /// Goes to the first row of a kind.
-fn go_to(browser: &mut Browser, wanted: impl Fn(Item) -> bool) {
+fn go_to(browser: &mut Browser, wanted: impl Fn(RowItem) -> bool) {
     let row = items(browser).into_iter().position(wanted).unwrap();
     browser.press("g");
     for _ in 0..row {
@@ -28,8 +28,8 @@ fn go_to(browser: &mut Browser, wanted: impl Fn(Item) -> bool) {
     }
 }
 
-fn is_run(item: Item) -> bool {
-    matches!(item, Item::Run(_))
+fn is_run(item: RowItem) -> bool {
+    matches!(item, RowItem::Run(_))
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_tool_that_is_gone_to_is_seen_itself() {
     browser.press("l");
     let run = browser.model.tree.rows.runs[0].clone();
     browser.model.tree.select(run.first());
-    assert_eq!(browser.model.tree.selected_item(), Some(Item::Entry(run.first())));
+    assert_eq!(browser.model.tree.selected_item(), Some(RowItem::Entry(run.first())));
     // A label makes it stand alone, and so does what is looked for.
     let mut browser = Browser::demo(160, 40);
     browser.press("l /").type_text("voucher").press("enter");
@@ -72,11 +72,12 @@ fn rows_of_every_filter_hold_each_entry_once() {
     let mut browser = Browser::demo(160, 40);
     for _ in 0..16 {
         browser.press("j l 1 + g");
-        let rows = |browser: &Browser| items(browser).into_iter().filter(|item| matches!(item, Item::Entry(_))).count();
+        let rows =
+            |browser: &Browser| items(browser).into_iter().filter(|item| matches!(item, RowItem::Entry(_))).count();
         let mut told = rows(&browser);
         let runs = &browser.model.tree.rows.runs;
         told += runs.iter().map(|run| run.entries.len()).sum::<usize>();
-        if items(&browser)[0] == Item::Inherited {
+        if items(&browser)[0] == RowItem::Inherited {
             browser.press("l");
             told = rows(&browser) + browser.model.tree.rows.runs.iter().map(|run| run.entries.len()).sum::<usize>();
         }
@@ -91,17 +92,17 @@ fn what_a_fork_inherited_is_behind_one_row() {
     let mut browser = Browser::demo(120, 40);
     browser.press("j j j l g");
     assert_eq!(browser.selected(), "");
-    assert_eq!(browser.model.tree.selected_item(), Some(Item::Inherited));
+    assert_eq!(browser.model.tree.selected_item(), Some(RowItem::Inherited));
     shows(&browser, "forked from \"Sessions in Redis\" here · 12 own · $0.12");
     assert!(matches!(browser.model.preview.subject, Subject::Session(_)), "the card of the parent");
     let folded = items(&browser).len();
     browser.press("enter");
     assert!(items(&browser).len() > folded + 5);
-    assert_eq!(browser.model.tree.selected_item(), Some(Item::Inherited), "it stands where the fork begins");
+    assert_eq!(browser.model.tree.selected_item(), Some(RowItem::Inherited), "it stands where the fork begins");
     let tree = browser.model.tree.tree.clone().unwrap();
     let begins = browser.model.tree.cursor.at;
     for (row, one) in browser.model.tree.rows.list.iter().enumerate() {
-        if let Item::Entry(at) = one.item {
+        if let RowItem::Entry(at) = one.item {
             assert_eq!(tree.is_inherited(at), row < begins);
         }
     }
@@ -109,7 +110,7 @@ fn what_a_fork_inherited_is_behind_one_row() {
     assert_eq!(items(&browser).len(), folded);
     // An entry of it that is gone to is seen.
     browser.model.tree.select(0);
-    assert_ne!(browser.model.tree.selected_item(), Some(Item::Inherited));
+    assert_ne!(browser.model.tree.selected_item(), Some(RowItem::Inherited));
 }
 
 #[test]
@@ -154,7 +155,7 @@ fn the_leaf_is_told_where_it_is() {
     let mut browser = Browser::on(&[dir.path()], 120, 30);
     browser.press("l g");
     shows(&browser, "← leaf: pi resumes before the first message");
-    assert_eq!(browser.model.tree.selected_item(), Some(Item::Start));
+    assert_eq!(browser.model.tree.selected_item(), Some(RowItem::Start));
     browser.press("enter");
     assert!(matches!(browser.wants[..], [Effect::Resume(_)]), "pi goes on there");
 }
@@ -175,7 +176,7 @@ fn the_row_of_a_fork_counts_what_its_card_and_its_own_tree_count() {
     for (fork, parent) in forks {
         select(&mut browser, parent);
         let place = browser.model.tree.forks.iter().position(|of| of.key == fork).unwrap();
-        go_to(&mut browser, |item| item == Item::Fork(place));
+        go_to(&mut browser, |item| item == RowItem::Fork(place));
         let cursor = browser.model.tree.cursor;
         let line = usize::from(browser.model.area(Place::Tree).unwrap().body.y) + cursor.at - cursor.top;
         let screen = browser.screen();
@@ -203,7 +204,7 @@ fn a_turn_takes_until_its_work_is_done() {
 #[test]
 fn what_is_older_than_a_fork_is_what_its_parent_has() {
     use pitree::disk::{files::Files, load};
-    use pitree::session::entry::kind::Kind;
+    use pitree::session::entry::kind::EntryKind;
     use pitree::session::family::fork_point;
     let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/sessions");
     let mut forks = 0;
@@ -222,11 +223,11 @@ fn what_is_older_than_a_fork_is_what_its_parent_has() {
                 let node = fork.nodes.iter().find(|node| node.offset == offset).unwrap();
                 bodies.line(node).ok()
             };
-            let split = fork_point::Parent::new(&parent, digest).left_by(&catalog[key], &mut { line });
+            let split = fork_point::ForkPointIndex::new(&parent, digest).left_by(&catalog[key], &mut { line });
             assert_eq!(split, fork_point::split(&parent, &fork));
             let Some(split) = split else { continue };
             // Its labels are written anew, behind it.
-            let is_label = |at: &u32| fork.nodes[*at as usize].kind == Kind::Label;
+            let is_label = |at: &u32| fork.nodes[*at as usize].kind == EntryKind::Label;
             let last = fork.path(fork.inherited().unwrap()).into_iter().rfind(|at| !is_label(at)).unwrap();
             assert_eq!(fork.nodes[last as usize].id, parent.nodes[split as usize].id, "{:?}", catalog[key].path);
             forks += 1;

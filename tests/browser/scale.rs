@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::{Arc, LazyLock};
 
 use pitree::app::message::Msg;
-use pitree::app::panes::tree::Pane;
+use pitree::app::panes::tree::TreePane;
 use pitree::disk::files::Files;
 use pitree::disk::load;
 use tempfile::TempDir;
@@ -123,7 +123,7 @@ fn a_large_session_shows_its_end_first_and_keeps_the_place() {
         browser.screen()
     );
     let path = dir.path().join("s.jsonl");
-    let mut pane = Pane::default();
+    let mut pane = TreePane::default();
     pane.turn_to(browser.model.catalog.key_of(&path));
     pane.show(Arc::new(load::end(Files::Disk, &path, "").unwrap()));
     assert!(pane.fresh && pane.rows.list.len() < 10_000);
@@ -131,7 +131,7 @@ fn a_large_session_shows_its_end_first_and_keeps_the_place() {
     pane.cursor.fit(pane.rows.list.len(), 20);
     pane.note_selection();
     let selected =
-        |pane: &Pane| pane.tree.as_ref().unwrap().nodes[pane.selected_entry().unwrap() as usize].text.clone();
+        |pane: &TreePane| pane.tree.as_ref().unwrap().nodes[pane.selected_entry().unwrap() as usize].text.clone();
     let (before, row) = (selected(&pane), pane.cursor.at - pane.cursor.top);
     pane.show(Arc::new(load::tree(Files::Disk, &path, "").unwrap()));
     assert_eq!((selected(&pane), pane.cursor.at - pane.cursor.top), (before, row), "the same row of the screen");

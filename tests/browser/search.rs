@@ -9,14 +9,14 @@ use insta::assert_snapshot;
 use pitree::app::message::{Effect, Msg, Work};
 use pitree::app::model::Model;
 use pitree::app::panes::sessions::SessionRow;
-use pitree::app::startup::Setting;
+use pitree::app::startup::Startup;
 use pitree::app::update::{message, start, update};
 use pitree::config::{Config, Filter, Sort};
 use pitree::disk::demo;
 use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
 use pitree::keymap::{Key, Place};
-use pitree::runtime::jobs::Desk;
+use pitree::runtime::jobs::JobContext;
 
 use serde_json::json;
 
@@ -471,14 +471,14 @@ fn a_renamed_session_is_found_by_its_new_name() {
 }
 
 /// The browser on the sample sessions with a configuration, and what it begins with; nothing is read yet.
-fn configured(text: &str, query: &str) -> (Model, Desk) {
+fn configured(text: &str, query: &str) -> (Model, JobContext) {
     let config = Config::parse(text, "config.toml").unwrap();
     let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
-    let mut setting = Setting::new(&config, located, demo::HOME.into(), true);
+    let mut setting = Startup::new(&config, located, demo::HOME.into(), true);
     setting.query = query.into();
     let setting = Arc::new(setting);
     let model = Model::new(setting.clone(), &config, (140, 30), NOW);
-    (model, Desk::new(setting, Files::Demo))
+    (model, JobContext::new(setting, Files::Demo))
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::ticket::Ticket;
-use pitree::changes::Done;
+use pitree::changes::ChangeResult;
 
 use crate::changes::{World, to_entry};
 use crate::harness::{Browser, shows};
@@ -28,7 +28,7 @@ fn change(browser: &mut Browser, key: &str) -> (Ticket, Work) {
 
 fn done(request: Work) -> Reply {
     let Work::Change { request, .. } = request else { panic!("a change is wanted") };
-    let result = Ok(Done { said: "it is done".into(), ..Done::default() });
+    let result = Ok(ChangeResult { said: "it is done".into(), ..ChangeResult::default() });
     Reply::Changed(Box::new(pitree::app::message::Changed { request, result, read: Vec::new(), gone: Vec::new() }))
 }
 

@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use pitree::changes::journal::State;
-use pitree::changes::{Changes, News, Partly, Progress, Request, Seen, touched};
+use pitree::changes::journal::ChangeState;
+use pitree::changes::{ChangeEvent, ChangeProgress, Changes, FileSnapshot, PartialFailure, Request, touched};
 use pitree::disk::trash::Trash;
 
 use crate::world::{NOW, World, in_own_home, rename, seen, session};
@@ -34,9 +34,9 @@ fn there(paths: &[PathBuf]) -> usize {
 }
 
 /// A watch that stops when so many are done.
-fn until(stop: usize) -> impl FnMut(News<'_>) -> ControlFlow<()> {
+fn until(stop: usize) -> impl FnMut(ChangeEvent<'_>) -> ControlFlow<()> {
     move |news| match news {
-        News::Made(Progress { done, .. }) if done >= stop => ControlFlow::Break(()),
+        ChangeEvent::Made(ChangeProgress { done, .. }) if done >= stop => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     }
 }
@@ -99,13 +99,13 @@ fn stopped() {
 
     let mut told = Vec::new();
     let done = world.changes.make(&to_trash(&paths[..4]), NOW, &mut |news| {
-        if let News::Made(Progress { done, total }) = news {
+        if let ChangeEvent::Made(ChangeProgress { done, total }) = news {
             told.push((done, total));
         }
         ControlFlow::Continue(())
     });
     assert_eq!((done.unwrap().left, told), (0, vec![(1, 4), (2, 4), (3, 4)]), "between two, not before or behind");
-    let files: Vec<Seen> = paths[4..].iter().map(|path| seen(path)).collect();
+    let files: Vec<FileSnapshot> = paths[4..].iter().map(|path| seen(path)).collect();
     let done = make(&Request::Delete { files }, 2);
     assert_eq!((done.said.as_str(), done.left), ("2 sessions deleted for good; stopped, 4 left", 4));
     assert_eq!(there(&paths), 4);
@@ -151,7 +151,7 @@ fn failed_in_the_middle() {
     let result = world.make(&request);
     let error = result.as_ref().unwrap_err();
     assert!(error.to_string().contains("5 of 6 undone; then: not undone: there is a file in its place"), "{error:#}");
-    let partly: &Partly = error.downcast_ref().unwrap();
+    let partly: &PartialFailure = error.downcast_ref().unwrap();
     assert_eq!(partly.changes.len(), 5);
     let mut back: Vec<PathBuf> = paths.iter().filter(|path| **path != paths[2]).cloned().collect();
     back.sort();
@@ -179,6 +179,6 @@ fn failed_in_the_middle() {
     let mut all = paths[..4].to_vec();
     all.sort();
     assert_eq!(touched(&request, &result), all);
-    let states: Vec<State> = changes.history().unwrap()[6..].iter().map(|record| record.state).collect();
-    assert_eq!(states, [State::Done, State::Done, State::Dropped]);
+    let states: Vec<ChangeState> = changes.history().unwrap()[6..].iter().map(|record| record.state).collect();
+    assert_eq!(states, [ChangeState::Done, ChangeState::Done, ChangeState::Dropped]);
 }

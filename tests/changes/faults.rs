@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
-use pitree::changes::change::{Forked, Labelled, Moved, Named};
-use pitree::changes::journal::{Record, State};
+use pitree::changes::change::{ForkChange, LabelChange, LeafMove, NameChange};
+use pitree::changes::journal::{ChangeState, JournalRecord};
 use pitree::changes::{Change, Request};
 use pitree::disk::append;
-use pitree::disk::append::Draft;
+use pitree::disk::append::PendingLine;
 use pitree::session::entry::EntryId;
 
 use crate::common::effort::{kills, rounds};
@@ -198,7 +198,7 @@ fn writers_beside_each_other_lose_no_line() {
                     let appended = append::line(path, true, &mut |_| ControlFlow::Continue(()), |tree| {
                         let parent = id(tree, tree.leaf.unwrap());
                         let line = format!("{{\"type\":\"custom\",\"id\":\"{writer}{at}\",\"parentId\":\"{parent}\"}}");
-                        Ok(Some(Draft::new(tree, &line)))
+                        Ok(Some(PendingLine::new(tree, &line)))
                     });
                     appended.unwrap_or_else(|error| panic!("{error:#}"));
                 }
@@ -289,8 +289,8 @@ fn what_death_left_of_a_line_is_taken_back() {
     }
 }
 
-fn is_open(record: &Record) -> bool {
-    matches!(record.state, State::Begun | State::Undoing | State::Redoing)
+fn is_open(record: &JournalRecord) -> bool {
+    matches!(record.state, ChangeState::Begun | ChangeState::Undoing | ChangeState::Redoing)
 }
 
 /// Changes everything over and over until it is killed.
@@ -350,25 +350,26 @@ fn check(world: &World) {
     for record in &history {
         let (path, state) = (record.change.path(), record.state);
         match &record.change {
-            Change::Name(Named { entry, .. })
-            | Change::Label(Labelled { entry, .. })
-            | Change::Leaf(Moved { entry, .. }) => {
+            Change::Name(NameChange { entry, .. })
+            | Change::Label(LabelChange { entry, .. })
+            | Change::Leaf(LeafMove { entry, .. }) => {
                 let Some(ids) = there.get(path) else { continue };
                 let is_of_today = path.ends_with("s.jsonl");
                 if is_of_today {
-                    assert_eq!(ids.contains(entry), state != State::Dropped, "{record:?}");
+                    assert_eq!(ids.contains(entry), state != ChangeState::Dropped, "{record:?}");
                 }
             }
-            Change::Fork(Forked { bytes, .. }) => {
-                assert_eq!(there.contains_key(path), state == State::Done, "{record:?}");
-                assert!(state != State::Done || fs::metadata(path).unwrap().len() >= *bytes);
+            Change::Fork(ForkChange { bytes, .. }) => {
+                assert_eq!(there.contains_key(path), state == ChangeState::Done, "{record:?}");
+                assert!(state != ChangeState::Done || fs::metadata(path).unwrap().len() >= *bytes);
             }
             Change::Trash(_) | Change::Migrate(_) | Change::Unknown(_) => {}
         }
     }
     let last_trashed = history.iter().rev().find(|record| matches!(record.change, Change::Trash { .. }));
     if let Some(last) = last_trashed {
-        let is_away = history.iter().any(|one| matches!(one.change, Change::Trash { .. }) && one.state == State::Done);
+        let is_away =
+            history.iter().any(|one| matches!(one.change, Change::Trash { .. }) && one.state == ChangeState::Done);
         assert_eq!(there.contains_key(last.change.path()), !is_away, "{last:?}");
     }
     for (path, ids) in &there {

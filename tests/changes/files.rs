@@ -5,8 +5,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use pitree::changes::journal::State;
-use pitree::changes::{Changes, Refusal, Request, Seen, to_the_end};
+use pitree::changes::journal::ChangeState;
+use pitree::changes::{Changes, FileSnapshot, Refusal, Request, to_the_end};
 use pitree::disk::trash::Trash;
 use pitree::session::entry::EntryId;
 use pitree::session::write::migrate::migrate;
@@ -166,7 +166,7 @@ fn trash_and_old_versions() {
 fn what_goes_to_the_trash_comes_back() {
     let world = World::at_home();
     let paths: Vec<PathBuf> = (0..3).map(|at| world.write(&format!("{at}.jsonl"), session(&SHAPE[..=at]))).collect();
-    let files: Vec<Seen> = paths.iter().map(|path| seen(path)).collect();
+    let files: Vec<FileSnapshot> = paths.iter().map(|path| seen(path)).collect();
     let bytes: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
     world.make(&rename(&paths[1], "written to since")).unwrap();
     age(&paths[1]);
@@ -266,8 +266,8 @@ fn old_versions_are_brought_forward_and_back() {
         let error = world.undo().unwrap_err();
         assert!(error.to_string().contains("1 of 2 undone; then: not undone: the session was used since"), "{error:#}");
         assert!(fs::read_to_string(&path).unwrap().starts_with(&used));
-        let states: Vec<State> = world.changes.history().unwrap().iter().map(|record| record.state).collect();
-        assert_eq!(states, [State::Done, State::Overtaken, State::Undone]);
+        let states: Vec<ChangeState> = world.changes.history().unwrap().iter().map(|record| record.state).collect();
+        assert_eq!(states, [ChangeState::Done, ChangeState::Overtaken, ChangeState::Undone]);
     }
 }
 
@@ -290,8 +290,8 @@ fn what_the_trash_can_not_take() {
         }
         other => panic!("{other:?}"),
     }
-    let states: Vec<State> = changes.history().unwrap().iter().map(|record| record.state).collect();
-    assert_eq!(states, [State::Done, State::Dropped]);
+    let states: Vec<ChangeState> = changes.history().unwrap().iter().map(|record| record.state).collect();
+    assert_eq!(states, [ChangeState::Done, ChangeState::Dropped]);
     let error = changes.make(&Request::Undo { number: None }, NOW, &mut to_the_end).unwrap_err();
     assert!(format!("{error:#}").contains("is not in the trash"), "{error:#}");
     let mut stale = seen(&paths[1]);

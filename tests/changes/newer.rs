@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pitree::changes::journal::Record;
+use pitree::changes::journal::JournalRecord;
 use pitree::changes::{Request, to_the_end};
 
 use crate::world::{View, World, rename, session};
@@ -40,11 +40,11 @@ fn name(path: &Path) -> Option<String> {
 }
 
 fn history(world: &World) -> Vec<(u64, String, String)> {
-    let told = |record: &Record| (record.number, record.change.describe(), format!("{:?}", record.state));
+    let told = |record: &JournalRecord| (record.number, record.change.describe(), format!("{:?}", record.state));
     world.changes.history().unwrap().iter().map(told).collect()
 }
 
-fn undo(world: &World, number: u64) -> anyhow::Result<pitree::changes::Done> {
+fn undo(world: &World, number: u64) -> anyhow::Result<pitree::changes::ChangeResult> {
     world.make(&Request::Undo { number: Some(number) })
 }
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pitree::changes::journal::State;
+use pitree::changes::journal::ChangeState;
 use pitree::changes::{Change, Refusal, Request};
 use pitree::session::entry::EntryId;
 use proptest::prelude::*;
@@ -154,7 +154,7 @@ fn take(world: &World, path: &Path, step: &Step, was: Option<&View>) {
                 let tree = tree(path);
                 let path = tree.path(tree.find(&entry).unwrap());
                 path.into_iter()
-                    .filter(|&at| kind(at) != pitree::session::entry::kind::Kind::Label)
+                    .filter(|&at| kind(at) != pitree::session::entry::kind::EntryKind::Label)
                     .map(|at| id(&tree, at))
                     .collect()
             });
@@ -183,7 +183,7 @@ impl History {
         let trashes = || history.iter().filter(|record| matches!(record.change, Change::Trash { .. }));
         for record in trashes() {
             let path = record.change.path();
-            let is_away = trashes().any(|other| other.change.path() == path && other.state == State::Done);
+            let is_away = trashes().any(|other| other.change.path() == path && other.state == ChangeState::Done);
             assert_eq!(path.exists(), !is_away, "{record:?}");
         }
     }

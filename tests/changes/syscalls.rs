@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use pitree::changes::Changes;
-use pitree::changes::journal::{Record, State};
+use pitree::changes::journal::{ChangeState, JournalRecord};
 use pitree::disk::files::Files;
 use pitree::disk::load;
 use pitree::disk::trash::Trash;
@@ -128,7 +128,7 @@ struct Case {
     after: Snapshot,
     between: Option<Snapshot>,
     /// How the record of the change stands when the step is taken, and when it is not.
-    states: (State, State),
+    states: (ChangeState, ChangeState),
     /// What no fault may lose.
     texts: Vec<Vec<u8>>,
 }
@@ -165,9 +165,9 @@ impl Case {
             after: Snapshot::new(),
             between: None,
             states: match *step {
-                "undone" => (State::Undone, State::Done),
-                "made again" => (State::Done, State::Undone),
-                _ => (State::Done, State::Dropped),
+                "undone" => (ChangeState::Undone, ChangeState::Done),
+                "made again" => (ChangeState::Done, ChangeState::Undone),
+                _ => (ChangeState::Done, ChangeState::Dropped),
             },
             texts: Vec::new(),
         };
@@ -281,8 +281,8 @@ impl Case {
         assert_eq!(self.snapshot_of_others(), without_other(&now), "{}", what());
         self.nothing_is_lost(&what());
         let records = self.records();
-        let of_case = |record: &&Record| !record.change.path().ends_with("other.jsonl");
-        let records: Vec<&Record> = records.iter().filter(of_case).collect();
+        let of_case = |record: &&JournalRecord| !record.change.path().ends_with("other.jsonl");
+        let records: Vec<&JournalRecord> = records.iter().filter(of_case).collect();
         let taken = records.iter().filter(|record| record.state == self.states.0).count();
         let not_taken = records.iter().filter(|record| record.state == self.states.1).count();
         assert_eq!(taken + not_taken, records.len(), "{}\n{records:#?}", what());
@@ -297,10 +297,10 @@ impl Case {
         }
 
         // Undo goes on.
-        for record in records.iter().rev().filter(|record| record.state == State::Done) {
+        for record in records.iter().rev().filter(|record| record.state == ChangeState::Done) {
             self.must(&["undo", &record.number.to_string()]);
         }
-        let original = if self.states.0 == State::Undone { &self.after } else { &self.before };
+        let original = if self.states.0 == ChangeState::Undone { &self.after } else { &self.before };
         assert_eq!(self.snapshot_of_others(), without_other(original), "{}", what());
         self.nothing_is_lost(&what());
     }
@@ -370,7 +370,7 @@ impl Case {
         }
     }
 
-    fn records(&self) -> Vec<Record> {
+    fn records(&self) -> Vec<JournalRecord> {
         Changes::new(self.home.join("state/pitree"), Trash::default()).history().unwrap()
     }
 
@@ -391,8 +391,8 @@ impl Case {
             let active = tree.leaf.map(|leaf| tree.path(leaf)).unwrap_or_default();
             let says = |at: &u32| {
                 let kind = tree.nodes[*at as usize].kind;
-                kind == pitree::session::entry::kind::Kind::User
-                    || kind == pitree::session::entry::kind::Kind::Assistant
+                kind == pitree::session::entry::kind::EntryKind::User
+                    || kind == pitree::session::entry::kind::EntryKind::Assistant
             };
             let said = active.into_iter().filter(says).map(|at| tree.nodes[at as usize].text.to_string()).collect();
             let name = if known { name.to_string() } else { "fork".into() };

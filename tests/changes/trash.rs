@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use pitree::changes::journal::State;
+use pitree::changes::journal::ChangeState;
 use pitree::changes::{Changes, Refusal, Request, to_the_end};
 use pitree::disk::trash::Trash;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-fn states(world: &World) -> Vec<State> {
+fn states(world: &World) -> Vec<ChangeState> {
     world.changes.history().unwrap().iter().map(|record| record.state).collect()
 }
 
@@ -92,7 +92,7 @@ fn another_disk() {
     assert_eq!(fs::read(&path).unwrap(), b"one");
 
     symlink("nowhere", disk.join("link.jsonl")).unwrap();
-    let link = pitree::changes::Seen { path: disk.join("link.jsonl"), bytes: 0, mtime: 0 };
+    let link = pitree::changes::FileSnapshot { path: disk.join("link.jsonl"), bytes: 0, mtime: 0 };
     world.make(&Request::Trash { files: vec![link] }).unwrap();
     assert_eq!(names(&disk), ["s.jsonl"]);
     world.undo().unwrap();
@@ -124,7 +124,11 @@ fn killed_on_the_way(path: &Path) {
         copied.into_iter().for_each(|copied| fs::write(&item, &bytes[..copied]).unwrap());
         begun(&world, &going(number));
         mend();
-        assert_eq!((state(number as usize), in_trash().0.len(), in_trash().1), (State::Dropped, 0, 0), "{copied:?}");
+        assert_eq!(
+            (state(number as usize), in_trash().0.len(), in_trash().1),
+            (ChangeState::Dropped, 0, 0),
+            "{copied:?}"
+        );
         assert_eq!(fs::read(path).unwrap(), bytes);
     }
     // It was there, and somebody made another one since.
@@ -135,7 +139,7 @@ fn killed_on_the_way(path: &Path) {
     mend();
     assert_eq!(
         (state(5), fs::read(&item).unwrap(), fs::read(path).unwrap()),
-        (State::Done, bytes.clone(), b"xyz".to_vec())
+        (ChangeState::Done, bytes.clone(), b"xyz".to_vec())
     );
     fs::remove_file(path).unwrap();
     world.make(&undo(5)).unwrap();
@@ -146,11 +150,11 @@ fn killed_on_the_way(path: &Path) {
     fs::write(&draft, &bytes[..1]).unwrap();
     begun(&world, &coming(5));
     mend();
-    assert_eq!((state(5), path.exists(), draft.exists(), item.exists()), (State::Done, false, false, true));
+    assert_eq!((state(5), path.exists(), draft.exists(), item.exists()), (ChangeState::Done, false, false, true));
     fs::write(path, &bytes).unwrap();
     begun(&world, &coming(5));
     mend();
-    assert_eq!((state(5), fs::read(path).unwrap(), in_trash()), (State::Undone, bytes, (vec![], 0)));
+    assert_eq!((state(5), fs::read(path).unwrap(), in_trash()), (ChangeState::Undone, bytes, (vec![], 0)));
 }
 
 #[test]
@@ -187,11 +191,11 @@ fn no_disk() {
         assert!(error.downcast_ref::<Refusal>().is_none(), "nobody was faster");
     }
     assert_eq!(names(&disk), [""; 0], "nothing is made where the disk belongs");
-    assert_eq!(states(&world), [State::Done, State::Done, State::Begun]);
+    assert_eq!(states(&world), [ChangeState::Done, ChangeState::Done, ChangeState::Begun]);
     mount();
     world.undo().unwrap();
     world.make(&undo(1)).unwrap();
-    assert_eq!(states(&world), [State::Undone, State::Undone, State::Dropped]);
+    assert_eq!(states(&world), [ChangeState::Undone, ChangeState::Undone, ChangeState::Dropped]);
     assert!(path.exists() && named.exists());
     run("umount", &[&disk]);
 }
@@ -213,13 +217,16 @@ fn some_can_not_come_back() {
     for part in ["2 of 4 undone", "1.jsonl is not in the trash", "there is a file in its place", "`pitree undo 3`"] {
         assert!(said.contains(part), "{said}");
     }
-    assert_eq!(states(&world), [State::Undone, State::Overtaken, State::Overtaken, State::Undone]);
+    assert_eq!(
+        states(&world),
+        [ChangeState::Undone, ChangeState::Overtaken, ChangeState::Overtaken, ChangeState::Undone]
+    );
     assert_eq!(world.undo().unwrap().said, "nothing to be undone", "told once");
     fs::remove_file(&paths[2]).unwrap();
     world.make(&undo(3)).unwrap();
     assert_eq!(fs::read(&paths[2]).unwrap(), b"2");
     assert!(world.make(&undo(2)).is_err());
-    assert_eq!(states(&world)[1], State::Overtaken);
+    assert_eq!(states(&world)[1], ChangeState::Overtaken);
 
     // The same path twice within a second: each change brings its own file back.
     for (at, text) in ["first", "second", "third"].into_iter().enumerate() {
@@ -254,7 +261,7 @@ fn some_can_not_be_reached() {
         assert!(said.contains(part), "{said}");
     }
     assert_eq!(fs::read(&near).unwrap(), b"near");
-    assert_eq!(states(&world), [State::Done, State::Undone, State::Done]);
+    assert_eq!(states(&world), [ChangeState::Done, ChangeState::Undone, ChangeState::Done]);
     // What is before it can be undone by its number.
     world.make(&undo(1)).unwrap();
     fs::create_dir(disk.join("project")).unwrap();
@@ -285,7 +292,7 @@ fn unreachable() {
     let error = world.undo().unwrap_err();
     assert!(format!("{error:#}").contains("ermission denied"), "{error:#}");
     locked(0o700);
-    assert_eq!(states(&world), [State::Done]);
+    assert_eq!(states(&world), [ChangeState::Done]);
     world.undo().unwrap();
 }
 
@@ -308,7 +315,7 @@ fn time_refused() {
     let said = done.unwrap().said;
     assert!(said.contains("; but the file could not keep its time"), "{said}");
     assert!(fs::read_to_string(&path).unwrap().contains("a name"));
-    assert_eq!(states(&world), [State::Done]);
+    assert_eq!(states(&world), [ChangeState::Done]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use pitree::changes::journal::State;
+use pitree::changes::journal::ChangeState;
 use pitree::changes::{Refusal, Request};
 use pitree::session::entry::EntryId;
 
@@ -119,7 +119,7 @@ fn not_joined() {
     assert!(world.make(&Request::Undo { number: Some(1) }).is_err() && path.is_symlink());
     fs::remove_file(&path).unwrap();
     world.make(&Request::Undo { number: Some(1) }).unwrap();
-    assert_eq!(world.changes.history().unwrap()[0].state, State::Undone);
+    assert_eq!(world.changes.history().unwrap()[0].state, ChangeState::Undone);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn cut_short() {
         let late = if taken.contains(&two) { "" } else { &two };
         assert_eq!(fs::read_to_string(&path).unwrap(), format!("{before}{taken}{since}{late}"));
         let history = world.changes.history().unwrap();
-        assert_eq!(history.iter().find(|record| record.number == number).unwrap().state, State::Undone);
+        assert_eq!(history.iter().find(|record| record.number == number).unwrap().state, ChangeState::Undone);
         assert!(place.exists() && !place.with_extension("").exists());
     }
 }

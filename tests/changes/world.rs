@@ -6,11 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use pitree::changes::{Changes, Done, Request, Seen, to_the_end};
+use pitree::changes::{ChangeResult, Changes, FileSnapshot, Request, to_the_end};
 use pitree::disk::files::Files;
 use pitree::disk::trash::Trash;
 use pitree::disk::{load, scan};
-use pitree::session::entry::kind::Kind;
+use pitree::session::entry::kind::EntryKind;
 use pitree::session::tree::{Index, Tree};
 use tempfile::TempDir;
 
@@ -99,15 +99,15 @@ impl World {
         path
     }
 
-    pub(crate) fn make(&self, request: &Request) -> anyhow::Result<Done> {
+    pub(crate) fn make(&self, request: &Request) -> anyhow::Result<ChangeResult> {
         self.changes.make(request, NOW, &mut to_the_end)
     }
 
-    pub(crate) fn undo(&self) -> anyhow::Result<Done> {
+    pub(crate) fn undo(&self) -> anyhow::Result<ChangeResult> {
         self.make(&Request::Undo { number: None })
     }
 
-    pub(crate) fn trash(&self, path: &Path) -> anyhow::Result<Done> {
+    pub(crate) fn trash(&self, path: &Path) -> anyhow::Result<ChangeResult> {
         self.make(&Request::Trash { files: vec![seen(path)] })
     }
 
@@ -124,10 +124,10 @@ fn changes(dir: &Path) -> Changes {
     Changes::new(dir.join("state"), Trash::default())
 }
 
-pub(crate) fn seen(path: &Path) -> Seen {
+pub(crate) fn seen(path: &Path) -> FileSnapshot {
     let metadata = fs::metadata(path).unwrap();
     let mtime = scan::milliseconds(metadata.modified().unwrap());
-    Seen { path: path.into(), bytes: metadata.len(), mtime }
+    FileSnapshot { path: path.into(), bytes: metadata.len(), mtime }
 }
 
 pub(crate) fn rename(path: &Path, name: &str) -> Request {
@@ -156,7 +156,7 @@ impl View {
         let tree = tree(path);
         let said = |at: &Index| {
             let kind = tree.nodes[*at as usize].kind;
-            !matches!(kind, Kind::Label | Kind::SessionInfo)
+            !matches!(kind, EntryKind::Label | EntryKind::SessionInfo)
         };
         let active = tree.leaf.map(|leaf| tree.path(leaf)).unwrap_or_default();
         Self {

@@ -6,21 +6,21 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pitree::app::message::{Clip, Msg, Reply, Work};
-use pitree::app::startup::Setting;
+use pitree::app::startup::Startup;
 use pitree::app::ticket::Ticket;
 use pitree::changes::Changes;
 use pitree::disk::files::Files;
 use pitree::disk::trash::Trash;
 use pitree::pi::launch::Start;
-use pitree::runtime::jobs::Desk;
+use pitree::runtime::jobs::JobContext;
 
 /// A desk with its journal, and its trash in the folder `trash`, in a folder of its own.
-pub(crate) fn desk(setting: Arc<Setting>, files: Files, state: &Path) -> Desk {
+pub(crate) fn desk(setting: Arc<Startup>, files: Files, state: &Path) -> JobContext {
     let bin = state.join("trash");
     fs::create_dir_all(&bin).unwrap();
     let trash = Trash { command: vec!["mv".into(), "-t".into(), bin.to_string_lossy().into()], ..Trash::default() };
     let changes = (files == Files::Disk).then(|| Changes::new(state.join("journal"), trash));
-    Desk { changes, state_dir: Some(state.join("state")), ..Desk::new(setting, files) }
+    JobContext { changes, state_dir: Some(state.join("state")), ..JobContext::new(setting, files) }
 }
 
 /// A message without the pis that run on this machine: they are none of the test's business.
@@ -43,7 +43,7 @@ pub(crate) fn text_of(clip: Clip) -> String {
 }
 
 /// What comes of some work.
-pub(crate) fn replies(desk: &Desk, ticket: &Ticket, work: Work) -> Vec<Msg> {
+pub(crate) fn replies(desk: &JobContext, ticket: &Ticket, work: Work) -> Vec<Msg> {
     let mut replies = Vec::new();
     // That would wait for something to happen.
     if matches!(work, Work::Watch { .. } | Work::FollowPis) {

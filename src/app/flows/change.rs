@@ -2,23 +2,23 @@
 
 use std::path::Path;
 
-use crate::app::command::{After, Command};
-use crate::app::context::Context;
+use crate::app::command::{AfterChange, Command};
+use crate::app::context::BrowserView;
 use crate::app::flows::{cancel, delete, undo};
 use crate::app::layers::Layer;
-use crate::app::layers::question::{Choice, Question};
-use crate::app::message::Failure;
+use crate::app::layers::question::{Question, QuestionChoice};
+use crate::app::message::ChangeFailure;
 use crate::base::text::Tone;
 use crate::catalog::SessionKey;
-use crate::changes::{Change, Done, Refusal, Request};
+use crate::changes::{Change, ChangeResult, Refusal, Request};
 use crate::render::DocLine;
 
 /// What follows a change that was made, or not. `new` is the session that is new in the list.
 pub fn take(
-    context: &Context<'_>,
-    (request, result): (Request, Result<Done, Failure>),
+    context: &BrowserView<'_>,
+    (request, result): (Request, Result<ChangeResult, ChangeFailure>),
     new: Option<SessionKey>,
-    after: After,
+    after: AfterChange,
 ) -> Command {
     match result {
         Ok(done) => {
@@ -30,13 +30,13 @@ pub fn take(
             };
             take_done(context, (done, said), new, after)
         }
-        Err(Failure::Refused(refusal)) => take_refusal(context, refusal, request, after),
-        Err(Failure::Failed(error)) => Command::Complain("Not done", error),
+        Err(ChangeFailure::Refused(refusal)) => take_refusal(context, refusal, request, after),
+        Err(ChangeFailure::Failed(error)) => Command::Complain("Not done", error),
     }
 }
 
 /// What was done; of a session other than the selected one, with its title.
-fn said(context: &Context<'_>, done: &Done) -> String {
+fn said(context: &BrowserView<'_>, done: &ChangeResult) -> String {
     let mut paths: Vec<_> = done.changes.iter().map(Change::path).collect();
     paths.dedup();
     let [path] = paths[..] else { return done.said.clone() };
@@ -50,14 +50,19 @@ fn said(context: &Context<'_>, done: &Done) -> String {
     }
 }
 
-fn take_done(context: &Context<'_>, (done, said): (Done, Command), new: Option<SessionKey>, after: After) -> Command {
+fn take_done(
+    context: &BrowserView<'_>,
+    (done, said): (ChangeResult, Command),
+    new: Option<SessionKey>,
+    after: AfterChange,
+) -> Command {
     let then = match after {
-        After::Rest => return said,
-        After::Show => {
+        AfterChange::Rest => return said,
+        AfterChange::Show => {
             let made = || context.catalog.key_of(done.made.as_deref()?);
             new.or_else(made).map_or_else(Command::nothing, Command::Select)
         }
-        After::GoOn(go_on) => {
+        AfterChange::GoOn(go_on) => {
             let mut go_on = *go_on;
             go_on.start.path = done.made.unwrap_or(go_on.start.path);
             Command::GoOn(go_on)
@@ -67,14 +72,14 @@ fn take_done(context: &Context<'_>, (done, said): (Done, Command), new: Option<S
 }
 
 /// Asks what can be asked.
-fn take_refusal(context: &Context<'_>, refusal: Refusal, request: Request, after: After) -> Command {
+fn take_refusal(context: &BrowserView<'_>, refusal: Refusal, request: Request, after: AfterChange) -> Command {
     match (refusal, request) {
         (Refusal::Old { version, path }, request) => {
             let Some(request) = migrating(request) else { return Command::nothing() };
             let text = format!(
                 "The session is in version {version} of the format. This change needs version 3, to which pi migrates it when it opens it. pitree can do that first: the original goes to the trash, and undo brings it back."
             );
-            let choice = Choice::new(
+            let choice = QuestionChoice::new(
                 'b',
                 "migrate before",
                 "migrate to version 3, then make the change",
@@ -96,7 +101,7 @@ fn take_refusal(context: &Context<'_>, refusal: Refusal, request: Request, after
 }
 
 /// Asks again about a change of a session file that was replaced meanwhile.
-fn ask_again(context: &Context<'_>, path: &Path, then: Request, after: After) -> Command {
+fn ask_again(context: &BrowserView<'_>, path: &Path, then: Request, after: AfterChange) -> Command {
     let text = format!("{} was replaced meanwhile, so nothing was written. It now holds this session:", path.display());
     let title = context.short(&context.called(path, None));
     let lines = vec![DocLine::new(Tone::Text, &text), DocLine::new(Tone::Text, &title)];
@@ -106,7 +111,7 @@ fn ask_again(context: &Context<'_>, path: &Path, then: Request, after: After) ->
         Request::Label { label, .. } => format!("label its entry {:?}", context.short(label)),
         _ => "make the change in this session".into(),
     };
-    let anyway = Choice::new('a', "change anyway", what, Some(Command::Change(then, after)));
+    let anyway = QuestionChoice::new('a', "change anyway", what, Some(Command::Change(then, after)));
     Command::show(Layer::Question(Question::new("Another session", lines, vec![anyway, cancel()])))
 }
 

@@ -3,35 +3,35 @@
 use std::sync::Arc;
 
 use crate::app::command::Command;
-use crate::app::context::Context;
+use crate::app::context::BrowserView;
 use crate::app::flows::{NO_SESSION, name, resume};
-use crate::app::layers::compare::Compare;
-use crate::catalog::compare::{Asked, End};
+use crate::app::layers::compare::CompareView;
+use crate::catalog::compare::{BranchEnd, CompareRequest};
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::{Action, Place};
 use crate::session::tree::{Index, Tree};
 
 /// A way that is meant: the session, its own tree if that is open, and the last entry there; the leaf, if none is named.
 #[derive(Clone, Debug)]
-struct Meant {
+struct ChosenBranch {
     session: SessionKey,
     tree: Option<Arc<Tree>>,
     at: Option<Index>,
 }
 
-impl Meant {
+impl ChosenBranch {
     fn leaf(session: SessionKey) -> Self {
         Self { session, tree: None, at: None }
     }
 
     /// An entry of any session.
-    fn entry(context: &Context<'_>, EntryRef { session, at }: EntryRef) -> Self {
+    fn entry(context: &BrowserView<'_>, EntryRef { session, at }: EntryRef) -> Self {
         let tree = context.tree.file(session).filter(|tree| !tree.is_partial).cloned();
         Self { session, tree, at: Some(at) }
     }
 
     /// The entry or the session that the selected row is.
-    fn selected(context: &Context<'_>) -> Result<Self, String> {
+    fn selected(context: &BrowserView<'_>) -> Result<Self, String> {
         if let (Place::Tree, Some(fork)) = (context.focus, context.tree.selected_fork()) {
             return Ok(Self::leaf(fork.key));
         }
@@ -39,9 +39,9 @@ impl Meant {
         Ok(Self { session, tree: Some(tree), at: Some(at) })
     }
 
-    fn asked(&self, context: &Context<'_>) -> Result<Asked, String> {
+    fn asked(&self, context: &BrowserView<'_>) -> Result<CompareRequest, String> {
         let session = context.catalog.get(self.session).ok_or("a marked session is gone")?;
-        Ok(Asked { path: session.path.clone(), tree: self.tree.clone(), at: self.at })
+        Ok(CompareRequest { path: session.path.clone(), tree: self.tree.clone(), at: self.at })
     }
 }
 
@@ -49,25 +49,25 @@ impl Meant {
 ///
 /// # Errors
 /// They are not two; what to do, in words.
-pub(crate) fn ask(context: &Context<'_>) -> Result<(Compare, [Asked; 2]), String> {
+pub(crate) fn ask(context: &BrowserView<'_>) -> Result<(CompareView, [CompareRequest; 2]), String> {
     let meant = if context.focus == Place::Sessions { sessions(context)? } else { entries(context)? };
     let sessions = meant.each_ref().map(|meant| meant.session);
     let asked = [meant[0].asked(context)?, meant[1].asked(context)?];
-    Ok((Compare::new(sessions, sessions.map(|session| context.short_title(session))), asked))
+    Ok((CompareView::new(sessions, sessions.map(|session| context.short_title(session))), asked))
 }
 
 /// The marked sessions, the oldest first; of one that is marked and the selected one the marked one.
-fn sessions(context: &Context<'_>) -> Result<[Meant; 2], String> {
+fn sessions(context: &BrowserView<'_>) -> Result<[ChosenBranch; 2], String> {
     let (mut marked, _) = context.sessions.marked(context.catalog);
     context.catalog.sort_oldest_first(&mut marked);
     match (&marked[..], context.marks.all()) {
-        (&[a, b], _) => Ok([Meant::leaf(a), Meant::leaf(b)]),
+        (&[a, b], _) => Ok([ChosenBranch::leaf(a), ChosenBranch::leaf(b)]),
         (&[a], _) => match context.sessions.selected_session() {
-            Some(b) if a != b => Ok([Meant::leaf(a), Meant::leaf(b)]),
+            Some(b) if a != b => Ok([ChosenBranch::leaf(a), ChosenBranch::leaf(b)]),
             Some(_) => Err("this is the marked session: select or mark another one of its family".into()),
             None => Err(NO_SESSION.into()),
         },
-        (&[], &[a, b]) => Ok([Meant::entry(context, a), Meant::entry(context, b)]),
+        (&[], &[a, b]) => Ok([ChosenBranch::entry(context, a), ChosenBranch::entry(context, b)]),
         (&[], _) => {
             let mark = context.setting.key(Action::Mark);
             Err(format!("nothing is marked: {mark} marks two sessions of one family"))
@@ -77,18 +77,18 @@ fn sessions(context: &Context<'_>) -> Result<[Meant; 2], String> {
 }
 
 /// Two marked entries, one and the selected one, or that and the leaf.
-fn entries(context: &Context<'_>) -> Result<[Meant; 2], String> {
+fn entries(context: &BrowserView<'_>) -> Result<[ChosenBranch; 2], String> {
     match *context.marks.all() {
-        [a, b] => Ok([Meant::entry(context, a), Meant::entry(context, b)]),
+        [a, b] => Ok([ChosenBranch::entry(context, a), ChosenBranch::entry(context, b)]),
         [a, ..] => {
-            let here = Meant::selected(context)?;
+            let here = ChosenBranch::selected(context)?;
             if here.at == Some(a.at) && here.session == a.session {
                 return Err("this is the marked entry: select or mark another one".into());
             }
-            Ok([Meant::entry(context, a), here])
+            Ok([ChosenBranch::entry(context, a), here])
         }
         [] => {
-            let here = Meant::selected(context)?;
+            let here = ChosenBranch::selected(context)?;
             let session = context.tree.session.ok_or(NO_SESSION)?;
             let is_tip = here.tree.as_ref().zip(here.at).is_some_and(|(tree, at)| tree.is_tip(at));
             if is_tip && here.session == session {
@@ -97,25 +97,25 @@ fn entries(context: &Context<'_>) -> Result<[Meant; 2], String> {
             }
             // The one that is open has its tree.
             let leaf = context.tree.own().and_then(|tree| tree.leaf);
-            let leaf = leaf.map(|at| Meant::entry(context, EntryRef { session, at }));
-            Ok([here, leaf.unwrap_or_else(|| Meant::leaf(session))])
+            let leaf = leaf.map(|at| ChosenBranch::entry(context, EntryRef { session, at }));
+            Ok([here, leaf.unwrap_or_else(|| ChosenBranch::leaf(session))])
         }
     }
 }
 
 /// The same ways as they are now, if one of the files has grown since they were read: where its leaf is may be another
 /// place by now.
-pub(crate) fn again(context: &Context<'_>, compare: &Compare) -> Option<[Asked; 2]> {
+pub(crate) fn again(context: &BrowserView<'_>, compare: &CompareView) -> Option<[CompareRequest; 2]> {
     let ends = &compare.compared.as_ref()?.ends;
-    let has_grown = |(key, end): (&SessionKey, &End)| {
+    let has_grown = |(key, end): (&SessionKey, &BranchEnd)| {
         context.catalog.get(*key).is_some_and(|session| session.entry_count > end.tree.nodes.len())
     };
-    let asked = |end: &End| Asked { path: end.path.clone(), tree: None, at: Some(end.at) };
+    let asked = |end: &BranchEnd| CompareRequest { path: end.path.clone(), tree: None, at: Some(end.at) };
     compare.sessions.iter().zip(ends).any(has_grown).then(|| ends.each_ref().map(asked))
 }
 
 /// What follows from a comparison: the chosen side is resumed or labelled, the common point is gone to.
-pub(crate) fn act(context: &Context<'_>, compare: &Compare, action: Action) -> Command {
+pub(crate) fn act(context: &BrowserView<'_>, compare: &CompareView, action: Action) -> Command {
     let (Some((session, tree, at)), Some(common)) = (compare.end(), compare.common()) else {
         return Command::warn("the sessions are still being read");
     };

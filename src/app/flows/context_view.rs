@@ -1,31 +1,31 @@
 //! What the model sees: from an entry, or from the question where to resume; and what is done from there.
 
 use crate::app::command::Command;
-use crate::app::context::Context;
+use crate::app::context::BrowserView;
 use crate::app::flows::{name, resume};
-use crate::app::layers::context::{ContextView, Sight};
+use crate::app::layers::context::{ContextTarget, ContextView};
 use crate::base::numbers::thousands;
 use crate::base::text::clean;
 use crate::changes::Request;
 use crate::keymap::Action;
 use crate::session::entry::EntryId;
 use crate::session::prompt::listing::Listing;
-use crate::session::prompt::sum::Parts;
+use crate::session::prompt::sum::TokenParts;
 use crate::session::tree::Tree;
 
 /// Shows what the model sees at the entry that is meant.
-pub fn open(context: &Context<'_>) -> Command {
+pub fn open(context: &BrowserView<'_>) -> Command {
     match context.whole_entry() {
         Err(why) => Command::warn(why),
         Ok((session, tree, at)) => {
             let path = context.catalog[session].path.clone();
-            Command::See(Sight { session, path, tree, chosen: at, at: Some(at) })
+            Command::See(ContextTarget { session, path, tree, chosen: at, at: Some(at) })
         }
     }
 }
 
 /// The list of it, before it is read.
-pub fn view(context: &Context<'_>, place: Sight) -> ContextView {
+pub fn view(context: &BrowserView<'_>, place: ContextTarget) -> ContextView {
     let session = context.catalog.get(place.session).map(|_| context.short_title(place.session)).unwrap_or_default();
     let at = match place.at {
         Some(at) => context.short(place.tree.nodes[at as usize].words()),
@@ -35,9 +35,9 @@ pub fn view(context: &Context<'_>, place: Sight) -> ContextView {
 }
 
 /// Explains the sum of a context in two lines: how pi counts it, and the estimates of its parts.
-pub(crate) fn explain(context: &Context<'_>, tree: &Tree, listing: &Listing) -> [String; 2] {
+pub(crate) fn explain(context: &BrowserView<'_>, tree: &Tree, listing: &Listing) -> [String; 2] {
     let number = |tokens: u64| thousands(tokens as usize);
-    let Parts { prompt, tools, messages, counted } = listing.parts;
+    let TokenParts { prompt, tools, messages, counted } = listing.parts;
     let counted = counted.map(|(at, used, since)| {
         let time = tree.nodes.get(at as usize).and_then(|node| context.setting.zoned(node.time?));
         let when = time.map_or(String::new(), |time| time.strftime(" on %Y-%m-%d %H:%M").to_string());
@@ -57,8 +57,8 @@ pub(crate) fn explain(context: &Context<'_>, tree: &Tree, listing: &Listing) -> 
 }
 
 /// What is done from there: going to the selected entry, resuming where it was looked at, or forking there.
-pub fn act(context: &Context<'_>, view: &ContextView, action: Action) -> Command {
-    let Sight { session, path, tree, chosen, at } = &view.place;
+pub fn act(context: &BrowserView<'_>, view: &ContextView, action: Action) -> Command {
+    let ContextTarget { session, path, tree, chosen, at } = &view.place;
     if !context.catalog.has(*session) {
         return Command::warn("this session is gone");
     }

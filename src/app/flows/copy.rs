@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use crate::app::command::{Command, GoOn};
-use crate::app::context::Context;
+use crate::app::command::{Command, ResumePlan};
+use crate::app::context::BrowserView;
 use crate::app::flows::NO_SESSION;
 use crate::app::layers::Layer;
-use crate::app::layers::answer::Leads;
+use crate::app::layers::answer::ChoiceAction;
 use crate::app::layers::note::Note;
-use crate::app::layers::question::{Choice, Question};
-use crate::app::message::{Body, Clip};
+use crate::app::layers::question::{Question, QuestionChoice};
+use crate::app::message::{Clip, EntryBody};
 use crate::base::shell::quote;
 use crate::base::text::{Glyphs, Tone};
 
@@ -19,7 +19,7 @@ const SHOWN: usize = 40;
 const BY_HAND: usize = 50_000;
 
 /// Asks what to copy.
-pub fn ask(context: &Context<'_>) -> Command {
+pub fn ask(context: &BrowserView<'_>) -> Command {
     let Some((_, session)) = context.meant_session() else {
         let is_project = context.sessions.selected_project().is_some();
         return Command::warn(if is_project { "a project has nothing to copy: select a session" } else { NO_SESSION });
@@ -28,27 +28,27 @@ pub fn ask(context: &Context<'_>) -> Command {
     let mut choices = Vec::new();
     if let Some((_, tree, at)) = context.meant_entry() {
         let node = &tree.nodes[at as usize];
-        let body = Body { path: session.path.clone(), tree: tree.clone(), at };
-        choices.push(Choice::new('t', "entry text", context.short(&node.text), Some(Command::CopyText(body))));
+        let body = EntryBody { path: session.path.clone(), tree: tree.clone(), at };
+        choices.push(QuestionChoice::new('t', "entry text", context.short(&node.text), Some(Command::CopyText(body))));
         if let Some(id) = &node.id {
-            choices.push(Choice::new('i', "entry id", &**id, text(id.to_string())));
+            choices.push(QuestionChoice::new('i', "entry id", &**id, text(id.to_string())));
         }
     }
     let path = session.path.to_string_lossy();
-    choices.push(Choice::new('p', "session path", path, Some(copy_path(&session.path, &session.header.id))));
+    choices.push(QuestionChoice::new('p', "session path", path, Some(copy_path(&session.path, &session.header.id))));
     let id = session.header.id.clone();
-    choices.push(Choice::new('s', "session id", id.clone(), text(id)));
-    let start = GoOn::at(session.path.clone(), session.header.cwd.clone()).start;
+    choices.push(QuestionChoice::new('s', "session id", id.clone(), text(id)));
+    let start = ResumePlan::at(session.path.clone(), session.header.cwd.clone()).start;
     let command = Command::Copy(Clip::Command(start));
-    choices.push(Choice::new('c', "command", "that resumes the session in pi, for a shell", Some(command)));
+    choices.push(QuestionChoice::new('c', "command", "that resumes the session in pi, for a shell", Some(command)));
     Command::show(Layer::Question(Question::new("Copy", Vec::new(), choices)))
 }
 
 /// Copies the path of a row: of a file, or of a session in the trash.
-pub(crate) fn path_of(context: &Context<'_>, leads: Option<&Leads>) -> Command {
+pub(crate) fn path_of(context: &BrowserView<'_>, leads: Option<&ChoiceAction>) -> Command {
     let path = match leads {
-        Some(Leads::File(file)) => Some(Path::new(file)),
-        Some(Leads::Restore(number)) => {
+        Some(ChoiceAction::File(file)) => Some(Path::new(file)),
+        Some(ChoiceAction::Restore(number)) => {
             let past = context.past.iter().find(|past| past.record.number == *number);
             past.map(|past| past.record.change.path())
         }
@@ -86,7 +86,7 @@ pub(crate) fn take_text(text: Result<String, String>) -> Command {
 }
 
 /// What follows when something was put on the clipboard, or could not be: then it is shown for copying by hand.
-pub(crate) fn take_copied(text: &str, done: bool, then: Option<GoOn>, glyphs: &Glyphs) -> Command {
+pub(crate) fn take_copied(text: &str, done: bool, then: Option<ResumePlan>, glyphs: &Glyphs) -> Command {
     let start = |most: usize| text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end]);
     let shown = start(BY_HAND);
     match (done, then) {
@@ -97,7 +97,7 @@ pub(crate) fn take_copied(text: &str, done: bool, then: Option<GoOn>, glyphs: &G
             Command::Say(Tone::Active, format!("copied: {start}{more}"))
         }
         (false, Some(go_on)) => {
-            let go = Choice::new('g', "go on", "in pi; copy the text above first", Some(Command::GoOn(go_on)));
+            let go = QuestionChoice::new('g', "go on", "in pi; copy the text above first", Some(Command::GoOn(go_on)));
             Command::show(Layer::Question(Question::about("No access to the clipboard", shown, vec![go])))
         }
         (false, None) => Command::show(Layer::Note(Note::new("No access to the clipboard", shown))),

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use crate::app::command::{After, Command};
-use crate::app::context::Context;
+use crate::app::command::{AfterChange, Command};
+use crate::app::context::BrowserView;
 use crate::app::flows::{NO_SESSION, cancel, refusal};
 use crate::app::layers::Layer;
-use crate::app::layers::answer::Purpose;
+use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::prompt::Prompt;
-use crate::app::layers::question::{Choice, Question};
+use crate::app::layers::question::{Question, QuestionChoice};
 use crate::app::panes::sessions::SessionRow;
 use crate::base::numbers::{bytes, count};
 use crate::base::paths::{shorten, split_name};
@@ -17,7 +17,7 @@ use crate::base::text::Tone;
 use crate::base::time;
 use crate::catalog::SessionKey;
 use crate::catalog::live::LOSES;
-use crate::changes::{Request, Seen};
+use crate::changes::{FileSnapshot, Request};
 use crate::keymap::Place;
 use crate::render::DocLine;
 
@@ -27,7 +27,7 @@ pub(crate) const WORD: &str = "delete";
 const NAMED: usize = 4;
 
 /// Asks whether to delete what is marked, else what is selected.
-pub fn ask(context: &Context<'_>) -> Command {
+pub fn ask(context: &BrowserView<'_>) -> Command {
     if let Some(why) = refusal(context) {
         return Command::warn(why);
     }
@@ -73,7 +73,7 @@ pub fn ask(context: &Context<'_>) -> Command {
 }
 
 /// Asks again about files of which some changed since they were listed.
-pub(crate) fn ask_again(context: &Context<'_>, files: &[Seen], changed: &[PathBuf]) -> Command {
+pub(crate) fn ask_again(context: &BrowserView<'_>, files: &[FileSnapshot], changed: &[PathBuf]) -> Command {
     let catalog = context.catalog;
     let known = files.iter().filter_map(|file| catalog.key_of(&file.path)).filter(|&key| catalog.has(key));
     let sessions: Vec<SessionKey> = known.collect();
@@ -88,7 +88,7 @@ pub(crate) fn ask_again(context: &Context<'_>, files: &[Seen], changed: &[PathBu
 }
 
 /// Asks whether what the trash did not take shall be deleted for good.
-pub(crate) fn ask_for_good(reason: &str, left: Vec<Seen>) -> Command {
+pub(crate) fn ask_for_good(reason: &str, left: Vec<FileSnapshot>) -> Command {
     let files = count(left.len(), "file", "files");
     let size = bytes(left.iter().map(|file| file.bytes).sum());
     let lines = vec![
@@ -96,33 +96,40 @@ pub(crate) fn ask_for_good(reason: &str, left: Vec<Seen>) -> Command {
         DocLine::new(Tone::Text, &format!("Not moved: {files}, {size}.")),
     ];
     let prompt = format!("type {WORD} ({files}): ");
-    let prompt = Command::show(Layer::Prompt(Prompt::new(Purpose::Word(left), prompt, "")));
-    let choices =
-        vec![cancel(), Choice::new('d', "for good", "delete permanently, without the trash; no undo", Some(prompt))];
+    let prompt = Command::show(Layer::Prompt(Prompt::new(PromptPurpose::Word(left), prompt, "")));
+    let choices = vec![
+        cancel(),
+        QuestionChoice::new('d', "for good", "delete permanently, without the trash; no undo", Some(prompt)),
+    ];
     Command::show(Layer::Question(Question::new("Not moved to the trash", lines, choices)))
 }
 
 /// The choice that moves sessions to the trash.
-fn to_trash(context: &Context<'_>, key: char, word: &'static str, sessions: &[SessionKey]) -> Choice<Command> {
-    let files = sessions.iter().map(|&key| Seen::of(&context.catalog[key])).collect();
-    Choice::new(key, word, format!("{} to the trash", size(context, sessions)), Some(Command::ToTrash(files)))
+fn to_trash(
+    context: &BrowserView<'_>,
+    key: char,
+    word: &'static str,
+    sessions: &[SessionKey],
+) -> QuestionChoice<Command> {
+    let files = sessions.iter().map(|&key| FileSnapshot::of(&context.catalog[key])).collect();
+    QuestionChoice::new(key, word, format!("{} to the trash", size(context, sessions)), Some(Command::ToTrash(files)))
 }
 
 /// Moves files to the trash. Where a pi seems to be at work it is asked for again.
-pub(crate) fn go(context: &Context<'_>, files: Vec<Seen>) -> Command {
+pub(crate) fn go(context: &BrowserView<'_>, files: Vec<FileSnapshot>) -> Command {
     let sessions: Vec<SessionKey> = files.iter().filter_map(|file| context.catalog.key_of(&file.path)).collect();
     let mut lines = signs(context, &sessions);
-    let trash = Command::Change(Request::Trash { files }, After::Rest);
+    let trash = Command::Change(Request::Trash { files }, AfterChange::Rest);
     if lines.is_empty() {
         return trash;
     }
     lines.push(DocLine::new(Tone::Text, LOSES));
-    let sure = Choice::new('d', "delete", "move it to the trash anyway", Some(trash));
+    let sure = QuestionChoice::new('d', "delete", "move it to the trash anyway", Some(trash));
     Command::show(Layer::Question(Question::new(at_work(context, &sessions), lines, vec![cancel(), sure])))
 }
 
 /// What stands above [`signs`]: whether a pi says that it is there, or whether that is a guess.
-pub(crate) fn at_work(context: &Context<'_>, sessions: &[SessionKey]) -> &'static str {
+pub(crate) fn at_work(context: &BrowserView<'_>, sessions: &[SessionKey]) -> &'static str {
     let is_told = |&key: &SessionKey| context.catalog.live(key).is_some_and(|live| live.told().is_some());
     let pis = |key: &SessionKey| context.catalog.live(*key).map_or(0, |live| live.all().len());
     match sessions {
@@ -134,7 +141,7 @@ pub(crate) fn at_work(context: &Context<'_>, sessions: &[SessionKey]) -> &'stati
 }
 
 /// What tells that a pi may be at work in some sessions, a line each, up to a few.
-pub(crate) fn signs(context: &Context<'_>, sessions: &[SessionKey]) -> Vec<DocLine> {
+pub(crate) fn signs(context: &BrowserView<'_>, sessions: &[SessionKey]) -> Vec<DocLine> {
     let signs = context.catalog.signs(sessions, context.now, &context.setting.home);
     let line = |sign: &String| DocLine::new(Tone::Warning, &format!("{sign}."));
     let more = signs.len().saturating_sub(NAMED);
@@ -143,7 +150,7 @@ pub(crate) fn signs(context: &Context<'_>, sessions: &[SessionKey]) -> Vec<DocLi
 }
 
 /// A project's sessions, and those of their sub-agents, which may not be shown.
-fn with_subagents(context: &Context<'_>, sessions: &[SessionKey]) -> Vec<SessionKey> {
+fn with_subagents(context: &BrowserView<'_>, sessions: &[SessionKey]) -> Vec<SessionKey> {
     let catalog = context.catalog;
     let mut seen: HashSet<SessionKey> = sessions.iter().copied().collect();
     let mut all = sessions.to_vec();
@@ -157,7 +164,7 @@ fn with_subagents(context: &Context<'_>, sessions: &[SessionKey]) -> Vec<Session
 }
 
 /// A project, by its name and the directory that it is in.
-fn named_project(context: &Context<'_>, cwd: &str) -> DocLine {
+fn named_project(context: &BrowserView<'_>, cwd: &str) -> DocLine {
     let path = shorten(cwd, &context.setting.home);
     let said = match split_name(&path) {
         (_, "") => "sessions without a directory".into(),
@@ -167,13 +174,13 @@ fn named_project(context: &Context<'_>, cwd: &str) -> DocLine {
     DocLine::new(Tone::Strong, &said)
 }
 
-fn size(context: &Context<'_>, sessions: &[SessionKey]) -> String {
+fn size(context: &BrowserView<'_>, sessions: &[SessionKey]) -> String {
     let total = sessions.iter().map(|&key| context.catalog[key].bytes).sum();
     format!("{}, {}", count(sessions.len(), "file", "files"), bytes(total))
 }
 
 /// What goes, and what that means.
-fn facts(context: &Context<'_>, sessions: &[SessionKey], notes: &[String]) -> Vec<DocLine> {
+fn facts(context: &BrowserView<'_>, sessions: &[SessionKey], notes: &[String]) -> Vec<DocLine> {
     let catalog = context.catalog;
     let going: HashSet<SessionKey> = sessions.iter().copied().collect();
     let mut lines: Vec<DocLine> = notes.iter().map(|note| DocLine::new(Tone::Warning, note)).collect();
@@ -199,7 +206,7 @@ fn facts(context: &Context<'_>, sessions: &[SessionKey], notes: &[String]) -> Ve
 }
 
 /// The titles of sessions, up to a few.
-fn named(context: &Context<'_>, sessions: &[SessionKey]) -> impl Iterator<Item = String> {
+fn named(context: &BrowserView<'_>, sessions: &[SessionKey]) -> impl Iterator<Item = String> {
     let title = |&key: &SessionKey| context.short_title(key);
     let more = sessions.len().saturating_sub(NAMED);
     let titles: Vec<String> = sessions.iter().take(NAMED).map(title).collect();

@@ -3,18 +3,18 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::app::command::{Command, GoOn};
-use crate::app::context::Context;
+use crate::app::command::{Command, ResumePlan};
+use crate::app::context::BrowserView;
 use crate::app::flows::cancel_by;
-use crate::app::layers::answer::Purpose;
+use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::prompt::Prompt;
-use crate::app::layers::question::{Choice, Question};
+use crate::app::layers::question::{Question, QuestionChoice};
 use crate::app::layers::{Layer, Layers};
 use crate::app::message::{Clip, Work};
 use crate::app::widgets::line::LineEdit;
 use crate::base::paths::shorten;
 use crate::base::text::Tone;
-use crate::disk::relocations::Candidate;
+use crate::disk::relocations::RelocationCandidate;
 use crate::pi::launch::Start;
 use crate::render::DocLine;
 
@@ -22,7 +22,7 @@ use crate::render::DocLine;
 const MOST_FILES: usize = 500;
 
 /// What is to be looked for.
-pub(crate) fn look(context: &Context<'_>, Start { path, cwd, .. }: &Start) -> Work {
+pub(crate) fn look(context: &BrowserView<'_>, Start { path, cwd, .. }: &Start) -> Work {
     let catalog = context.catalog;
     let session = catalog.key_of(path).map(|key| &catalog[key]);
     let touched = session.into_iter().flat_map(|session| session.details().touches.paths.iter());
@@ -33,14 +33,14 @@ pub(crate) fn look(context: &Context<'_>, Start { path, cwd, .. }: &Start) -> Wo
 }
 
 /// Asks where to go on.
-pub(crate) fn ask(context: &Context<'_>, go_on: &GoOn, candidates: &[Candidate]) -> Command {
+pub(crate) fn ask(context: &BrowserView<'_>, go_on: &ResumePlan, candidates: &[RelocationCandidate]) -> Command {
     let home = &context.setting.home;
     let gone = &go_on.start.cwd;
     let lines = vec![
         DocLine::new(Tone::Warning, &shorten(gone, home)),
         DocLine::new(Tone::Text, "pi asks for confirmation before it resumes in another directory."),
     ];
-    let moved = |(key, candidate): (char, &Candidate)| {
+    let moved = |(key, candidate): (char, &RelocationCandidate)| {
         let dir = candidate.dir.to_string_lossy();
         let why = match candidate.of {
             0 => "a repository of that name".into(),
@@ -48,21 +48,21 @@ pub(crate) fn ask(context: &Context<'_>, go_on: &GoOn, candidates: &[Candidate])
         };
         let what = format!("in {} ({why}); remembered for all sessions of that directory", shorten(&dir, home));
         let elsewhere = Command::Elsewhere { then: go_on.clone(), dir: dir.into_owned() };
-        Choice::new(key, "moved", what, Some(elsewhere))
+        QuestionChoice::new(key, "moved", what, Some(elsewhere))
     };
-    let mut choices: Vec<Choice<Command>> = ('1'..='9').zip(candidates).map(moved).collect();
+    let mut choices: Vec<QuestionChoice<Command>> = ('1'..='9').zip(candidates).map(moved).collect();
     let here = Start { cwd: String::new(), ..go_on.start.clone() };
-    let choice = Command::GoOn(GoOn { start: here.clone(), ..go_on.clone() });
+    let choice = Command::GoOn(ResumePlan { start: here.clone(), ..go_on.clone() });
     let started = match shorten(&context.setting.here, home) {
         dir if dir.is_empty() => "in the directory where pitree was started".into(),
         dir => format!("in {dir}, where pitree was started"),
     };
-    choices.push(Choice::new('h', "here", started, Some(choice)));
-    let purpose = Purpose::Directory(go_on.start.clone());
+    choices.push(QuestionChoice::new('h', "here", started, Some(choice)));
+    let purpose = PromptPurpose::Directory(go_on.start.clone());
     let prompt = Layer::Prompt(Prompt::new(purpose, "directory: ", &start(gone)));
     let other = "in another directory; remembered for all sessions of this one";
-    choices.push(Choice::new('d', "directory", other, Some(Command::show(prompt))));
-    choices.push(Choice::new(
+    choices.push(QuestionChoice::new('d', "directory", other, Some(Command::show(prompt))));
+    choices.push(QuestionChoice::new(
         'y',
         "copy",
         "copy the command, to run it elsewhere",
@@ -78,7 +78,7 @@ fn start(gone: &str) -> String {
 }
 
 /// Goes on where a gone directory is said to be now. A line that says what is none stays, to be typed on.
-pub(crate) fn go(layers: &mut Layers<Command>, go_on: GoOn, kept: Result<PathBuf, String>) -> Command {
+pub(crate) fn go(layers: &mut Layers<Command>, go_on: ResumePlan, kept: Result<PathBuf, String>) -> Command {
     if let Some(prompt) = prompt(layers) {
         match kept {
             Ok(_) => drop(layers.pop()),
@@ -91,7 +91,7 @@ pub(crate) fn go(layers: &mut Layers<Command>, go_on: GoOn, kept: Result<PathBuf
     match kept {
         Ok(dir) => {
             let start = Start { cwd: dir.to_string_lossy().into_owned(), ..go_on.start };
-            Command::GoOn(GoOn { start, ..go_on })
+            Command::GoOn(ResumePlan { start, ..go_on })
         }
         Err(why) => Command::Complain("pi was not started", why),
     }
@@ -100,7 +100,7 @@ pub(crate) fn go(layers: &mut Layers<Command>, go_on: GoOn, kept: Result<PathBuf
 /// The line for a directory, if it is on top.
 fn prompt(layers: &mut Layers<Command>) -> Option<&mut Prompt> {
     match layers.top_mut() {
-        Some(Layer::Prompt(prompt)) if matches!(prompt.purpose, Purpose::Directory(_)) => Some(prompt),
+        Some(Layer::Prompt(prompt)) if matches!(prompt.purpose, PromptPurpose::Directory(_)) => Some(prompt),
         _ => None,
     }
 }

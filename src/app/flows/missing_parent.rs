@@ -2,24 +2,24 @@
 
 use std::path::Path;
 
-use crate::app::command::{After, Command};
-use crate::app::context::Context;
+use crate::app::command::{AfterChange, Command};
+use crate::app::context::BrowserView;
 use crate::app::flows::refusal;
 use crate::app::title::of_message;
 use crate::base::paths::shorten;
 use crate::base::text::clean;
-use crate::catalog::missing_parents::{Ghost, GhostKey, id_in_name};
+use crate::catalog::missing_parents::{MissingParent, MissingParentKey, id_in_name};
 use crate::changes::Request;
-use crate::changes::history::Past;
+use crate::changes::history::HistoryEntry;
 
 /// Enter on its row.
-pub(crate) fn confirm(context: &Context<'_>, key: GhostKey) -> Command {
+pub(crate) fn confirm(context: &BrowserView<'_>, key: MissingParentKey) -> Command {
     let Some(ghost) = context.catalog.ghost(key) else { return Command::nothing() };
     if let Some(why) = refusal(context) {
         return Command::warn(why);
     }
     match in_trash(context, ghost) {
-        Some(past) => Command::Change(Request::Undo { number: Some(past.record.number) }, After::Show),
+        Some(past) => Command::Change(Request::Undo { number: Some(past.record.number) }, AfterChange::Show),
         None => {
             let path = shorten(&ghost.path.to_string_lossy(), &context.setting.home).into_owned();
             Command::warn(format!("not in pitree's trash: {}", clean(&path)))
@@ -28,8 +28,9 @@ pub(crate) fn confirm(context: &Context<'_>, key: GhostKey) -> Command {
 }
 
 /// The change by which it is in the trash, if that is known.
-pub(crate) fn in_trash<'a>(context: &Context<'a>, ghost: &Ghost) -> Option<&'a Past> {
-    let is_it = |past: &&Past| past.is_away() && !past.is_emptied && is_same(past.record.change.path(), &ghost.path);
+pub(crate) fn in_trash<'a>(context: &BrowserView<'a>, ghost: &MissingParent) -> Option<&'a HistoryEntry> {
+    let is_it =
+        |past: &&HistoryEntry| past.is_away() && !past.is_emptied && is_same(past.record.change.path(), &ghost.path);
     context.past.iter().find(is_it)
 }
 
@@ -39,7 +40,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// What it is called, by the first message that its forks have from it.
-pub fn title(context: &Context<'_>, ghost: &Ghost) -> String {
+pub fn title(context: &BrowserView<'_>, ghost: &MissingParent) -> String {
     let first = ghost.forks.first().and_then(|&fork| context.catalog.get(fork)?.typed_message().map(str::to_owned));
     of_message(first.as_deref().unwrap_or("(no messages)").trim())
 }

@@ -14,23 +14,23 @@ pub mod search;
 pub mod undo;
 
 use crate::app::command::Command;
-use crate::app::context::Context;
-use crate::app::layers::question::Choice;
+use crate::app::context::BrowserView;
+use crate::app::layers::question::QuestionChoice;
 
 /// Where the list is empty.
 const NO_SESSION: &str = "no session is selected";
 
 /// Leaves everything as it is: the answer no.
-fn cancel() -> Choice<Command> {
+fn cancel() -> QuestionChoice<Command> {
     cancel_by('n')
 }
 
 /// Leaves everything as it is, by a key.
-fn cancel_by(key: char) -> Choice<Command> {
-    Choice::new(key, "cancel", "leave everything as it is", None)
+fn cancel_by(key: char) -> QuestionChoice<Command> {
+    QuestionChoice::new(key, "cancel", "leave everything as it is", None)
 }
 
 /// Why nothing can be changed, where that is so.
-pub fn refusal(context: &Context<'_>) -> Option<&'static str> {
+pub fn refusal(context: &BrowserView<'_>) -> Option<&'static str> {
     context.setting.demo.then_some("these are sample sessions: nothing can be changed")
 }

@@ -1,25 +1,25 @@
 //! Names of sessions and labels of entries: asking for them in a line; and forks, which need no asking.
 
-use crate::app::command::{After, Command, GoOn};
-use crate::app::context::Context;
+use crate::app::command::{AfterChange, Command, ResumePlan};
+use crate::app::context::BrowserView;
 use crate::app::flows::{self, NO_SESSION, cancel, delete, picker};
 use crate::app::layers::Layer;
-use crate::app::layers::answer::Purpose;
+use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::prompt::Prompt;
-use crate::app::layers::question::{Choice, Question};
-use crate::app::startup::Print;
+use crate::app::layers::question::{Question, QuestionChoice};
+use crate::app::startup::PickerFormat;
 use crate::base::text::Tone;
 use crate::catalog::SessionKey;
-use crate::catalog::live::Live;
-use crate::changes::{Identity, Request};
+use crate::catalog::live::SessionActivity;
+use crate::changes::{Request, SessionIdentity};
 use crate::keymap::Place;
-use crate::pi::requests::What;
+use crate::pi::requests::PiRequest;
 use crate::render::DocLine;
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
 
 /// Asks for the name of the session that is meant.
-pub fn rename(context: &Context<'_>) -> Command {
+pub fn rename(context: &BrowserView<'_>) -> Command {
     let Some((key, session)) = context.meant_session() else {
         return Command::warn(match (context.sessions.selected_project(), context.sessions.selected_ghost()) {
             (Some(_), _) => "a project cannot be renamed: select a session",
@@ -28,12 +28,12 @@ pub fn rename(context: &Context<'_>) -> Command {
         });
     };
     let name = session.name.as_deref().unwrap_or_default();
-    let purpose = Purpose::Name(key, Identity::of(session));
+    let purpose = PromptPurpose::Name(key, SessionIdentity::of(session));
     Command::show(Layer::Prompt(Prompt::new(purpose, "name: ", name)))
 }
 
 /// Asks for the label of the entry that is meant.
-pub fn label(context: &Context<'_>) -> Command {
+pub fn label(context: &BrowserView<'_>) -> Command {
     match context.whole_entry() {
         Err(why) => Command::warn(why),
         Ok((session, tree, at)) => label_at(context, session, &tree, at),
@@ -41,21 +41,23 @@ pub fn label(context: &Context<'_>) -> Command {
 }
 
 /// Asks for the label of an entry.
-pub(crate) fn label_at(context: &Context<'_>, session: SessionKey, tree: &Tree, at: Index) -> Command {
+pub(crate) fn label_at(context: &BrowserView<'_>, session: SessionKey, tree: &Tree, at: Index) -> Command {
     let label = tree.labels.get(&at).map_or("", |label| &label.text);
-    let identity = Identity::of(&context.catalog[session]);
-    let purpose = Purpose::Label(session, identity, EntryId::of(tree, at));
+    let identity = SessionIdentity::of(&context.catalog[session]);
+    let purpose = PromptPurpose::Label(session, identity, EntryId::of(tree, at));
     Command::show(Layer::Prompt(Prompt::new(purpose, "label: ", label)))
 }
 
 /// Forks the session at the entry that is meant.
-pub fn fork(context: &Context<'_>) -> Command {
+pub fn fork(context: &BrowserView<'_>) -> Command {
     match context.whole_entry() {
         Err(why) => Command::warn(why),
-        Ok((session, tree, at)) if context.setting.picker == Some(Print::Json) => match flows::refusal(context) {
-            Some(why) => Command::warn(why),
-            None => picker::fork(&context.catalog[session], &tree, at),
-        },
+        Ok((session, tree, at)) if context.setting.picker == Some(PickerFormat::Json) => {
+            match flows::refusal(context) {
+                Some(why) => Command::warn(why),
+                None => picker::fork(&context.catalog[session], &tree, at),
+            }
+        }
         Ok((session, tree, at)) => {
             let path = context.catalog[session].path.clone();
             fork_of(Request::Fork { path, at: Some(EntryId::of(&tree, at)), migrate: false })
@@ -65,50 +67,51 @@ pub fn fork(context: &Context<'_>) -> Command {
 
 /// Makes a fork, and goes there.
 pub(crate) fn fork_of(request: Request) -> Command {
-    Command::All(vec![Command::Focus(Place::Tree), Command::Change(request, After::Show)])
+    Command::All(vec![Command::Focus(Place::Tree), Command::Change(request, AfterChange::Show)])
 }
 
 /// What a line that was typed leads to.
-pub fn accept(context: &Context<'_>, purpose: Purpose, text: String) -> Command {
+pub fn accept(context: &BrowserView<'_>, purpose: PromptPurpose, text: String) -> Command {
     let path = |key| context.catalog[key].path.clone();
-    let change = |request| Command::Change(request, After::Rest);
+    let change = |request| Command::Change(request, AfterChange::Rest);
     match purpose {
-        Purpose::Name(session, identity) => {
+        PromptPurpose::Name(session, identity) => {
             let here = change(Request::Rename { path: path(session), name: text.clone() }.if_same(identity));
-            by_pi(context, session, Some(What::Name(text)), here)
+            by_pi(context, session, Some(PiRequest::Name(text)), here)
         }
-        Purpose::Label(session, identity, target) => {
+        PromptPurpose::Label(session, identity, target) => {
             let what = match &target {
-                EntryId::Id(entry) => Some(What::Label(entry.clone(), text.clone())),
+                EntryId::Id(entry) => Some(PiRequest::Label(entry.clone(), text.clone())),
                 EntryId::Place(_) => None,
             };
             let request = Request::Label { path: path(session), target, label: text, migrate: false };
             let here = change(request.if_same(identity));
             by_pi(context, session, what, here)
         }
-        Purpose::Word(files) if text.trim() == delete::WORD => change(Request::Delete { files }),
-        Purpose::Word(_) => Command::Say(Tone::Dim, "nothing was deleted".into()),
-        Purpose::Directory(start) => Command::Elsewhere { then: GoOn::of(start), dir: text },
+        PromptPurpose::Word(files) if text.trim() == delete::WORD => change(Request::Delete { files }),
+        PromptPurpose::Word(_) => Command::Say(Tone::Dim, "nothing was deleted".into()),
+        PromptPurpose::Directory(start) => Command::Elsewhere { then: ResumePlan::of(start), dir: text },
     }
 }
 
 /// Asks who is to write the line, where a pi says that it has the session open: it shows what it writes itself, and nothing
 /// else until the session is opened again.
-fn by_pi(context: &Context<'_>, session: SessionKey, what: Option<What>, here: Command) -> Command {
-    let told = context.catalog.live(session).and_then(Live::told);
+fn by_pi(context: &BrowserView<'_>, session: SessionKey, what: Option<PiRequest>, here: Command) -> Command {
+    let told = context.catalog.live(session).and_then(SessionActivity::told);
     let (Some(what), Some(pi)) = (what, told.filter(|_| flows::refusal(context).is_none())) else { return here };
     let mut lines = delete::signs(context, &[session]);
     lines.push(DocLine::new(Tone::Text, "It does not see what is written here until it opens the session again."));
-    let by_pi = Choice::new('p', "by pi", "pi writes it, and shows it", Some(Command::TellPi(pi.clone(), what)));
-    let here = Choice::new('w', "written here", "a line is added to the file, which can be undone", Some(here));
+    let by_pi =
+        QuestionChoice::new('p', "by pi", "pi writes it, and shows it", Some(Command::TellPi(pi.clone(), what)));
+    let here = QuestionChoice::new('w', "written here", "a line is added to the file, which can be undone", Some(here));
     Command::show(Layer::Question(Question::new("A pi has this session open", lines, vec![by_pi, here, cancel()])))
 }
 
 /// What follows when a pi was asked.
-pub(crate) fn told(what: &What, told: Result<(), String>) -> Command {
+pub(crate) fn told(what: &PiRequest, told: Result<(), String>) -> Command {
     let said = match what {
-        What::Name(_) => "pi wrote the name",
-        What::Label(..) => "pi wrote the label",
+        PiRequest::Name(_) => "pi wrote the name",
+        PiRequest::Label(..) => "pi wrote the label",
     };
     match told {
         Ok(()) => Command::Say(Tone::Active, said.into()),

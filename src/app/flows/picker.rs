@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::app::command::{Command, GoOn};
-use crate::app::context::Context;
-use crate::app::message::{Answer, Chosen};
-use crate::app::startup::Print;
+use crate::app::command::{Command, ResumePlan};
+use crate::app::context::BrowserView;
+use crate::app::message::{PickedEntry, PickerOutput};
+use crate::app::startup::PickerFormat;
 use crate::changes::Request;
 use crate::keymap::Place;
 use crate::session::digest::Digest;
@@ -15,7 +15,7 @@ use crate::session::tree::{Index, Tree};
 
 /// What Enter does in the picker; nothing where it does what it does elsewhere: for a command the session may have to be
 /// changed first.
-pub(crate) fn confirm(context: &Context<'_>) -> Option<Command> {
+pub(crate) fn confirm(context: &BrowserView<'_>) -> Option<Command> {
     let (key, session) = context.meant_session()?;
     let tree = context.tree.file(key);
     let meant = || context.meant_entry().map(|(.., at)| at);
@@ -25,24 +25,24 @@ pub(crate) fn confirm(context: &Context<'_>) -> Option<Command> {
 
 /// The same of a session and, where its tree is open, an entry of it.
 pub(crate) fn answer(
-    context: &Context<'_>,
+    context: &BrowserView<'_>,
     session: &Digest,
     entry: Option<(&Arc<Tree>, Option<Index>)>,
 ) -> Option<Command> {
     let answer = match context.setting.picker? {
-        Print::Path => Answer::Path(session.path.clone()),
-        Print::Id => Answer::Id(session.header.id.clone()),
-        Print::Entry => {
+        PickerFormat::Path => PickerOutput::Path(session.path.clone()),
+        PickerFormat::Id => PickerOutput::Id(session.header.id.clone()),
+        PickerFormat::Entry => {
             let Some((tree, at)) = entry else {
                 return Some(Command::warn("the session is still being read"));
             };
             match at.and_then(|at| tree.nodes[at as usize].id.as_ref()) {
-                Some(id) => Answer::Id(id.to_string()),
+                Some(id) => PickerOutput::Id(id.to_string()),
                 None => return Some(Command::warn("no entry here has an id")),
             }
         }
-        Print::Command => return None,
-        Print::Json => Answer::Json(Box::new(Chosen {
+        PickerFormat::Command => return None,
+        PickerFormat::Json => PickerOutput::Json(Box::new(PickedEntry {
             path: session.path.clone(),
             id: session.header.id.clone(),
             cwd: session.header.cwd.clone(),
@@ -55,16 +55,16 @@ pub(crate) fn answer(
 }
 
 /// Whether a session is chosen as such, wherever in it something was found.
-pub(crate) fn wants_session(context: &Context<'_>) -> bool {
-    matches!(context.setting.picker, Some(Print::Path | Print::Id))
+pub(crate) fn wants_session(context: &BrowserView<'_>) -> bool {
+    matches!(context.setting.picker, Some(PickerFormat::Path | PickerFormat::Id))
 }
 
 /// A fork at an entry, which is then the answer: of a message of the user at what is before it, as pi forks (1.5.2), with
 /// its text to be edited.
 pub(crate) fn fork(session: &Digest, tree: &Arc<Tree>, at: Index) -> Command {
     let to = resume::at(tree, at);
-    let leaf = GoOn::at(session.path.clone(), session.header.cwd.clone());
+    let leaf = ResumePlan::at(session.path.clone(), session.header.cwd.clone());
     let at = to.at.map(|at| EntryId::of(tree, at));
     let request = Some(Request::Fork { path: session.path.clone(), at, migrate: false });
-    Command::GoOn(GoOn { request, text_of: to.text_of.map(|at| (tree.clone(), at)), ..leaf })
+    Command::GoOn(ResumePlan { request, text_of: to.text_of.map(|at| (tree.clone(), at)), ..leaf })
 }

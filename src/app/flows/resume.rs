@@ -4,28 +4,28 @@
 
 use std::sync::Arc;
 
-use crate::app::command::{After, Command, GoOn};
-use crate::app::context::Context;
+use crate::app::command::{AfterChange, Command, ResumePlan};
+use crate::app::context::BrowserView;
 use crate::app::flows::{NO_SESSION, cancel, cancel_by, delete, missing_parent, picker};
 use crate::app::layers::Layer;
-use crate::app::layers::context::Sight;
+use crate::app::layers::context::ContextTarget;
 use crate::app::layers::note::Note;
-use crate::app::layers::question::{Choice, Question};
-use crate::app::message::{Body, Clip};
-use crate::app::panes::tree::rows::Item;
+use crate::app::layers::question::{Question, QuestionChoice};
+use crate::app::message::{Clip, EntryBody};
+use crate::app::panes::tree::rows::RowItem;
 use crate::base::numbers::count;
 use crate::base::text::{Span, Tone};
 use crate::catalog::SessionKey;
-use crate::changes::{Identity, Request};
+use crate::changes::{Request, SessionIdentity};
 use crate::keymap::Place;
 use crate::render::DocLine;
 use crate::session::entry::EntryId;
 use crate::session::tree::context::context as model_context;
-use crate::session::tree::resume::{self, Resume};
+use crate::session::tree::resume::{self, ResumePoint};
 use crate::session::tree::{Index, Tree};
 
 /// Enter, in any pane.
-pub(crate) fn confirm(context: &Context<'_>) -> Command {
+pub(crate) fn confirm(context: &BrowserView<'_>) -> Command {
     let in_sessions = context.focus == Place::Sessions;
     if in_sessions && context.sessions.selected_project().is_some() {
         return Command::Toggle;
@@ -36,10 +36,10 @@ pub(crate) fn confirm(context: &Context<'_>) -> Command {
     if let Some(fork) = context.tree.selected_fork().filter(|_| !in_sessions) {
         return Command::Select(fork.key);
     }
-    if !in_sessions && context.tree.selected_item() == Some(Item::Inherited) {
+    if !in_sessions && context.tree.selected_item() == Some(RowItem::Inherited) {
         return Command::Toggle;
     }
-    let is_start = context.focus == Place::Tree && context.tree.selected_item() == Some(Item::Start);
+    let is_start = context.focus == Place::Tree && context.tree.selected_item() == Some(RowItem::Start);
     let is_hit = context.sessions.selected_hit().is_some();
     if in_sessions && is_hit && !picker::wants_session(context) {
         return Command::GoToHit;
@@ -54,12 +54,12 @@ pub(crate) fn confirm(context: &Context<'_>) -> Command {
     match context.meant_entry() {
         Some((_, tree, at)) => entry(context, key, &tree, at),
         _ if context.focus == Place::Tree && !is_start => Command::nothing(),
-        _ => at_leaf(context, key, GoOn::at(session.path.clone(), session.header.cwd.clone())),
+        _ => at_leaf(context, key, ResumePlan::at(session.path.clone(), session.header.cwd.clone())),
     }
 }
 
 /// Enter on an entry of any session, wherever that is shown.
-pub(crate) fn at_entry(context: &Context<'_>, key: SessionKey, tree: &Arc<Tree>, at: Index) -> Command {
+pub(crate) fn at_entry(context: &BrowserView<'_>, key: SessionKey, tree: &Arc<Tree>, at: Index) -> Command {
     let Some(session) = context.catalog.get(key) else { return Command::warn(NO_SESSION) };
     match picker::answer(context, session, Some((tree, Some(at)))) {
         Some(answer) => answer,
@@ -75,9 +75,9 @@ fn no_file() -> Command {
 }
 
 /// Goes on from an entry. Where that takes more than opening the session, it is asked first.
-pub(crate) fn entry(context: &Context<'_>, key: SessionKey, tree: &Arc<Tree>, at: Index) -> Command {
+pub(crate) fn entry(context: &BrowserView<'_>, key: SessionKey, tree: &Arc<Tree>, at: Index) -> Command {
     let Some(session) = context.catalog.get(key) else { return Command::warn(NO_SESSION) };
-    let leaf = GoOn::at(session.path.clone(), session.header.cwd.clone());
+    let leaf = ResumePlan::at(session.path.clone(), session.header.cwd.clone());
     let to = resume::at(tree, at);
     if to.is_here && to.text_of.is_none() {
         return at_leaf(context, key, leaf);
@@ -93,7 +93,7 @@ pub(crate) fn entry(context: &Context<'_>, key: SessionKey, tree: &Arc<Tree>, at
 }
 
 /// Goes on where a session was left. Where a pi seems to be at work in it, it is asked first.
-fn at_leaf(context: &Context<'_>, key: SessionKey, leaf: GoOn) -> Command {
+fn at_leaf(context: &BrowserView<'_>, key: SessionKey, leaf: ResumePlan) -> Command {
     if !context.catalog.is_live(key) {
         return Command::GoOn(leaf);
     }
@@ -104,28 +104,37 @@ fn at_leaf(context: &Context<'_>, key: SessionKey, leaf: GoOn) -> Command {
     let fork = tree.filter(|tree| !tree.header.is_newer()).and_then(|tree| {
         let at = Some(EntryId::of(tree, tree.leaf?));
         let request = Request::Fork { path: leaf.start.path.clone(), at, migrate: false };
-        let request = Some(request.if_same(Identity::of(context.catalog.get(key)?)));
-        let there = Command::GoOn(GoOn { request, ..leaf.clone() });
-        Some(Choice::new('n', "new session", "a new file with all entries; that pi keeps this one", Some(there)))
+        let request = Some(request.if_same(SessionIdentity::of(context.catalog.get(key)?)));
+        let there = Command::GoOn(ResumePlan { request, ..leaf.clone() });
+        Some(QuestionChoice::new(
+            'n',
+            "new session",
+            "a new file with all entries; that pi keeps this one",
+            Some(there),
+        ))
     });
-    let open =
-        Choice::new('o', "open anyway", "resume this session as well, beside that pi", Some(Command::GoOn(leaf)));
+    let open = QuestionChoice::new(
+        'o',
+        "open anyway",
+        "resume this session as well, beside that pi",
+        Some(Command::GoOn(leaf)),
+    );
     let choices = fork.into_iter().chain([open, cancel_by('c')]).collect();
     Command::show(Layer::Question(Question::new(delete::at_work(context, &[key]), lines, choices)))
 }
 
 /// Asks where to go on.
 fn question(
-    context: &Context<'_>,
+    context: &BrowserView<'_>,
     (key, tree): (SessionKey, &Arc<Tree>),
     chosen: Index,
-    leaf: &GoOn,
+    leaf: &ResumePlan,
     pi_goes: Result<(), &str>,
 ) -> Question<Command> {
     let to = resume::at(tree, chosen);
     let path = leaf.start.path.clone();
     let at = to.at.map(|at| EntryId::of(tree, at));
-    let session = Identity::of(&context.catalog[key]);
+    let session = SessionIdentity::of(&context.catalog[key]);
     let mut choices = match pi_goes {
         Ok(()) => by_itself(tree, chosen, to, leaf),
         Err(_) => vec![by_a_line(tree, to, leaf, session.clone())],
@@ -133,17 +142,17 @@ fn question(
     let request = Some(Request::Fork { path: path.clone(), at, migrate: false }.if_same(session));
     let given = to.text_of.filter(|_| pi_goes.is_ok()).and_then(|text_of| resume::give_back(tree, text_of, &path));
     let fork = match given {
-        Some(first) => GoOn { request, ..leaf.told(first) },
+        Some(first) => ResumePlan { request, ..leaf.told(first) },
         // What pi can't give back itself is copied.
-        None => GoOn { request, text_of: to.text_of.map(|at| (tree.clone(), at)), ..leaf.clone() },
+        None => ResumePlan { request, text_of: to.text_of.map(|at| (tree.clone(), at)), ..leaf.clone() },
     };
     let new = "as a new session: a new file with the path to this entry; this session stays as it is";
-    let sees = Sight { session: key, path, tree: tree.clone(), chosen, at: to.at };
+    let sees = ContextTarget { session: key, path, tree: tree.clone(), chosen, at: to.at };
     let what = "what the model will see: each message, with its tokens";
     if !tree.header.is_newer() {
-        choices.push(Choice::new('n', "new session", new, Some(Command::GoOn(fork))));
+        choices.push(QuestionChoice::new('n', "new session", new, Some(Command::GoOn(fork))));
     }
-    choices.push(Choice::new('c', "context", what, Some(Command::See(sees))).and_back());
+    choices.push(QuestionChoice::new('c', "context", what, Some(Command::See(sees))).and_back());
     let mut lines = facts(context, tree, to, pi_goes);
     if context.catalog.is_live(key) {
         lines.extend(delete::signs(context, &[key]));
@@ -153,19 +162,24 @@ fn question(
 }
 
 /// pi goes there by itself, with a summary of the branch that is left if that is wanted and there is one.
-fn by_itself(tree: &Tree, chosen: Index, to: Resume, leaf: &GoOn) -> Vec<Choice<Command>> {
+fn by_itself(tree: &Tree, chosen: Index, to: ResumePoint, leaf: &ResumePlan) -> Vec<QuestionChoice<Command>> {
     let goto = |summarize| leaf.told(resume::goto(tree, chosen, summarize));
     let here = "in this session; nothing is written to it until you say something";
-    let mut choices = vec![Choice::new('h', "here", here, Some(Command::GoOn(goto(false))))];
+    let mut choices = vec![QuestionChoice::new('h', "here", here, Some(Command::GoOn(goto(false))))];
     if left(tree, to.at).is_some() {
         let with = "here, and the model sums up the current branch first, as in pi's /tree";
-        choices.push(Choice::new('s', "summarize", with, Some(Command::GoOn(goto(true)))));
+        choices.push(QuestionChoice::new('s', "summarize", with, Some(Command::GoOn(goto(true)))));
     }
     choices
 }
 
 /// The leaf is moved before pi starts.
-fn by_a_line(tree: &Arc<Tree>, to: Resume, leaf: &GoOn, session: Identity) -> Choice<Command> {
+fn by_a_line(
+    tree: &Arc<Tree>,
+    to: ResumePoint,
+    leaf: &ResumePlan,
+    session: SessionIdentity,
+) -> QuestionChoice<Command> {
     let to_leaf = || to.at.map(|at| EntryId::of(tree, at));
     let request = |path| Request::MoveLeaf { path, to: to_leaf(), migrate: false }.if_same(session);
     let (here, request) = match to.is_here {
@@ -176,22 +190,22 @@ fn by_a_line(tree: &Arc<Tree>, to: Resume, leaf: &GoOn, session: Identity) -> Ch
         }
     };
     let text_of = to.text_of.map(|at| (tree.clone(), at));
-    Choice::new('h', "here", here, Some(Command::GoOn(GoOn { request, text_of, ..leaf.clone() })))
+    QuestionChoice::new('h', "here", here, Some(Command::GoOn(ResumePlan { request, text_of, ..leaf.clone() })))
 }
 
 /// Asks whether pi shall open a session to which nothing is written.
-fn as_it_is(tree: &Tree, leaf: GoOn) -> Question<Command> {
+fn as_it_is(tree: &Tree, leaf: ResumePlan) -> Question<Command> {
     let text = format!(
         "The session is written in version {} of pi's format, which pitree {} doesn't know. Nothing is written to it, so the leaf can't be moved: pi opens it where it was left.",
         tree.header.version,
         env!("CARGO_PKG_VERSION"),
     );
-    let open = Choice::new('o', "open", "open it in pi as it is", Some(Command::GoOn(leaf)));
+    let open = QuestionChoice::new('o', "open", "open it in pi as it is", Some(Command::GoOn(leaf)));
     Question::new("A newer format", vec![DocLine::new(Tone::Text, &text)], vec![open, cancel()])
 }
 
 /// What is so when pi goes on there.
-fn facts(context: &Context<'_>, tree: &Tree, to: Resume, pi_goes: Result<(), &str>) -> Vec<DocLine> {
+fn facts(context: &BrowserView<'_>, tree: &Tree, to: ResumePoint, pi_goes: Result<(), &str>) -> Vec<DocLine> {
     let seen = model_context(tree, to.at);
     let messages = match seen.sent.len() {
         0 => "The model will see no messages: an empty conversation.".into(),
@@ -237,9 +251,9 @@ fn left(tree: &Tree, at: Option<Index>) -> Option<(Index, usize)> {
 #[derive(Debug)]
 pub enum NextStep {
     /// The text of an entry is read.
-    Read(Body),
+    Read(EntryBody),
     /// A change is made.
-    Change(Request, After),
+    Change(Request, AfterChange),
     /// The text is copied.
     Copy(Clip),
     /// pi starts.
@@ -247,11 +261,11 @@ pub enum NextStep {
 }
 
 /// What is to be done next; `go_on` is then what is left. A text that is not copied stays in it.
-pub fn step(go_on: &mut GoOn, copies: bool) -> NextStep {
+pub fn step(go_on: &mut ResumePlan, copies: bool) -> NextStep {
     if let Some((tree, at)) = go_on.text_of.take() {
-        NextStep::Read(Body { path: go_on.start.path.clone(), tree, at })
+        NextStep::Read(EntryBody { path: go_on.start.path.clone(), tree, at })
     } else if let Some(request) = go_on.request.take() {
-        NextStep::Change(request, After::GoOn(Box::new(go_on.clone())))
+        NextStep::Change(request, AfterChange::GoOn(Box::new(go_on.clone())))
     } else if let Some(text) = go_on.text.take_if(|_| copies) {
         NextStep::Copy(Clip::Text(text))
     } else {

@@ -4,18 +4,18 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::app::context::Context;
+use crate::app::context::BrowserView;
 use crate::app::panes::sessions::RowKey;
 use crate::app::ticket::Claim;
 use crate::app::widgets::line::LineEdit;
-use crate::catalog::search::{SessionHit, Sought};
-use crate::catalog::suggestions::Elsewhere;
+use crate::catalog::search::{SearchedSession, SessionHit};
+use crate::catalog::suggestions::Suggestions;
 use crate::catalog::{Catalog, SessionKey};
 use crate::search::matching::Matcher;
-use crate::search::query::complete::{Candidate, Completion, complete};
-use crate::search::query::{Problem, Query};
-use crate::search::scope::HereAndNow;
-use crate::search::value_lists::{Lists, Values};
+use crate::search::query::complete::{Completion, CompletionCandidate, complete};
+use crate::search::query::{Query, QueryProblem};
+use crate::search::scope::QueryScope;
+use crate::search::value_lists::{ValueList, ValueLists};
 
 /// As long, in milliseconds, sessions that change by themselves are not searched again,
 const REST: i64 = 1000;
@@ -28,7 +28,7 @@ pub struct Search {
     /// The line.
     pub line: LineEdit,
     /// What it reads as, or why it reads as nothing.
-    pub query: Result<Arc<Query>, Problem>,
+    pub query: Result<Arc<Query>, QueryProblem>,
     /// What marks hits in texts; that of the last query that could be read.
     pub matcher: Arc<Matcher>,
     /// How many texts were read, of how many.
@@ -38,7 +38,7 @@ pub struct Search {
     /// How the query may go on at the cursor.
     pub completion: Option<Completion>,
     /// The candidates that it goes on with, one after the other.
-    pub cycle: Option<Cycle>,
+    pub cycle: Option<CompletionCycle>,
     /// Whether somebody chose a row since the query changed: until then the best hit is selected.
     pub chosen: bool,
     /// The row that was selected when the search began: one comes back to it who chose none.
@@ -50,7 +50,7 @@ pub struct Search {
     /// How many entries were found, each counted once; nothing if that is not known.
     pub entries: usize,
     /// Where a query that found nothing would find something, as far as it is known.
-    pub elsewhere: Option<Elsewhere>,
+    pub elsewhere: Option<Suggestions>,
     /// Who waits for that,
     pub looking: Option<Claim>,
     /// for texts,
@@ -58,7 +58,7 @@ pub struct Search {
     /// and for hits.
     pub searching: Option<Claim>,
     /// The sessions that are searched.
-    pub sessions: Arc<[Sought]>,
+    pub sessions: Arc<[SearchedSession]>,
     /// The version of the catalog that they are of, as far as that is not put off.
     as_of: Option<u64>,
     /// When they were taken, in milliseconds since 1970.
@@ -73,9 +73,9 @@ pub struct Search {
 
 /// Completing what stands in the line with one candidate after the other.
 #[derive(Debug)]
-pub struct Cycle {
+pub struct CompletionCycle {
     /// The candidates.
-    pub options: Vec<Candidate>,
+    pub options: Vec<CompletionCandidate>,
     /// The one that is in the line.
     pub at: usize,
     /// What stands before it and behind it.
@@ -85,7 +85,7 @@ pub struct Cycle {
     line: String,
 }
 
-impl Cycle {
+impl CompletionCycle {
     fn new(line: &str, Completion { at, options }: Completion, forward: bool) -> Self {
         let (before, after) = (line[..at.start].into(), line[at.end..].into());
         let at = if forward { 0 } else { options.len().saturating_sub(1) };
@@ -101,7 +101,7 @@ impl Cycle {
 
 /// What is wanted for the line as it is.
 #[derive(Debug)]
-pub enum Wanted {
+pub enum PendingSearch {
     /// It can't be read; what was found before stays.
     Nothing,
     /// It asks for nothing: all sessions are shown.
@@ -113,19 +113,19 @@ pub enum Wanted {
         /// The query.
         query: Arc<Query>,
         /// What it may speak of.
-        around: Box<HereAndNow>,
+        around: Box<QueryScope>,
     },
 }
 
 /// What a query may speak of.
-pub(crate) fn around(context: &Context<'_>) -> HereAndNow {
-    let Context { setting, now, .. } = context;
-    HereAndNow { now_ms: *now, home: setting.home.clone(), dir: setting.here.clone(), zone: setting.zone.clone() }
+pub(crate) fn around(context: &BrowserView<'_>) -> QueryScope {
+    let BrowserView { setting, now, .. } = context;
+    QueryScope { now_ms: *now, home: setting.home.clone(), dir: setting.here.clone(), zone: setting.zone.clone() }
 }
 
 impl Search {
     /// A search that begins with a text.
-    pub fn new(context: &Context<'_>, text: &str) -> Self {
+    pub fn new(context: &BrowserView<'_>, text: &str) -> Self {
         Self {
             line: LineEdit::new(text),
             query: Ok(Arc::default()),
@@ -210,27 +210,27 @@ impl Search {
     }
 
     /// What the line reads as, and what is wanted for that.
-    pub fn wanted(&mut self, context: &Context<'_>) -> Wanted {
+    pub fn wanted(&mut self, context: &BrowserView<'_>) -> PendingSearch {
         self.query = Query::parse(self.line.value()).map(Arc::new);
-        let Ok(query) = &self.query else { return Wanted::Nothing };
+        let Ok(query) = &self.query else { return PendingSearch::Nothing };
         let around = around(context);
         self.matcher = Arc::new(Matcher::new(query, &around));
         self.searching = None;
         (self.elsewhere, self.looking) = (None, None);
         if query.is_empty() {
             self.answered = None;
-            return Wanted::All;
+            return PendingSearch::All;
         }
         if self.sessions.is_empty() && !context.catalog.progress.finished {
-            return Wanted::Wait;
+            return PendingSearch::Wait;
         }
-        Wanted::Hits { query: query.clone(), around: Box::new(around) }
+        PendingSearch::Hits { query: query.clone(), around: Box::new(around) }
     }
 
     /// Finds how the query may go on at the cursor.
-    pub(crate) fn note_completion(&mut self, values: &Lists) {
-        let Lists { files, labels, models, tools } = values;
-        let values = Values { dirs: &self.dirs, files, labels, models, tools };
+    pub(crate) fn note_completion(&mut self, values: &ValueLists) {
+        let ValueLists { files, labels, models, tools } = values;
+        let values = ValueList { dirs: &self.dirs, files, labels, models, tools };
         let value = self.line.value();
         let cursor = value.char_indices().nth(self.line.cursor()).map_or(value.len(), |(at, _)| at);
         self.completion = complete(value, cursor, values);
@@ -242,11 +242,11 @@ impl Search {
     pub fn complete(&mut self, forward: bool) -> bool {
         let mut cycle = match (self.cycle.take(), self.completion.take()) {
             (Some(cycle), _) => cycle.turned(forward),
-            (None, Some(completion)) => Cycle::new(self.line.value(), completion, forward),
+            (None, Some(completion)) => CompletionCycle::new(self.line.value(), completion, forward),
             (None, None) => return false,
         };
         let Some(option) = cycle.options.get(cycle.at) else { return false };
-        let Cycle { before, after, .. } = &cycle;
+        let CompletionCycle { before, after, .. } = &cycle;
         self.line = LineEdit::new(&format!("{before}{}{after}", option.text));
         self.line.go_to(before.chars().count() + option.text.chars().count());
         cycle.line = self.line.value().into();

@@ -2,31 +2,31 @@
 
 use std::path::PathBuf;
 
-use crate::app::command::{After, Command};
-use crate::app::context::Context;
+use crate::app::command::{AfterChange, Command};
+use crate::app::context::BrowserView;
 use crate::app::flows::cancel;
 use crate::app::layers::Layer;
-use crate::app::layers::question::{Choice, Question};
+use crate::app::layers::question::{Question, QuestionChoice};
 use crate::base::numbers::count;
 use crate::base::text::Tone;
-use crate::changes::{Earlier, Request};
+use crate::changes::{EarlierChange, Request};
 use crate::render::DocLine;
 
 /// Asks whether to take back what an earlier pitree did.
-pub(crate) fn ask(context: &Context<'_>, earlier: Earlier) -> Command {
-    let Earlier { group, time, said, sessions, more } = earlier;
+pub(crate) fn ask(context: &BrowserView<'_>, earlier: EarlierChange) -> Command {
+    let EarlierChange { group, time, said, sessions, more } = earlier;
     let mut lines = vec![DocLine::new(Tone::Strong, &format!("{said}, {}", when(context, time)))];
     let name = |(path, title): &(PathBuf, Option<String>)| context.short(&context.called(path, title.as_deref()));
     lines.extend(sessions.iter().map(|session| DocLine::new(Tone::Text, &format!("  {}", name(session)))));
     lines.extend((more > 0).then(|| DocLine::new(Tone::Text, &format!("  and {}", count(more, "more", "more")))));
     lines.push(DocLine::new(Tone::Dim, "It was done before this pitree was started, or by another one."));
-    let undo = Command::Change(Request::UndoLast { sure: Some(group) }, After::Show);
-    let choices = vec![Choice::new('u', "undo", "take it back", Some(undo)), cancel()];
+    let undo = Command::Change(Request::UndoLast { sure: Some(group) }, AfterChange::Show);
+    let choices = vec![QuestionChoice::new('u', "undo", "take it back", Some(undo)), cancel()];
     Command::show(Layer::Question(Question::new("Undo?", lines, choices)))
 }
 
 /// A time that is not long ago as one says it.
-fn when(context: &Context<'_>, ms: i64) -> String {
+fn when(context: &BrowserView<'_>, ms: i64) -> String {
     let (Some(then), Some(now)) = (context.setting.zoned(ms), context.setting.zoned(context.now)) else {
         return "at an unknown time".into();
     };

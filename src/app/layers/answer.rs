@@ -1,24 +1,24 @@
 //! What layers answer when something happens to them, and what they see of the world.
 
-use crate::app::startup::Setting;
+use crate::app::startup::Startup;
 use crate::catalog::{EntryRef, SessionKey};
-use crate::changes::{Identity, Seen};
+use crate::changes::{FileSnapshot, SessionIdentity};
 use crate::keymap::Action;
 use crate::pi::launch::Start;
 use crate::session::entry::EntryId;
 
 /// What layers need to know of the world.
 #[derive(Clone, Copy, Debug)]
-pub struct View<'a> {
+pub struct LayerContext<'a> {
     /// What does not change.
-    pub setting: &'a Setting,
+    pub setting: &'a Startup,
     /// Columns and rows of the terminal.
     pub size: (u16, u16),
 }
 
 /// What comes of something that the layer on top got.
 #[derive(Debug)]
-pub enum Answer<C> {
+pub enum LayerResult<C> {
     /// Nothing more.
     Stay,
     /// The layer closes.
@@ -38,11 +38,11 @@ pub enum Answer<C> {
     /// What was looked for is given up.
     GiveUp,
     /// The layer closes; a line was typed.
-    Accepted(Purpose, String),
+    Accepted(PromptPurpose, String),
     /// A line was typed; the layer closes when it is known that it will do.
-    Tried(Purpose, String),
+    Tried(PromptPurpose, String),
     /// A row of a list was chosen.
-    Leads(Leads),
+    Leads(ChoiceAction),
     /// An action is to be done that is not the layer's own.
     Act(Action),
     /// It is for what lies below.
@@ -51,20 +51,20 @@ pub enum Answer<C> {
 
 /// What the line is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub enum PromptPurpose {
     /// The name of a session.
-    Name(SessionKey, Identity),
+    Name(SessionKey, SessionIdentity),
     /// The label of an entry.
-    Label(SessionKey, Identity, EntryId),
+    Label(SessionKey, SessionIdentity, EntryId),
     /// The word without which nothing is deleted for good, and what goes then.
-    Word(Vec<Seen>),
+    Word(Vec<FileSnapshot>),
     /// What the gone directory of a session is now.
     Directory(Start),
 }
 
 /// What a row leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Leads {
+pub enum ChoiceAction {
     /// An action is done.
     Act(Action),
     /// Sessions are searched.

@@ -5,11 +5,11 @@ use std::cmp::Reverse;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::app::layers::answer::Answer;
+use crate::app::layers::answer::LayerResult;
 use crate::app::widgets::cursor::Cursor;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Action;
-use crate::session::prompt::listing::{Listing, Row, Share};
+use crate::session::prompt::listing::{ContextShare, Listing, ListingRow};
 use crate::session::tree::{Index, Tree};
 
 /// The rows above the list: title, facts, bar, legend, a rule; and two of the sum where there is room.
@@ -25,7 +25,7 @@ pub fn above(rows: u16) -> u16 {
 
 /// The entry that is meant: of a session, in the tree of its own file.
 #[derive(Clone, Debug)]
-pub struct Sight {
+pub struct ContextTarget {
     /// The session.
     pub session: SessionKey,
     /// Its file.
@@ -40,7 +40,7 @@ pub struct Sight {
 
 /// What is known of it.
 #[derive(Clone, Debug)]
-pub enum State {
+pub enum ContextState {
     /// It is being read.
     Reading,
     /// It could not be read; why.
@@ -53,32 +53,32 @@ pub enum State {
 #[derive(Clone, Debug)]
 pub struct ContextView {
     /// Where.
-    pub place: Sight,
+    pub place: ContextTarget,
     /// The title: the session and the entry, clean.
     pub title: String,
     /// What is known.
-    pub state: State,
+    pub state: ContextState,
     /// The selected row.
     pub cursor: Cursor,
     /// The sum in words, on two lines.
     pub sum: [String; 2],
     /// Sort by size instead of by place in the context.
     pub by_size: bool,
-    rows: Vec<Row>,
+    rows: Vec<ListingRow>,
     /// The row that is selected unless the user selects another one.
     first: usize,
 }
 
 impl ContextView {
     /// One that waits for what is read.
-    pub fn new(place: Sight, title: String) -> Self {
-        let (state, cursor) = (State::Reading, Cursor::default());
+    pub fn new(place: ContextTarget, title: String) -> Self {
+        let (state, cursor) = (ContextState::Reading, Cursor::default());
         Self { place, title, state, cursor, sum: Default::default(), by_size: false, rows: Vec::new(), first: 0 }
     }
 
     /// Takes what was read, and its sum in words. The first message that goes in is selected.
     pub(crate) fn take(&mut self, listing: Result<Arc<Listing>, String>, sum: [String; 2], size: (u16, u16)) {
-        self.state = listing.map_or_else(State::Failed, State::Read);
+        self.state = listing.map_or_else(ContextState::Failed, ContextState::Read);
         self.sum = sum;
         self.list();
         self.fit(size);
@@ -87,8 +87,8 @@ impl ContextView {
     /// Lists the rows in their order, and selects the first one that is sent.
     fn list(&mut self) {
         self.rows = match &self.state {
-            State::Reading | State::Failed(_) => Vec::new(),
-            State::Read(listing) => listing.rows.clone(),
+            ContextState::Reading | ContextState::Failed(_) => Vec::new(),
+            ContextState::Read(listing) => listing.rows.clone(),
         };
         if self.by_size {
             self.rows.sort_by_key(|row| Reverse(row.tokens.filter(|_| row.why.is_none())));
@@ -104,14 +104,15 @@ impl ContextView {
         let selected = self.rows.get(self.cursor.at).filter(|_| is_moved).cloned();
         self.by_size = !self.by_size;
         self.list();
-        let is_it = |row: &Row| selected.as_ref().is_some_and(|it| it.at == row.at && Arc::ptr_eq(&it.text, &row.text));
+        let is_it =
+            |row: &ListingRow| selected.as_ref().is_some_and(|it| it.at == row.at && Arc::ptr_eq(&it.text, &row.text));
         if let Some(at) = self.rows.iter().position(is_it) {
             self.cursor.at = at;
         }
     }
 
     /// The rows of the list.
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[ListingRow] {
         &self.rows
     }
 
@@ -131,7 +132,7 @@ impl ContextView {
         self.cursor.fit(self.rows().len(), Self::height(size));
     }
 
-    pub(super) fn press<C>(&mut self, action: Option<Action>, size: (u16, u16)) -> Answer<C> {
+    pub(super) fn press<C>(&mut self, action: Option<Action>, size: (u16, u16)) -> LayerResult<C> {
         let page = isize::try_from(Self::height(size).saturating_sub(1).max(1)).unwrap_or(1);
         let by = match action {
             Some(Action::Up) => -1,
@@ -144,13 +145,13 @@ impl ContextView {
                 self.sort();
                 0
             }
-            Some(Action::Back | Action::Context) => return Answer::Close,
-            Some(action) => return Answer::Act(action),
+            Some(Action::Back | Action::Context) => return LayerResult::Close,
+            Some(action) => return LayerResult::Act(action),
             None => 0,
         };
         self.cursor.go(by, self.rows().len());
         self.fit(size);
-        Answer::Stay
+        LayerResult::Stay
     }
 
     pub(super) fn wheel(&mut self, by: isize, size: (u16, u16)) {
@@ -158,20 +159,24 @@ impl ContextView {
     }
 
     /// On a row selects it, on the selected one goes there.
-    pub(super) fn click<C>(&mut self, row: u16, size: (u16, u16)) -> Answer<C> {
+    pub(super) fn click<C>(&mut self, row: u16, size: (u16, u16)) -> LayerResult<C> {
         let line = row.checked_sub(above(size.1)).map(usize::from).filter(|&line| line < Self::height(size));
         let Some(at) = line.map(|line| self.cursor.top + line).filter(|&at| at < self.rows().len()) else {
-            return Answer::Stay;
+            return LayerResult::Stay;
         };
-        if std::mem::replace(&mut self.cursor.at, at) == at { Answer::Act(Action::Confirm) } else { Answer::Stay }
+        if std::mem::replace(&mut self.cursor.at, at) == at {
+            LayerResult::Act(Action::Confirm)
+        } else {
+            LayerResult::Stay
+        }
     }
 }
 
 /// How many of some columns each share takes. One that takes anything is seen, as long as there is room for all of them.
-pub fn bar(shares: &[u64; Share::ALL.len()], columns: usize) -> [usize; Share::ALL.len()] {
+pub fn bar(shares: &[u64; ContextShare::ALL.len()], columns: usize) -> [usize; ContextShare::ALL.len()] {
     let all = shares.iter().sum::<u64>();
     let there = shares.iter().filter(|&&share| share > 0).count();
-    let mut cells = [0; Share::ALL.len()];
+    let mut cells = [0; ContextShare::ALL.len()];
     if there == 0 || columns < there {
         return cells;
     }

@@ -1,10 +1,10 @@
 //! The help: every key and what it does, every sign and what it means, filtered as one types; the keys of the layer or
 //! pane it was opened over come first.
 
-use crate::app::layers::answer::{Answer, View};
-use crate::app::startup::Setting;
+use crate::app::layers::answer::{LayerContext, LayerResult};
+use crate::app::startup::Startup;
 use crate::app::widgets::line::LineEdit;
-use crate::app::widgets::text_box::{Sheet, largest};
+use crate::app::widgets::text_box::{TextBox, largest};
 use crate::base::text::{Span, Tone, clean, width};
 use crate::config::SavedQuery;
 use crate::keymap::{Action, HelpRow, Key, Place};
@@ -48,14 +48,14 @@ pub struct Help {
 }
 
 /// A key, or several, and what they do; or a sign and what it means.
-struct Keys {
+struct HelpEntry {
     title: &'static str,
     keys: String,
     help: String,
     name: String,
 }
 
-impl Keys {
+impl HelpEntry {
     fn new(row: HelpRow) -> Self {
         Self { title: row.group.title(), keys: row.keys, help: row.help.into(), name: row.name.into() }
     }
@@ -88,35 +88,35 @@ impl Keys {
 
 impl Help {
     /// The rows that have every word of the query in their keys, name or sentence.
-    fn rows(&self, setting: &Setting) -> Vec<Keys> {
+    fn rows(&self, setting: &Startup) -> Vec<HelpEntry> {
         let words: Vec<String> = self.line.value().split_whitespace().map(str::to_lowercase).collect();
-        let has = |row: &Keys| {
+        let has = |row: &HelpEntry| {
             let text = format!("{} {} {} {}", row.keys, row.name, row.help, row.title).to_lowercase();
             words.iter().all(|word| text.contains(word))
         };
-        let saved = setting.queries.iter().map(Keys::saved);
+        let saved = setting.queries.iter().map(HelpEntry::saved);
         let here = self.over.into_iter().flat_map(|place| {
             // The section of a pane leaves out the keys that work in all of them.
             let is_common = move |row: &HelpRow| {
                 Place::PANES.contains(&place) && Place::PANES.iter().all(|pane| row.action.places().contains(pane))
             };
             let rows = setting.keymap.help().filter(move |row| row.action.places().contains(&place) && !is_common(row));
-            rows.map(move |row| Keys::of(place, row))
+            rows.map(move |row| HelpEntry::of(place, row))
         });
         let language = LANGUAGE.iter().map(|&(query, help)| (query, help.into())).chain(qualifier::rows());
-        let language = Some(language.map(Keys::query));
+        let language = Some(language.map(HelpEntry::query));
         let (first, last) = if self.over == Some(Place::Search) { (language, None) } else { (None, language) };
         let (sign, means) = OWN_COST;
-        let signs = setting.glyphs.all().chain([("", means, sign)]).map(Keys::sign);
-        let keys = here.chain(first.into_iter().flatten()).chain(setting.keymap.help().map(Keys::new));
+        let signs = setting.glyphs.all().chain([("", means, sign)]).map(HelpEntry::sign);
+        let keys = here.chain(first.into_iter().flatten()).chain(setting.keymap.help().map(HelpEntry::new));
         keys.chain(last.into_iter().flatten()).chain(saved).chain(signs).filter(has).collect()
     }
 
     /// What the box shows on a terminal of some columns and rows: the line with the query is set aside.
-    pub(crate) fn sheet(&self, setting: &Setting, terminal: (u16, u16)) -> Sheet {
+    pub(crate) fn sheet(&self, setting: &Startup, terminal: (u16, u16)) -> TextBox {
         let size = largest(terminal, WIDEST);
         let rows = self.rows(setting);
-        let widest = |part: fn(&Keys) -> &str| rows.iter().map(|row| width(part(row))).max().unwrap_or(0);
+        let widest = |part: fn(&HelpEntry) -> &str| rows.iter().map(|row| width(part(row))).max().unwrap_or(0);
         let (keys, names) = (widest(|row| &row.keys).min(KEYS), widest(|row| &row.name));
         let mut lines: Vec<DocLine> = Vec::new();
         let mut group = None;
@@ -145,18 +145,18 @@ impl Help {
             lines.push(DocLine::new(Tone::Dim, "no match"));
         }
         // The box keeps its size while one types.
-        let mut sheet = Sheet::new(lines, size, 1);
+        let mut sheet = TextBox::new(lines, size, 1);
         sheet.height = usize::from(size.1.saturating_sub(3));
         sheet.size = size;
         sheet
     }
 
     /// Scrolls by some rows.
-    pub(super) fn scroll(&mut self, by: isize, view: View<'_>) {
+    pub(super) fn scroll(&mut self, by: isize, view: LayerContext<'_>) {
         self.top = self.sheet(view.setting, view.size).scrolled(self.top, by);
     }
 
-    pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>, view: View<'_>) -> Answer<C> {
+    pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>, view: LayerContext<'_>) -> LayerResult<C> {
         let page = isize::try_from(view.size.1 / 2).unwrap_or(1);
         match action {
             Some(Action::Up) => self.scroll(-1, view),
@@ -165,16 +165,16 @@ impl Help {
             Some(Action::PageDown) => self.scroll(page, view),
             Some(Action::First) => self.top = 0,
             Some(Action::Last) => self.scroll(isize::MAX, view),
-            Some(leaving @ (Action::Quit | Action::Suspend)) => return Answer::Act(leaving),
+            Some(leaving @ (Action::Quit | Action::Suspend)) => return LayerResult::Act(leaving),
             Some(Action::Back) if !self.line.value().is_empty() => self.line = LineEdit::default(),
-            Some(Action::Back | Action::Help | Action::Confirm) => return Answer::Close,
+            Some(Action::Back | Action::Help | Action::Confirm) => return LayerResult::Close,
             action => {
                 if self.line.press(key, action) {
                     self.top = 0;
                 }
             }
         }
-        Answer::Stay
+        LayerResult::Stay
     }
 
     pub(super) fn paste(&mut self, text: &str) {

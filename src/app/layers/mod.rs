@@ -1,6 +1,6 @@
 //! What lies over the panes, as one stack: lines that are typed, questions, notes, help, palettes. The layer on top gets
 //! every key, paste, click and turn of the wheel first; by its place the footer and the help know which keys work. What
-//! comes of them is an [`Answer`], carried out elsewhere. `C` is what a choice in a question leads to.
+//! comes of them is an [`LayerResult`], carried out elsewhere. `C` is what a choice in a question leads to.
 
 pub mod answer;
 pub mod compare;
@@ -13,8 +13,8 @@ pub mod question;
 
 use crate::app::widgets::line::LineEdit;
 use crate::keymap::{Action, Key, Place};
-use answer::{Answer, View};
-use compare::Compare;
+use answer::{LayerContext, LayerResult};
+use compare::CompareView;
 use context::ContextView;
 use help::Help;
 use note::Note;
@@ -38,7 +38,7 @@ pub enum Layer<C> {
     /// A box that tells something.
     Note(Note),
     /// Two ways, held against each other.
-    Compare(Box<Compare>),
+    Compare(Box<CompareView>),
     /// The list of keys.
     Help(Help),
     /// What the model sees at an entry.
@@ -141,7 +141,7 @@ impl<C: Clone> Layers<C> {
     }
 
     /// The comparisons.
-    pub(crate) fn comparisons_mut(&mut self) -> impl Iterator<Item = &mut Compare> {
+    pub(crate) fn comparisons_mut(&mut self) -> impl Iterator<Item = &mut CompareView> {
         self.0.iter_mut().filter_map(|layer| match layer {
             Layer::Compare(compare) => Some(&mut **compare),
             _ => None,
@@ -149,14 +149,14 @@ impl<C: Clone> Layers<C> {
     }
 
     /// The layer on top takes a key and what it means there.
-    pub fn press(&mut self, key: Key, action: Option<Action>, view: View<'_>) -> Answer<C> {
+    pub fn press(&mut self, key: Key, action: Option<Action>, view: LayerContext<'_>) -> LayerResult<C> {
         if let Some(leaving @ (Action::Suspend | Action::Help)) = action
             && !matches!(self.top(), Some(Layer::Help(_)))
         {
-            return Answer::Act(leaving);
+            return LayerResult::Act(leaving);
         }
         match self.top_mut() {
-            None | Some(Layer::Search) => Answer::Pass,
+            None | Some(Layer::Search) => LayerResult::Pass,
             Some(Layer::Find(line)) => press_find(line, key, action),
             Some(Layer::Prompt(prompt)) => prompt.press(key, action),
             Some(Layer::Palette(palette)) => palette.press(key, action, view.size),
@@ -169,39 +169,39 @@ impl<C: Clone> Layers<C> {
     }
 
     /// The layer on top takes what was pasted.
-    pub fn paste(&mut self, text: &str) -> Answer<C> {
+    pub fn paste(&mut self, text: &str) -> LayerResult<C> {
         match self.top_mut() {
-            None | Some(Layer::Search) => return Answer::Pass,
+            None | Some(Layer::Search) => return LayerResult::Pass,
             Some(Layer::Find(line)) => {
                 line.paste(text);
-                return Answer::Typed(line.value().into());
+                return LayerResult::Typed(line.value().into());
             }
             Some(Layer::Prompt(prompt)) => prompt.paste(text),
             Some(Layer::Palette(palette)) => palette.paste(text),
             Some(Layer::Help(help)) => help.paste(text),
             Some(Layer::Question(_) | Layer::Note(_) | Layer::Compare(_) | Layer::Context(_)) => {} // there is nothing to paste into
         }
-        Answer::Stay
+        LayerResult::Stay
     }
 
     /// The mouse was pressed.
-    pub fn click(&mut self, (column, row): (u16, u16), view: View<'_>) -> Answer<C> {
+    pub fn click(&mut self, (column, row): (u16, u16), view: LayerContext<'_>) -> LayerResult<C> {
         match self.top_mut() {
-            None | Some(Layer::Search) => Answer::Pass,
+            None | Some(Layer::Search) => LayerResult::Pass,
             // What was typed is not thrown away by accident.
-            Some(Layer::Find(_) | Layer::Prompt(_)) => Answer::Stay,
+            Some(Layer::Find(_) | Layer::Prompt(_)) => LayerResult::Stay,
             Some(Layer::Palette(palette)) => palette.click((column, row), view.size),
             Some(Layer::Question(question)) => question.click((column, row), view.size),
             Some(Layer::Compare(compare)) => compare.click((column, row), view.size),
-            Some(Layer::Note(_) | Layer::Help(_)) => Answer::Close,
+            Some(Layer::Note(_) | Layer::Help(_)) => LayerResult::Close,
             Some(Layer::Context(context)) => context.click(row, view.size),
         }
     }
 
     /// The wheel was turned by some rows.
-    pub fn wheel(&mut self, by: isize, view: View<'_>) -> Answer<C> {
+    pub fn wheel(&mut self, by: isize, view: LayerContext<'_>) -> LayerResult<C> {
         match self.top_mut() {
-            None | Some(Layer::Search | Layer::Find(_) | Layer::Prompt(_)) => return Answer::Pass,
+            None | Some(Layer::Search | Layer::Find(_) | Layer::Prompt(_)) => return LayerResult::Pass,
             Some(Layer::Palette(palette)) => palette.wheel(by, view.size),
             Some(Layer::Question(question)) => question.scroll(by, view.size),
             Some(Layer::Note(note)) => note.scroll(by, view.size),
@@ -209,7 +209,7 @@ impl<C: Clone> Layers<C> {
             Some(Layer::Help(help)) => help.scroll(by, view),
             Some(Layer::Context(context)) => context.wheel(by, view.size),
         }
-        Answer::Stay
+        LayerResult::Stay
     }
 }
 
@@ -230,67 +230,70 @@ impl<C> Layer<C> {
     }
 }
 
-fn press_find<C>(line: &mut LineEdit, key: Key, action: Option<Action>) -> Answer<C> {
+fn press_find<C>(line: &mut LineEdit, key: Key, action: Option<Action>) -> LayerResult<C> {
     match action {
-        Some(Action::Accept) => Answer::Keep,
-        Some(Action::Cancel | Action::Close) => Answer::GiveUp,
-        Some(action @ Action::OnlyHits) => Answer::Act(action),
-        action if line.press(key, action) => Answer::Typed(line.value().into()),
-        _ => Answer::Stay,
+        Some(Action::Accept) => LayerResult::Keep,
+        Some(Action::Cancel | Action::Close) => LayerResult::GiveUp,
+        Some(action @ Action::OnlyHits) => LayerResult::Act(action),
+        action if line.press(key, action) => LayerResult::Typed(line.value().into()),
+        _ => LayerResult::Stay,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::layers::question::Choice;
-    use crate::app::startup::Setting;
+    use crate::app::layers::question::QuestionChoice;
+    use crate::app::startup::Startup;
     use crate::config::Config;
     use crate::disk::locate::Located;
 
-    fn setting() -> Setting {
-        Setting::new(&Config::default(), Located { dirs: Vec::new(), origin: String::new() }, String::new(), false)
+    fn setting() -> Startup {
+        Startup::new(&Config::default(), Located { dirs: Vec::new(), origin: String::new() }, String::new(), false)
     }
 
-    fn press(layers: &mut Layers<u8>, setting: &Setting, key: &str) -> Answer<u8> {
+    fn press(layers: &mut Layers<u8>, setting: &Startup, key: &str) -> LayerResult<u8> {
         let key: Key = key.parse().unwrap();
         let action = layers.place().and_then(|place| setting.keymap.resolve(place, key));
-        layers.press(key, action, View { setting, size: (80, 24) })
+        layers.press(key, action, LayerContext { setting, size: (80, 24) })
     }
 
     #[test]
     fn only_the_layer_on_top_gets_anything() {
         let setting = setting();
-        let view = View { setting: &setting, size: (80, 24) };
+        let view = LayerContext { setting: &setting, size: (80, 24) };
         let mut layers = Layers::default();
-        assert!(matches!(press(&mut layers, &setting, "x"), Answer::Pass));
+        assert!(matches!(press(&mut layers, &setting, "x"), LayerResult::Pass));
         layers.push(Layer::Find(LineEdit::default()));
         layers.push(Layer::Help(Help::default()));
         layers.push(Layer::Note(Note::new("Title", "a line\n".repeat(50))));
-        assert!(matches!(layers.paste("text"), Answer::Stay));
-        assert!(matches!(layers.wheel(3, view), Answer::Stay));
+        assert!(matches!(layers.paste("text"), LayerResult::Stay));
+        assert!(matches!(layers.wheel(3, view), LayerResult::Stay));
         let Some(Layer::Note(note)) = layers.pop() else { panic!("the note is on top") };
         assert_eq!(note.top, 3);
-        assert!(matches!(layers.paste("quit"), Answer::Stay));
+        assert!(matches!(layers.paste("quit"), LayerResult::Stay));
         let Some(Layer::Help(help)) = layers.pop() else { panic!("the help is below it") };
         assert_eq!(help.line.value(), "quit");
-        assert!(matches!(layers.paste("text"), Answer::Typed(text) if text == "text"));
-        assert!(matches!(press(&mut layers, &setting, "ctrl+w"), Answer::Typed(text) if text.is_empty()));
-        assert!(matches!(press(&mut layers, &setting, "q"), Answer::Typed(text) if text == "q"));
-        assert!(matches!(press(&mut layers, &setting, "esc"), Answer::GiveUp));
+        assert!(matches!(layers.paste("text"), LayerResult::Typed(text) if text == "text"));
+        assert!(matches!(press(&mut layers, &setting, "ctrl+w"), LayerResult::Typed(text) if text.is_empty()));
+        assert!(matches!(press(&mut layers, &setting, "q"), LayerResult::Typed(text) if text == "q"));
+        assert!(matches!(press(&mut layers, &setting, "esc"), LayerResult::GiveUp));
     }
 
     #[test]
     fn a_choice_leads_to_what_it_says() {
         let setting = setting();
         let mut layers = Layers::default();
-        let choices = vec![Choice::new('a', "one", "", Some(1)), Choice::new('j', "two", "", Some(2))];
+        let choices = vec![QuestionChoice::new('a', "one", "", Some(1)), QuestionChoice::new('j', "two", "", Some(2))];
         layers.push(Layer::Question(Question::about("Which?", "", choices)));
-        assert!(matches!(press(&mut layers, &setting, "j"), Answer::Chosen(2)), "a letter of a choice is that choice");
-        assert!(matches!(press(&mut layers, &setting, "enter"), Answer::Chosen(1)));
-        assert!(matches!(press(&mut layers, &setting, "down"), Answer::Stay));
-        assert!(matches!(press(&mut layers, &setting, "enter"), Answer::Chosen(2)));
-        assert!(matches!(press(&mut layers, &setting, "q"), Answer::Close));
-        assert!(matches!(press(&mut layers, &setting, "f1"), Answer::Act(Action::Help)));
+        assert!(
+            matches!(press(&mut layers, &setting, "j"), LayerResult::Chosen(2)),
+            "a letter of a choice is that choice"
+        );
+        assert!(matches!(press(&mut layers, &setting, "enter"), LayerResult::Chosen(1)));
+        assert!(matches!(press(&mut layers, &setting, "down"), LayerResult::Stay));
+        assert!(matches!(press(&mut layers, &setting, "enter"), LayerResult::Chosen(2)));
+        assert!(matches!(press(&mut layers, &setting, "q"), LayerResult::Close));
+        assert!(matches!(press(&mut layers, &setting, "f1"), LayerResult::Act(Action::Help)));
     }
 }

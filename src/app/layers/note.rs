@@ -1,7 +1,7 @@
 //! A text in a box, until a key closes it.
 
-use crate::app::layers::answer::Answer;
-use crate::app::widgets::text_box::{Sheet, largest};
+use crate::app::layers::answer::LayerResult;
+use crate::app::widgets::text_box::{TextBox, largest};
 use crate::base::text::Tone;
 use crate::keymap::Action;
 use crate::render::plain;
@@ -27,16 +27,16 @@ impl Note {
     }
 
     /// What the box shows on a terminal of some columns and rows.
-    pub(crate) fn sheet(&self, terminal: (u16, u16)) -> Sheet {
+    pub(crate) fn sheet(&self, terminal: (u16, u16)) -> TextBox {
         let mut lines = plain(Tone::Text, &self.text);
         let has_command = self.text.lines().next().is_some_and(|first| first.ends_with(':'));
         for (at, line) in lines.iter_mut().enumerate() {
             line.verbatim = has_command && at == 1;
         }
-        Sheet::new(lines, largest(terminal, WIDEST), 0)
+        TextBox::new(lines, largest(terminal, WIDEST), 0)
     }
 
-    pub(super) fn press<C>(&mut self, action: Option<Action>, terminal: (u16, u16)) -> Answer<C> {
+    pub(super) fn press<C>(&mut self, action: Option<Action>, terminal: (u16, u16)) -> LayerResult<C> {
         let sheet = self.sheet(terminal);
         let page = isize::try_from(sheet.height).unwrap_or(1);
         let by = match action {
@@ -44,13 +44,13 @@ impl Note {
             Some(Action::Down) => 1,
             Some(Action::PageUp) => -page,
             Some(Action::PageDown) => page,
-            _ => return Answer::Close,
+            _ => return LayerResult::Close,
         };
         if !sheet.scrolls() {
-            return Answer::Close;
+            return LayerResult::Close;
         }
         self.top = sheet.scrolled(self.top, by);
-        Answer::Stay
+        LayerResult::Stay
     }
 
     pub(super) fn scroll(&mut self, by: isize, terminal: (u16, u16)) {

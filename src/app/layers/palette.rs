@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ratatui::layout::Rect;
 
-use crate::app::layers::answer::{Answer, Leads};
+use crate::app::layers::answer::{ChoiceAction, LayerResult};
 use crate::app::widgets::cursor::Cursor;
 use crate::app::widgets::line::LineEdit;
 use crate::app::widgets::text_box::{largest, middle};
@@ -36,19 +36,19 @@ pub enum PaletteKind {
     /// All that was changed.
     History,
     /// The files that some sessions touched.
-    Files(Scope),
+    Files(SessionScope),
     /// The entries that touched a file.
     Touches {
         /// The file.
         file: String,
         /// In which sessions.
-        scope: Scope,
+        scope: SessionScope,
     },
 }
 
 /// Which sessions a list is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum SessionScope {
     /// All.
     All,
     /// One.
@@ -59,7 +59,7 @@ pub enum Scope {
 
 /// Something that can be chosen.
 #[derive(Clone, Debug)]
-pub struct Choice {
+pub struct PaletteItem {
     /// What it says.
     pub left: Vec<Span>,
     /// What it says to the right.
@@ -67,7 +67,7 @@ pub struct Choice {
     /// What stands behind that and is not looked through.
     pub facts: Span,
     /// What it leads to.
-    pub leads: Leads,
+    pub leads: ChoiceAction,
     /// The group that it belongs to; empty if the rows have no groups.
     group: &'static str,
     /// The name by which it can be called; empty if it has none.
@@ -77,9 +77,9 @@ pub struct Choice {
     described: String,
 }
 
-impl Choice {
+impl PaletteItem {
     /// Something that can be chosen.
-    pub fn new(left: Vec<Span>, right: Vec<Span>, facts: Span, leads: Leads) -> Self {
+    pub fn new(left: Vec<Span>, right: Vec<Span>, facts: Span, leads: ChoiceAction) -> Self {
         let folded = fold(&text(&left, &right));
         Self { left, right, facts, leads, group: "", name: "", folded, described: String::new() }
     }
@@ -120,7 +120,7 @@ pub struct Palette {
     pub cursor: Cursor,
     /// The version of the catalog that is listed.
     pub as_of: u64,
-    rows: Vec<Choice>,
+    rows: Vec<PaletteItem>,
     /// What is looked for in them.
     words: Arc<Words>,
     /// The rows that match, the best first.
@@ -143,7 +143,7 @@ impl Palette {
     }
 
     /// Lists these rows. The selection stays on what it leads to, unless it stands at the top.
-    pub fn list(&mut self, rows: Vec<Choice>) {
+    pub fn list(&mut self, rows: Vec<PaletteItem>) {
         let selected = self.selected().filter(|_| self.cursor.at > 0).map(|row| row.leads.clone());
         self.rows = rows;
         self.narrow();
@@ -159,9 +159,9 @@ impl Palette {
         self.words = Arc::new(Words::plain(self.line.value()));
         let typed = fold(self.line.value().trim());
         // Who types a name means what is called so, before all that only speaks of it.
-        let begins = |row: &Choice| !typed.is_empty() && row.name.starts_with(&typed);
-        let called = |row: &Choice| begins(row).then_some(std::cmp::Reverse(row.name.len()));
-        let rank = |(at, row): (usize, &Choice)| Some((called(row), row.score(&self.words)?, at));
+        let begins = |row: &PaletteItem| !typed.is_empty() && row.name.starts_with(&typed);
+        let called = |row: &PaletteItem| begins(row).then_some(std::cmp::Reverse(row.name.len()));
+        let rank = |(at, row): (usize, &PaletteItem)| Some((called(row), row.score(&self.words)?, at));
         let mut found: Vec<_> = self.rows.iter().enumerate().filter_map(rank).collect();
         found.sort_by_key(|&(called, score, _)| std::cmp::Reverse((called, score)));
         self.shown = found.into_iter().map(|(.., at)| at).collect();
@@ -173,7 +173,7 @@ impl Palette {
     }
 
     /// The selected row.
-    pub fn selected(&self) -> Option<&Choice> {
+    pub fn selected(&self) -> Option<&PaletteItem> {
         self.row(self.cursor.at)
     }
 
@@ -206,7 +206,7 @@ impl Palette {
     }
 
     /// A row of those that match.
-    fn row(&self, at: usize) -> Option<&Choice> {
+    fn row(&self, at: usize) -> Option<&PaletteItem> {
         self.shown.get(at).map(|&at| &self.rows[at])
     }
 
@@ -242,7 +242,7 @@ impl Palette {
         if self.kind == PaletteKind::Labels { Place::Labels } else { Place::Palette }
     }
 
-    pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>, terminal: (u16, u16)) -> Answer<C> {
+    pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>, terminal: (u16, u16)) -> LayerResult<C> {
         let page = isize::try_from(self.list_area(terminal).height.saturating_sub(1).max(1)).unwrap_or(1);
         match action {
             Some(Action::ListUp) => self.go(-1),
@@ -254,16 +254,16 @@ impl Palette {
                 self.line = LineEdit::default();
                 self.typed();
             }
-            Some(Action::Cancel) => return Answer::Close,
-            Some(Action::Close) => return Answer::CloseLists,
-            Some(own @ (Action::RenameLabel | Action::ClearLabel | Action::CopyPath)) => return Answer::Act(own),
+            Some(Action::Cancel) => return LayerResult::Close,
+            Some(Action::Close) => return LayerResult::CloseLists,
+            Some(own @ (Action::RenameLabel | Action::ClearLabel | Action::CopyPath)) => return LayerResult::Act(own),
             action => {
                 if self.line.press(key, action) {
                     self.typed();
                 }
             }
         }
-        Answer::Stay
+        LayerResult::Stay
     }
 
     pub(super) fn paste(&mut self, text: &str) {
@@ -272,24 +272,24 @@ impl Palette {
     }
 
     /// On a row is Enter there, beside the box closes it.
-    pub(super) fn click<C>(&mut self, (column, row): (u16, u16), terminal: (u16, u16)) -> Answer<C> {
+    pub(super) fn click<C>(&mut self, (column, row): (u16, u16), terminal: (u16, u16)) -> LayerResult<C> {
         let list = self.list_area(terminal);
         if !self.area(terminal).contains((column, row).into()) {
-            return Answer::Close;
+            return LayerResult::Close;
         }
         let at = self.cursor.top + usize::from(row.saturating_sub(list.y));
         if list.contains((column, row).into()) && at < self.shown.len() {
             self.cursor.at = at;
             return self.take();
         }
-        Answer::Stay
+        LayerResult::Stay
     }
 
     pub(super) fn wheel(&mut self, by: isize, terminal: (u16, u16)) {
         self.cursor.scroll(by, self.shown.len(), self.list_area(terminal).height.into());
     }
 
-    fn take<C>(&self) -> Answer<C> {
-        self.selected().map_or(Answer::Stay, |row| Answer::Leads(row.leads.clone()))
+    fn take<C>(&self) -> LayerResult<C> {
+        self.selected().map_or(LayerResult::Stay, |row| LayerResult::Leads(row.leads.clone()))
     }
 }

@@ -1,6 +1,6 @@
 //! A line in the footer for something that is wanted: a name, a label, a word.
 
-use crate::app::layers::answer::{Answer, Purpose};
+use crate::app::layers::answer::{LayerResult, PromptPurpose};
 use crate::app::widgets::line::LineEdit;
 use crate::keymap::{Action, Key};
 
@@ -8,7 +8,7 @@ use crate::keymap::{Action, Key};
 #[derive(Clone, Debug)]
 pub struct Prompt {
     /// What it is for.
-    pub purpose: Purpose,
+    pub purpose: PromptPurpose,
     /// What stands in front of it.
     pub question: String,
     /// What is typed.
@@ -21,7 +21,7 @@ pub struct Prompt {
 
 impl Prompt {
     /// A line that begins with `value`.
-    pub fn new(purpose: Purpose, question: impl Into<String>, value: &str) -> Self {
+    pub fn new(purpose: PromptPurpose, question: impl Into<String>, value: &str) -> Self {
         let line = LineEdit::new(value);
         Self { purpose, question: question.into(), line, options: Vec::new(), problem: None }
     }
@@ -38,18 +38,18 @@ impl Prompt {
         self.problem = None;
     }
 
-    pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>) -> Answer<C> {
-        let is_dir = matches!(self.purpose, Purpose::Directory(_));
+    pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>) -> LayerResult<C> {
+        let is_dir = matches!(self.purpose, PromptPurpose::Directory(_));
         match action {
-            Some(Action::Accept) if is_dir => Answer::Tried(self.purpose.clone(), self.line.value().into()),
-            Some(Action::Accept) => Answer::Accepted(self.purpose.clone(), self.line.value().into()),
-            Some(Action::Cancel | Action::Close) => Answer::Close,
-            Some(Action::Complete) if is_dir => Answer::Complete(self.line.value().into()),
+            Some(Action::Accept) if is_dir => LayerResult::Tried(self.purpose.clone(), self.line.value().into()),
+            Some(Action::Accept) => LayerResult::Accepted(self.purpose.clone(), self.line.value().into()),
+            Some(Action::Cancel | Action::Close) => LayerResult::Close,
+            Some(Action::Complete) if is_dir => LayerResult::Complete(self.line.value().into()),
             action => {
                 if self.line.press(key, action) {
                     self.forget();
                 }
-                Answer::Stay
+                LayerResult::Stay
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use crossterm::event::KeyModifiers;
 
-use crate::app::layers::answer::Answer;
-use crate::app::widgets::text_box::{Sheet, largest, middle};
+use crate::app::layers::answer::LayerResult;
+use crate::app::widgets::text_box::{TextBox, largest, middle};
 use crate::base::text::{Span, Tone};
 use crate::keymap::{Action, Key};
 use crate::render::{DocLine, plain};
@@ -13,7 +13,7 @@ const WIDEST: u16 = 76;
 
 /// One of the things that can be chosen.
 #[derive(Clone, Debug)]
-pub struct Choice<C> {
+pub struct QuestionChoice<C> {
     /// The letter that takes it at once.
     pub key: char,
     /// What it is, in a word or two.
@@ -26,7 +26,7 @@ pub struct Choice<C> {
     pub stays: bool,
 }
 
-impl<C> Choice<C> {
+impl<C> QuestionChoice<C> {
     /// A choice.
     pub fn new(key: char, word: &'static str, sentence: impl Into<String>, then: Option<C>) -> Self {
         Self { key, word, sentence: sentence.into(), then, stays: false }
@@ -39,10 +39,10 @@ impl<C> Choice<C> {
     }
 }
 
-impl<C: Clone> Choice<C> {
-    fn answer(&self) -> Answer<C> {
-        let chosen = if self.stays { Answer::Over } else { Answer::Chosen };
-        self.then.clone().map_or(Answer::Close, chosen)
+impl<C: Clone> QuestionChoice<C> {
+    fn answer(&self) -> LayerResult<C> {
+        let chosen = if self.stays { LayerResult::Over } else { LayerResult::Chosen };
+        self.then.clone().map_or(LayerResult::Close, chosen)
     }
 }
 
@@ -52,7 +52,7 @@ pub struct Question<C> {
     /// The first line, in pitree's own words.
     pub title: &'static str,
     text: Vec<DocLine>,
-    choices: Vec<Choice<C>>,
+    choices: Vec<QuestionChoice<C>>,
     /// The choice that Enter takes.
     selected: usize,
     /// The first row that is seen.
@@ -61,12 +61,12 @@ pub struct Question<C> {
 
 impl<C: Clone> Question<C> {
     /// A question; Enter takes the first choice.
-    pub fn new(title: &'static str, text: Vec<DocLine>, choices: Vec<Choice<C>>) -> Self {
+    pub fn new(title: &'static str, text: Vec<DocLine>, choices: Vec<QuestionChoice<C>>) -> Self {
         Self { title, text, choices, selected: 0, top: 0 }
     }
 
     /// A question about a text that may come from a file and have several lines.
-    pub fn about(title: &'static str, text: &str, choices: Vec<Choice<C>>) -> Self {
+    pub fn about(title: &'static str, text: &str, choices: Vec<QuestionChoice<C>>) -> Self {
         Self::new(title, plain(Tone::Text, text), choices)
     }
 
@@ -76,7 +76,7 @@ impl<C: Clone> Question<C> {
     }
 
     /// What the box shows on a terminal of some columns and rows.
-    pub(crate) fn sheet(&self, terminal: (u16, u16)) -> Sheet {
+    pub(crate) fn sheet(&self, terminal: (u16, u16)) -> TextBox {
         let mut lines = self.text.clone();
         if !lines.is_empty() && !self.choices.is_empty() {
             lines.push(DocLine::default());
@@ -91,45 +91,47 @@ impl<C: Clone> Question<C> {
             ];
             lines.push(DocLine { spans, indent: 5, ..DocLine::default() });
         }
-        Sheet::new(lines, largest(terminal, WIDEST), 0)
+        TextBox::new(lines, largest(terminal, WIDEST), 0)
     }
 
     /// Whether a row of the sheet belongs to the selected choice.
-    pub fn is_selected(&self, sheet: &Sheet, row: usize) -> bool {
+    pub fn is_selected(&self, sheet: &TextBox, row: usize) -> bool {
         let line = sheet.lines.len() - self.choices.len() + self.selected;
         !self.choices.is_empty() && sheet.wrapped.place(&sheet.lines, row).is_some_and(|(at, _)| at == line)
     }
 
     /// Takes a key; the letter of a choice takes that choice, whatever else it means.
-    pub(super) fn press(&mut self, key: Key, action: Option<Action>, terminal: (u16, u16)) -> Answer<C> {
+    pub(super) fn press(&mut self, key: Key, action: Option<Action>, terminal: (u16, u16)) -> LayerResult<C> {
         let letter = key.typed().filter(|_| key.modifiers() == KeyModifiers::NONE);
         if let Some(choice) = self.choices.iter().find(|choice| Some(choice.key) == letter) {
             return choice.answer();
         }
         let page = isize::try_from(self.sheet(terminal).height).unwrap_or(1);
         match action {
-            Some(Action::Back | Action::Quit) => return Answer::Close,
-            Some(Action::Confirm) => return self.choices.get(self.selected).map_or(Answer::Close, Choice::answer),
+            Some(Action::Back | Action::Quit) => return LayerResult::Close,
+            Some(Action::Confirm) => {
+                return self.choices.get(self.selected).map_or(LayerResult::Close, QuestionChoice::answer);
+            }
             Some(Action::Up) => self.go(-1, terminal),
             Some(Action::Down) => self.go(1, terminal),
             Some(Action::PageUp) => self.scroll(-page, terminal),
             Some(Action::PageDown) => self.scroll(page, terminal),
             _ => {}
         }
-        Answer::Stay
+        LayerResult::Stay
     }
 
     /// On a choice takes it, beside the box closes it.
-    pub(super) fn click(&mut self, (column, row): (u16, u16), terminal: (u16, u16)) -> Answer<C> {
+    pub(super) fn click(&mut self, (column, row): (u16, u16), terminal: (u16, u16)) -> LayerResult<C> {
         let sheet = self.sheet(terminal);
         let area = middle(terminal, sheet.size);
         if !area.contains((column, row).into()) {
-            return Answer::Close;
+            return LayerResult::Close;
         }
         let at = row.checked_sub(area.y + 1).map(usize::from).filter(|&at| at < sheet.height);
         let line = at.and_then(|at| sheet.wrapped.place(&sheet.lines, self.top + at));
         let choice = line.and_then(|(line, _)| line.checked_sub(sheet.lines.len() - self.choices.len()));
-        choice.and_then(|at| self.choices.get(at)).map_or(Answer::Stay, Choice::answer)
+        choice.and_then(|at| self.choices.get(at)).map_or(LayerResult::Stay, QuestionChoice::answer)
     }
 
     /// Scrolls by some rows.
@@ -171,7 +173,7 @@ mod tests {
     use super::*;
 
     fn question(lines: usize) -> Question<()> {
-        let choice = |key| Choice::new(key, "word", "a sentence that goes on for more than a row or two", None);
+        let choice = |key| QuestionChoice::new(key, "word", "a sentence that goes on for more than a row or two", None);
         Question::about("Title", &"a line\n".repeat(lines), vec![choice('a'), choice('b'), choice('c')])
     }
 

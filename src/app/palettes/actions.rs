@@ -1,8 +1,8 @@
 //! The command palette: the actions of all panes and the saved queries.
 
-use crate::app::context::Context;
-use crate::app::layers::answer::Leads;
-use crate::app::layers::palette::{Choice, Palette, PaletteKind};
+use crate::app::context::BrowserView;
+use crate::app::layers::answer::ChoiceAction;
+use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind};
 use crate::base::text::{Span, Tone};
 use crate::config::SavedQuery;
 use crate::keymap::{Action, Group, Key, Place};
@@ -21,12 +21,14 @@ pub(crate) fn is_listed(action: Action) -> bool {
 }
 
 /// Lists recent actions, then those of the focused pane, of all panes and of the other panes, then saved queries.
-pub fn palette(context: &Context<'_>) -> Palette {
+pub fn palette(context: &BrowserView<'_>) -> Palette {
     let row = |(group, action): (&'static str, Action)| {
         let keys: Vec<String> = context.setting.keymap.keys(action).iter().map(Key::to_string).collect();
         let keys = Span::new(Tone::Accent, keys.join(", "));
         let title = vec![Span::new(Tone::Text, action.title())];
-        Choice::new(title, Vec::new(), keys, Leads::Act(action)).under(group).called(action.name(), action.help())
+        PaletteItem::new(title, Vec::new(), keys, ChoiceAction::Act(action))
+            .under(group)
+            .called(action.name(), action.help())
     };
     let recent = context.recent.iter().map(|&action| (RECENT, action));
     let others = Action::ALL.iter().filter(|&&action| is_listed(action) && !context.recent.contains(&action));
@@ -36,7 +38,7 @@ pub fn palette(context: &Context<'_>) -> Palette {
         let left = vec![Span::clean(Tone::Text, &saved.name), Span::clean(Tone::Dim, &format!("  {}", saved.query))];
         let key = saved.key.map_or(String::new(), |key| key.to_string());
         let key = Span::new(Tone::Accent, key);
-        Choice::new(left, Vec::new(), key, Leads::Search(saved.query.clone())).under(SAVED)
+        PaletteItem::new(left, Vec::new(), key, ChoiceAction::Search(saved.query.clone())).under(SAVED)
     };
     let saved = context.setting.queries.iter().map(saved);
     let mut palette = Palette::new(PaletteKind::Actions, "Commands");

@@ -1,8 +1,8 @@
 //! The palette of the sessions of a family: the legend of its tree, in which each can be hidden.
 
-use crate::app::context::Context;
-use crate::app::layers::answer::Leads;
-use crate::app::layers::palette::{Choice, Palette, PaletteKind};
+use crate::app::context::BrowserView;
+use crate::app::layers::answer::ChoiceAction;
+use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind};
 use crate::app::panes::tree::family::letter;
 use crate::app::title::title;
 use crate::base::numbers::{count, nonzero_dollars};
@@ -11,7 +11,7 @@ use crate::base::time;
 use crate::catalog::SessionKey;
 
 /// The sessions of the family of the open session.
-pub fn palette(context: &Context<'_>) -> Palette {
+pub fn palette(context: &BrowserView<'_>) -> Palette {
     let mut palette = Palette::new(PaletteKind::Family, "Family");
     palette.list(rows(context));
     palette.as_of = context.catalog.version();
@@ -19,14 +19,14 @@ pub fn palette(context: &Context<'_>) -> Palette {
 }
 
 /// The rows: parents before forks, then those that share entries and say nothing of the family.
-pub(super) fn rows(context: &Context<'_>) -> Vec<Choice> {
+pub(super) fn rows(context: &BrowserView<'_>) -> Vec<PaletteItem> {
     let Some(open) = context.tree.session.filter(|&open| context.catalog.has(open)) else { return Vec::new() };
     let family = context.catalog.family(open).into_iter().map(|key| row(context, key, true));
     let others = context.catalog.same_origin(open).into_iter().map(|key| row(context, key, false));
     family.chain(others).collect()
 }
 
-fn row(context: &Context<'_>, key: SessionKey, is_of_family: bool) -> Choice {
+fn row(context: &BrowserView<'_>, key: SessionKey, is_of_family: bool) -> PaletteItem {
     let (catalog, tree) = (context.catalog, context.tree);
     let depth = catalog.families().line(key).skip(1).count().min(8);
     let number = tree.family.as_ref().and_then(|family| family.number_of(key));
@@ -49,6 +49,7 @@ fn row(context: &Context<'_>, key: SessionKey, is_of_family: bool) -> Choice {
     let dot = format!(" {} ", context.setting.glyphs.dot);
     let age = catalog[key].modified.map_or("?".into(), |then| time::age(context.now, then));
     let right = vec![Span::new(Tone::Dim, facts.join(&dot))];
-    let leads = if is_open { Leads::Told("the open session is always shown") } else { Leads::Member(key) };
-    Choice::new(left, right, Span::new(Tone::Dim, format!("  {age:>4}")), leads)
+    let leads =
+        if is_open { ChoiceAction::Told("the open session is always shown") } else { ChoiceAction::Member(key) };
+    PaletteItem::new(left, right, Span::new(Tone::Dim, format!("  {age:>4}")), leads)
 }

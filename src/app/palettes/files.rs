@@ -3,32 +3,34 @@
 
 use std::cmp::Reverse;
 
-use crate::app::context::Context;
-use crate::app::layers::answer::Leads;
-use crate::app::layers::palette::{Choice, Palette, PaletteKind, Scope};
+use crate::app::context::BrowserView;
+use crate::app::layers::answer::ChoiceAction;
+use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind, SessionScope};
 use crate::app::palettes::labels::{age, title};
 use crate::app::panes::sessions::SessionRow;
 use crate::base::numbers::{count, thousands};
 use crate::base::paths::{relative_to, shorten};
 use crate::base::text::{Span, Tone, clean};
-use crate::catalog::cost_sharing::{self, Listed};
+use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::catalog::files::{TouchedFile, full_path, outline};
 use crate::catalog::{EntryRef, SessionKey};
-use crate::session::digest::touched_files::Touched;
+use crate::session::digest::touched_files::TouchDetails;
 use crate::session::entry::tool_call::Touch;
 
 /// The most entries that are listed of those that touched a file: the newest.
 const MOST: usize = 5000;
 
 /// The outline of what is selected.
-pub fn palette(context: &Context<'_>) -> Option<Palette> {
+pub fn palette(context: &BrowserView<'_>) -> Option<Palette> {
     let (scope, of) = match context.sessions.selected_row()? {
-        SessionRow::Session { key, .. } => (Scope::Session(*key), format!("Files of {}", context.short_title(*key))),
+        SessionRow::Session { key, .. } => {
+            (SessionScope::Session(*key), format!("Files of {}", context.short_title(*key)))
+        }
         SessionRow::Ghost(..) => return None,
         SessionRow::Project(at) => {
             let project = context.sessions.projects.get(*at)?;
             let dir = context.short(&shorten(&project.cwd, &context.setting.home));
-            (Scope::Project(project.key), format!("Files in {dir}"))
+            (SessionScope::Project(project.key), format!("Files in {dir}"))
         }
     };
     let mut palette = Palette::new(PaletteKind::Files(scope), of);
@@ -37,11 +39,11 @@ pub fn palette(context: &Context<'_>) -> Option<Palette> {
     Some(palette)
 }
 
-fn sessions(context: &Context<'_>, scope: Scope) -> Vec<SessionKey> {
+fn sessions(context: &BrowserView<'_>, scope: SessionScope) -> Vec<SessionKey> {
     match scope {
-        Scope::All => context.catalog.keys().collect(),
-        Scope::Session(key) => context.catalog.has(key).then_some(key).into_iter().collect(),
-        Scope::Project(key) => {
+        SessionScope::All => context.catalog.keys().collect(),
+        SessionScope::Session(key) => context.catalog.has(key).then_some(key).into_iter().collect(),
+        SessionScope::Project(key) => {
             let project = context.sessions.projects.iter().find(|project| project.key == key);
             project.map_or(Vec::new(), |project| project.sessions.clone())
         }
@@ -49,7 +51,7 @@ fn sessions(context: &Context<'_>, scope: Scope) -> Vec<SessionKey> {
 }
 
 /// The files, the most changed first.
-pub(super) fn rows(context: &Context<'_>, scope: Scope) -> Vec<Choice> {
+pub(super) fn rows(context: &BrowserView<'_>, scope: SessionScope) -> Vec<PaletteItem> {
     let digests = sessions(context, scope).into_iter().map(|key| &*context.catalog[key]);
     let mut files = outline(digests, &context.setting.home);
     files.sort_by(|a, b| {
@@ -59,7 +61,7 @@ pub(super) fn rows(context: &Context<'_>, scope: Scope) -> Vec<Choice> {
     let row = |TouchedFile { path: file, uses, .. }: TouchedFile| {
         let left = vec![Span::clean(Tone::Text, &shown(context, &file))];
         let facts = format!("  {:>9}  {:>7}", times("changed", uses.changes), times("read", uses.reads));
-        Choice::new(left, Vec::new(), Span::new(Tone::Dim, facts), Leads::File(file))
+        PaletteItem::new(left, Vec::new(), Span::new(Tone::Dim, facts), ChoiceAction::File(file))
     };
     files.into_iter().map(row).collect()
 }
@@ -69,7 +71,7 @@ fn times(what: &str, count: usize) -> String {
 }
 
 /// A file as it is shown: from the selected project's directory on.
-fn shown(context: &Context<'_>, file: &str) -> String {
+fn shown(context: &BrowserView<'_>, file: &str) -> String {
     let cwd = match context.sessions.selected_row() {
         Some(SessionRow::Session { key, .. }) => context.catalog[*key].header.cwd.as_str(),
         Some(SessionRow::Project(at)) => context.sessions.projects.get(*at).map_or("", |project| &*project.cwd),
@@ -79,10 +81,10 @@ fn shown(context: &Context<'_>, file: &str) -> String {
 }
 
 /// The entries that touched a file, in the sessions of the outline that it was chosen from.
-pub(crate) fn touches_of(context: &Context<'_>, file: String, outline: Option<&PaletteKind>) -> Palette {
+pub(crate) fn touches_of(context: &BrowserView<'_>, file: String, outline: Option<&PaletteKind>) -> Palette {
     let scope = match outline {
         Some(PaletteKind::Files(scope)) => *scope,
-        _ => Scope::All,
+        _ => SessionScope::All,
     };
     let mut palette = filled(context, file, scope, "");
     // The first row is for who finds none of the others to be the one.
@@ -91,11 +93,11 @@ pub(crate) fn touches_of(context: &Context<'_>, file: String, outline: Option<&P
 }
 
 /// The entries that touched a file, in all sessions.
-pub fn touches_everywhere(context: &Context<'_>, file: String) -> Palette {
-    filled(context, file, Scope::All, " in all sessions")
+pub fn touches_everywhere(context: &BrowserView<'_>, file: String) -> Palette {
+    filled(context, file, SessionScope::All, " in all sessions")
 }
 
-fn filled(context: &Context<'_>, file: String, scope: Scope, of: &str) -> Palette {
+fn filled(context: &BrowserView<'_>, file: String, scope: SessionScope, of: &str) -> Palette {
     let title = format!("{}{of}", clean(&shown(context, &file)));
     let rows = touches(context, &file, scope);
     let mut palette = Palette::new(PaletteKind::Touches { file, scope }, title);
@@ -105,7 +107,7 @@ fn filled(context: &Context<'_>, file: String, scope: Scope, of: &str) -> Palett
 }
 
 /// The entries that touched a file, the newest first.
-pub(super) fn touches(context: &Context<'_>, file: &str, scope: Scope) -> Vec<Choice> {
+pub(super) fn touches(context: &BrowserView<'_>, file: &str, scope: SessionScope) -> Vec<PaletteItem> {
     let catalog = context.catalog;
     let name = file.rsplit('/').next().unwrap_or(file);
     let mut found = Vec::new();
@@ -124,26 +126,26 @@ pub(super) fn touches(context: &Context<'_>, file: &str, scope: Scope) -> Vec<Ch
         }
     }
     let mut found = cost_sharing::once(found.into_iter());
-    found.sort_by_key(|Listed { session, what, .. }| (Reverse(what.time), &catalog[*session].path, what.entry));
+    found.sort_by_key(|ListedItem { session, what, .. }| (Reverse(what.time), &catalog[*session].path, what.entry));
     let all = found.len();
-    let row = |listed: Listed<SessionKey, Touched<'_>>| {
+    let row = |listed: ListedItem<SessionKey, TouchDetails<'_>>| {
         let touched = listed.what;
         let tone = if touched.touch == Touch::Read { Tone::Dim } else { Tone::Added };
         let left = vec![Span::new(tone, format!("{:<7}", touched.touch.name())), Span::new(Tone::Text, touched.said)];
-        let leads = Leads::Entry(EntryRef { session: listed.session, at: touched.entry });
-        Choice::new(left, title(context, &listed), age(context, touched.time), leads)
+        let leads = ChoiceAction::Entry(EntryRef { session: listed.session, at: touched.entry });
+        PaletteItem::new(left, title(context, &listed), age(context, touched.time), leads)
     };
     let rows = found.into_iter().take(MOST).map(row);
     let rest = (all > MOST).then(|| {
         let text = format!("the newest {} of {}", thousands(MOST), count(all, "entry", "entries"));
-        Choice::new(vec![Span::new(Tone::Dim, text)], Vec::new(), Span::default(), Leads::Nothing)
+        PaletteItem::new(vec![Span::new(Tone::Dim, text)], Vec::new(), Span::default(), ChoiceAction::Nothing)
     });
     let everywhere = format!("look in all {}", count(catalog.len(), "session", "sessions"));
-    let more = Choice::new(
+    let more = PaletteItem::new(
         vec![Span::new(Tone::Accent, everywhere)],
         Vec::new(),
         Span::default(),
-        Leads::Everywhere(file.into()),
+        ChoiceAction::Everywhere(file.into()),
     );
-    (scope != Scope::All).then_some(more).into_iter().chain(rows).chain(rest).collect()
+    (scope != SessionScope::All).then_some(more).into_iter().chain(rows).chain(rest).collect()
 }

@@ -1,22 +1,22 @@
 //! What was changed: the sessions in the trash, and all that was done, the newest first. It is read from the journal when
 //! the list is opened.
 
-use crate::app::context::Context;
-use crate::app::layers::answer::Leads;
-use crate::app::layers::palette::{Choice, Palette, PaletteKind};
+use crate::app::context::BrowserView;
+use crate::app::layers::answer::ChoiceAction;
+use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind};
 use crate::app::palettes::labels::age;
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{bytes, count};
 use crate::base::paths::{file_name, shorten};
 use crate::base::text::{Span, Tone, clean};
 use crate::changes::change::Change;
-use crate::changes::history::{Past, in_words, state};
+use crate::changes::history::{HistoryEntry, in_words, state};
 
 /// The most that a row says of a session, in UTF-16 code units: no box is wider.
 const MOST: usize = 200;
 
 /// The list of a kind, as far as it is known by now.
-pub fn palette(context: &Context<'_>, kind: PaletteKind) -> Palette {
+pub fn palette(context: &BrowserView<'_>, kind: PaletteKind) -> Palette {
     let title = if kind == PaletteKind::Trash { "Trash" } else { "History" };
     let mut palette = Palette::new(kind, title);
     super::fill(context, &mut palette);
@@ -24,8 +24,8 @@ pub fn palette(context: &Context<'_>, kind: PaletteKind) -> Palette {
 }
 
 /// The sessions that are in the trash.
-pub(super) fn trash(context: &Context<'_>) -> Vec<Choice> {
-    let row = |past: &Past| {
+pub(super) fn trash(context: &BrowserView<'_>) -> Vec<PaletteItem> {
+    let row = |past: &HistoryEntry| {
         // Another session may be at its path by now.
         let title =
             past.session.as_ref().map_or_else(|| file_name(past.record.change.path()), |(title, _)| title.clone());
@@ -36,40 +36,40 @@ pub(super) fn trash(context: &Context<'_>) -> Vec<Choice> {
         };
         let (tone, right, leads) = if past.is_emptied {
             let why = "it is not in the trash any more: that was emptied, or another program took it";
-            (Tone::Dim, "not there any more".into(), Leads::Told(why))
+            (Tone::Dim, "not there any more".into(), ChoiceAction::Told(why))
         } else {
-            (Tone::Text, shorten(cwd, &context.setting.home).into_owned(), Leads::Restore(past.record.number))
+            (Tone::Text, shorten(cwd, &context.setting.home).into_owned(), ChoiceAction::Restore(past.record.number))
         };
         let facts = format!("  {size:>8}{}", age(context, Some(past.record.time)).text);
         let left = vec![Span::clean(tone, utf16_prefix(&title, MOST))];
-        Choice::new(left, vec![Span::clean(Tone::Dim, &right)], Span::new(Tone::Dim, facts), leads)
+        PaletteItem::new(left, vec![Span::clean(Tone::Dim, &right)], Span::new(Tone::Dim, facts), leads)
     };
     context.past.iter().filter(|past| past.is_away()).map(row).collect()
 }
 
 /// All that was done: a row for what was done together.
-pub(super) fn history(context: &Context<'_>) -> Vec<Choice> {
+pub(super) fn history(context: &BrowserView<'_>) -> Vec<PaletteItem> {
     let together = context.past.chunk_by(|a, b| a.record.group == b.record.group);
-    let row = |group: &[Past]| {
+    let row = |group: &[HistoryEntry]| {
         let last = group.first()?;
         let in_force = group.iter().find(|past| past.record.can_be_undone());
         let state = state(in_force.unwrap_or(last).record.state);
         let leads = match in_force {
-            Some(past) => Leads::Undo(past.record.group),
-            None => Leads::Told("that is not so any more, so that there is nothing to undo"),
+            Some(past) => ChoiceAction::Undo(past.record.group),
+            None => ChoiceAction::Told("that is not so any more, so that there is nothing to undo"),
         };
         let what = in_words(group.iter().rev().map(|past| &past.record));
         let tone = if in_force.is_some() { Tone::Text } else { Tone::Dim };
         let mut left = vec![Span::clean(tone, utf16_prefix(&what, MOST))];
         left.push(Span::clean(Tone::Dim, &format!("  {}", sessions(context, group))));
         let right = state.map(|state| Span::new(Tone::Dim, format!("  {state}"))).into_iter().collect();
-        Some(Choice::new(left, right, age(context, Some(last.record.time)), leads))
+        Some(PaletteItem::new(left, right, age(context, Some(last.record.time)), leads))
     };
     together.filter_map(row).collect()
 }
 
 /// The first session that was changed, and how many others.
-fn sessions(context: &Context<'_>, group: &[Past]) -> String {
+fn sessions(context: &BrowserView<'_>, group: &[HistoryEntry]) -> String {
     let Some(first) = group.last() else { return String::new() };
     let title = context.called(first.record.change.path(), first.session.as_ref().map(|(title, _)| &**title));
     let title = clean(utf16_prefix(&title, MOST)).into_owned();

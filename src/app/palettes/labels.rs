@@ -2,24 +2,24 @@
 
 use std::cmp::Reverse;
 
-use crate::app::command::{After, Command};
-use crate::app::context::Context;
+use crate::app::command::{AfterChange, Command};
+use crate::app::context::BrowserView;
 use crate::app::layers::Layer;
-use crate::app::layers::answer::{Leads, Purpose};
-use crate::app::layers::palette::{Choice, Palette, PaletteKind};
+use crate::app::layers::answer::{ChoiceAction, PromptPurpose};
+use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind};
 use crate::app::layers::prompt::Prompt;
 use crate::base::text::{Span, Tone, width};
 use crate::base::time;
-use crate::catalog::cost_sharing::{self, Listed};
+use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::catalog::{EntryRef, SessionKey};
-use crate::changes::{Identity, Request};
-use crate::session::digest::Label;
+use crate::changes::{Request, SessionIdentity};
+use crate::session::digest::DigestLabel;
 
 /// The columns that a session's title has in a row.
 const TITLE: usize = 30;
 
 /// The labels of all sessions, the newest first.
-pub fn palette(context: &Context<'_>) -> Palette {
+pub fn palette(context: &BrowserView<'_>) -> Palette {
     let mut palette = Palette::new(PaletteKind::Labels, "Labels");
     palette.list(rows(context));
     palette.as_of = context.catalog.version();
@@ -27,31 +27,31 @@ pub fn palette(context: &Context<'_>) -> Palette {
 }
 
 /// The rows, the newest label first.
-pub(super) fn rows(context: &Context<'_>) -> Vec<Choice> {
+pub(super) fn rows(context: &BrowserView<'_>) -> Vec<PaletteItem> {
     let catalog = context.catalog;
     let mut keys: Vec<SessionKey> = catalog.keys().filter(|&key| !catalog[key].labels.is_empty()).collect();
     catalog.sort_oldest_first(&mut keys);
     let of =
         |&key: &SessionKey| catalog[key].labels.iter().map(move |label| (catalog[key].known_by(label), key, label));
     let mut labels = cost_sharing::once(keys.iter().flat_map(of));
-    labels.sort_by_key(|Listed { session, what, .. }| (Reverse(what.time), &catalog[*session].path, what.at));
-    let row = |listed: Listed<SessionKey, &Label>| {
+    labels.sort_by_key(|ListedItem { session, what, .. }| (Reverse(what.time), &catalog[*session].path, what.at));
+    let row = |listed: ListedItem<SessionKey, &DigestLabel>| {
         let label = listed.what;
         let left = vec![Span::clean(Tone::Label, &format!("[{}] ", label.text)), Span::new(Tone::Text, &*label.row)];
-        let leads = Leads::Entry(EntryRef { session: listed.session, at: label.at });
-        Choice::new(left, title(context, &listed), age(context, label.time), leads)
+        let leads = ChoiceAction::Entry(EntryRef { session: listed.session, at: label.at });
+        PaletteItem::new(left, title(context, &listed), age(context, label.time), leads)
     };
     labels.into_iter().map(row).collect()
 }
 
 /// How long ago something was, as the end of a row.
-pub(super) fn age(context: &Context<'_>, time: Option<i64>) -> Span {
+pub(super) fn age(context: &BrowserView<'_>, time: Option<i64>) -> Span {
     let age = time.map_or("?".into(), |then| time::age(context.now, then));
     Span::new(Tone::Dim, format!("  {age:>4}"))
 }
 
 /// The title of a session and in how many forks of it the same stands, for a row.
-pub(super) fn title<T>(context: &Context<'_>, listed: &Listed<SessionKey, T>) -> Vec<Span> {
+pub(super) fn title<T>(context: &BrowserView<'_>, listed: &ListedItem<SessionKey, T>) -> Vec<Span> {
     let forks = cost_sharing::in_forks(listed.forks);
     let room = TITLE - width(&forks).min(TITLE);
     let title = crate::app::title::title(&context.catalog[listed.session]);
@@ -61,16 +61,18 @@ pub(super) fn title<T>(context: &Context<'_>, listed: &Listed<SessionKey, T>) ->
 }
 
 /// Clears the selected label, or asks for another text of it.
-pub fn change(context: &Context<'_>, selected: Option<&Leads>, clear: bool) -> Command {
-    let Some(&Leads::Entry(EntryRef { session, at })) = selected else { return Command::warn("no label is selected") };
+pub fn change(context: &BrowserView<'_>, selected: Option<&ChoiceAction>, clear: bool) -> Command {
+    let Some(&ChoiceAction::Entry(EntryRef { session, at })) = selected else {
+        return Command::warn("no label is selected");
+    };
     let digest = &context.catalog[session];
     let Some(label) = digest.labels.iter().find(|label| label.at == at) else {
         return Command::warn("this label is gone");
     };
-    let (target, identity) = (label.entry.clone(), Identity::of(digest));
+    let (target, identity) = (label.entry.clone(), SessionIdentity::of(digest));
     if clear {
         let request = Request::Label { path: digest.path.clone(), target, label: String::new(), migrate: false };
-        return Command::Change(request.if_same(identity), After::Rest);
+        return Command::Change(request.if_same(identity), AfterChange::Rest);
     }
-    Command::show(Layer::Prompt(Prompt::new(Purpose::Label(session, identity, target), "label: ", &label.text)))
+    Command::show(Layer::Prompt(Prompt::new(PromptPurpose::Label(session, identity, target), "label: ", &label.text)))
 }

@@ -7,18 +7,18 @@ pub mod files;
 pub mod history;
 pub mod labels;
 
-use crate::app::context::Context;
+use crate::app::context::BrowserView;
 use crate::app::layers::palette::{Palette, PaletteKind};
 
 /// Lists anew what changed since a palette was filled.
-pub(crate) fn follow(context: &Context<'_>, palette: &mut Palette) {
+pub(crate) fn follow(context: &BrowserView<'_>, palette: &mut Palette) {
     if palette.as_of != context.catalog.version() {
         fill(context, palette);
     }
 }
 
 /// Lists what there is now.
-pub(crate) fn fill(context: &Context<'_>, palette: &mut Palette) {
+pub(crate) fn fill(context: &BrowserView<'_>, palette: &mut Palette) {
     palette.as_of = context.catalog.version();
     match &palette.kind {
         PaletteKind::Actions => {}

@@ -22,7 +22,7 @@ const FARTHEST: i16 = 1000;
 
 /// What panes are laid out for.
 #[derive(Clone, Copy, Debug)]
-pub struct Screen {
+pub struct ScreenShape {
     /// Columns and rows of the terminal.
     pub size: (u16, u16),
     /// The pane that has the keyboard.
@@ -31,7 +31,7 @@ pub struct Screen {
     pub is_searched: bool,
 }
 
-impl Screen {
+impl ScreenShape {
     /// Whether the list of sessions shows what is found and has no other pane beside it.
     fn is_narrow_search(&self) -> bool {
         self.size.0 < MEDIUM && self.focus == Place::Sessions && self.is_searched
@@ -46,7 +46,7 @@ impl Screen {
 /// How the panes share the screen, as somebody wants it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Sharing {
+pub struct PaneSizes {
     /// Whether the focused pane has the whole screen.
     #[serde(skip)]
     pub zoomed: bool,
@@ -61,21 +61,21 @@ pub struct Sharing {
     rows: i16,
 }
 
-impl Sharing {
+impl PaneSizes {
     /// Shows the preview below another pane, or not. Returns whether it is shown.
-    pub(crate) fn toggle_preview(&mut self, screen: Screen) -> bool {
+    pub(crate) fn toggle_preview(&mut self, screen: ScreenShape) -> bool {
         self.zoomed = false;
         let shown = !self.with_preview(screen);
         self.preview = Some(shown).filter(|&shown| shown != screen.has_preview());
         shown
     }
 
-    fn with_preview(&self, screen: Screen) -> bool {
+    fn with_preview(&self, screen: ScreenShape) -> bool {
         self.preview.unwrap_or(screen.has_preview())
     }
 
     /// Makes the focused pane larger or smaller. Returns whether there was another pane to give or take the room.
-    pub(crate) fn resize(&mut self, screen: Screen, larger: bool) -> bool {
+    pub(crate) fn resize(&mut self, screen: ScreenShape, larger: bool) -> bool {
         let before = (*self, Layout::new(screen, self));
         let Some(layout) = before.1 else { return false };
         let (columns, rows) = if larger { STEP } else { (-STEP.0, -STEP.1) };
@@ -149,8 +149,8 @@ pub struct Layout {
 
 impl Layout {
     /// The layout of a terminal, or `None` if it is too small. The pane that has the keyboard gets the room.
-    pub fn new(screen: Screen, sharing: &Sharing) -> Option<Self> {
-        let Screen { size: (columns, rows), focus, .. } = screen;
+    pub fn new(screen: ScreenShape, sharing: &PaneSizes) -> Option<Self> {
+        let ScreenShape { size: (columns, rows), focus, .. } = screen;
         if columns < SMALLEST.0 || rows < SMALLEST.1 {
             return None;
         }
@@ -265,8 +265,8 @@ fn percent(of: u16, percent: u32) -> u16 {
 mod tests {
     use super::*;
 
-    fn screen(size: (u16, u16), focus: Place) -> Screen {
-        Screen { size, focus, is_searched: false }
+    fn screen(size: (u16, u16), focus: Place) -> ScreenShape {
+        ScreenShape { size, focus, is_searched: false }
     }
 
     #[test]
@@ -287,21 +287,21 @@ mod tests {
                 }
             }
         }
-        let as_it_is = Sharing::default();
+        let as_it_is = PaneSizes::default();
         assert!(Layout::new(screen((39, 24), Place::Tree), &as_it_is).is_none());
         assert!(Layout::new(screen((80, 9), Place::Tree), &as_it_is).is_none());
     }
 
-    fn screens(size: (u16, u16)) -> impl Iterator<Item = Screen> {
-        let screens = move |&focus| [false, true].map(|is_searched| Screen { size, focus, is_searched });
+    fn screens(size: (u16, u16)) -> impl Iterator<Item = ScreenShape> {
+        let screens = move |&focus| [false, true].map(|is_searched| ScreenShape { size, focus, is_searched });
         Place::PANES.iter().flat_map(screens)
     }
 
-    fn ways() -> impl Iterator<Item = Sharing> {
+    fn ways() -> impl Iterator<Item = PaneSizes> {
         let sizes = [0, 7, -9, 400, -400, i16::MAX, i16::MIN].into_iter();
         let ways = sizes.flat_map(|more| [None, Some(false), Some(true)].map(|preview| (more, preview)));
         ways.flat_map(|(more, preview)| {
-            [false, true].map(|zoomed| Sharing { zoomed, preview, sessions: more, tree: more, rows: more })
+            [false, true].map(|zoomed| PaneSizes { zoomed, preview, sessions: more, tree: more, rows: more })
         })
     }
 
@@ -312,12 +312,12 @@ mod tests {
     #[test]
     fn the_pane_with_the_keyboard_gets_the_room() {
         for columns in [90, 100, 120, 160, 199, 200, 240] {
-            let of = |focus| Layout::new(screen((columns, 40), focus), &Sharing::default()).unwrap();
+            let of = |focus| Layout::new(screen((columns, 40), focus), &PaneSizes::default()).unwrap();
             assert!(width(of(Place::Sessions), Place::Sessions) > width(of(Place::Tree), Place::Sessions));
             assert!(of(Place::Tree).tree.unwrap().body.area() > of(Place::Preview).tree.unwrap().body.area());
             assert_eq!(of(Place::Tree).is_stacked(), columns < WIDE);
         }
-        let zoomed = Sharing { zoomed: true, ..Sharing::default() };
+        let zoomed = PaneSizes { zoomed: true, ..PaneSizes::default() };
         let layout = Layout::new(screen((160, 40), Place::Tree), &zoomed).unwrap();
         assert_eq!((width(layout, Place::Tree), layout.sessions, layout.preview), (160, None, None));
     }
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn the_preview_may_stand_below_the_tree_in_a_narrow_terminal_and_go_from_a_wide_one() {
         let of = |columns, preview| {
-            Layout::new(screen((columns, 24), Place::Tree), &Sharing { preview, ..Sharing::default() }).unwrap()
+            Layout::new(screen((columns, 24), Place::Tree), &PaneSizes { preview, ..PaneSizes::default() }).unwrap()
         };
         assert!(!of(80, None).is_stacked() && of(80, Some(true)).is_stacked());
         assert!(of(100, None).is_stacked() && !of(100, Some(false)).is_stacked());
@@ -333,22 +333,22 @@ mod tests {
 
     #[test]
     fn the_preview_stands_below_the_list_of_a_search_in_a_narrow_terminal() {
-        let of = |size, is_searched, sharing: Sharing| {
-            Layout::new(Screen { size, focus: Place::Sessions, is_searched }, &sharing).unwrap()
+        let of = |size, is_searched, sharing: PaneSizes| {
+            Layout::new(ScreenShape { size, focus: Place::Sessions, is_searched }, &sharing).unwrap()
         };
-        let searched = of((80, 24), true, Sharing::default());
+        let searched = of((80, 24), true, PaneSizes::default());
         let height = |area: Option<PaneArea>| area.map_or(0, |area| area.title.height + area.body.height);
         assert_eq!((height(searched.sessions), searched.tree, height(searched.preview)), (13, None, 9));
         assert!(searched.is_stacked());
-        let alone = of((80, 24), false, Sharing::default());
+        let alone = of((80, 24), false, PaneSizes::default());
         assert_eq!((height(alone.sessions), alone.preview), (22, None));
-        let wished = Sharing { preview: Some(true), ..Sharing::default() };
+        let wished = PaneSizes { preview: Some(true), ..PaneSizes::default() };
         assert_eq!(of((80, 24), false, wished), alone, "the list of all sessions keeps the screen");
-        let unwished = Sharing { preview: Some(false), ..Sharing::default() };
-        let zoomed = Sharing { zoomed: true, ..Sharing::default() };
+        let unwished = PaneSizes { preview: Some(false), ..PaneSizes::default() };
+        let zoomed = PaneSizes { zoomed: true, ..PaneSizes::default() };
         assert_eq!([unwished, zoomed].map(|sharing| of((80, 24), true, sharing)), [alone; 2]);
-        assert!(!of((80, 15), true, Sharing::default()).is_stacked(), "not enough rows");
-        assert!(of((90, 24), true, Sharing::default()).tree.is_some(), "enough columns");
+        assert!(!of((80, 15), true, PaneSizes::default()).is_stacked(), "not enough rows");
+        assert!(of((90, 24), true, PaneSizes::default()).tree.is_some(), "enough columns");
     }
 
     #[test]
@@ -359,11 +359,11 @@ mod tests {
             screen((100, 30), Place::Preview),
             screen((220, 50), Place::Tree),
             screen((220, 50), Place::Preview),
-            Screen { is_searched: true, ..screen((80, 30), Place::Sessions) },
+            ScreenShape { is_searched: true, ..screen((80, 30), Place::Sessions) },
         ] {
-            let mut sharing = Sharing::default();
+            let mut sharing = PaneSizes::default();
             let area =
-                |sharing: &Sharing| Layout::new(screen, sharing).unwrap().pane(screen.focus).unwrap().body.area();
+                |sharing: &PaneSizes| Layout::new(screen, sharing).unwrap().pane(screen.focus).unwrap().body.area();
             let mut last = area(&sharing);
             let mut steps = 0;
             while sharing.resize(screen, true) {
@@ -375,10 +375,10 @@ mod tests {
             assert!(sharing.resize(screen, false), "one key the other way is seen at once");
             assert!(area(&sharing) < last);
         }
-        assert!(!Sharing::default().resize(screen((80, 24), Place::Tree), true), "there is no other pane");
+        assert!(!PaneSizes::default().resize(screen((80, 24), Place::Tree), true), "there is no other pane");
         // What was made large in a wide terminal is made smaller in a narrow one by one key, whatever was remembered.
         for sessions in [120, -120, i16::MAX, i16::MIN] {
-            let mut sharing = Sharing { sessions, ..Sharing::default() };
+            let mut sharing = PaneSizes { sessions, ..PaneSizes::default() };
             assert!(sharing.resize(screen((100, 30), Place::Sessions), sessions < 0), "{sessions}");
         }
     }

@@ -7,9 +7,9 @@ const MOST: usize = 2;
 
 /// The marked entries, in the order in which they were marked.
 #[derive(Clone, Debug, Default)]
-pub struct Marks(Vec<EntryRef>);
+pub struct EntryMarks(Vec<EntryRef>);
 
-impl Marks {
+impl EntryMarks {
     /// Marks an entry, or takes its mark away. When two are marked already, the first one of them is not any more.
     pub(crate) fn toggle(&mut self, entry: EntryRef) {
         let before = self.0.len();
@@ -51,7 +51,7 @@ mod tests {
         let catalog = catalog(&[("a", None, 1)]);
         let session = catalog.keys().next().unwrap();
         let entry = |at| EntryRef { session, at };
-        let mut marks = Marks::default();
+        let mut marks = EntryMarks::default();
         (0..3).for_each(|at| marks.toggle(entry(at)));
         assert_eq!(marks.all(), [entry(1), entry(2)], "the first one gave way");
         marks.toggle(entry(1));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::app::ticket::Claim;
 use crate::base::text::{Glyphs, Span, highlight, spans_text, width};
-use crate::catalog::missing_parents::GhostKey;
+use crate::catalog::missing_parents::MissingParentKey;
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};
 use crate::render::DocLine;
 use crate::render::wrap::{VerbatimStyle, Wrapped};
@@ -24,10 +24,10 @@ pub(crate) const PATIENCE: i64 = 150;
 const MOST_HITS: usize = 10_000;
 
 /// A match: the line's number and the bytes of its text.
-pub type Hit = (usize, Range<usize>);
+pub type PreviewHit = (usize, Range<usize>);
 
 /// The matches in a text, as far as somebody wants them, and not more than are gone to.
-pub fn hits(lines: &[DocLine], words: &Words, is_wanted: impl Fn() -> bool) -> Vec<Hit> {
+pub fn hits(lines: &[DocLine], words: &Words, is_wanted: impl Fn() -> bool) -> Vec<PreviewHit> {
     let marks = |(at, line): (usize, &DocLine)| {
         words.marks(&spans_text(&line.spans)).into_iter().map(move |hit| (at, hit)).collect::<Vec<_>>()
     };
@@ -36,7 +36,7 @@ pub fn hits(lines: &[DocLine], words: &Words, is_wanted: impl Fn() -> bool) -> V
 
 /// Where an entry has words that its text does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unseen {
+pub enum HiddenHits {
     /// In the arguments of a call: their names, and values that its title leaves out.
     Arguments,
     /// In something else: in details, in signs of Markdown, in a row.
@@ -58,12 +58,12 @@ pub enum Subject {
     /// A run of tool calls in it, by the last one.
     Run(EntryRef),
     /// A session that is gone.
-    Ghost(GhostKey),
+    Ghost(MissingParentKey),
 }
 
 /// The state of the pane.
 #[derive(Debug)]
-pub struct Pane {
+pub struct PreviewPane {
     /// What it is about.
     pub subject: Subject,
     /// The lines, as they are before wrapping.
@@ -75,20 +75,20 @@ pub struct Pane {
     /// Since when the text is being read, in milliseconds since 1970; `None` when it is there.
     pub waiting: Option<i64>,
     /// What was seen before, as long as the text may still come soon.
-    before: Option<Before>,
+    before: Option<PreviousText>,
     /// Who waits for the text.
     pub reading: Option<Claim>,
     /// Whether there is more to show of it than when it was read.
     pub is_stale: bool,
     /// What is looked for in it.
-    find: Option<Looked>,
+    find: Option<PreviewFind>,
     /// Whether it is to be about the selected row of the list of sessions, where that is not said by the keyboard.
     pub is_of_list: bool,
 }
 
 /// A text that is seen until the next one is there.
 #[derive(Debug)]
-struct Before {
+struct PreviousText {
     lines: Arc<Vec<DocLine>>,
     wrapped: Wrapped,
     top: usize,
@@ -96,13 +96,13 @@ struct Before {
 
 /// What is looked for in the text.
 #[derive(Debug, Default)]
-struct Looked {
+struct PreviewFind {
     words: Arc<Words>,
     problem: Option<String>,
     /// Every match,
-    hits: Vec<Hit>,
+    hits: Vec<PreviewHit>,
     /// and where the words are instead, if there is none.
-    unseen: Option<Unseen>,
+    unseen: Option<HiddenHits>,
     /// Whether they are still to be looked for, as words or text are new.
     is_due: bool,
     /// Who waits for them.
@@ -115,7 +115,7 @@ struct Looked {
     from: Option<usize>,
 }
 
-impl Looked {
+impl PreviewFind {
     /// The hits are to be looked for, anew if they were.
     fn be_due(&mut self, goes: bool) {
         self.goes |= goes;
@@ -129,7 +129,7 @@ impl Looked {
     }
 }
 
-impl Default for Pane {
+impl Default for PreviewPane {
     fn default() -> Self {
         let subject = Subject::Nothing;
         Self {
@@ -147,7 +147,7 @@ impl Default for Pane {
     }
 }
 
-impl Pane {
+impl PreviewPane {
     /// An empty one, with these signs.
     pub(crate) fn new(glyphs: &Glyphs) -> Self {
         let style = VerbatimStyle {
@@ -165,7 +165,7 @@ impl Pane {
         let old = std::mem::replace(self, Self { subject, wrapped, waiting: Some(now), ..Self::default() });
         // Of several texts that are passed the last one that was there.
         self.before = match old.waiting {
-            None => Some(Before { lines: old.lines, wrapped: old.wrapped, top: old.top }),
+            None => Some(PreviousText { lines: old.lines, wrapped: old.wrapped, top: old.top }),
             Some(since) => old.before.filter(|_| now - since < PATIENCE),
         };
     }
@@ -199,7 +199,7 @@ impl Pane {
     }
 
     /// The text before, as long as the next one may come soon.
-    fn before(&self, now: i64) -> Option<&Before> {
+    fn before(&self, now: i64) -> Option<&PreviousText> {
         self.before.as_ref().filter(|_| self.changes_at(now).is_some())
     }
 
@@ -217,7 +217,7 @@ impl Pane {
         let (top, len, _) = self.seen(now);
         let rows = top..len.min(top + height);
         match self.before(now) {
-            Some(Before { lines, wrapped, .. }) => {
+            Some(PreviousText { lines, wrapped, .. }) => {
                 let row = |at| wrapped.row(lines, at).into_iter().map(|(text, tone)| Span::new(tone, text)).collect();
                 rows.map(row).collect()
             }
@@ -299,7 +299,7 @@ impl Pane {
     }
 
     /// Where the entry has what is looked for, if its text does not show it.
-    pub fn unseen(&self) -> Option<Unseen> {
+    pub fn unseen(&self) -> Option<HiddenHits> {
         self.find.as_ref()?.unseen
     }
 
@@ -315,14 +315,15 @@ impl Pane {
 
     /// Begins to look for something.
     pub(crate) fn begin_search(&mut self) {
-        self.find = Some(Looked { from: Some(self.top), ..Looked::default() });
+        self.find = Some(PreviewFind { from: Some(self.top), ..PreviewFind::default() });
     }
 
     /// Looks for words as they are typed: goes to the first hit from where the search began.
     pub(crate) fn look_for(&mut self, words: Result<Arc<Words>, String>) {
         let from = self.find.as_ref().and_then(|find| find.from).unwrap_or(self.top);
         let problem = words.as_ref().err().cloned();
-        let mut find = Looked { words: words.unwrap_or_default(), problem, from: Some(from), ..Looked::default() };
+        let mut find =
+            PreviewFind { words: words.unwrap_or_default(), problem, from: Some(from), ..PreviewFind::default() };
         find.be_due(true);
         if !find.is_due {
             self.top = from;
@@ -345,7 +346,7 @@ impl Pane {
     }
 
     /// Takes what was found: goes to the first hit from where the search began.
-    pub(crate) fn take_hits(&mut self, hits: Vec<Hit>, unseen: Option<Unseen>) {
+    pub(crate) fn take_hits(&mut self, hits: Vec<PreviewHit>, unseen: Option<HiddenHits>) {
         let Some(find) = &mut self.find else { return };
         find.looking = None;
         (find.hits, find.unseen) = (hits, unseen);
@@ -363,7 +364,7 @@ impl Pane {
 
     /// Whether it is not known yet what is found.
     pub(crate) fn is_awaited(&self) -> bool {
-        self.find.as_ref().is_some_and(Looked::is_awaited)
+        self.find.as_ref().is_some_and(PreviewFind::is_awaited)
     }
 
     /// Shows the words that the tree is searched for, unless something else is looked for here.
@@ -374,7 +375,7 @@ impl Pane {
             _ => false,
         };
         if !self.is_searched() && !is_shown {
-            self.find = words.map(|words| Looked { words, is_due: true, goes: true, ..Looked::default() });
+            self.find = words.map(|words| PreviewFind { words, is_due: true, goes: true, ..PreviewFind::default() });
         }
     }
 

@@ -1,15 +1,15 @@
 //! Doing actions: what a key of a pane leads to.
 
 use super::{commands, comparison, external_programs, family, find_in_session, search};
-use crate::app::command::{After, Command};
-use crate::app::context::Context;
+use crate::app::command::{AfterChange, Command};
+use crate::app::context::BrowserView;
 use crate::app::flows::{context_view, copy, delete, name, refusal, resume};
-use crate::app::jump_history::Spot;
+use crate::app::jump_history::JumpPosition;
 use crate::app::layers::Layer;
 use crate::app::layers::help::Help;
 use crate::app::layers::palette::PaletteKind;
 use crate::app::message::{Effect, Opener, Work};
-use crate::app::model::{Model, Pending, Scan};
+use crate::app::model::{Model, PendingChange, ScanState};
 use crate::app::palettes;
 use crate::app::panes::layout::{Layout, TALL};
 use crate::app::panes::preview::Subject;
@@ -97,10 +97,12 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         Action::Context => do_flow(model, context_view::open, effects),
         Action::Delete => do_flow(model, delete::ask, effects),
         Action::Copy => do_flow(model, copy::ask, effects),
-        Action::Undo => commands::carry(model, Command::Change(Request::UndoLast { sure: None }, After::Show), effects),
+        Action::Undo => {
+            commands::carry(model, Command::Change(Request::UndoLast { sure: None }, AfterChange::Show), effects)
+        }
         Action::Trash => look_back(model, PaletteKind::Trash, effects),
         Action::History => look_back(model, PaletteKind::History, effects),
-        Action::Redo => commands::carry(model, Command::Change(Request::Redo, After::Show), effects),
+        Action::Redo => commands::carry(model, Command::Change(Request::Redo, AfterChange::Show), effects),
         Action::Mark => comparison::mark(model),
         Action::MarkAll => mark_all(model),
         Action::Search => search::open(model, "", effects),
@@ -209,7 +211,7 @@ pub(super) fn act_elsewhere(model: &mut Model, key: Key, effects: &mut Vec<Effec
 }
 
 /// Carries out what a flow wants.
-fn do_flow(model: &mut Model, flow: impl FnOnce(&Context<'_>) -> Command, effects: &mut Vec<Effect>) {
+fn do_flow(model: &mut Model, flow: impl FnOnce(&BrowserView<'_>) -> Command, effects: &mut Vec<Effect>) {
     let command = flow(&model.context());
     commands::carry(model, command, effects);
 }
@@ -223,7 +225,7 @@ pub(super) fn confirm(model: &mut Model, effects: &mut Vec<Effect>) {
 pub(super) fn scan(model: &mut Model, effects: &mut Vec<Effect>) {
     model.catalog.begin_reading();
     let claim = Some(model.ask(Work::Scan { is_first: model.catalog.is_empty() }, effects));
-    model.scan = Scan { claim, changed: Default::default() };
+    model.scan = ScanState { claim, changed: Default::default() };
 }
 
 fn reload(model: &mut Model, effects: &mut Vec<Effect>) {
@@ -289,7 +291,7 @@ fn step(model: &mut Model, by: isize) {
 
 /// Goes back to where one was before a jump, or forward again.
 fn jump(model: &mut Model, forward: bool) {
-    let is_there = |spot: &Spot| spot.session.is_none_or(|session| model.catalog.has(session));
+    let is_there = |spot: &JumpPosition| spot.session.is_none_or(|session| model.catalog.has(session));
     let here = model.spot();
     let Some(spot) = std::iter::from_fn(|| model.jumps.next(here, forward)).find(is_there) else {
         let text = if forward { "no jump to go forward to" } else { "no jump to go back to" };
@@ -373,7 +375,7 @@ fn list(model: &mut Model, action: Action) {
 /// One step back: a change under way, what is looked for, the marks, a pane. At the first pane there is nothing to leave:
 /// quitting is another key, but for a picker.
 fn back(model: &mut Model, effects: &mut Vec<Effect>) {
-    let is_slow = |pending: &&Pending| pending.progress.is_some() || pending.waits.is_some();
+    let is_slow = |pending: &&PendingChange| pending.progress.is_some() || pending.waits.is_some();
     if let Some(pending) = model.changes.iter().find(is_slow)
         && !pending.claim.is_stopped()
     {

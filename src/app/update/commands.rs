@@ -1,14 +1,14 @@
 //! Carrying out commands.
 
 use super::search;
-use crate::app::command::{After, Command, GoOn};
+use crate::app::command::{AfterChange, Command, ResumePlan};
 use crate::app::flows::{context_view, delete, missing_directory, refusal, resume};
 use crate::app::layers::Layer;
-use crate::app::layers::context::Sight;
+use crate::app::layers::context::ContextTarget;
 use crate::app::layers::note::Note;
-use crate::app::message::{Answer, Chosen, Effect, Work};
-use crate::app::model::{Errand, Model, Pending, Then};
-use crate::app::startup::Print;
+use crate::app::message::{Effect, PickedEntry, PickerOutput, Work};
+use crate::app::model::{Errand, Model, NextStep, PendingChange};
+use crate::app::startup::PickerFormat;
 use crate::base::text::{Tone, width};
 use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::Request;
@@ -24,7 +24,7 @@ pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effec
         Command::Complain(title, error) => complain(model, title, error),
         Command::Show(layer) => show(model, *layer),
         Command::See(place) => {
-            let Sight { path, tree, at, .. } = place.clone();
+            let ContextTarget { path, tree, at, .. } = place.clone();
             model.seeing = Some(model.ask(Work::Context { path, tree, at }, effects));
             let view = context_view::view(&model.context(), place);
             model.layers.push(Layer::Context(view));
@@ -52,7 +52,7 @@ pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effec
             let command = delete::go(&model.context(), files);
             carry(model, command, effects);
         }
-        Command::TellPi(pi, what) => errand(model, Work::TellPi(pi, what), Then::Tell, effects),
+        Command::TellPi(pi, what) => errand(model, Work::TellPi(pi, what), NextStep::Tell, effects),
         Command::AskPi(session, tree, at) => {
             let claim = model.ask(Work::AskPi, effects);
             model.asking_pi = Some((claim, Command::AskPi(session, tree, at)));
@@ -60,14 +60,14 @@ pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effec
         Command::GoOn(next) => go_on(model, next, effects),
         Command::LookForMoved(then) => {
             let work = missing_directory::look(&model.context(), &then.start);
-            errand(model, work, Then::GoOn(then), effects);
+            errand(model, work, NextStep::GoOn(then), effects);
         }
         Command::Elsewhere { then, dir } => {
             let work = Work::Remember { gone: then.start.cwd.clone(), dir };
-            errand(model, work, Then::GoOn(then), effects);
+            errand(model, work, NextStep::GoOn(then), effects);
         }
-        Command::Copy(clip) => errand(model, Work::Copy(clip), Then::Tell, effects),
-        Command::CopyText(body) => errand(model, Work::Text(body), Then::Tell, effects),
+        Command::Copy(clip) => errand(model, Work::Copy(clip), NextStep::Tell, effects),
+        Command::CopyText(body) => errand(model, Work::Text(body), NextStep::Tell, effects),
         Command::Answer(answer) => effects.push(Effect::Answer(answer)),
         Command::Quit => effects.push(Effect::Quit),
     }
@@ -115,7 +115,7 @@ fn arrive(model: &mut Model, session: SessionKey) -> bool {
 }
 
 /// Has a change made, after those that were wanted before.
-fn change(model: &mut Model, request: Request, after: After, effects: &mut Vec<Effect>) {
+fn change(model: &mut Model, request: Request, after: AfterChange, effects: &mut Vec<Effect>) {
     if let Some(why) = refusal(&model.context()) {
         return model.say(Tone::Warning, why);
     }
@@ -123,36 +123,36 @@ fn change(model: &mut Model, request: Request, after: After, effects: &mut Vec<E
     if !model.changes.is_empty() {
         model.say(Tone::Dim, "waiting for the previous change");
     }
-    model.changes.push_back(Pending { claim, request, after, progress: None, waits: None });
+    model.changes.push_back(PendingChange { claim, request, after, progress: None, waits: None });
 }
 
 /// Has something read, copied or asked.
-pub(super) fn errand(model: &mut Model, work: Work, then: Then, effects: &mut Vec<Effect>) {
+pub(super) fn errand(model: &mut Model, work: Work, then: NextStep, effects: &mut Vec<Effect>) {
     let claim = model.ask(work, effects);
     model.errands.push(Errand { claim, then });
 }
 
 /// Takes the next step of going on in pi.
-fn go_on(model: &mut Model, mut next: GoOn, effects: &mut Vec<Effect>) {
+fn go_on(model: &mut Model, mut next: ResumePlan, effects: &mut Vec<Effect>) {
     // A program gets the text with the answer.
-    let copies = model.setting.picker != Some(Print::Json);
+    let copies = model.setting.picker != Some(PickerFormat::Json);
     match resume::step(&mut next, copies) {
-        resume::NextStep::Read(body) => errand(model, Work::Text(body), Then::GoOn(next), effects),
+        resume::NextStep::Read(body) => errand(model, Work::Text(body), NextStep::GoOn(next), effects),
         resume::NextStep::Change(request, after) => change(model, request, after, effects),
-        resume::NextStep::Copy(clip) => errand(model, Work::Copy(clip), Then::GoOn(next), effects),
+        resume::NextStep::Copy(clip) => errand(model, Work::Copy(clip), NextStep::GoOn(next), effects),
         // Nothing that was begun is cut off by leaving.
         resume::NextStep::Start if !model.changes.is_empty() => {
             if let Some(last) = model.changes.back_mut() {
-                last.after = After::GoOn(Box::new(next));
+                last.after = AfterChange::GoOn(Box::new(next));
             }
             model.say(Tone::Dim, "pi starts after the current change; any key cancels that");
         }
         resume::NextStep::Start => {
-            let GoOn { start, text, .. } = next;
+            let ResumePlan { start, text, .. } = next;
             effects.push(match model.setting.picker {
                 // A fork was made.
-                Some(Print::Json) => Effect::Answer(Answer::Json(Box::new(fork(model, start, text)))),
-                Some(_) => Effect::Answer(Answer::Command(start)),
+                Some(PickerFormat::Json) => Effect::Answer(PickerOutput::Json(Box::new(fork(model, start, text)))),
+                Some(_) => Effect::Answer(PickerOutput::Command(start)),
                 None => Effect::Resume(start),
             });
         }
@@ -160,11 +160,11 @@ fn go_on(model: &mut Model, mut next: GoOn, effects: &mut Vec<Effect>) {
 }
 
 /// A new session, as a picker says it: at its leaf.
-fn fork(model: &Model, Start { path, cwd, .. }: Start, draft: Option<String>) -> Chosen {
+fn fork(model: &Model, Start { path, cwd, .. }: Start, draft: Option<String>) -> PickedEntry {
     let session = model.catalog.key_of(&path).and_then(|key| model.catalog.get(key));
     let id = session.map_or(String::new(), |session| session.header.id.clone());
     let name = session.and_then(|session| session.name.as_deref()).map(String::from);
-    Chosen { path, id, cwd, name, entry: None, draft }
+    PickedEntry { path, id, cwd, name, entry: None, draft }
 }
 
 /// Reads the tree of the session that the tree pane is about, instead of what was read before.

@@ -10,7 +10,7 @@ use crate::app::message::{Effect, Work};
 use crate::app::model::Model;
 use crate::base::text::Tone;
 use crate::catalog::EntryRef;
-use crate::catalog::compare::Compared;
+use crate::catalog::compare::ComparedBranches;
 use crate::keymap::{Action, Place};
 
 /// Marks the selected row, or takes its mark away.
@@ -45,7 +45,7 @@ pub(super) fn open(model: &mut Model, effects: &mut Vec<Effect>) {
 }
 
 /// Takes what came of it.
-pub(super) fn take(model: &mut Model, compared: Result<Arc<Compared>, String>, effects: &mut Vec<Effect>) {
+pub(super) fn take(model: &mut Model, compared: Result<Arc<ComparedBranches>, String>, effects: &mut Vec<Effect>) {
     model.comparing = None;
     match compared {
         Ok(compared) => model.layers.comparisons_mut().for_each(|compare| compare.take(compared.clone())),

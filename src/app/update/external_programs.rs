@@ -2,8 +2,8 @@
 
 use super::commands;
 use crate::app::card::{self, Room};
-use crate::app::message::{Body, Copy, Effect, Opener, Work};
-use crate::app::model::{Model, Then};
+use crate::app::message::{Effect, EntryBody, Opener, TextCopy, Work};
+use crate::app::model::{Model, NextStep};
 use crate::app::panes::preview::Subject;
 use crate::base::text::{Tone, spans_text};
 
@@ -19,12 +19,17 @@ pub(super) fn open(model: &mut Model, with: Opener, effects: &mut Vec<Effect>) {
     match (model.preview.subject, tree) {
         (Subject::Entry(entry), Some(tree)) => {
             let path = model.catalog[entry.session].path.clone();
-            commands::errand(model, Work::Written(Body { path, tree, at: entry.at }), Then::Open(with), effects);
+            commands::errand(
+                model,
+                Work::Written(EntryBody { path, tree, at: entry.at }),
+                NextStep::Open(with),
+                effects,
+            );
         }
         (subject @ (Subject::Session(_) | Subject::Project(_) | Subject::Run(_) | Subject::Ghost(_)), _) => {
             let lines = card::of(&model.context(), subject, ROOM);
             let text = lines.iter().map(|line| spans_text(&line.spans) + "\n").collect();
-            effects.push(Effect::Open(Copy { with, name: "card.txt".into(), text }));
+            effects.push(Effect::Open(TextCopy { with, name: "card.txt".into(), text }));
         }
         (Subject::Nothing | Subject::Entry(_), _) => model.say(Tone::Dim, "there is nothing to open"),
     }
@@ -32,9 +37,9 @@ pub(super) fn open(model: &mut Model, with: Opener, effects: &mut Vec<Effect>) {
 
 /// Takes the text of an entry, and shows it if that is still wanted.
 pub(super) fn take(model: &mut Model, ticket: u64, text: Result<String, String>, effects: &mut Vec<Effect>) {
-    let Some(Then::Open(with)) = model.end_errand(ticket) else { return };
+    let Some(NextStep::Open(with)) = model.end_errand(ticket) else { return };
     match text {
-        Ok(text) => effects.push(Effect::Open(Copy { with, name: "entry.txt".into(), text })),
+        Ok(text) => effects.push(Effect::Open(TextCopy { with, name: "entry.txt".into(), text })),
         Err(error) => model.say(Tone::Error, error),
     }
 }

@@ -7,9 +7,9 @@ use super::commands;
 use crate::app::message::{Effect, Work};
 use crate::app::model::Model;
 use crate::app::panes::preview::Subject;
-use crate::app::panes::tree::family::Family;
+use crate::app::panes::tree::family::FamilyTree;
 use crate::catalog::SessionKey;
-use crate::disk::incremental::News;
+use crate::disk::incremental::FileChanges;
 use crate::render::entry;
 use crate::session::digest::Digest;
 use crate::session::tree::{Index, Tree};
@@ -24,8 +24,8 @@ pub(super) fn watch(model: &mut Model, effects: &mut Vec<Effect>) {
 }
 
 /// Takes what is new. What is known already, as pitree itself did it, changes nothing.
-pub(super) fn take(model: &mut Model, news: News, gone_dirs: Vec<String>) {
-    let News { mut read, unreadable, mut gone } = news;
+pub(super) fn take(model: &mut Model, news: FileChanges, gone_dirs: Vec<String>) {
+    let FileChanges { mut read, unreadable, mut gone } = news;
     read.retain(|digest| !is_known(model, digest));
     model.catalog.unreadable.retain(|one| !gone.contains(&one.path));
     for one in unreadable {
@@ -104,7 +104,7 @@ pub(super) fn show(model: &mut Model, tree: Arc<Tree>) {
 }
 
 /// Shows the tree of several sessions; the preview is read again if what it shows is told in another way now.
-pub(super) fn show_family(model: &mut Model, family: Arc<Family>) {
+pub(super) fn show_family(model: &mut Model, family: Arc<FamilyTree>) {
     let entry = match model.preview.subject {
         Subject::Entry(entry) => Some(entry),
         _ => None,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::app::flows::search::{Search, around};
 use crate::app::layers::Layer;
-use crate::app::message::{Body, Effect, Work};
+use crate::app::message::{Effect, EntryBody, Work};
 use crate::app::model::Model;
 use crate::app::panes::preview::Subject;
 use crate::app::widgets::line::LineEdit;
@@ -108,11 +108,11 @@ pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
 }
 
 /// The entry of the preview, if it was found by what is looked for in the tree.
-fn found_entry(model: &Model) -> Option<Body> {
+fn found_entry(model: &Model) -> Option<EntryBody> {
     let Subject::Entry(entry) = model.preview.subject else { return None };
     let is_found = !model.preview.is_searched() && model.tree.words_of(entry).is_some();
     let (session, tree) = (model.catalog.get(entry.session)?, model.tree.file(entry.session)?.clone());
-    is_found.then(|| Body { path: session.path.clone(), tree, at: entry.at })
+    is_found.then(|| EntryBody { path: session.path.clone(), tree, at: entry.at })
 }
 
 /// The open session is searched for what a search over all found it by.

@@ -3,14 +3,14 @@
 
 use super::actions::{act, act_elsewhere, confirm};
 use super::{commands, comparison, family, find_in_session, query_input, search};
-use crate::app::command::{After, Command};
+use crate::app::command::{AfterChange, Command};
 use crate::app::flows::{context_view, copy, name};
 use crate::app::hints::hints;
 use crate::app::layers::Layer;
-use crate::app::layers::answer::{Answer, Leads};
+use crate::app::layers::answer::{ChoiceAction, LayerResult};
 use crate::app::layers::help::Help;
 use crate::app::message::{Effect, Msg, Work};
-use crate::app::model::{Errand, Model, Then};
+use crate::app::model::{Errand, Model, NextStep};
 use crate::app::palettes;
 use crate::base::text::Tone;
 use crate::changes::Request;
@@ -29,8 +29,8 @@ pub(super) fn press(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
     }
     let (layers, view) = model.layers();
     match layers.press(key, action, view) {
-        Answer::Pass if model.layers.has_search() => query_input::press(model, (key, action), effects),
-        Answer::Pass => {
+        LayerResult::Pass if model.layers.has_search() => query_input::press(model, (key, action), effects),
+        LayerResult::Pass => {
             search::stay(model);
             match action {
                 // A letter would be typed into the line when it repeats.
@@ -39,7 +39,7 @@ pub(super) fn press(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
                 None => act_elsewhere(model, key, effects),
             }
         }
-        Answer::Stay if action.is_none() && model.notice.is_none() && is_command(place, key) => {
+        LayerResult::Stay if action.is_none() && model.notice.is_none() && is_command(place, key) => {
             let panes = Place::PANES.iter();
             let action = panes.filter_map(|&place| model.setting.keymap.resolve(place, key)).next();
             let word = action.map_or(String::new(), |action| format!(" ({})", action.word()));
@@ -71,7 +71,7 @@ pub fn message(model: &Model, keys: &[Key]) -> Option<(Msg, usize)> {
 pub(super) fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
     touch(model);
     match model.layers.paste(text) {
-        Answer::Pass => query_input::paste(model, text, effects),
+        LayerResult::Pass => query_input::paste(model, text, effects),
         answer => take(model, answer, effects),
     }
 }
@@ -92,7 +92,7 @@ pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool, 
     }
     let (layers, view) = model.layers();
     match layers.click((column, row), view) {
-        Answer::Pass => click_pane(model, (column, row), double, effects),
+        LayerResult::Pass => click_pane(model, (column, row), double, effects),
         answer => take(model, answer, effects),
     }
 }
@@ -101,7 +101,7 @@ pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool, 
 pub(super) fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
     model.sessions.touched = true;
     let (layers, view) = model.layers();
-    if !matches!(layers.wheel(by, view), Answer::Pass) {
+    if !matches!(layers.wheel(by, view), LayerResult::Pass) {
         return;
     }
     let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };
@@ -129,14 +129,14 @@ fn touch(model: &mut Model) {
         model.tree.stop_following();
     }
     let asks = model.asking_pi.take().is_some();
-    let dropped: Vec<Errand> = model.errands.extract_if(.., |errand| !matches!(errand.then, Then::Tell)).collect();
-    let waits = asks || dropped.iter().any(|errand| matches!(errand.then, Then::GoOn(_)));
-    if dropped.iter().any(|errand| matches!(errand.then, Then::Open(_))) {
+    let dropped: Vec<Errand> = model.errands.extract_if(.., |errand| !matches!(errand.then, NextStep::Tell)).collect();
+    let waits = asks || dropped.iter().any(|errand| matches!(errand.then, NextStep::GoOn(_)));
+    if dropped.iter().any(|errand| matches!(errand.then, NextStep::Open(_))) {
         model.say(Tone::Warning, "not opened: you pressed a key meanwhile");
     }
-    let waiting = model.changes.iter_mut().filter(|pending| matches!(pending.after, After::GoOn(_)));
+    let waiting = model.changes.iter_mut().filter(|pending| matches!(pending.after, AfterChange::GoOn(_)));
     let waiting = waiting.map(|pending| {
-        pending.after = After::Rest;
+        pending.after = AfterChange::Rest;
         // What is changed only so that pi goes on there is not changed, if it is not begun yet.
         let request = match &pending.request {
             Request::IfSame { then, .. } => then,
@@ -152,47 +152,56 @@ fn touch(model: &mut Model) {
 }
 
 /// Does what the layer on top answered.
-fn take(model: &mut Model, answer: Answer<Command>, effects: &mut Vec<Effect>) {
-    if matches!(answer, Answer::Close | Answer::Chosen(_) | Answer::Keep | Answer::GiveUp | Answer::Accepted(..)) {
+fn take(model: &mut Model, answer: LayerResult<Command>, effects: &mut Vec<Effect>) {
+    if matches!(
+        answer,
+        LayerResult::Close
+            | LayerResult::Chosen(_)
+            | LayerResult::Keep
+            | LayerResult::GiveUp
+            | LayerResult::Accepted(..)
+    ) {
         model.layers.pop();
     }
     match answer {
-        Answer::Stay | Answer::Close | Answer::Pass => {}
-        Answer::CloseLists => model.layers.close_palettes(),
-        Answer::Chosen(command) | Answer::Over(command) => commands::carry(model, command, effects),
-        Answer::Typed(text) => find_in_session::typed(model, &text, effects),
-        Answer::Keep => find_in_session::keep(model),
-        Answer::GiveUp => find_in_session::give_up(model),
-        Answer::Complete(typed) => commands::errand(model, Work::CompleteDir(typed), Then::Complete, effects),
-        Answer::Accepted(purpose, text) | Answer::Tried(purpose, text) => {
+        LayerResult::Stay | LayerResult::Close | LayerResult::Pass => {}
+        LayerResult::CloseLists => model.layers.close_palettes(),
+        LayerResult::Chosen(command) | LayerResult::Over(command) => commands::carry(model, command, effects),
+        LayerResult::Typed(text) => find_in_session::typed(model, &text, effects),
+        LayerResult::Keep => find_in_session::keep(model),
+        LayerResult::GiveUp => find_in_session::give_up(model),
+        LayerResult::Complete(typed) => commands::errand(model, Work::CompleteDir(typed), NextStep::Complete, effects),
+        LayerResult::Accepted(purpose, text) | LayerResult::Tried(purpose, text) => {
             let command = name::accept(&model.context(), purpose, text);
             commands::carry(model, command, effects);
         }
-        Answer::Leads(leads) => lead(model, leads, effects),
-        Answer::Act(Action::Quit) => effects.push(Effect::Quit),
-        Answer::Act(Action::Suspend) => effects.push(Effect::Suspend),
-        Answer::Act(Action::Help) => {
+        LayerResult::Leads(leads) => lead(model, leads, effects),
+        LayerResult::Act(Action::Quit) => effects.push(Effect::Quit),
+        LayerResult::Act(Action::Suspend) => effects.push(Effect::Suspend),
+        LayerResult::Act(Action::Help) => {
             let help = Help { over: Some(model.place()), ..Help::default() };
             model.layers.push(Layer::Help(help));
         }
-        Answer::Act(action) if matches!(model.layers.top(), Some(Layer::Context(_))) => see(model, action, effects),
-        Answer::Act(Action::OnlyHits) if model.focus == Place::Tree => model.tree.toggle_only_hits(),
-        Answer::Act(Action::CopyPath) => {
+        LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Context(_))) => {
+            see(model, action, effects)
+        }
+        LayerResult::Act(Action::OnlyHits) if model.focus == Place::Tree => model.tree.toggle_only_hits(),
+        LayerResult::Act(Action::CopyPath) => {
             let selected = model.layers.palettes().next_back().and_then(|palette| palette.selected());
             let leads = selected.map(|row| row.leads.clone());
             let command = copy::path_of(&model.context(), leads.as_ref());
             commands::carry(model, command, effects);
         }
-        Answer::Act(action @ (Action::RenameLabel | Action::ClearLabel)) => {
+        LayerResult::Act(action @ (Action::RenameLabel | Action::ClearLabel)) => {
             let selected = model.layers.palettes().next_back().and_then(|palette| palette.selected());
             let leads = selected.map(|row| row.leads.clone());
             let command = palettes::labels::change(&model.context(), leads.as_ref(), action == Action::ClearLabel);
             commands::carry(model, command, effects);
         }
-        Answer::Act(action @ (Action::Confirm | Action::Label | Action::GoToCommon)) => {
+        LayerResult::Act(action @ (Action::Confirm | Action::Label | Action::GoToCommon)) => {
             comparison::act(model, action, effects);
         }
-        Answer::Act(_) => {}
+        LayerResult::Act(_) => {}
     }
 }
 
@@ -211,9 +220,9 @@ fn see(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
 }
 
 /// Does what the chosen row of a list leads to.
-fn lead(model: &mut Model, leads: Leads, effects: &mut Vec<Effect>) {
+fn lead(model: &mut Model, leads: ChoiceAction, effects: &mut Vec<Effect>) {
     let palette = match leads {
-        Leads::Act(action) => {
+        ChoiceAction::Act(action) => {
             model.layers.close_palettes();
             let places = action.places();
             if !places.contains(&model.focus)
@@ -223,31 +232,31 @@ fn lead(model: &mut Model, leads: Leads, effects: &mut Vec<Effect>) {
             }
             return act(model, action, effects);
         }
-        Leads::Search(query) => {
+        ChoiceAction::Search(query) => {
             model.layers.close_palettes();
             return search::open(model, &query, effects);
         }
-        Leads::Entry(entry) => {
+        ChoiceAction::Entry(entry) => {
             model.layers.close_palettes();
             return commands::carry(model, Command::GoTo(entry), effects);
         }
-        Leads::File(file) => {
+        ChoiceAction::File(file) => {
             let outline = model.layers.palettes().next_back().map(|palette| palette.kind.clone());
             palettes::files::touches_of(&model.context(), file, outline.as_ref())
         }
-        Leads::Restore(number) => {
+        ChoiceAction::Restore(number) => {
             model.layers.close_palettes();
-            let back = Command::Change(Request::Undo { number: Some(number) }, After::Show);
+            let back = Command::Change(Request::Undo { number: Some(number) }, AfterChange::Show);
             return commands::carry(model, back, effects);
         }
-        Leads::Undo(group) => {
+        ChoiceAction::Undo(group) => {
             model.layers.close_palettes();
-            return commands::carry(model, Command::Change(Request::UndoGroup { group }, After::Show), effects);
+            return commands::carry(model, Command::Change(Request::UndoGroup { group }, AfterChange::Show), effects);
         }
-        Leads::Member(session) => return family::toggle_member(model, session),
-        Leads::Told(why) => return model.say(Tone::Dim, why),
-        Leads::Nothing => return,
-        Leads::Everywhere(file) => palettes::files::touches_everywhere(&model.context(), file),
+        ChoiceAction::Member(session) => return family::toggle_member(model, session),
+        ChoiceAction::Told(why) => return model.say(Tone::Dim, why),
+        ChoiceAction::Nothing => return,
+        ChoiceAction::Everywhere(file) => palettes::files::touches_everywhere(&model.context(), file),
     };
     model.layers.push(Layer::Palette(palette));
 }

@@ -16,7 +16,7 @@ mod replies;
 mod search;
 mod sync;
 
-use crate::app::command::{Command, GoOn};
+use crate::app::command::{Command, ResumePlan};
 use crate::app::layers::Layer;
 use crate::app::layers::note::Note;
 use crate::app::message::{Effect, Msg};
@@ -58,7 +58,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Resized(columns, rows) => model.size = bounded((columns, rows)),
         Msg::Returned(failure) => actions::returned(model, failure, &mut effects),
         Msg::Shown(said) => said.into_iter().for_each(|said| model.say(Tone::Warning, said)),
-        Msg::Gone(start) => commands::carry(model, Command::LookForMoved(GoOn::of(start)), &mut effects),
+        Msg::Gone(start) => commands::carry(model, Command::LookForMoved(ResumePlan::of(start)), &mut effects),
         Msg::NotResumed(text) => model.layers.push(Layer::Note(Note::new("pi was not started", text))),
     }
     sync::settle(model, &mut effects);

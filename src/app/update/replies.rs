@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{commands, comparison, external_programs, family, file_changes, search};
-use crate::app::command::{Command, GoOn};
+use crate::app::command::{Command, ResumePlan};
 use crate::app::flows::{change, context_view, copy, missing_directory, name, resume};
 use crate::app::message::{Changed, Effect, Reply};
 use crate::app::model::Model;
@@ -12,7 +12,7 @@ use crate::app::panes::preview::Subject;
 use crate::app::ticket::Claim;
 use crate::base::text::{Span, Tone};
 use crate::catalog::SessionKey;
-use crate::changes::history::Past;
+use crate::changes::history::HistoryEntry;
 use crate::config::Sort;
 use crate::keymap::Place;
 use crate::render::DocLine;
@@ -151,7 +151,7 @@ fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>, effec
     let command = match (text, then) {
         (Ok(text), Some(go_on)) => {
             let text = Some(text).filter(|text| !text.is_empty());
-            Command::GoOn(GoOn { text, ..go_on })
+            Command::GoOn(ResumePlan { text, ..go_on })
         }
         (text, _) => copy::take_text(text),
     };
@@ -169,7 +169,7 @@ fn take_context(model: &mut Model, listing: Result<Arc<Listing>, String>) {
     model.layers = layers;
 }
 
-fn take_past(model: &mut Model, past: Result<Vec<Past>, String>) {
+fn take_past(model: &mut Model, past: Result<Vec<HistoryEntry>, String>) {
     model.looking_back = None;
     model.past = Some(past.unwrap_or_else(|error| {
         model.say(Tone::Error, error);

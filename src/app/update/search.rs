@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::app::flows::search::{Search, Wanted, around};
+use crate::app::flows::search::{PendingSearch, Search, around};
 use crate::app::layers::Layer;
 use crate::app::message::{Effect, Work};
 use crate::app::model::Model;
 use crate::app::widgets::line::LineEdit;
 use crate::base::text::Tone;
 use crate::catalog::search::SessionHit;
-use crate::catalog::suggestions::Elsewhere;
+use crate::catalog::suggestions::Suggestions;
 use crate::keymap::Place;
-use crate::search::value_lists::Lists;
+use crate::search::value_lists::ValueLists;
 
 /// Begins to search, or goes on where one was.
 pub(super) fn open(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
@@ -148,11 +148,11 @@ pub(super) fn go_back(model: &mut Model) {
 fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
     let Some(mut search) = model.search.take() else { return };
     let hits = match search.wanted(&model.context()) {
-        Wanted::Nothing => None,
-        Wanted::All => Some(None),
+        PendingSearch::Nothing => None,
+        PendingSearch::All => Some(None),
         // Those that are read meanwhile are not shown: most of them would be gone again at once.
-        Wanted::Wait => Some(Some(HashMap::new())),
-        Wanted::Hits { query, around } => {
+        PendingSearch::Wait => Some(Some(HashMap::new())),
+        PendingSearch::Hits { query, around } => {
             let sessions = search.sessions.clone();
             search.searching = Some(model.ask(Work::Search { query, sessions, around }, effects));
             None
@@ -207,7 +207,7 @@ pub(super) fn take_read(model: &mut Model, done: usize, total: usize, effects: &
 }
 
 /// Takes what the sessions have that qualifiers may ask for.
-pub(super) fn take_values(model: &mut Model, values: Arc<Lists>) {
+pub(super) fn take_values(model: &mut Model, values: Arc<ValueLists>) {
     model.values = values;
     let is_typing = model.layers.has_search();
     if let Some(search) = model.search.as_mut().filter(|_| is_typing) {
@@ -216,7 +216,7 @@ pub(super) fn take_values(model: &mut Model, values: Arc<Lists>) {
 }
 
 /// Takes where a query that found nothing would find something.
-pub(super) fn take_elsewhere(model: &mut Model, found: Elsewhere) {
+pub(super) fn take_elsewhere(model: &mut Model, found: Suggestions) {
     if let Some(search) = &mut model.search {
         search.elsewhere = Some(found);
     }

@@ -3,14 +3,14 @@
 
 use super::{commands, comparison, family, file_changes, find_in_session, search};
 use crate::app::card;
-use crate::app::message::{Body, Effect, Work};
+use crate::app::message::{Effect, EntryBody, Work};
 use crate::app::model::Model;
 use crate::app::palettes;
 use crate::app::panes::preview::Subject;
 use crate::app::panes::sessions::SessionRow;
-use crate::app::panes::tree::rows::Item;
+use crate::app::panes::tree::rows::RowItem;
 use crate::base::text::Tone;
-use crate::catalog::search::At;
+use crate::catalog::search::HitPlace;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Place;
 
@@ -93,16 +93,18 @@ fn ask_for_forks(model: &mut Model, effects: &mut Vec<Effect>) {
 
 fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
     let entry = || match model.tree.selected_item()? {
-        Item::Entry(at) => model.tree.entry(at).map(Subject::Entry),
-        Item::Fork(place) => Some(Subject::Session(model.tree.forks.get(place)?.key)),
+        RowItem::Entry(at) => model.tree.entry(at).map(Subject::Entry),
+        RowItem::Fork(place) => Some(Subject::Session(model.tree.forks.get(place)?.key)),
         // Who follows wants to see what comes.
-        Item::Run(run) if model.tree.follows => model.tree.entry(model.tree.rows.runs[run].last()).map(Subject::Entry),
-        Item::Run(run) => model.tree.entry(model.tree.rows.runs[run].last()).map(Subject::Run),
-        Item::Inherited => {
+        RowItem::Run(run) if model.tree.follows => {
+            model.tree.entry(model.tree.rows.runs[run].last()).map(Subject::Entry)
+        }
+        RowItem::Run(run) => model.tree.entry(model.tree.rows.runs[run].last()).map(Subject::Run),
+        RowItem::Inherited => {
             let session = model.tree.session?;
             Some(Subject::Session(model.catalog.families().parent(session).unwrap_or(session)))
         }
-        Item::Start => model.tree.session.map(Subject::Session),
+        RowItem::Start => model.tree.session.map(Subject::Session),
     };
     let row = || match model.sessions.selected_row()? {
         // The card of a session lists the labels or branches by which it was found.
@@ -135,7 +137,7 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
         && let Some(tree) = model.tree.file(session).cloned()
     {
         let path = model.catalog[session].path.clone();
-        model.preview.reading = Some(model.ask(Work::Read(Body { path, tree, at }), effects));
+        model.preview.reading = Some(model.ask(Work::Read(EntryBody { path, tree, at }), effects));
     }
     if is_other && matches!(wanted, Subject::Ghost(_)) && model.looking_back.is_none() {
         // It may be in the trash.
@@ -153,7 +155,7 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
 
 /// Returns `true` if the selected session was found by a feature of its tree, not by a text.
 fn is_found_by_feature(model: &Model) -> bool {
-    model.sessions.selected_hit().is_some_and(|found| matches!(found.at, Some(At::Newest(_))))
+    model.sessions.selected_hit().is_some_and(|found| matches!(found.at, Some(HitPlace::Newest(_))))
 }
 
 /// Whether what the preview is about is still there.

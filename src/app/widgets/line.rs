@@ -17,7 +17,7 @@ pub struct LineEdit {
 
 /// What is seen of a line: all clean.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seeing {
+pub struct VisibleLine {
     /// In front of the cursor.
     pub before: String,
     /// Under the cursor; a blank at the end of the line.
@@ -80,7 +80,7 @@ impl LineEdit {
     }
 
     /// What is seen of the line in `columns`: the cursor always is.
-    pub(crate) fn seeing(&self, columns: usize) -> Seeing {
+    pub(crate) fn seeing(&self, columns: usize) -> VisibleLine {
         let at = self.value().char_indices().nth(self.input.cursor()).map_or(self.value().len(), |(at, _)| at);
         let (before, rest) = self.value().split_at(at);
         let (before, rest) = (clean(before), clean(rest));
@@ -96,7 +96,11 @@ impl LineEdit {
             let Some(less) = left.checked_sub(width(cluster)) else { break };
             (left, start) = (less, at);
         }
-        Seeing { before: before[start..].into(), under: under.into(), after: truncate_to_width(after, left).into() }
+        VisibleLine {
+            before: before[start..].into(),
+            under: under.into(),
+            after: truncate_to_width(after, left).into(),
+        }
     }
 }
 
@@ -180,7 +184,7 @@ mod tests {
     #[test]
     fn wide_characters_and_long_lines_keep_the_cursor_in_sight() {
         let seen = |line: &LineEdit, columns| {
-            let Seeing { before, under, after } = line.seeing(columns);
+            let VisibleLine { before, under, after } = line.seeing(columns);
             format!("{before}[{under}]{after}")
         };
         let mut line = LineEdit::new("漢字ab");
@@ -200,7 +204,7 @@ mod tests {
             for _ in 0..back {
                 press(&mut line, "left");
             }
-            let Seeing { before, under, after } = line.seeing(columns);
+            let VisibleLine { before, under, after } = line.seeing(columns);
             proptest::prop_assert!(width(&before) + width(&under) + width(&after) <= columns);
             proptest::prop_assert!(width(&under) > 0);
         }

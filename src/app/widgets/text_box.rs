@@ -21,7 +21,7 @@ pub fn middle((columns, rows): (u16, u16), (width, height): (u16, u16)) -> Rect 
 
 /// A text wrapped to the inside of a box.
 #[derive(Debug)]
-pub struct Sheet {
+pub struct TextBox {
     /// The lines.
     pub lines: Vec<DocLine>,
     /// How they are wrapped.
@@ -32,7 +32,7 @@ pub struct Sheet {
     pub height: usize,
 }
 
-impl Sheet {
+impl TextBox {
     /// Wraps `lines` to a box of at most `largest`, with `extra` rows set aside for something else.
     pub fn new(lines: Vec<DocLine>, largest: (u16, u16), extra: u16) -> Self {
         let mut wrapped = Wrapped::new(largest.0.saturating_sub(FRAME.0).into());

@@ -7,19 +7,19 @@ use anyhow::{Context, Result, bail};
 use crate::base::numbers::{count, thousands};
 use crate::changes::engine::Engine;
 use crate::changes::kinds::preconditions::unchanged;
-use crate::changes::request::Seen;
-use crate::changes::result::Done;
+use crate::changes::request::FileSnapshot;
+use crate::changes::result::ChangeResult;
 
-pub(crate) fn make(work: &mut Engine<'_>, files: &[Seen]) -> Result<Done> {
+pub(crate) fn make(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<ChangeResult> {
     let there = unchanged(files)?;
     let said = |done| format!("{} deleted for good", count(done, "session", "sessions"));
     if work.is_dry() {
-        return Ok(Done::nothing(&said(there.len())));
+        return Ok(ChangeResult::nothing(&said(there.len())));
     }
     for (done, file) in there.iter().enumerate() {
         let left = there.len() - done;
         if work.is_stopped(done, there.len()) {
-            return Ok(Done::nothing(&said(done)).stopped(left));
+            return Ok(ChangeResult::nothing(&said(done)).stopped(left));
         }
         let deleted = fs::remove_file(&file.path).with_context(|| format!("can't delete {}", file.path.display()));
         match deleted {
@@ -27,5 +27,5 @@ pub(crate) fn make(work: &mut Engine<'_>, files: &[Seen]) -> Result<Done> {
             deleted => deleted?,
         }
     }
-    Ok(Done::nothing(&said(there.len())))
+    Ok(ChangeResult::nothing(&said(there.len())))
 }

@@ -4,18 +4,18 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::changes::change::{Change, Forked};
+use crate::changes::change::{Change, ForkChange};
 use crate::changes::engine::{Engine, random};
-use crate::changes::journal::{Record, Step};
-use crate::changes::kinds::kind::Kind;
+use crate::changes::journal::{ChangeStep, JournalRecord};
+use crate::changes::kinds::kind::ChangeKind;
 use crate::changes::kinds::line::place_of;
 use crate::changes::kinds::preconditions::{file_is_used_since, must_exist, overtaken};
 use crate::changes::kinds::trash::{clear, moved};
-use crate::changes::result::Done;
+use crate::changes::result::ChangeResult;
 use crate::disk::files::Files;
 use crate::disk::load;
 use crate::disk::load::Bodies;
-use crate::disk::trash::Bin;
+use crate::disk::trash::TrashSession;
 use crate::disk::{create, locate};
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
@@ -23,7 +23,7 @@ use crate::session::write::fork;
 use crate::session::write::fork::NewSession;
 use crate::session::write::line;
 
-pub(crate) fn make(work: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> Result<Done> {
+pub(crate) fn make(work: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> Result<ChangeResult> {
     let tree = load::writable(path)?;
     let at = at.map(|at| place_of(&tree, path, at)).transpose()?;
     let home = locate::home().to_string_lossy().into_owned();
@@ -33,14 +33,14 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> 
     let new = NewSession { id: &id, time_ms: work.now, cwd, parent: Some(&source) };
     let bytes = built(&tree, path, at, &new).with_context(|| format!("can't fork {}", path.display()))?;
     let made = path.with_file_name(line::file_name(work.now, &id));
-    let change = Change::Fork(Forked { path: made.clone(), bytes: bytes.len() as u64 });
+    let change = Change::Fork(ForkChange { path: made.clone(), bytes: bytes.len() as u64 });
     work.make(&change, None, |_, _, _| {
         create::file(&made, &bytes, path).with_context(|| format!("can't make {}", made.display()))
     })?;
-    Ok(Done::of(Step::Make, vec![change], 0))
+    Ok(ChangeResult::of(ChangeStep::Make, vec![change], 0))
 }
 
-impl Kind for Forked {
+impl ChangeKind for ForkChange {
     fn path(&self) -> &Path {
         &self.path
     }
@@ -49,25 +49,25 @@ impl Kind for Forked {
         "new session".into()
     }
 
-    fn said(&self, step: Step, count: usize) -> Option<String> {
+    fn said(&self, step: ChangeStep, count: usize) -> Option<String> {
         let said = match step {
-            Step::Make => "a new session, forked here",
-            Step::Undo => "the forked session is in the trash",
-            Step::Redo => "the forked session is back",
+            ChangeStep::Make => "a new session, forked here",
+            ChangeStep::Undo => "the forked session is in the trash",
+            ChangeStep::Redo => "the forked session is back",
         };
         (count == 1).then(|| said.into())
     }
 
-    fn brings(&self, step: Step) -> bool {
-        step != Step::Undo
+    fn brings(&self, step: ChangeStep) -> bool {
+        step != ChangeStep::Undo
     }
 
     fn moves(&self) -> bool {
         true
     }
 
-    fn again(&self, work: &mut Engine<'_>, record: &Record, step: Step) -> Result<()> {
-        if step == Step::Redo {
+    fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
+        if step == ChangeStep::Redo {
             return work.take_back(record, step, self.bytes);
         }
         must_exist(&self.path)?;
@@ -77,11 +77,11 @@ impl Kind for Forked {
         work.put_again(record, step)
     }
 
-    fn happened(&self, record: &Record, step: Step) -> Option<bool> {
+    fn happened(&self, record: &JournalRecord, step: ChangeStep) -> Option<bool> {
         moved(self.brings(step), &self.path, record)
     }
 
-    fn clear(&self, record: &Record, bin: &mut Bin<'_>) {
+    fn clear(&self, record: &JournalRecord, bin: &mut TrashSession<'_>) {
         clear(|step| self.brings(step), record, bin);
     }
 }

@@ -5,11 +5,11 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::changes::engine::Engine;
-use crate::changes::journal::{Record, Step};
-use crate::disk::trash::Bin;
+use crate::changes::journal::{ChangeStep, JournalRecord};
+use crate::disk::trash::TrashSession;
 
 /// A kind of change. How one is made is not here, as that takes something else for each.
-pub(super) trait Kind {
+pub(super) trait ChangeKind {
     /// The file that was changed or made.
     fn path(&self) -> &Path;
 
@@ -22,12 +22,12 @@ pub(super) trait Kind {
     fn describe(&self) -> String;
 
     /// What is said in place of that when a step was taken with `count` of this kind.
-    fn said(&self, _step: Step, _count: usize) -> Option<String> {
+    fn said(&self, _step: ChangeStep, _count: usize) -> Option<String> {
         None
     }
 
     /// Whether its file is there when the step was taken, and was not before.
-    fn brings(&self, _step: Step) -> bool {
+    fn brings(&self, _step: ChangeStep) -> bool {
         false
     }
 
@@ -37,11 +37,11 @@ pub(super) trait Kind {
     }
 
     /// Undoes it or makes it again, unless somebody else changed since what it would touch.
-    fn again(&self, work: &mut Engine<'_>, record: &Record, step: Step) -> Result<()>;
+    fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()>;
 
     /// Whether a step was taken that was cut short; `None` if that can't be told now.
-    fn happened(&self, record: &Record, step: Step) -> Option<bool>;
+    fn happened(&self, record: &JournalRecord, step: ChangeStep) -> Option<bool>;
 
     /// Clears away what was left beside the file when a step was cut short.
-    fn clear(&self, _record: &Record, _bin: &mut Bin<'_>) {}
+    fn clear(&self, _record: &JournalRecord, _bin: &mut TrashSession<'_>) {}
 }

@@ -4,19 +4,19 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::changes::change::{Change, Labelled};
+use crate::changes::change::{Change, LabelChange};
 use crate::changes::engine::Engine;
-use crate::changes::journal::{Record, Step};
-use crate::changes::kinds::kind::Kind;
+use crate::changes::journal::{ChangeStep, JournalRecord};
+use crate::changes::kinds::kind::ChangeKind;
 use crate::changes::kinds::line::{done, has_line, leaf_id, place_of, quoted, string_id, was};
 use crate::changes::kinds::preconditions::{must_exist, overtaken};
-use crate::changes::result::Done;
+use crate::changes::result::ChangeResult;
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
 use crate::session::write::line;
 use crate::session::write::line::NewEntry;
 
-pub(crate) fn make(work: &mut Engine<'_>, path: &Path, target: &EntryId, label: &str) -> Result<Done> {
+pub(crate) fn make(work: &mut Engine<'_>, path: &Path, target: &EntryId, label: &str) -> Result<ChangeResult> {
     let label = line::clean_label(label).context("the label is not taken")?;
     let after = Some(label).filter(|label| !label.is_empty());
     let now = work.now;
@@ -27,14 +27,14 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, target: &EntryId, label: 
             return Ok(None);
         }
         let target = string_id(tree, path, at)?;
-        let change = Labelled { path: path.into(), entry: id.into(), target, before, after: after.clone() };
+        let change = LabelChange { path: path.into(), entry: id.into(), target, before, after: after.clone() };
         let line = change.line(tree, after.as_deref(), (id, now))?;
         Ok(Some((line, Change::Label(change))))
     })?;
     Ok(done(change, if after.is_none() { "it has no label already" } else { "it has that label already" }))
 }
 
-impl Kind for Labelled {
+impl ChangeKind for LabelChange {
     fn path(&self) -> &Path {
         &self.path
     }
@@ -51,7 +51,7 @@ impl Kind for Labelled {
         }
     }
 
-    fn again(&self, work: &mut Engine<'_>, record: &Record, step: Step) -> Result<()> {
+    fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         must_exist(&self.path)?;
         let (from, to) = step.ends(&self.before, &self.after);
         let now = work.now;
@@ -64,12 +64,12 @@ impl Kind for Labelled {
         })
     }
 
-    fn happened(&self, record: &Record, _: Step) -> Option<bool> {
+    fn happened(&self, record: &JournalRecord, _: ChangeStep) -> Option<bool> {
         has_line(&self.path, record)
     }
 }
 
-impl Labelled {
+impl LabelChange {
     /// The line that gives the entry a label, or clears it; `new` are its id and time.
     fn line(&self, tree: &Tree, label: Option<&str>, new: (&str, i64)) -> Result<String> {
         let parent = leaf_id(tree, &self.path)?;

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::changes::change::{Change, Moved};
+use crate::changes::change::{Change, LeafMove};
 use crate::changes::engine::Engine;
-use crate::changes::journal::{Record, Step};
-use crate::changes::kinds::kind::Kind;
+use crate::changes::journal::{ChangeStep, JournalRecord};
+use crate::changes::kinds::kind::ChangeKind;
 use crate::changes::kinds::line::{done, has_line, place_of, string_id};
 use crate::changes::kinds::preconditions::{is_used_since, must_exist, overtaken};
-use crate::changes::result::Done;
+use crate::changes::result::ChangeResult;
 use crate::session::entry::EntryId;
 use crate::session::tree::Tree;
 use crate::session::write::line;
@@ -19,7 +19,7 @@ use crate::session::write::line::NewEntry;
 /// The file gets a new time, so that `pi -c` takes the session.
 const KEEP_TIME: bool = false;
 
-pub(crate) fn make(work: &mut Engine<'_>, path: &Path, to: Option<&EntryId>) -> Result<Done> {
+pub(crate) fn make(work: &mut Engine<'_>, path: &Path, to: Option<&EntryId>) -> Result<ChangeResult> {
     let now = work.now;
     let change = work.append(path, KEEP_TIME, |tree, id| {
         let to = to.map(|to| place_of(tree, path, to)).transpose()?;
@@ -29,12 +29,12 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, to: Option<&EntryId>) -> 
         let before = tree.leaf.map(|leaf| string_id(tree, path, leaf)).transpose()?;
         let after = to.map(|to| string_id(tree, path, to)).transpose()?;
         let line = leaf_line(tree, after.as_deref(), (id, now));
-        Ok(Some((line, Change::Leaf(Moved { path: path.into(), entry: id.into(), before, after }))))
+        Ok(Some((line, Change::Leaf(LeafMove { path: path.into(), entry: id.into(), before, after }))))
     })?;
     Ok(done(change, "the leaf is there already"))
 }
 
-impl Kind for Moved {
+impl ChangeKind for LeafMove {
     fn path(&self) -> &Path {
         &self.path
     }
@@ -47,7 +47,7 @@ impl Kind for Moved {
         format!("leaf moved to {}", self.after.as_deref().unwrap_or("before the first entry"))
     }
 
-    fn again(&self, work: &mut Engine<'_>, record: &Record, step: Step) -> Result<()> {
+    fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         must_exist(&self.path)?;
         let (_, to) = step.ends(&self.before, &self.after);
         let now = work.now;
@@ -61,7 +61,7 @@ impl Kind for Moved {
         })
     }
 
-    fn happened(&self, record: &Record, _: Step) -> Option<bool> {
+    fn happened(&self, record: &JournalRecord, _: ChangeStep) -> Option<bool> {
         has_line(&self.path, record)
     }
 }

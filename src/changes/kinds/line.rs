@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail};
 
 use crate::base::javascript::utf16_prefix;
 use crate::changes::change::Change;
-use crate::changes::journal::{Record, Step};
-use crate::changes::result::Done;
+use crate::changes::journal::{ChangeStep, JournalRecord};
+use crate::changes::result::ChangeResult;
 use crate::disk::availability::is_there;
 use crate::disk::files::Files;
 use crate::disk::load::Bodies;
@@ -15,8 +15,8 @@ use crate::session::entry::{EntryId, parse};
 use crate::session::tree::{Index, Tree};
 
 /// What was done by appending a line; `or_else` says why there was nothing to append.
-pub(super) fn done(change: Option<Change>, or_else: &str) -> Done {
-    change.map_or_else(|| Done::nothing(or_else), |change| Done::of(Step::Make, vec![change], 0))
+pub(super) fn done(change: Option<Change>, or_else: &str) -> ChangeResult {
+    change.map_or_else(|| ChangeResult::nothing(or_else), |change| ChangeResult::of(ChangeStep::Make, vec![change], 0))
 }
 
 /// A name or label in quotes; of a very long one the beginning.
@@ -61,7 +61,7 @@ pub(super) fn string_id(tree: &Tree, path: &Path, at: Index) -> Result<String> {
 }
 
 /// Whether a file has the line that was to be appended last for a change: by the id that pitree gave it.
-pub(super) fn has_line(path: &Path, record: &Record) -> Option<bool> {
+pub(super) fn has_line(path: &Path, record: &JournalRecord) -> Option<bool> {
     let Some(id) = record.entries.last() else { return Some(false) };
     if !is_there(path).ok()? {
         return Some(false);

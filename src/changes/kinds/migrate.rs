@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use crate::changes::change::{Change, Migrated};
+use crate::changes::change::{Change, Migration};
 use crate::changes::engine::{Engine, random};
-use crate::changes::journal::{Record, Step};
-use crate::changes::kinds::kind::Kind;
+use crate::changes::journal::{ChangeStep, JournalRecord};
+use crate::changes::kinds::kind::ChangeKind;
 use crate::changes::kinds::preconditions::{file_is_used_since, must_be_known, must_exist, overtaken};
-use crate::changes::result::{Done, Refusal};
+use crate::changes::result::{ChangeResult, Refusal};
 use crate::disk::availability::is_there;
 use crate::disk::files::Files;
 use crate::disk::load::Bodies;
-use crate::disk::lock::Wait;
-use crate::disk::trash::{Bin, Kept};
+use crate::disk::lock::LockObserver;
+use crate::disk::trash::{TrashEntry, TrashSession};
 use crate::disk::{create, load};
 use crate::session::write::migrate;
 
@@ -29,17 +29,17 @@ use crate::session::write::migrate;
 pub(crate) fn before<'a>(
     work: &mut Engine<'a>,
     (path, allowed): (&Path, bool),
-    change: impl FnOnce(&mut Engine<'a>) -> Result<Done>,
-) -> Result<Done> {
+    change: impl FnOnce(&mut Engine<'a>) -> Result<ChangeResult>,
+) -> Result<ChangeResult> {
     let migrated = if_old(work, path, allowed)?;
     migrated.and_then(work.is_dry(), || change(work))
 }
 
 /// Brings a file into the form of version 3 if it is older; does nothing to one of today.
-fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<Done> {
+fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<ChangeResult> {
     let tree = load::writable(path)?;
     if tree.header.version >= 3.0 {
-        return Ok(Done::default());
+        return Ok(ChangeResult::default());
     }
     let version = tree.header.version as u32;
     if !allowed {
@@ -51,7 +51,7 @@ fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<Done> {
     let Ok(migrated) = migrate::migrate(&old, &mut random) else {
         bail!("{} is of version {version}, but can't be brought into the form of version 3", path.display());
     };
-    let change = Migrated { path: real.clone(), bytes: migrated.bytes.len() as u64, version };
+    let change = Migration { path: real.clone(), bytes: migrated.bytes.len() as u64, version };
     let change = Change::Migrate(change);
     let kept = kept(&real, version);
     work.make(&change, Some(&kept), |bin, item, wait| {
@@ -68,14 +68,14 @@ fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<Done> {
         });
         replaced.inspect_err(|_| drop(fs::remove_file(&draft)))
     })?;
-    Ok(Done::of(Step::Make, vec![change], 0))
+    Ok(ChangeResult::of(ChangeStep::Make, vec![change], 0))
 }
 
 fn keep_time(of: &Path, on: &Path) -> io::Result<()> {
     fs::File::options().append(true).open(on)?.set_modified(fs::metadata(of)?.modified()?)
 }
 
-impl Kind for Migrated {
+impl ChangeKind for Migration {
     fn path(&self) -> &Path {
         &self.path
     }
@@ -84,10 +84,10 @@ impl Kind for Migrated {
         format!("from version {} to version 3; the original to the trash", self.version)
     }
 
-    fn again(&self, work: &mut Engine<'_>, record: &Record, step: Step) -> Result<()> {
+    fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         must_exist(&self.path)?;
         must_be_known(&self.path)?;
-        if step == Step::Undo && file_is_used_since(work.past(), &self.path, self.bytes)? {
+        if step == ChangeStep::Undo && file_is_used_since(work.past(), &self.path, self.bytes)? {
             return overtaken(format!("the session was used since, in its new form: {}", self.path.display()));
         }
         let (goes, comes) = step.ends(kept(&self.path, self.version), kept(&self.path, 3));
@@ -99,16 +99,16 @@ impl Kind for Migrated {
         })
     }
 
-    fn happened(&self, _: &Record, step: Step) -> Option<bool> {
+    fn happened(&self, _: &JournalRecord, step: ChangeStep) -> Option<bool> {
         if !is_there(&self.path).ok()? {
             return Some(false);
         }
         let version = load::tree(Files::Disk, &self.path, "").ok()?.header.version;
-        Some((version >= 3.0) == (step != Step::Undo))
+        Some((version >= 3.0) == (step != ChangeStep::Undo))
     }
 
     /// What may be there is a draft, a second name of the file itself, or the form that belongs in the trash.
-    fn clear(&self, record: &Record, bin: &mut Bin<'_>) {
+    fn clear(&self, record: &JournalRecord, bin: &mut TrashSession<'_>) {
         let path = &self.path;
         let _ = fs::remove_file(create::draft(path)); // of the new form; made again when it is wanted
         // A second name of the file itself, while it has not been replaced.
@@ -131,7 +131,7 @@ impl Kind for Migrated {
 }
 
 /// Puts a form that came from the trash back to its place there, or to another one.
-fn put_back(beside: &Path, kept: Option<&Kept>, bin: &mut Bin<'_>, wait: Wait<'_>) {
+fn put_back(beside: &Path, kept: Option<&TrashEntry>, bin: &mut TrashSession<'_>, wait: LockObserver<'_>) {
     let item = kept.and_then(|kept| kept.place.as_deref());
     let time = kept.map_or(0, |kept| kept.time);
     let is_ours = item.is_some_and(|item| bin.claim(beside, item, time).unwrap_or(false));
@@ -144,7 +144,7 @@ fn replace(
     path: &Path,
     (kept, item): (&Path, Option<&Path>),
     by: &Path,
-    (bin, wait): (&mut Bin<'_>, Wait<'_>),
+    (bin, wait): (&mut TrashSession<'_>, LockObserver<'_>),
 ) -> Result<()> {
     let second = create::second_name(path, kept);
     second.with_context(|| format!("can't keep the original as {}", kept.display()))?;

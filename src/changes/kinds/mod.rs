@@ -20,12 +20,12 @@ use anyhow::Result;
 
 use crate::changes::change::Change;
 use crate::changes::engine::Engine;
-use crate::changes::journal::{Record, Step};
-use crate::changes::kinds::kind::Kind;
-use crate::disk::trash::Bin;
+use crate::changes::journal::{ChangeStep, JournalRecord};
+use crate::changes::kinds::kind::ChangeKind;
+use crate::disk::trash::TrashSession;
 
 impl Change {
-    fn kind(&self) -> &dyn Kind {
+    fn kind(&self) -> &dyn ChangeKind {
         match self {
             Self::Name(change) => change,
             Self::Label(change) => change,
@@ -54,12 +54,12 @@ impl Change {
 
     /// What is said in place of a description when a step was taken with this change and others of its kind, `count` in
     /// all.
-    pub(crate) fn said(&self, step: Step, count: usize) -> Option<String> {
+    pub(crate) fn said(&self, step: ChangeStep, count: usize) -> Option<String> {
         self.kind().said(step, count)
     }
 
     /// The session file that is there when the step was taken, and was not before.
-    pub(crate) fn brings(&self, step: Step) -> Option<&Path> {
+    pub(crate) fn brings(&self, step: ChangeStep) -> Option<&Path> {
         self.kind().brings(step).then(|| self.path())
     }
 
@@ -72,17 +72,17 @@ impl Change {
     ///
     /// # Errors
     /// It was not possible; where it holds a [`Refusal`](crate::changes::Refusal), somebody else changed something since.
-    pub(crate) fn again(&self, work: &mut Engine<'_>, record: &Record, step: Step) -> Result<()> {
+    pub(crate) fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         self.kind().again(work, record, step)
     }
 
     /// Whether a step was taken that was cut short: the file tells, if it can be reached.
-    pub(crate) fn happened(&self, record: &Record, step: Step) -> Option<bool> {
+    pub(crate) fn happened(&self, record: &JournalRecord, step: ChangeStep) -> Option<bool> {
         self.kind().happened(record, step)
     }
 
     /// Clears away what was left beside the file when a step was cut short.
-    pub(crate) fn clear(&self, record: &Record, bin: &mut Bin<'_>) {
+    pub(crate) fn clear(&self, record: &JournalRecord, bin: &mut TrashSession<'_>) {
         self.kind().clear(record, bin);
     }
 }

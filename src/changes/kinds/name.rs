@@ -5,22 +5,22 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::base::javascript::js_trim;
-use crate::changes::change::{Change, Named};
+use crate::changes::change::{Change, NameChange};
 use crate::changes::engine::Engine;
-use crate::changes::journal::{Record, Step};
-use crate::changes::kinds::kind::Kind;
+use crate::changes::journal::{ChangeStep, JournalRecord};
+use crate::changes::kinds::kind::ChangeKind;
 use crate::changes::kinds::line::{done, has_line, leaf_id, quoted, was};
 use crate::changes::kinds::preconditions::{must_exist, overtaken};
-use crate::changes::result::Done;
+use crate::changes::result::ChangeResult;
 use crate::disk::files::Files;
 use crate::disk::load::Bodies;
-use crate::session::entry::kind::Kind as EntryKind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::entry::parse;
 use crate::session::tree::Tree;
 use crate::session::write::line;
 use crate::session::write::line::NewEntry;
 
-pub(crate) fn make(work: &mut Engine<'_>, path: &Path, name: &str) -> Result<Done> {
+pub(crate) fn make(work: &mut Engine<'_>, path: &Path, name: &str) -> Result<ChangeResult> {
     let name = line::clean_name(name).context("the name is not taken")?;
     let after = Some(name).filter(|name| !name.is_empty());
     let now = work.now;
@@ -30,13 +30,13 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, name: &str) -> Result<Don
             return Ok(None);
         }
         let line = name_line(tree, path, after.as_deref(), (id, now))?;
-        let change = Named { path: path.into(), entry: id.into(), before, after: after.clone() };
+        let change = NameChange { path: path.into(), entry: id.into(), before, after: after.clone() };
         Ok(Some((line, Change::Name(change))))
     })?;
     Ok(done(change, if after.is_none() { "it has no name already" } else { "it has that name already" }))
 }
 
-impl Kind for Named {
+impl ChangeKind for NameChange {
     fn path(&self) -> &Path {
         &self.path
     }
@@ -50,7 +50,7 @@ impl Kind for Named {
         self.after.as_ref().map_or_else(|| format!("no name{was}"), |name| format!("name {}{was}", quoted(name)))
     }
 
-    fn again(&self, work: &mut Engine<'_>, record: &Record, step: Step) -> Result<()> {
+    fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         must_exist(&self.path)?;
         let (from, to) = step.ends(&self.before, &self.after);
         let now = work.now;
@@ -63,7 +63,7 @@ impl Kind for Named {
         })
     }
 
-    fn happened(&self, record: &Record, _: Step) -> Option<bool> {
+    fn happened(&self, record: &JournalRecord, _: ChangeStep) -> Option<bool> {
         has_line(&self.path, record)
     }
 }

@@ -6,26 +6,26 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::base::numbers::{count, thousands};
-use crate::changes::change::{Change, Trashed};
+use crate::changes::change::{Change, TrashChange};
 use crate::changes::engine::Engine;
-use crate::changes::journal::{Record, Step};
-use crate::changes::kinds::kind::Kind;
+use crate::changes::journal::{ChangeStep, JournalRecord};
+use crate::changes::kinds::kind::ChangeKind;
 use crate::changes::kinds::preconditions::{must_exist, unchanged};
-use crate::changes::request::Seen;
-use crate::changes::result::{Done, Partly, Refusal};
+use crate::changes::request::FileSnapshot;
+use crate::changes::result::{ChangeResult, PartialFailure, Refusal};
 use crate::disk::availability::is_there;
 use crate::disk::create;
-use crate::disk::trash::merge::{self, Start};
-use crate::disk::trash::{Bin, NotTaken};
+use crate::disk::trash::merge::{self, FileStart};
+use crate::disk::trash::{TrashRefused, TrashSession};
 
-pub(crate) fn make(work: &mut Engine<'_>, files: &[Seen]) -> Result<Done> {
+pub(crate) fn make(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<ChangeResult> {
     let there = unchanged(files)?;
     let mut changes = there.iter().map(|file| of(&file.path)).collect::<Result<Vec<_>>>()?;
     let (made, failed) = put(work, &changes);
     changes.truncate(made);
     match failed {
-        Err(error) if error.is::<NotTaken>() => {
-            let is_left = |file: &&&Seen| file.path.symlink_metadata().is_ok();
+        Err(error) if error.is::<TrashRefused>() => {
+            let is_left = |file: &&&FileSnapshot| file.path.symlink_metadata().is_ok();
             let left = there[made..].iter().filter(is_left).map(|&file| file.clone()).collect();
             Err(Refusal::NoTrash { reason: format!("{error:#}"), left }.into())
         }
@@ -33,17 +33,17 @@ pub(crate) fn make(work: &mut Engine<'_>, files: &[Seen]) -> Result<Done> {
         Err(error) => {
             let done = count(made, "session is", "sessions are");
             let said = format!("{done} in the trash, {} left: {error:#}", thousands(there.len() - made));
-            Err(Partly { changes, said }.into())
+            Err(PartialFailure { changes, said }.into())
         }
-        Ok(()) if made == 0 => Ok(Done::nothing("they are gone already")),
-        Ok(()) => Ok(Done::of(Step::Make, changes, there.len() - made)),
+        Ok(()) if made == 0 => Ok(ChangeResult::nothing("they are gone already")),
+        Ok(()) => Ok(ChangeResult::of(ChangeStep::Make, changes, there.len() - made)),
     }
 }
 
 /// The change that a file goes to the trash.
 fn of(path: &Path) -> Result<Change> {
     let of_itself = fs::symlink_metadata(path).with_context(|| format!("can't look at {}", path.display()))?;
-    Ok(Change::Trash(Trashed { path: path.into(), bytes: of_itself.len(), link: of_itself.is_symlink() }))
+    Ok(Change::Trash(TrashChange { path: path.into(), bytes: of_itself.len(), link: of_itself.is_symlink() }))
 }
 
 /// Makes the changes, and gives how many were made; fewer if it was stopped, or why the next one failed.
@@ -57,12 +57,12 @@ fn put(work: &mut Engine<'_>, changes: &[Change]) -> (usize, Result<()>) {
         while let Some(number) = numbers.next() {
             let is_stopped = work.is_stopped(made, changes.len());
             let put = if is_stopped {
-                work.withdraw(number, Step::Make)
+                work.withdraw(number, ChangeStep::Make)
             } else {
-                work.put(number, changes[made].path(), Step::Make)
+                work.put(number, changes[made].path(), ChangeStep::Make)
             };
             if is_stopped || put.is_err() {
-                let withdrawn = numbers.try_for_each(|number| work.withdraw(number, Step::Make));
+                let withdrawn = numbers.try_for_each(|number| work.withdraw(number, ChangeStep::Make));
                 return (made, put.and(withdrawn));
             }
             made += 1;
@@ -73,10 +73,10 @@ fn put(work: &mut Engine<'_>, changes: &[Change]) -> (usize, Result<()>) {
 
 /// Whether a file came back from the trash, or went there if it does not come; after what is left of that was cleared
 /// away.
-pub(super) fn moved(comes: bool, path: &Path, record: &Record) -> Option<bool> {
+pub(super) fn moved(comes: bool, path: &Path, record: &JournalRecord) -> Option<bool> {
     let is_here = is_there(path).ok()?;
     if comes && joined(path, record).is_some() {
-        return Some(is_here && merge::start(path).ok()? == Start::Header);
+        return Some(is_here && merge::start(path).ok()? == FileStart::Header);
     }
     let Some(item) = record.place() else { return Some(is_here == comes) };
     // Where there is still one in both places, they are two.
@@ -85,13 +85,13 @@ pub(super) fn moved(comes: bool, path: &Path, record: &Record) -> Option<bool> {
 }
 
 /// Of a session that comes back to where a pi went on: where it lies in the trash, and where pi's lines are to.
-fn joined<'a>(path: &Path, record: &'a Record) -> Option<(&'a Path, &'a Path)> {
+fn joined<'a>(path: &Path, record: &'a JournalRecord) -> Option<(&'a Path, &'a Path)> {
     let (item, place) = (record.place_before()?, record.place()?);
     merge::is_late(path, place).then_some((item, place))
 }
 
 /// Clears away what is left when a file was on its way to the trash or, if that `brings` it, to its place.
-pub(super) fn clear(brings: impl Fn(Step) -> bool, record: &Record, bin: &mut Bin<'_>) {
+pub(super) fn clear(brings: impl Fn(ChangeStep) -> bool, record: &JournalRecord, bin: &mut TrashSession<'_>) {
     let path = record.change.path();
     if record.cut_short().is_some_and(brings) {
         let _ = fs::remove_file(create::draft(path)); // made again when it is wanted
@@ -102,7 +102,7 @@ pub(super) fn clear(brings: impl Fn(Step) -> bool, record: &Record, bin: &mut Bi
     record.place().into_iter().for_each(|item| bin.clear(path, item));
 }
 
-impl Kind for Trashed {
+impl ChangeKind for TrashChange {
     fn path(&self) -> &Path {
         &self.path
     }
@@ -111,39 +111,39 @@ impl Kind for Trashed {
         if self.link { "link to the trash" } else { "to the trash" }.into()
     }
 
-    fn said(&self, step: Step, several: usize) -> Option<String> {
+    fn said(&self, step: ChangeStep, several: usize) -> Option<String> {
         let sessions = count(several, "session is", "sessions are");
         Some(match step {
-            Step::Make if self.link && several == 1 => {
+            ChangeStep::Make if self.link && several == 1 => {
                 "the link is in the trash; the file that it points at stays".into()
             }
-            Step::Make => format!("{sessions} in the trash"),
-            Step::Undo => format!("{sessions} back from the trash"),
-            Step::Redo => format!("{sessions} in the trash again"),
+            ChangeStep::Make => format!("{sessions} in the trash"),
+            ChangeStep::Undo => format!("{sessions} back from the trash"),
+            ChangeStep::Redo => format!("{sessions} in the trash again"),
         })
     }
 
-    fn brings(&self, step: Step) -> bool {
-        step == Step::Undo
+    fn brings(&self, step: ChangeStep) -> bool {
+        step == ChangeStep::Undo
     }
 
     fn moves(&self) -> bool {
         true
     }
 
-    fn again(&self, work: &mut Engine<'_>, record: &Record, step: Step) -> Result<()> {
-        if step == Step::Undo {
+    fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
+        if step == ChangeStep::Undo {
             return work.take_back(record, step, self.bytes);
         }
         must_exist(&self.path)?;
         work.put_again(record, step)
     }
 
-    fn happened(&self, record: &Record, step: Step) -> Option<bool> {
+    fn happened(&self, record: &JournalRecord, step: ChangeStep) -> Option<bool> {
         moved(self.brings(step), &self.path, record)
     }
 
-    fn clear(&self, record: &Record, bin: &mut Bin<'_>) {
+    fn clear(&self, record: &JournalRecord, bin: &mut TrashSession<'_>) {
         clear(|step| self.brings(step), record, bin);
     }
 }

@@ -5,18 +5,18 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use serde_json::Value;
 
-use crate::changes::change::Unknown;
+use crate::changes::change::UnknownChange;
 use crate::changes::engine::Engine;
-use crate::changes::journal::{Record, Step};
-use crate::changes::kinds::kind::Kind;
+use crate::changes::journal::{ChangeStep, JournalRecord};
+use crate::changes::kinds::kind::ChangeKind;
 
-impl Unknown {
+impl UnknownChange {
     fn text(&self, key: &str) -> &str {
         self.0.get(key).and_then(Value::as_str).unwrap_or_default()
     }
 }
 
-impl Kind for Unknown {
+impl ChangeKind for UnknownChange {
     fn path(&self) -> &Path {
         Path::new(self.text("path"))
     }
@@ -25,11 +25,11 @@ impl Kind for Unknown {
         format!("made by a newer pitree ({:?})", self.text("kind"))
     }
 
-    fn again(&self, _: &mut Engine<'_>, record: &Record, _: Step) -> Result<()> {
+    fn again(&self, _: &mut Engine<'_>, record: &JournalRecord, _: ChangeStep) -> Result<()> {
         bail!("change {} was {}", record.number, self.describe());
     }
 
-    fn happened(&self, _: &Record, _: Step) -> Option<bool> {
+    fn happened(&self, _: &JournalRecord, _: ChangeStep) -> Option<bool> {
         None // nobody asks: only what is known is mended
     }
 }

@@ -6,7 +6,7 @@
 //! Both are written beside and renamed. What a file of the index is not sure to have right is never used: a session's file
 //! must have the stamp that it had when it was read, each piece its hash, the file its owner and form.
 //!
-//! It keeps no text that a session file no longer holds: see [`Use::Stale`].
+//! It keeps no text that a session file no longer holds: see [`RecordUse::Stale`].
 
 mod cleanup;
 mod lazy;
@@ -20,20 +20,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
-use crate::disk::content::Content;
-use crate::disk::digest::{Session, State};
-use crate::disk::file_version::{Stamp, hash};
-use crate::disk::find::{Known, SessionFile};
+use crate::disk::content::ContentHash;
+use crate::disk::digest::{ResumeState, ScannedSession};
+use crate::disk::file_version::{FileVersion, hash};
+use crate::disk::find::{IndexedFile, SessionFile};
 use crate::disk::parallel;
-use crate::session::digest::details::Lazy;
-use crate::session::digest::{Digest, Shared};
+use crate::session::digest::details::LazyDetails;
+use crate::session::digest::{Digest, SharedDigest};
 use crate::session::links::ById;
-use crate::session::search_text::{Room, Texts, TextsBuf};
+use crate::session::search_text::{SearchTexts, SearchTextsBuf, TextBuffers};
 pub(super) use cleanup::related;
 use cleanup::remove;
 pub(crate) use cleanup::{clean_up, clear};
-use lazy::Lying;
-use segment::{Draft, Pieces, Record, Table, Volume};
+use lazy::LazyPieces;
+use segment::{Segment, SegmentDraft, SegmentPieces, SegmentRecord, SegmentTable};
 
 /// The form of the files, to be raised whenever what is read of a session, or how that is written, changes.
 const FORM: u32 = 5;
@@ -59,32 +59,32 @@ pub(super) struct Index {
     /// `true` if `real` and `named` differ. Cached, because comparing two paths for each file is slow.
     is_linked: bool,
     home: Arc<str>,
-    volumes: Vec<Kept>,
+    volumes: Vec<OpenSegment>,
     /// Files are at its paths that cannot be used.
     has_unusable: bool,
-    draft: Mutex<New>,
+    draft: Mutex<NewRecord>,
 }
 
 /// The place of a record: the number of its volume, and its number there.
-type Place = (usize, usize);
+type RecordPlace = (usize, usize);
 
 /// An open file of the index.
 #[derive(Debug)]
-struct Kept {
-    volume: Volume,
-    lies: Arc<Lying>,
+struct OpenSegment {
+    volume: Segment,
+    lies: Arc<LazyPieces>,
     /// What its records are good for.
-    uses: Vec<Use>,
+    uses: Vec<RecordUse>,
     /// The sessions that were shown before anybody looked at their files, by their records.
-    shown: Vec<Option<Shared>>,
+    shown: Vec<Option<SharedDigest>>,
 }
 
 /// A digest as it is written, behind the place of its file below the directory, if that says where it is.
-type Placed<'a, D> = (Option<&'a str>, D);
+type PlacedDigest<'a, D> = (Option<&'a str>, D);
 
 /// What a record is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Use {
+enum RecordUse {
     /// Its file is unchanged.
     Current,
     /// Its file has changed and still begins with the content that was read.
@@ -97,12 +97,12 @@ enum Use {
 
 /// What was read anew.
 #[derive(Debug)]
-enum New {
+enum NewRecord {
     Nothing,
     Some {
-        draft: Draft,
-        pieces: Arc<Pieces>,
-        table: Table,
+        draft: SegmentDraft,
+        pieces: Arc<SegmentPieces>,
+        table: SegmentTable,
     },
     /// The reason why it cannot be written.
     Failed(io::Error),
@@ -110,7 +110,7 @@ enum New {
 
 /// What there is of the index of a directory.
 #[derive(Clone, Debug)]
-pub(crate) struct Facts {
+pub(crate) struct IndexFacts {
     /// The directory, symbolic links resolved.
     pub(crate) dir: PathBuf,
     /// Its files: of all, and what was added since.
@@ -121,7 +121,7 @@ pub(crate) struct Facts {
     pub(crate) sessions: usize,
 }
 
-impl Facts {
+impl IndexFacts {
     /// Removes the files. Returns their number and their bytes.
     ///
     /// # Errors
@@ -145,13 +145,13 @@ impl Index {
     pub(super) fn open(cache: &Path, dir: &Path, home: &str) -> Self {
         let mut index = Self::empty(cache, dir, home);
         let [all, added] = &index.paths;
-        let opened = Volume::open(all, index.of, 0);
-        let added = opened.as_ref().and_then(|all| Volume::open(added, index.of, all.number));
-        let kept = |volume: Volume| {
+        let opened = Segment::open(all, index.of, 0);
+        let added = opened.as_ref().and_then(|all| Segment::open(added, index.of, all.number));
+        let kept = |volume: Segment| {
             let records = &volume.table.records;
             let places = records.iter().map(|record| (record.details, record.texts)).collect();
-            let lies = Arc::new(Lying { pieces: volume.pieces.clone(), places, home: index.home.clone() });
-            Kept { uses: vec![Use::Past; records.len()], shown: vec![None; records.len()], lies, volume }
+            let lies = Arc::new(LazyPieces { pieces: volume.pieces.clone(), places, home: index.home.clone() });
+            OpenSegment { uses: vec![RecordUse::Past; records.len()], shown: vec![None; records.len()], lies, volume }
         };
         index.volumes = opened.into_iter().chain(added).map(kept).collect();
         index.has_unusable = index.paths[index.volumes.len()..].iter().any(|path| path.symlink_metadata().is_ok());
@@ -174,7 +174,7 @@ impl Index {
             home: home.into(),
             volumes: Vec::new(),
             has_unusable: true,
-            draft: Mutex::new(New::Nothing),
+            draft: Mutex::new(NewRecord::Nothing),
         }
     }
 
@@ -193,12 +193,12 @@ impl Index {
 
     /// The sessions as they were when they were read, where their files were then: some may have changed since, or be
     /// gone. `complete` adds what the file system knows of a file.
-    pub(super) fn show(&mut self, complete: impl Fn(SessionFile, Digest) -> Digest + Sync) -> Vec<Shared> {
+    pub(super) fn show(&mut self, complete: impl Fn(SessionFile, Digest) -> Digest + Sync) -> Vec<SharedDigest> {
         let added: HashSet<(u64, u64)> =
             self.volumes.iter().skip(1).flat_map(|kept| &kept.volume.table.records).map(|one| one.stamp.file).collect();
-        let records = |(number, kept): (usize, &Kept)| {
+        let records = |(number, kept): (usize, &OpenSegment)| {
             let records = kept.volume.table.records.iter().enumerate();
-            let is_last = |(_, record): &(usize, &Record)| number > 0 || !added.contains(&record.stamp.file);
+            let is_last = |(_, record): &(usize, &SegmentRecord)| number > 0 || !added.contains(&record.stamp.file);
             records.filter(is_last).map(|(at, _)| (number, at)).collect::<Vec<_>>()
         };
         let places: Vec<(usize, usize)> = self.volumes.iter().enumerate().flat_map(records).collect();
@@ -224,7 +224,7 @@ impl Index {
     /// The files of the sessions that were shown and are not, or not there, as they were.
     pub(super) fn outdated(&self) -> impl Iterator<Item = &Path> {
         let shown = self.volumes.iter().flat_map(|kept| kept.shown.iter().zip(&kept.uses));
-        let outdated = shown.filter(|(_, is)| **is != Use::Current).filter_map(|(session, _)| session.as_ref());
+        let outdated = shown.filter(|(_, is)| **is != RecordUse::Current).filter_map(|(session, _)| session.as_ref());
         outdated.map(|session| session.path.as_path())
     }
 
@@ -243,10 +243,14 @@ impl Index {
             let &place = by_file.get(&file.stamp.key())?;
             let record = self.record(place).filter(|record| record.stamp.file == file.stamp.file)?;
             let (known, is) = match record.compare(&file.stamp, &file.path) {
-                Use::Current if self.below(place) == self.place(file) => (Known::Same(place), Use::Current),
-                Use::Current => (Known::Moved(place), Use::Held),
-                Use::Held if file.stamp.has_grown_from(&record.stamp) => (Known::Before(place), Use::Held),
-                is => (Known::Nothing, is),
+                RecordUse::Current if self.below(place) == self.place(file) => {
+                    (IndexedFile::Same(place), RecordUse::Current)
+                }
+                RecordUse::Current => (IndexedFile::Moved(place), RecordUse::Held),
+                RecordUse::Held if file.stamp.has_grown_from(&record.stamp) => {
+                    (IndexedFile::Before(place), RecordUse::Held)
+                }
+                is => (IndexedFile::Nothing, is),
             };
             if dir == Some(file.dir) {
                 file.known = known;
@@ -254,36 +258,37 @@ impl Index {
             Some((place, is))
         });
         let uses = |number| self.uses_without_files(number, real);
-        let uses: Vec<Vec<Use>> = (0..self.volumes.len()).map(uses).collect();
+        let uses: Vec<Vec<RecordUse>> = (0..self.volumes.len()).map(uses).collect();
         self.volumes.iter_mut().zip(uses).for_each(|(kept, uses)| kept.uses = uses);
         for ((number, at), is) in known.into_iter().flatten() {
             self.volumes[number].uses[at] = is;
         }
         // A later record was written when the file still held the earlier one.
         for ((number, at), key) in past {
-            let is_stale = by_file.get(&key).is_none_or(|&(number, at)| self.volumes[number].uses[at] == Use::Stale);
-            self.volumes[number].uses[at] = if is_stale { Use::Stale } else { Use::Past };
+            let is_stale =
+                by_file.get(&key).is_none_or(|&(number, at)| self.volumes[number].uses[at] == RecordUse::Stale);
+            self.volumes[number].uses[at] = if is_stale { RecordUse::Stale } else { RecordUse::Past };
         }
     }
 
     /// The state of records whose files were not found in these directories.
-    fn uses_without_files(&self, number: usize, real: &[PathBuf]) -> Vec<Use> {
+    fn uses_without_files(&self, number: usize, real: &[PathBuf]) -> Vec<RecordUse> {
         let covers = |path: &Path| real.iter().any(|dir| path.starts_with(dir));
         let is_covered = covers(&self.real);
         let one = |at| match is_covered || self.below((number, at)).is_some_and(|below| covers(&self.real.join(below)))
         {
-            true => Use::Stale,
-            false => Use::Current,
+            true => RecordUse::Stale,
+            false => RecordUse::Current,
         };
         (0..self.volumes[number].uses.len()).map(one).collect()
     }
 
-    fn record(&self, (volume, at): Place) -> Option<&Record> {
+    fn record(&self, (volume, at): RecordPlace) -> Option<&SegmentRecord> {
         self.volumes.get(volume)?.volume.table.records.get(at)
     }
 
     /// The place of the file of a record below the directory.
-    fn below(&self, (volume, at): Place) -> Option<&str> {
+    fn below(&self, (volume, at): RecordPlace) -> Option<&str> {
         let table = &self.volumes.get(volume)?.volume.table;
         placed(table.digest(table.records.get(at)?)?)?.0
     }
@@ -297,11 +302,11 @@ impl Index {
     }
 
     /// A digest that is kept, and the place of its file; `None` if there is none, or it is damaged.
-    fn stored(&self, (volume, at): (usize, usize)) -> Option<Placed<'_, Digest>> {
+    fn stored(&self, (volume, at): (usize, usize)) -> Option<PlacedDigest<'_, Digest>> {
         let kept = self.volumes.get(volume)?;
         let bytes = kept.volume.table.digest(kept.volume.table.records.get(at)?)?;
-        let (place, digest): Placed<'_, Digest> = postcard::from_bytes(bytes).ok()?;
-        Some((place, Digest { details: Lazy::stored(kept.lies.clone(), at as u32), ..digest }))
+        let (place, digest): PlacedDigest<'_, Digest> = postcard::from_bytes(bytes).ok()?;
+        Some((place, Digest { details: LazyDetails::stored(kept.lies.clone(), at as u32), ..digest }))
     }
 
     /// Keeps what is known of a file that is as it was, and elsewhere.
@@ -315,19 +320,19 @@ impl Index {
     }
 
     /// With what reading of a file that has grown goes on, and its texts so far.
-    pub(super) fn before(&self, (volume, at): (usize, usize)) -> Option<(State, TextsBuf)> {
-        let Kept { volume, .. } = self.volumes.get(volume)?;
+    pub(super) fn before(&self, (volume, at): (usize, usize)) -> Option<(ResumeState, SearchTextsBuf)> {
+        let OpenSegment { volume, .. } = self.volumes.get(volume)?;
         let record = volume.table.records.get(at)?;
-        let Room { mut bytes, mut starts } = Room::default();
-        let texts = Texts::from_bytes(volume.pieces.read(record.texts, &mut bytes)?, &mut starts)?.into();
+        let TextBuffers { mut bytes, mut starts } = TextBuffers::default();
+        let texts = SearchTexts::from_bytes(volume.pieces.read(record.texts, &mut bytes)?, &mut starts)?.into();
         Some((volume.pieces.get(record.state?)?, texts))
     }
 
     /// Keeps what was read of a file, nothing if it is no session, as far as that can be written: the digest then has its
     /// details there.
-    pub(super) fn keep(&self, file: &SessionFile, read: Option<&mut Session>) {
-        let content = read.as_ref().map_or_else(Content::default, |session| session.content);
-        let pieces = read.as_ref().map(|Session { digest, texts, state, .. }| {
+    pub(super) fn keep(&self, file: &SessionFile, read: Option<&mut ScannedSession>) {
+        let content = read.as_ref().map_or_else(ContentHash::default, |session| session.content);
+        let pieces = read.as_ref().map(|ScannedSession { digest, texts, state, .. }| {
             [bytes(&(self.place(file), digest)), bytes(&**digest.details()), texts.as_texts().to_bytes(), state.clone()]
         });
         let [digest, details, texts, state] = pieces.unwrap_or_default();
@@ -338,23 +343,29 @@ impl Index {
     }
 
     /// Puts down what is kept of a file, as far as that can be written: its details then lie there.
-    fn put(&self, file: &SessionFile, pieces: [&[u8]; 4], content: Content) -> Option<Lazy> {
+    fn put(&self, file: &SessionFile, pieces: [&[u8]; 4], content: ContentHash) -> Option<LazyDetails> {
         let mut new = self.draft.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(*new, New::Failed(_)) {
+        if matches!(*new, NewRecord::Failed(_)) {
             return None;
         }
-        self.add(&mut new, file, pieces, content).map_err(|error| *new = New::Failed(error)).ok()
+        self.add(&mut new, file, pieces, content).map_err(|error| *new = NewRecord::Failed(error)).ok()
     }
 
-    fn add(&self, new: &mut New, file: &SessionFile, pieces: [&[u8]; 4], content: Content) -> io::Result<Lazy> {
-        if matches!(new, New::Nothing) {
-            let draft = Draft::begin(&self.paths[0], &self.real)?;
-            *new = New::Some { pieces: Arc::new(draft.pieces()?), draft, table: Table::default() };
+    fn add(
+        &self,
+        new: &mut NewRecord,
+        file: &SessionFile,
+        pieces: [&[u8]; 4],
+        content: ContentHash,
+    ) -> io::Result<LazyDetails> {
+        if matches!(new, NewRecord::Nothing) {
+            let draft = SegmentDraft::begin(&self.paths[0], &self.real)?;
+            *new = NewRecord::Some { pieces: Arc::new(draft.pieces()?), draft, table: SegmentTable::default() };
         }
-        let New::Some { draft, pieces: written, table } = new else { return Err(io::ErrorKind::Other.into()) };
+        let NewRecord::Some { draft, pieces: written, table } = new else { return Err(io::ErrorKind::Other.into()) };
         let [digest, details, texts, state] = pieces;
         let [details, texts, stated] = draft.add([details, texts, state])?;
-        let record = Record {
+        let record = SegmentRecord {
             stamp: file.stamp,
             is_settled: file.stamp.is_settled(&draft.begun),
             digest: table.push(digest)?,
@@ -364,8 +375,8 @@ impl Index {
             state: (!state.is_empty()).then_some(stated),
         };
         table.records.push(record);
-        let lies = Lying { pieces: written.clone(), places: vec![(details, texts)], home: self.home.clone() };
-        Ok(Lazy::stored(Arc::new(lies), 0))
+        let lies = LazyPieces { pieces: written.clone(), places: vec![(details, texts)], home: self.home.clone() };
+        Ok(LazyDetails::stored(Arc::new(lies), 0))
     }
 
     /// Writes what was read, and removes what no file holds any more. If that cannot be rewritten, the index goes.
@@ -374,15 +385,14 @@ impl Index {
     /// It cannot be written.
     pub(super) fn finish(self) -> io::Result<()> {
         let Self { paths, of, real, volumes, has_unusable, draft, .. } = self;
-        let is_stale = !volumes.iter().all(Kept::is_clean);
+        let is_stale = !volumes.iter().all(OpenSegment::is_clean);
         let written = match draft.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            New::Some { draft, table, .. } => write(&paths, of, &volumes, (draft, table)),
-            New::Nothing if is_stale => {
-                Draft::begin(&paths[0], &real).and_then(|draft| write(&paths, of, &volumes, (draft, Table::default())))
-            }
-            New::Nothing if has_unusable => remove(&paths[volumes.len()..]).map(drop),
-            New::Nothing => Ok(()),
-            New::Failed(error) => Err(error),
+            NewRecord::Some { draft, table, .. } => write(&paths, of, &volumes, (draft, table)),
+            NewRecord::Nothing if is_stale => SegmentDraft::begin(&paths[0], &real)
+                .and_then(|draft| write(&paths, of, &volumes, (draft, SegmentTable::default()))),
+            NewRecord::Nothing if has_unusable => remove(&paths[volumes.len()..]).map(drop),
+            NewRecord::Nothing => Ok(()),
+            NewRecord::Failed(error) => Err(error),
         };
         if written.is_err() && is_stale {
             remove(&paths)?;
@@ -392,9 +402,14 @@ impl Index {
 }
 
 /// Writes a draft with what is left of the present volumes: of all if it is to replace the first, else of the second.
-fn write(paths: &[PathBuf; 2], of: u64, volumes: &[Kept], (mut draft, mut table): (Draft, Table)) -> io::Result<()> {
+fn write(
+    paths: &[PathBuf; 2],
+    of: u64,
+    volumes: &[OpenSegment],
+    (mut draft, mut table): (SegmentDraft, SegmentTable),
+) -> io::Result<()> {
     let [all, added] = [0, 1].map(|number| volumes.get(number));
-    let past = |kept: &Kept| kept.uses.iter().filter(|is| **is != Use::Current).count();
+    let past = |kept: &OpenSegment| kept.uses.iter().filter(|is| **is != RecordUse::Current).count();
     let adds_to = all.filter(|all| {
         let bytes = draft.bytes() + added.map_or(0, |added| added.volume.bytes);
         all.is_clean() && bytes <= MOST_ADDED.0.max(all.volume.bytes / MOST_ADDED.1) && past(all) <= all.uses.len() / 2
@@ -412,36 +427,42 @@ fn write(paths: &[PathBuf; 2], of: u64, volumes: &[Kept], (mut draft, mut table)
     remove(rest).map(drop) // it adds to a volume that was replaced
 }
 
-impl Kept {
+impl OpenSegment {
     /// Returns `true` if its files hold all that it has of them.
     fn is_clean(&self) -> bool {
-        !self.uses.contains(&Use::Stale)
+        !self.uses.contains(&RecordUse::Stale)
     }
 
     /// Adds the records that are still right to another volume, unless that has `new` ones of their files.
-    fn copy(&self, new: &HashSet<(u64, u64)>, draft: &mut Draft, table: &mut Table) -> io::Result<()> {
+    fn copy(&self, new: &HashSet<(u64, u64)>, draft: &mut SegmentDraft, table: &mut SegmentTable) -> io::Result<()> {
         let mut rooms = [const { Vec::new() }; 3];
-        let is_right = |(record, is): &(&Record, &Use)| {
-            matches!(is, Use::Current | Use::Held) && !new.contains(&record.stamp.file)
+        let is_right = |(record, is): &(&SegmentRecord, &RecordUse)| {
+            matches!(is, RecordUse::Current | RecordUse::Held) && !new.contains(&record.stamp.file)
         };
         for (record, _) in self.volume.table.records.iter().zip(&self.uses).filter(is_right) {
             // What is damaged is read from the session the next time.
             let Some([digest, details, texts, state]) = self.volume.read(record, &mut rooms) else { continue };
             let [details, texts, stated] = draft.add([details, texts, state])?;
             let digest = table.push(digest)?;
-            table.records.push(Record { digest, details, texts, state: record.state.map(|_| stated), ..*record });
+            table.records.push(SegmentRecord {
+                digest,
+                details,
+                texts,
+                state: record.state.map(|_| stated),
+                ..*record
+            });
         }
         Ok(())
     }
 }
 
-impl Record {
+impl SegmentRecord {
     /// Compares it with the file at a path, which has this stamp.
-    fn compare(&self, stamp: &Stamp, path: &Path) -> Use {
+    fn compare(&self, stamp: &FileVersion, path: &Path) -> RecordUse {
         match () {
-            () if self.is_settled && self.stamp == *stamp => Use::Current,
-            () if self.content.is_in(path) => Use::Held,
-            () => Use::Stale,
+            () if self.is_settled && self.stamp == *stamp => RecordUse::Current,
+            () if self.content.is_in(path) => RecordUse::Held,
+            () => RecordUse::Stale,
         }
     }
 }
@@ -452,7 +473,7 @@ pub(super) fn real(dir: &Path) -> PathBuf {
 }
 
 /// The place of a file, and its digest, as they are written.
-fn placed(bytes: &[u8]) -> Option<Placed<'_, &[u8]>> {
+fn placed(bytes: &[u8]) -> Option<PlacedDigest<'_, &[u8]>> {
     postcard::take_from_bytes(bytes).ok()
 }
 
@@ -466,21 +487,22 @@ mod tests {
     use super::*;
     use crate::disk::demo;
     use crate::disk::files::Files;
-    use crate::disk::scan::{self, Sources};
-    use crate::session::search_text::TextsBuf;
+    use crate::disk::scan::{self, ScanSources};
+    use crate::session::search_text::SearchTextsBuf;
 
     #[test]
     fn the_form_has_a_number_of_its_own() {
-        let sources = Sources { files: Files::Demo, dirs: &[], home: demo::HOME, cache: None };
+        let sources = ScanSources { files: Files::Demo, dirs: &[], home: demo::HOME, cache: None };
         let mut written: Vec<Vec<u8>> = Vec::new();
-        sources.scan().read(|scan::Batch { sessions, .. }| {
-            let one =
-                |session: &Shared| [bytes(&(Some("p/s.jsonl"), &**session)), bytes(&**session.details())].concat();
+        sources.scan().read(|scan::ScanBatch { sessions, .. }| {
+            let one = |session: &SharedDigest| {
+                [bytes(&(Some("p/s.jsonl"), &**session)), bytes(&**session.details())].concat()
+            };
             written.extend(sessions.iter().map(one));
             true
         });
         written.sort();
-        let mut texts = TextsBuf::default();
+        let mut texts = SearchTextsBuf::default();
         texts.conversation.push(3, "As it was Said");
         written.push(texts.as_texts().to_bytes());
         assert_eq!(

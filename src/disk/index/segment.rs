@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::disk::content::Content;
-use crate::disk::file_version::{Stamp, hash};
+use crate::disk::content::ContentHash;
+use crate::disk::file_version::{FileVersion, hash};
 use crate::disk::{create, files};
 use crate::system;
 
@@ -29,7 +29,7 @@ const MOST_TABLE: u64 = 1 << 32;
 
 /// Where a piece stands in a file. A hash of its bytes stands before them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Piece {
+pub(super) struct SegmentPiece {
     at: u64,
     len: u32,
 }
@@ -39,25 +39,25 @@ const HASH: usize = size_of::<u64>();
 
 /// What is kept of a session.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct SegmentRecord {
     /// The file as it was when it was read.
-    pub(super) stamp: Stamp,
+    pub(super) stamp: FileVersion,
     /// Whether any change of the file since would have left another stamp.
     pub(super) is_settled: bool,
     /// Where its digest is among those of the table; of no length if it is no session.
     pub(super) digest: (u32, u32),
-    pub(super) details: Piece,
-    pub(super) texts: Piece,
+    pub(super) details: SegmentPiece,
+    pub(super) texts: SegmentPiece,
     /// The bytes of the file that were read.
-    pub(super) content: Content,
+    pub(super) content: ContentHash,
     /// With what reading can go on when the file has grown, if that is worth it.
-    pub(super) state: Option<Piece>,
+    pub(super) state: Option<SegmentPiece>,
 }
 
 /// What is kept of all.
 #[derive(Debug, Default)]
-pub(super) struct Table {
-    pub(super) records: Vec<Record>,
+pub(super) struct SegmentTable {
+    pub(super) records: Vec<SegmentRecord>,
     /// Their digests; in a file that was read, behind the records.
     digests: Vec<u8>,
     /// Where they begin.
@@ -66,7 +66,7 @@ pub(super) struct Table {
 
 /// What stands at the beginning of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Head {
+struct SegmentHeader {
     /// What the file is about, and in which form: see [`super::Index`].
     of: u64,
     /// A number of its own.
@@ -82,7 +82,7 @@ struct Head {
 /// The length of a head in bytes.
 const HEAD: usize = 9 * 8;
 
-impl Head {
+impl SegmentHeader {
     fn to_bytes(self) -> Vec<u8> {
         let numbers = [self.of, self.number, self.adds_to, self.dir, self.table.0, self.table.1, self.table_hash];
         let mut bytes = [MAGIC.to_vec(), numbers.map(u64::to_le_bytes).concat()].concat();
@@ -106,15 +106,15 @@ impl Head {
 
 /// An open file of the index.
 #[derive(Debug)]
-pub(super) struct Volume {
-    pub(super) pieces: Arc<Pieces>,
+pub(super) struct Segment {
+    pub(super) pieces: Arc<SegmentPieces>,
     pub(super) number: u64,
-    pub(super) table: Table,
+    pub(super) table: SegmentTable,
     /// The length of the file in bytes.
     pub(super) bytes: u64,
 }
 
-impl Table {
+impl SegmentTable {
     fn to_bytes(&self) -> io::Result<Vec<u8>> {
         let mut bytes = postcard::to_allocvec(&self.records).map_err(io::Error::other)?;
         bytes.extend(&self.digests);
@@ -127,7 +127,7 @@ impl Table {
     }
 
     /// The digest of a record, as it is written; `None` if it is not there.
-    pub(super) fn digest(&self, record: &Record) -> Option<&[u8]> {
+    pub(super) fn digest(&self, record: &SegmentRecord) -> Option<&[u8]> {
         let (from, len) = record.digest;
         self.digests.get(self.from + from as usize..)?.get(..len as usize)
     }
@@ -145,7 +145,7 @@ impl Table {
     }
 }
 
-impl Volume {
+impl Segment {
     /// Opens a file that is about `of` and adds to the one with a number; `None` if there is none that can be trusted.
     pub(super) fn open(path: &Path, of: u64, adds_to: u64) -> Option<Self> {
         let (pieces, head) = head(path)?;
@@ -163,7 +163,7 @@ impl Volume {
         if hash(&table) != head.table_hash {
             return None;
         }
-        let table = Table::from_bytes(table)?;
+        let table = SegmentTable::from_bytes(table)?;
         if let Ok(written) = metadata.modified()
             && let Ok(age) = written.elapsed()
             && age > USED
@@ -174,7 +174,7 @@ impl Volume {
     }
 
     /// All that is kept of a session, as it is written: digest, details, texts and state; `None` if that is damaged.
-    pub(super) fn read<'a>(&'a self, record: &Record, rooms: &'a mut [Vec<u8>; 3]) -> Option<[&'a [u8]; 4]> {
+    pub(super) fn read<'a>(&'a self, record: &SegmentRecord, rooms: &'a mut [Vec<u8>; 3]) -> Option<[&'a [u8]; 4]> {
         let [one, two, three] = rooms;
         let digest = self.table.digest(record)?;
         let state = record.state.map_or(Some(&[][..]), |state| self.pieces.read(state, three))?;
@@ -183,12 +183,12 @@ impl Volume {
 }
 
 /// Opens a volume that can be trusted and reads its head.
-fn head(path: &Path) -> Option<(Pieces, Head)> {
+fn head(path: &Path) -> Option<(SegmentPieces, SegmentHeader)> {
     let file = files::open_regular(path, File::options().read(true)).ok()?;
-    let pieces = is_own(&file).then_some(Pieces(file))?;
+    let pieces = is_own(&file).then_some(SegmentPieces(file))?;
     let mut head = [0; HEAD];
     pieces.read_at(0, &mut head).ok()?;
-    Some((pieces, Head::from_bytes(&head)?))
+    Some((pieces, SegmentHeader::from_bytes(&head)?))
 }
 
 /// Returns the sessions directory of a volume; `None` if the file is not a volume of this form.
@@ -206,11 +206,11 @@ fn is_own(file: &File) -> bool {
 
 /// The pieces of a file.
 #[derive(Debug)]
-pub(super) struct Pieces(File);
+pub(super) struct SegmentPieces(File);
 
-impl Pieces {
+impl SegmentPieces {
     /// Reads a piece to where there is room for it; the bytes, unless they can't be read or are not those that were written.
-    pub(super) fn read<'a>(&self, piece: Piece, room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+    pub(super) fn read<'a>(&self, piece: SegmentPiece, room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
         room.resize(HASH + piece.len as usize, 0);
         self.read_at(piece.at, room).ok()?;
         let (written, bytes) = room.split_first_chunk()?;
@@ -218,7 +218,7 @@ impl Pieces {
     }
 
     /// What a piece says.
-    pub(super) fn get<T: DeserializeOwned>(&self, piece: Piece) -> Option<T> {
+    pub(super) fn get<T: DeserializeOwned>(&self, piece: SegmentPiece) -> Option<T> {
         postcard::from_bytes(self.read(piece, &mut Vec::new())?).ok()
     }
 
@@ -229,17 +229,17 @@ impl Pieces {
 
 /// A file of the index that is being written, under another name. Given up, it is gone.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct SegmentDraft {
     file: File,
     path: PathBuf,
     /// When it was begun.
-    pub(super) begun: Stamp,
+    pub(super) begun: FileVersion,
     dir: u64,
     end: u64,
     is_whole: bool,
 }
 
-impl Draft {
+impl SegmentDraft {
     /// Begins a volume of a sessions directory that takes the place of `path`.
     ///
     /// # Errors
@@ -250,7 +250,7 @@ impl Draft {
         let dir = dir.as_os_str().as_encoded_bytes();
         let new = |file: &mut File| {
             file.write_all(&[&[0; HEAD], dir].concat())?;
-            Ok::<_, io::Error>(Stamp::new(&file.metadata()?, &draft))
+            Ok::<_, io::Error>(FileVersion::new(&file.metadata()?, &draft))
         };
         match new(&mut file) {
             Ok(begun) => Ok(Self {
@@ -277,20 +277,20 @@ impl Draft {
     ///
     /// # Errors
     /// The system has no file handles left.
-    pub(super) fn pieces(&self) -> io::Result<Pieces> {
-        self.file.try_clone().map(Pieces)
+    pub(super) fn pieces(&self) -> io::Result<SegmentPieces> {
+        self.file.try_clone().map(SegmentPieces)
     }
 
     /// Adds pieces; says where they stand.
     ///
     /// # Errors
     /// They can't be written.
-    pub(super) fn add<const N: usize>(&mut self, pieces: [&[u8]; N]) -> io::Result<[Piece; N]> {
+    pub(super) fn add<const N: usize>(&mut self, pieces: [&[u8]; N]) -> io::Result<[SegmentPiece; N]> {
         let mut bytes = Vec::with_capacity(pieces.iter().map(|piece| HASH + piece.len()).sum());
-        let mut places = [Piece::default(); N];
+        let mut places = [SegmentPiece::default(); N];
         for (place, piece) in places.iter_mut().zip(pieces) {
             let len = u32::try_from(piece.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
-            *place = Piece { at: self.end + bytes.len() as u64, len };
+            *place = SegmentPiece { at: self.end + bytes.len() as u64, len };
             bytes.extend(hash(piece).to_le_bytes());
             bytes.extend(piece);
         }
@@ -299,16 +299,16 @@ impl Draft {
         Ok(places)
     }
 
-    /// Writes the table, and puts the file in the place of `path`. `of` and `adds_to` are as for [`Volume::open`].
+    /// Writes the table, and puts the file in the place of `path`. `of` and `adds_to` are as for [`Segment::open`].
     ///
     /// # Errors
     /// It can't be written.
-    pub(super) fn finish(mut self, table: &Table, path: &Path, (of, adds_to): (u64, u64)) -> io::Result<()> {
+    pub(super) fn finish(mut self, table: &SegmentTable, path: &Path, (of, adds_to): (u64, u64)) -> io::Result<()> {
         use std::io::{Seek, SeekFrom};
         let table = table.to_bytes()?;
         self.file.write_all(&table)?;
         let number = getrandom::u64().map_err(io::Error::other)?.max(1);
-        let head = Head {
+        let head = SegmentHeader {
             of,
             number,
             adds_to,
@@ -325,7 +325,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for SegmentDraft {
     fn drop(&mut self) {
         if !self.is_whole {
             let _ = fs::remove_file(&self.path);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use crate::base::numbers::count;
-use crate::disk::lock::{QUIET, Wait};
+use crate::disk::lock::{LockObserver, QUIET};
 use crate::disk::subprocess;
 
 /// How long its last words are waited for; somebody whom it started may hold their end open.
@@ -16,21 +16,26 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// A program did not come to an end; the file is where it was.
 #[derive(Debug)]
-pub(crate) struct Hangs(String);
+pub(crate) struct CommandTimeout(String);
 
-impl fmt::Display for Hangs {
+impl fmt::Display for CommandTimeout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Hangs {}
+impl std::error::Error for CommandTimeout {}
 
 /// Lets a program move a file, within a time.
 ///
 /// # Errors
-/// The file is where it was: the program can't be run, or failed; or it [`Hangs`], or `wait` gave up.
-pub(super) fn run((program, arguments): (&str, &[String]), path: &Path, limit: Duration, wait: Wait<'_>) -> Result<()> {
+/// The file is where it was: the program can't be run, or failed; or it [`CommandTimeout`], or `wait` gave up.
+pub(super) fn run(
+    (program, arguments): (&str, &[String]),
+    path: &Path,
+    limit: Duration,
+    wait: LockObserver<'_>,
+) -> Result<()> {
     let mut command = Command::new(program);
     command.args(arguments).arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = subprocess::start(&mut command).with_context(|| format!("can't run {program}"))?;
@@ -49,7 +54,7 @@ pub(super) fn run((program, arguments): (&str, &[String]), path: &Path, limit: D
 }
 
 /// Waits until a program ended, or ends it.
-fn ended(child: &mut Child, program: &str, limit: Duration, wait: Wait<'_>) -> Result<ExitStatus> {
+fn ended(child: &mut Child, program: &str, limit: Duration, wait: LockObserver<'_>) -> Result<ExitStatus> {
     let (who, mut is_given_up) = (format!("{program}, process {}", child.id()), false);
     let status = subprocess::ended(child, |elapsed| {
         is_given_up = elapsed >= QUIET && wait(&who).is_break();
@@ -60,7 +65,7 @@ fn ended(child: &mut Child, program: &str, limit: Duration, wait: Wait<'_>) -> R
         true => format!("{program} was ended before it was done"),
         false => format!("{program} took longer than {seconds}, and was ended"),
     };
-    Ok(status.ok_or_else(|| Hangs(hangs()))?)
+    Ok(status.ok_or_else(|| CommandTimeout(hangs()))?)
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub(super) fn has(file: &Path, beginning: &Path) -> io::Result<bool> {
 
 /// What a file begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Start {
+pub(crate) enum FileStart {
     /// The header of a session.
     Header,
     /// An entry: a pi went on here whose file was gone.
@@ -69,17 +69,17 @@ pub(crate) enum Start {
 ///
 /// # Errors
 /// It can't be read.
-pub(crate) fn start(path: &Path) -> io::Result<Start> {
+pub(crate) fn start(path: &Path) -> io::Result<FileStart> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_file() => {}
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => return Ok(Start::Other),
+        _ => return Ok(FileStart::Other),
     }
     let head = lines::head(&mut open(path)?, &mut Vec::new())?;
     Ok(match head.header() {
-        Some(_) => Start::Header,
-        None if head.is_headless() => Start::Entry,
-        None => Start::Other,
+        Some(_) => FileStart::Header,
+        None if head.is_headless() => FileStart::Entry,
+        None => FileStart::Other,
     })
 }
 

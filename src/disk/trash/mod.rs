@@ -21,16 +21,16 @@ use anyhow::{Context, Result, anyhow};
 use freedesktop as system;
 #[cfg(not(all(unix, not(target_os = "macos"))))]
 use other_systems as system;
-use system::{Contents, Home};
+use system::{HomeTrash, TrashContents};
 
 use crate::disk::availability::is_there;
 use crate::disk::create;
 use crate::disk::fingerprint::Fingerprint;
-use crate::disk::lock::{Wait, is_at};
-pub(crate) use crate::disk::trash::command::Hangs;
-use crate::disk::trash::merge::Start;
-pub(crate) use crate::disk::trash::restore_error::NotBack;
-use crate::disk::trash::restore_error::Wanted;
+use crate::disk::lock::{LockObserver, is_at};
+pub(crate) use crate::disk::trash::command::CommandTimeout;
+use crate::disk::trash::merge::FileStart;
+pub(crate) use crate::disk::trash::restore_error::RestoreError;
+use crate::disk::trash::restore_error::RestoreTarget;
 
 /// How files get into the trash.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,19 +49,26 @@ impl Default for Trash {
 
 impl Trash {
     /// The trash for one request, made at the time `now` in milliseconds since 1970.
-    pub(crate) fn open(&self, now: i64) -> Bin<'_> {
-        Bin { trash: self, now, home: Home::new(), contents: None, added: HashSet::new(), moved: HashSet::new() }
+    pub(crate) fn open(&self, now: i64) -> TrashSession<'_> {
+        TrashSession {
+            trash: self,
+            now,
+            home: HomeTrash::new(),
+            contents: None,
+            added: HashSet::new(),
+            moved: HashSet::new(),
+        }
     }
 }
 
 /// The trash during one request, which may move many files: what it holds is looked up once.
-pub(crate) struct Bin<'a> {
+pub(crate) struct TrashSession<'a> {
     trash: &'a Trash,
     /// In milliseconds since 1970.
     now: i64,
-    home: Home,
+    home: HomeTrash,
     /// What it held when that was looked up.
-    contents: Option<Contents>,
+    contents: Option<TrashContents>,
     /// What was put into it since.
     added: HashSet<PathBuf>,
     /// The folders from which or to which something moved, and which may not be so on the disk.
@@ -70,7 +77,7 @@ pub(crate) struct Bin<'a> {
 
 /// A file in the trash, as it was when pitree moved it there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct TrashEntry {
     /// Its path in the trash, if that is known.
     pub(crate) place: Option<PathBuf>,
     /// The time of the deletion, in milliseconds since 1970.
@@ -81,17 +88,17 @@ pub(crate) struct Kept {
 
 /// The trash was asked, and did not take a file: it is where it was.
 #[derive(Debug)]
-pub(crate) struct NotTaken(anyhow::Error);
+pub(crate) struct TrashRefused(anyhow::Error);
 
-impl fmt::Display for NotTaken {
+impl fmt::Display for TrashRefused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:#}", self.0)
     }
 }
 
-impl std::error::Error for NotTaken {}
+impl std::error::Error for TrashRefused {}
 
-impl Bin<'_> {
+impl TrashSession<'_> {
     /// Whether another program moves the files, which may take long.
     pub(crate) fn is_command(&self) -> bool {
         !self.trash.command.is_empty()
@@ -100,29 +107,29 @@ impl Bin<'_> {
     /// Chooses a place in the trash for a file, where that can be known before the file is there.
     ///
     /// # Errors
-    /// [`NotTaken`].
+    /// [`TrashRefused`].
     pub(crate) fn choose(&mut self, path: &Path) -> Result<Option<PathBuf>> {
         if self.is_command() {
             return Ok(None);
         }
-        Ok(self.home.choose(path).map_err(NotTaken)?)
+        Ok(self.home.choose(path).map_err(TrashRefused)?)
     }
 
     /// Takes the place that was chosen for a file deleted at `time`, in milliseconds since 1970. Returns `false` if another
     /// program took the place first.
     ///
     /// # Errors
-    /// [`NotTaken`].
+    /// [`TrashRefused`].
     pub(crate) fn claim(&mut self, path: &Path, item: &Path, time: i64) -> Result<bool> {
-        Ok(self.home.claim(&known_as(path), item, time).map_err(NotTaken)?)
+        Ok(self.home.claim(&known_as(path), item, time).map_err(TrashRefused)?)
     }
 
     /// Lets the places that were taken reach the disk.
     ///
     /// # Errors
-    /// [`NotTaken`].
+    /// [`TrashRefused`].
     pub(crate) fn sync_places(&mut self) -> Result<()> {
-        Ok(self.home.sync().map_err(NotTaken)?)
+        Ok(self.home.sync().map_err(TrashRefused)?)
     }
 
     /// Gives up a place in which nothing is.
@@ -134,8 +141,8 @@ impl Bin<'_> {
     /// that takes long, and says whether to wait.
     ///
     /// # Errors
-    /// [`NotTaken`]: the place is given up. Or [`Hangs`].
-    pub(crate) fn put(&mut self, path: &Path, item: Option<&Path>, wait: Wait<'_>) -> Result<()> {
+    /// [`TrashRefused`]: the place is given up. Or [`CommandTimeout`].
+    pub(crate) fn put(&mut self, path: &Path, item: Option<&Path>, wait: LockObserver<'_>) -> Result<()> {
         let known = known_as(path);
         self.added.insert(known.clone());
         self.moved.extend([path.parent(), item.and_then(Path::parent)].into_iter().flatten().map(Path::to_path_buf));
@@ -143,14 +150,14 @@ impl Bin<'_> {
             ([program, arguments @ ..], _) => command::run((program, arguments), path, self.trash.limit, wait),
             ([], item) => system::put(&known, item),
         };
-        put.map_err(|error| if error.is::<Hangs>() { error } else { NotTaken(error).into() })
+        put.map_err(|error| if error.is::<CommandTimeout>() { error } else { TrashRefused(error).into() })
     }
 
     /// Takes a place and moves a file there.
     ///
     /// # Errors
-    /// [`NotTaken`].
-    pub(crate) fn put_somewhere(&mut self, path: &Path, wait: Wait<'_>) -> Result<()> {
+    /// [`TrashRefused`].
+    pub(crate) fn put_somewhere(&mut self, path: &Path, wait: LockObserver<'_>) -> Result<()> {
         loop {
             let item = self.choose(path)?;
             let is_ours = item.as_deref().map_or(Ok(true), |item| self.claim(path, item, self.now))?;
@@ -178,19 +185,19 @@ impl Bin<'_> {
     /// so many bytes.
     ///
     /// # Errors
-    /// [`NotBack`], or it can't be reached now: then it stays in the trash.
-    pub(crate) fn take_back(&mut self, path: &Path, kept: Option<&Kept>, at_least: u64) -> Result<()> {
+    /// [`RestoreError`], or it can't be reached now: then it stays in the trash.
+    pub(crate) fn take_back(&mut self, path: &Path, kept: Option<&TrashEntry>, at_least: u64) -> Result<()> {
         let item = kept.and_then(|kept| kept.place.as_deref()).filter(|item| system::is_place(item));
         self.moved.extend([path.parent(), item.and_then(Path::parent)].into_iter().flatten().map(Path::to_path_buf));
         let look = || format!("can't look at {}", path.display());
         if is_there(path).with_context(look)? {
-            return Err(NotBack::Taken(path.into()).into());
+            return Err(RestoreError::Taken(path.into()).into());
         }
         if let (Some(item), Some(kept)) = (item, kept) {
             let is_at_item = is_there(item).with_context(|| format!("can't look at {}", item.display()))?;
             // A command may have put it elsewhere since.
             let checked =
-                if is_at_item { check(path, kept, at_least) } else { Err(NotBack::Emptied(path.into()).into()) };
+                if is_at_item { check(path, kept, at_least) } else { Err(RestoreError::Emptied(path.into()).into()) };
             match checked {
                 Ok(()) => {
                     let back = system::restore(item, path);
@@ -205,10 +212,10 @@ impl Bin<'_> {
             Some(contents) => contents,
             None => {
                 self.added.clear();
-                Contents::read()?
+                TrashContents::read()?
             }
         };
-        let wanted = Wanted { path, known: &known, at_least, file: kept.and_then(|kept| kept.file.as_ref()) };
+        let wanted = RestoreTarget { path, known: &known, at_least, file: kept.and_then(|kept| kept.file.as_ref()) };
         self.contents.insert(contents).take_back(&wanted)
     }
 
@@ -218,7 +225,7 @@ impl Bin<'_> {
     /// It can't be read.
     pub(crate) fn can_join(&self, path: &Path, item: Option<&Path>) -> io::Result<bool> {
         let Some(item) = item.filter(|_| !self.is_command()) else { return Ok(false) };
-        Ok(merge::start(path)? == Start::Entry && merge::start(item)? == Start::Header)
+        Ok(merge::start(path)? == FileStart::Entry && merge::start(item)? == FileStart::Header)
     }
 
     /// Takes a session back from the trash to where a pi went on: its lines, then those that pi wrote, which go to `place`
@@ -226,7 +233,7 @@ impl Bin<'_> {
     ///
     /// # Errors
     /// One of them can't be read, written or moved; then both are where they were, or the whole is in its place.
-    pub(crate) fn join(&mut self, path: &Path, item: &Path, place: &Path, wait: Wait<'_>) -> Result<()> {
+    pub(crate) fn join(&mut self, path: &Path, item: &Path, place: &Path, wait: LockObserver<'_>) -> Result<()> {
         let (draft, late) = (create::draft(path), merge::late(path));
         let failed = || format!("can't join {} with what a pi wrote there since", path.display());
         let mut lines = merge::open(path).with_context(failed)?;
@@ -255,7 +262,7 @@ impl Bin<'_> {
 
     /// Brings to its end, or takes back, what was left when a [join](Self::join) was cut short.
     pub(crate) fn mend_join(&mut self, path: &Path, item: &Path, place: &Path) {
-        let is_joined = merge::start(path).is_ok_and(|start| start == Start::Header);
+        let is_joined = merge::start(path).is_ok_and(|start| start == FileStart::Header);
         // A second name, or a copy, of what is in its place or in the trash.
         let late = merge::late(path);
         if [path, place].iter().any(|whole| merge::has(whole, &late).unwrap_or(false)) {
@@ -287,8 +294,8 @@ impl Bin<'_> {
 /// emptied the trash and moved another file there under the same name.
 ///
 /// # Errors
-/// [`NotBack::Other`], or the trash can't be read.
-pub(crate) fn check(path: &Path, kept: &Kept, at_least: u64) -> Result<()> {
+/// [`RestoreError::Other`], or the trash can't be read.
+pub(crate) fn check(path: &Path, kept: &TrashEntry, at_least: u64) -> Result<()> {
     let Some(item) = kept.place.as_deref().filter(|item| system::is_place(item)) else { return Ok(()) };
     let failed = || format!("can't look at {}", item.display());
     let note = system::note(item);
@@ -301,13 +308,13 @@ pub(crate) fn check(path: &Path, kept: &Kept, at_least: u64) -> Result<()> {
     if is_ours {
         return Ok(());
     }
-    Err(NotBack::Other { path: path.into(), item: item.into(), from: note.map(|note| note.path) }.into())
+    Err(RestoreError::Other { path: path.into(), item: item.into(), from: note.map(|note| note.path) }.into())
 }
 
 /// Returns `true` if a file is no longer at the place in the trash that it had there.
-pub(crate) fn is_gone(path: &Path, kept: &Kept) -> bool {
+pub(crate) fn is_gone(path: &Path, kept: &TrashEntry) -> bool {
     let is_gone = |place: &PathBuf| {
-        place.symlink_metadata().is_err() || check(path, kept, 0).is_err_and(|error| error.is::<NotBack>())
+        place.symlink_metadata().is_err() || check(path, kept, 0).is_err_and(|error| error.is::<RestoreError>())
     };
     kept.place.as_ref().is_some_and(is_gone)
 }

@@ -8,7 +8,7 @@ use crate::disk::fingerprint::Fingerprint;
 
 /// The trash has nothing to give back, or nowhere to give it to, and will not have it later by itself.
 #[derive(Debug)]
-pub(crate) enum NotBack {
+pub(crate) enum RestoreError {
     /// The file is not in the trash.
     #[cfg_attr(target_os = "macos", allow(dead_code, reason = "its trash tells nothing"))]
     Emptied(PathBuf),
@@ -29,7 +29,7 @@ pub(crate) enum NotBack {
     Taken(PathBuf),
 }
 
-impl fmt::Display for NotBack {
+impl fmt::Display for RestoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Emptied(path) => {
@@ -47,11 +47,11 @@ impl fmt::Display for NotBack {
     }
 }
 
-impl std::error::Error for NotBack {}
+impl std::error::Error for RestoreError {}
 
 /// A file to restore.
 #[cfg_attr(not(all(unix, not(target_os = "macos"))), allow(dead_code, reason = "other trashes compare less"))]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct RestoreTarget<'a> {
     pub(super) path: &'a Path,
     /// Its path as the trash records it.
     pub(super) known: &'a Path,
@@ -59,7 +59,7 @@ pub(crate) struct Wanted<'a> {
     pub(super) file: Option<&'a Fingerprint>,
 }
 
-impl Wanted<'_> {
+impl RestoreTarget<'_> {
     /// Returns `true` if a file in the trash may be this one.
     #[cfg_attr(not(all(unix, not(target_os = "macos"))), allow(dead_code, reason = "other trashes compare less"))]
     pub(super) fn is_at(&self, item: &Path) -> bool {

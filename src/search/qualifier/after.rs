@@ -1,19 +1,19 @@
 //! `after:` Sessions that were last active at a time or later.
 
 use crate::search::qualifier::definition::{Qualifier, Test};
-use crate::search::qualifier::value::date::When;
-use crate::search::scope::HereAndNow;
+use crate::search::qualifier::value::date::DateValue;
+use crate::search::scope::QueryScope;
 
 pub(crate) struct After;
 
 impl Qualifier for After {
-    type Value = When;
+    type Value = DateValue;
 
     const NAME: &'static str = "after";
     const HELP: &'static str = "that were last active then or later";
     const EXAMPLE: &'static str = "after:2w";
 
-    fn test(when: &When, here: &HereAndNow) -> Test {
+    fn test(when: &DateValue, here: &QueryScope) -> Test {
         let time = when.ms(here);
         Box::new(move |session| session.digest.modified.is_some_and(|modified| modified >= time).into())
     }

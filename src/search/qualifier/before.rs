@@ -1,19 +1,19 @@
 //! `before:` Sessions that were last active before a time.
 
 use crate::search::qualifier::definition::{Qualifier, Test};
-use crate::search::qualifier::value::date::When;
-use crate::search::scope::HereAndNow;
+use crate::search::qualifier::value::date::DateValue;
+use crate::search::scope::QueryScope;
 
 pub(crate) struct Before;
 
 impl Qualifier for Before {
-    type Value = When;
+    type Value = DateValue;
 
     const NAME: &'static str = "before";
     const HELP: &'static str = "that were last active before then";
     const EXAMPLE: &'static str = "before:2026-05";
 
-    fn test(when: &When, here: &HereAndNow) -> Test {
+    fn test(when: &DateValue, here: &QueryScope) -> Test {
         let time = when.ms(here);
         Box::new(move |session| session.digest.modified.is_some_and(|modified| modified < time).into())
     }

@@ -2,7 +2,7 @@
 
 use crate::search::qualifier::definition::{Qualifier, Test};
 use crate::search::qualifier::value::bound::Bound;
-use crate::search::scope::HereAndNow;
+use crate::search::scope::QueryScope;
 
 pub(crate) struct Cost;
 
@@ -13,7 +13,7 @@ impl Qualifier for Cost {
     const HELP: &'static str = "by what they cost, in US dollars";
     const EXAMPLE: &'static str = "cost:>1";
 
-    fn test(bound: &Bound, _: &HereAndNow) -> Test {
+    fn test(bound: &Bound, _: &QueryScope) -> Test {
         let bound = *bound;
         Box::new(move |session| bound.holds(session.digest.cost).into())
     }

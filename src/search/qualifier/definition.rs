@@ -1,17 +1,17 @@
 //! What every qualifier has to say of itself.
 
 use crate::search::candidate::{Candidate, MatchPlace};
-use crate::search::qualifier::value::Value;
-use crate::search::scope::HereAndNow;
-use crate::search::value_lists::Values;
+use crate::search::qualifier::value::QualifierValue;
+use crate::search::scope::QueryScope;
+use crate::search::value_lists::ValueList;
 use crate::session::entry::Entry;
 use crate::session::links::Index;
-use crate::session::tree::features::Feature;
+use crate::session::tree::features::EntryFeature;
 
 /// A qualifier.
 pub(crate) trait Qualifier {
     /// What stands behind the colon: how it is read, printed and completed.
-    type Value: Value;
+    type Value: QualifierValue;
 
     /// What stands before the colon, in lowercase letters.
     const NAME: &'static str;
@@ -21,7 +21,7 @@ pub(crate) trait Qualifier {
     const EXAMPLE: &'static str;
 
     /// The values to choose from, the likeliest first.
-    fn choices(_: Values<'_>) -> Vec<&str> {
+    fn choices(_: ValueList<'_>) -> Vec<&str> {
         Self::Value::choices()
     }
 
@@ -36,47 +36,47 @@ pub(crate) trait Qualifier {
     }
 
     /// Makes a value ready to be held against many sessions.
-    fn test(value: &Self::Value, here: &HereAndNow) -> Test;
+    fn test(value: &Self::Value, here: &QueryScope) -> Test;
 
     /// For which entries of a session a value holds.
-    fn scope(_: &Self::Value, _: &HereAndNow) -> Scope {
-        Scope::Session
+    fn scope(_: &Self::Value, _: &QueryScope) -> EntryScope {
+        EntryScope::Session
     }
 }
 
 /// Names entries by what is known of a session.
-pub(crate) type Entries = Box<dyn Fn(&Candidate<'_>) -> Vec<Index> + Send + Sync>;
+pub(crate) type EntryFilter = Box<dyn Fn(&Candidate<'_>) -> Vec<Index> + Send + Sync>;
 
 /// For which entries of a session something holds.
-pub(crate) enum Scope {
+pub(crate) enum EntryScope {
     /// For all of them or for none.
     Session,
     /// For those that what is known of the session names.
-    Known(Entries),
+    Known(EntryFilter),
     /// For those with a feature in the tree of the session, where nothing else is asked of entries.
-    Tree(Feature),
+    Tree(EntryFeature),
     /// For those whose line says so.
     Read(Box<dyn Fn(&Entry<'_>) -> bool + Send + Sync>),
 }
 
 /// Whether a qualifier holds for a session.
-pub(crate) type Test = Box<dyn Fn(&Candidate<'_>) -> Holds + Send + Sync>;
+pub(crate) type Test = Box<dyn Fn(&Candidate<'_>) -> TestResult + Send + Sync>;
 
 /// Whether it holds.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Holds {
+pub(crate) enum TestResult {
     No,
     /// It does, and this is where.
     At(Option<MatchPlace>),
 }
 
-impl From<bool> for Holds {
+impl From<bool> for TestResult {
     fn from(holds: bool) -> Self {
         if holds { Self::At(None) } else { Self::No }
     }
 }
 
-impl From<Option<MatchPlace>> for Holds {
+impl From<Option<MatchPlace>> for TestResult {
     fn from(place: Option<MatchPlace>) -> Self {
         place.map_or(Self::No, |place| Self::At(Some(place)))
     }

@@ -1,10 +1,10 @@
 //! `edited:` The files that tools wrote or edited.
 
-use crate::search::qualifier::definition::{Qualifier, Scope, Test};
+use crate::search::qualifier::definition::{EntryScope, Qualifier, Test};
 use crate::search::qualifier::file::{File, touched, touching};
 use crate::search::qualifier::value::text::Text;
-use crate::search::scope::HereAndNow;
-use crate::search::value_lists::Values;
+use crate::search::scope::QueryScope;
+use crate::search::value_lists::ValueList;
 use crate::session::entry::tool_call::Touch;
 
 pub(crate) struct Edited;
@@ -16,15 +16,15 @@ impl Qualifier for Edited {
     const HELP: &'static str = "in which a tool wrote or edited such a file";
     const EXAMPLE: &'static str = "edited:src/";
 
-    fn choices(values: Values<'_>) -> Vec<&str> {
+    fn choices(values: ValueList<'_>) -> Vec<&str> {
         File::choices(values)
     }
 
-    fn test(path: &Text, here: &HereAndNow) -> Test {
+    fn test(path: &Text, here: &QueryScope) -> Test {
         touched(path, here, |touch| touch != Touch::Read)
     }
 
-    fn scope(path: &Text, here: &HereAndNow) -> Scope {
+    fn scope(path: &Text, here: &QueryScope) -> EntryScope {
         touching(path, here, |touch| touch != Touch::Read)
     }
 }

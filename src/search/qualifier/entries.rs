@@ -2,7 +2,7 @@
 
 use crate::search::qualifier::definition::{Qualifier, Test};
 use crate::search::qualifier::value::bound::Bound;
-use crate::search::scope::HereAndNow;
+use crate::search::scope::QueryScope;
 
 pub(crate) struct Entries;
 
@@ -13,7 +13,7 @@ impl Qualifier for Entries {
     const HELP: &'static str = "by how many entries they have";
     const EXAMPLE: &'static str = "entries:<=20";
 
-    fn test(bound: &Bound, _: &HereAndNow) -> Test {
+    fn test(bound: &Bound, _: &QueryScope) -> Test {
         let bound = *bound;
         Box::new(move |session| bound.holds(session.digest.entry_count as f64).into())
     }

@@ -2,11 +2,11 @@
 
 use crate::base::normalize::fold;
 use crate::search::candidate::{Candidate, MatchField, MatchPlace};
-use crate::search::qualifier::definition::{Qualifier, Scope, Test};
+use crate::search::qualifier::definition::{EntryScope, Qualifier, Test};
 use crate::search::qualifier::value::path::{Path, components, is_absolute};
 use crate::search::qualifier::value::text::Text;
-use crate::search::scope::HereAndNow;
-use crate::search::value_lists::Values;
+use crate::search::scope::QueryScope;
+use crate::search::value_lists::ValueList;
 use crate::session::digest::touched_files::FileTouch;
 use crate::session::entry::tool_call::Touch;
 use crate::session::links::Index;
@@ -20,30 +20,30 @@ impl Qualifier for File {
     const HELP: &'static str = "in which a tool read, wrote or edited such a file; src/ means any below it";
     const EXAMPLE: &'static str = "file:auth.rs";
 
-    fn choices(values: Values<'_>) -> Vec<&str> {
+    fn choices(values: ValueList<'_>) -> Vec<&str> {
         values.files.iter().map(String::as_str).collect()
     }
 
-    fn test(path: &Text, here: &HereAndNow) -> Test {
+    fn test(path: &Text, here: &QueryScope) -> Test {
         touched(path, here, |_| true)
     }
 
-    fn scope(path: &Text, here: &HereAndNow) -> Scope {
+    fn scope(path: &Text, here: &QueryScope) -> EntryScope {
         touching(path, here, |_| true)
     }
 }
 
 /// Whether and where a tool touched such a file in a way that is wanted.
-pub(super) fn touched(path: &Text, here: &HereAndNow, is_wanted: fn(Touch) -> bool) -> Test {
+pub(super) fn touched(path: &Text, here: &QueryScope, is_wanted: fn(Touch) -> bool) -> Test {
     let wanted = Path::new(path, here);
     let place = |&entry: &Index| MatchPlace { field: MatchField::File, entry: Some(entry), at: 0..0 };
     Box::new(move |session| such(&wanted, session, is_wanted).first().map(place).into())
 }
 
 /// The entries in which a tool did.
-pub(super) fn touching(path: &Text, here: &HereAndNow, is_wanted: fn(Touch) -> bool) -> Scope {
+pub(super) fn touching(path: &Text, here: &QueryScope, is_wanted: fn(Touch) -> bool) -> EntryScope {
     let wanted = Path::new(path, here);
-    Scope::Known(Box::new(move |session| such(&wanted, session, is_wanted)))
+    EntryScope::Known(Box::new(move |session| such(&wanted, session, is_wanted)))
 }
 
 /// The entries of the touches of such files.
@@ -82,15 +82,15 @@ fn is_such_a_file(wanted: &Path, path: &str, cwd: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::qualifier::definition::Holds;
+    use crate::search::qualifier::definition::TestResult;
     use crate::search::qualifier::sample::{Sample, here};
 
     #[test]
     fn says_at_which_entry() {
         let session = Sample::calling("read", "src/auth.rs");
         let place = MatchPlace { field: MatchField::File, entry: Some(1), at: 0..0 };
-        assert_eq!(session.test::<File>("auth"), Holds::At(Some(place)));
-        assert_eq!(session.test::<File>("main"), Holds::No);
+        assert_eq!(session.test::<File>("auth"), TestResult::At(Some(place)));
+        assert_eq!(session.test::<File>("main"), TestResult::No);
     }
 
     #[test]

@@ -5,8 +5,8 @@ use crate::base::paths::normalize;
 use crate::search::qualifier::definition::{Qualifier, Test};
 use crate::search::qualifier::value::path::{Path, components};
 use crate::search::qualifier::value::text::Text;
-use crate::search::scope::HereAndNow;
-use crate::search::value_lists::Values;
+use crate::search::scope::QueryScope;
+use crate::search::value_lists::ValueList;
 
 pub(crate) struct In;
 
@@ -17,24 +17,24 @@ impl Qualifier for In {
     const HELP: &'static str = "that worked in it or below; in:app means any of that name, in:../x starts here";
     const EXAMPLE: &'static str = "in:~/code/app";
 
-    fn choices(values: Values<'_>) -> Vec<&str> {
+    fn choices(values: ValueList<'_>) -> Vec<&str> {
         values.dirs.iter().map(String::as_str).collect()
     }
 
-    fn test(dir: &Text, here: &HereAndNow) -> Test {
+    fn test(dir: &Text, here: &QueryScope) -> Test {
         let dir = Path::new(&from_here(dir, here), here);
         Box::new(move |session| is_in(&dir, session.titles.cwd).into())
     }
 }
 
 /// Returns a test whether a session's working directory is `dir` or below it, as `in:` compares.
-pub(crate) fn is_in_dir(dir: &str, here: &HereAndNow) -> impl Fn(&str) -> bool + use<> {
+pub(crate) fn is_in_dir(dir: &str, here: &QueryScope) -> impl Fn(&str) -> bool + use<> {
     let dir = Path::new(&from_here(&Text(dir.into()), here), here);
     move |cwd| is_in(&dir, &fold(cwd))
 }
 
 /// A path that begins with `.` or `..` starts where the query is asked.
-fn from_here(dir: &Text, here: &HereAndNow) -> Text {
+fn from_here(dir: &Text, here: &QueryScope) -> Text {
     let path = dir.0.replace('\\', "/");
     if here.dir.is_empty() || !matches!(path.split('/').next(), Some("." | "..")) {
         return dir.clone();

@@ -3,45 +3,47 @@
 use std::fmt;
 
 use crate::search::candidate::Candidate;
-use crate::search::qualifier::definition::{Qualifier, Scope, Test};
-use crate::search::qualifier::value::Value;
-use crate::search::scope::HereAndNow;
+use crate::search::qualifier::definition::{EntryScope, Qualifier, Test};
+use crate::search::qualifier::value::QualifierValue;
+use crate::search::scope::QueryScope;
 use crate::session::problem::Problem;
-use crate::session::tree::features::Feature;
+use crate::session::tree::features::EntryFeature;
 
 pub(crate) struct Is;
 
 /// A row of the table.
-struct Row {
+struct IsRow {
     name: &'static str,
     means: &'static str,
     /// Which entries make a session one of the kind, if entries do.
-    entries: Option<Feature>,
+    entries: Option<EntryFeature>,
     holds: fn(&Candidate<'_>) -> bool,
 }
 
 const fn row(
     name: &'static str,
     means: &'static str,
-    entries: Option<Feature>,
+    entries: Option<EntryFeature>,
     holds: fn(&Candidate<'_>) -> bool,
-) -> Row {
-    Row { name, means, entries, holds }
+) -> IsRow {
+    IsRow { name, means, entries, holds }
 }
 
 /// The kinds, in the order in which they are shown.
-const KINDS: &[Row] = &[
+const KINDS: &[IsRow] = &[
     row("named", "sessions with a name", None, |session| session.digest.name.is_some()),
-    row("labelled", "sessions with labels", Some(Feature::Label), |session| !session.digest.labels.is_empty()),
+    row("labelled", "sessions with labels", Some(EntryFeature::Label), |session| !session.digest.labels.is_empty()),
     row("forked", "sessions from which others were forked", None, |session| session.has_forks),
     row("fork", "sessions that were forked from another one", None, |session| session.digest.header.is_fork()),
-    row("branched", "sessions with branches", Some(Feature::BranchPoint), |session| session.digest.branch_points > 0),
+    row("branched", "sessions with branches", Some(EntryFeature::BranchPoint), |session| {
+        session.digest.branch_points > 0
+    }),
     // With more than one end at least one was left.
-    row("abandoned", "sessions with branches that were left", Some(Feature::AbandonedEnd), |session| {
+    row("abandoned", "sessions with branches that were left", Some(EntryFeature::AbandonedEnd), |session| {
         session.digest.leaves > 1
     }),
     row("live", "sessions in which a pi is at work", None, |session| session.is_live),
-    row("damaged", "sessions that can't be read as a whole", Some(Feature::Problem), |session| {
+    row("damaged", "sessions that can't be read as a whole", Some(EntryFeature::Problem), |session| {
         session.digest.problems.iter().any(|problem| !matches!(problem, Problem::Newer(_)))
     }),
     row("newer", "sessions of a version that pitree doesn't know", None, |session| session.digest.header.is_newer()),
@@ -50,9 +52,9 @@ const KINDS: &[Row] = &[
 
 /// A kind, by its place in the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Kind(usize);
+pub(crate) struct IsKind(usize);
 
-impl Value for Kind {
+impl QualifierValue for IsKind {
     fn read(text: &str) -> Result<Option<Self>, String> {
         // pi spells it so.
         let name = if text == "labeled" { "labelled" } else { text };
@@ -69,14 +71,14 @@ impl Value for Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for IsKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(KINDS[self.0].name)
     }
 }
 
 impl Qualifier for Is {
-    type Value = Kind;
+    type Value = IsKind;
 
     const NAME: &'static str = "is";
     const HELP: &'static str = "of a kind; abandoned ones have branches that were left";
@@ -86,13 +88,13 @@ impl Qualifier for Is {
         KINDS.iter().find(|row| row.name == kind).map_or("", |row| row.means)
     }
 
-    fn test(kind: &Kind, _: &HereAndNow) -> Test {
+    fn test(kind: &IsKind, _: &QueryScope) -> Test {
         let holds = KINDS[kind.0].holds;
         Box::new(move |session| holds(session).into())
     }
 
-    fn scope(kind: &Kind, _: &HereAndNow) -> Scope {
-        KINDS[kind.0].entries.map_or(Scope::Session, Scope::Tree)
+    fn scope(kind: &IsKind, _: &QueryScope) -> EntryScope {
+        KINDS[kind.0].entries.map_or(EntryScope::Session, EntryScope::Tree)
     }
 }
 
@@ -106,7 +108,7 @@ mod tests {
     #[test]
     fn each_kind_is_told_from_the_others() {
         let kinds = |session: &Sample| -> Vec<&str> {
-            Kind::forms().into_iter().filter(|kind| session.is::<Is>(kind)).collect()
+            IsKind::forms().into_iter().filter(|kind| session.is::<Is>(kind)).collect()
         };
         let mut session = Sample::default();
         assert_eq!(kinds(&session), ["empty"]);
@@ -115,7 +117,8 @@ mod tests {
         (session.has_forks, session.is_live) = (true, true);
         session.digest.header.parent_session = Some("gone".into());
         assert_eq!(kinds(&session), ["forked", "fork", "live"]);
-        let label = digest::Label { entry: EntryId::Place(0), at: 0, text: "x".into(), time: None, row: "".into() };
+        let label =
+            digest::DigestLabel { entry: EntryId::Place(0), at: 0, text: "x".into(), time: None, row: "".into() };
         (session.digest.name, session.digest.labels) = (Some("x".into()), vec![label]);
         (session.digest.branch_points, session.digest.leaves) = (1, 2);
         assert_eq!(kinds(&session), ["named", "labelled", "forked", "fork", "branched", "abandoned", "live"]);
@@ -129,7 +132,7 @@ mod tests {
 
     #[test]
     fn says_which_kinds_there_are() {
-        assert!(Kind::read("nmaed").is_err_and(|what| what.contains("is:nmaed") && what.contains("abandoned")));
-        assert_eq!(Kind::read("labeled"), Kind::read("labelled"));
+        assert!(IsKind::read("nmaed").is_err_and(|what| what.contains("is:nmaed") && what.contains("abandoned")));
+        assert_eq!(IsKind::read("labeled"), IsKind::read("labelled"));
     }
 }

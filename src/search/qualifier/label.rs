@@ -1,10 +1,10 @@
 //! `label:` The labels of entries.
 
 use crate::search::candidate::{MatchField, MatchPlace};
-use crate::search::qualifier::definition::{Qualifier, Scope, Test};
+use crate::search::qualifier::definition::{EntryScope, Qualifier, Test};
 use crate::search::qualifier::value::text::Text;
-use crate::search::scope::HereAndNow;
-use crate::search::value_lists::Values;
+use crate::search::scope::QueryScope;
+use crate::search::value_lists::ValueList;
 
 pub(crate) struct Label;
 
@@ -15,7 +15,7 @@ impl Qualifier for Label {
     const HELP: &'static str = "with such a label";
     const EXAMPLE: &'static str = "label:works";
 
-    fn choices(values: Values<'_>) -> Vec<&str> {
+    fn choices(values: ValueList<'_>) -> Vec<&str> {
         values.labels.iter().map(String::as_str).collect()
     }
 
@@ -23,7 +23,7 @@ impl Qualifier for Label {
         narrow.has_piece(wide)
     }
 
-    fn test(label: &Text, _: &HereAndNow) -> Test {
+    fn test(label: &Text, _: &QueryScope) -> Test {
         let wanted = label.folded();
         let place = move |(entry, label): (_, &str)| {
             let at = label.find(&wanted)?;
@@ -32,9 +32,9 @@ impl Qualifier for Label {
         Box::new(move |session| session.titles.labels.each().find_map(&place).into())
     }
 
-    fn scope(label: &Text, _: &HereAndNow) -> Scope {
+    fn scope(label: &Text, _: &QueryScope) -> EntryScope {
         let wanted = label.folded();
-        Scope::Known(Box::new(move |session| {
+        EntryScope::Known(Box::new(move |session| {
             let labels = session.titles.labels.each();
             labels.filter(|(_, label)| label.contains(&wanted)).map(|(entry, _)| entry).collect()
         }))
@@ -44,7 +44,7 @@ impl Qualifier for Label {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::qualifier::definition::Holds;
+    use crate::search::qualifier::definition::TestResult;
     use crate::search::qualifier::sample::Sample;
 
     #[test]
@@ -54,7 +54,7 @@ mod tests {
             r#"{"type":"label","id":"2","parentId":"1","targetId":"1","label":"It Works"}"#,
         ]);
         let place = MatchPlace { field: MatchField::Label, entry: Some(0), at: 3..7 };
-        assert_eq!(session.test::<Label>("work"), Holds::At(Some(place)));
-        assert_eq!(session.test::<Label>("broke"), Holds::No);
+        assert_eq!(session.test::<Label>("work"), TestResult::At(Some(place)));
+        assert_eq!(session.test::<Label>("broke"), TestResult::No);
     }
 }

@@ -24,7 +24,7 @@ use std::fmt::Write as _;
 use crate::search::qualifier::after::After;
 use crate::search::qualifier::before::Before;
 use crate::search::qualifier::cost::Cost;
-use crate::search::qualifier::definition::{Qualifier, Scope, Test};
+use crate::search::qualifier::definition::{EntryScope, Qualifier, Test};
 use crate::search::qualifier::edited::Edited;
 use crate::search::qualifier::entries::Entries;
 use crate::search::qualifier::file::File;
@@ -35,9 +35,9 @@ use crate::search::qualifier::label::Label;
 use crate::search::qualifier::model::Model;
 use crate::search::qualifier::size::Size;
 use crate::search::qualifier::tool::Tool;
-use crate::search::qualifier::value::Value;
-use crate::search::scope::HereAndNow;
-use crate::search::value_lists::Values;
+use crate::search::qualifier::value::QualifierValue;
+use crate::search::scope::QueryScope;
+use crate::search::value_lists::ValueList;
 
 /// What the table says of a qualifier.
 pub(crate) struct QualifierRow {
@@ -46,7 +46,7 @@ pub(crate) struct QualifierRow {
     /// Reads a value; `None` while it is unfinished. The error says what may stand there.
     pub(crate) read: fn(&str) -> Result<Option<Qualified>, String>,
     /// The values to choose from, the likeliest first.
-    pub(crate) choices: fn(Values<'_>) -> Vec<&str>,
+    pub(crate) choices: fn(ValueList<'_>) -> Vec<&str>,
     /// What a value finds, in words, where it doesn't say so itself.
     pub(crate) means: fn(&str) -> &'static str,
     /// It with a value.
@@ -74,12 +74,12 @@ macro_rules! table {
 
         impl Qualified {
             /// Makes it ready to be held against many sessions.
-            pub(crate) fn test(&self, here: &HereAndNow) -> Test {
+            pub(crate) fn test(&self, here: &QueryScope) -> Test {
                 match self { $(Self::$qualifier(value) => $qualifier::test(value, here),)* }
             }
 
             /// For which entries it holds.
-            pub(crate) fn scope(&self, here: &HereAndNow) -> Scope {
+            pub(crate) fn scope(&self, here: &QueryScope) -> EntryScope {
                 match self { $(Self::$qualifier(value) => $qualifier::scope(value, here),)* }
             }
 
@@ -173,7 +173,7 @@ mod tests {
             let read = |value: &str| (row.read)(value).unwrap().unwrap().to_string();
             let is_read = Query::parse(row.example).is_ok_and(|query| query.to_string() == read(value));
             assert!(is_read, "{}", row.example);
-            for value in (row.forms)().into_iter().chain((row.choices)(Values::default())) {
+            for value in (row.forms)().into_iter().chain((row.choices)(ValueList::default())) {
                 assert_eq!(read(value), read(read(value).split_once(':').unwrap().1), "{}:{value}", row.name);
             }
         }

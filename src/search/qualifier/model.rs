@@ -1,11 +1,11 @@
 //! `model:` The models that answered.
 
 use crate::base::normalize::fold;
-use crate::search::qualifier::definition::{Qualifier, Scope, Test};
+use crate::search::qualifier::definition::{EntryScope, Qualifier, Test};
 use crate::search::qualifier::value::text::Text;
-use crate::search::scope::HereAndNow;
-use crate::search::value_lists::Values;
-use crate::session::entry::kind::Kind;
+use crate::search::scope::QueryScope;
+use crate::search::value_lists::ValueList;
+use crate::session::entry::kind::EntryKind;
 
 pub(crate) struct Model;
 
@@ -16,7 +16,7 @@ impl Qualifier for Model {
     const HELP: &'static str = "in which such a model answered";
     const EXAMPLE: &'static str = "model:sonnet";
 
-    fn choices(values: Values<'_>) -> Vec<&str> {
+    fn choices(values: ValueList<'_>) -> Vec<&str> {
         values.models.iter().map(String::as_str).collect()
     }
 
@@ -24,17 +24,17 @@ impl Qualifier for Model {
         narrow.has_piece(wide)
     }
 
-    fn test(model: &Text, _: &HereAndNow) -> Test {
+    fn test(model: &Text, _: &QueryScope) -> Test {
         let wanted = model.folded();
         Box::new(move |session| {
             session.digest.details_once().model_names().any(|model| fold(model).contains(&wanted)).into()
         })
     }
 
-    fn scope(model: &Text, _: &HereAndNow) -> Scope {
+    fn scope(model: &Text, _: &QueryScope) -> EntryScope {
         let wanted = model.folded();
-        Scope::Read(Box::new(move |entry| {
-            let answer = entry.message.as_ref().filter(|_| entry.kind == Kind::Assistant);
+        EntryScope::Read(Box::new(move |entry| {
+            let answer = entry.message.as_ref().filter(|_| entry.kind == EntryKind::Assistant);
             let names = answer.into_iter().flat_map(|answer| [answer.model, answer.response_model]).flatten();
             names.into_iter().any(|name| fold(&name.text()).contains(&wanted))
         }))

@@ -3,16 +3,16 @@
 use jiff::tz::TimeZone;
 
 use crate::search::candidate::{Candidate, TitlesBuf};
-use crate::search::qualifier::definition::{Holds, Qualifier};
-use crate::search::qualifier::value::Value;
-use crate::search::scope::HereAndNow;
+use crate::search::qualifier::definition::{Qualifier, TestResult};
+use crate::search::qualifier::value::QualifierValue;
+use crate::search::scope::QueryScope;
 use crate::session::digest::Digest;
-use crate::session::digest::builder::Builder;
+use crate::session::digest::builder::DigestBuilder;
 use crate::session::lines::Line;
 
 /// 100 days after the beginning of 1970, at home.
-pub(crate) fn here() -> HereAndNow {
-    HereAndNow {
+pub(crate) fn here() -> QueryScope {
+    QueryScope {
         now_ms: 100 * 86_400_000,
         home: "/home/Dev".into(),
         dir: "/home/Dev/code/app".into(),
@@ -32,7 +32,7 @@ pub(crate) struct Sample {
 impl Sample {
     /// One with these lines behind its header, that worked in `/home/Dev/app`.
     pub(crate) fn of(lines: &[&str]) -> Self {
-        let mut builder = Builder::new("");
+        let mut builder = DigestBuilder::new("");
         builder.line(Line::new(0, br#"{"type":"session","version":3,"id":"s","cwd":"/home/Dev/app"}"#, true));
         lines.iter().for_each(|line| builder.line(Line::new(0, line.as_bytes(), true)));
         let digest = builder.finish(0, &mut |_| None).unwrap();
@@ -56,12 +56,12 @@ impl Sample {
     }
 
     /// What a qualifier with this value says of it.
-    pub(super) fn test<Q: Qualifier>(&self, value: &str) -> Holds {
+    pub(super) fn test<Q: Qualifier>(&self, value: &str) -> TestResult {
         Q::test(&Q::Value::read(value).unwrap().unwrap(), &here())(&self.candidate())
     }
 
     /// Whether it holds.
     pub(super) fn is<Q: Qualifier>(&self, value: &str) -> bool {
-        matches!(self.test::<Q>(value), Holds::At(_))
+        matches!(self.test::<Q>(value), TestResult::At(_))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::search::qualifier::definition::{Qualifier, Test};
 use crate::search::qualifier::value::bound::Bound;
-use crate::search::scope::HereAndNow;
+use crate::search::scope::QueryScope;
 
 pub(crate) struct Size;
 
@@ -13,7 +13,7 @@ impl Qualifier for Size {
     const HELP: &'static str = "by how long the file is, in bytes";
     const EXAMPLE: &'static str = "size:>1M";
 
-    fn test(bound: &Bound, _: &HereAndNow) -> Test {
+    fn test(bound: &Bound, _: &QueryScope) -> Test {
         let bound = *bound;
         Box::new(move |session| bound.holds(session.digest.bytes as f64).into())
     }

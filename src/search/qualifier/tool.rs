@@ -1,11 +1,11 @@
 //! `tool:` The tools that were called.
 
 use crate::base::normalize::fold;
-use crate::search::qualifier::definition::{Qualifier, Scope, Test};
+use crate::search::qualifier::definition::{EntryScope, Qualifier, Test};
 use crate::search::qualifier::value::text::Text;
-use crate::search::scope::HereAndNow;
-use crate::search::value_lists::Values;
-use crate::session::entry::kind::Kind;
+use crate::search::scope::QueryScope;
+use crate::search::value_lists::ValueList;
+use crate::session::entry::kind::EntryKind;
 use crate::session::json::Str;
 
 pub(crate) struct Tool;
@@ -17,7 +17,7 @@ impl Qualifier for Tool {
     const HELP: &'static str = "in which such a tool was called";
     const EXAMPLE: &'static str = "tool:bash";
 
-    fn choices(values: Values<'_>) -> Vec<&str> {
+    fn choices(values: ValueList<'_>) -> Vec<&str> {
         values.tools.iter().map(String::as_str).collect()
     }
 
@@ -25,7 +25,7 @@ impl Qualifier for Tool {
         narrow.has_piece(wide)
     }
 
-    fn test(tool: &Text, _: &HereAndNow) -> Test {
+    fn test(tool: &Text, _: &QueryScope) -> Test {
         let wanted = tool.folded();
         Box::new(move |session| {
             session.digest.details_once().tools.keys().any(|tool| fold(tool).contains(&wanted)).into()
@@ -33,10 +33,10 @@ impl Qualifier for Tool {
     }
 
     /// A call is seen where it was answered.
-    fn scope(tool: &Text, _: &HereAndNow) -> Scope {
+    fn scope(tool: &Text, _: &QueryScope) -> EntryScope {
         let wanted = tool.folded();
-        Scope::Read(Box::new(move |entry| {
-            let answer = entry.message.as_ref().filter(|_| entry.kind == Kind::ToolResult);
+        EntryScope::Read(Box::new(move |entry| {
+            let answer = entry.message.as_ref().filter(|_| entry.kind == EntryKind::ToolResult);
             let is_it = |name: Str<'_>| fold(&name.text()).contains(&wanted);
             answer.is_some_and(|answer| {
                 answer.tool_name.is_some_and(is_it) || answer.nested_calls().any(|nested| is_it(nested.call.name))

@@ -8,7 +8,7 @@ use crate::search::qualifier;
 use crate::search::qualifier::QualifierRow;
 use crate::search::qualifier::value::text::in_quotes;
 use crate::search::query::token::{ALL, Token, after_all, tokens};
-use crate::search::value_lists::Values;
+use crate::search::value_lists::ValueList;
 
 /// How a part of a query may go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,12 +16,12 @@ pub struct Completion {
     /// The bytes to replace.
     pub at: Range<usize>,
     /// What to put there, the best first.
-    pub options: Vec<Candidate>,
+    pub options: Vec<CompletionCandidate>,
 }
 
 /// How a part may go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
+pub struct CompletionCandidate {
     /// What to put there.
     pub text: String,
     /// What it finds, in words; empty if it says so itself.
@@ -30,7 +30,7 @@ pub struct Candidate {
 
 /// What may stand at the cursor, a byte offset. `None` if there is nothing to offer: in a word that begins no
 /// qualifier, in a phrase, in a pattern.
-pub fn complete(query: &str, cursor: usize, values: Values<'_>) -> Option<Completion> {
+pub fn complete(query: &str, cursor: usize, values: ValueList<'_>) -> Option<Completion> {
     let before = query.get(..cursor)?;
     let mut rest = before.trim_start_matches(is_js_space);
     while let Some(after) = after_all(rest) {
@@ -63,11 +63,17 @@ fn names(typed: &str, at: Range<usize>) -> Option<Completion> {
     let known = qualifier::TABLE.iter().map(|row| (format!("{}:", row.name), format!("sessions {}", row.help)));
     let all = (ALL.to_string(), "with the words anywhere, in tool output, thinking and arguments too".to_string());
     let known = known.chain([all]).filter(|(name, _)| name.starts_with(typed));
-    let options: Vec<Candidate> = known.map(|(text, means)| Candidate { text, means }).collect();
+    let options: Vec<CompletionCandidate> = known.map(|(text, means)| CompletionCandidate { text, means }).collect();
     (!options.is_empty()).then_some(Completion { at, options })
 }
 
-fn value(row: &QualifierRow, token: &Token<'_>, query: &str, cursor: usize, values: Values<'_>) -> Option<Completion> {
+fn value(
+    row: &QualifierRow,
+    token: &Token<'_>,
+    query: &str,
+    cursor: usize,
+    values: ValueList<'_>,
+) -> Option<Completion> {
     let typed = query.get(token.text_at.start..cursor)?;
     let typed = fold(js_trim(typed.trim_matches('"')));
     let mut ranked: Vec<(u8, &str)> =
@@ -75,8 +81,9 @@ fn value(row: &QualifierRow, token: &Token<'_>, query: &str, cursor: usize, valu
     ranked.sort_by_key(|(rank, _)| *rank);
     // A value with a quote in it can't be written.
     let can_be_written = ranked.iter().filter(|(_, value)| !value.contains('"'));
-    let option = |&(_, value): &(u8, &str)| Candidate { text: in_quotes(value), means: (row.means)(value).into() };
-    let options: Vec<Candidate> = can_be_written.map(option).collect();
+    let option =
+        |&(_, value): &(u8, &str)| CompletionCandidate { text: in_quotes(value), means: (row.means)(value).into() };
+    let options: Vec<CompletionCandidate> = can_be_written.map(option).collect();
     (!options.is_empty()).then_some(Completion { at: token.text_at.clone(), options })
 }
 
@@ -103,7 +110,7 @@ mod tests {
             (list(&["~/code/my app", "~/code/site", "/srv/app"]), list(&["src/oauth.rs", "src/auth.rs", "auth.md"]));
         let (labels, models, tools) =
             (list(&["works", "say \"hi\""]), list(&["claude-sonnet", "gpt"]), list(&["read", "bash"]));
-        let values = Values { dirs: &dirs, files: &files, labels: &labels, models: &models, tools: &tools };
+        let values = ValueList { dirs: &dirs, files: &files, labels: &labels, models: &models, tools: &tools };
         let cursor = query.find('|')?;
         let query = query.replace('|', "");
         let completion = complete(&query, cursor, values)?;
@@ -164,7 +171,7 @@ mod tests {
         #[test]
         fn any_place_in_any_text_is_fine(text in "[ \"a-fil:é/-]{0,16}", cursor in 0usize..20) {
             let dirs = ["/a b".to_string(), "~/é".into(), "//x".into()];
-            if let Some(completion) = complete(&text, cursor, Values { dirs: &dirs, files: &dirs, ..Values::default() }) {
+            if let Some(completion) = complete(&text, cursor, ValueList { dirs: &dirs, files: &dirs, ..ValueList::default() }) {
                 for option in completion.options {
                     let mut done = text.clone();
                     done.replace_range(completion.at.clone(), &option.text);

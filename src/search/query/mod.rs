@@ -36,12 +36,12 @@ pub(crate) struct Term {
     /// Whether it must not hold (`-`).
     pub(crate) is_excluded: bool,
     /// The thing.
-    pub(crate) what: What,
+    pub(crate) what: TermKind,
 }
 
 /// What can be asked of a session.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum What {
+pub(crate) enum TermKind {
     /// A word stands in it.
     Word(String),
     /// Words stand in it one after the other, with any white space between; here with one space.
@@ -56,31 +56,31 @@ pub(crate) enum What {
 
 /// What is wrong with a query, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct QueryProblem {
     /// The bytes of the query.
     pub at: Range<usize>,
     /// What is wrong and what to do.
     pub what: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for QueryProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for QueryProblem {}
 
 impl Query {
     /// Whether it asks nothing, so that every session is found.
     pub fn is_empty(&self) -> bool {
-        self.terms.iter().all(|term| matches!(term.what, What::Unfinished(_)))
+        self.terms.iter().all(|term| matches!(term.what, TermKind::Unfinished(_)))
     }
 
     /// The words and phrases that must be somewhere.
     pub fn words(&self) -> Vec<String> {
         let word = |term: &Term| match &term.what {
-            What::Word(text) | What::Phrase(text) if !term.is_excluded => Some(text.clone()),
+            TermKind::Word(text) | TermKind::Phrase(text) if !term.is_excluded => Some(text.clone()),
             _ => None,
         };
         self.terms.iter().filter_map(word).collect()
@@ -89,17 +89,17 @@ impl Query {
     /// The query without them: what must hold besides.
     #[must_use]
     pub(crate) fn without_words(&self) -> Self {
-        let is_word = |term: &&Term| !term.is_excluded && matches!(term.what, What::Word(_) | What::Phrase(_));
+        let is_word = |term: &&Term| !term.is_excluded && matches!(term.what, TermKind::Word(_) | TermKind::Phrase(_));
         Self { everything: false, terms: self.terms.iter().filter(|term| !is_word(term)).cloned().collect() }
     }
 
     /// The query with files instead of the words; nothing if there is no word that a file may be called by.
     #[must_use]
     pub(crate) fn as_files(&self) -> Option<Self> {
-        let is_word = |term: &Term| !term.is_excluded && matches!(term.what, What::Word(_));
+        let is_word = |term: &Term| !term.is_excluded && matches!(term.what, TermKind::Word(_));
         let as_file = |term: &Term| match &term.what {
-            What::Word(word) if !term.is_excluded => {
-                let what = What::Qualified(qualifier::file(word)?);
+            TermKind::Word(word) if !term.is_excluded => {
+                let what = TermKind::Qualified(qualifier::file(word)?);
                 Some(Term { what, ..term.clone() })
             }
             _ => Some(term.clone()),
@@ -118,7 +118,7 @@ impl Query {
 
 impl Term {
     fn is_void(&self) -> bool {
-        matches!(self.what, What::Unfinished(_))
+        matches!(self.what, TermKind::Unfinished(_))
     }
 
     /// Whether `wide` holds wherever this holds.
@@ -131,12 +131,14 @@ impl Term {
         }
         match (&self.what, &wide.what) {
             // The longer one may match fuzzily only; then so does what it begins with, unless that is too short.
-            (What::Word(narrow), What::Word(wide)) => {
+            (TermKind::Word(narrow), TermKind::Word(wide)) => {
                 let (narrow, wide) = (fold(narrow), fold(wide));
                 narrow.starts_with(&wide) && fuzzy::is_long_enough(&wide)
             }
-            (What::Phrase(narrow), What::Word(wide) | What::Phrase(wide)) => fold(narrow).contains(&fold(wide)),
-            (What::Qualified(narrow), What::Qualified(wide)) => narrow.implies(wide),
+            (TermKind::Phrase(narrow), TermKind::Word(wide) | TermKind::Phrase(wide)) => {
+                fold(narrow).contains(&fold(wide))
+            }
+            (TermKind::Qualified(narrow), TermKind::Qualified(wide)) => narrow.implies(wide),
             _ => false,
         }
     }
@@ -163,11 +165,11 @@ impl fmt::Display for Term {
             f.write_str("-")?;
         }
         match &self.what {
-            What::Word(word) => f.write_str(word),
-            What::Phrase(phrase) => write!(f, "\"{phrase}\""),
-            What::Pattern(pattern) => write!(f, "re:{pattern}"),
-            What::Qualified(qualified) => write!(f, "{qualified}"),
-            What::Unfinished(name) => write!(f, "{name}:"),
+            TermKind::Word(word) => f.write_str(word),
+            TermKind::Phrase(phrase) => write!(f, "\"{phrase}\""),
+            TermKind::Pattern(pattern) => write!(f, "re:{pattern}"),
+            TermKind::Qualified(qualified) => write!(f, "{qualified}"),
+            TermKind::Unfinished(name) => write!(f, "{name}:"),
         }
     }
 }

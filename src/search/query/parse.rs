@@ -7,7 +7,7 @@ use crate::search::pattern::Pattern;
 use crate::search::qualifier;
 use crate::search::qualifier::QualifierRow;
 use crate::search::query::token::{ALL, Token, after_all, tokens};
-use crate::search::query::{MOST_BYTES, MOST_TERMS, Problem, Query, Term, What};
+use crate::search::query::{MOST_BYTES, MOST_TERMS, Query, QueryProblem, Term, TermKind};
 
 /// What makes all that follows a regular expression.
 const PATTERN: &str = "re:";
@@ -18,7 +18,7 @@ impl Query {
     /// # Errors
     /// The first thing that is wrong: a qualifier that is not known, a value that is none, an invalid pattern, a text that is
     /// too long to be meant as a query.
-    pub fn parse(text: &str) -> Result<Self, Problem> {
+    pub fn parse(text: &str) -> Result<Self, QueryProblem> {
         if text.len() > MOST_BYTES {
             return Err(problem(0..text.len(), format!("the query is too long: it may have {MOST_BYTES} bytes")));
         }
@@ -33,8 +33,8 @@ impl Query {
         if let Some(pattern) = rest.strip_prefix(PATTERN) {
             let pattern = js_trim(pattern);
             if !pattern.is_empty() {
-                let wrong = |what| Problem { at: start..start + rest.len(), what };
-                let what = What::Pattern(Pattern::new(pattern).map_err(wrong)?);
+                let wrong = |what| QueryProblem { at: start..start + rest.len(), what };
+                let what = TermKind::Pattern(Pattern::new(pattern).map_err(wrong)?);
                 query.terms.push(Term { is_excluded: false, what });
             }
             return Ok(query);
@@ -68,27 +68,27 @@ impl Query {
     }
 }
 
-fn problem(at: Range<usize>, what: impl Into<String>) -> Problem {
-    Problem { at, what: what.into() }
+fn problem(at: Range<usize>, what: impl Into<String>) -> QueryProblem {
+    QueryProblem { at, what: what.into() }
 }
 
 /// A word or a phrase; none, if there is nothing between the quotes.
 fn plain(token: &Token<'_>) -> Option<Term> {
     let what = if token.is_quoted {
         let words: Vec<&str> = token.text.split(is_js_space).filter(|word| !word.is_empty()).collect();
-        (!words.is_empty()).then(|| What::Phrase(words.join(" ")))
+        (!words.is_empty()).then(|| TermKind::Phrase(words.join(" ")))
     } else {
-        Some(What::Word(token.text.into()))
+        Some(TermKind::Word(token.text.into()))
     };
     Some(Term { is_excluded: token.is_excluded, what: what? })
 }
 
-fn qualified(token: &Token<'_>, name: &str, at: Range<usize>) -> Result<Term, Problem> {
+fn qualified(token: &Token<'_>, name: &str, at: Range<usize>) -> Result<Term, QueryProblem> {
     let is_excluded = token.is_excluded;
     let Some(row) = qualifier::named(name) else {
         // `error: x` is pasted text.
         if token.text.is_empty() && !token.is_quoted {
-            return Ok(Term { is_excluded, what: What::Word(format!("{name}:")) });
+            return Ok(Term { is_excluded, what: TermKind::Word(format!("{name}:")) });
         }
         return Err(problem(at, unknown(name)));
     };
@@ -102,10 +102,10 @@ fn unknown(name: &str) -> String {
 }
 
 /// What a qualifier with this value asks.
-fn value(row: &QualifierRow, value: &str) -> Result<What, String> {
+fn value(row: &QualifierRow, value: &str) -> Result<TermKind, String> {
     let value = js_trim(value);
     let read = if value.is_empty() { None } else { (row.read)(value)? };
-    Ok(read.map_or(What::Unfinished(row.name), What::Qualified))
+    Ok(read.map_or(TermKind::Unfinished(row.name), TermKind::Qualified))
 }
 
 #[cfg(test)]
@@ -136,7 +136,7 @@ mod tests {
             assert_eq!(terms(text), cut, "{text}");
         }
         // Without its closing quote `"c"` is a word with quotes in it.
-        assert!(matches!(&read(r#"a"b "c" d"#).terms[1].what, What::Word(word) if word == r#""c""#));
+        assert!(matches!(&read(r#"a"b "c" d"#).terms[1].what, TermKind::Word(word) if word == r#""c""#));
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
             "warning: unused",
         ] {
             let query = read(text);
-            let is_word = |term: &Term| matches!(term.what, What::Word(_)) && !term.is_excluded;
+            let is_word = |term: &Term| matches!(term.what, TermKind::Word(_)) && !term.is_excluded;
             assert!(query.terms.iter().all(is_word) && !query.everything, "{text}: {query:?}");
             assert_eq!(query.to_string(), text);
         }

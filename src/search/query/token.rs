@@ -35,8 +35,8 @@ impl Token<'_> {
 /// The tokens of a text. If a quote that begins a phrase is not closed, no quote does, as in pi; a value that begins
 /// with a quote goes to the next one, or to the end.
 pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
-    let quoted = Scan { text, at: 0, has_phrases: true }.tokens();
-    quoted.or_else(|| Scan { text, at: 0, has_phrases: false }.tokens()).unwrap_or_default()
+    let quoted = TokenScanner { text, at: 0, has_phrases: true }.tokens();
+    quoted.or_else(|| TokenScanner { text, at: 0, has_phrases: false }.tokens()).unwrap_or_default()
 }
 
 /// What follows `all:`. In `all::x` that is a part of a path in code.
@@ -52,13 +52,13 @@ fn qualifier_name(text: &str) -> Option<&str> {
     (is_name && !value.starts_with(':') && !value.starts_with("//")).then_some(name)
 }
 
-struct Scan<'a> {
+struct TokenScanner<'a> {
     text: &'a str,
     at: usize,
     has_phrases: bool,
 }
 
-impl<'a> Scan<'a> {
+impl<'a> TokenScanner<'a> {
     /// `None`: a phrase is not closed.
     fn tokens(mut self) -> Option<Vec<Token<'a>>> {
         let mut tokens = Vec::new();

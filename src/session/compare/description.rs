@@ -3,15 +3,15 @@
 
 use crate::base::numbers::{count, dollars, duration, thousands, tokens};
 use crate::session::compare::Comparison;
-use crate::session::compare::files::{Apart, Change, Difference, Uses};
-use crate::session::compare::side::{Failures, Side, ToolUse};
+use crate::session::compare::files::{Difference, FileChange, FileUses, SeparateChanges};
+use crate::session::compare::side::{Failures, SideSummary, ToolUse};
 
 /// The names of the sides.
 pub const SIDES: [&str; 2] = ["A", "B"];
 
 /// A piece of what is said of a difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum DescriptionPart {
     /// In pitree's words.
     Words(String),
     /// Lines that begin with `-`, `+` or a space; a unified diff, or pieces of one.
@@ -43,7 +43,7 @@ pub fn facts(comparison: &Comparison) -> Vec<(&'static str, [String; 2])> {
 }
 
 /// `121k: 100k in, 1k out, 20k cached`
-fn used(side: &Side) -> String {
+fn used(side: &SideSummary) -> String {
     let usage = side.usage;
     let parts = [(usage.input, "in"), (usage.output, "out"), (usage.cache_read + usage.cache_write, "cached")];
     let parts: Vec<String> = parts
@@ -76,7 +76,7 @@ fn failures(failures: &Failures) -> String {
     if parts.is_empty() { "none".into() } else { parts.join(", ") }
 }
 
-fn models(side: &Side) -> String {
+fn models(side: &SideSummary) -> String {
     let name = |(name, uses): &(Box<str>, _)| -> String {
         let uses: &crate::session::models::ModelUse = uses;
         format!("{name} {}", thousands(uses.answers))
@@ -92,7 +92,7 @@ pub fn tool(tool: &ToolUse) -> String {
 }
 
 /// `read 2, edited 1`
-pub fn uses(uses: &Uses) -> String {
+pub fn uses(uses: &FileUses) -> String {
     let parts = [(uses.reads, "read"), (uses.writes, "wrote"), (uses.edits, "edited")];
     let parts: Vec<String> =
         parts.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what} {}", thousands(n))).collect();
@@ -100,20 +100,20 @@ pub fn uses(uses: &Uses) -> String {
 }
 
 /// What a difference says.
-pub fn difference(difference: &Difference, uses: &[Uses; 2]) -> Vec<Said> {
+pub fn difference(difference: &Difference, uses: &[FileUses; 2]) -> Vec<DescriptionPart> {
     match difference {
-        Difference::None => vec![Said::Words("both left the same text".into())],
-        Difference::Unified(diff) => vec![Said::Lines(diff.clone())],
+        Difference::None => vec![DescriptionPart::Words("both left the same text".into())],
+        Difference::Unified(diff) => vec![DescriptionPart::Lines(diff.clone())],
         Difference::TooLong([a, b]) => {
             let lines = |lines: &usize| count(*lines, "line", "lines");
-            vec![Said::Words(format!("too long to be compared: {} in A, {} in B", lines(a), lines(b)))]
+            vec![DescriptionPart::Words(format!("too long to be compared: {} in A, {} in B", lines(a), lines(b)))]
         }
         Difference::Apart(sides) => (0..2).flat_map(|side| apart(SIDES[side], &sides[side], &uses[side])).collect(),
     }
 }
 
 /// What one side did, where the whole texts can't be held against each other.
-fn apart(name: &str, apart: &Apart, uses: &Uses) -> Vec<Said> {
+fn apart(name: &str, apart: &SeparateChanges, uses: &FileUses) -> Vec<DescriptionPart> {
     let times = |count: usize, what: &str| match count {
         0 => None,
         1 => Some(format!("{what} once")),
@@ -121,9 +121,9 @@ fn apart(name: &str, apart: &Apart, uses: &Uses) -> Vec<Said> {
     };
     let did: Vec<String> = [times(uses.writes, "written"), times(uses.edits, "edited")].into_iter().flatten().collect();
     let known = if apart.is_whole { "the whole text is known" } else { "the whole text isn't in the session" };
-    let words = Said::Words(format!("{name}: {}; {known}", did.join(", ")));
-    let changes: Vec<String> = apart.changes.iter().map(Change::lines).collect();
-    vec![words, Said::Lines(changes.join("...\n"))]
+    let words = DescriptionPart::Words(format!("{name}: {}; {known}", did.join(", ")));
+    let changes: Vec<String> = apart.changes.iter().map(FileChange::lines).collect();
+    vec![words, DescriptionPart::Lines(changes.join("...\n"))]
 }
 
 #[cfg(test)]
@@ -138,19 +138,19 @@ mod tests {
             (failures(&wrong).as_str(), &*failures(&Failures::default())),
             ("2 tool calls, 1 answer stopped", "none")
         );
-        assert_eq!(uses(&Uses { reads: 2, writes: 0, edits: 1 }), "read 2, edited 1");
+        assert_eq!(uses(&FileUses { reads: 2, writes: 0, edits: 1 }), "read 2, edited 1");
         assert_eq!(tool(&ToolUse { name: "bash".into(), calls: 4, failed: 1 }), "bash 4, 1 failed");
     }
 
     #[test]
     fn what_is_not_known_is_said() {
-        let edit = Change::Edit(vec![("a".into(), "b".into())]);
-        let side = |is_whole| Apart { is_whole, changes: vec![edit.clone(), Change::Unknown] };
-        let uses = Uses { edits: 3, ..Uses::default() };
+        let edit = FileChange::Edit(vec![("a".into(), "b".into())]);
+        let side = |is_whole| SeparateChanges { is_whole, changes: vec![edit.clone(), FileChange::Unknown] };
+        let uses = FileUses { edits: 3, ..FileUses::default() };
         let said = difference(&Difference::Apart([side(false), side(true)]), &[uses, uses]);
-        let Said::Words(words) = &said[0] else { panic!("{said:?}") };
+        let DescriptionPart::Words(words) = &said[0] else { panic!("{said:?}") };
         assert_eq!(words, "A: edited 3 times; the whole text isn't in the session");
-        let Said::Lines(lines) = &said[1] else { panic!("{said:?}") };
+        let DescriptionPart::Lines(lines) = &said[1] else { panic!("{said:?}") };
         assert!(lines.starts_with("-a\n+b\n...\n(what was changed isn't known"), "{lines}");
     }
 }

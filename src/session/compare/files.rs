@@ -25,7 +25,7 @@ const CONTEXT: usize = 3;
 
 /// How often the tools of a way touched a file, without failing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Uses {
+pub struct FileUses {
     /// Calls of `read`.
     pub reads: usize,
     /// Calls of `write`.
@@ -34,7 +34,7 @@ pub struct Uses {
     pub edits: usize,
 }
 
-impl Uses {
+impl FileUses {
     fn add(&mut self, touch: Touch) {
         match touch {
             Touch::Read => self.reads += 1,
@@ -51,7 +51,7 @@ impl Uses {
 
 /// A change of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum FileChange {
     /// A whole text was written.
     Write(String),
     /// Pieces were replaced: each old one, found once, by a new one.
@@ -62,20 +62,20 @@ pub enum Change {
 
 /// A file of one way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Touched {
+pub struct SideFile {
     /// How often it was touched.
-    pub uses: Uses,
+    pub uses: FileUses,
     /// How it was changed, from the last time on that a whole text was written.
-    pub changes: Vec<Change>,
+    pub changes: Vec<FileChange>,
 }
 
 /// A file that both ways touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Both {
+pub struct CommonFile {
     /// Its path.
     pub path: String,
     /// How often each touched it.
-    pub uses: [Uses; 2],
+    pub uses: [FileUses; 2],
     /// How what they wrote differs, if both changed it.
     pub difference: Option<Difference>,
 }
@@ -90,38 +90,38 @@ pub enum Difference {
     /// The texts are known and too long to be held against each other: their lines.
     TooLong([usize; 2]),
     /// On a side the whole text isn't known.
-    Apart([Apart; 2]),
+    Apart([SeparateChanges; 2]),
 }
 
 /// What is known of a side where the whole text isn't on both.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Apart {
+pub struct SeparateChanges {
     /// Whether the whole text is known on this side.
     pub is_whole: bool,
     /// The changes from the last whole text on.
-    pub changes: Vec<Change>,
+    pub changes: Vec<FileChange>,
 }
 
 /// The files of two ways, by their paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Files {
+pub struct ComparedFiles {
     /// Those that only one way touched.
-    pub only: [Vec<(String, Uses)>; 2],
+    pub only: [Vec<(String, FileUses)>; 2],
     /// Those that both touched.
-    pub both: Vec<Both>,
+    pub both: Vec<CommonFile>,
 }
 
 /// Gathers what tools did to files from the entries of a way, in their order.
-pub struct Gatherer<'n> {
+pub struct FilesGatherer<'n> {
     /// Gives a file the name by which it is known on both sides.
     name: &'n dyn Fn(&str) -> String,
-    files: BTreeMap<String, Touched>,
+    files: BTreeMap<String, SideFile>,
     /// The calls without an answer so far.
-    calls: ById<(String, Touch, Option<Change>)>,
+    calls: ById<(String, Touch, Option<FileChange>)>,
     room: usize,
 }
 
-impl<'n> Gatherer<'n> {
+impl<'n> FilesGatherer<'n> {
     /// Nothing so far. `name` makes of a path, as a tool was given it, the one by which the file is known on both sides.
     pub fn new(name: &'n dyn Fn(&str) -> String) -> Self {
         Self { name, files: BTreeMap::new(), calls: ById::default(), room: MOST }
@@ -149,28 +149,28 @@ impl<'n> Gatherer<'n> {
         }
     }
 
-    fn call(&mut self, call: &ToolCall<'_>) -> Option<(String, Touch, Option<Change>)> {
+    fn call(&mut self, call: &ToolCall<'_>) -> Option<(String, Touch, Option<FileChange>)> {
         let (path, touch) = touched(call)?;
         Some(((self.name)(&path), touch, self.change(touch, call)))
     }
 
     /// How a call changes its file.
-    fn change(&mut self, touch: Touch, call: &ToolCall<'_>) -> Option<Change> {
+    fn change(&mut self, touch: Touch, call: &ToolCall<'_>) -> Option<FileChange> {
         if touch == Touch::Read {
             return None;
         }
-        let Some(room) = self.room.checked_sub(call.arguments.len()) else { return Some(Change::Unknown) };
+        let Some(room) = self.room.checked_sub(call.arguments.len()) else { return Some(FileChange::Unknown) };
         self.room = room;
         let args = Fields::new(call.arguments);
         let change = match touch {
             Touch::Read => None,
-            Touch::Write => args.get("content").map(|content| Change::Write(content.text().into_owned())),
-            Touch::Edit => edits(&args).map(Change::Edit),
+            Touch::Write => args.get("content").map(|content| FileChange::Write(content.text().into_owned())),
+            Touch::Edit => edits(&args).map(FileChange::Edit),
         };
-        Some(change.unwrap_or(Change::Unknown))
+        Some(change.unwrap_or(FileChange::Unknown))
     }
 
-    fn done(&mut self, (path, touch, change): (String, Touch, Option<Change>)) {
+    fn done(&mut self, (path, touch, change): (String, Touch, Option<FileChange>)) {
         let file = self.files.entry(path).or_default();
         file.uses.add(touch);
         if touch == Touch::Write {
@@ -180,7 +180,7 @@ impl<'n> Gatherer<'n> {
     }
 
     /// The files, by their paths.
-    pub fn finish(self) -> BTreeMap<String, Touched> {
+    pub fn finish(self) -> BTreeMap<String, SideFile> {
         self.files
     }
 }
@@ -197,7 +197,7 @@ fn edits(args: &Fields<'_>) -> Option<Vec<(String, String)>> {
     (!all.is_empty()).then_some(all)
 }
 
-impl Change {
+impl FileChange {
     /// What becomes of a text, if that is known. The pieces of an edit are looked for in the text as it was, as pi does
     /// (1.5.2). pi also takes what is only similar; that is not done here.
     fn apply(&self, before: Option<String>) -> Option<String> {
@@ -238,15 +238,15 @@ fn replaced(text: &str, edits: &[(String, String)]) -> Option<String> {
 }
 
 /// The whole text of a file behind some changes, if it is known.
-pub fn text(before: Option<String>, changes: &[Change]) -> Option<String> {
+pub fn text(before: Option<String>, changes: &[FileChange]) -> Option<String> {
     changes.iter().fold(before, |text, change| change.apply(text))
 }
 
-impl Files {
+impl ComparedFiles {
     /// Holds the files of two ways against each other. `before` has the whole texts that files had at the common point,
     /// as far as they are known; `goes_on` says whether somebody waits for the rest.
     pub fn new(
-        [a, mut b]: [BTreeMap<String, Touched>; 2],
+        [a, mut b]: [BTreeMap<String, SideFile>; 2],
         before: &BTreeMap<String, String>,
         goes_on: impl Fn() -> bool,
     ) -> Self {
@@ -260,10 +260,10 @@ impl Files {
                 continue;
             };
             let uses = [one.uses, other.uses];
-            let is_changed = uses.iter().all(Uses::changes);
+            let is_changed = uses.iter().all(FileUses::changes);
             let known = before.get(&path);
             let difference = is_changed.then(|| Difference::new(&path, [one.changes, other.changes], known));
-            files.both.push(Both { path, uses, difference });
+            files.both.push(CommonFile { path, uses, difference });
         }
         files.only[1] = b.into_iter().map(|(path, file)| (path, file.uses)).collect();
         files
@@ -272,7 +272,7 @@ impl Files {
 
 impl Difference {
     /// Of what two ways made of a file, of which the whole text may be known `before`.
-    fn new(path: &str, changes: [Vec<Change>; 2], before: Option<&String>) -> Self {
+    fn new(path: &str, changes: [Vec<FileChange>; 2], before: Option<&String>) -> Self {
         let texts = [0, 1].map(|side| text(before.cloned(), &changes[side]));
         match texts {
             [Some(a), Some(b)] if a == b => Self::None,
@@ -286,7 +286,10 @@ impl Difference {
             texts => {
                 let is_whole = texts.map(|text| text.is_some());
                 let [a, b] = changes;
-                Self::Apart([Apart { is_whole: is_whole[0], changes: a }, Apart { is_whole: is_whole[1], changes: b }])
+                Self::Apart([
+                    SeparateChanges { is_whole: is_whole[0], changes: a },
+                    SeparateChanges { is_whole: is_whole[1], changes: b },
+                ])
             }
         }
     }
@@ -322,7 +325,7 @@ fn whole_lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-impl Change {
+impl FileChange {
     /// The change in lines that begin with `-`, `+` or a space, as pi's `edit` reports them; `...` between pieces.
     pub fn lines(&self) -> String {
         match self {
@@ -367,18 +370,18 @@ mod tests {
     use super::*;
     use crate::session::entry::parse;
 
-    fn edit(pieces: &[(&str, &str)]) -> Change {
-        Change::Edit(pieces.iter().map(|(old, new)| (old.to_string(), new.to_string())).collect())
+    fn edit(pieces: &[(&str, &str)]) -> FileChange {
+        FileChange::Edit(pieces.iter().map(|(old, new)| (old.to_string(), new.to_string())).collect())
     }
 
-    fn write(text: &str) -> Change {
-        Change::Write(text.into())
+    fn write(text: &str) -> FileChange {
+        FileChange::Write(text.into())
     }
 
     /// The files of some messages.
-    fn gathered(messages: &[&str]) -> BTreeMap<String, Touched> {
+    fn gathered(messages: &[&str]) -> BTreeMap<String, SideFile> {
         let name = |path: &str| path.to_uppercase();
-        let mut gatherer = Gatherer::new(&name);
+        let mut gatherer = FilesGatherer::new(&name);
         for message in messages {
             let line = format!(r#"{{"type":"message","message":{{{message}}}}}"#);
             let entry = parse::line(line.as_bytes()).unwrap().unwrap();
@@ -410,15 +413,15 @@ mod tests {
             &call("6", "codemode", "{}"),
             &result("6", nested),
         ]);
-        let uses = |reads, writes, edits| Uses { reads, writes, edits };
+        let uses = |reads, writes, edits| FileUses { reads, writes, edits };
         assert_eq!(files.keys().collect::<Vec<_>>(), ["A", "B"]);
         assert_eq!(
             files["A"],
-            Touched { uses: uses(1, 1, 1), changes: vec![write("new")] },
+            SideFile { uses: uses(1, 1, 1), changes: vec![write("new")] },
             "from the last whole text on"
         );
-        let changes = vec![edit(&[("1", "2")]), Change::Unknown];
-        assert_eq!(files["B"], Touched { uses: uses(0, 0, 2), changes });
+        let changes = vec![edit(&[("1", "2")]), FileChange::Unknown];
+        assert_eq!(files["B"], SideFile { uses: uses(0, 0, 2), changes });
     }
 
     #[test]
@@ -427,7 +430,7 @@ mod tests {
         let wrote = |id: &str| [call(id, "write", &long), format!(r#""role":"toolResult","toolCallId":"{id}""#)];
         let messages = [wrote("1"), wrote("2")].concat();
         let files = gathered(&messages.iter().map(String::as_str).collect::<Vec<_>>());
-        assert_eq!((files["A"].uses.writes, &files["A"].changes[..]), (2, &[Change::Unknown][..]));
+        assert_eq!((files["A"].uses.writes, &files["A"].changes[..]), (2, &[FileChange::Unknown][..]));
     }
 
     #[test]
@@ -451,17 +454,17 @@ mod tests {
         assert_eq!(text(None, &changes[..2]), None);
         assert_eq!(text(None, &changes).as_deref(), Some("four"));
         assert_eq!(text(Some("two".into()), &changes[1..2]).as_deref(), Some("2"));
-        assert_eq!(text(Some("two".into()), &[Change::Unknown]), None);
+        assert_eq!(text(Some("two".into()), &[FileChange::Unknown]), None);
     }
 
-    fn file(changes: &[Change]) -> BTreeMap<String, Touched> {
-        let uses = Uses { edits: changes.len(), reads: 1, ..Uses::default() };
-        [("f".to_string(), Touched { uses, changes: changes.to_vec() })].into()
+    fn file(changes: &[FileChange]) -> BTreeMap<String, SideFile> {
+        let uses = FileUses { edits: changes.len(), reads: 1, ..FileUses::default() };
+        [("f".to_string(), SideFile { uses, changes: changes.to_vec() })].into()
     }
 
-    fn difference(a: &[Change], b: &[Change], before: Option<&str>) -> Option<Difference> {
+    fn difference(a: &[FileChange], b: &[FileChange], before: Option<&str>) -> Option<Difference> {
         let before = before.iter().map(|text| ("f".into(), text.to_string())).collect();
-        Files::new([file(a), file(b)], &before, || true).both.remove(0).difference
+        ComparedFiles::new([file(a), file(b)], &before, || true).both.remove(0).difference
     }
 
     /// As GNU's `diff -u` has it.
@@ -488,7 +491,7 @@ mod tests {
         assert_eq!(difference(&whole, &edited, Some("1\n2\n3\n")), Some(Difference::Unified(unified.into())));
         let long = [write(&"x\n".repeat(MAX_LINES + 1))];
         assert_eq!(difference(&long, &whole, None), Some(Difference::TooLong([MAX_LINES + 1, 3])));
-        let apart = |is_whole, changes: &[Change]| Apart { is_whole, changes: changes.to_vec() };
+        let apart = |is_whole, changes: &[FileChange]| SeparateChanges { is_whole, changes: changes.to_vec() };
         let wanted = Difference::Apart([apart(true, &whole), apart(false, &edited)]);
         assert_eq!(difference(&whole, &edited, None), Some(wanted));
     }

@@ -8,14 +8,14 @@ pub mod side;
 
 use std::collections::HashMap;
 
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::tree::{Index, Tree};
-use files::Files;
-use side::Side;
+use files::ComparedFiles;
+use side::SideSummary;
 
 /// The path from the root to an entry.
 #[derive(Clone, Copy, Debug)]
-pub struct Way<'a> {
+pub struct BranchPath<'a> {
     /// The tree of the file. Of two ways in one file both have the same one.
     pub tree: &'a Tree,
     /// The last entry.
@@ -24,7 +24,7 @@ pub struct Way<'a> {
 
 /// Where two ways part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parting {
+pub struct Divergence {
     /// The entries that both have, the first one first, in the tree of the first way.
     pub shared: Vec<Index>,
     /// The last one of them, in the tree of each.
@@ -38,22 +38,22 @@ pub struct Parting {
 pub struct Comparison {
     /// The last entry that both have, in the tree of each.
     pub common: [Index; 2],
-    /// Where each ends, in its tree: see [`Parting::ends`].
+    /// Where each ends, in its tree: see [`Divergence::ends`].
     pub ends: [Index; 2],
     /// How many entries both have.
     pub shared: usize,
     /// What each did on its own.
-    pub sides: [Side; 2],
+    pub sides: [SideSummary; 2],
     /// The files that were touched on a side, or on both.
-    pub files: Files,
+    pub files: ComparedFiles,
 }
 
-impl<'a> Way<'a> {
+impl<'a> BranchPath<'a> {
     /// Its entries without labels, the first one first. A label only says something of another entry, and a fork does not
     /// have its parent's: pi hangs what follows at the entry before them, and writes new ones (1.5.2).
     fn entries(self) -> Vec<Index> {
         let mut path = self.tree.path(self.end);
-        path.retain(|&at| self.tree.nodes[at as usize].kind != Kind::Label);
+        path.retain(|&at| self.tree.nodes[at as usize].kind != EntryKind::Label);
         path
     }
 
@@ -66,9 +66,9 @@ impl<'a> Way<'a> {
 }
 
 /// Where two ways part; `None` if they have nothing in common.
-pub fn part(ways: [Way<'_>; 2]) -> Option<Parting> {
+pub fn part(ways: [BranchPath<'_>; 2]) -> Option<Divergence> {
     let [one, other] = ways;
-    let paths = ways.map(Way::entries);
+    let paths = ways.map(BranchPath::entries);
     // How many entries each has up to the common point.
     let (a, b) = if std::ptr::eq(one.tree, other.tree) {
         let shared = paths[0].iter().zip(&paths[1]).take_while(|(a, b)| a == b).count();
@@ -83,13 +83,13 @@ pub fn part(ways: [Way<'_>; 2]) -> Option<Parting> {
     let own = [paths[0][a..].to_vec(), paths[1][b..].to_vec()];
     let [mut shared, _] = paths;
     shared.truncate(a);
-    Some(Parting { shared, common, own })
+    Some(Divergence { shared, common, own })
 }
 
-impl Parting {
+impl Divergence {
     /// The entry at which each of the ways ends for the model. Behind it there may be names, settings and the state of
     /// extensions: pi goes on there as well as at it.
-    pub fn ends(&self, ways: [Way<'_>; 2]) -> [Index; 2] {
+    pub fn ends(&self, ways: [BranchPath<'_>; 2]) -> [Index; 2] {
         [0, 1].map(|side| {
             let (own, nodes) = (&self.own[side], &ways[side].tree.nodes);
             let says = |at: &&Index| !nodes[**at as usize].kind.is_nothing_to_the_model();
@@ -119,7 +119,7 @@ mod tests {
 
     /// The common point, and what each has of its own, by ids.
     fn parted(a: (&Tree, &str), b: (&Tree, &str)) -> Option<[Vec<String>; 3]> {
-        let way = |(tree, end): (_, &str)| Way { tree, end: Tree::find(tree, end).unwrap() };
+        let way = |(tree, end): (_, &str)| BranchPath { tree, end: Tree::find(tree, end).unwrap() };
         let parting = part([way(a), way(b)])?;
         assert_eq!(ids(a.0, &parting.common[..1]), ids(b.0, &parting.common[1..]));
         assert_eq!(parting.shared.last(), Some(&parting.common[0]));
@@ -155,7 +155,7 @@ mod tests {
         ];
         let tree = tree(&entries);
         let ends = |a: &str, b: &str| {
-            let ways = [a, b].map(|end| Way { tree: &tree, end: tree.find(end).unwrap() });
+            let ways = [a, b].map(|end| BranchPath { tree: &tree, end: tree.find(end).unwrap() });
             ids(&tree, &part(ways).unwrap().ends(ways))
         };
         assert_eq!(ends("d", "e"), ["b", "e"]);
@@ -196,7 +196,7 @@ mod tests {
             )
         });
         let old = || {
-            let mut part = crate::session::tree::Part::new("");
+            let mut part = crate::session::tree::TreeLines::new("");
             let header = r#"{"type":"session","id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/"}"#;
             for (at, line) in [header].into_iter().chain(lines.iter().map(String::as_str)).enumerate() {
                 part.line(crate::session::lines::Line::new(at as u64, line.as_bytes(), true));
@@ -204,10 +204,10 @@ mod tests {
             Tree::build([part]).unwrap()
         };
         let (one, copy) = (old(), old());
-        let ways = [1, 0].map(|end| Way { tree: &one, end });
+        let ways = [1, 0].map(|end| BranchPath { tree: &one, end });
         let parting = part(ways).unwrap();
         assert_eq!((parting.common, parting.own.clone()), ([0, 0], [vec![1], vec![]]));
         assert_eq!(parting.ends(ways), [1, 0]);
-        assert_eq!(part([Way { tree: &one, end: 1 }, Way { tree: &copy, end: 1 }]), None);
+        assert_eq!(part([BranchPath { tree: &one, end: 1 }, BranchPath { tree: &copy, end: 1 }]), None);
     }
 }

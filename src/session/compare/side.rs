@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::base::javascript::{js_trim, utf16_prefix};
-use crate::session::compare::files::Gatherer as FileGatherer;
-use crate::session::compare::files::Touched;
-use crate::session::entry::kind::Kind;
+use crate::session::compare::files::FilesGatherer as FileGatherer;
+use crate::session::compare::files::SideFile;
+use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, Message, Usage};
 use crate::session::models::{ModelUse, Models};
-use crate::session::tree::node::{Node, Outcome};
+use crate::session::tree::node::{EntryStatus, Node};
 
 /// As much is kept of a prompt, in UTF-16 code units,
 const PROMPT: usize = 1_000;
@@ -54,7 +54,7 @@ impl Failures {
 
 /// What a way did on its own.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Side {
+pub struct SideSummary {
     /// Entries, without labels.
     pub entries: usize,
     /// Those that are messages.
@@ -77,7 +77,7 @@ pub struct Side {
     pub answer: Option<String>,
 }
 
-impl Side {
+impl SideSummary {
     /// From the first entry to the last, in milliseconds.
     pub fn duration(&self) -> Option<i64> {
         self.times.map(|(first, last)| last - first)
@@ -85,18 +85,23 @@ impl Side {
 }
 
 /// Gathers what a way did, from its entries in their order.
-pub struct Gatherer<'n> {
-    side: Side,
+pub struct SideGatherer<'n> {
+    side: SideSummary,
     models: Models,
     /// The places of tools among those of the side.
     tools: HashMap<String, usize>,
     files: FileGatherer<'n>,
 }
 
-impl<'n> Gatherer<'n> {
+impl<'n> SideGatherer<'n> {
     /// Nothing so far; `name` as in [`FileGatherer::new`].
     pub fn new(name: &'n dyn Fn(&str) -> String) -> Self {
-        Self { side: Side::default(), models: Models::default(), tools: HashMap::new(), files: FileGatherer::new(name) }
+        Self {
+            side: SideSummary::default(),
+            models: Models::default(),
+            tools: HashMap::new(),
+            files: FileGatherer::new(name),
+        }
     }
 
     /// Takes the next entry: what the tree knows of it, and its body.
@@ -118,25 +123,25 @@ impl<'n> Gatherer<'n> {
         }
         let Some(message) = &entry.message else { return };
         match node.kind {
-            Kind::User => self.prompt(entry),
-            Kind::Assistant => self.answer(node, entry, message),
-            Kind::ToolResult => self.result(node, message),
-            Kind::Bash
-            | Kind::SystemRole
-            | Kind::CustomRole
-            | Kind::SummaryRole
-            | Kind::OtherMessage
-            | Kind::CustomMessage
-            | Kind::Compaction
-            | Kind::BranchSummary
-            | Kind::ModelChange
-            | Kind::ThinkingLevel
-            | Kind::Custom
-            | Kind::Label
-            | Kind::SessionInfo
-            | Kind::Usage
-            | Kind::ContextEdit
-            | Kind::Unknown => {}
+            EntryKind::User => self.prompt(entry),
+            EntryKind::Assistant => self.answer(node, entry, message),
+            EntryKind::ToolResult => self.result(node, message),
+            EntryKind::Bash
+            | EntryKind::SystemRole
+            | EntryKind::CustomRole
+            | EntryKind::SummaryRole
+            | EntryKind::OtherMessage
+            | EntryKind::CustomMessage
+            | EntryKind::Compaction
+            | EntryKind::BranchSummary
+            | EntryKind::ModelChange
+            | EntryKind::ThinkingLevel
+            | EntryKind::Custom
+            | EntryKind::Label
+            | EntryKind::SessionInfo
+            | EntryKind::Usage
+            | EntryKind::ContextEdit
+            | EntryKind::Unknown => {}
         }
     }
 
@@ -159,12 +164,12 @@ impl<'n> Gatherer<'n> {
             self.side.answer = Some(short(&entry.text(), ANSWER));
         }
         let failed = match node.outcome {
-            Outcome::Fine => return,
-            Outcome::Failed => {
+            EntryStatus::Fine => return,
+            EntryStatus::Failed => {
                 self.side.failures.answers += 1;
                 "the answer failed"
             }
-            Outcome::Aborted => {
+            EntryStatus::Aborted => {
                 self.side.failures.aborted += 1;
                 "the answer was stopped"
             }
@@ -181,7 +186,7 @@ impl<'n> Gatherer<'n> {
             tools.push(ToolUse { name: name.clone(), calls: 0, failed: 0 });
             tools.len() - 1
         });
-        let failed = usize::from(node.outcome == Outcome::Failed);
+        let failed = usize::from(node.outcome == EntryStatus::Failed);
         tools[place].calls += 1;
         tools[place].failed += failed;
         if failed > 0 {
@@ -200,7 +205,7 @@ impl<'n> Gatherer<'n> {
     }
 
     /// What was gathered, and the files by their paths.
-    pub fn finish(self) -> (Side, BTreeMap<String, Touched>) {
+    pub fn finish(self) -> (SideSummary, BTreeMap<String, SideFile>) {
         let Self { mut side, models, files, .. } = self;
         side.models = models.busiest_first();
         side.tools.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.name.cmp(&b.name)));
@@ -222,7 +227,7 @@ mod tests {
     use crate::session::tree::tests::tree;
 
     /// What messages did, each a second behind the one before.
-    fn side(messages: &[&str]) -> Side {
+    fn side(messages: &[&str]) -> SideSummary {
         let line = |(at, message): (usize, &&str)| {
             let parent = at.checked_sub(1).map_or("null".into(), |at| format!("\"{at}\""));
             let time = format!("2026-01-01T00:00:{at:02}Z");
@@ -232,7 +237,7 @@ mod tests {
         };
         let lines: Vec<String> = messages.iter().enumerate().map(line).collect();
         let (tree, name) = (tree(&lines), |path: &str| path.to_string());
-        let mut gatherer = Gatherer::new(&name);
+        let mut gatherer = SideGatherer::new(&name);
         for (node, line) in tree.nodes.iter().zip(&lines) {
             gatherer.entry(node, &parse::line(line.as_bytes()).unwrap().unwrap());
         }

@@ -6,20 +6,20 @@ use crate::base::javascript::{js_trim, utf16_prefix};
 use crate::base::text::clean;
 use crate::base::time;
 use crate::session::digest::details::Details;
-use crate::session::digest::entries::{Entries, identity};
-use crate::session::digest::messages::Spoken;
-use crate::session::digest::touched_files::Gatherer;
-use crate::session::digest::{Digest, Label};
-use crate::session::entry::kind::Kind;
+use crate::session::digest::entries::{EntryKeys, identity};
+use crate::session::digest::messages::MessageTexts;
+use crate::session::digest::touched_files::TouchGatherer;
+use crate::session::digest::{Digest, DigestLabel};
+use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::{self, NEARBY};
-use crate::session::entry::{Content, Entry, EntryId, Message, Stamp, ToolCall, parse, row, typed_prompt};
+use crate::session::entry::{Content, Entry, EntryId, Message, RawTime, ToolCall, parse, row, typed_prompt};
 use crate::session::json::value::Fields;
-use crate::session::lines::{LabelLine, Line, Lines, NotASession};
-use crate::session::links::{Index, Shape};
+use crate::session::lines::{LabelLine, Line, LineCollector, NotASession};
+use crate::session::links::{Index, ParentLinks};
 use crate::session::models::Models;
 use crate::session::problem::Problem;
-use crate::session::search_text::TextsBuf;
-use crate::session::tree::active::Active;
+use crate::session::search_text::SearchTextsBuf;
+use crate::session::tree::active::ActivePath;
 
 /// Length limit of a fork's first own message and of typed words, in UTF-16 code units.
 const OWN_MESSAGE: usize = 300;
@@ -29,11 +29,11 @@ pub(super) const FIRST_MESSAGE: usize = 2000;
 
 /// Reads again the line that starts at an offset, if it can: for the rows of labelled entries, which stand before their
 /// labels.
-pub type Again<'a> = dyn FnMut(u64) -> Option<Vec<u8>> + 'a;
+pub type RereadLine<'a> = dyn FnMut(u64) -> Option<Vec<u8>> + 'a;
 
 /// A [`Line`] that stands for itself.
 #[derive(Clone, Debug)]
-struct Last {
+struct PendingLastLine {
     offset: u64,
     len: u64,
     bytes: Box<[u8]>,
@@ -41,37 +41,37 @@ struct Last {
 
 /// Gathers a digest from the lines of a file. It is written without its texts, and without what may be a part of a line.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Builder {
+pub struct DigestBuilder {
     home: Box<str>,
-    lines: Lines,
+    lines: LineCollector,
     /// The last line, while no line break follows it: it may be a part of one.
     #[serde(skip)]
-    last: Option<Last>,
+    last: Option<PendingLastLine>,
     /// What is searched, if that is wanted too.
     #[serde(skip)]
-    texts: Option<TextsBuf>,
+    texts: Option<SearchTextsBuf>,
     digest: Digest,
     details: Details,
     /// The newest time of a user or an assistant.
     activity: Option<f64>,
     models: Models,
-    entries: Entries,
+    entries: EntryKeys,
     /// Which of them are labels.
     label_lines: Vec<Index>,
-    touches: Gatherer,
-    spoken: Spoken,
+    touches: TouchGatherer,
+    spoken: MessageTexts,
     is_hidden_in_pi: bool,
     is_undrawn_in_pi: bool,
 }
 
-impl Builder {
+impl DigestBuilder {
     /// An empty digest. In tool calls, paths below `home` start with `~`.
     pub fn new(home: &str) -> Self {
         Self { home: home.into(), ..Self::default() }
     }
 
     /// One that gathers the texts as well; `before` has those of the lines that were taken.
-    pub(crate) fn with_texts(self, before: TextsBuf) -> Self {
+    pub(crate) fn with_texts(self, before: SearchTextsBuf) -> Self {
         Self { texts: Some(before), ..self }
     }
 
@@ -81,7 +81,7 @@ impl Builder {
             self.last = None;
             self.take(line);
         } else {
-            self.last = Some(Last { offset: line.offset, len: line.len, bytes: line.bytes.into() });
+            self.last = Some(PendingLastLine { offset: line.offset, len: line.len, bytes: line.bytes.into() });
         }
     }
 
@@ -100,11 +100,11 @@ impl Builder {
         self.lines.is_refused()
     }
 
-    /// The digest so far; more lines may follow. Costs a copy, so [`Builder::finish`] if none do.
+    /// The digest so far; more lines may follow. Costs a copy, so [`DigestBuilder::finish`] if none do.
     ///
     /// # Errors
-    /// As [`Builder::finish`].
-    pub fn snapshot(&self, mtime: i64, again: &mut Again<'_>) -> Result<Digest, NotASession> {
+    /// As [`DigestBuilder::finish`].
+    pub fn snapshot(&self, mtime: i64, again: &mut RereadLine<'_>) -> Result<Digest, NotASession> {
         self.clone().finish(mtime, again)
     }
 
@@ -113,20 +113,20 @@ impl Builder {
     ///
     /// # Errors
     /// It is no session.
-    pub fn finish(self, mtime: i64, again: &mut Again<'_>) -> Result<Digest, NotASession> {
+    pub fn finish(self, mtime: i64, again: &mut RereadLine<'_>) -> Result<Digest, NotASession> {
         self.finish_with_texts(mtime, again).map(|(digest, _)| digest)
     }
 
-    /// As [`Builder::finish`], with the texts; without any if they are not gathered.
+    /// As [`DigestBuilder::finish`], with the texts; without any if they are not gathered.
     ///
     /// # Errors
-    /// As [`Builder::finish`].
+    /// As [`DigestBuilder::finish`].
     pub(crate) fn finish_with_texts(
         mut self,
         mtime: i64,
-        again: &mut Again<'_>,
-    ) -> Result<(Digest, TextsBuf), NotASession> {
-        if let Some(Last { offset, len, bytes }) = self.last.take() {
+        again: &mut RereadLine<'_>,
+    ) -> Result<(Digest, SearchTextsBuf), NotASession> {
+        if let Some(PendingLastLine { offset, len, bytes }) = self.last.take() {
             self.take(Line { offset, len, bytes: &bytes, ended: false, behind: 0 });
         }
         let header = self.lines.session()?.clone();
@@ -164,7 +164,7 @@ impl Builder {
         (details.last_prompt, details.last_answer) = self.spoken.last(&shape);
         details.touches = self.touches.finish(&shape, &self.spoken);
         details.models = self.models.busiest_first();
-        details.active = Active::new(&shape);
+        details.active = ActivePath::new(&shape);
         digest.header = header;
         digest.details = details.into();
         Ok((digest, self.texts.unwrap_or_default()))
@@ -188,49 +188,49 @@ impl Builder {
             texts.take(at, entry);
         }
         self.digest.entry_count += 1;
-        let time = entry.timestamp.and_then(Stamp::ms);
+        let time = entry.timestamp.and_then(RawTime::ms);
         let (cost, tokens) = entry.used().map_or((0.0, 0.0), |usage| (usage.cost, usage.tokens));
         self.digest.cost += cost;
         self.digest.tokens += tokens;
-        let is_label = entry.kind == Kind::Label; // pi writes those of a fork anew
+        let is_label = entry.kind == EntryKind::Label; // pi writes those of a fork anew
         let inherits = !is_label && self.lines.header().is_some_and(|header| header.inherits(time));
         self.entries.push(identity(entry, self.lines.last_id(), at, time, line), cost, tokens, inherits);
         self.digest.message_count += usize::from(entry.type_name.is("message"));
-        if !matches!(entry.kind, Kind::Label | Kind::SessionInfo) {
+        if !matches!(entry.kind, EntryKind::Label | EntryKind::SessionInfo) {
             self.digest.written = time;
         }
         match entry.kind {
-            Kind::User => self.said(at, time, entry),
-            Kind::Assistant => {
+            EntryKind::User => self.said(at, time, entry),
+            EntryKind::Assistant => {
                 self.said(at, time, entry);
                 self.did(at, time, entry);
             }
-            Kind::ToolResult => {
+            EntryKind::ToolResult => {
                 let call = entry.message.as_ref().and_then(|message| message.tool_call_id);
                 self.touches.answer(at, time, call);
                 for nested in entry.message.iter().flat_map(Message::nested_calls) {
                     self.called(at, time, &nested.call);
                 }
             }
-            Kind::OtherMessage => self.is_hidden_in_pi |= entry.message.is_none(),
-            Kind::SessionInfo => {
+            EntryKind::OtherMessage => self.is_hidden_in_pi |= entry.message.is_none(),
+            EntryKind::SessionInfo => {
                 self.digest.name = entry.session_name();
             }
             // What they say is gathered with the lines.
-            Kind::Label => self.label_lines.push(at),
-            Kind::Bash
-            | Kind::SystemRole
-            | Kind::CustomRole
-            | Kind::SummaryRole
-            | Kind::CustomMessage
-            | Kind::Compaction
-            | Kind::BranchSummary
-            | Kind::ModelChange
-            | Kind::ThinkingLevel
-            | Kind::Custom
-            | Kind::Usage
-            | Kind::ContextEdit
-            | Kind::Unknown => {}
+            EntryKind::Label => self.label_lines.push(at),
+            EntryKind::Bash
+            | EntryKind::SystemRole
+            | EntryKind::CustomRole
+            | EntryKind::SummaryRole
+            | EntryKind::CustomMessage
+            | EntryKind::Compaction
+            | EntryKind::BranchSummary
+            | EntryKind::ModelChange
+            | EntryKind::ThinkingLevel
+            | EntryKind::Custom
+            | EntryKind::Usage
+            | EntryKind::ContextEdit
+            | EntryKind::Unknown => {}
         }
     }
 
@@ -244,14 +244,14 @@ impl Builder {
             return;
         }
         let time = match message.timestamp {
-            Some(Stamp::Number(ms)) => Some(ms),
+            Some(RawTime::Number(ms)) => Some(ms),
             _ => written.map(|ms| ms as f64),
         };
         if let Some(time) = time {
             self.activity = Some(self.activity.unwrap_or(0.0).max(time));
         }
         self.is_hidden_in_pi |= message.content.breaks_pi_list();
-        if entry.kind == Kind::Assistant {
+        if entry.kind == EntryKind::Assistant {
             self.is_undrawn_in_pi |= message.content.breaks_pi_tree();
         } else {
             let wants_own = self.digest.own_message.is_none() && self.is_own(written);
@@ -304,8 +304,8 @@ impl Builder {
         self.touches.call(at, time, call);
     }
 
-    fn labels(&self, shape: &Shape, again: &mut Again<'_>) -> Vec<Label> {
-        let label = |(at, set): (Index, &LabelLine)| Label {
+    fn labels(&self, shape: &ParentLinks, again: &mut RereadLine<'_>) -> Vec<DigestLabel> {
+        let label = |(at, set): (Index, &LabelLine)| DigestLabel {
             entry: EntryId::Id(set.target_id.clone().into()),
             at,
             text: set.text.clone(),
@@ -316,7 +316,7 @@ impl Builder {
     }
 
     /// The row of an entry, from its line; that of a tool's answer is its call.
-    fn row(&self, at: Index, shape: &Shape, again: &mut Again<'_>) -> Option<String> {
+    fn row(&self, at: Index, shape: &ParentLinks, again: &mut RereadLine<'_>) -> Option<String> {
         let mut line = |at: Index| again(*self.lines.offsets().get(at as usize)?);
         let own = line(at)?;
         let entry = parse::line(&own).ok()??;
@@ -326,13 +326,13 @@ impl Builder {
                     .map_or_else(|| row::text(&entry), |typed| typed_prompt::row(&typed, row::SAID)),
             )
         };
-        let answer = entry.message.as_ref().filter(|_| entry.kind == Kind::ToolResult);
+        let answer = entry.message.as_ref().filter(|_| entry.kind == EntryKind::ToolResult);
         let Some(call) = answer.and_then(|answer| answer.tool_call_id) else { return row() };
         let parent = |&at: &Index| shape.parents[at as usize];
         for at in std::iter::successors(parent(&at), parent).take(NEARBY) {
             let line = line(at)?;
             let Ok(Some(above)) = parse::line(&line) else { break };
-            if above.kind == Kind::Assistant {
+            if above.kind == EntryKind::Assistant {
                 let said = above.message.as_ref().and_then(|message| message.content.tool_call(call));
                 return said.map_or_else(row, |said| {
                     let row = tool_call::describe(said, &Fields::new(said.arguments), &self.home);
@@ -355,7 +355,7 @@ mod tests {
     use crate::base::javascript::utf16_prefix;
     use crate::session::entry::tool_call::Touch;
     use crate::session::search_text;
-    use crate::session::tree::{Part, Tree};
+    use crate::session::tree::{Tree, TreeLines};
 
     /// A file in lines.
     fn lines(text: &[u8]) -> impl Iterator<Item = Line<'_>> {
@@ -372,8 +372,8 @@ mod tests {
         move |offset| text.get(offset as usize..)?.split(|&b| b == b'\n').next().map(<[u8]>::to_vec)
     }
 
-    fn builder() -> Builder {
-        Builder::new("/home/me")
+    fn builder() -> DigestBuilder {
+        DigestBuilder::new("/home/me")
     }
 
     fn digest(text: &[u8]) -> Result<Digest, NotASession> {
@@ -388,7 +388,7 @@ mod tests {
 
     /// Both readings of the same file.
     fn both(text: &[u8]) -> Option<(Digest, Tree)> {
-        let mut part = Part::new("/home/me");
+        let mut part = TreeLines::new("/home/me");
         lines(text).for_each(|line| part.line(line));
         match (digest(text), Tree::build([part])) {
             (Ok(digest), Ok(tree)) => Some((digest, tree)),
@@ -404,7 +404,7 @@ mod tests {
         assert!(!digest.is_active(tree.nodes.len() as Index));
         let mut labels: Vec<_> = tree.labels.iter().collect();
         labels.sort_by_key(|(at, _)| **at);
-        let labels = labels.into_iter().map(|(&at, label)| Label {
+        let labels = labels.into_iter().map(|(&at, label)| DigestLabel {
             entry: EntryId::of(tree, at),
             at,
             text: label.text.clone(),
@@ -416,18 +416,18 @@ mod tests {
             assert_eq!(touched.time, tree.nodes[touched.entry as usize].time);
             let says = |at: &Index| {
                 let node = &tree.nodes[*at as usize];
-                node.kind == Kind::User || (node.kind == Kind::Assistant && !node.silent)
+                node.kind == EntryKind::User || (node.kind == EntryKind::Assistant && !node.silent)
             };
             let mut above = std::iter::successors(Some(touched.entry), |&at| tree.parent(at));
             let said = above.find(says).map_or("", |at| tree.nodes[at as usize].words());
             assert_eq!(touched.said, js_trim(utf16_prefix(said, 100)));
         }
         let has_text = |at: &Index| !tree.nodes[*at as usize].text.is_empty();
-        let is = |kind: Kind| move |at: &Index| tree.nodes[*at as usize].kind == kind && has_text(at);
+        let is = |kind: EntryKind| move |at: &Index| tree.nodes[*at as usize].kind == kind && has_text(at);
         let to_root = || std::iter::successors((tree.nodes.len() as Index).checked_sub(1), |&at| tree.parent(at));
-        let prompt = to_root().find(is(Kind::User));
+        let prompt = to_root().find(is(EntryKind::User));
         let since = to_root().take_while(|&at| Some(at) != prompt);
-        let answer = since.filter(is(Kind::Assistant)).find(|&at| !tree.nodes[at as usize].silent);
+        let answer = since.filter(is(EntryKind::Assistant)).find(|&at| !tree.nodes[at as usize].silent);
         for (last, at) in [(&digest.details().last_prompt, prompt), (&digest.details().last_answer, answer)] {
             assert_eq!(last.as_ref().map(|last| last.at), at);
             let texts = last.as_ref().map(|last| {
@@ -453,15 +453,15 @@ mod tests {
 
     /// The texts of the same file are those of entries of the tree.
     fn texts_agree(text: &[u8], tree: &Tree) {
-        let mut builder = search_text::Builder::default();
+        let mut builder = search_text::SearchTextBuilder::default();
         lines(text).for_each(|line| builder.line(line));
         let conversation = builder.texts().unwrap().conversation;
         for (at, _) in conversation.each() {
             let node = &tree.nodes[at as usize];
-            assert!(matches!(node.kind, Kind::User | Kind::Assistant), "entry {at} is a {:?}", node.kind);
+            assert!(matches!(node.kind, EntryKind::User | EntryKind::Assistant), "entry {at} is a {:?}", node.kind);
         }
         let said: Vec<Index> = (0..tree.nodes.len() as Index)
-            .filter(|&at| tree.nodes[at as usize].kind == Kind::User && !tree.nodes[at as usize].text.is_empty())
+            .filter(|&at| tree.nodes[at as usize].kind == EntryKind::User && !tree.nodes[at as usize].text.is_empty())
             .collect();
         let is_there = |at| conversation.starts.binary_search_by_key(&at, |(_, entry)| *entry).is_ok();
         assert_eq!(said.into_iter().filter(|&at| !is_there(at)).collect::<Vec<_>>(), [0; 0]);
@@ -730,7 +730,7 @@ mod tests {
             // The tree finds the call of an answer wherever it stands; the digest above it.
             for label in &mut digest.labels {
                 let node = &tree.nodes[label.at as usize];
-                if node.kind == Kind::ToolResult {
+                if node.kind == EntryKind::ToolResult {
                     label.row = node.words().into();
                 }
             }

@@ -7,13 +7,13 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use crate::session::digest::entries::Entries;
-use crate::session::digest::messages::LastSaid;
-use crate::session::digest::touched_files::Touches;
+use crate::session::digest::entries::EntryKeys;
+use crate::session::digest::messages::LastMessage;
+use crate::session::digest::touched_files::TouchedFiles;
 use crate::session::links::Index;
 use crate::session::models::ModelUse;
-use crate::session::search_text::{Room, Texts};
-use crate::session::tree::active::Active;
+use crate::session::search_text::{SearchTexts, TextBuffers};
+use crate::session::tree::active::ActivePath;
 
 /// What is known of a session beyond what lists show of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -23,15 +23,15 @@ pub struct Details {
     /// What the user said, in file order.
     pub prompts: Box<[Index]>,
     /// The last prompt on the way to the leaf.
-    pub last_prompt: Option<LastSaid>,
+    pub last_prompt: Option<LastMessage>,
     /// What was answered last since that prompt.
-    pub last_answer: Option<LastSaid>,
+    pub last_answer: Option<LastMessage>,
     /// Where each entry starts in the file, in bytes.
     pub offsets: Box<[u64]>,
     /// What tells its entries from those of other sessions, and what each used.
-    pub entries: Entries,
+    pub entries: EntryKeys,
     /// Every call of a tool that read, wrote or edited a file.
-    pub touches: Touches,
+    pub touches: TouchedFiles,
     /// The tools that were called, and how often.
     pub tools: BTreeMap<Box<str>, u32>,
     /// The models that answered, the busiest first.
@@ -39,7 +39,7 @@ pub struct Details {
     /// Other names under which providers say that they answered.
     pub response_models: BTreeSet<Box<str>>,
     /// The entries on the path from the root to the leaf: a bit each.
-    pub active: Active,
+    pub active: ActivePath,
 }
 
 impl Details {
@@ -51,30 +51,30 @@ impl Details {
 }
 
 /// Where the rest of what is known of sessions lies.
-pub trait Stored: fmt::Debug + Send + Sync {
+pub trait DetailsSource: fmt::Debug + Send + Sync {
     /// The details of the session with a number there, whose file is at a path.
     fn details(&self, number: u32, path: &Path) -> Details;
 
     /// Its texts, read into a room that is used again; `None` if they can't be had there.
-    fn texts<'a>(&self, number: u32, room: &'a mut Room) -> Option<Texts<'a>>;
+    fn texts<'a>(&self, number: u32, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>>;
 }
 
 /// [`Details`] that are here, or are read when they are asked for.
 #[derive(Clone, Debug, Default)]
-pub struct Lazy {
+pub struct LazyDetails {
     here: OnceLock<Arc<Details>>,
-    stored: Option<(Arc<dyn Stored>, u32)>,
+    stored: Option<(Arc<dyn DetailsSource>, u32)>,
 }
 
-impl From<Details> for Lazy {
+impl From<Details> for LazyDetails {
     fn from(details: Details) -> Self {
         Self { here: Arc::new(details).into(), stored: None }
     }
 }
 
-impl Lazy {
+impl LazyDetails {
     /// Details that are read when they are asked for: by their number where they lie.
-    pub(crate) fn stored(lies: Arc<dyn Stored>, number: u32) -> Self {
+    pub(crate) fn stored(lies: Arc<dyn DetailsSource>, number: u32) -> Self {
         Self { here: OnceLock::new(), stored: Some((lies, number)) }
     }
 
@@ -98,7 +98,7 @@ impl Lazy {
     }
 
     /// The texts that lie beside them.
-    pub(super) fn texts<'a>(&self, room: &'a mut Room) -> Option<Texts<'a>> {
+    pub(super) fn texts<'a>(&self, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
         let (lies, number) = self.stored.as_ref()?;
         lies.texts(*number, room)
     }

@@ -7,12 +7,12 @@ use std::ops::AddAssign;
 use serde::{Deserialize, Serialize};
 
 use crate::session::entry::Entry;
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::links::{ById, IdHash, Index};
 
 /// How many entries, and what they used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct EntryTotals {
     /// Entries.
     pub entries: usize,
     /// US dollars.
@@ -21,7 +21,7 @@ pub struct Tally {
     pub tokens: f64,
 }
 
-impl AddAssign for Tally {
+impl AddAssign for EntryTotals {
     fn add_assign(&mut self, other: Self) {
         self.entries += other.entries;
         self.cost += other.cost;
@@ -31,7 +31,7 @@ impl AddAssign for Tally {
 
 /// What an entry used.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Used {
+pub struct EntryUsage {
     /// The entry.
     pub at: Index,
     /// US dollars.
@@ -42,11 +42,11 @@ pub struct Used {
 
 /// The entries of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Entries {
+pub struct EntryKeys {
     /// What each is known by in whichever file it stands, in file order: a hash of its id and time.
     pub ids: Vec<IdHash>,
     /// What they used, in file order. What stands twice in the file is here once.
-    pub used: Vec<Used>,
+    pub used: Vec<EntryUsage>,
     /// The number of entries up to the last one that a fork inherited.
     pub inherited: Index,
 }
@@ -56,7 +56,7 @@ pub struct Entries {
 /// is known by what it says. An entry without a time is known by its line, one without an id by that and its place. `id`
 /// is its own, `at` its place.
 pub(crate) fn identity(entry: &Entry<'_>, id: Option<IdHash>, at: Index, time: Option<i64>, line: &[u8]) -> IdHash {
-    let known = match entry.target_id.filter(|_| entry.kind == Kind::Label) {
+    let known = match entry.target_id.filter(|_| entry.kind == EntryKind::Label) {
         Some(target) => Some(IdHash::of(target).with(IdHash::of(entry.label.unwrap_or_default()))),
         None => id,
     };
@@ -67,11 +67,11 @@ pub(crate) fn identity(entry: &Entry<'_>, id: Option<IdHash>, at: Index, time: O
     }
 }
 
-impl Entries {
+impl EntryKeys {
     /// Takes the next entry; `inherits` if the fork inherited it.
     pub(crate) fn push(&mut self, id: IdHash, cost: f64, tokens: f64, inherits: bool) {
         if cost != 0.0 || tokens != 0.0 {
-            self.used.push(Used { at: self.ids.len() as Index, cost, tokens });
+            self.used.push(EntryUsage { at: self.ids.len() as Index, cost, tokens });
         }
         self.ids.push(id);
         if inherits {
@@ -85,8 +85,8 @@ impl Entries {
     }
 
     /// All together when all are there, each counted once; whether some may stand twice.
-    pub(crate) fn finish(&mut self, may_repeat: bool) -> Tally {
-        let mut all = Tally { entries: self.ids.len(), ..Tally::default() };
+    pub(crate) fn finish(&mut self, may_repeat: bool) -> EntryTotals {
+        let mut all = EntryTotals { entries: self.ids.len(), ..EntryTotals::default() };
         if may_repeat {
             let mut seen = ById::<()>::default();
             let ids = (0..).zip(&self.ids);

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::javascript::utf16_prefix;
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, row, typed_prompt};
 use crate::session::json::Str;
-use crate::session::links::{Index, Shape};
+use crate::session::links::{Index, ParentLinks};
 
 /// How much is kept of each that was said, in UTF-16 code units.
 pub(super) const SAID: usize = 100;
@@ -19,26 +19,26 @@ const RAW: usize = 1000;
 
 /// What was said last, as far as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LastSaid {
+pub struct LastMessage {
     /// The entry.
     pub at: Index,
-    text: Kept,
+    text: KeptText,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Kept {
+enum KeptText {
     /// As a row says it.
     Row(Box<str>),
     /// As it stands in the file.
     Raw(Box<[u8]>),
 }
 
-impl LastSaid {
+impl LastMessage {
     /// Its beginning, clean and on one line, and whether it goes on behind that.
     pub fn text(&self) -> (String, bool) {
         match &self.text {
-            Kept::Row(row) => (row.to_string(), row.len() >= SAID && row.encode_utf16().count() + 1 >= SAID),
-            Kept::Raw(raw) => {
+            KeptText::Row(row) => (row.to_string(), row.len() >= SAID && row.encode_utf16().count() + 1 >= SAID),
+            KeptText::Raw(raw) => {
                 let said = row::flat_start(Str::of_raw(raw), LAST + 1);
                 let start = utf16_prefix(&said, LAST);
                 (start.to_owned(), start.len() < said.len() || raw.len() + LONGEST_ESCAPE >= RAW)
@@ -52,37 +52,37 @@ const LONGEST_ESCAPE: usize = 12;
 
 /// What the user and the assistant said, as their rows begin.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Spoken {
+pub(crate) struct MessageTexts {
     rows: String,
-    starts: Vec<Start>,
+    starts: Vec<RowText>,
     /// The last prompt and the last answer, if they are longer than their rows.
-    long: [Long; 2],
+    long: [LongText; 2],
 }
 
 /// A text as it stands in the file, as far as it is kept.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Long {
+struct LongText {
     entry: Index,
     raw: Vec<u8>,
 }
 
 /// Where a row starts.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Start {
+struct RowText {
     entry: Index,
     at: usize,
     is_user: bool,
 }
 
-impl Spoken {
+impl MessageTexts {
     /// Takes the next entry that says something.
     pub(crate) fn push(&mut self, entry: Index, said: &Entry<'_>) {
-        let (at, is_user) = (self.rows.len(), said.kind == Kind::User);
-        self.starts.push(Start { entry, at, is_user });
+        let (at, is_user) = (self.rows.len(), said.kind == EntryKind::User);
+        self.starts.push(RowText { entry, at, is_user });
         if let Some(typed) = typed_prompt::typed(said) {
             self.rows.push_str(&typed_prompt::row(&typed, SAID));
             let raw = typed.replace('\\', "\\\\").into_bytes();
-            self.long[usize::from(is_user)] = Long { entry, raw: whole_start(&raw, RAW).to_vec() };
+            self.long[usize::from(is_user)] = LongText { entry, raw: whole_start(&raw, RAW).to_vec() };
             return;
         }
         row::start_into(&mut self.rows, said, SAID);
@@ -122,18 +122,18 @@ impl Spoken {
     }
 
     /// The last prompt on the way to the leaf, and what was answered last since.
-    pub(super) fn last(&self, shape: &Shape) -> (Option<LastSaid>, Option<LastSaid>) {
+    pub(super) fn last(&self, shape: &ParentLinks) -> (Option<LastMessage>, Option<LastMessage>) {
         let leaf = (shape.parents.len() as Index).checked_sub(1);
         let mut answer = None;
         for entry in std::iter::successors(leaf, |&at| shape.parents[at as usize]) {
             let Some(row) = self.row(entry).filter(|&row| !self.text(row).is_empty()) else { continue };
             let is_user = self.starts[row].is_user;
             let long = &self.long[usize::from(is_user)];
-            let said = || LastSaid {
+            let said = || LastMessage {
                 at: entry,
                 text: match long.entry == entry && !long.raw.is_empty() {
-                    true => Kept::Raw(long.raw.as_slice().into()),
-                    false => Kept::Row(self.text(row).into()),
+                    true => KeptText::Raw(long.raw.as_slice().into()),
+                    false => KeptText::Row(self.text(row).into()),
                 },
             };
             if is_user {
@@ -173,7 +173,7 @@ mod tests {
             "type": "message", "id": "a", "parentId": null,
             "message": {"role": "user", "content": [{"type": "text", "text": long}, {"type": "text", "text": "y"}]},
         });
-        let mut spoken = Spoken::default();
+        let mut spoken = MessageTexts::default();
         spoken.push(0, &parse::line(line.to_string().as_bytes()).unwrap().unwrap());
         assert_eq!(spoken.long[1].raw, "x".repeat(RAW - 1).as_bytes());
     }

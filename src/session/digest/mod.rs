@@ -17,13 +17,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::session::digest::details::{Details, Lazy};
-use crate::session::digest::entries::Tally;
+use crate::session::digest::details::{Details, LazyDetails};
+use crate::session::digest::entries::EntryTotals;
 use crate::session::entry::EntryId;
 use crate::session::lines::Header;
 use crate::session::links::{IdHash, Index};
 use crate::session::problem::Problem;
-use crate::session::search_text::{Room, Texts};
+use crate::session::search_text::{SearchTexts, TextBuffers};
 
 /// What is known of a session without its tree. What the file system knows of it, and its details, are not written with it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ pub struct Digest {
     pub parent_path: Option<PathBuf>,
     /// The session whose sub-agent wrote this file, if the file lies deeper than pi's list looks.
     #[serde(skip)]
-    pub owner: Option<Owner>,
+    pub owner: Option<SubagentOwner>,
     /// The length of the file in bytes.
     #[serde(skip)]
     pub bytes: u64,
@@ -74,26 +74,26 @@ pub struct Digest {
     /// Entries without children, stubs left out.
     pub leaves: usize,
     /// The labels that are set, in the order of their entries in the file.
-    pub labels: Vec<Label>,
+    pub labels: Vec<DigestLabel>,
     /// US dollars, for all lines of the file: those that came from another session included.
     pub cost: f64,
     /// Tokens, in and out, cached ones included; for all lines.
     pub tokens: f64,
     /// All entries together, each counted once.
-    pub all: Tally,
-    /// What the entries without one above them are known by: see [`Entries`](entries::Entries). Files that share an entry
+    pub all: EntryTotals,
+    /// What the entries without one above them are known by: see [`Entries`](entries::EntryKeys). Files that share an entry
     /// share one of these.
     pub roots: Box<[IdHash]>,
     /// What is wrong with the file.
     pub problems: Vec<Problem>,
     /// The rest.
     #[serde(skip)]
-    pub details: Lazy,
+    pub details: LazyDetails,
 }
 
 /// A label that is set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Label {
+pub struct DigestLabel {
     /// The entry that has it.
     pub entry: EntryId,
     /// Its place in the file.
@@ -108,13 +108,13 @@ pub struct Label {
 
 /// Where a sub-agent's session belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owner {
+pub struct SubagentOwner {
     /// The session file beside whose folder it was found, if there is one.
     pub path: Option<PathBuf>,
 }
 
 /// A digest as it is shared between the list and what is drawn of it.
-pub type Shared = Arc<Digest>;
+pub type SharedDigest = Arc<Digest>;
 
 /// What pi shows where no user message has text.
 pub(crate) const NO_MESSAGES: &str = "(no messages)";
@@ -156,7 +156,7 @@ impl Digest {
 
     /// Its texts as they were kept when it was read, looked at in a room that is used again; `None` if they can't be had
     /// there.
-    pub fn texts<'a>(&self, room: &'a mut Room) -> Option<Texts<'a>> {
+    pub fn texts<'a>(&self, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
         self.details.texts(room)
     }
 
@@ -181,7 +181,7 @@ impl Digest {
     }
 
     /// What a label is known by in whichever file it stands: its entry and its text.
-    pub(crate) fn known_by<'a>(&self, label: &'a Label) -> (Option<IdHash>, &'a str) {
+    pub(crate) fn known_by<'a>(&self, label: &'a DigestLabel) -> (Option<IdHash>, &'a str) {
         (self.known_as(label.at), &label.text)
     }
 

@@ -4,12 +4,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::string_pool::StringPool;
-use crate::session::digest::messages::Spoken;
+use crate::session::digest::messages::MessageTexts;
 use crate::session::entry::ToolCall;
 use crate::session::entry::tool_call;
 use crate::session::entry::tool_call::Touch;
 use crate::session::json::Str;
-use crate::session::links::{ById, IdHash, Index, Shape};
+use crate::session::links::{ById, IdHash, Index, ParentLinks};
 
 /// How often tools touched a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl FileUse {
 
 /// Every call of a tool that did something to a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Touches {
+pub struct TouchedFiles {
     /// The files, each once, as the model named them.
     pub paths: StringPool,
     /// What was said before them: the beginnings of rows.
@@ -41,12 +41,12 @@ pub struct Touches {
     pub all: Vec<FileTouch>,
 }
 
-/// A call of a tool that did something to a file, with places in [`Touches`] for its texts.
+/// A call of a tool that did something to a file, with places in [`TouchedFiles`] for its texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileTouch {
-    /// The file: its place in [`Touches::paths`].
+    /// The file: its place in [`TouchedFiles::paths`].
     pub path: u32,
-    /// What was last said when the tool was called: its place in [`Touches::said`].
+    /// What was last said when the tool was called: its place in [`TouchedFiles::said`].
     pub said: u32,
     /// The entry with the tool's answer, else the one with the call.
     pub entry: Index,
@@ -58,7 +58,7 @@ pub struct FileTouch {
 
 /// A call of a tool that did something to a file, with its texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Touched<'a> {
+pub struct TouchDetails<'a> {
     /// The file, as the model named it.
     pub path: &'a str,
     /// What was done.
@@ -71,7 +71,7 @@ pub struct Touched<'a> {
     pub said: &'a str,
 }
 
-impl Touches {
+impl TouchedFiles {
     /// The files, and how often each was touched.
     pub(crate) fn uses(&self) -> impl Iterator<Item = (&str, FileUse)> {
         let mut uses = vec![FileUse::default(); self.paths.len()];
@@ -82,8 +82,8 @@ impl Touches {
     }
 
     /// The calls with their texts, in file order.
-    pub fn iter(&self) -> impl Iterator<Item = Touched<'_>> {
-        self.all.iter().map(move |&FileTouch { path, said, entry, touch, time }| Touched {
+    pub fn iter(&self) -> impl Iterator<Item = TouchDetails<'_>> {
+        self.all.iter().map(move |&FileTouch { path, said, entry, touch, time }| TouchDetails {
             path: self.paths.get(path),
             said: self.said.get(said),
             entry,
@@ -95,14 +95,14 @@ impl Touches {
 
 /// Gathers the calls from the entries of a file, in file order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Gatherer {
-    touches: Touches,
+pub(crate) struct TouchGatherer {
+    touches: TouchedFiles,
     paths: ById<u32>,
     /// The last touch of each call.
     calls: ById<usize>,
 }
 
-impl Gatherer {
+impl TouchGatherer {
     /// Takes a call in the entry `at`, which was written at a time.
     pub(crate) fn call(&mut self, at: Index, time: Option<i64>, call: &ToolCall<'_>) {
         let Some((path, touch)) = tool_call::touched(call) else { return };
@@ -129,12 +129,12 @@ impl Gatherer {
     }
 
     /// What was gathered; `spoken` has what those said who said something.
-    pub(crate) fn finish(self, shape: &Shape, spoken: &Spoken) -> Touches {
+    pub(crate) fn finish(self, shape: &ParentLinks, spoken: &MessageTexts) -> TouchedFiles {
         let mut touches = self.touches;
         if touches.all.is_empty() {
             return touches;
         }
-        let mut above = Above { shape, spoken, known: vec![UNKNOWN; shape.parents.len()] };
+        let mut above = NearestMessages { shape, spoken, known: vec![UNKNOWN; shape.parents.len()] };
         let mut places = vec![None; spoken.len() + 1];
         for touch in &mut touches.all {
             let number = above.number(touch.entry);
@@ -156,14 +156,14 @@ const NOBODY: u32 = 1;
 const FIRST: u32 = 2;
 
 /// Finds the nearest entries above others that say something; each entry is passed once, however many are asked for.
-struct Above<'a> {
-    shape: &'a Shape,
-    spoken: &'a Spoken,
+struct NearestMessages<'a> {
+    shape: &'a ParentLinks,
+    spoken: &'a MessageTexts,
     /// What is known of each entry: the number of what it says, or the nearest above it.
     known: Vec<u32>,
 }
 
-impl Above<'_> {
+impl NearestMessages<'_> {
     fn number(&mut self, of: Index) -> u32 {
         let Self { shape, spoken, known } = self;
         let path = || std::iter::successors(Some(of), |&at| shape.parents[at as usize]);

@@ -2,13 +2,17 @@
 //! and hangs those behind labels elsewhere, as labels come last (pi 1.5.2).
 
 use crate::session::entry::Entry;
-use crate::session::json::edit::{Object, To};
+use crate::session::json::edit::{FieldEdit, RawObject};
 use crate::session::json::value::stringify;
 use crate::session::links::IdHash;
 
 /// Fields that say where an entry stands, and not what it says.
-const PLACE: [(&str, To<'_>); 4] =
-    [("id", To::Gone), ("parentId", To::Gone), ("firstKeptEntryId", To::Gone), ("firstKeptEntryIndex", To::Gone)];
+const PLACE: [(&str, FieldEdit<'_>); 4] = [
+    ("id", FieldEdit::Gone),
+    ("parentId", FieldEdit::Gone),
+    ("firstKeptEntryId", FieldEdit::Gone),
+    ("firstKeptEntryIndex", FieldEdit::Gone),
+];
 
 /// As much is compared of an entry, in UTF-16 code units: no line that is read is longer.
 const MOST: usize = 256 * 1024 * 1024;
@@ -28,7 +32,7 @@ pub(crate) fn hash(entry: &Entry<'_>, line: &[u8]) -> IdHash {
 
 /// Whether two lines say the same, wherever they stand and however they are written.
 pub fn is_same(a: &[u8], b: &[u8]) -> bool {
-    let said = |line| Some(stringify(&Object::new(line)?.with(&PLACE), MOST));
+    let said = |line| Some(stringify(&RawObject::new(line)?.with(&PLACE), MOST));
     a == b || matches!((said(a), said(b)), (Some(a), Some(b)) if a == b)
 }
 

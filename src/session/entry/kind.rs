@@ -7,7 +7,7 @@ use crate::session::json::Str;
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum EntryKind {
     /// A user's message.
     User,
     /// An assistant's message.
@@ -49,7 +49,7 @@ pub enum Kind {
     Unknown,
 }
 
-impl Kind {
+impl EntryKind {
     /// The kind of an entry of this `type`; `role` is that of its message, empty if it has none.
     pub(crate) fn of(type_name: Str<'_>, role: Str<'_>) -> Self {
         match &*type_name.bytes() {
@@ -187,17 +187,17 @@ mod tests {
     #[test]
     fn is_read_off_type_and_role() {
         for (line, kind) in [
-            (r#"{"type":"message","message":{"role":"user"}}"#, Kind::User),
-            (r#"{"message":{"role":"\u0075ser"},"type":"mess\u0061ge"}"#, Kind::User),
-            (r#"{"type":"message","message":{"role":"hookMessage"}}"#, Kind::CustomRole),
-            (r#"{"type":"message","message":{"role":"User"}}"#, Kind::OtherMessage),
-            (r#"{"type":"message","message":{"role":5}}"#, Kind::OtherMessage),
-            (r#"{"type":"message","message":null}"#, Kind::OtherMessage),
-            (r#"{"type":"message"}"#, Kind::OtherMessage),
-            (r#"{"type":"compaction","message":{"role":"user"}}"#, Kind::Compaction),
-            (r#"{"type":"session","id":"s"}"#, Kind::Unknown),
-            (r#"{"message":{"role":"user"}}"#, Kind::Unknown),
-            ("[]", Kind::Unknown),
+            (r#"{"type":"message","message":{"role":"user"}}"#, EntryKind::User),
+            (r#"{"message":{"role":"\u0075ser"},"type":"mess\u0061ge"}"#, EntryKind::User),
+            (r#"{"type":"message","message":{"role":"hookMessage"}}"#, EntryKind::CustomRole),
+            (r#"{"type":"message","message":{"role":"User"}}"#, EntryKind::OtherMessage),
+            (r#"{"type":"message","message":{"role":5}}"#, EntryKind::OtherMessage),
+            (r#"{"type":"message","message":null}"#, EntryKind::OtherMessage),
+            (r#"{"type":"message"}"#, EntryKind::OtherMessage),
+            (r#"{"type":"compaction","message":{"role":"user"}}"#, EntryKind::Compaction),
+            (r#"{"type":"session","id":"s"}"#, EntryKind::Unknown),
+            (r#"{"message":{"role":"user"}}"#, EntryKind::Unknown),
+            ("[]", EntryKind::Unknown),
         ] {
             assert_eq!(parse::line(line.as_bytes()).unwrap().unwrap().kind, kind, "{line}");
         }

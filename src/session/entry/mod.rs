@@ -15,7 +15,7 @@ pub(crate) mod typed_prompt;
 use crate::base::javascript::is_js_space;
 use crate::base::javascript::js_trim;
 use crate::base::time;
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::json::Str;
 use crate::session::json::value::Value;
 use crate::session::links::Index;
@@ -36,7 +36,7 @@ pub enum EntryId {
 #[derive(Debug, Default)]
 pub struct Entry<'a> {
     /// What it is, by its type and its message's role.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// `type`; empty if absent or not a string.
     pub type_name: Str<'a>,
     /// `id`. A number is kept as it is written.
@@ -46,7 +46,7 @@ pub struct Entry<'a> {
     /// `parentId`.
     pub parent_id: Option<Str<'a>>,
     /// `timestamp`.
-    pub timestamp: Option<Stamp<'a>>,
+    pub timestamp: Option<RawTime<'a>>,
     /// `message` of a `message` entry.
     pub message: Option<Message<'a>>,
     /// `content` of a `custom_message`.
@@ -99,14 +99,14 @@ pub struct Entry<'a> {
 
 /// A time as it stands in the file.
 #[derive(Clone, Copy, Debug)]
-pub enum Stamp<'a> {
+pub enum RawTime<'a> {
     /// An ISO string, usually.
     Text(Str<'a>),
     /// Milliseconds since 1970.
     Number(f64),
 }
 
-impl Stamp<'_> {
+impl RawTime<'_> {
     /// Milliseconds since 1970, if it is a time.
     pub fn ms(self) -> Option<i64> {
         match self {
@@ -124,7 +124,7 @@ pub struct Message<'a> {
     /// `content`.
     pub content: Content<'a>,
     /// `timestamp`.
-    pub timestamp: Option<Stamp<'a>>,
+    pub timestamp: Option<RawTime<'a>>,
     /// `usage`.
     pub usage: Option<Usage>,
     /// `provider` of an assistant.
@@ -340,22 +340,22 @@ impl Entry<'_> {
     /// branch summaries and `usage` entries.
     pub fn used(&self) -> Option<Usage> {
         match self.kind {
-            Kind::Assistant | Kind::ToolResult => self.message.as_ref()?.usage,
-            Kind::Compaction | Kind::BranchSummary | Kind::Usage => self.usage,
-            Kind::User
-            | Kind::Bash
-            | Kind::SystemRole
-            | Kind::CustomRole
-            | Kind::SummaryRole
-            | Kind::OtherMessage
-            | Kind::CustomMessage
-            | Kind::ModelChange
-            | Kind::ThinkingLevel
-            | Kind::Custom
-            | Kind::Label
-            | Kind::SessionInfo
-            | Kind::ContextEdit
-            | Kind::Unknown => None,
+            EntryKind::Assistant | EntryKind::ToolResult => self.message.as_ref()?.usage,
+            EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::Usage => self.usage,
+            EntryKind::User
+            | EntryKind::Bash
+            | EntryKind::SystemRole
+            | EntryKind::CustomRole
+            | EntryKind::SummaryRole
+            | EntryKind::OtherMessage
+            | EntryKind::CustomMessage
+            | EntryKind::ModelChange
+            | EntryKind::ThinkingLevel
+            | EntryKind::Custom
+            | EntryKind::Label
+            | EntryKind::SessionInfo
+            | EntryKind::ContextEdit
+            | EntryKind::Unknown => None,
         }
     }
 
@@ -374,21 +374,21 @@ impl Entry<'_> {
         let text = |text: Option<Str<'_>>| text.map_or(String::new(), |text| text.text().into_owned());
         let message = self.message.as_ref();
         match self.kind {
-            Kind::User
-            | Kind::Assistant
-            | Kind::ToolResult
-            | Kind::SystemRole
-            | Kind::CustomRole
-            | Kind::SummaryRole
-            | Kind::OtherMessage => message.map_or(String::new(), |message| message.content.text("")),
-            Kind::Bash => text(message.and_then(|message| message.command)),
-            Kind::CustomMessage => self.content.text(""),
-            Kind::Compaction | Kind::BranchSummary => text(self.summary),
-            Kind::SessionInfo => text(self.name),
-            Kind::Label => text(self.label),
-            Kind::ModelChange => text(self.model_id),
-            Kind::ThinkingLevel => text(self.thinking_level),
-            Kind::Custom | Kind::Usage | Kind::ContextEdit | Kind::Unknown => String::new(),
+            EntryKind::User
+            | EntryKind::Assistant
+            | EntryKind::ToolResult
+            | EntryKind::SystemRole
+            | EntryKind::CustomRole
+            | EntryKind::SummaryRole
+            | EntryKind::OtherMessage => message.map_or(String::new(), |message| message.content.text("")),
+            EntryKind::Bash => text(message.and_then(|message| message.command)),
+            EntryKind::CustomMessage => self.content.text(""),
+            EntryKind::Compaction | EntryKind::BranchSummary => text(self.summary),
+            EntryKind::SessionInfo => text(self.name),
+            EntryKind::Label => text(self.label),
+            EntryKind::ModelChange => text(self.model_id),
+            EntryKind::ThinkingLevel => text(self.thinking_level),
+            EntryKind::Custom | EntryKind::Usage | EntryKind::ContextEdit | EntryKind::Unknown => String::new(),
         }
     }
 }

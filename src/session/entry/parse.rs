@@ -2,11 +2,11 @@
 //! `entry`, what counts as JSON in `json`.
 
 use crate::base::javascript::is_js_space;
-use crate::session::entry::kind::Kind;
-use crate::session::entry::{Block, Content, Entry, Message, NEWEST, Stamp, ToolCall, Usage};
+use crate::session::entry::kind::EntryKind;
+use crate::session::entry::{Block, Content, Entry, Message, NEWEST, RawTime, ToolCall, Usage};
 use crate::session::json::edit::is_falsy;
 use crate::session::json::value::{Fields, Value};
-use crate::session::json::{Kind as Json, NotJson, Reader, Result, Str};
+use crate::session::json::{JsonReader, NotJson, Result, Str, ValueKind as Json};
 
 /// The blocks of a message that are read one by one; what follows is one more, as it stands in the file. What is kept of a
 /// block takes a multiple of the smallest ones.
@@ -29,7 +29,7 @@ pub fn line(line: &[u8]) -> Result<Option<Entry<'_>>> {
     // It is large: it is made where it is handed on.
     let mut read = None;
     let entry = read.insert(Entry::default());
-    let mut r = Reader::new(line);
+    let mut r = JsonReader::new(line);
     let is_entry = match r.kind()? {
         Json::Object => read_entry(&mut r, entry)?,
         Json::Null | Json::False => r.skip().map(|_| false)?,
@@ -51,7 +51,7 @@ pub fn line(line: &[u8]) -> Result<Option<Entry<'_>>> {
 /// It does not begin as JSON of an entry does.
 pub fn beginning(start: &[u8]) -> Result<Entry<'_>> {
     let mut entry = Entry { is_cut: true, ..Entry::default() };
-    let mut r = Reader::new(start);
+    let mut r = JsonReader::new(start);
     if r.kind()? != Json::Object {
         return Err(NotJson);
     }
@@ -64,14 +64,14 @@ pub fn beginning(start: &[u8]) -> Result<Entry<'_>> {
 pub fn message(raw: &[u8]) -> Message<'_> {
     let mut message = None;
     // It was read before, and is JSON.
-    let _ = read_message(&mut Reader::new(raw), &mut message);
+    let _ = read_message(&mut JsonReader::new(raw), &mut message);
     message.unwrap_or_default()
 }
 
 /// The content that a context edit gives to its target: `content` of its `replacement`.
 pub fn replacement(raw: &[u8]) -> Content<'_> {
     let mut content = Content::Missing;
-    let mut r = Reader::new(raw);
+    let mut r = JsonReader::new(raw);
     // It was read before, and is JSON; what is no object has no content.
     let _ = object(&mut r, |r, key| {
         match key {
@@ -86,7 +86,7 @@ pub fn replacement(raw: &[u8]) -> Content<'_> {
 /// The file that the arguments of a tool call name.
 pub(super) fn path(arguments: &[u8]) -> Option<Value<'_>> {
     // They were read before, and are JSON; what is no object names none.
-    read_arguments(&mut Reader::new(arguments)).ok()?.1
+    read_arguments(&mut JsonReader::new(arguments)).ok()?.1
 }
 
 /// Whether a line is white space, as JavaScript's `trim` sees it.
@@ -99,7 +99,7 @@ fn is_blank(line: &[u8]) -> bool {
 }
 
 /// Goes through the keys of the object that comes next.
-fn object<'a>(r: &mut Reader<'a>, mut field: impl FnMut(&mut Reader<'a>, &[u8]) -> Result<()>) -> Result<()> {
+fn object<'a>(r: &mut JsonReader<'a>, mut field: impl FnMut(&mut JsonReader<'a>, &[u8]) -> Result<()>) -> Result<()> {
     r.enter_object()?;
     let mut first = true;
     while let Some(key) = r.next_key(first)? {
@@ -110,7 +110,7 @@ fn object<'a>(r: &mut Reader<'a>, mut field: impl FnMut(&mut Reader<'a>, &[u8]) 
 }
 
 /// Whether the object that comes next is an entry, and which.
-fn read_entry<'a>(r: &mut Reader<'a>, entry: &mut Entry<'a>) -> Result<bool> {
+fn read_entry<'a>(r: &mut JsonReader<'a>, entry: &mut Entry<'a>) -> Result<bool> {
     let write = read_fields(r, entry)?;
     match write.kind.filter(|_| entry.type_name.is_empty()) {
         Some(kind) if kind.is("header") && write.version.is_some_and(|version| version > NEWEST) => {
@@ -120,7 +120,7 @@ fn read_entry<'a>(r: &mut Reader<'a>, entry: &mut Entry<'a>) -> Result<bool> {
         Some(kind) if NO_ENTRIES.iter().any(|no_entry| kind.is(no_entry)) => return Ok(false),
         _ => {}
     }
-    entry.kind = Kind::of(entry.type_name, entry.message.as_ref().map(|message| message.role).unwrap_or_default());
+    entry.kind = EntryKind::of(entry.type_name, entry.message.as_ref().map(|message| message.role).unwrap_or_default());
     Ok(true)
 }
 
@@ -129,17 +129,17 @@ const NO_ENTRIES: [&str; 3] = ["usage", "value", "list"];
 
 /// What tells the objects of version 4 apart (pi 0.87.1, `harness/session/jsonl`): they have no `type`, but for entries.
 #[derive(Default)]
-struct Write<'a> {
+struct Version4Object<'a> {
     /// `kind`.
     kind: Option<Str<'a>>,
     /// `v` of a header.
     version: Option<f64>,
     /// `createdAt` of a header.
-    created_at: Option<Stamp<'a>>,
+    created_at: Option<RawTime<'a>>,
 }
 
-fn read_fields<'a>(r: &mut Reader<'a>, e: &mut Entry<'a>) -> Result<Write<'a>> {
-    let mut write = Write::default();
+fn read_fields<'a>(r: &mut JsonReader<'a>, e: &mut Entry<'a>) -> Result<Version4Object<'a>> {
+    let mut write = Version4Object::default();
     object(r, |r, key| {
         match key {
             b"type" => e.type_name = r.opt_string()?.unwrap_or_default(),
@@ -186,7 +186,7 @@ fn read_fields<'a>(r: &mut Reader<'a>, e: &mut Entry<'a>) -> Result<Write<'a>> {
 }
 
 /// pi writes ids as strings; a number is taken as it is written, as JavaScript would compare it.
-fn read_id<'a>(r: &mut Reader<'a>) -> Result<Option<Str<'a>>> {
+fn read_id<'a>(r: &mut JsonReader<'a>) -> Result<Option<Str<'a>>> {
     match r.kind()? {
         Json::Str => r.string().map(Some),
         Json::Number => Ok(std::str::from_utf8(r.skip()?).ok().map(Str::plain)),
@@ -195,23 +195,23 @@ fn read_id<'a>(r: &mut Reader<'a>) -> Result<Option<Str<'a>>> {
 }
 
 /// pi compares versions as JavaScript does, for which `"3"` is a number as well.
-fn read_version(r: &mut Reader<'_>) -> Result<Option<f64>> {
+fn read_version(r: &mut JsonReader<'_>) -> Result<Option<f64>> {
     match r.kind()? {
         Json::Str => Ok(r.string()?.text().trim().parse().ok()),
         _ => r.opt_number(),
     }
 }
 
-fn read_stamp<'a>(r: &mut Reader<'a>) -> Result<Option<Stamp<'a>>> {
+fn read_stamp<'a>(r: &mut JsonReader<'a>) -> Result<Option<RawTime<'a>>> {
     Ok(match r.kind()? {
-        Json::Str => Some(Stamp::Text(r.string()?)),
-        Json::Number => Some(Stamp::Number(r.number()?)),
+        Json::Str => Some(RawTime::Text(r.string()?)),
+        Json::Number => Some(RawTime::Number(r.number()?)),
         _ => r.skip().map(|_| None)?,
     })
 }
 
 /// Reads a message into where it stays, as it is large. On an error what was there before is there.
-fn read_message<'a>(r: &mut Reader<'a>, message: &mut Option<Message<'a>>) -> Result<()> {
+fn read_message<'a>(r: &mut JsonReader<'a>, message: &mut Option<Message<'a>>) -> Result<()> {
     // Nearly never is there one.
     let before = if message.is_some() { message.take() } else { None };
     let read = match r.kind() {
@@ -225,7 +225,7 @@ fn read_message<'a>(r: &mut Reader<'a>, message: &mut Option<Message<'a>>) -> Re
     read
 }
 
-fn read_message_fields<'a>(r: &mut Reader<'a>, m: &mut Message<'a>) -> Result<()> {
+fn read_message_fields<'a>(r: &mut JsonReader<'a>, m: &mut Message<'a>) -> Result<()> {
     object(r, |r, key| {
         match key {
             b"role" => m.role = r.opt_string()?.unwrap_or_default(),
@@ -260,7 +260,7 @@ fn read_message_fields<'a>(r: &mut Reader<'a>, m: &mut Message<'a>) -> Result<()
     })
 }
 
-fn read_diff<'a>(r: &mut Reader<'a>) -> Result<Option<Str<'a>>> {
+fn read_diff<'a>(r: &mut JsonReader<'a>) -> Result<Option<Str<'a>>> {
     let mut diff = None;
     if r.kind()? != Json::Object {
         return r.skip().map(|_| None);
@@ -275,7 +275,7 @@ fn read_diff<'a>(r: &mut Reader<'a>) -> Result<Option<Str<'a>>> {
     Ok(diff)
 }
 
-fn read_content<'a>(r: &mut Reader<'a>) -> Result<Content<'a>> {
+fn read_content<'a>(r: &mut JsonReader<'a>) -> Result<Content<'a>> {
     match r.kind()? {
         Json::Str => r.string().map(Content::Text),
         Json::Array => {
@@ -299,7 +299,7 @@ fn read_content<'a>(r: &mut Reader<'a>) -> Result<Content<'a>> {
     }
 }
 
-fn read_block<'a>(r: &mut Reader<'a>) -> Result<Block<'a>> {
+fn read_block<'a>(r: &mut JsonReader<'a>) -> Result<Block<'a>> {
     if r.kind()? != Json::Object {
         return r.skip().map(|_| Block::Broken);
     }
@@ -337,7 +337,7 @@ fn read_block<'a>(r: &mut Reader<'a>) -> Result<Block<'a>> {
 }
 
 /// The arguments of a tool call as they are written, and the file that they name.
-fn read_arguments<'a>(r: &mut Reader<'a>) -> Result<(&'a [u8], Option<Value<'a>>)> {
+fn read_arguments<'a>(r: &mut JsonReader<'a>) -> Result<(&'a [u8], Option<Value<'a>>)> {
     if r.kind()? != Json::Object {
         return Ok((r.skip()?, None));
     }
@@ -354,7 +354,7 @@ fn read_arguments<'a>(r: &mut Reader<'a>) -> Result<(&'a [u8], Option<Value<'a>>
     Ok((r.since(start), path.or(file_path)))
 }
 
-fn read_usage(r: &mut Reader<'_>) -> Result<Option<Usage>> {
+fn read_usage(r: &mut JsonReader<'_>) -> Result<Option<Usage>> {
     if r.kind()? != Json::Object {
         return r.skip().map(|_| None);
     }
@@ -377,7 +377,7 @@ fn read_usage(r: &mut Reader<'_>) -> Result<Option<Usage>> {
 }
 
 /// The cost in US dollars, and whether the provider said it.
-fn read_cost(r: &mut Reader<'_>) -> Result<(f64, bool)> {
+fn read_cost(r: &mut JsonReader<'_>) -> Result<(f64, bool)> {
     if r.kind()? != Json::Object {
         return Ok((r.opt_number()?.unwrap_or(0.0), false));
     }

@@ -2,7 +2,7 @@
 
 use crate::base::javascript::{is_js_space, js_trim, number, utf16_prefix};
 use crate::base::text::{clean, clean_char};
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, Message};
 use crate::session::json::Str;
 
@@ -19,7 +19,7 @@ pub(crate) fn is_silent(entry: &Entry<'_>) -> bool {
         stop.is_empty() || stop.is("stop") || stop.is("toolUse")
     };
     let is_silent = |message: &Message<'_>| stopped_well(message) && !message.content.has_words();
-    entry.kind == Kind::Assistant && entry.message.as_ref().is_some_and(is_silent)
+    entry.kind == EntryKind::Assistant && entry.message.as_ref().is_some_and(is_silent)
 }
 
 /// The text of an entry's row: clean, on one line, without white space around. That of a tool's result names the tool;
@@ -33,7 +33,7 @@ pub(crate) fn text(entry: &Entry<'_>) -> String {
 /// Appends it.
 pub(crate) fn text_into(out: &mut String, entry: &Entry<'_>) {
     match entry.kind {
-        Kind::User | Kind::Assistant => start_into(out, entry, SAID),
+        EntryKind::User | EntryKind::Assistant => start_into(out, entry, SAID),
         _ => out.push_str(&named(entry)),
     }
 }
@@ -42,45 +42,45 @@ pub(crate) fn text_into(out: &mut String, entry: &Entry<'_>) {
 fn named(entry: &Entry<'_>) -> String {
     let message = entry.message.as_ref();
     match entry.kind {
-        Kind::User | Kind::Assistant => String::new(),
-        Kind::ToolResult => match message.and_then(|message| message.tool_name) {
+        EntryKind::User | EntryKind::Assistant => String::new(),
+        EntryKind::ToolResult => match message.and_then(|message| message.tool_name) {
             Some(name) => format!("[{}]", plain(Some(name))),
             None => "[tool]".into(),
         },
-        Kind::Bash => flat(message.and_then(|message| message.command)),
-        Kind::CustomRole => "[custom]".into(), // so pi names `hookMessage` when it migrates v2 to v3
-        Kind::SystemRole | Kind::SummaryRole | Kind::OtherMessage => {
+        EntryKind::Bash => flat(message.and_then(|message| message.command)),
+        EntryKind::CustomRole => "[custom]".into(), // so pi names `hookMessage` when it migrates v2 to v3
+        EntryKind::SystemRole | EntryKind::SummaryRole | EntryKind::OtherMessage => {
             let role = plain(entry.role());
             format!("[{}]", if role.is_empty() { "no role" } else { &role })
         }
-        Kind::CustomMessage => format!("[{}]: {}", plain(entry.custom_type), flat(entry.content.texts())),
-        Kind::Compaction => match entry.tokens_before {
+        EntryKind::CustomMessage => format!("[{}]: {}", plain(entry.custom_type), flat(entry.content.texts())),
+        EntryKind::Compaction => match entry.tokens_before {
             Some(tokens) => format!("[compaction: {}k tokens]", number((tokens / 1000.0 + 0.5).floor())),
             None => "[compaction]".into(),
         },
-        Kind::BranchSummary => flat(entry.summary),
-        Kind::ModelChange => format!("[model: {}]", plain(entry.model_id)),
-        Kind::ThinkingLevel => format!("[thinking: {}]", plain(entry.thinking_level)),
-        Kind::Custom => format!("[custom: {}]", plain(entry.custom_type)),
-        Kind::Label => match entry.label {
+        EntryKind::BranchSummary => flat(entry.summary),
+        EntryKind::ModelChange => format!("[model: {}]", plain(entry.model_id)),
+        EntryKind::ThinkingLevel => format!("[thinking: {}]", plain(entry.thinking_level)),
+        EntryKind::Custom => format!("[custom: {}]", plain(entry.custom_type)),
+        EntryKind::Label => match entry.label {
             Some(label) => format!("[label: {}]", plain(Some(label))),
             None => "[label: (cleared)]".into(),
         },
-        Kind::SessionInfo => {
+        EntryKind::SessionInfo => {
             let name = plain(entry.name);
             format!("[title: {}]", if name.is_empty() { "empty" } else { &name })
         }
-        Kind::Usage => format!("[usage: {} ${:.3}]", plain(entry.model_id), entry.cost()),
-        Kind::ContextEdit => {
+        EntryKind::Usage => format!("[usage: {} ${:.3}]", plain(entry.model_id), entry.cost()),
+        EntryKind::ContextEdit => {
             format!(
                 "[context {}: {}]",
                 if entry.replacement.is_some() { "replace" } else { "omit" },
                 plain(entry.target_id)
             )
         }
-        Kind::Unknown if entry.is_cut => format!("[{}: too long to be read]", plain(Some(entry.type_name))),
-        Kind::Unknown if entry.type_name.is_empty() => "[no type]".into(),
-        Kind::Unknown => format!("[{}]", plain(Some(entry.type_name))),
+        EntryKind::Unknown if entry.is_cut => format!("[{}: too long to be read]", plain(Some(entry.type_name))),
+        EntryKind::Unknown if entry.type_name.is_empty() => "[no type]".into(),
+        EntryKind::Unknown => format!("[{}]", plain(Some(entry.type_name))),
     }
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn start_into(out: &mut String, entry: &Entry<'_>, units: usize) {
     let Some(message) = &entry.message else { return };
     let start = out.len();
     flat_into(out, message.content.texts(), units);
-    if entry.kind == Kind::Assistant && out.len() == start {
+    if entry.kind == EntryKind::Assistant && out.len() == start {
         let error = flat(message.error_message);
         out.push_str(match () {
             () if message.stop_reason.is_some_and(|stop| stop.is("aborted")) => "(aborted)",

@@ -7,7 +7,7 @@ use crate::session::json::value::{Fields, Value, items};
 
 /// A part of the prompt.
 #[derive(Debug)]
-pub struct Section<'a> {
+pub struct PromptSection<'a> {
     /// Its name, such as `rules`.
     pub name: String,
     /// The text; none takes the part away.
@@ -16,7 +16,7 @@ pub struct Section<'a> {
 
 /// A tool that the model can call from then on, or no more.
 #[derive(Debug)]
-pub struct Tool<'a> {
+pub struct ToolDefinition<'a> {
     /// Its name.
     pub name: Str<'a>,
     /// What the model is told of it; empty for one that is removed.
@@ -25,27 +25,27 @@ pub struct Tool<'a> {
 
 impl<'a> Message<'a> {
     /// `sections`, as they stand in the file.
-    pub fn sections(&self) -> impl Iterator<Item = Section<'a>> {
+    pub fn sections(&self) -> impl Iterator<Item = PromptSection<'a>> {
         Fields::new(self.sections.unwrap_or_default())
             .into_iter()
-            .map(|(name, value)| Section { name: String::from_utf8_lossy(&name).into_owned(), text: value.str() })
+            .map(|(name, value)| PromptSection { name: String::from_utf8_lossy(&name).into_owned(), text: value.str() })
     }
 
     /// `toolsAdded`.
-    pub fn tools_added(&self) -> impl Iterator<Item = Tool<'a>> {
+    pub fn tools_added(&self) -> impl Iterator<Item = ToolDefinition<'a>> {
         tools(self.tools_added)
     }
 
     /// `toolsRemoved`.
-    pub fn tools_removed(&self) -> impl Iterator<Item = Tool<'a>> {
+    pub fn tools_removed(&self) -> impl Iterator<Item = ToolDefinition<'a>> {
         tools(self.tools_removed)
     }
 }
 
-fn tools(raw: Option<&[u8]>) -> impl Iterator<Item = Tool<'_>> {
+fn tools(raw: Option<&[u8]>) -> impl Iterator<Item = ToolDefinition<'_>> {
     items(raw.unwrap_or_default()).map(|raw| {
         let fields = Fields::new(raw);
         let text = |name| fields.get(name).and_then(Value::str).unwrap_or_default();
-        Tool { name: text("name"), description: text("description") }
+        ToolDefinition { name: text("name"), description: text("description") }
     })
 }

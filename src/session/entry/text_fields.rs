@@ -1,13 +1,13 @@
 //! The texts of an entry by what they are: all that a person might look for, tool output and thinking included, but no
 //! ids, no names of fields that every entry has, and no images.
 
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Block, Content, Entry, Message, parse};
-use crate::session::json::{Kind as Json, Reader, Str};
+use crate::session::json::{JsonReader, Str, ValueKind as Json};
 
 /// What a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Field {
+pub enum TextField {
     /// What the user said.
     User,
     /// What the assistant said.
@@ -34,7 +34,7 @@ pub enum Field {
     Other,
 }
 
-impl Field {
+impl TextField {
     /// Its name for scripts.
     pub fn name(self) -> &'static str {
         match self {
@@ -61,7 +61,7 @@ const NO_TEXT: [&str; 4] = ["type", "id", "parentId", "timestamp"];
 const DATA: usize = 256;
 
 /// Calls `each` with every text of an entry; `line` is the line that it was read from.
-pub fn texts<'a>(entry: &Entry<'a>, line: &'a [u8], each: &mut dyn FnMut(Field, Str<'a>)) {
+pub fn texts<'a>(entry: &Entry<'a>, line: &'a [u8], each: &mut dyn FnMut(TextField, Str<'a>)) {
     let mut some = |field, text: Option<Str<'a>>| {
         if let Some(text) = text {
             each(field, text);
@@ -69,62 +69,62 @@ pub fn texts<'a>(entry: &Entry<'a>, line: &'a [u8], each: &mut dyn FnMut(Field, 
     };
     let data = entry.data.unwrap_or_default();
     match entry.kind {
-        Kind::User => message(entry, Field::User, each),
-        Kind::Assistant => message(entry, Field::Assistant, each),
-        Kind::ToolResult => message(entry, Field::Tool, each),
-        Kind::Bash => message(entry, Field::Bash, each),
-        Kind::CustomRole => message(entry, Field::Custom, each),
-        Kind::SummaryRole => message(entry, Field::Summary, each),
-        Kind::SystemRole | Kind::OtherMessage => message(entry, Field::Other, each),
-        Kind::Compaction | Kind::BranchSummary => {
-            some(Field::Summary, entry.summary);
-            values(data, Field::Summary, each);
+        EntryKind::User => message(entry, TextField::User, each),
+        EntryKind::Assistant => message(entry, TextField::Assistant, each),
+        EntryKind::ToolResult => message(entry, TextField::Tool, each),
+        EntryKind::Bash => message(entry, TextField::Bash, each),
+        EntryKind::CustomRole => message(entry, TextField::Custom, each),
+        EntryKind::SummaryRole => message(entry, TextField::Summary, each),
+        EntryKind::SystemRole | EntryKind::OtherMessage => message(entry, TextField::Other, each),
+        EntryKind::Compaction | EntryKind::BranchSummary => {
+            some(TextField::Summary, entry.summary);
+            values(data, TextField::Summary, each);
             if let Some(raw) = entry.system_message {
                 system(&parse::message(raw), each);
             }
         }
-        Kind::CustomMessage => {
-            some(Field::Custom, entry.custom_type);
-            content(&entry.content, Field::Custom, each);
-            values(data, Field::Custom, each);
+        EntryKind::CustomMessage => {
+            some(TextField::Custom, entry.custom_type);
+            content(&entry.content, TextField::Custom, each);
+            values(data, TextField::Custom, each);
         }
-        Kind::Custom => {
-            some(Field::Custom, entry.custom_type);
-            values(data, Field::Custom, each);
+        EntryKind::Custom => {
+            some(TextField::Custom, entry.custom_type);
+            values(data, TextField::Custom, each);
         }
-        Kind::Label => some(Field::Label, entry.label),
-        Kind::SessionInfo => some(Field::Name, entry.name),
-        Kind::ContextEdit => object(entry.replacement.unwrap_or_default(), Field::Other, each),
-        Kind::ModelChange | Kind::ThinkingLevel => {}
-        Kind::Usage | Kind::Unknown => object(line, Field::Other, each),
+        EntryKind::Label => some(TextField::Label, entry.label),
+        EntryKind::SessionInfo => some(TextField::Name, entry.name),
+        EntryKind::ContextEdit => object(entry.replacement.unwrap_or_default(), TextField::Other, each),
+        EntryKind::ModelChange | EntryKind::ThinkingLevel => {}
+        EntryKind::Usage | EntryKind::Unknown => object(line, TextField::Other, each),
     }
 }
 
-fn message<'a>(entry: &Entry<'a>, field: Field, each: &mut dyn FnMut(Field, Str<'a>)) {
+fn message<'a>(entry: &Entry<'a>, field: TextField, each: &mut dyn FnMut(TextField, Str<'a>)) {
     let Some(message) = &entry.message else { return };
     content(&message.content, field, each);
     for nested in message.nested_calls() {
-        values(nested.call.arguments, Field::Arguments, each);
-        nested.error.into_iter().for_each(|error| each(Field::Tool, error));
+        values(nested.call.arguments, TextField::Arguments, each);
+        nested.error.into_iter().for_each(|error| each(TextField::Tool, error));
     }
     system(message, each);
     let others = [message.custom_type, message.command, message.output, message.summary, message.diff];
     others.into_iter().flatten().for_each(|text| each(field, text));
     if let Some(error) = message.error_message {
-        each(Field::Error, error);
+        each(TextField::Error, error);
     }
 }
 
 /// What a system message says besides its content.
-fn system<'a>(message: &Message<'a>, each: &mut dyn FnMut(Field, Str<'a>)) {
-    message.sections().filter_map(|section| section.text).for_each(|text| each(Field::Other, text));
+fn system<'a>(message: &Message<'a>, each: &mut dyn FnMut(TextField, Str<'a>)) {
+    message.sections().filter_map(|section| section.text).for_each(|text| each(TextField::Other, text));
     for tool in message.tools_added().chain(message.tools_removed()) {
-        each(Field::Other, tool.name);
-        each(Field::Other, tool.description);
+        each(TextField::Other, tool.name);
+        each(TextField::Other, tool.description);
     }
 }
 
-fn content<'a>(content: &Content<'a>, field: Field, each: &mut dyn FnMut(Field, Str<'a>)) {
+fn content<'a>(content: &Content<'a>, field: TextField, each: &mut dyn FnMut(TextField, Str<'a>)) {
     let blocks = match content {
         Content::Missing | Content::Null => return,
         Content::Text(text) => return each(field, *text),
@@ -133,8 +133,8 @@ fn content<'a>(content: &Content<'a>, field: Field, each: &mut dyn FnMut(Field, 
     for block in blocks {
         match block {
             Block::Text(text) => each(field, *text),
-            Block::Thinking(thinking) => each(Field::Thinking, *thinking),
-            Block::ToolCall(call) => values(call.arguments, Field::Arguments, each),
+            Block::Thinking(thinking) => each(TextField::Thinking, *thinking),
+            Block::ToolCall(call) => values(call.arguments, TextField::Arguments, each),
             Block::Other { raw, .. } => object(raw, field, each),
             Block::Image { .. } | Block::Broken => {}
         }
@@ -142,8 +142,8 @@ fn content<'a>(content: &Content<'a>, field: Field, each: &mut dyn FnMut(Field, 
 }
 
 /// The texts of an object that pitree does not know.
-fn object<'a>(raw: &'a [u8], field: Field, each: &mut dyn FnMut(Field, Str<'a>)) {
-    let mut r = Reader::new(raw);
+fn object<'a>(raw: &'a [u8], field: TextField, each: &mut dyn FnMut(TextField, Str<'a>)) {
+    let mut r = JsonReader::new(raw);
     if r.kind() != Ok(Json::Object) {
         return values(raw, field, each);
     }
@@ -160,13 +160,13 @@ fn object<'a>(raw: &'a [u8], field: Field, each: &mut dyn FnMut(Field, Str<'a>))
 }
 
 /// Every name, string and number in JSON of any shape, without recursion.
-fn values<'a>(raw: &'a [u8], field: Field, each: &mut dyn FnMut(Field, Str<'a>)) {
+fn values<'a>(raw: &'a [u8], field: TextField, each: &mut dyn FnMut(TextField, Str<'a>)) {
     let mut at = 0;
     while let Some(&byte) = raw.get(at) {
         let rest = &raw[at..];
         at += match byte {
             b'"' => {
-                let mut r = Reader::new(rest);
+                let mut r = JsonReader::new(rest);
                 let Ok(text) = r.string() else { return };
                 if !is_data(text.raw()) {
                     each(field, text);

@@ -8,7 +8,7 @@ use crate::base::text::clean;
 use crate::session::entry::ToolCall;
 use crate::session::entry::row::LONGEST;
 use crate::session::json::value::{Fields, Value, items, stringify};
-use crate::session::json::{Reader, Str};
+use crate::session::json::{JsonReader, Str};
 
 /// How many entries up a tool's answer has its call at most: the answers of one message hang below each other.
 pub(crate) const NEARBY: usize = 64;
@@ -40,7 +40,7 @@ const SAID: usize = 400;
 
 /// What a tool was called for, in pieces that a row is made of. All of it is clean.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Called {
+pub struct CallDescription {
     /// The name of the tool.
     pub name: Box<str>,
     /// The file or directory that it is about, as it was given; empty if there is none.
@@ -49,7 +49,7 @@ pub struct Called {
     pub about: Box<str>,
 }
 
-impl Called {
+impl CallDescription {
     /// From a call and its arguments.
     pub(crate) fn new(call: &ToolCall<'_>, args: &Fields<'_>) -> Self {
         let name = call.name.text();
@@ -103,7 +103,7 @@ fn descriptive(arguments: &[u8]) -> Option<(&'static str, Cow<'_, str>)> {
         if let Some((name, text)) = DESCRIPTIVE.iter().find_map(|&name| Some((name, text(fields.get(name)?)?))) {
             return Some((name, text.text()));
         }
-        let of_array = items(raw).map_while(|raw| Value::read(&mut Reader::new(raw)).ok());
+        let of_array = items(raw).map_while(|raw| Value::read(&mut JsonReader::new(raw)).ok());
         let values: Vec<_> = fields.into_iter().map(|(_, value)| value).chain(of_array).take(MOST_VALUES).collect();
         if let Some(text) = values.iter().find_map(|&value| text(value)) {
             return Some(("", text.text()));
@@ -248,7 +248,7 @@ mod tests {
         ] {
             let arguments = arguments.as_bytes();
             let call = ToolCall { id: Str::default(), name: Str::plain("subagent"), arguments, path: None };
-            let called = Called::new(&call, &Fields::new(arguments));
+            let called = CallDescription::new(&call, &Fields::new(arguments));
             assert_eq!((&*called.path, &*called.about), (path, about));
         }
     }

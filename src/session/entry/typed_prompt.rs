@@ -6,7 +6,7 @@
 
 use crate::base::javascript::{is_js_space, js_trim, utf16_prefix};
 use crate::base::text::clean;
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Content, Entry};
 use crate::session::json::Str;
 
@@ -20,7 +20,7 @@ const LONGEST: usize = 2000;
 /// Returns the typed words of a user message that starts with a wrapper: `/skill:NAME` and the words behind it, or the
 /// names of the attached files if there are no words. Returns `None` for any other entry.
 pub(crate) fn typed(entry: &Entry<'_>) -> Option<String> {
-    let message = entry.message.as_ref().filter(|_| entry.kind == Kind::User)?;
+    let message = entry.message.as_ref().filter(|_| entry.kind == EntryKind::User)?;
     of_content(&message.content)
 }
 
@@ -45,9 +45,9 @@ fn unwrap(text: &str) -> Option<String> {
     let (mut rest, mut skills, mut files) = (text.trim_start(), Vec::new(), Vec::new());
     while let Some((wrapper, after)) = wrapper(rest) {
         match wrapper {
-            Wrapper::Skill(name) => skills.push(format!("/skill:{name}")),
-            Wrapper::File(path) => files.push(format!("@{}", path.rsplit(['/', '\\']).next().unwrap_or(path))),
-            Wrapper::Context => {}
+            PromptWrapper::Skill(name) => skills.push(format!("/skill:{name}")),
+            PromptWrapper::File(path) => files.push(format!("@{}", path.rsplit(['/', '\\']).next().unwrap_or(path))),
+            PromptWrapper::Context => {}
         }
         rest = after.trim_start();
     }
@@ -58,7 +58,7 @@ fn unwrap(text: &str) -> Option<String> {
 }
 
 /// Text that precedes the typed words.
-enum Wrapper<'a> {
+enum PromptWrapper<'a> {
     /// A skill, by name.
     Skill(&'a str),
     /// An attached file, by path.
@@ -68,17 +68,17 @@ enum Wrapper<'a> {
 }
 
 /// Returns the wrapper at the start of `text` and the text after it.
-fn wrapper(text: &str) -> Option<(Wrapper<'_>, &str)> {
+fn wrapper(text: &str) -> Option<(PromptWrapper<'_>, &str)> {
     if let Some(rest) = text.strip_prefix(SKILL) {
-        return element(rest, "\n</skill>").map(|(name, after)| (Wrapper::Skill(name), after));
+        return element(rest, "\n</skill>").map(|(name, after)| (PromptWrapper::Skill(name), after));
     }
     if let Some(rest) = text.strip_prefix(FILE) {
-        return element(rest, "</file>").map(|(path, after)| (Wrapper::File(path), after));
+        return element(rest, "</file>").map(|(path, after)| (PromptWrapper::File(path), after));
     }
     let body = text.strip_prefix(CONTEXT)?;
     let end = body.find(&format!("\n{CONTEXT}")).or_else(|| body.find("\n---\n"))?;
     let after = body[end + 1..].split_once('\n').map_or("", |(_, after)| after);
-    Some((Wrapper::Context, after))
+    Some((PromptWrapper::Context, after))
 }
 
 /// Returns the name of an element and the text after its end tag. `text` begins with the name; the end tag must end its

@@ -1,7 +1,7 @@
 //! The entry at which a fork left the session that it was forked from.
 
 use crate::session::digest::Digest;
-use crate::session::digest::builder::Again;
+use crate::session::digest::builder::RereadLine;
 use crate::session::entry::parse;
 use crate::session::links::ById;
 use crate::session::tree::{Index, Tree};
@@ -14,13 +14,13 @@ pub fn split(parent: &Tree, fork: &Tree) -> Option<Index> {
 }
 
 /// A session that others were forked from, to find many splits.
-pub struct Parent<'a> {
+pub struct ForkPointIndex<'a> {
     tree: &'a Tree,
     /// What its entries are known by.
     entries: ById<()>,
 }
 
-impl<'a> Parent<'a> {
+impl<'a> ForkPointIndex<'a> {
     /// A session by its tree and its digest.
     pub fn new(tree: &'a Tree, digest: &Digest) -> Self {
         Self { tree, entries: digest.details().entries.ids.iter().map(|&id| (id, ())).collect() }
@@ -28,7 +28,7 @@ impl<'a> Parent<'a> {
 
     /// As [`split`], where entries have kept their times too, as pi keeps them (1.5.2): of the fork's file only one line is
     /// read, by `line`.
-    pub fn left_by(&self, fork: &Digest, line: &mut Again<'_>) -> Option<Index> {
+    pub fn left_by(&self, fork: &Digest, line: &mut RereadLine<'_>) -> Option<Index> {
         let details = fork.details();
         let shared = |at: &Index| {
             let known = details.entries.ids.get(*at as usize);

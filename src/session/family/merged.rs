@@ -6,22 +6,22 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::lines::Header;
 use crate::session::links::{ById, IdHash, Index};
-use crate::session::tree::{Ties, Tree};
+use crate::session::tree::{MergeLinks, Tree};
 
 /// Says whether entries of two files, each by its file and its place there, say the same, however they are written.
 pub type IsSame<'a> = &'a mut dyn FnMut([(usize, Index); 2]) -> bool;
 
 /// Several sessions as one tree.
 #[derive(Debug)]
-pub struct Joined {
-    /// The tree. Its leaf is that of the file that is looked at, the bytes of an entry's line are those of [`Joined::of`].
+pub struct MergedFamily {
+    /// The tree. Its leaf is that of the file that is looked at, the bytes of an entry's line are those of [`MergedFamily::of`].
     pub tree: Arc<Tree>,
     /// How many entries have an id that another one has, in another file, with other words or at another place.
     pub differing: usize,
-    files: Vec<File>,
+    files: Vec<SampleFile>,
     /// The file that each entry is looked at in, and its place there.
     of: Vec<(u32, Index)>,
     /// The first file that has each entry.
@@ -29,24 +29,25 @@ pub struct Joined {
 }
 
 #[derive(Debug)]
-struct File {
+struct SampleFile {
     tree: Arc<Tree>,
     /// Where each of its entries stands among all.
     places: Vec<Index>,
 }
 
-impl Joined {
-    /// Joins files, parents before their forks; their trees know what their entries say ([`crate::session::tree::Part::with_contents`]).
+impl MergedFamily {
+    /// Joins files, parents before their forks; their trees know what their entries say ([`crate::session::tree::TreeLines::with_contents`]).
     /// The file at the place `base` is the one that is looked at: what it has is looked at in it. Whether it says what it
     /// inherited is said by `header`, its own or one of no fork.
     pub fn new(trees: &[Arc<Tree>], base: usize, header: Header, is_same: IsSame<'_>) -> Self {
-        let mut making = Making { has_idless: trees.iter().any(|tree| tree.header.version < 2.0), ..Making::default() };
-        let files: Vec<File> = trees
+        let mut making =
+            MergeState { has_idless: trees.iter().any(|tree| tree.header.version < 2.0), ..MergeState::default() };
+        let files: Vec<SampleFile> = trees
             .iter()
             .enumerate()
-            .map(|(file, tree)| File { tree: tree.clone(), places: making.add(file, trees, is_same) })
+            .map(|(file, tree)| SampleFile { tree: tree.clone(), places: making.add(file, trees, is_same) })
             .collect();
-        let Making { mut ties, mut of, differing, .. } = making;
+        let MergeState { mut ties, mut of, differing, .. } = making;
         let first = of.iter().map(|(file, _)| *file).collect();
         if let Some(looked_at) = files.get(base) {
             for (at, &place) in (0..).zip(&looked_at.places) {
@@ -105,7 +106,7 @@ impl Joined {
 
     /// Where a file's active path leaves what the files before it have; `None` if it shares nothing with them.
     pub fn split(&self, file: usize) -> Option<Index> {
-        let File { tree, places } = self.files.get(file)?;
+        let SampleFile { tree, places } = self.files.get(file)?;
         let path = std::iter::successors(tree.leaf, |&at| tree.parent(at)).map(|at| places[at as usize]);
         let mut shared = path.filter(|&at| self.first(at) < file);
         shared.next()
@@ -114,8 +115,8 @@ impl Joined {
 
 /// What is known while files are added.
 #[derive(Default)]
-struct Making {
-    ties: Ties,
+struct MergeState {
+    ties: MergeLinks,
     /// The first file that has each entry, and its place there.
     of: Vec<(u32, Index)>,
     /// The last file that has each entry.
@@ -126,14 +127,14 @@ struct Making {
     by_id: ById<Index>,
     /// Whether there are files without ids: then entries by what is above them, their time and kind.
     has_idless: bool,
-    by_time: HashMap<(Index, Option<i64>, Kind), Index>,
+    by_time: HashMap<(Index, Option<i64>, EntryKind), Index>,
     differing: usize,
 }
 
 /// What is above a root: the place of what is above another entry is one more than its own.
 const TOP: Index = 0;
 
-impl Making {
+impl MergeState {
     /// Adds the file at a place; gives where each of its entries stands.
     fn add(&mut self, file: usize, trees: &[Arc<Tree>], is_same: IsSame<'_>) -> Vec<Index> {
         let tree = &trees[file];
@@ -150,7 +151,7 @@ impl Making {
             let node = &tree.nodes[at as usize];
             let parent = tree.parent(at);
             let anchor = match parent {
-                Some(parent) if tree.nodes[parent as usize].kind == Kind::Label => anchors[parent as usize],
+                Some(parent) if tree.nodes[parent as usize].kind == EntryKind::Label => anchors[parent as usize],
                 Some(parent) => places[parent as usize] + 1,
                 None => TOP,
             };
@@ -205,8 +206,9 @@ impl Making {
     /// Whether an entry that is there can be one of a file as well, which hangs at `parent` there: what is between them is
     /// labels that the file does not have.
     fn fits(&self, place: Index, parent: Option<Index>, file: usize) -> bool {
-        let is_left_out =
-            |at: Index| self.ties.nodes[at as usize].kind == Kind::Label && self.last[at as usize] as usize != file;
+        let is_left_out = |at: Index| {
+            self.ties.nodes[at as usize].kind == EntryKind::Label && self.last[at as usize] as usize != file
+        };
         let mut above = self.ties.parents[place as usize];
         while let Some(at) = above.filter(|&at| above != parent && is_left_out(at)) {
             above = self.ties.parents[at as usize];
@@ -234,12 +236,12 @@ mod tests {
 
     use super::*;
     use crate::session::entry::equality;
-    use crate::session::family::sample::{File, Step, files, fork, header};
+    use crate::session::family::sample::{SampleFile, SampleStep, files, fork, header};
     use crate::session::lines::Line;
-    use crate::session::tree::Part;
+    use crate::session::tree::TreeLines;
 
-    fn tree(file: &File) -> Arc<Tree> {
-        let (mut part, mut offset) = (Part::new("").with_contents(), 0);
+    fn tree(file: &SampleFile) -> Arc<Tree> {
+        let (mut part, mut offset) = (TreeLines::new("").with_contents(), 0);
         for line in file {
             let line = line.to_string();
             part.line(Line::new(offset, line.as_bytes(), true));
@@ -248,10 +250,10 @@ mod tests {
         Arc::new(Tree::build([part]).unwrap())
     }
 
-    fn join(files: &[File], base: usize) -> Joined {
+    fn join(files: &[SampleFile], base: usize) -> MergedFamily {
         let line = |(file, at): (usize, Index)| files[file][at as usize + 1].to_string();
         let is_same: IsSame<'_> = &mut |[a, b]| equality::is_same(line(a).as_bytes(), line(b).as_bytes());
-        Joined::new(&files.iter().map(tree).collect::<Vec<_>>(), base, Header::default(), is_same)
+        MergedFamily::new(&files.iter().map(tree).collect::<Vec<_>>(), base, Header::default(), is_same)
     }
 
     fn said(line: &Value) -> String {
@@ -262,7 +264,7 @@ mod tests {
 
     /// Each entry of each file stands in the tree, each path of each file is one of the tree, but for labels that the file
     /// does not have, and nothing else is there.
-    fn holds_all(files: &[File], joined: &Joined) {
+    fn holds_all(files: &[SampleFile], joined: &MergedFamily) {
         let mut all = HashSet::new();
         for (number, file) in files.iter().enumerate() {
             let tree = joined.file(number).unwrap();
@@ -284,7 +286,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_family_is_one_tree(steps in proptest::collection::vec(any::<Step>(), 0..60), base in any::<prop::sample::Index>()) {
+        fn a_family_is_one_tree(steps in proptest::collection::vec(any::<SampleStep>(), 0..60), base in any::<prop::sample::Index>()) {
             let files = files(&steps);
             prop_assume!(!files.is_empty());
             let joined = join(&files, base.index(files.len()));

@@ -4,17 +4,17 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// A session file, as lines of JSON: its header first.
-pub(crate) type File = Vec<Value>;
+pub(crate) type SampleFile = Vec<Value>;
 
 /// What is done next: what, to which file, at which of its lines.
-pub(crate) type Step = (u8, prop::sample::Index, prop::sample::Index);
+pub(crate) type SampleStep = (u8, prop::sample::Index, prop::sample::Index);
 
 pub(crate) fn header(created: usize, version: u8) -> Value {
     json!({"type": "session", "version": version, "id": "s", "timestamp": created})
 }
 
 /// The path to an entry as pi forks it: without labels, which are written anew behind it.
-pub(crate) fn fork(file: &File, mut at: usize, created: usize) -> File {
+pub(crate) fn fork(file: &SampleFile, mut at: usize, created: usize) -> SampleFile {
     let mut path = Vec::new();
     while at > 0 {
         path.push(file[at].clone());
@@ -36,8 +36,8 @@ pub(crate) fn fork(file: &File, mut at: usize, created: usize) -> File {
 }
 
 /// Files as they come to be: begun, gone on with, forked, copied, damaged.
-pub(crate) fn files(steps: &[Step]) -> Vec<File> {
-    let mut files: Vec<File> = Vec::new();
+pub(crate) fn files(steps: &[SampleStep]) -> Vec<SampleFile> {
+    let mut files: Vec<SampleFile> = Vec::new();
     for (time, (kind, file, at)) in steps.iter().enumerate() {
         let kind = kind % 9;
         if kind == 0 || files.is_empty() {

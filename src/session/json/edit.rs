@@ -4,41 +4,41 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::session::json::{Kind, Reader, Result, Str};
+use crate::session::json::{JsonReader, Result, Str, ValueKind};
 
 /// An object as it stands in a line, with the places of its top-level fields.
 #[derive(Debug)]
-pub(crate) struct Object<'a> {
+pub(crate) struct RawObject<'a> {
     raw: &'a [u8],
-    fields: Vec<Field<'a>>,
+    fields: Vec<RawField<'a>>,
     /// Behind the opening bracket.
     start: usize,
 }
 
 #[derive(Debug)]
-struct Field<'a> {
+struct RawField<'a> {
     key: Str<'a>,
     value: Range<usize>,
 }
 
 /// What becomes of a field.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum To<'a> {
+pub(crate) enum FieldEdit<'a> {
     /// It gets this value (JSON); a field that is not there comes last.
     Value(&'a [u8]),
     /// It goes.
     Gone,
 }
 
-impl<'a> Object<'a> {
+impl<'a> RawObject<'a> {
     /// Finds the fields of a line. `None`: it is no JSON, or no object.
     pub(crate) fn new(raw: &'a [u8]) -> Option<Self> {
         Self::read(raw).ok().flatten()
     }
 
     fn read(raw: &'a [u8]) -> Result<Option<Self>> {
-        let mut r = Reader::new(raw);
-        if r.kind()? != Kind::Object {
+        let mut r = JsonReader::new(raw);
+        if r.kind()? != ValueKind::Object {
             return Ok(None);
         }
         r.enter_object()?;
@@ -46,7 +46,7 @@ impl<'a> Object<'a> {
         while let Some(key) = r.next_key(object.fields.is_empty())? {
             let start = r.here();
             r.skip()?;
-            object.fields.push(Field { key, value: start..r.place() });
+            object.fields.push(RawField { key, value: start..r.place() });
         }
         r.end()?;
         Ok(Some(object))
@@ -59,11 +59,11 @@ impl<'a> Object<'a> {
 
     /// The value of a key if it is a string.
     pub(crate) fn text(&self, key: &str) -> Option<Cow<'a, str>> {
-        Reader::new(self.get(key)?).opt_string().ok()?.map(Str::text)
+        JsonReader::new(self.get(key)?).opt_string().ok()?.map(Str::text)
     }
 
     /// The line with some of its fields changed.
-    pub(crate) fn with(&self, changes: &[(&str, To<'_>)]) -> Vec<u8> {
+    pub(crate) fn with(&self, changes: &[(&str, FieldEdit<'_>)]) -> Vec<u8> {
         let mut out = self.raw[..self.start].to_vec();
         let mut is_first = true;
         let mut from = self.start; // where the text of the next field begins, with the comma before it
@@ -71,7 +71,7 @@ impl<'a> Object<'a> {
             let head = &self.raw[from..field.value.start];
             from = field.value.end;
             let change = changes.iter().find(|(key, _)| field.key.is(key)).map(|(_, to)| *to);
-            if matches!(change, Some(To::Gone)) {
+            if matches!(change, Some(FieldEdit::Gone)) {
                 continue;
             }
             let comma = if is_first { head.iter().position(|&b| b == b',' || b == b'"') } else { None };
@@ -79,12 +79,12 @@ impl<'a> Object<'a> {
             out.extend_from_slice(&head[skipped..]);
             is_first = false;
             match change {
-                Some(To::Value(new)) if self.is_last(at) => out.extend_from_slice(new),
+                Some(FieldEdit::Value(new)) if self.is_last(at) => out.extend_from_slice(new),
                 _ => out.extend_from_slice(&self.raw[field.value.clone()]),
             }
         }
         for (key, to) in changes {
-            if let To::Value(new) = to
+            if let FieldEdit::Value(new) = to
                 && self.last(key).is_none()
             {
                 out.extend_from_slice(if is_first { b"\"" } else { b",\"" });
@@ -111,7 +111,7 @@ impl<'a> Object<'a> {
 
 /// Whether two values are the same text or the same bytes. Texts that are no Unicode are compared as they are written.
 pub(crate) fn same(a: &[u8], b: &[u8]) -> bool {
-    let text = |raw| Reader::new(raw).opt_string().ok().flatten().map(Str::text);
+    let text = |raw| JsonReader::new(raw).opt_string().ok().flatten().map(Str::text);
     a == b || matches!((text(a), text(b)), (Some(a), Some(b)) if a == b && !a.contains(char::REPLACEMENT_CHARACTER))
 }
 
@@ -119,11 +119,11 @@ pub(crate) fn same(a: &[u8], b: &[u8]) -> bool {
 /// is written.
 pub(crate) fn is_falsy(raw: Option<&[u8]>) -> bool {
     let Some(raw) = raw else { return true };
-    match Reader::new(raw).kind() {
-        Ok(Kind::Number) => Reader::new(raw).number() == Ok(0.0),
-        Ok(Kind::Str) => raw == b"\"\"",
-        Ok(Kind::Null | Kind::False) | Err(_) => true,
-        Ok(Kind::Object | Kind::Array | Kind::True) => false,
+    match JsonReader::new(raw).kind() {
+        Ok(ValueKind::Number) => JsonReader::new(raw).number() == Ok(0.0),
+        Ok(ValueKind::Str) => raw == b"\"\"",
+        Ok(ValueKind::Null | ValueKind::False) | Err(_) => true,
+        Ok(ValueKind::Object | ValueKind::Array | ValueKind::True) => false,
     }
 }
 
@@ -137,13 +137,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn with(line: &str, changes: &[(&str, To<'_>)]) -> String {
-        String::from_utf8(Object::new(line.as_bytes()).unwrap().with(changes)).unwrap()
+    fn with(line: &str, changes: &[(&str, FieldEdit<'_>)]) -> String {
+        String::from_utf8(RawObject::new(line.as_bytes()).unwrap().with(changes)).unwrap()
     }
 
     #[test]
     fn changes_one_value_and_nothing_else() {
-        let new = [("b", To::Value(b"null"))];
+        let new = [("b", FieldEdit::Value(b"null"))];
         assert_eq!(
             with(r#" { "a" : 1e999 , "b" : [1, 2] ,"c":"\ud83d"} "#, &new),
             r#" { "a" : 1e999 , "b" : null ,"c":"\ud83d"} "#
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn takes_fields_away() {
-        let gone = [("a", To::Gone)];
+        let gone = [("a", FieldEdit::Gone)];
         for (before, after) in [
             (r#"{"a":1}"#, "{}"),
             (r#"{"a":1 , "b":2}"#, r#"{ "b":2}"#),
@@ -166,13 +166,13 @@ mod tests {
         ] {
             assert_eq!(with(before, &gone), after);
         }
-        assert_eq!(with(r#"{"a":1}"#, &[("a", To::Gone), ("b", To::Value(b"2"))]), r#"{"b":2}"#);
+        assert_eq!(with(r#"{"a":1}"#, &[("a", FieldEdit::Gone), ("b", FieldEdit::Value(b"2"))]), r#"{"b":2}"#);
     }
 
     #[test]
     fn only_objects_have_fields() {
         for line in ["", "[]", "5", r#"{"a":1"#, r#"{"a":1} x"#] {
-            assert!(Object::new(line.as_bytes()).is_none(), "{line}");
+            assert!(RawObject::new(line.as_bytes()).is_none(), "{line}");
         }
     }
 
@@ -191,7 +191,7 @@ mod tests {
         fn agrees_with_serde_json(keys in proptest::collection::vec("[abc]", 0..6), changed in "[abcd]", gone: bool) {
             let fields: Vec<String> = keys.iter().enumerate().map(|(n, key)| format!("{key:?} : {n}")).collect();
             let line = format!("{{{}}}", fields.join(" ,"));
-            let to = if gone { To::Gone } else { To::Value(b"[7]") };
+            let to = if gone { FieldEdit::Gone } else { FieldEdit::Value(b"[7]") };
             let mut wanted: serde_json::Map<_, _> = serde_json::from_str(&line).unwrap();
             if gone { wanted.remove(&changed); } else { wanted.insert(changed.clone(), serde_json::json!([7])); }
             let found: serde_json::Map<_, _> = serde_json::from_str(&with(&line, &[(&changed, to)])).unwrap();

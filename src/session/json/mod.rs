@@ -20,7 +20,7 @@ pub type Result<T> = std::result::Result<T, NotJson>;
 
 /// What the next value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// `{`
     Object,
     /// `[`
@@ -216,15 +216,15 @@ fn unescape_unicode(raw: &[u8]) -> (char, usize) {
 
 /// Reads values one after the other.
 #[derive(Debug)]
-pub struct Reader<'a> {
+pub struct JsonReader<'a> {
     bytes: &'a [u8],
     /// The end of them, which is not read yet.
     rest: &'a [u8],
-    /// The open brackets while [`Reader::skip`] passes over a value; kept to be used again.
+    /// The open brackets while [`JsonReader::skip`] passes over a value; kept to be used again.
     open: Vec<u8>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> JsonReader<'a> {
     /// Reads from `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, rest: bytes, open: Vec::new() }
@@ -267,27 +267,27 @@ impl<'a> Reader<'a> {
         self.bytes.len() - self.rest.len()
     }
 
-    /// What was read since `start`, a place that [`Reader::here`] gave.
+    /// What was read since `start`, a place that [`JsonReader::here`] gave.
     pub fn since(&self, start: usize) -> &'a [u8] {
         &self.bytes[start..self.place()]
     }
 
     /// What the next value is, without reading it.
     #[inline]
-    pub fn kind(&mut self) -> Result<Kind> {
+    pub fn kind(&mut self) -> Result<ValueKind> {
         Ok(match self.peek().ok_or(NotJson)? {
-            b'{' => Kind::Object,
-            b'[' => Kind::Array,
-            b'"' => Kind::Str,
-            b'-' | b'0'..=b'9' => Kind::Number,
-            b't' => Kind::True,
-            b'f' => Kind::False,
-            b'n' => Kind::Null,
+            b'{' => ValueKind::Object,
+            b'[' => ValueKind::Array,
+            b'"' => ValueKind::Str,
+            b'-' | b'0'..=b'9' => ValueKind::Number,
+            b't' => ValueKind::True,
+            b'f' => ValueKind::False,
+            b'n' => ValueKind::Null,
             _ => return Err(NotJson),
         })
     }
 
-    /// Steps into an object; [`Reader::next_key`] goes through it.
+    /// Steps into an object; [`JsonReader::next_key`] goes through it.
     pub(crate) fn enter_object(&mut self) -> Result<()> {
         self.expect(b'{')
     }
@@ -311,7 +311,7 @@ impl<'a> Reader<'a> {
         Ok(Some(key))
     }
 
-    /// Steps into an array; [`Reader::next_item`] goes through it.
+    /// Steps into an array; [`JsonReader::next_item`] goes through it.
     pub(crate) fn enter_array(&mut self) -> Result<()> {
         self.expect(b'[')
     }
@@ -399,7 +399,7 @@ impl<'a> Reader<'a> {
         self.open.clear();
         loop {
             match self.kind()? {
-                Kind::Object => {
+                ValueKind::Object => {
                     self.expect(b'{')?;
                     if !self.takes(b'}') {
                         self.open.push(b'}');
@@ -408,18 +408,18 @@ impl<'a> Reader<'a> {
                         continue;
                     }
                 }
-                Kind::Array => {
+                ValueKind::Array => {
                     self.expect(b'[')?;
                     if !self.takes(b']') {
                         self.open.push(b']');
                         continue;
                     }
                 }
-                Kind::Str => drop(self.string()?),
-                Kind::Number => drop(self.number_text()?),
-                Kind::True => self.word(b"true")?,
-                Kind::False => self.word(b"false")?,
-                Kind::Null => self.word(b"null")?,
+                ValueKind::Str => drop(self.string()?),
+                ValueKind::Number => drop(self.number_text()?),
+                ValueKind::True => self.word(b"true")?,
+                ValueKind::False => self.word(b"false")?,
+                ValueKind::Null => self.word(b"null")?,
             }
             // A value ended: close what ends with it, up to the next value.
             loop {
@@ -440,12 +440,12 @@ impl<'a> Reader<'a> {
     /// The next value if it is a string; any other value is passed over.
     #[inline(always)]
     pub(crate) fn opt_string(&mut self) -> Result<Option<Str<'a>>> {
-        if self.kind()? == Kind::Str { self.string().map(Some) } else { self.skip().map(|_| None) }
+        if self.kind()? == ValueKind::Str { self.string().map(Some) } else { self.skip().map(|_| None) }
     }
 
     /// The next value if it is a number; any other value is passed over.
     pub(crate) fn opt_number(&mut self) -> Result<Option<f64>> {
-        if self.kind()? == Kind::Number { self.number().map(Some) } else { self.skip().map(|_| None) }
+        if self.kind()? == ValueKind::Number { self.number().map(Some) } else { self.skip().map(|_| None) }
     }
 
     /// The next value if it is `true` or `false`; any other value is passed over.
@@ -453,8 +453,8 @@ impl<'a> Reader<'a> {
         let kind = self.kind()?;
         self.skip()?;
         Ok(match kind {
-            Kind::True => Some(true),
-            Kind::False => Some(false),
+            ValueKind::True => Some(true),
+            ValueKind::False => Some(false),
             _ => None,
         })
     }
@@ -471,12 +471,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn valid(text: &[u8]) -> bool {
-        let mut reader = Reader::new(text);
+        let mut reader = JsonReader::new(text);
         reader.skip().and_then(|_| reader.end()).is_ok()
     }
 
     fn string(text: &str) -> String {
-        Reader::new(text.as_bytes()).string().unwrap().text().into_owned()
+        JsonReader::new(text.as_bytes()).string().unwrap().text().into_owned()
     }
 
     #[test]
@@ -525,12 +525,12 @@ mod tests {
     fn decodes_escapes_and_lone_surrogates() {
         assert_eq!(string(r#""a\n\t\"\\\/\u00e9\ud83d\ude00""#), "a\n\t\"\\/é😀");
         assert_eq!(string(r#""\ud83d!\ude00\ud83d\u0041""#), "\u{fffd}!\u{fffd}\u{fffd}A");
-        assert_eq!(Reader::new(b"\"a\xffb\"").string().unwrap().text(), "a\u{fffd}b");
+        assert_eq!(JsonReader::new(b"\"a\xffb\"").string().unwrap().text(), "a\u{fffd}b");
     }
 
     #[test]
     fn start_counts_utf16_units_and_keeps_characters_whole() {
-        let start = |text: &str, units| Reader::new(text.as_bytes()).string().unwrap().start(units);
+        let start = |text: &str, units| JsonReader::new(text.as_bytes()).string().unwrap().start(units);
         assert_eq!(start(r#""ab😀c""#, 3), "ab");
         assert_eq!(start(r#""ab\ud83d\ude00c""#, 4), "ab😀");
         assert_eq!(start(r#""é漢😀""#, 2), "é漢");
@@ -549,10 +549,10 @@ mod tests {
             behind in "([,}\\] a].{0,2})?",
         ) {
             let json = text.clone() + &behind;
-            let mut reader = Reader::new(json.as_bytes());
+            let mut reader = JsonReader::new(json.as_bytes());
             prop_assert_eq!(reader.number(), Ok(text.parse().unwrap()));
             prop_assert_eq!(reader.place(), text.len());
-            prop_assert_eq!(Reader::new(format!("0{json}").as_bytes()).number(), Ok(0.0));
+            prop_assert_eq!(JsonReader::new(format!("0{json}").as_bytes()).number(), Ok(0.0));
         }
 
         #[test]
@@ -567,7 +567,7 @@ mod tests {
         ) {
             let json = [&b"\"\\n"[..], &bytes, b"\""].concat();
             let expected = format!("\n{}", String::from_utf8_lossy(&bytes));
-            prop_assert_eq!(Reader::new(&json).string().unwrap().text(), expected);
+            prop_assert_eq!(JsonReader::new(&json).string().unwrap().text(), expected);
         }
 
         #[test]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::base::javascript;
-use crate::session::json::{Kind as Json, Reader, Result, Str, edit};
+use crate::session::json::{JsonReader, Result, Str, ValueKind as Json, edit};
 
 /// The fields of an object that are looked at: nothing that pitree looks for stands behind so many.
 const MOST_FIELDS: usize = 1000;
@@ -17,7 +17,7 @@ impl<'a> Fields<'a> {
     /// Reads the fields; none, if it is no object.
     pub fn new(raw: &'a [u8]) -> Self {
         let mut fields = Vec::new();
-        let mut r = Reader::new(raw);
+        let mut r = JsonReader::new(raw);
         if r.kind() == Ok(Json::Object) {
             // What stood in a checked line reads without errors; anything else gives what came before the error.
             let _ = r.enter_object();
@@ -74,7 +74,7 @@ fn index(key: &[u8]) -> Option<u32> {
 
 /// The items of an array that stands alone, as they are written.
 pub(crate) fn items(raw: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut r = Reader::new(raw);
+    let mut r = JsonReader::new(raw);
     let (mut is_in, mut is_first) = (r.kind() == Ok(Json::Array) && r.enter_array().is_ok(), true);
     std::iter::from_fn(move || {
         is_in = is_in && r.next_item(std::mem::take(&mut is_first)) == Ok(true);
@@ -96,7 +96,7 @@ impl<'a> Value<'a> {
     ///
     /// # Errors
     /// It is not JSON.
-    pub fn read(r: &mut Reader<'a>) -> Result<Self> {
+    pub fn read(r: &mut JsonReader<'a>) -> Result<Self> {
         if r.kind()? == Json::Str { r.string().map(Self::Text) } else { r.skip().map(Self::Raw) }
     }
 
@@ -112,7 +112,7 @@ impl<'a> Value<'a> {
     pub(crate) fn number(self) -> Option<f64> {
         match self {
             Self::Text(text) => javascript::to_number(&text.text()),
-            Self::Raw(raw) => Reader::new(raw).opt_number().ok()?.filter(|number| number.is_finite()),
+            Self::Raw(raw) => JsonReader::new(raw).opt_number().ok()?.filter(|number| number.is_finite()),
         }
     }
 
@@ -146,7 +146,7 @@ const MOST_TEXT: usize = 8 * 1024;
 
 /// A value that is no string as JavaScript's `String` has it, without recursion; `null` is empty, as in an array.
 fn string(raw: &[u8]) -> Result<String> {
-    let (mut r, mut out, mut depth) = (Reader::new(raw), String::new(), 0usize);
+    let (mut r, mut out, mut depth) = (JsonReader::new(raw), String::new(), 0usize);
     loop {
         let kind = r.kind()?;
         let is_array = kind == Json::Array;
@@ -181,36 +181,36 @@ fn string(raw: &[u8]) -> Result<String> {
 pub(crate) fn stringify(raw: &[u8], units: usize) -> (String, bool) {
     let most = 3 * units; // no code unit takes more bytes
     let mut out = String::new();
-    let mut parts = vec![Part::Value(Value::read(&mut Reader::new(raw)).unwrap_or(Value::Raw(b"")))];
+    let mut parts = vec![PendingPart::Value(Value::read(&mut JsonReader::new(raw)).unwrap_or(Value::Raw(b"")))];
     while out.len() <= most
         && let Some(part) = parts.pop()
     {
         let first = parts.len();
         match part {
-            Part::Sign(sign) => out.push(sign),
-            Part::Key(key) => {
+            PendingPart::Sign(sign) => out.push(sign),
+            PendingPart::Key(key) => {
                 out += &edit::quote(&String::from_utf8_lossy(&key));
                 out.push(':');
             }
-            Part::Value(Value::Text(text)) => out += &edit::quote(&text.start(most)),
-            Part::Value(Value::Raw(raw)) => match Reader::new(raw).kind() {
+            PendingPart::Value(Value::Text(text)) => out += &edit::quote(&text.start(most)),
+            PendingPart::Value(Value::Raw(raw)) => match JsonReader::new(raw).kind() {
                 Ok(Json::Object) => {
-                    parts.push(Part::Sign('{'));
+                    parts.push(PendingPart::Sign('{'));
                     for (at, (key, value)) in Fields::new(raw).in_order().into_iter().take(most).enumerate() {
-                        parts.extend((at > 0).then_some(Part::Sign(',')));
-                        parts.extend([Part::Key(key), Part::Value(value)]);
+                        parts.extend((at > 0).then_some(PendingPart::Sign(',')));
+                        parts.extend([PendingPart::Key(key), PendingPart::Value(value)]);
                     }
-                    parts.push(Part::Sign('}'));
+                    parts.push(PendingPart::Sign('}'));
                 }
                 Ok(Json::Array) => {
-                    parts.push(Part::Sign('['));
+                    parts.push(PendingPart::Sign('['));
                     for (at, item) in items(raw).take(most).enumerate() {
-                        parts.extend((at > 0).then_some(Part::Sign(',')));
-                        parts.extend(Value::read(&mut Reader::new(item)).ok().map(Part::Value));
+                        parts.extend((at > 0).then_some(PendingPart::Sign(',')));
+                        parts.extend(Value::read(&mut JsonReader::new(item)).ok().map(PendingPart::Value));
                     }
-                    parts.push(Part::Sign(']'));
+                    parts.push(PendingPart::Sign(']'));
                 }
-                Ok(Json::Number) => match Reader::new(raw).number() {
+                Ok(Json::Number) => match JsonReader::new(raw).number() {
                     Ok(number) if number.is_finite() => out += &javascript::number(number),
                     _ => out += "null",
                 },
@@ -226,7 +226,7 @@ pub(crate) fn stringify(raw: &[u8], units: usize) -> (String, bool) {
 }
 
 /// What is still to be written.
-enum Part<'a> {
+enum PendingPart<'a> {
     Sign(char),
     Key(Cow<'a, [u8]>),
     Value(Value<'a>),
@@ -246,7 +246,7 @@ pub(crate) fn pretty(raw: &[u8]) -> String {
     while at < raw.len() {
         match raw[at] {
             b'"' => {
-                let mut reader = Reader::new(&raw[at..]);
+                let mut reader = JsonReader::new(&raw[at..]);
                 let Ok(string) = reader.string() else { return String::from_utf8_lossy(raw).into_owned() };
                 out.push_str(&String::from_utf8_lossy(&raw[at..at + string.raw_len() + 2]));
                 at += string.raw_len() + 2;

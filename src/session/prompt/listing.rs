@@ -5,12 +5,12 @@ use std::sync::Arc;
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::clean;
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::path_in;
 use crate::session::links::Index;
-use crate::session::prompt::message::{Call, From, Message, Role};
-use crate::session::prompt::plan::{Part, Plan, Why};
-use crate::session::prompt::sum::{Parts, Sum};
+use crate::session::prompt::message::{MessageSource, Role, SentCall, SentMessage};
+use crate::session::prompt::plan::{OmissionReason, Plan, PlannedPart};
+use crate::session::prompt::sum::{ContextSum, TokenParts};
 use crate::session::tree::Tree;
 use crate::session::tree::node::Node;
 
@@ -19,7 +19,7 @@ const ROW: usize = 200;
 
 /// What takes room in the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Share {
+pub enum ContextShare {
     /// The instructions and the tools.
     System,
     /// Summaries of compactions and branches.
@@ -34,7 +34,7 @@ pub enum Share {
     Tools,
 }
 
-impl Share {
+impl ContextShare {
     /// Each of them, in the order in which they are shown.
     pub const ALL: [Self; 6] = [Self::System, Self::Summary, Self::User, Self::Custom, Self::Assistant, Self::Tools];
 
@@ -63,11 +63,11 @@ impl Share {
     }
 
     /// What a message takes the room as.
-    pub fn of(message: &Message) -> Self {
+    pub fn of(message: &SentMessage) -> Self {
         match (message.role, message.from) {
             (Role::System, _) => Self::System,
-            (_, From::Compaction | From::BranchSummary) => Self::Summary,
-            (_, From::CustomMessage) => Self::Custom,
+            (_, MessageSource::Compaction | MessageSource::BranchSummary) => Self::Summary,
+            (_, MessageSource::CustomMessage) => Self::Custom,
             (Role::User, _) => Self::User,
             (Role::Assistant, _) => Self::Assistant,
             (Role::Tool, _) => Self::Tools,
@@ -75,50 +75,50 @@ impl Share {
     }
 
     /// The same of an entry that was not read.
-    fn of_kind(kind: Kind) -> Self {
+    fn of_kind(kind: EntryKind) -> Self {
         match kind {
-            Kind::SystemRole => Self::System,
-            Kind::Compaction | Kind::BranchSummary | Kind::SummaryRole => Self::Summary,
-            Kind::User | Kind::Bash => Self::User,
-            Kind::Assistant => Self::Assistant,
-            Kind::ToolResult => Self::Tools,
-            Kind::CustomRole
-            | Kind::CustomMessage
-            | Kind::OtherMessage
-            | Kind::ModelChange
-            | Kind::ThinkingLevel
-            | Kind::Custom
-            | Kind::Label
-            | Kind::SessionInfo
-            | Kind::Usage
-            | Kind::ContextEdit
-            | Kind::Unknown => Self::Custom,
+            EntryKind::SystemRole => Self::System,
+            EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::SummaryRole => Self::Summary,
+            EntryKind::User | EntryKind::Bash => Self::User,
+            EntryKind::Assistant => Self::Assistant,
+            EntryKind::ToolResult => Self::Tools,
+            EntryKind::CustomRole
+            | EntryKind::CustomMessage
+            | EntryKind::OtherMessage
+            | EntryKind::ModelChange
+            | EntryKind::ThinkingLevel
+            | EntryKind::Custom
+            | EntryKind::Label
+            | EntryKind::SessionInfo
+            | EntryKind::Usage
+            | EntryKind::ContextEdit
+            | EntryKind::Unknown => Self::Custom,
         }
     }
 }
 
 /// A row of the list.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct ListingRow {
     /// The entry.
     pub at: Index,
     /// What it takes the room as.
-    pub share: Share,
+    pub share: ContextShare,
     /// How many tokens pi reckons for it; of what is not in pi's context none.
     pub tokens: Option<u64>,
     /// The beginning of what it says, clean, on one line.
     pub text: Arc<str>,
     /// Why it is left out, if it is.
-    pub why: Option<Why>,
+    pub why: Option<OmissionReason>,
 }
 
 /// The list.
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
     /// The rows, in the order in which the model gets them; what was compacted away stands first.
-    pub rows: Vec<Row>,
-    /// The tokens of what is sent, by what takes them: as in [`Share::ALL`].
-    pub shares: [u64; Share::ALL.len()],
+    pub rows: Vec<ListingRow>,
+    /// The tokens of what is sent, by what takes them: as in [`ContextShare::ALL`].
+    pub shares: [u64; ContextShare::ALL.len()],
     /// How many messages are sent.
     pub messages: usize,
     /// How many entries are left out.
@@ -132,36 +132,36 @@ pub struct Listing {
     /// The tools that the model has, clean.
     pub tools: Vec<String>,
     /// Parts of the sum.
-    pub parts: Parts,
+    pub parts: TokenParts,
 }
 
 impl Listing {
     /// Adds a part and its messages.
-    pub fn add(&mut self, tree: &Tree, part: &Part, messages: &[Message]) {
+    pub fn add(&mut self, tree: &Tree, part: &PlannedPart, messages: &[SentMessage]) {
         let (at, why) = (part.at, part.why());
         let node = &tree.nodes[at as usize];
         self.count(part, messages);
         if messages.is_empty() {
-            let (share, text) = (Share::of_kind(node.kind), node.text.clone());
-            self.rows.push(Row { at, share, tokens: None, text, why });
+            let (share, text) = (ContextShare::of_kind(node.kind), node.text.clone());
+            self.rows.push(ListingRow { at, share, tokens: None, text, why });
         }
         for message in messages {
-            let (share, text) = (Share::of(message), row(message, node).into());
-            self.rows.push(Row { at, share, tokens: Some(message.tokens), text, why });
+            let (share, text) = (ContextShare::of(message), row(message, node).into());
+            self.rows.push(ListingRow { at, share, tokens: Some(message.tokens), text, why });
         }
     }
 
     /// Counts a part and its messages, without rows.
-    pub fn count(&mut self, part: &Part, messages: &[Message]) {
+    pub fn count(&mut self, part: &PlannedPart, messages: &[SentMessage]) {
         self.left_out += usize::from(part.why().is_some());
         for message in messages.iter().filter(|_| part.why().is_none()) {
             self.messages += 1;
-            self.shares[Share::of(message) as usize] += message.tokens;
+            self.shares[ContextShare::of(message) as usize] += message.tokens;
         }
     }
 
     /// Adds what is known when all is read.
-    pub fn end(&mut self, plan: &Plan, sum: &Sum) {
+    pub fn end(&mut self, plan: &Plan, sum: &ContextSum) {
         self.tokens = sum.tokens(plan);
         self.model.clone_from(&plan.context.model);
         self.thinking_level.clone_from(&plan.context.thinking_level);
@@ -189,18 +189,18 @@ impl Listing {
 
 /// The beginning of a message, of a summary without pi's words around it, and the tools that are called, with their files;
 /// the text of its entry's row where there is nothing.
-pub fn row(message: &Message, node: &Node) -> String {
+pub fn row(message: &SentMessage, node: &Node) -> String {
     let said = match message.from {
-        From::Compaction | From::BranchSummary => {
+        MessageSource::Compaction | MessageSource::BranchSummary => {
             message.text.split_once("<summary>").map_or("", |(_, summary)| summary)
         }
-        From::Message | From::CustomMessage | From::System => &message.text,
+        MessageSource::Message | MessageSource::CustomMessage | MessageSource::System => &message.text,
     };
     let start =
         |text: &str| clean(utf16_prefix(text.trim_start(), ROW)).split_whitespace().collect::<Vec<_>>().join(" ");
     let mut text = start(said);
     if !message.calls.is_empty() {
-        let called = |call: &Call| {
+        let called = |call: &SentCall| {
             let path = path_in(call.arguments.as_bytes()).map_or(String::new(), |path| format!(": {path}"));
             format!("[{}]", clean(utf16_prefix(&format!("{}{path}", call.name), ROW)))
         };
@@ -212,7 +212,7 @@ pub fn row(message: &Message, node: &Node) -> String {
     match (text.is_empty() && images.is_empty(), node.kind) {
         (true, _) => node.text.to_string(),
         // The tool and its file are known from the call.
-        (false, Kind::ToolResult) => format!("{} {images}{text}", node.text),
+        (false, EntryKind::ToolResult) => format!("{} {images}{text}", node.text),
         (false, _) => images + &text,
     }
 }

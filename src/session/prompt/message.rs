@@ -2,7 +2,7 @@
 //! texts), and how many tokens pi reckons for them.
 
 use crate::base::javascript;
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Block, Content, Entry, Message as Said, ToolCall, parse};
 use crate::session::json::Str;
 use crate::session::json::value::{Fields, Value};
@@ -49,7 +49,7 @@ impl Role {
 
 /// What kind of thing a message is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum From {
+pub enum MessageSource {
     /// A message of the conversation, or a command that the user ran.
     Message,
     /// The summary of a compaction.
@@ -62,7 +62,7 @@ pub enum From {
     System,
 }
 
-impl From {
+impl MessageSource {
     /// Its name, as scripts see it.
     pub fn name(self) -> &'static str {
         match self {
@@ -77,7 +77,7 @@ impl From {
 
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct SentCall {
     /// Its id.
     pub id: String,
     /// The tool.
@@ -88,15 +88,15 @@ pub struct Call {
 
 /// A message.
 #[derive(Clone, Debug)]
-pub struct Message {
+pub struct SentMessage {
     /// Who speaks.
     pub role: Role,
     /// What it is made of.
-    pub from: From,
+    pub from: MessageSource,
     /// What it says.
     pub text: String,
     /// The calls in it.
-    pub calls: Vec<Call>,
+    pub calls: Vec<SentCall>,
     /// The id of the call that it answers.
     pub answers: Option<String>,
     /// The images in it.
@@ -109,15 +109,15 @@ pub struct Message {
     pub(super) system: Option<SystemPart>,
 }
 
-impl Message {
-    fn new(role: Role, from: From, text: String, chars: u64) -> Self {
+impl SentMessage {
+    fn new(role: Role, from: MessageSource, text: String, chars: u64) -> Self {
         let tokens = tokens::of_chars(chars);
         Self { role, from, text, calls: Vec::new(), answers: None, images: 0, tokens, used: None, system: None }
     }
 
     /// What pi answers to a call that has no answer. pi adds it when it sends, and does not count it.
     pub fn no_result() -> Self {
-        Self::new(Role::Tool, From::Message, NO_RESULT.into(), NO_RESULT.len() as u64)
+        Self::new(Role::Tool, MessageSource::Message, NO_RESULT.into(), NO_RESULT.len() as u64)
     }
 
     /// The messages of an entry by its line, which has so many bytes in the file; `edit` is the line of the context edit
@@ -126,41 +126,41 @@ impl Message {
         let replacement = edit.and_then(|edit| parse::line(edit).ok().flatten()?.replacement.map(parse::replacement));
         let said = Said::default();
         let message = entry.message.as_ref().unwrap_or(&said);
-        let own = if entry.kind == Kind::CustomMessage { &entry.content } else { &message.content };
+        let own = if entry.kind == EntryKind::CustomMessage { &entry.content } else { &message.content };
         let content = replacement.as_ref().unwrap_or(own);
         match entry.kind {
             _ if entry.is_cut => vec![Self::new(role(entry.kind), from(entry.kind), cut.into(), len)],
-            Kind::User | Kind::CustomRole | Kind::CustomMessage => vec![Self::said(entry.kind, content)],
-            Kind::ToolResult => vec![Self::result(message, content)],
-            Kind::Assistant => {
+            EntryKind::User | EntryKind::CustomRole | EntryKind::CustomMessage => vec![Self::said(entry.kind, content)],
+            EntryKind::ToolResult => vec![Self::result(message, content)],
+            EntryKind::Assistant => {
                 let is_replaced = replacement.is_some();
                 vec![Self { used: tokens::used(line, message), ..Self::answer(content, is_replaced) }]
             }
-            Kind::Bash => vec![bash(message, line)],
-            Kind::SystemRole => vec![Self::system(message)],
-            Kind::SummaryRole if message.role.is("branchSummary") => {
-                vec![summary(message.summary, From::BranchSummary)]
+            EntryKind::Bash => vec![bash(message, line)],
+            EntryKind::SystemRole => vec![Self::system(message)],
+            EntryKind::SummaryRole if message.role.is("branchSummary") => {
+                vec![summary(message.summary, MessageSource::BranchSummary)]
             }
-            Kind::SummaryRole => vec![summary(message.summary, From::Compaction)],
-            Kind::BranchSummary => vec![summary(entry.summary, From::BranchSummary)],
-            Kind::Compaction => {
+            EntryKind::SummaryRole => vec![summary(message.summary, MessageSource::Compaction)],
+            EntryKind::BranchSummary => vec![summary(entry.summary, MessageSource::BranchSummary)],
+            EntryKind::Compaction => {
                 let system = entry.system_message.map(|raw| Self::system(&parse::message(raw)));
-                system.into_iter().chain([summary(entry.summary, From::Compaction)]).collect()
+                system.into_iter().chain([summary(entry.summary, MessageSource::Compaction)]).collect()
             }
             // pi reckons nothing for them.
-            Kind::OtherMessage => vec![Self::new(Role::User, From::Message, content.text("\n"), 0)],
-            Kind::ModelChange
-            | Kind::ThinkingLevel
-            | Kind::Custom
-            | Kind::Label
-            | Kind::SessionInfo
-            | Kind::Usage
-            | Kind::ContextEdit
-            | Kind::Unknown => Vec::new(),
+            EntryKind::OtherMessage => vec![Self::new(Role::User, MessageSource::Message, content.text("\n"), 0)],
+            EntryKind::ModelChange
+            | EntryKind::ThinkingLevel
+            | EntryKind::Custom
+            | EntryKind::Label
+            | EntryKind::SessionInfo
+            | EntryKind::Usage
+            | EntryKind::ContextEdit
+            | EntryKind::Unknown => Vec::new(),
         }
     }
 
-    fn said(kind: Kind, content: &Content<'_>) -> Self {
+    fn said(kind: EntryKind, content: &Content<'_>) -> Self {
         let message = Self::new(Role::User, from(kind), content.text("\n"), tokens::chars(content));
         Self { images: images(content), ..message }
     }
@@ -173,19 +173,19 @@ impl Message {
             () => "(no tool output)".into(),
         };
         let answers = message.tool_call_id.map(|id| id.text().into_owned());
-        Self { images, answers, ..Self::new(Role::Tool, From::Message, text, tokens::chars(content)) }
+        Self { images, answers, ..Self::new(Role::Tool, MessageSource::Message, text, tokens::chars(content)) }
     }
 
     fn answer(content: &Content<'_>, is_replaced: bool) -> Self {
-        let call = |call: &ToolCall<'_>| Call {
+        let call = |call: &ToolCall<'_>| SentCall {
             id: call.id.text().into_owned(),
             name: call.name.text().into_owned(),
             arguments: tokens::json(call.arguments),
         };
-        let calls: Vec<Call> = content.tool_calls().map(call).collect();
+        let calls: Vec<SentCall> = content.tool_calls().map(call).collect();
         let arguments = calls.iter().map(|call| call.arguments.encode_utf16().count() as u64).sum::<u64>();
         let chars = tokens::answer_chars(content, is_replaced) + arguments;
-        Self { calls, ..Self::new(Role::Assistant, From::Message, content.text(""), chars) }
+        Self { calls, ..Self::new(Role::Assistant, MessageSource::Message, content.text(""), chars) }
     }
 
     fn system(message: &Said<'_>) -> Self {
@@ -193,67 +193,67 @@ impl Message {
         let mut texts = vec![message.content.text("\n")];
         texts.extend(message.sections().filter_map(|section| Some(section.text?.text().into_owned())));
         texts.retain(|text| !text.is_empty());
-        let made = Self::new(Role::System, From::System, texts.join("\n\n"), part.chars());
+        let made = Self::new(Role::System, MessageSource::System, texts.join("\n\n"), part.chars());
         Self { system: Some(part), ..made }
     }
 }
 
 /// Who speaks in messages of a kind.
-pub(crate) fn role(kind: Kind) -> Role {
+pub(crate) fn role(kind: EntryKind) -> Role {
     match kind {
-        Kind::Assistant => Role::Assistant,
-        Kind::ToolResult => Role::Tool,
-        Kind::SystemRole => Role::System,
-        Kind::User
-        | Kind::Bash
-        | Kind::CustomRole
-        | Kind::SummaryRole
-        | Kind::OtherMessage
-        | Kind::CustomMessage
-        | Kind::Compaction
-        | Kind::BranchSummary
-        | Kind::ModelChange
-        | Kind::ThinkingLevel
-        | Kind::Custom
-        | Kind::Label
-        | Kind::SessionInfo
-        | Kind::Usage
-        | Kind::ContextEdit
-        | Kind::Unknown => Role::User,
+        EntryKind::Assistant => Role::Assistant,
+        EntryKind::ToolResult => Role::Tool,
+        EntryKind::SystemRole => Role::System,
+        EntryKind::User
+        | EntryKind::Bash
+        | EntryKind::CustomRole
+        | EntryKind::SummaryRole
+        | EntryKind::OtherMessage
+        | EntryKind::CustomMessage
+        | EntryKind::Compaction
+        | EntryKind::BranchSummary
+        | EntryKind::ModelChange
+        | EntryKind::ThinkingLevel
+        | EntryKind::Custom
+        | EntryKind::Label
+        | EntryKind::SessionInfo
+        | EntryKind::Usage
+        | EntryKind::ContextEdit
+        | EntryKind::Unknown => Role::User,
     }
 }
 
 /// What messages of a kind are made of.
-pub(crate) fn from(kind: Kind) -> From {
+pub(crate) fn from(kind: EntryKind) -> MessageSource {
     match kind {
-        Kind::SystemRole => From::System,
-        Kind::CustomRole | Kind::CustomMessage => From::CustomMessage,
-        Kind::Compaction | Kind::SummaryRole => From::Compaction,
-        Kind::BranchSummary => From::BranchSummary,
-        Kind::User
-        | Kind::Assistant
-        | Kind::ToolResult
-        | Kind::Bash
-        | Kind::OtherMessage
-        | Kind::ModelChange
-        | Kind::ThinkingLevel
-        | Kind::Custom
-        | Kind::Label
-        | Kind::SessionInfo
-        | Kind::Usage
-        | Kind::ContextEdit
-        | Kind::Unknown => From::Message,
+        EntryKind::SystemRole => MessageSource::System,
+        EntryKind::CustomRole | EntryKind::CustomMessage => MessageSource::CustomMessage,
+        EntryKind::Compaction | EntryKind::SummaryRole => MessageSource::Compaction,
+        EntryKind::BranchSummary => MessageSource::BranchSummary,
+        EntryKind::User
+        | EntryKind::Assistant
+        | EntryKind::ToolResult
+        | EntryKind::Bash
+        | EntryKind::OtherMessage
+        | EntryKind::ModelChange
+        | EntryKind::ThinkingLevel
+        | EntryKind::Custom
+        | EntryKind::Label
+        | EntryKind::SessionInfo
+        | EntryKind::Usage
+        | EntryKind::ContextEdit
+        | EntryKind::Unknown => MessageSource::Message,
     }
 }
 
-fn summary(summary: Option<Str<'_>>, from: From) -> Message {
+fn summary(summary: Option<Str<'_>>, from: MessageSource) -> SentMessage {
     let summary = summary.unwrap_or_default();
-    let [before, behind] = if from == From::Compaction { COMPACTION } else { BRANCH };
-    Message::new(Role::User, from, format!("{before}{}{behind}", summary.text()), summary.units())
+    let [before, behind] = if from == MessageSource::Compaction { COMPACTION } else { BRANCH };
+    SentMessage::new(Role::User, from, format!("{before}{}{behind}", summary.text()), summary.units())
 }
 
 /// A command that the user ran, as pi's `bashExecutionToText` tells it.
-fn bash(message: &Said<'_>, line: &[u8]) -> Message {
+fn bash(message: &Said<'_>, line: &[u8]) -> SentMessage {
     let (command, output) = (message.command.unwrap_or_default(), message.output.unwrap_or_default());
     let mut text = format!("Ran `{}`\n", command.text());
     match output.is_empty() {
@@ -272,7 +272,7 @@ fn bash(message: &Said<'_>, line: &[u8]) -> Message {
         let path = fields.get("fullOutputPath").map(|path| path.text().into_owned()).unwrap_or_default();
         text += &format!("\n\n[Output truncated. Full output: {path}]");
     }
-    Message::new(Role::User, From::Message, text, command.units() + output.units())
+    SentMessage::new(Role::User, MessageSource::Message, text, command.units() + output.units())
 }
 
 fn images(content: &Content<'_>) -> usize {
@@ -286,9 +286,9 @@ fn images(content: &Content<'_>) -> usize {
 mod tests {
     use super::*;
 
-    fn of(line: &str, edit: Option<&str>) -> Message {
+    fn of(line: &str, edit: Option<&str>) -> SentMessage {
         let entry = parse::line(line.as_bytes()).unwrap().unwrap();
-        Message::of(&entry, (line.as_bytes(), line.len() as u64), edit.map(str::as_bytes), "").pop().unwrap()
+        SentMessage::of(&entry, (line.as_bytes(), line.len() as u64), edit.map(str::as_bytes), "").pop().unwrap()
     }
 
     fn bash(rest: &str) -> String {

@@ -3,16 +3,16 @@
 
 use std::collections::HashSet;
 
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::links::Index;
 use crate::session::tree::Tree;
-use crate::session::tree::context::{Context, context};
-use crate::session::tree::node::Outcome;
+use crate::session::tree::context::{ModelContext, context};
+use crate::session::tree::node::EntryStatus;
 use crate::session::tree::sent_messages::{Sent, can_be_replaced};
 
 /// Why the model does not get what an entry says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum OmissionReason {
     /// It stands before what the compaction keeps, which is this entry.
     Compacted(Index),
     /// A system message before the compaction: they are not kept.
@@ -35,7 +35,7 @@ pub enum Why {
     UnknownType,
 }
 
-impl Why {
+impl OmissionReason {
     /// The reason, in words.
     pub fn text(self) -> &'static str {
         match self {
@@ -55,39 +55,39 @@ impl Why {
 
 /// What becomes of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum EntryOutcome {
     /// The model gets it.
     Sent,
     /// pi answers a call in it, to which no answer is there.
     NoResult,
     /// pi has it in mind, and counts it, but does not send it.
-    Counted(Why),
+    Counted(OmissionReason),
     /// It is left out.
-    LeftOut(Why),
+    LeftOut(OmissionReason),
 }
 
 /// An entry, or what pi says because of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct PlannedPart {
     /// The entry.
     pub at: Index,
     /// What becomes of it.
-    pub fate: Fate,
+    pub fate: EntryOutcome,
     /// The context edit whose words it has instead of its own.
     pub words: Option<Index>,
 }
 
-impl Part {
+impl PlannedPart {
     /// Whether its messages are in pi's context: `buildSessionContext` gives them.
     pub fn is_in_context(&self) -> bool {
-        matches!(self.fate, Fate::Sent | Fate::Counted(_))
+        matches!(self.fate, EntryOutcome::Sent | EntryOutcome::Counted(_))
     }
 
     /// Why the model does not get it, if so.
-    pub fn why(&self) -> Option<Why> {
+    pub fn why(&self) -> Option<OmissionReason> {
         match self.fate {
-            Fate::Sent | Fate::NoResult => None,
-            Fate::Counted(why) | Fate::LeftOut(why) => Some(why),
+            EntryOutcome::Sent | EntryOutcome::NoResult => None,
+            EntryOutcome::Counted(why) | EntryOutcome::LeftOut(why) => Some(why),
         }
     }
 }
@@ -96,9 +96,9 @@ impl Part {
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// The parts: what was compacted away, the compaction, what it kept and what followed.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PlannedPart>,
     /// What pi's context is.
-    pub context: Context,
+    pub context: ModelContext,
     /// What stands behind the last compaction and the last context edit of the path: only what an answer there used tells
     /// how large the context is now.
     fresh: HashSet<Index>,
@@ -110,7 +110,7 @@ impl Plan {
         let context = context(tree, at);
         let path = at.map(|at| tree.path(at)).unwrap_or_default();
         let kind = |at: Index| tree.nodes[at as usize].kind;
-        let changes = |at: &&Index| matches!(kind(**at), Kind::Compaction | Kind::ContextEdit);
+        let changes = |at: &&Index| matches!(kind(**at), EntryKind::Compaction | EntryKind::ContextEdit);
         let fresh = path.iter().rev().take_while(|at| !changes(at)).copied().collect();
         let mut plan = Self { parts: Vec::with_capacity(path.len()), context, fresh };
         // Where the compaction stands, and what it keeps.
@@ -119,9 +119,9 @@ impl Plan {
         let before = &path[..place.unwrap_or(0)];
         let kept = before.iter().position(|at| Some(at) == first).unwrap_or(before.len());
         if let Some(compaction) = plan.context.compaction {
-            let fate = Fate::LeftOut(Why::Compacted(compaction));
+            let fate = EntryOutcome::LeftOut(OmissionReason::Compacted(compaction));
             let gone = before[..kept].iter().filter(|at| !kind(**at).is_bookkeeping());
-            plan.parts.extend(gone.map(|&at| Part { at, fate, words: None }));
+            plan.parts.extend(gone.map(|&at| PlannedPart { at, fate, words: None }));
         }
         let rest = place.into_iter().map(|place| path[place]);
         let rest = rest.chain(before[kept..].iter().copied());
@@ -134,30 +134,30 @@ impl Plan {
         let in_context: HashSet<Index> = self.context.entries.iter().copied().collect();
         let sent = self.context.sent.clone();
         let mut sent = sent.into_iter().peekable();
-        let words = |at: Index, context: &Context| {
+        let words = |at: Index, context: &ModelContext| {
             let edit = context.edits.get(&at).copied().filter(|_| can_be_replaced(tree.nodes[at as usize].kind))?;
             tree.edits.get(&edit).is_some_and(|(_, words)| words.is_some()).then_some(edit)
         };
         for at in entries {
             // What pi answers itself stands before what follows.
             while let Some(Sent::NoResult(at)) = sent.next_if(|sent| matches!(sent, Sent::NoResult(_))) {
-                self.parts.push(Part { at, fate: Fate::NoResult, words: None });
+                self.parts.push(PlannedPart { at, fate: EntryOutcome::NoResult, words: None });
             }
             let is_sent = sent.next_if_eq(&Sent::Entry(at)).is_some();
             let node = &tree.nodes[at as usize];
-            let fate = match (in_context.contains(&at), is_sent || node.kind == Kind::SystemRole) {
-                (true, true) => Fate::Sent,
-                (true, false) => Fate::Counted(unsent(node.kind, node.outcome, node.sense.is_failed())),
+            let fate = match (in_context.contains(&at), is_sent || node.kind == EntryKind::SystemRole) {
+                (true, true) => EntryOutcome::Sent,
+                (true, false) => EntryOutcome::Counted(unsent(node.kind, node.outcome, node.sense.is_failed())),
                 (false, _) => match left_out(node.kind, at, &self.context) {
-                    Some(why) => Fate::LeftOut(why),
+                    Some(why) => EntryOutcome::LeftOut(why),
                     None => continue,
                 },
             };
-            self.parts.push(Part { at, fate, words: words(at, &self.context) });
+            self.parts.push(PlannedPart { at, fate, words: words(at, &self.context) });
         }
         for last in sent {
             let (Sent::NoResult(at) | Sent::Entry(at)) = last;
-            self.parts.push(Part { at, fate: Fate::NoResult, words: None });
+            self.parts.push(PlannedPart { at, fate: EntryOutcome::NoResult, words: None });
         }
     }
 
@@ -168,56 +168,56 @@ impl Plan {
 }
 
 /// Why something that pi has in its context is not sent.
-fn unsent(kind: Kind, outcome: Outcome, failed: bool) -> Why {
+fn unsent(kind: EntryKind, outcome: EntryStatus, failed: bool) -> OmissionReason {
     match kind {
-        Kind::Assistant if failed && outcome == Outcome::Aborted => Why::Stopped,
-        Kind::Assistant if failed => Why::Failed,
-        Kind::Bash => Why::Excluded,
-        Kind::OtherMessage => Why::UnknownRole,
-        Kind::User
-        | Kind::Assistant
-        | Kind::ToolResult
-        | Kind::SystemRole
-        | Kind::CustomRole
-        | Kind::SummaryRole
-        | Kind::CustomMessage
-        | Kind::Compaction
-        | Kind::BranchSummary
-        | Kind::ModelChange
-        | Kind::ThinkingLevel
-        | Kind::Custom
-        | Kind::Label
-        | Kind::SessionInfo
-        | Kind::Usage
-        | Kind::ContextEdit
-        | Kind::Unknown => Why::Empty,
+        EntryKind::Assistant if failed && outcome == EntryStatus::Aborted => OmissionReason::Stopped,
+        EntryKind::Assistant if failed => OmissionReason::Failed,
+        EntryKind::Bash => OmissionReason::Excluded,
+        EntryKind::OtherMessage => OmissionReason::UnknownRole,
+        EntryKind::User
+        | EntryKind::Assistant
+        | EntryKind::ToolResult
+        | EntryKind::SystemRole
+        | EntryKind::CustomRole
+        | EntryKind::SummaryRole
+        | EntryKind::CustomMessage
+        | EntryKind::Compaction
+        | EntryKind::BranchSummary
+        | EntryKind::ModelChange
+        | EntryKind::ThinkingLevel
+        | EntryKind::Custom
+        | EntryKind::Label
+        | EntryKind::SessionInfo
+        | EntryKind::Usage
+        | EntryKind::ContextEdit
+        | EntryKind::Unknown => OmissionReason::Empty,
     }
 }
 
 /// Why an entry behind the first one that is kept is not in the context; nothing for what never is.
-fn left_out(kind: Kind, at: Index, context: &Context) -> Option<Why> {
+fn left_out(kind: EntryKind, at: Index, context: &ModelContext) -> Option<OmissionReason> {
     if let Some(&edit) = context.edits.get(&at).filter(|_| !kind.is_bookkeeping()) {
-        return Some(Why::Omitted(edit)); // one that gives other words would be in the context
+        return Some(OmissionReason::Omitted(edit)); // one that gives other words would be in the context
     }
     match kind {
-        Kind::SystemRole => Some(Why::SystemNotKept),
-        Kind::Compaction => Some(Why::OlderCompaction),
-        Kind::BranchSummary => Some(Why::Empty),
-        Kind::OtherMessage => Some(Why::UnknownRole),
-        Kind::Unknown => Some(Why::UnknownType),
-        Kind::User
-        | Kind::Assistant
-        | Kind::ToolResult
-        | Kind::Bash
-        | Kind::CustomRole
-        | Kind::SummaryRole
-        | Kind::CustomMessage
-        | Kind::ModelChange
-        | Kind::ThinkingLevel
-        | Kind::Custom
-        | Kind::Label
-        | Kind::SessionInfo
-        | Kind::Usage
-        | Kind::ContextEdit => None,
+        EntryKind::SystemRole => Some(OmissionReason::SystemNotKept),
+        EntryKind::Compaction => Some(OmissionReason::OlderCompaction),
+        EntryKind::BranchSummary => Some(OmissionReason::Empty),
+        EntryKind::OtherMessage => Some(OmissionReason::UnknownRole),
+        EntryKind::Unknown => Some(OmissionReason::UnknownType),
+        EntryKind::User
+        | EntryKind::Assistant
+        | EntryKind::ToolResult
+        | EntryKind::Bash
+        | EntryKind::CustomRole
+        | EntryKind::SummaryRole
+        | EntryKind::CustomMessage
+        | EntryKind::ModelChange
+        | EntryKind::ThinkingLevel
+        | EntryKind::Custom
+        | EntryKind::Label
+        | EntryKind::SessionInfo
+        | EntryKind::Usage
+        | EntryKind::ContextEdit => None,
     }
 }

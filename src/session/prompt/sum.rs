@@ -4,20 +4,20 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::session::links::Index;
-use crate::session::prompt::message::Message;
+use crate::session::prompt::message::SentMessage;
 use crate::session::prompt::plan::Plan;
 use crate::session::prompt::tokens::{SystemPart, list, of_chars};
 
 /// The instructions and the tools as all system messages together make them (pi's `getCurrentSystemMessage`).
 #[derive(Clone, Debug, Default)]
-struct System {
+struct SystemPrompt {
     contents: Vec<u64>,
     sections: HashMap<String, u64>,
     tools: Vec<(String, u64)>,
     is_there: bool,
 }
 
-impl System {
+impl SystemPrompt {
     fn add(&mut self, part: &SystemPart) {
         self.is_there |= part.has_time;
         self.contents.extend((part.content > 0).then_some(part.content));
@@ -44,7 +44,7 @@ impl System {
 
 /// Parts of the tokens of a context.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Parts {
+pub struct TokenParts {
     /// Estimate for the system prompt; 0 if the file does not have it.
     pub prompt: u64,
     /// Estimate for the tools; 0 if the file does not have them.
@@ -57,8 +57,8 @@ pub struct Parts {
 
 /// Adds up the messages of pi's context, in their order.
 #[derive(Clone, Debug, Default)]
-pub struct Sum {
-    system: System,
+pub struct ContextSum {
+    system: SystemPrompt,
     /// Of all messages but the system's.
     said: u64,
     /// The last answer that says what it used, and how much that is.
@@ -67,9 +67,9 @@ pub struct Sum {
     behind: u64,
 }
 
-impl Sum {
+impl ContextSum {
     /// Adds a message that is in the context, of an entry.
-    pub fn add(&mut self, at: Index, message: &Message) {
+    pub fn add(&mut self, at: Index, message: &SentMessage) {
         match &message.system {
             Some(part) => self.system.add(part),
             None => self.said += message.tokens,
@@ -90,11 +90,11 @@ impl Sum {
     }
 
     /// Returns the parts that the tokens are made of.
-    pub fn parts(&self, plan: &Plan) -> Parts {
+    pub fn parts(&self, plan: &Plan) -> TokenParts {
         let all = self.system.tokens();
-        let prompt = System { tools: Vec::new(), ..self.system.clone() }.tokens();
+        let prompt = SystemPrompt { tools: Vec::new(), ..self.system.clone() }.tokens();
         let counted = self.used.filter(|&(at, _)| plan.is_fresh(at)).map(|(at, used)| (at, used, self.behind));
-        Parts { prompt, tools: all.saturating_sub(prompt), messages: self.said, counted }
+        TokenParts { prompt, tools: all.saturating_sub(prompt), messages: self.said, counted }
     }
 
     /// The tools that the model has, those that were added last at the end.

@@ -1,6 +1,6 @@
 //! How many tokens pi reckons for a message: its characters by four (`estimateTokens`, pi 0.87.1, 1.5.2).
 
-use crate::session::entry::system_message::Section;
+use crate::session::entry::system_message::PromptSection;
 use crate::session::entry::{Block, Content, Message};
 use crate::session::json::Str;
 use crate::session::json::value::{Fields, Value, items, stringify};
@@ -86,7 +86,7 @@ pub(super) struct SystemPart {
 impl SystemPart {
     pub(super) fn new(message: &Message<'_>) -> Self {
         let name = |name: Str<'_>| name.text().into_owned();
-        let section = |section: Section<'_>| (section.name, section.text.map(|text| text.units()));
+        let section = |section: PromptSection<'_>| (section.name, section.text.map(|text| text.units()));
         let added = message.tools_added.filter(|raw| raw.first() == Some(&b'['));
         Self {
             added: message.tools_added().map(|tool| name(tool.name)).collect(),

@@ -2,23 +2,23 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::session::links::{Index, Shape};
+use crate::session::links::{Index, ParentLinks};
 
 /// The entries on the path from the root to the leaf, the last entry of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Active {
+pub struct ActivePath {
     /// A bit for each entry.
     bits: Box<[u64]>,
 }
 
-impl Active {
+impl ActivePath {
     /// Walks from the leaf up.
-    pub fn new(shape: &Shape) -> Self {
+    pub fn new(shape: &ParentLinks) -> Self {
         Self::to(shape, (shape.parents.len() as Index).checked_sub(1))
     }
 
     /// The same to any entry.
-    pub fn to(shape: &Shape, leaf: Option<Index>) -> Self {
+    pub fn to(shape: &ParentLinks, leaf: Option<Index>) -> Self {
         let mut active = Self { bits: vec![0; shape.parents.len().div_ceil(64)].into() };
         let mut at = leaf;
         while let Some(here) = at {
@@ -36,7 +36,7 @@ impl Active {
 
 /// A branch that does not lead to the leaf.
 #[derive(Clone, Debug)]
-pub struct Abandoned {
+pub struct AbandonedBranch {
     /// The entry at its end.
     pub end: Index,
     /// The last message of a user or an assistant on it, else its end.

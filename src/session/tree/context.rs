@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::links::Index;
 use crate::session::tree::Tree;
-use crate::session::tree::model_role::Setting;
+use crate::session::tree::model_role::ModelSetting;
 use crate::session::tree::sent_messages;
 use crate::session::tree::sent_messages::Sent;
 
 /// What the model would see at an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Context {
+pub struct ModelContext {
     /// The entries that give messages, in the order of the messages: the compaction comes first.
     pub entries: Vec<Index>,
     /// The messages, as many as pi's `buildSessionContext` gives.
@@ -29,31 +29,31 @@ pub struct Context {
 }
 
 /// What the model would see if pi went on from an entry; before the first one, that is nothing.
-pub fn context(tree: &Tree, at: Option<Index>) -> Context {
+pub fn context(tree: &Tree, at: Option<Index>) -> ModelContext {
     let path = at.map(|at| tree.path(at)).unwrap_or_default();
-    let mut context = Context { thinking_level: "off".into(), ..Context::default() };
+    let mut context = ModelContext { thinking_level: "off".into(), ..ModelContext::default() };
     let kind = |at: Index| tree.nodes[at as usize].kind;
     let mut is_set = (false, false);
     for &at in path.iter().rev() {
         match tree.settings.get(tree.nodes[at as usize].sense.setting) {
-            Some(Setting::Model(provider, model)) if !is_set.0 => {
+            Some(ModelSetting::Model(provider, model)) if !is_set.0 => {
                 context.model = Some((provider.clone(), model.clone()));
                 is_set.0 = true;
             }
-            Some(Setting::Thinking(level)) if !is_set.1 => {
+            Some(ModelSetting::Thinking(level)) if !is_set.1 => {
                 context.thinking_level.clone_from(level);
                 is_set.1 = true;
             }
             _ => {}
         }
     }
-    let compaction = path.iter().rposition(|&at| kind(at) == Kind::Compaction);
+    let compaction = path.iter().rposition(|&at| kind(at) == EntryKind::Compaction);
     context.compaction = compaction.map(|place| path[place]);
     let mut seen: Vec<Index> = context.compaction.into_iter().collect();
     if let Some(place) = compaction {
         let first = tree.first_kept.get(&path[place]);
         // System messages are not kept.
-        let is_kept = |at: &&Index| tree.nodes[**at as usize].kind != Kind::SystemRole;
+        let is_kept = |at: &&Index| tree.nodes[**at as usize].kind != EntryKind::SystemRole;
         seen.extend(path[..place].iter().skip_while(|at| first != Some(*at)).filter(is_kept));
     }
     seen.extend(&path[compaction.map_or(0, |place| place + 1)..]);
@@ -61,7 +61,7 @@ pub fn context(tree: &Tree, at: Option<Index>) -> Context {
     context.edits = seen.iter().filter_map(|&edit| Some((tree.edits.get(&edit)?.0, edit))).collect();
     let words = |edit: &Index| tree.edits.get(edit).and_then(|(_, words)| words.as_ref());
     for at in seen {
-        let is_older_compaction = kind(at) == Kind::Compaction && Some(at) != context.compaction;
+        let is_older_compaction = kind(at) == EntryKind::Compaction && Some(at) != context.compaction;
         let messages = tree.nodes[at as usize].sense.messages;
         let is_omitted = context.edits.get(&at).is_some_and(|edit| words(edit).is_none());
         if messages > 0 && !is_older_compaction && !is_omitted {
@@ -78,12 +78,12 @@ pub fn context(tree: &Tree, at: Option<Index>) -> Context {
 mod tests {
     use super::*;
     use crate::session::lines::Line;
-    use crate::session::tree::Part;
+    use crate::session::tree::TreeLines;
 
     /// The lines in two parts, cut before the line `cut`.
     fn tree(lines: &[&str], cut: usize) -> Tree {
         let part = |lines: &[&str]| {
-            let mut part = Part::new("");
+            let mut part = TreeLines::new("");
             lines.iter().for_each(|line| part.line(Line::new(0, line.as_bytes(), true)));
             part
         };
@@ -114,13 +114,13 @@ mod tests {
 
     #[test]
     fn before_the_first_entry_there_is_nothing() {
-        let empty = Context { thinking_level: "off".into(), ..Context::default() };
+        let empty = ModelContext { thinking_level: "off".into(), ..ModelContext::default() };
         assert_eq!(context(&tree(&[r#"{"type":"session","id":"s"}"#], 1), None), empty);
     }
 
     #[test]
     fn a_chain_of_a_hundred_thousand_needs_no_recursion() {
-        let mut part = Part::new("");
+        let mut part = TreeLines::new("");
         part.line(Line::new(0, br#"{"type":"session","id":"s"}"#, true));
         for _ in 0..100_000 {
             part.line(Line::new(

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use crate::session::entry::kind::Kind;
-use crate::session::tree::active::Abandoned;
+use crate::session::entry::kind::EntryKind;
+use crate::session::tree::active::AbandonedBranch;
 use crate::session::tree::{Index, Tree};
 
 /// A feature that an entry may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Feature {
+pub enum EntryFeature {
     /// A label.
     Label,
     /// Several branches that go on from it.
@@ -21,12 +21,12 @@ pub enum Feature {
 
 impl Tree {
     /// Returns the entries with a feature, the oldest first.
-    pub fn featured(&self, feature: Feature) -> Vec<Index> {
+    pub fn featured(&self, feature: EntryFeature) -> Vec<Index> {
         let has: &dyn Fn(Index) -> bool = match feature {
-            Feature::Label => &|at| self.labels.contains_key(&at),
-            Feature::BranchPoint => &|at| self.is_branch_point(at),
-            Feature::Problem => &|at| self.is_flagged(at),
-            Feature::AbandonedEnd => &|at| self.is_abandoned_end(at),
+            EntryFeature::Label => &|at| self.labels.contains_key(&at),
+            EntryFeature::BranchPoint => &|at| self.is_branch_point(at),
+            EntryFeature::Problem => &|at| self.is_flagged(at),
+            EntryFeature::AbandonedEnd => &|at| self.is_abandoned_end(at),
         };
         let mut found: Vec<Index> = (0..self.nodes.len() as Index).filter(|&at| has(at)).collect();
         found.sort_by_key(|&at| (self.nodes[at as usize].time, at));
@@ -38,23 +38,23 @@ impl Tree {
     }
 
     /// Returns the branches that do not lead to the leaf, the newest first.
-    pub fn abandoned(&self) -> &[Abandoned] {
+    pub fn abandoned(&self) -> &[AbandonedBranch] {
         self.abandoned.get_or_init(|| {
             let mut taken = HashSet::new();
-            let ends = self.featured(Feature::AbandonedEnd);
+            let ends = self.featured(EntryFeature::AbandonedEnd);
             ends.into_iter().rev().map(|end| self.abandoned_branch(end, &mut taken)).collect()
         })
     }
 
     /// Follows a branch from its end up to the active path, or to an entry that a newer branch has taken.
-    fn abandoned_branch(&self, end: Index, taken: &mut HashSet<Index>) -> Abandoned {
+    fn abandoned_branch(&self, end: Index, taken: &mut HashSet<Index>) -> AbandonedBranch {
         let latest = self.nodes[end as usize].time;
-        let mut branch = Abandoned { end, last: end, entries: 0, cost: 0.0, latest };
+        let mut branch = AbandonedBranch { end, last: end, entries: 0, cost: 0.0, latest };
         let mut last = None;
         let up = std::iter::successors(Some(end), |&at| self.parent(at));
         for at in up.take_while(|&at| !self.is_active(at) && taken.insert(at)) {
             let node = &self.nodes[at as usize];
-            let is_message = matches!(node.kind, Kind::User | Kind::Assistant) && !node.silent;
+            let is_message = matches!(node.kind, EntryKind::User | EntryKind::Assistant) && !node.silent;
             last = last.or(Some(at).filter(|_| is_message));
             branch.entries += 1;
             branch.cost += node.cost;
@@ -69,7 +69,7 @@ impl Tree {
 mod tests {
     use super::*;
     use crate::session::lines::Line;
-    use crate::session::tree::Part;
+    use crate::session::tree::TreeLines;
 
     fn tree(entries: &[(&str, &str, &str)]) -> Tree {
         let header =
@@ -80,7 +80,7 @@ mod tests {
                 r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:{at:02}Z","message":{{"role":"{role}","content":[{{"type":"text","text":"{id}"}}],"usage":{{"cost":{{"total":0.5}}}}}}}}"#
             )
         };
-        let mut part = Part::new("");
+        let mut part = TreeLines::new("");
         for line in std::iter::once(header).chain(entries.iter().enumerate().map(entry)) {
             part.line(Line::new(0, line.as_bytes(), true));
         }
@@ -104,9 +104,9 @@ mod tests {
             .map(|one| (one.end, one.last, one.entries, one.cost, one.latest.is_some()))
             .collect();
         assert_eq!(branches, [(5, 4, 3, 1.0, true), (3, 3, 1, 0.5, true)], "the newer branch has the shared prompt");
-        assert_eq!(tree.featured(Feature::AbandonedEnd), [3, 5]);
-        assert_eq!(tree.featured(Feature::BranchPoint), [1, 2]);
-        assert!(tree.featured(Feature::Label).is_empty() && tree.featured(Feature::Problem).is_empty());
+        assert_eq!(tree.featured(EntryFeature::AbandonedEnd), [3, 5]);
+        assert_eq!(tree.featured(EntryFeature::BranchPoint), [1, 2]);
+        assert!(tree.featured(EntryFeature::Label).is_empty() && tree.featured(EntryFeature::Problem).is_empty());
     }
 
     #[test]

@@ -18,17 +18,17 @@ use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use crate::session::entry::EntryId;
-use crate::session::entry::kind::Kind;
-use crate::session::lines::{Header, LabelLine, Lines, NotASession};
+use crate::session::entry::kind::EntryKind;
+use crate::session::lines::{Header, LabelLine, LineCollector, NotASession};
 pub use crate::session::links::Index;
-use crate::session::links::{ById, IdHash, Shape};
+use crate::session::links::{ById, IdHash, ParentLinks};
 use crate::session::problem::Problem;
-use crate::session::tree::active::{Abandoned, Active};
-use crate::session::tree::model_role::Settings;
-use crate::session::tree::node::{Link, Node};
-use crate::session::tree::part::Call;
-pub use crate::session::tree::part::Part;
-use crate::session::tree::sendable::Said;
+use crate::session::tree::active::{AbandonedBranch, ActivePath};
+use crate::session::tree::model_role::ModelSettings;
+use crate::session::tree::node::{Node, NodeLink};
+use crate::session::tree::part::CallRow;
+pub use crate::session::tree::part::TreeLines;
+use crate::session::tree::sendable::SendableContent;
 
 /// The tree of one session file.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ pub struct Tree {
     /// The last entry of the file: where pi goes on.
     pub leaf: Option<Index>,
     /// The label of each labelled entry.
-    pub labels: HashMap<Index, Label>,
+    pub labels: HashMap<Index, TreeLabel>,
     /// What is wrong with the file.
     pub problems: Vec<Problem>,
     /// Where the last line ends: the length of the file as far as it was read, in bytes.
@@ -51,31 +51,31 @@ pub struct Tree {
     pub ended: bool,
     /// Whether only the end of the file was read so far: see [`Tree::of_end`].
     pub is_partial: bool,
-    shape: Shape,
+    shape: ParentLinks,
     stubs: Vec<bool>,
     children: Vec<Index>,
     children_start: Vec<u32>,
     order: Vec<Index>,
-    active: Active,
+    active: ActivePath,
     flagged: HashSet<Index>,
-    below: Vec<Below>,
-    abandoned: OnceLock<Vec<Abandoned>>,
-    pub(crate) settings: Settings,
+    below: Vec<SubtreeStats>,
+    abandoned: OnceLock<Vec<AbandonedBranch>>,
+    pub(crate) settings: ModelSettings,
     /// The first entry that each compaction keeps, if it is in the file.
     pub(crate) first_kept: HashMap<Index, Index>,
     /// The target of each context edit that is in the file, and what that says instead; nothing if it is left out.
-    pub(crate) edits: HashMap<Index, (Index, Option<Said>)>,
+    pub(crate) edits: HashMap<Index, (Index, Option<SendableContent>)>,
     /// The tool calls of each assistant's message that has some.
     pub(crate) calls: HashMap<Index, Box<[IdHash]>>,
     /// The call that each tool's result answers.
     pub(crate) answers: HashMap<Index, IdHash>,
-    /// What each entry says, by a hash, if that is wanted: see [`Part::with_contents`].
+    /// What each entry says, by a hash, if that is wanted: see [`TreeLines::with_contents`].
     pub(crate) contents: Vec<IdHash>,
 }
 
 /// What ties entries of several files to one tree: see [`crate::session::family::merged`].
 #[derive(Debug, Default)]
-pub(crate) struct Ties {
+pub(crate) struct MergeLinks {
     /// Of whom it is the tree.
     pub(crate) header: Header,
     /// The entries.
@@ -85,7 +85,7 @@ pub(crate) struct Ties {
     /// Where pi goes on.
     pub(crate) leaf: Option<Index>,
     /// The labels.
-    pub(crate) labels: HashMap<Index, Label>,
+    pub(crate) labels: HashMap<Index, TreeLabel>,
     /// Which entries are stubs: see [`Tree::is_stub`].
     pub(crate) stubs: Vec<bool>,
     /// Entries with which something is wrong.
@@ -94,7 +94,7 @@ pub(crate) struct Ties {
 
 /// A label and when it was set, in milliseconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Label {
+pub struct TreeLabel {
     /// The text.
     pub text: Box<str>,
     /// When it was set.
@@ -103,7 +103,7 @@ pub struct Label {
 
 /// What hangs at an entry, the entry itself included.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Below {
+pub struct SubtreeStats {
     /// Entries.
     pub entries: u32,
     /// Ends of branches; a stub is none.
@@ -119,8 +119,8 @@ impl Tree {
     ///
     /// # Errors
     /// The first line that parses is not a header, or there are too many entries.
-    pub fn build(parts: impl IntoIterator<Item = Part>) -> Result<Self, NotASession> {
-        let mut all = Part::join(parts);
+    pub fn build(parts: impl IntoIterator<Item = TreeLines>) -> Result<Self, NotASession> {
+        let mut all = TreeLines::join(parts);
         if let Some(last) = all.last.take() {
             all.take(last.line());
         }
@@ -134,16 +134,16 @@ impl Tree {
     }
 
     /// The tree of entries that are tied already. What the model sees is known of the trees of their files alone.
-    pub(crate) fn tied(ties: Ties) -> Self {
-        let Ties { header, nodes, parents, leaf, labels, stubs, flagged } = ties;
-        let shape = Shape::tied(parents);
+    pub(crate) fn tied(ties: MergeLinks) -> Self {
+        let MergeLinks { header, nodes, parents, leaf, labels, stubs, flagged } = ties;
+        let shape = ParentLinks::tied(parents);
         let mut tree = Self { header, nodes, shape, leaf, labels, stubs, flagged, ended: true, ..Self::default() };
         tree.tie();
         tree
     }
 
     fn tie(&mut self) {
-        self.active = Active::to(&self.shape, self.leaf);
+        self.active = ActivePath::to(&self.shape, self.leaf);
         self.tie_children();
         self.order = self.preorder(true);
         self.sum_below();
@@ -154,7 +154,7 @@ impl Tree {
     ///
     /// # Errors
     /// As [`Tree::build`].
-    pub fn of_end(parts: impl IntoIterator<Item = Part>) -> Result<Self, NotASession> {
+    pub fn of_end(parts: impl IntoIterator<Item = TreeLines>) -> Result<Self, NotASession> {
         let mut tree = Self::build(parts)?;
         tree.is_partial = true;
         tree.problems.clear();
@@ -162,23 +162,28 @@ impl Tree {
         Ok(tree)
     }
 
-    fn take_nodes(&mut self, nodes: Vec<Node>, links: Vec<(Index, Link)>, (calls, lines): (&ById<Call>, &Lines)) {
+    fn take_nodes(
+        &mut self,
+        nodes: Vec<Node>,
+        links: Vec<(Index, NodeLink)>,
+        (calls, lines): (&ById<CallRow>, &LineCollector),
+    ) {
         self.nodes = nodes;
         self.leaf = (self.nodes.len() as Index).checked_sub(1);
         self.shape = lines.shape();
         self.stubs = lines.stubs(&self.shape);
         self.problems = lines.problems(&self.shape);
-        let Shape { duplicates, orphans, cycles, .. } = &self.shape;
+        let ParentLinks { duplicates, orphans, cycles, .. } = &self.shape;
         self.flagged = duplicates.iter().chain(orphans).chain(cycles).copied().collect();
-        let label = |(at, set): (Index, &LabelLine)| (at, Label { text: set.text.clone(), time: set.time });
+        let label = |(at, set): (Index, &LabelLine)| (at, TreeLabel { text: set.text.clone(), time: set.time });
         self.labels = lines.labels(&self.shape).into_iter().map(label).collect();
         if self.header.version < 2.0 {
             self.nodes.iter_mut().for_each(|node| node.id = None); // pi gives new ones
         }
         for (at, link) in links {
             match link {
-                Link::Calls(calls) => drop(self.calls.insert(at, calls)),
-                Link::Call(id) => {
+                NodeLink::Calls(calls) => drop(self.calls.insert(at, calls)),
+                NodeLink::Call(id) => {
                     self.answers.insert(at, id);
                     if let Some(call) = calls.get(&id) {
                         let node = &mut self.nodes[at as usize];
@@ -186,11 +191,11 @@ impl Tree {
                         node.called = Some(call.called.clone());
                     }
                 }
-                Link::Kept(first) => {
+                NodeLink::Kept(first) => {
                     let first = first.resolve(&self.shape, self.header.version, lines.headers());
                     self.first_kept.extend(first.map(|first| (at, first)));
                 }
-                Link::Edit(edit) => {
+                NodeLink::Edit(edit) => {
                     let target = self.shape.find(edit.target);
                     self.edits.extend(target.map(|target| (at, (target, edit.words))));
                 }
@@ -242,7 +247,7 @@ impl Tree {
             .nodes
             .iter()
             .enumerate()
-            .map(|(at, node)| Below {
+            .map(|(at, node)| SubtreeStats {
                 entries: 1,
                 leaves: u32::from(!self.is_stub(at as Index) && self.branches(at as Index).next().is_none()),
                 cost: node.cost,
@@ -324,7 +329,7 @@ impl Tree {
     }
 
     /// What hangs at an entry.
-    pub fn below(&self, at: Index) -> Below {
+    pub fn below(&self, at: Index) -> SubtreeStats {
         self.below[at as usize]
     }
 
@@ -370,7 +375,7 @@ impl Tree {
 
     /// The label entries, in file order: with their lines, [`crate::session::write::fork`] takes the labels along.
     pub fn label_entries(&self) -> impl Iterator<Item = Index> {
-        (0..self.nodes.len() as Index).filter(|&at| self.nodes[at as usize].kind == Kind::Label)
+        (0..self.nodes.len() as Index).filter(|&at| self.nodes[at as usize].kind == EntryKind::Label)
     }
 
     /// Whether more than one branch goes on from an entry.
@@ -414,7 +419,7 @@ pub(crate) mod tests {
     use proptest::prelude::*;
 
     pub(crate) fn tree(lines: &[String]) -> Tree {
-        let mut part = Part::new("");
+        let mut part = TreeLines::new("");
         part.line(Line::new(
             0,
             br#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/"}"#,

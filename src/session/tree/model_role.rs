@@ -3,52 +3,52 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, parse};
 use crate::session::json::Str;
-use crate::session::links::{IdHash, Index, Shape, Through};
-use crate::session::tree::sendable::{Said, Sending};
+use crate::session::links::{IdHash, IdentityHasher, Index, ParentLinks};
+use crate::session::tree::sendable::{SendState, SendableContent};
 
 /// What an entry is to the model.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sense {
+pub(crate) struct ModelRole {
     /// How many messages it gives.
     pub(super) messages: u8,
-    /// Its setting in [`Settings`], from 1 on; 0 for none.
+    /// Its setting in [`ModelSettings`], from 1 on; 0 for none.
     pub(crate) setting: u16,
     /// Whether it is sent.
-    pub(super) sending: Sending,
+    pub(super) sending: SendState,
 }
 
-impl Sense {
+impl ModelRole {
     /// Whether it is an answer that failed or was stopped.
     pub(crate) fn is_failed(&self) -> bool {
-        self.sending == Sending::Failed
+        self.sending == SendState::Failed
     }
 
     pub(crate) fn new(entry: &Entry<'_>) -> Self {
         let messages = match entry.kind {
-            Kind::User
-            | Kind::Assistant
-            | Kind::ToolResult
-            | Kind::Bash
-            | Kind::SystemRole
-            | Kind::CustomRole
-            | Kind::SummaryRole
-            | Kind::CustomMessage => 1,
-            Kind::OtherMessage => u8::from(entry.message.is_some()),
-            Kind::BranchSummary => u8::from(entry.summary.is_some_and(|summary| !summary.is_empty())),
-            Kind::Compaction => 1 + u8::from(entry.system_message.is_some()),
-            Kind::ModelChange
-            | Kind::ThinkingLevel
-            | Kind::Custom
-            | Kind::Label
-            | Kind::SessionInfo
-            | Kind::Usage
-            | Kind::ContextEdit
-            | Kind::Unknown => 0,
+            EntryKind::User
+            | EntryKind::Assistant
+            | EntryKind::ToolResult
+            | EntryKind::Bash
+            | EntryKind::SystemRole
+            | EntryKind::CustomRole
+            | EntryKind::SummaryRole
+            | EntryKind::CustomMessage => 1,
+            EntryKind::OtherMessage => u8::from(entry.message.is_some()),
+            EntryKind::BranchSummary => u8::from(entry.summary.is_some_and(|summary| !summary.is_empty())),
+            EntryKind::Compaction => 1 + u8::from(entry.system_message.is_some()),
+            EntryKind::ModelChange
+            | EntryKind::ThinkingLevel
+            | EntryKind::Custom
+            | EntryKind::Label
+            | EntryKind::SessionInfo
+            | EntryKind::Usage
+            | EntryKind::ContextEdit
+            | EntryKind::Unknown => 0,
         };
-        Self { messages, setting: 0, sending: Sending::of(entry) }
+        Self { messages, setting: 0, sending: SendState::of(entry) }
     }
 }
 
@@ -66,7 +66,7 @@ impl FirstKept {
     }
 
     /// The entry. `headers` has, for each header in the file, how many entries stand before it.
-    pub(crate) fn resolve(self, shape: &Shape, version: f64, headers: &[usize]) -> Option<Index> {
+    pub(crate) fn resolve(self, shape: &ParentLinks, version: f64, headers: &[usize]) -> Option<Index> {
         if version >= 2.0 {
             return shape.find(self.id?); // pi does not look at an index any more
         }
@@ -83,72 +83,72 @@ impl FirstKept {
 
 /// What a context edit does.
 #[derive(Clone, Debug)]
-pub(crate) struct Edit {
+pub(crate) struct ContextEdit {
     pub(crate) target: IdHash,
     /// What its target says instead; without it the target is left out.
-    pub(crate) words: Option<Said>,
+    pub(crate) words: Option<SendableContent>,
 }
 
-impl Edit {
+impl ContextEdit {
     pub(crate) fn new(entry: &Entry<'_>) -> Option<Self> {
-        let words = entry.replacement.map(|replacement| Said::with_calls(&parse::replacement(replacement)));
+        let words = entry.replacement.map(|replacement| SendableContent::with_calls(&parse::replacement(replacement)));
         Some(Self { target: IdHash::of(entry.target_id?), words })
     }
 }
 
 /// The models and thinking levels of a file, each once, so that an entry holds no text for them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Settings {
-    all: Vec<Setting>,
-    places: HashMap<(u8, IdHash, IdHash), u16, BuildHasherDefault<Through>>,
+pub(crate) struct ModelSettings {
+    all: Vec<ModelSetting>,
+    places: HashMap<(u8, IdHash, IdHash), u16, BuildHasherDefault<IdentityHasher>>,
 }
 
 /// A model, or how much it thinks.
 #[derive(Clone, Debug)]
-pub(super) enum Setting {
+pub(super) enum ModelSetting {
     /// Provider and id.
     Model(String, String),
     Thinking(String),
 }
 
-impl Settings {
+impl ModelSettings {
     /// Takes note of what an entry sets; gives its place, from 1 on, or 0 if there is none (or no place is left: a
     /// file does not have 65,535 models).
     pub(crate) fn note(&mut self, entry: &Entry<'_>) -> u16 {
         let (tag, first, second) = match entry.kind {
-            Kind::ModelChange => (0, entry.provider, entry.model_id),
-            Kind::Assistant => {
+            EntryKind::ModelChange => (0, entry.provider, entry.model_id),
+            EntryKind::Assistant => {
                 let Some(message) = &entry.message else { return 0 };
                 (0, message.provider, message.model)
             }
-            Kind::ThinkingLevel => (1, None, entry.thinking_level),
-            Kind::User
-            | Kind::ToolResult
-            | Kind::Bash
-            | Kind::SystemRole
-            | Kind::CustomRole
-            | Kind::SummaryRole
-            | Kind::OtherMessage
-            | Kind::CustomMessage
-            | Kind::Compaction
-            | Kind::BranchSummary
-            | Kind::Custom
-            | Kind::Label
-            | Kind::SessionInfo
-            | Kind::Usage
-            | Kind::ContextEdit
-            | Kind::Unknown => return 0,
+            EntryKind::ThinkingLevel => (1, None, entry.thinking_level),
+            EntryKind::User
+            | EntryKind::ToolResult
+            | EntryKind::Bash
+            | EntryKind::SystemRole
+            | EntryKind::CustomRole
+            | EntryKind::SummaryRole
+            | EntryKind::OtherMessage
+            | EntryKind::CustomMessage
+            | EntryKind::Compaction
+            | EntryKind::BranchSummary
+            | EntryKind::Custom
+            | EntryKind::Label
+            | EntryKind::SessionInfo
+            | EntryKind::Usage
+            | EntryKind::ContextEdit
+            | EntryKind::Unknown => return 0,
         };
         let (first, second) = (first.unwrap_or_default(), second.unwrap_or_default());
         let text = |text: Str<'_>| text.text().into_owned();
         let key = (tag, IdHash::of(first), IdHash::of(second));
         self.place(key, || match tag {
-            0 => Setting::Model(text(first), text(second)),
-            _ => Setting::Thinking(text(second)),
+            0 => ModelSetting::Model(text(first), text(second)),
+            _ => ModelSetting::Thinking(text(second)),
         })
     }
 
-    fn place(&mut self, key: (u8, IdHash, IdHash), setting: impl FnOnce() -> Setting) -> u16 {
+    fn place(&mut self, key: (u8, IdHash, IdHash), setting: impl FnOnce() -> ModelSetting) -> u16 {
         if let Some(place) = self.places.get(&key) {
             return *place;
         }
@@ -158,7 +158,7 @@ impl Settings {
         place
     }
 
-    pub(super) fn get(&self, place: u16) -> Option<&Setting> {
+    pub(super) fn get(&self, place: u16) -> Option<&ModelSetting> {
         self.all.get(usize::from(place).checked_sub(1)?)
     }
 
@@ -168,8 +168,8 @@ impl Settings {
         for setting in later.all {
             let hash = |text: &String| IdHash::new(text.as_bytes());
             let key = match &setting {
-                Setting::Model(provider, model) => (0, hash(provider), hash(model)),
-                Setting::Thinking(level) => (1, hash(&String::new()), hash(level)),
+                ModelSetting::Model(provider, model) => (0, hash(provider), hash(model)),
+                ModelSetting::Thinking(level) => (1, hash(&String::new()), hash(level)),
             };
             places.push(self.place(key, || setting));
         }

@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use crate::session::entry::kind::Kind;
-use crate::session::entry::tool_call::Called;
-use crate::session::entry::{Entry, Message, Stamp, row, typed_prompt};
+use crate::session::entry::kind::EntryKind;
+use crate::session::entry::tool_call::CallDescription;
+use crate::session::entry::{Entry, Message, RawTime, row, typed_prompt};
 use crate::session::links::IdHash;
-use crate::session::tree::model_role::{Edit, FirstKept, Sense};
+use crate::session::tree::model_role::{ContextEdit, FirstKept, ModelRole};
 use crate::session::tree::sendable;
 
 /// How an entry ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Outcome {
+pub enum EntryStatus {
     /// As it should.
     #[default]
     Fine,
@@ -32,9 +32,9 @@ pub struct Node {
     /// Its id in the file; absent in v1.
     pub id: Option<Arc<str>>,
     /// What it is.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: EntryStatus,
     /// An assistant without text that pi hides (only tool calls).
     pub silent: bool,
     /// The text of its row: clean, on one line, without the word for its kind.
@@ -47,13 +47,13 @@ pub struct Node {
     /// US dollars.
     pub cost: f64,
     /// The call that it is the result of, if that is in the file.
-    pub called: Option<Arc<Called>>,
-    pub(crate) sense: Sense,
+    pub called: Option<Arc<CallDescription>>,
+    pub(crate) sense: ModelRole,
 }
 
 /// What ties a node to another one besides its parent; most have nothing.
 #[derive(Clone, Debug)]
-pub(crate) enum Link {
+pub(crate) enum NodeLink {
     /// The id of the tool call that this is the result of.
     Call(IdHash),
     /// The ids of the tool calls in it.
@@ -61,7 +61,7 @@ pub(crate) enum Link {
     /// From where on a compaction keeps what stands before it.
     Kept(FirstKept),
     /// What this does to another entry for the model.
-    Edit(Edit),
+    Edit(ContextEdit),
 }
 
 impl Node {
@@ -72,14 +72,14 @@ impl Node {
             len,
             id: entry.id.map(|id| id.text().into()),
             kind: entry.kind,
-            outcome: entry.message.as_ref().map_or(Outcome::Fine, outcome),
+            outcome: entry.message.as_ref().map_or(EntryStatus::Fine, outcome),
             silent: row::is_silent(entry),
             text,
             typed: typed_prompt::typed(entry).map(|typed| typed_prompt::row(&typed, row::SAID).into()),
-            time: entry.timestamp.and_then(Stamp::ms),
+            time: entry.timestamp.and_then(RawTime::ms),
             cost: entry.cost(),
             called: None,
-            sense: Sense::new(entry),
+            sense: ModelRole::new(entry),
         }
     }
 
@@ -89,45 +89,45 @@ impl Node {
     }
 }
 
-impl Link {
+impl NodeLink {
     pub(crate) fn new(entry: &Entry<'_>) -> Option<Self> {
         match entry.kind {
-            Kind::ToolResult => {
+            EntryKind::ToolResult => {
                 let call = entry.message.as_ref().and_then(|message| message.tool_call_id);
                 Some(Self::Call(IdHash::of(call.unwrap_or_default())))
             }
-            Kind::Compaction => Some(Self::Kept(FirstKept::new(entry))),
-            Kind::ContextEdit => Edit::new(entry).map(Self::Edit),
-            Kind::Assistant => {
+            EntryKind::Compaction => Some(Self::Kept(FirstKept::new(entry))),
+            EntryKind::ContextEdit => ContextEdit::new(entry).map(Self::Edit),
+            EntryKind::Assistant => {
                 let calls = entry.message.as_ref().map(|message| sendable::calls(&message.content));
                 calls.filter(|calls| !calls.is_empty()).map(Self::Calls)
             }
-            Kind::User
-            | Kind::Bash
-            | Kind::SystemRole
-            | Kind::CustomRole
-            | Kind::SummaryRole
-            | Kind::OtherMessage
-            | Kind::CustomMessage
-            | Kind::BranchSummary
-            | Kind::ModelChange
-            | Kind::ThinkingLevel
-            | Kind::Custom
-            | Kind::Label
-            | Kind::SessionInfo
-            | Kind::Usage
-            | Kind::Unknown => None,
+            EntryKind::User
+            | EntryKind::Bash
+            | EntryKind::SystemRole
+            | EntryKind::CustomRole
+            | EntryKind::SummaryRole
+            | EntryKind::OtherMessage
+            | EntryKind::CustomMessage
+            | EntryKind::BranchSummary
+            | EntryKind::ModelChange
+            | EntryKind::ThinkingLevel
+            | EntryKind::Custom
+            | EntryKind::Label
+            | EntryKind::SessionInfo
+            | EntryKind::Usage
+            | EntryKind::Unknown => None,
         }
     }
 }
 
-fn outcome(message: &Message<'_>) -> Outcome {
+fn outcome(message: &Message<'_>) -> EntryStatus {
     let stop = message.stop_reason.unwrap_or_default();
     if stop.is("aborted") || message.cancelled {
-        Outcome::Aborted
+        EntryStatus::Aborted
     } else if stop.is("error") || message.is_error || message.exit_code.is_some_and(|code| code != 0.0) {
-        Outcome::Failed
+        EntryStatus::Failed
     } else {
-        Outcome::Fine
+        EntryStatus::Fine
     }
 }

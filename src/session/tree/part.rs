@@ -3,28 +3,28 @@
 use std::sync::Arc;
 
 use crate::base::text::clean;
-use crate::session::entry::kind::Kind;
-use crate::session::entry::tool_call::{self, Called};
+use crate::session::entry::kind::EntryKind;
+use crate::session::entry::tool_call::{self, CallDescription};
 use crate::session::entry::{Entry, equality, row};
 use crate::session::json::value::Fields;
-use crate::session::lines::{Line, Lines};
+use crate::session::lines::{Line, LineCollector};
 use crate::session::links::{ById, IdHash, Index};
-use crate::session::partial_line::Last;
-use crate::session::tree::model_role::Settings;
-use crate::session::tree::node::{Link, Node};
+use crate::session::partial_line::PartialLine;
+use crate::session::tree::model_role::ModelSettings;
+use crate::session::tree::node::{Node, NodeLink};
 
 /// Gathers the lines of a file, or of a part of it, for [`super::Tree::build`]. Can go on when the file has grown.
 #[derive(Clone, Debug, Default)]
-pub struct Part {
+pub struct TreeLines {
     home: String,
-    pub(super) lines: Lines,
+    pub(super) lines: LineCollector,
     /// The last line, while no line break follows it: it may be a part of one.
-    pub(super) last: Option<Last>,
+    pub(super) last: Option<PartialLine>,
     pub(super) nodes: Vec<Node>,
     /// What ties nodes to others besides their parents.
-    pub(super) links: Vec<(Index, Link)>,
-    pub(super) calls: ById<Call>,
-    pub(super) settings: Settings,
+    pub(super) links: Vec<(Index, NodeLink)>,
+    pub(super) calls: ById<CallRow>,
+    pub(super) settings: ModelSettings,
     /// What each entry says, by a hash, if that is wanted.
     pub(super) contents: Option<Vec<IdHash>>,
     /// The text of a row while it is made.
@@ -33,12 +33,12 @@ pub struct Part {
 
 /// A tool call: its row in pi's words, and what it was for.
 #[derive(Clone, Debug)]
-pub(super) struct Call {
+pub(super) struct CallRow {
     pub(super) row: Arc<str>,
-    pub(super) called: Arc<Called>,
+    pub(super) called: Arc<CallDescription>,
 }
 
-impl Part {
+impl TreeLines {
     /// An empty part. In tool calls, paths below `home` start with `~`.
     pub fn new(home: &str) -> Self {
         Self { home: home.into(), ..Self::default() }
@@ -52,7 +52,7 @@ impl Part {
 
     /// Takes the next line of the file.
     pub fn line(&mut self, line: Line<'_>) {
-        self.last = (!line.ended).then(|| Last::new(&line));
+        self.last = (!line.ended).then(|| PartialLine::new(&line));
         if line.ended {
             self.take(line);
         }
@@ -63,7 +63,7 @@ impl Part {
         self.last.as_ref().map_or(self.lines.end().0, |last| last.line().offset)
     }
 
-    /// The same without its nodes, which [`Part::with_nodes`] gives back.
+    /// The same without its nodes, which [`TreeLines::with_nodes`] gives back.
     #[must_use]
     pub(crate) fn without_nodes(&self) -> Self {
         Self {
@@ -88,7 +88,7 @@ impl Part {
 
     /// Whether the last line is no JSON, and no line break follows it: it may be written at the moment.
     pub fn is_torn(&self) -> bool {
-        self.last.as_ref().is_some_and(Last::is_torn)
+        self.last.as_ref().is_some_and(PartialLine::is_torn)
     }
 
     /// The same without a last line that no line break follows.
@@ -105,7 +105,7 @@ impl Part {
             contents.push(equality::hash(entry, line.bytes));
         }
         // A call nearly always precedes its result.
-        let result = entry.message.as_ref().filter(|_| entry.kind == Kind::ToolResult);
+        let result = entry.message.as_ref().filter(|_| entry.kind == EntryKind::ToolResult);
         let call = result.and_then(|result| self.calls.get(&IdHash::of(result.tool_call_id.unwrap_or_default())));
         let text = match call {
             Some(call) => call.row.clone(),
@@ -115,7 +115,7 @@ impl Part {
                 self.row.as_str().into()
             }
         };
-        self.links.extend(Link::new(entry).map(|link| (self.nodes.len() as Index, link)));
+        self.links.extend(NodeLink::new(entry).map(|link| (self.nodes.len() as Index, link)));
         let mut node = Node::new((line.offset, line.len), entry, text);
         node.sense.setting = self.settings.note(entry);
         self.nodes.push(node);
@@ -132,11 +132,11 @@ impl Part {
     }
 
     fn note_calls(&mut self, entry: &Entry<'_>) {
-        let Some(message) = entry.message.as_ref().filter(|_| entry.kind == Kind::Assistant) else { return };
+        let Some(message) = entry.message.as_ref().filter(|_| entry.kind == EntryKind::Assistant) else { return };
         for tool in message.content.tool_calls() {
             let args = Fields::new(tool.arguments);
             let row = clean(&tool_call::describe(tool, &args, &self.home)).into();
-            self.calls.insert(IdHash::of(tool.id), Call { row, called: Called::new(tool, &args).into() });
+            self.calls.insert(IdHash::of(tool.id), CallRow { row, called: CallDescription::new(tool, &args).into() });
         }
     }
 

@@ -11,7 +11,7 @@ const MOST_ID: usize = 64;
 
 /// Where pi goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resume {
+pub struct ResumePoint {
     /// After this entry; `None`: with an empty conversation.
     pub at: Option<Index>,
     /// The entry whose text goes back to the user.
@@ -21,12 +21,12 @@ pub struct Resume {
 }
 
 /// Where pi goes on if the entry `chosen` is.
-pub fn at(tree: &Tree, chosen: Index) -> Resume {
+pub fn at(tree: &Tree, chosen: Index) -> ResumePoint {
     if tree.nodes[chosen as usize].kind.goes_back_to_user() && tree.leaf != Some(chosen) {
         let at = tree.parent(chosen);
-        return Resume { at, text_of: Some(chosen), is_here: tree.goes_on_at(at) };
+        return ResumePoint { at, text_of: Some(chosen), is_here: tree.goes_on_at(at) };
     }
-    Resume { at: Some(chosen), text_of: None, is_here: tree.is_tip(chosen) }
+    ResumePoint { at: Some(chosen), text_of: None, is_here: tree.is_tip(chosen) }
 }
 
 /// What pi is told first, to go to an entry by itself (`assets/pi/goto.ts`), with a summary of the branch that is left or
@@ -81,15 +81,15 @@ mod tests {
         };
         let label = |parent: &str| format!(r#"{{"type":"label","id":"l","parentId":"{parent}","targetId":"u"}}"#);
         let said = [message("a", "", "assistant"), message("u", "a", "user")];
-        assert_eq!(at(&tree(&said), 1), Resume { at: Some(1), text_of: None, is_here: true });
+        assert_eq!(at(&tree(&said), 1), ResumePoint { at: Some(1), text_of: None, is_here: true });
         let mut labelled = said.to_vec();
         labelled.push(label("u"));
-        assert_eq!(at(&tree(&labelled), 1), Resume { at: Some(0), text_of: Some(1), is_here: false });
-        assert_eq!(at(&tree(&labelled), 2), Resume { at: Some(2), text_of: None, is_here: true });
+        assert_eq!(at(&tree(&labelled), 1), ResumePoint { at: Some(0), text_of: Some(1), is_here: false });
+        assert_eq!(at(&tree(&labelled), 2), ResumePoint { at: Some(2), text_of: None, is_here: true });
         let answered = [said[0].clone(), label("a")];
-        assert_eq!(at(&tree(&answered), 0), Resume { at: Some(0), text_of: None, is_here: true });
+        assert_eq!(at(&tree(&answered), 0), ResumePoint { at: Some(0), text_of: None, is_here: true });
         // The leaf stands before the message: going on there means its text.
         labelled[2] = label("a");
-        assert_eq!(at(&tree(&labelled), 1), Resume { at: Some(0), text_of: Some(1), is_here: true });
+        assert_eq!(at(&tree(&labelled), 1), ResumePoint { at: Some(0), text_of: Some(1), is_here: true });
     }
 }

@@ -1,13 +1,13 @@
 //! What there is to send of an entry and of the words that a context edit gives it, taken from their lines: see
 //! [`crate::session::tree::sent_messages`].
 
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Block, Content, Entry};
 use crate::session::links::IdHash;
 
 /// Whether an entry is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Sending {
+pub(crate) enum SendState {
     /// It is not, as if it were not there.
     #[default]
     No,
@@ -19,33 +19,41 @@ pub(crate) enum Sending {
     Yes,
 }
 
-impl Sending {
+impl SendState {
     pub(crate) fn of(entry: &Entry<'_>) -> Self {
         let message = entry.message.as_ref();
-        let said = |content: Option<&Content<'_>>| Said::new(content.unwrap_or(&Content::Missing)).sending(entry.kind);
+        let said = |content: Option<&Content<'_>>| {
+            SendableContent::new(content.unwrap_or(&Content::Missing)).sending(entry.kind)
+        };
         match entry.kind {
-            Kind::Assistant if message.is_some_and(|message| message.has_failed()) => Self::Failed,
-            Kind::User | Kind::Assistant | Kind::CustomRole => said(message.map(|message| &message.content)),
-            Kind::CustomMessage => said(Some(&entry.content)),
-            Kind::Bash if message.is_some_and(|message| message.excluded) => Self::No,
-            Kind::ToolResult | Kind::Bash | Kind::SummaryRole | Kind::Compaction | Kind::BranchSummary => Self::Yes,
-            Kind::SystemRole
-            | Kind::OtherMessage
-            | Kind::ModelChange
-            | Kind::ThinkingLevel
-            | Kind::Custom
-            | Kind::Label
-            | Kind::SessionInfo
-            | Kind::Usage
-            | Kind::ContextEdit
-            | Kind::Unknown => Self::No,
+            EntryKind::Assistant if message.is_some_and(|message| message.has_failed()) => Self::Failed,
+            EntryKind::User | EntryKind::Assistant | EntryKind::CustomRole => {
+                said(message.map(|message| &message.content))
+            }
+            EntryKind::CustomMessage => said(Some(&entry.content)),
+            EntryKind::Bash if message.is_some_and(|message| message.excluded) => Self::No,
+            EntryKind::ToolResult
+            | EntryKind::Bash
+            | EntryKind::SummaryRole
+            | EntryKind::Compaction
+            | EntryKind::BranchSummary => Self::Yes,
+            EntryKind::SystemRole
+            | EntryKind::OtherMessage
+            | EntryKind::ModelChange
+            | EntryKind::ThinkingLevel
+            | EntryKind::Custom
+            | EntryKind::Label
+            | EntryKind::SessionInfo
+            | EntryKind::Usage
+            | EntryKind::ContextEdit
+            | EntryKind::Unknown => Self::No,
         }
     }
 }
 
 /// What there is to send of a content.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct SendableContent {
     /// It is a string.
     is_text: bool,
     /// There are characters.
@@ -55,11 +63,11 @@ pub(crate) struct Said {
     /// There is something else than text.
     has_more: bool,
     has_calls: bool,
-    /// The calls of tools, if they are wanted: see [`Said::with_calls`].
+    /// The calls of tools, if they are wanted: see [`SendableContent::with_calls`].
     pub(super) calls: Box<[IdHash]>,
 }
 
-impl Said {
+impl SendableContent {
     pub(crate) fn new(content: &Content<'_>) -> Self {
         let has_more = |block: &Block<'_>| !matches!(block, Block::Text(_));
         Self {
@@ -78,29 +86,29 @@ impl Said {
     }
 
     /// Whether an entry of this kind is sent if it says this.
-    pub(super) fn sending(&self, kind: Kind) -> Sending {
+    pub(super) fn sending(&self, kind: EntryKind) -> SendState {
         let is_sent = match kind {
-            Kind::Assistant => self.has_words || self.has_calls,
-            Kind::User => self.is_text || self.has_characters || self.has_more,
-            Kind::CustomRole
-            | Kind::CustomMessage
-            | Kind::ToolResult
-            | Kind::Bash
-            | Kind::SystemRole
-            | Kind::SummaryRole
-            | Kind::OtherMessage
-            | Kind::Compaction
-            | Kind::BranchSummary
-            | Kind::ModelChange
-            | Kind::ThinkingLevel
-            | Kind::Custom
-            | Kind::Label
-            | Kind::SessionInfo
-            | Kind::Usage
-            | Kind::ContextEdit
-            | Kind::Unknown => self.has_characters || self.has_more,
+            EntryKind::Assistant => self.has_words || self.has_calls,
+            EntryKind::User => self.is_text || self.has_characters || self.has_more,
+            EntryKind::CustomRole
+            | EntryKind::CustomMessage
+            | EntryKind::ToolResult
+            | EntryKind::Bash
+            | EntryKind::SystemRole
+            | EntryKind::SummaryRole
+            | EntryKind::OtherMessage
+            | EntryKind::Compaction
+            | EntryKind::BranchSummary
+            | EntryKind::ModelChange
+            | EntryKind::ThinkingLevel
+            | EntryKind::Custom
+            | EntryKind::Label
+            | EntryKind::SessionInfo
+            | EntryKind::Usage
+            | EntryKind::ContextEdit
+            | EntryKind::Unknown => self.has_characters || self.has_more,
         };
-        if is_sent { Sending::Yes } else { Sending::Empty }
+        if is_sent { SendState::Yes } else { SendState::Empty }
     }
 }
 

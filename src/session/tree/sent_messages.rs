@@ -4,10 +4,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::links::{IdHash, Index};
 use crate::session::tree::Tree;
-use crate::session::tree::sendable::{Said, Sending};
+use crate::session::tree::sendable::{SendState, SendableContent};
 
 /// A message that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,13 +20,13 @@ pub enum Sent {
 
 /// Calls that wait for an answer.
 #[derive(Default)]
-struct Open<'a> {
+struct OpenCalls<'a> {
     by: Index,
     calls: &'a [IdHash],
     answered: HashSet<IdHash>,
 }
 
-impl Open<'_> {
+impl OpenCalls<'_> {
     /// Nothing answers them any more: pi does.
     fn close(&mut self, sent: &mut Vec<Sent>) {
         let unanswered = self.calls.iter().filter(|call| !self.answered.contains(call));
@@ -36,51 +36,57 @@ impl Open<'_> {
 }
 
 /// What is sent of the entries that a context has; `replaced` has what some of them say instead.
-pub(super) fn sent(tree: &Tree, entries: &[Index], replaced: &HashMap<Index, &Said>) -> Vec<Sent> {
+pub(super) fn sent(tree: &Tree, entries: &[Index], replaced: &HashMap<Index, &SendableContent>) -> Vec<Sent> {
     let mut sent = Vec::new();
-    let mut open = Open::default();
+    let mut open = OpenCalls::default();
     for &at in entries {
         let node = &tree.nodes[at as usize];
         let words = replaced.get(&at).filter(|_| can_be_replaced(node.kind));
         let sending = match (node.sense.sending, words) {
-            (Sending::Yes | Sending::Empty, Some(words)) if node.kind != Kind::ToolResult => words.sending(node.kind),
+            (SendState::Yes | SendState::Empty, Some(words)) if node.kind != EntryKind::ToolResult => {
+                words.sending(node.kind)
+            }
             (sending, _) => sending,
         };
-        if sending == Sending::No {
+        if sending == SendState::No {
             continue;
         }
-        if node.kind == Kind::ToolResult {
+        if node.kind == EntryKind::ToolResult {
             open.answered.extend(tree.answers.get(&at));
         } else {
             open.close(&mut sent);
         }
-        if node.kind == Kind::Assistant && sending == Sending::Yes {
+        if node.kind == EntryKind::Assistant && sending == SendState::Yes {
             let own = || tree.calls.get(&at).map_or(&[][..], |calls| calls);
             (open.by, open.calls) = (at, words.map_or_else(own, |words| &words.calls));
         }
-        sent.extend((sending == Sending::Yes).then_some(Sent::Entry(at)));
+        sent.extend((sending == SendState::Yes).then_some(Sent::Entry(at)));
     }
     open.close(&mut sent);
     sent
 }
 
 /// Whether a context edit can give an entry other words (`projectContextEntry`, 1.5.2).
-pub(crate) fn can_be_replaced(kind: Kind) -> bool {
+pub(crate) fn can_be_replaced(kind: EntryKind) -> bool {
     match kind {
-        Kind::User | Kind::Assistant | Kind::ToolResult | Kind::CustomRole | Kind::CustomMessage => true,
-        Kind::Bash
-        | Kind::SystemRole
-        | Kind::SummaryRole
-        | Kind::OtherMessage
-        | Kind::Compaction
-        | Kind::BranchSummary
-        | Kind::ModelChange
-        | Kind::ThinkingLevel
-        | Kind::Custom
-        | Kind::Label
-        | Kind::SessionInfo
-        | Kind::Usage
-        | Kind::ContextEdit
-        | Kind::Unknown => false,
+        EntryKind::User
+        | EntryKind::Assistant
+        | EntryKind::ToolResult
+        | EntryKind::CustomRole
+        | EntryKind::CustomMessage => true,
+        EntryKind::Bash
+        | EntryKind::SystemRole
+        | EntryKind::SummaryRole
+        | EntryKind::OtherMessage
+        | EntryKind::Compaction
+        | EntryKind::BranchSummary
+        | EntryKind::ModelChange
+        | EntryKind::ThinkingLevel
+        | EntryKind::Custom
+        | EntryKind::Label
+        | EntryKind::SessionInfo
+        | EntryKind::Usage
+        | EntryKind::ContextEdit
+        | EntryKind::Unknown => false,
     }
 }

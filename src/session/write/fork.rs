@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
-use crate::session::json::edit::{Object, To, is_falsy, quote, same};
+use crate::session::json::edit::{FieldEdit, RawObject, is_falsy, quote, same};
 use crate::session::write::line::{iso, new_id};
 
 /// What the header of a new session says.
@@ -37,13 +37,13 @@ impl NewSession<'_> {
 
 /// Why there is no fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoFork {
+pub enum ForkError {
     /// A line of the path, counted from 0, is no entry with an id: the source is of version 1, was changed
     /// meanwhile, or is damaged.
     NoId(usize),
 }
 
-impl fmt::Display for NoFork {
+impl fmt::Display for ForkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoId(_) => write!(f, "an entry on the path has no id, and pi can't fork there either"),
@@ -51,7 +51,7 @@ impl fmt::Display for NoFork {
     }
 }
 
-impl std::error::Error for NoFork {}
+impl std::error::Error for ForkError {}
 
 /// The whole new file. `path` has the raw lines from the root to the entry, `labels` the raw lines of all `label`
 /// entries of the source, both without line breaks and in the file's order; the source is of version 3.
@@ -63,30 +63,30 @@ pub fn fork<L: AsRef<[u8]>>(
     path: &[L],
     labels: &[L],
     random: &mut dyn FnMut() -> u128,
-) -> Result<Vec<u8>, NoFork> {
+) -> Result<Vec<u8>, ForkError> {
     let mut out = new.header().into_bytes();
     let mut parent: &[u8] = b"null";
     let mut ids = HashSet::new();
-    let mut kept_for: HashMap<Key<'_>, &[u8]> = HashMap::new();
+    let mut kept_for: HashMap<JsKey<'_>, &[u8]> = HashMap::new();
     let mut pending = Vec::new();
     for (at, line) in path.iter().enumerate() {
         let line = line.as_ref();
-        let object = Object::new(line).ok_or(NoFork::NoId(at))?;
-        let id = object.get("id").ok_or(NoFork::NoId(at))?;
+        let object = RawObject::new(line).ok_or(ForkError::NoId(at))?;
+        let id = object.get("id").ok_or(ForkError::NoId(at))?;
         let type_name = object.text("type");
         if type_name.as_deref() == Some("label") {
-            pending.push(Key::of(Some(id)));
+            pending.push(JsKey::of(Some(id)));
             continue;
         }
         kept_for.extend(pending.drain(..).map(|label| (label, id)));
         let mut changes = Vec::new();
         if !object.get("parentId").is_some_and(|old| same(old, parent)) {
-            changes.push(("parentId", To::Value(parent)));
+            changes.push(("parentId", FieldEdit::Value(parent)));
         }
         if type_name.as_deref() == Some("compaction") {
             let first = object.get("firstKeptEntryId").filter(|first| !same(first, id));
-            if let Some(kept) = first.and_then(|first| kept_for.get(&Key::of(Some(first)))) {
-                changes.push(("firstKeptEntryId", To::Value(kept)));
+            if let Some(kept) = first.and_then(|first| kept_for.get(&JsKey::of(Some(first)))) {
+                changes.push(("firstKeptEntryId", FieldEdit::Value(kept)));
             }
         }
         out.push(b'\n');
@@ -95,14 +95,14 @@ pub fn fork<L: AsRef<[u8]>>(
         } else {
             out.extend(object.with(&changes));
         }
-        ids.insert(Key::of(Some(id)));
+        ids.insert(JsKey::of(Some(id)));
         parent = id;
     }
     out.push(b'\n');
     let mut parent = parent.to_vec();
     for label in present(labels, &ids) {
-        let id = quote(&new_id(random, |id| ids.contains(&Key::text(id))));
-        ids.insert(Key::of_owned(&id));
+        let id = quote(&new_id(random, |id| ids.contains(&JsKey::text(id))));
+        ids.insert(JsKey::of_owned(&id));
         label.write(&mut out, &id, &parent);
         parent = id.into_bytes();
     }
@@ -111,16 +111,16 @@ pub fn fork<L: AsRef<[u8]>>(
 
 /// An id as JavaScript's `Map` tells them apart: `7` and `"7"` are two.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Key<'a> {
+enum JsKey<'a> {
     Absent,
     Text(std::borrow::Cow<'a, str>),
     Other(&'a [u8]),
 }
 
-impl<'a> Key<'a> {
+impl<'a> JsKey<'a> {
     fn of(raw: Option<&'a [u8]>) -> Self {
         let Some(raw) = raw else { return Self::Absent };
-        match crate::session::json::Reader::new(raw).opt_string() {
+        match crate::session::json::JsonReader::new(raw).opt_string() {
             Ok(Some(text)) => Self::Text(text.text()),
             _ => Self::Other(raw),
         }
@@ -136,13 +136,13 @@ impl<'a> Key<'a> {
 }
 
 /// A label that an entry has.
-struct Present<'a> {
+struct CurrentLabel<'a> {
     target: &'a [u8],
     label: &'a [u8],
     time: Option<&'a [u8]>,
 }
 
-impl Present<'_> {
+impl CurrentLabel<'_> {
     fn write(&self, out: &mut Vec<u8>, id: &str, parent: &[u8]) {
         let mut add = |parts: &[&[u8]]| parts.iter().for_each(|part| out.extend_from_slice(part));
         add(&[br#"{"type":"label","id":"#, id.as_bytes(), br#","parentId":"#, parent]);
@@ -155,18 +155,18 @@ impl Present<'_> {
 
 /// The labels of `targets` in the order of pi's `Map`: that in which the targets were labelled first. One that is set
 /// again keeps its place, one that is cleared loses it.
-fn present<'a, L: AsRef<[u8]>>(labels: &'a [L], targets: &HashSet<Key<'_>>) -> Vec<Present<'a>> {
-    let mut places: HashMap<Key<'a>, usize> = HashMap::new();
-    let mut by_place: BTreeMap<usize, Present<'a>> = BTreeMap::new();
+fn present<'a, L: AsRef<[u8]>>(labels: &'a [L], targets: &HashSet<JsKey<'_>>) -> Vec<CurrentLabel<'a>> {
+    let mut places: HashMap<JsKey<'a>, usize> = HashMap::new();
+    let mut by_place: BTreeMap<usize, CurrentLabel<'a>> = BTreeMap::new();
     for (at, line) in labels.iter().enumerate() {
-        let Some(object) = Object::new(line.as_ref()) else { continue };
+        let Some(object) = RawObject::new(line.as_ref()) else { continue };
         let target = object.get("targetId");
-        let key = Key::of(target);
+        let key = JsKey::of(target);
         let label = object.get("label").filter(|label| !is_falsy(Some(label)));
         match (target, label) {
             (Some(target), Some(label)) if targets.contains(&key) => {
                 let place = *places.entry(key).or_insert(at);
-                by_place.insert(place, Present { target, label, time: object.get("timestamp") });
+                by_place.insert(place, CurrentLabel { target, label, time: object.get("timestamp") });
             }
             _ => {
                 if let Some(place) = places.remove(&key) {
@@ -182,7 +182,7 @@ fn present<'a, L: AsRef<[u8]>>(labels: &'a [L], targets: &HashSet<Key<'_>>) -> V
 mod tests {
     use super::*;
     use crate::session::lines::Line;
-    use crate::session::tree::{Index, Part, Tree};
+    use crate::session::tree::{Index, Tree, TreeLines};
     use crate::session::write::line;
     use crate::session::write::line::NewEntry;
     use proptest::prelude::*;
@@ -244,7 +244,7 @@ mod tests {
     fn refuses_entries_without_ids() {
         for bad in [r#"{"type":"x"}"#, "[]", "not JSON"] {
             let path = [r#"{"type":"x","id":"a"}"#, bad];
-            assert_eq!(fork(&NEW, &path, &[], &mut counted()), Err(NoFork::NoId(1)));
+            assert_eq!(fork(&NEW, &path, &[], &mut counted()), Err(ForkError::NoId(1)));
         }
     }
 
@@ -264,7 +264,7 @@ mod tests {
     }
 
     fn tree(lines: &[String]) -> Tree {
-        let mut part = Part::new("");
+        let mut part = TreeLines::new("");
         part.line(Line::new(0, br#"{"type":"session","version":3,"id":"s"}"#, true));
         lines.iter().for_each(|line| part.line(Line::new(0, line.as_bytes(), true)));
         Tree::build([part]).unwrap()

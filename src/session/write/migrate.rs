@@ -8,13 +8,13 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::session::entry::parse;
-use crate::session::json::edit::{Object, To, quote};
-use crate::session::json::{Kind, Reader};
+use crate::session::json::edit::{FieldEdit, RawObject, quote};
+use crate::session::json::{JsonReader, ValueKind};
 use crate::session::write::line::new_id;
 
 /// An old file in its new form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Migrated {
+pub struct MigratedFile {
     /// The whole new file. Its n-th entry is the n-th entry of the old one.
     pub bytes: Vec<u8>,
     /// The lines that are not JSON, by their places in the old file, in bytes: pi drops them.
@@ -25,7 +25,7 @@ pub struct Migrated {
 
 /// Why a file is not migrated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotOld {
+pub enum MigrateError {
     /// It is of version 3 or newer: pi leaves it as it is.
     Current,
     /// It is no session.
@@ -33,7 +33,7 @@ pub enum NotOld {
 }
 
 /// A line that pi takes for a value.
-struct Value<'a> {
+struct MigrateValue<'a> {
     raw: &'a [u8],
     is_header: bool,
 }
@@ -44,8 +44,8 @@ struct Value<'a> {
 ///
 /// # Errors
 /// The file is not of an old version, or no session.
-pub fn migrate(file: &[u8], random: &mut dyn FnMut() -> u128) -> Result<Migrated, NotOld> {
-    let mut migrated = Migrated::default();
+pub fn migrate(file: &[u8], random: &mut dyn FnMut() -> u128) -> Result<MigratedFile, MigrateError> {
+    let mut migrated = MigratedFile::default();
     let mut values = Vec::new();
     let mut version = None;
     let mut offset = 0;
@@ -56,25 +56,25 @@ pub fn migrate(file: &[u8], random: &mut dyn FnMut() -> u128) -> Result<Migrated
                 if values.is_empty() {
                     version = entry.starts_session().then(|| entry.version.unwrap_or(1.0));
                 }
-                values.push(Value { raw, is_header: entry.is_header() });
+                values.push(MigrateValue { raw, is_header: entry.is_header() });
             }
             Ok(None) => migrated.blank += 1,
             Err(_) => migrated.dropped.push(offset..offset + raw.len()),
         }
         offset += line.len();
     }
-    let version = version.ok_or(NotOld::NotASession)?;
+    let version = version.ok_or(MigrateError::NotASession)?;
     if version >= 3.0 {
-        return Err(NotOld::Current);
+        return Err(MigrateError::Current);
     }
     migrated.bytes.reserve(file.len() + if version < 2.0 { 48 * values.len() } else { 16 });
-    let mut chain = (version < 2.0).then(|| Chain::new(values.len()));
+    let mut chain = (version < 2.0).then(|| IdChain::new(values.len()));
     for at in 0..values.len() {
         let raw = values[at].raw;
-        match Object::new(raw) {
+        match RawObject::new(raw) {
             None => migrated.bytes.extend_from_slice(raw),
             Some(object) if values[at].is_header => {
-                migrated.bytes.extend(object.with(&[("version", To::Value(b"3"))]));
+                migrated.bytes.extend(object.with(&[("version", FieldEdit::Value(b"3"))]));
             }
             Some(object) => {
                 let message = new_role(&object);
@@ -83,8 +83,10 @@ pub fn migrate(file: &[u8], random: &mut dyn FnMut() -> u128) -> Result<Migrated
                 if let Some(chain) = &mut chain {
                     changes.extend(chain.tie(&values, at, &object, random));
                 }
-                let changes: Vec<_> =
-                    changes.iter().map(|(key, value)| (*key, value.as_deref().map_or(To::Gone, To::Value))).collect();
+                let changes: Vec<_> = changes
+                    .iter()
+                    .map(|(key, value)| (*key, value.as_deref().map_or(FieldEdit::Gone, FieldEdit::Value)))
+                    .collect();
                 if changes.is_empty() {
                     migrated.bytes.extend_from_slice(raw);
                 } else {
@@ -98,22 +100,22 @@ pub fn migrate(file: &[u8], random: &mut dyn FnMut() -> u128) -> Result<Migrated
 }
 
 /// The message of an entry with the role `hookMessage`, with the role of today.
-fn new_role(object: &Object<'_>) -> Option<Vec<u8>> {
+fn new_role(object: &RawObject<'_>) -> Option<Vec<u8>> {
     if object.text("type")? != "message" {
         return None;
     }
-    let message = Object::new(object.get("message")?)?;
-    (message.text("role")? == "hookMessage").then(|| message.with(&[("role", To::Value(b"\"custom\""))]))
+    let message = RawObject::new(object.get("message")?)?;
+    (message.text("role")? == "hookMessage").then(|| message.with(&[("role", FieldEdit::Value(b"\"custom\""))]))
 }
 
 /// The ids that version 1 entries get.
-struct Chain {
+struct IdChain {
     ids: Vec<Option<String>>,
     taken: HashSet<String>,
     parent: Option<usize>,
 }
 
-impl Chain {
+impl IdChain {
     fn new(len: usize) -> Self {
         Self { ids: vec![None; len], taken: HashSet::new(), parent: None }
     }
@@ -121,9 +123,9 @@ impl Chain {
     /// What changes in the entry at `at`.
     fn tie(
         &mut self,
-        values: &[Value<'_>],
+        values: &[MigrateValue<'_>],
         at: usize,
-        object: &Object<'_>,
+        object: &RawObject<'_>,
         random: &mut dyn FnMut() -> u128,
     ) -> Vec<(&'static str, Option<Vec<u8>>)> {
         let id = new_id(random, |id| self.taken.contains(id));
@@ -141,7 +143,7 @@ impl Chain {
             let id = match &self.ids[target] {
                 Some(id) => Some(quote(id).into_bytes()),
                 // pi has not come to an entry behind the compaction yet, and finds the id that it had, if any.
-                None => Object::new(values[target].raw).and_then(|later| later.get("id")).map(<[u8]>::to_vec),
+                None => RawObject::new(values[target].raw).and_then(|later| later.get("id")).map(<[u8]>::to_vec),
             };
             changes.push(("firstKeptEntryId", id));
         }
@@ -151,8 +153,8 @@ impl Chain {
 }
 
 fn number(raw: &[u8]) -> Option<f64> {
-    let mut r = Reader::new(raw);
-    (r.kind() == Ok(Kind::Number)).then(|| r.number().ok()).flatten()
+    let mut r = JsonReader::new(raw);
+    (r.kind() == Ok(ValueKind::Number)).then(|| r.number().ok()).flatten()
 }
 
 #[cfg(test)]
@@ -161,7 +163,7 @@ mod tests {
     use crate::session::lines::Line;
     use crate::session::links::Index;
     use crate::session::tree::context::context;
-    use crate::session::tree::{Part, Tree};
+    use crate::session::tree::{Tree, TreeLines};
     use proptest::prelude::*;
 
     fn migrated(lines: &[&str]) -> Vec<String> {
@@ -175,7 +177,7 @@ mod tests {
     }
 
     fn tree(lines: &[&str]) -> Tree {
-        let mut part = Part::new("");
+        let mut part = TreeLines::new("");
         lines.iter().for_each(|line| part.line(Line::new(0, line.as_bytes(), true)));
         Tree::build([part]).unwrap()
     }
@@ -205,11 +207,11 @@ mod tests {
     fn leaves_what_is_not_old() {
         let mut random = || 0;
         for (file, why) in [
-            ("", NotOld::NotASession),
-            ("5", NotOld::NotASession),
-            (r#"{"type":"session","id":5}"#, NotOld::NotASession),
-            (r#"{"type":"session","id":"s","version":3}"#, NotOld::Current),
-            (r#"{"type":"session","id":"s","version":"4"}"#, NotOld::Current),
+            ("", MigrateError::NotASession),
+            ("5", MigrateError::NotASession),
+            (r#"{"type":"session","id":5}"#, MigrateError::NotASession),
+            (r#"{"type":"session","id":"s","version":3}"#, MigrateError::Current),
+            (r#"{"type":"session","id":"s","version":"4"}"#, MigrateError::Current),
         ] {
             assert_eq!(migrate(file.as_bytes(), &mut random), Err(why));
         }

@@ -190,9 +190,9 @@ fn nanoseconds(seconds: i64, more: i64) -> i64 {
 }
 
 /// Asks for files of one directory by a handle of it, where it can be had: to walk the whole path for each takes longer.
-pub(crate) struct Folder(Option<rustix::fd::OwnedFd>);
+pub(crate) struct DirHandle(Option<rustix::fd::OwnedFd>);
 
-impl Folder {
+impl DirHandle {
     /// The directory at a path.
     pub(crate) fn open(dir: &Path) -> Self {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

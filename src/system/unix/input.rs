@@ -17,29 +17,29 @@ use crate::system::unix::terminal::FILES;
 const BUFFER: usize = 4096;
 
 /// Reader of the terminal's input.
-pub(crate) struct Reader {
+pub(crate) struct InputReader {
     terminal: File,
     woken: UnixStream,
     parser: Parser,
 }
 
-/// Interrupts a [`Reader`] that waits.
+/// Interrupts a [`InputReader`] that waits.
 #[derive(Debug)]
-pub(crate) struct Waker(UnixStream);
+pub(crate) struct InputWaker(UnixStream);
 
 /// Opens the terminal for reading.
 ///
 /// # Errors
 /// There is no terminal, or the system is out of file descriptors.
-pub(crate) fn open() -> io::Result<(Reader, Waker)> {
+pub(crate) fn open() -> io::Result<(InputReader, InputWaker)> {
     let stdin = io::stdin();
     let terminal = if stdin.is_terminal() { stdin.as_fd().try_clone_to_owned()?.into() } else { File::open(FILES[0])? };
     let (woken, waker) = UnixStream::pair()?;
     waker.set_nonblocking(true)?;
-    Ok((Reader { terminal, woken, parser: Parser::default() }, Waker(waker)))
+    Ok((InputReader { terminal, woken, parser: Parser::default() }, InputWaker(waker)))
 }
 
-impl Waker {
+impl InputWaker {
     /// Interrupts the reader. Returns `true` if it reacts.
     pub(crate) fn wake(&self) -> bool {
         // A full pipe holds a wake-up already.
@@ -47,7 +47,7 @@ impl Waker {
     }
 }
 
-impl Reader {
+impl InputReader {
     /// Waits for input; returns nothing after a wake-up.
     ///
     /// # Errors

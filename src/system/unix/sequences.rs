@@ -22,13 +22,13 @@ const PASTE_END: &[u8] = b"\x1b[201~";
 /// Parser state between two reads.
 #[derive(Default)]
 pub(super) struct Parser {
-    mode: Mode,
+    mode: ParserMode,
     /// Beginning of a sequence whose rest has not arrived.
     pending: Vec<u8>,
 }
 
 #[derive(Default)]
-enum Mode {
+enum ParserMode {
     #[default]
     Ground,
     /// In a control string (OSC, DCS, SOS, PM or APC), with its first bytes.
@@ -38,11 +38,11 @@ enum Mode {
 }
 
 /// Result of parsing at the beginning of some bytes.
-enum Step {
+enum ParseStep {
     /// A sequence of this many bytes, and its event if it has one.
     Done(usize, Option<Event>),
     /// A sequence of this many bytes that begins another mode.
-    Enter(usize, Mode),
+    Enter(usize, ParserMode),
     /// More bytes are needed.
     Incomplete,
 }
@@ -51,10 +51,10 @@ impl Parser {
     /// Returns how long to wait for the rest of a sequence; `None` if no sequence is open.
     pub(super) fn patience(&self) -> Option<Duration> {
         match self.mode {
-            Mode::Ground if self.pending.is_empty() => None,
-            Mode::Ground if self.pending == b"\x1b" => Some(Duration::ZERO),
-            Mode::Ground | Mode::String(_) => Some(GAP),
-            Mode::Paste => None,
+            ParserMode::Ground if self.pending.is_empty() => None,
+            ParserMode::Ground if self.pending == b"\x1b" => Some(Duration::ZERO),
+            ParserMode::Ground | ParserMode::String(_) => Some(GAP),
+            ParserMode::Paste => None,
         }
     }
 
@@ -66,23 +66,23 @@ impl Parser {
         loop {
             let rest = &self.pending[at..];
             let step = match &mut self.mode {
-                Mode::Ground => ground(rest),
-                Mode::String(text) => string(rest, text, &mut inputs),
-                Mode::Paste => paste(rest, known.saturating_sub(at)),
+                ParserMode::Ground => ground(rest),
+                ParserMode::String(text) => string(rest, text, &mut inputs),
+                ParserMode::Paste => paste(rest, known.saturating_sub(at)),
             };
             match step {
-                Step::Done(len, event) => {
+                ParseStep::Done(len, event) => {
                     at += len;
                     inputs.extend(event.map(Input::Event));
-                    if !matches!(self.mode, Mode::Ground) {
-                        self.mode = Mode::Ground;
+                    if !matches!(self.mode, ParserMode::Ground) {
+                        self.mode = ParserMode::Ground;
                     }
                 }
-                Step::Enter(len, mode) => {
+                ParseStep::Enter(len, mode) => {
                     at += len;
                     self.mode = mode;
                 }
-                Step::Incomplete => break,
+                ParseStep::Incomplete => break,
             }
         }
         self.pending.drain(..at);
@@ -91,7 +91,7 @@ impl Parser {
 
     /// Ends an open sequence because its rest did not arrive in time.
     pub(super) fn give_up(&mut self) -> Vec<Input> {
-        self.mode = Mode::Ground;
+        self.mode = ParserMode::Ground;
         let alt = |byte: u8| key(KeyCode::Char(byte.into()), KeyModifiers::ALT);
         let event = match *std::mem::take(&mut self.pending) {
             [0x1b] => Some(key(KeyCode::Esc, KeyModifiers::NONE)),
@@ -103,16 +103,18 @@ impl Parser {
 }
 
 /// Parses what is a key, or begins a sequence.
-fn ground(bytes: &[u8]) -> Step {
+fn ground(bytes: &[u8]) -> ParseStep {
     match *bytes {
-        [] | [0x1b] => Step::Incomplete,
-        [0x1b, 0x1b, ..] => Step::Done(1, Some(key(KeyCode::Esc, KeyModifiers::NONE))),
+        [] | [0x1b] => ParseStep::Incomplete,
+        [0x1b, 0x1b, ..] => ParseStep::Done(1, Some(key(KeyCode::Esc, KeyModifiers::NONE))),
         [0x1b, b'[', ..] => control_sequence(bytes),
-        [0x1b, b'O', final_byte, ..] => Step::Done(3, letter(final_byte).map(|code| key(code, KeyModifiers::NONE))),
-        [0x1b, b']' | b'P' | b'X' | b'^' | b'_', _, ..] => Step::Enter(2, Mode::String(Vec::new())),
-        [0x1b, b'O' | b']' | b'P' | b'X' | b'^' | b'_'] => Step::Incomplete,
+        [0x1b, b'O', final_byte, ..] => {
+            ParseStep::Done(3, letter(final_byte).map(|code| key(code, KeyModifiers::NONE)))
+        }
+        [0x1b, b']' | b'P' | b'X' | b'^' | b'_', _, ..] => ParseStep::Enter(2, ParserMode::String(Vec::new())),
+        [0x1b, b'O' | b']' | b'P' | b'X' | b'^' | b'_'] => ParseStep::Incomplete,
         [0x1b, ref rest @ ..] => match character(rest, KeyModifiers::ALT) {
-            Step::Done(len, event) => Step::Done(len + 1, event),
+            ParseStep::Done(len, event) => ParseStep::Done(len + 1, event),
             other => other,
         },
         _ => character(bytes, KeyModifiers::NONE),
@@ -120,7 +122,7 @@ fn ground(bytes: &[u8]) -> Step {
 }
 
 /// Parses a key that types a character, or a control character.
-fn character(bytes: &[u8], modifiers: KeyModifiers) -> Step {
+fn character(bytes: &[u8], modifiers: KeyModifiers) -> ParseStep {
     let ctrl = |byte: u8| key(KeyCode::Char(byte.into()), modifiers | KeyModifiers::CONTROL);
     let event = match bytes[0] {
         b'\r' => key(KeyCode::Enter, modifiers),
@@ -134,46 +136,50 @@ fn character(bytes: &[u8], modifiers: KeyModifiers) -> Step {
             let valid = match std::str::from_utf8(start) {
                 Ok(text) => text,
                 Err(error) => match (error.valid_up_to(), error.error_len()) {
-                    (0, None) if bytes.len() < 4 => return Step::Incomplete,
-                    (0, len) => return Step::Done(len.unwrap_or(1), None),
+                    (0, None) if bytes.len() < 4 => return ParseStep::Incomplete,
+                    (0, len) => return ParseStep::Done(len.unwrap_or(1), None),
                     (valid, _) => std::str::from_utf8(&start[..valid]).unwrap_or_default(),
                 },
             };
-            let Some(typed) = valid.chars().next() else { return Step::Done(1, None) };
+            let Some(typed) = valid.chars().next() else { return ParseStep::Done(1, None) };
             let shift = if typed.is_uppercase() { KeyModifiers::SHIFT } else { KeyModifiers::NONE };
-            return Step::Done(typed.len_utf8(), Some(key(KeyCode::Char(typed), modifiers | shift)));
+            return ParseStep::Done(typed.len_utf8(), Some(key(KeyCode::Char(typed), modifiers | shift)));
         }
     };
-    Step::Done(1, Some(event))
+    ParseStep::Done(1, Some(event))
 }
 
 /// Parses a sequence that begins with `ESC [`.
-fn control_sequence(bytes: &[u8]) -> Step {
+fn control_sequence(bytes: &[u8]) -> ParseStep {
     // X10 mouse reports and the function keys of the Linux console have their bytes after what looks like the end.
     match bytes.get(2) {
-        Some(b'M') if bytes.len() < 6 => return Step::Incomplete,
+        Some(b'M') if bytes.len() < 6 => return ParseStep::Incomplete,
         Some(b'M') => {
             let [button, x, y] = [3, 4, 5].map(|at| u16::from(bytes[at]).saturating_sub(32));
-            return Step::Done(6, mouse(button, (x, y)));
+            return ParseStep::Done(6, mouse(button, (x, y)));
         }
-        Some(b'[') if bytes.len() < 4 => return Step::Incomplete,
+        Some(b'[') if bytes.len() < 4 => return ParseStep::Incomplete,
         Some(b'[') => {
             let number = bytes[3].wrapping_sub(b'A');
-            return Step::Done(4, (number < 5).then(|| key(KeyCode::F(number + 1), KeyModifiers::NONE)));
+            return ParseStep::Done(4, (number < 5).then(|| key(KeyCode::F(number + 1), KeyModifiers::NONE)));
         }
         _ => {}
     }
     let Some(len) = bytes[2..].iter().position(|byte| !(0x20..=0x3f).contains(byte)) else {
         // Parameters without an end are skipped like a control string.
         let is_endless = bytes.len() > MAX_PARAMETERS;
-        return if is_endless { Step::Enter(bytes.len(), Mode::String(Vec::new())) } else { Step::Incomplete };
+        return if is_endless {
+            ParseStep::Enter(bytes.len(), ParserMode::String(Vec::new()))
+        } else {
+            ParseStep::Incomplete
+        };
     };
     let end = 2 + len;
     match bytes[end] {
-        b'~' if bytes[2..end] == *b"200" => Step::Enter(end + 1, Mode::Paste),
-        final_byte @ 0x40..=0x7e => Step::Done(end + 1, report(&bytes[2..end], final_byte)),
-        0x1b => Step::Done(end, None), // the next sequence
-        _ => Step::Done(end + 1, None),
+        b'~' if bytes[2..end] == *b"200" => ParseStep::Enter(end + 1, ParserMode::Paste),
+        final_byte @ 0x40..=0x7e => ParseStep::Done(end + 1, report(&bytes[2..end], final_byte)),
+        0x1b => ParseStep::Done(end, None), // the next sequence
+        _ => ParseStep::Done(end + 1, None),
     }
 }
 
@@ -280,30 +286,30 @@ fn mouse(button: u16, (x, y): (u16, u16)) -> Option<Event> {
 }
 
 /// Skips the bytes of a control string up to its end, and keeps the first ones.
-fn string(bytes: &[u8], text: &mut Vec<u8>, inputs: &mut Vec<Input>) -> Step {
+fn string(bytes: &[u8], text: &mut Vec<u8>, inputs: &mut Vec<Input>) -> ParseStep {
     let end = memchr::memchr2(0x1b, 0x07, bytes);
     let content = &bytes[..end.unwrap_or(bytes.len())];
     text.extend(content.iter().take(MAX_STRING.saturating_sub(text.len())));
     let len = match (end, &bytes[content.len()..]) {
-        (None, _) if bytes.is_empty() => return Step::Incomplete,
+        (None, _) if bytes.is_empty() => return ParseStep::Incomplete,
         (None, _) | (Some(_), [0x1b]) if !content.is_empty() => {
-            return Step::Enter(content.len(), Mode::String(std::mem::take(text)));
+            return ParseStep::Enter(content.len(), ParserMode::String(std::mem::take(text)));
         }
-        (_, [0x1b]) => return Step::Incomplete,
+        (_, [0x1b]) => return ParseStep::Incomplete,
         (_, [0x1b, b'\\', ..]) => content.len() + 2,
-        (_, [0x1b, ..]) => return Step::Done(content.len(), None), // another sequence instead of its end
+        (_, [0x1b, ..]) => return ParseStep::Done(content.len(), None), // another sequence instead of its end
         _ => content.len() + 1,
     };
     inputs.push(Input::Answer(String::from_utf8_lossy(text).into_owned()));
-    Step::Done(len, None)
+    ParseStep::Done(len, None)
 }
 
 /// Takes a paste once its end has arrived; it is not in the bytes that were `known` before.
-fn paste(bytes: &[u8], known: usize) -> Step {
+fn paste(bytes: &[u8], known: usize) -> ParseStep {
     let from = known.saturating_sub(PASTE_END.len()).min(bytes.len());
-    memmem::find(&bytes[from..], PASTE_END).map_or(Step::Incomplete, |at| {
+    memmem::find(&bytes[from..], PASTE_END).map_or(ParseStep::Incomplete, |at| {
         let text = String::from_utf8_lossy(&bytes[..from + at]).into_owned();
-        Step::Done(from + at + PASTE_END.len(), Some(Event::Paste(text)))
+        ParseStep::Done(from + at + PASTE_END.len(), Some(Event::Paste(text)))
     })
 }
 

@@ -60,23 +60,23 @@ fn end_at_last(signal: i32) {
 
 /// Signals that ask the program to end, held back while it does what must not be cut off: interrupt, terminate, hang up.
 #[derive(Debug)]
-pub(crate) struct Hold(Arc<Held>);
+pub(crate) struct SignalHold(Arc<HeldSignals>);
 
 #[derive(Debug)]
-struct Held {
+struct HeldSignals {
     /// Whether they end the program.
     is_free: AtomicBool,
     /// The number of the first one that was held back; 0 if there was none.
     noted: AtomicUsize,
 }
 
-impl Hold {
+impl SignalHold {
     /// One that holds nothing back yet.
     ///
     /// # Errors
     /// The system does not allow it.
     pub(crate) fn new() -> io::Result<Self> {
-        let held = Arc::new(Held { is_free: AtomicBool::new(true), noted: AtomicUsize::new(0) });
+        let held = Arc::new(HeldSignals { is_free: AtomicBool::new(true), noted: AtomicUsize::new(0) });
         let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
         let taker = held.clone();
         std::thread::spawn(move || signals.forever().for_each(|signal| taker.take(signal)));
@@ -97,7 +97,7 @@ impl Hold {
     }
 }
 
-impl Held {
+impl HeldSignals {
     fn take(&self, signal: i32) {
         if self.is_free.load(Ordering::SeqCst) {
             let _ = signal_hook::low_level::emulate_default_handler(signal); // ends the program

@@ -143,9 +143,9 @@ pub(crate) fn facts(metadata: &Metadata) -> FileFacts {
 }
 
 /// Asks for files of one directory.
-pub(crate) struct Folder;
+pub(crate) struct DirHandle;
 
-impl Folder {
+impl DirHandle {
     /// The directory at a path.
     pub(crate) fn open(_dir: &Path) -> Self {
         Self

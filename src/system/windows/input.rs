@@ -5,21 +5,21 @@ use std::io;
 use crate::system::messages::Input;
 
 /// Reader of the console's input.
-pub(crate) struct Reader;
+pub(crate) struct InputReader;
 
-/// Cannot interrupt a [`Reader`].
+/// Cannot interrupt a [`InputReader`].
 #[derive(Debug)]
-pub(crate) struct Waker;
+pub(crate) struct InputWaker;
 
 /// Opens the console for reading.
 ///
 /// # Errors
 /// None.
-pub(crate) fn open() -> io::Result<(Reader, Waker)> {
-    Ok((Reader, Waker))
+pub(crate) fn open() -> io::Result<(InputReader, InputWaker)> {
+    Ok((InputReader, InputWaker))
 }
 
-impl Waker {
+impl InputWaker {
     /// Returns `false`: the reader does not react.
     #[allow(clippy::unused_self, reason = "other systems need it")]
     pub(crate) fn wake(&self) -> bool {
@@ -27,7 +27,7 @@ impl Waker {
     }
 }
 
-impl Reader {
+impl InputReader {
     /// Waits for input.
     ///
     /// # Errors

@@ -14,9 +14,9 @@ pub(crate) fn watch(_tell: impl FnMut(Signal) -> bool + Send + 'static) -> io::R
 
 /// Holds nothing back.
 #[derive(Debug)]
-pub(crate) struct Hold;
+pub(crate) struct SignalHold;
 
-impl Hold {
+impl SignalHold {
     /// One that holds nothing back.
     ///
     /// # Errors

@@ -4,23 +4,23 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::widgets::Clear;
 
-use crate::app::layers::compare::Compare;
+use crate::app::layers::compare::CompareView;
 use crate::app::model::Model;
 use crate::app::panes::tree::display_text;
 use crate::base::numbers::count;
 use crate::base::text::{Span, Tone, width};
 use crate::session::compare::description::SIDES;
-use crate::ui::paint::{Pen, cut};
-use crate::ui::widgets::{List, list};
+use crate::ui::paint::{Painter, cut};
+use crate::ui::widgets::{ListView, list};
 
-pub(super) fn draw(frame: &mut Frame<'_>, compare: &Compare, model: &Model, pen: &Pen<'_>) {
-    let area = Compare::area(model.size);
+pub(super) fn draw(frame: &mut Frame<'_>, compare: &CompareView, model: &Model, pen: &Painter<'_>) {
+    let area = CompareView::area(model.size);
     frame.render_widget(Clear, area);
     let columns = usize::from(area.width);
     let lines = head(compare, model, pen, columns).into_iter().zip(area.rows());
     lines.for_each(|(spans, row)| pen.put(frame, row, &cut(&spans, columns, pen.glyphs())));
-    let (body, rows) = (Compare::body(model.size), compare.rows());
-    let shown = List { area: body, cursor: compare.cursor, len: rows.len(), focused: true };
+    let (body, rows) = (CompareView::body(model.size), compare.rows());
+    let shown = ListView { area: body, cursor: compare.cursor, len: rows.len(), focused: true };
     list(frame, pen, &shown, |at, columns| cut(&rows[at].spans, columns, pen.glyphs()));
     if compare.compared.is_none() {
         pen.put(frame, Rect { height: 1.min(body.height), ..body }, &[Span::new(Tone::Dim, " reading both")]);
@@ -28,7 +28,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, compare: &Compare, model: &Model, pen:
 }
 
 /// What is in common, a line for each side, and a line below.
-fn head(compare: &Compare, model: &Model, pen: &Pen<'_>, columns: usize) -> [Vec<Span>; 4] {
+fn head(compare: &CompareView, model: &Model, pen: &Painter<'_>, columns: usize) -> [Vec<Span>; 4] {
     let glyphs = pen.glyphs();
     let row = |tree, at, room: usize| display_text::entry(tree, at, &model.setting.home, room, glyphs);
     let compared = compare.compared.as_deref();

@@ -4,17 +4,17 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::widgets::Clear;
 
-use crate::app::layers::context::{ContextView, State, above, bar};
+use crate::app::layers::context::{ContextState, ContextView, above, bar};
 use crate::base::numbers::{thousands, tokens};
 use crate::base::text::{Span, Tone};
-use crate::session::prompt::listing::{Listing, Row, Share};
-use crate::ui::paint::Pen;
-use crate::ui::widgets::{List, list};
+use crate::session::prompt::listing::{ContextShare, Listing, ListingRow};
+use crate::ui::paint::Painter;
+use crate::ui::widgets::{ListView, list};
 
 /// The columns of a share's name, of tokens, and of a part in a hundred.
 const COLUMNS: (usize, usize, usize) = (9, 9, 5);
 
-pub(super) fn draw(frame: &mut Frame<'_>, view: &ContextView, pen: &Pen<'_>) {
+pub(super) fn draw(frame: &mut Frame<'_>, view: &ContextView, pen: &Painter<'_>) {
     let all = frame.area();
     let area = Rect { height: all.height.saturating_sub(1), ..all };
     frame.render_widget(Clear, area);
@@ -22,9 +22,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &ContextView, pen: &Pen<'_>) {
     let title = [Span::new(Tone::Accent, "What the model sees  "), Span::new(Tone::Text, &*view.title)];
     pen.put(frame, row(0), &title);
     match &view.state {
-        State::Reading => pen.put(frame, row(1), &[Span::new(Tone::Dim, "reading the entries")]),
-        State::Failed(error) => pen.put(frame, row(1), &[Span::clean(Tone::Error, error)]),
-        State::Read(listing) => {
+        ContextState::Reading => pen.put(frame, row(1), &[Span::new(Tone::Dim, "reading the entries")]),
+        ContextState::Failed(error) => pen.put(frame, row(1), &[Span::clean(Tone::Error, error)]),
+        ContextState::Read(listing) => {
             pen.put(frame, row(1), &[Span::new(Tone::Text, listing.summary(&pen.glyphs().dot))]);
             pen.put(frame, row(2), &cells(listing, row(2).width.into()));
             pen.put(frame, row(3), &legend(listing));
@@ -36,7 +36,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &ContextView, pen: &Pen<'_>) {
             pen.put(frame, Rect { y: above - 1, height: 1, ..area }, &[Span::new(Tone::Dim, rule)]);
             let area = Rect { y: above, height: area.height.saturating_sub(above), ..area };
             let all = listing.reckoned();
-            let rows = List { area, cursor: view.cursor, len: view.rows().len(), focused: true };
+            let rows = ListView { area, cursor: view.cursor, len: view.rows().len(), focused: true };
             list(frame, pen, &rows, |at, _| spans(&view.rows()[at], all));
             if view.rows().is_empty() {
                 let text = " nothing: an empty conversation, and whatever pi says of itself";
@@ -46,27 +46,27 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &ContextView, pen: &Pen<'_>) {
     }
 }
 
-fn tone(share: Share) -> Tone {
+fn tone(share: ContextShare) -> Tone {
     match share {
-        Share::System => Tone::Cost,
-        Share::Summary => Tone::Summary,
-        Share::User => Tone::User,
-        Share::Custom => Tone::Label,
-        Share::Assistant => Tone::Assistant,
-        Share::Tools => Tone::Tool,
+        ContextShare::System => Tone::Cost,
+        ContextShare::Summary => Tone::Summary,
+        ContextShare::User => Tone::User,
+        ContextShare::Custom => Tone::Label,
+        ContextShare::Assistant => Tone::Assistant,
+        ContextShare::Tools => Tone::Tool,
     }
 }
 
 /// The bar: each share as wide as the room that it takes, in its letter.
 fn cells(listing: &Listing, columns: usize) -> Vec<Span> {
-    let cells = bar(&listing.shares, columns).into_iter().zip(Share::ALL).filter(|(cells, _)| *cells > 0);
+    let cells = bar(&listing.shares, columns).into_iter().zip(ContextShare::ALL).filter(|(cells, _)| *cells > 0);
     cells.map(|(cells, share)| Span::new(tone(share), share.letter().to_string().repeat(cells))).collect()
 }
 
 /// What the letters stand for, and how many tokens that is.
 fn legend(listing: &Listing) -> Vec<Span> {
-    let there = Share::ALL.into_iter().filter(|share| listing.shares[*share as usize] > 0);
-    let told = |share: Share| {
+    let there = ContextShare::ALL.into_iter().filter(|share| listing.shares[*share as usize] > 0);
+    let told = |share: ContextShare| {
         let taken = tokens(listing.shares[share as usize] as f64);
         let part = part(listing.shares[share as usize], listing.reckoned());
         [
@@ -86,7 +86,7 @@ fn part(of: u64, all: u64) -> String {
     }
 }
 
-fn spans(row: &Row, all: u64) -> Vec<Span> {
+fn spans(row: &ListingRow, all: u64) -> Vec<Span> {
     let (name, number, share) = COLUMNS;
     let tokens = row.tokens.map_or(String::new(), |tokens| thousands(tokens as usize));
     let taken = row.tokens.filter(|_| row.why.is_none()).map_or(String::new(), |tokens| part(tokens, all));

@@ -12,11 +12,11 @@ use crate::app::layers::Layer;
 use crate::app::model::Model;
 use crate::base::text::{Span, Tone, clean, spans_width, width};
 use crate::keymap::Action;
-use crate::ui::paint::Pen;
+use crate::ui::paint::Painter;
 use crate::ui::widgets::{key_of, typed};
 use text_box::{boxed, rows};
 
-pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Pen<'_>) {
+pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
     for layer in model.layers.all() {
         match layer {
             // They have a line in the footer.
@@ -75,7 +75,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Pen<'_>) {
 const CANDIDATES: usize = 8;
 
 /// How a line may go on, with what that means, above it; and which of that is in the line.
-fn candidates(frame: &mut Frame<'_>, pen: &Pen<'_>, options: &[(&str, &str)], at: Option<usize>) {
+fn candidates(frame: &mut Frame<'_>, pen: &Painter<'_>, options: &[(&str, &str)], at: Option<usize>) {
     if options.is_empty() {
         return;
     }

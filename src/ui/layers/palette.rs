@@ -9,10 +9,10 @@ use crate::base::numbers::thousands;
 use crate::base::text::{Span, Tone, spans_width, width};
 use crate::keymap::Action;
 use crate::ui::layers::text_box::boxed;
-use crate::ui::paint::{Pen, both};
-use crate::ui::widgets::{List, list, typed};
+use crate::ui::paint::{Painter, both};
+use crate::ui::widgets::{ListView, list, typed};
 
-pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen: &Pen<'_>) {
+pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen: &Painter<'_>) {
     let Rect { width: columns, height, .. } = palette.area(model.size);
     let room = usize::from(columns.saturating_sub(6));
     let title = match palette.kind {
@@ -50,7 +50,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen:
         return pen.put(frame, Rect { height: 1.min(area.height), ..area }, &[Span::new(Tone::Dim, text)]);
     }
     // The scroll bar stands beside the rows.
-    let rows = List { area: Rect { width: area.width + 1, ..area }, cursor: palette.cursor, len: shown, focused: true };
+    let rows =
+        ListView { area: Rect { width: area.width + 1, ..area }, cursor: palette.cursor, len: shown, focused: true };
     list(frame, pen, &rows, |at, columns| {
         let (left, right) = palette.drawn(at, columns, pen.glyphs());
         both(&left, &right, columns, pen.glyphs())
@@ -58,7 +59,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen:
 }
 
 /// The keys that work in the palette, as far as there is room for them.
-fn foot(palette: &Palette, model: &Model, pen: &Pen<'_>, columns: usize) -> String {
+fn foot(palette: &Palette, model: &Model, pen: &Painter<'_>, columns: usize) -> String {
     use Action::{Accept, Cancel, ClearLabel, RenameLabel};
     let keys: &[(Action, &str)] = match palette.kind {
         PaletteKind::Actions => &[(Accept, "run"), (Cancel, "close")],

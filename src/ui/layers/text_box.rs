@@ -4,13 +4,13 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Block, BorderType, Clear};
 
-use crate::app::widgets::text_box::{Sheet, middle};
+use crate::app::widgets::text_box::{TextBox, middle};
 use crate::base::text::{Span, Tone, width};
-use crate::ui::paint::Pen;
+use crate::ui::paint::Painter;
 use crate::ui::widgets::scroll_bar;
 
 /// The rows of a text from `top` on.
-pub(in crate::ui) fn rows(frame: &mut Frame<'_>, pen: &Pen<'_>, area: Rect, sheet: &Sheet, top: usize) {
+pub(in crate::ui) fn rows(frame: &mut Frame<'_>, pen: &Painter<'_>, area: Rect, sheet: &TextBox, top: usize) {
     for (at, row) in area.rows().enumerate().take_while(|(at, _)| top + at < sheet.wrapped.len()) {
         let row_spans = sheet.wrapped.row(&sheet.lines, top + at).into_iter();
         let spans: Vec<Span> = row_spans.map(|(text, tone)| Span::new(tone, text)).collect();
@@ -20,7 +20,7 @@ pub(in crate::ui) fn rows(frame: &mut Frame<'_>, pen: &Pen<'_>, area: Rect, shee
 }
 
 /// A box in the middle; returns its inside.
-pub(super) fn boxed(frame: &mut Frame<'_>, pen: &Pen<'_>, size: (u16, u16), title: &str, foot: &str) -> Rect {
+pub(super) fn boxed(frame: &mut Frame<'_>, pen: &Painter<'_>, size: (u16, u16), title: &str, foot: &str) -> Rect {
     let all = frame.area();
     let area = middle((all.width, all.height), size);
     frame.render_widget(Clear, area);

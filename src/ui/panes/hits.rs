@@ -8,8 +8,8 @@ use crate::catalog::search::SessionHit;
 use crate::keymap::Action;
 use crate::render::plain_markdown::strip;
 use crate::search::matching::Tier;
-use crate::session::entry::text_fields::Field;
-use crate::ui::paint::Pen;
+use crate::session::entry::text_fields::TextField;
+use crate::ui::paint::Painter;
 use crate::ui::widgets::key_of;
 
 /// The columns of a query that are seen at least.
@@ -54,7 +54,7 @@ pub(super) fn add_query(facts: &mut Vec<String>, model: &Model, columns: usize, 
 }
 
 /// What stands in place of hits: that there are none so far, that all of them are hidden, or where there would be some.
-pub(super) fn nothing(model: &Model, pen: &Pen<'_>, hidden: usize, columns: usize) -> Vec<String> {
+pub(super) fn nothing(model: &Model, pen: &Painter<'_>, hidden: usize, columns: usize) -> Vec<String> {
     let search = model.search.as_ref();
     let is_reading = search.is_some_and(|search| search.read.or(search.searched).is_some());
     let elsewhere = search.and_then(|search| Some((search.answered()?, search.elsewhere?)));
@@ -81,7 +81,7 @@ pub(super) fn nothing(model: &Model, pen: &Pen<'_>, hidden: usize, columns: usiz
 }
 
 /// The keys that change what is found, and its order.
-pub(super) fn keys(model: &Model, pen: &Pen<'_>) -> String {
+pub(super) fn keys(model: &Model, pen: &Painter<'_>) -> String {
     let (all, order) = (key_of(model, pen, Action::SearchEverything), key_of(model, pen, Action::NextSort));
     let is_everything = model.search.as_ref().is_some_and(|search| search.query.as_ref().is_ok_and(|q| q.everything));
     format!("{all} {}  {order} order ", if is_everything { "said" } else { "all" })
@@ -99,8 +99,8 @@ pub(super) fn snippet(model: &Model, found: &SessionHit, room: usize, glyphs: &G
     let Some(quote) = &found.snippet else { return Vec::new() };
     let path = if found.is_active == Some(false) { "abandoned: " } else { "" };
     let of = match quote.of {
-        Some(Field::User) => Span::new(Tone::User, "user "),
-        Some(Field::Assistant) => Span::new(Tone::Assistant, "asst "),
+        Some(TextField::User) => Span::new(Tone::User, "user "),
+        Some(TextField::Assistant) => Span::new(Tone::Assistant, "asst "),
         Some(field) => Span::new(Tone::Dim, format!("{}: ", field.name())),
         None => Span::default(),
     };

@@ -13,9 +13,9 @@ use ratatui::Frame;
 
 use crate::app::model::Model;
 use crate::app::panes::layout::Layout;
-use crate::ui::paint::Pen;
+use crate::ui::paint::Painter;
 
-pub(super) fn draw(frame: &mut Frame<'_>, layout: &Layout, model: &Model, pen: &Pen<'_>) {
+pub(super) fn draw(frame: &mut Frame<'_>, layout: &Layout, model: &Model, pen: &Painter<'_>) {
     if let Some(area) = layout.sessions {
         sessions::draw(frame, area, model, pen);
     }

@@ -11,7 +11,7 @@ const GAP: usize = 2;
 const LEAST: usize = 24;
 
 /// The name of a session and the words after it.
-pub(super) struct Name {
+pub(super) struct SessionName {
     /// The name, or the words of a prompt if it has none.
     pub(super) title: String,
     /// The first words of the session, of a fork its own.
@@ -20,7 +20,7 @@ pub(super) struct Name {
     is_repeated: bool,
 }
 
-impl Name {
+impl SessionName {
     pub(super) fn of(catalog: &Catalog, key: SessionKey) -> Self {
         let session = &catalog[key];
         let parent = catalog.families().parent(key).and_then(|parent| catalog.get(parent));
@@ -70,7 +70,7 @@ mod tests {
     fn a_repeated_name_gives_room_to_the_words_after_it() {
         let cut = |is_repeated, columns| {
             let (title, words) = ("Refactor auth module".into(), Some("What about refresh tokens?".into()));
-            let (title, words) = Name { title, words, is_repeated }.cut(columns, &UNICODE);
+            let (title, words) = SessionName { title, words, is_repeated }.cut(columns, &UNICODE);
             title + &words.map_or(String::new(), |words| words.text)
         };
         assert_eq!(cut(true, 60), "Refactor auth module  What about refresh tokens?");

@@ -5,21 +5,21 @@ use ratatui::layout::Rect;
 
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
-use crate::app::panes::preview::{Subject, Unseen};
+use crate::app::panes::preview::{HiddenHits, Subject};
 use crate::base::text::{Span, Tone};
 use crate::keymap::Place;
 use crate::render::wrap::VerbatimStyle;
-use crate::session::entry::kind::Kind;
-use crate::ui::paint::Pen;
+use crate::session::entry::kind::EntryKind;
+use crate::ui::paint::Painter;
 use crate::ui::widgets::{hits, scroll_bar, title};
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
+pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Painter<'_>) {
     let pane = &model.preview;
     let height = usize::from(area.body.height);
     let (top, len, is_whole) = pane.seen(model.now);
     let hits = pane.hit().map(|(at, count)| match pane.unseen() {
-        Some(Unseen::Arguments) => "in the arguments".into(),
-        Some(Unseen::Other) => "in what is not shown".into(),
+        Some(HiddenHits::Arguments) => "in the arguments".into(),
+        Some(HiddenHits::Other) => "in what is not shown".into(),
         None => hits(Some(at), count),
     });
     let side = match pane.wrapped.style() {
@@ -56,22 +56,22 @@ fn name(model: &Model) -> String {
         Subject::Entry(entry) => {
             let node = model.tree.file(entry.session).and_then(|tree| tree.nodes.get(entry.at as usize));
             match node.map(|node| node.kind) {
-                Some(Kind::User) => "User".into(),
-                Some(Kind::Assistant) => "Assistant".into(),
-                Some(Kind::ToolResult) => "Tool".into(),
-                Some(Kind::Bash) => "Bash".into(),
-                Some(Kind::Compaction) => "Compaction".into(),
-                Some(Kind::BranchSummary) => "Branch summary".into(),
-                Some(Kind::Label) => "Label".into(),
-                Some(Kind::SessionInfo) => "Session name".into(),
-                Some(Kind::ModelChange) => "Model change".into(),
-                Some(Kind::ThinkingLevel) => "Thinking level".into(),
-                Some(Kind::Usage) => "Usage".into(),
-                Some(Kind::ContextEdit) => "Context edit".into(),
-                Some(Kind::Custom | Kind::CustomMessage) => "Extension".into(),
-                Some(Kind::SystemRole) => "System".into(),
-                Some(Kind::CustomRole | Kind::SummaryRole | Kind::OtherMessage) => "Message".into(),
-                Some(Kind::Unknown) | None => "Entry".into(),
+                Some(EntryKind::User) => "User".into(),
+                Some(EntryKind::Assistant) => "Assistant".into(),
+                Some(EntryKind::ToolResult) => "Tool".into(),
+                Some(EntryKind::Bash) => "Bash".into(),
+                Some(EntryKind::Compaction) => "Compaction".into(),
+                Some(EntryKind::BranchSummary) => "Branch summary".into(),
+                Some(EntryKind::Label) => "Label".into(),
+                Some(EntryKind::SessionInfo) => "Session name".into(),
+                Some(EntryKind::ModelChange) => "Model change".into(),
+                Some(EntryKind::ThinkingLevel) => "Thinking level".into(),
+                Some(EntryKind::Usage) => "Usage".into(),
+                Some(EntryKind::ContextEdit) => "Context edit".into(),
+                Some(EntryKind::Custom | EntryKind::CustomMessage) => "Extension".into(),
+                Some(EntryKind::SystemRole) => "System".into(),
+                Some(EntryKind::CustomRole | EntryKind::SummaryRole | EntryKind::OtherMessage) => "Message".into(),
+                Some(EntryKind::Unknown) | None => "Entry".into(),
             }
         }
     }

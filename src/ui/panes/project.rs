@@ -69,10 +69,10 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::app::panes::sessions::Pane;
+    use crate::app::panes::sessions::SessionsPane;
     use crate::base::text::{UNICODE, spans_text, spans_width};
     use crate::catalog::Catalog;
-    use crate::catalog::current_dir::Here;
+    use crate::catalog::current_dir::CurrentDir;
     use crate::config::Sort;
     use crate::session::digest::Digest;
 
@@ -96,7 +96,7 @@ mod tests {
         };
         let mut catalog = Catalog::default();
         catalog.add(dirs.iter().map(session).collect());
-        let mut pane = Pane::new(Sort::Threaded, Here::default());
+        let mut pane = SessionsPane::new(Sort::Threaded, CurrentDir::default());
         pane.rebuild(&catalog, &UNICODE);
         pane.projects
     }

@@ -4,7 +4,7 @@
 use crate::app::model::Model;
 use crate::app::panes::tree::activity::Inherited;
 use crate::app::panes::tree::family::letter;
-use crate::app::panes::tree::rows::{Item, RowIndex};
+use crate::app::panes::tree::rows::{RowIndex, RowItem};
 use crate::app::panes::tree::{display_text, pi_text};
 use crate::app::title::title;
 use crate::base::numbers::{count, duration, nonzero_dollars};
@@ -12,8 +12,8 @@ use crate::base::text::{Span, Tone, highlight, spans_text, spans_width, width};
 use crate::base::time;
 use crate::config::Filter;
 use crate::session::tree::{Index, Tree};
-use crate::ui::paint::{Pen, both};
-use crate::ui::panes::name::Name;
+use crate::ui::paint::{Painter, both};
+use crate::ui::panes::name::SessionName;
 
 /// The columns that words keep beside facts.
 const WORDS: usize = 24;
@@ -25,20 +25,20 @@ const TIMES: usize = 64;
 pub(super) fn draw(
     left: &mut Vec<Span>,
     columns: usize,
-    (model, pen): (&Model, &Pen<'_>),
+    (model, pen): (&Model, &Painter<'_>),
     tree: &Tree,
     at: RowIndex,
 ) -> Vec<Span> {
     left.extend(file(model, at));
     let room = columns.saturating_sub(spans_width(left));
     let one = &model.tree.rows.list[at];
-    let row = Row { model, pen, tree, room, at };
+    let row = TreeRowView { model, pen, tree, room, at };
     let (words, right) = match one.item {
-        Item::Entry(entry) => row.entry(entry, columns >= TIMES),
-        Item::Fork(place) => row.fork(place),
-        Item::Run(run) => row.run(run, columns >= TIMES),
-        Item::Inherited => return row.inherited(columns),
-        Item::Start => (vec![Span::new(Tone::Active, row.start())], Vec::new()),
+        RowItem::Entry(entry) => row.entry(entry, columns >= TIMES),
+        RowItem::Fork(place) => row.fork(place),
+        RowItem::Run(run) => row.run(run, columns >= TIMES),
+        RowItem::Inherited => return row.inherited(columns),
+        RowItem::Start => (vec![Span::new(Tone::Active, row.start())], Vec::new()),
     };
     // What is nowhere else is not told from what is.
     let is_elsewhere = model.tree.session.is_some_and(|key| !model.catalog.is_parent_missing(key));
@@ -53,28 +53,28 @@ fn file(model: &Model, row: RowIndex) -> Vec<Span> {
     let pane = &model.tree;
     let (Some(family), Some(row)) = (&pane.family, pane.rows.list.get(row)) else { return Vec::new() };
     let number = match row.item {
-        Item::Entry(entry) => Some(family.number(entry)),
-        Item::Run(run) => Some(family.number(pane.rows.runs[run].last())),
-        Item::Fork(place) => pane.forks.get(place).and_then(|fork| family.number_of(fork.key)),
-        Item::Inherited | Item::Start => None,
+        RowItem::Entry(entry) => Some(family.number(entry)),
+        RowItem::Run(run) => Some(family.number(pane.rows.runs[run].last())),
+        RowItem::Fork(place) => pane.forks.get(place).and_then(|fork| family.number_of(fork.key)),
+        RowItem::Inherited | RowItem::Start => None,
     };
     number.map_or(Vec::new(), |number| vec![letter(number), Span::new(Tone::Text, " ")])
 }
 
-struct Row<'a> {
+struct TreeRowView<'a> {
     model: &'a Model,
-    pen: &'a Pen<'a>,
+    pen: &'a Painter<'a>,
     tree: &'a Tree,
     /// Columns behind the lines.
     room: usize,
     at: RowIndex,
 }
 
-impl Row<'_> {
+impl TreeRowView<'_> {
     /// In how many other sessions an entry stands.
-    fn others(&self, entry: Index) -> Option<Fact> {
+    fn others(&self, entry: Index) -> Option<RowFact> {
         let others = self.model.tree.others_of(entry).len();
-        (others > 0).then(|| Fact::new(Tone::Dim, format!("{}{others}", self.pen.glyphs().fork)))
+        (others > 0).then(|| RowFact::new(Tone::Dim, format!("{}{others}", self.pen.glyphs().fork)))
     }
 
     /// The sign of a marked entry, or of a run with one.
@@ -82,12 +82,12 @@ impl Row<'_> {
         let Self { model, pen, at, .. } = *self;
         let is_marked = |&entry: &Index| model.tree.entry(entry).is_some_and(|entry| model.marks.has(entry));
         let is_marked = match model.tree.rows.list[at].item {
-            Item::Entry(entry) => is_marked(&entry),
+            RowItem::Entry(entry) => is_marked(&entry),
             // Of an open one the row of the entry has it.
-            Item::Run(run) if !model.tree.rows.runs[run].is_open => {
+            RowItem::Run(run) if !model.tree.rows.runs[run].is_open => {
                 model.tree.rows.runs[run].entries.iter().any(is_marked)
             }
-            Item::Run(_) | Item::Fork(_) | Item::Inherited | Item::Start => false,
+            RowItem::Run(_) | RowItem::Fork(_) | RowItem::Inherited | RowItem::Start => false,
         };
         is_marked.then(|| Span::new(Tone::Accent, format!("{} ", pen.glyphs().mark)))
     }
@@ -113,11 +113,11 @@ impl Row<'_> {
             facts.extend(dots(display_text::turn(deeds, node.time)));
         }
         let label_time = tree.labels.get(&entry).and_then(|label| label.time).filter(|_| model.tree.label_times);
-        facts.extend(label_time.map(|time| Fact::new(Tone::Label, wall_time(model, time))));
+        facts.extend(label_time.map(|time| RowFact::new(Tone::Label, wall_time(model, time))));
         facts.extend(self.leaf(entry));
         let is_short = is_turns && self.room < 2 * TIMES;
         if with_times && node.kind.is_milestone() && !one.folded && !is_short {
-            facts.extend(node.time.map(|time| Fact::new(Tone::Dim, when(model, time))));
+            facts.extend(node.time.map(|time| RowFact::new(Tone::Dim, when(model, time))));
         }
         facts.extend(self.others(entry));
         let right = self.fitting(facts);
@@ -178,7 +178,7 @@ impl Row<'_> {
             false => String::new(),
         };
         let room = self.room.saturating_sub(spans_width(&right) + width(&sign) + width("x \"\" "));
-        let (title, words) = Name::of(&model.catalog, fork.key).cut(room, glyphs);
+        let (title, words) = SessionName::of(&model.catalog, fork.key).cut(room, glyphs);
         let title = Span::new(Tone::Fork, format!("{} \"{title}\"", glyphs.fork));
         ([Span::new(Tone::Accent, sign), title].into_iter().chain(words).collect(), right)
     }
@@ -214,14 +214,14 @@ impl Row<'_> {
     }
 
     /// The mark of the leaf: at its row, or where the filter or a fold hides it, how far it is from the row that is nearest.
-    fn leaf(&self, entry: Index) -> Option<Fact> {
+    fn leaf(&self, entry: Index) -> Option<RowFact> {
         let Self { model, pen, tree, at, .. } = *self;
         let glyphs = pen.glyphs();
         if model.tree.rows.leaf != Some(at) {
             let is_leaf = model.tree.family.as_ref().is_some_and(|family| family.is_leaf(entry));
-            return is_leaf.then(|| Fact::new(Tone::Dim, format!("{} leaf", glyphs.leaf)));
+            return is_leaf.then(|| RowFact::new(Tone::Dim, format!("{} leaf", glyphs.leaf)));
         }
-        Some(Fact::new(
+        Some(RowFact::new(
             Tone::Active,
             match tree.is_tip(entry) {
                 true => format!("{} leaf", glyphs.leaf),
@@ -233,7 +233,7 @@ impl Row<'_> {
     }
 
     /// Facts of a fold, the first one with its sign.
-    fn fold(&self, facts: Vec<String>) -> Vec<Fact> {
+    fn fold(&self, facts: Vec<String>) -> Vec<RowFact> {
         let mut facts = dots(facts);
         if let Some(first) = facts.first_mut() {
             first.text = format!("{} {}", self.pen.glyphs().hidden, first.text);
@@ -242,12 +242,12 @@ impl Row<'_> {
     }
 
     /// As many of some facts as have room beside the first words, the first ones first.
-    fn fitting(&self, facts: Vec<Fact>) -> Vec<Span> {
+    fn fitting(&self, facts: Vec<RowFact>) -> Vec<Span> {
         let most = self.room.saturating_sub(WORDS.min(self.room / 2));
         let dot = format!(" {} ", self.pen.glyphs().dot);
         let mut spans: Vec<Span> = Vec::new();
         let mut gap = "";
-        for Fact { tone, text, goes_on } in facts {
+        for RowFact { tone, text, goes_on } in facts {
             // Behind the last one is a blank.
             let end = if goes_on { width(&dot) } else { 1 };
             if spans_width(&spans) + width(gap) + width(&text) + end > most {
@@ -265,23 +265,23 @@ impl Row<'_> {
 }
 
 /// Something that is said of a row at its right.
-struct Fact {
+struct RowFact {
     tone: Tone,
     text: String,
     /// Whether the one behind it belongs to it.
     goes_on: bool,
 }
 
-impl Fact {
+impl RowFact {
     fn new(tone: Tone, text: String) -> Self {
         Self { tone, text, goes_on: false }
     }
 }
 
 /// Facts that belong together.
-fn dots(facts: Vec<String>) -> Vec<Fact> {
+fn dots(facts: Vec<String>) -> Vec<RowFact> {
     let last = facts.len().saturating_sub(1);
-    let fact = |(at, text)| Fact { goes_on: at < last, ..Fact::new(Tone::Dim, text) };
+    let fact = |(at, text)| RowFact { goes_on: at < last, ..RowFact::new(Tone::Dim, text) };
     facts.into_iter().enumerate().map(fact).collect()
 }
 

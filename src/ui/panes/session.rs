@@ -9,8 +9,8 @@ use crate::base::time;
 use crate::catalog::SessionKey;
 use crate::catalog::search::SessionHit;
 use crate::config::Sort;
-use crate::ui::paint::{Pen, both, cut};
-use crate::ui::panes::name::Name;
+use crate::ui::paint::{Painter, both, cut};
+use crate::ui::panes::name::SessionName;
 use crate::ui::panes::{hits, project};
 use crate::ui::status_symbol;
 
@@ -26,9 +26,9 @@ const WITH_ENTRIES: usize = 50;
 
 /// A session in the list.
 #[derive(Clone, Copy)]
-pub(super) struct Row<'a> {
+pub(super) struct SessionRowView<'a> {
     pub(super) model: &'a Model,
-    pub(super) pen: &'a Pen<'a>,
+    pub(super) pen: &'a Painter<'a>,
     /// Its place in the list.
     pub(super) at: usize,
     pub(super) key: SessionKey,
@@ -37,7 +37,7 @@ pub(super) struct Row<'a> {
 
 /// The position of a session among its forks.
 #[derive(Clone, Copy)]
-pub(super) struct Thread<'a> {
+pub(super) struct ThreadPosition<'a> {
     /// The lines in front of it.
     pub(super) prefix: &'a str,
     /// The number of forks below it.
@@ -46,9 +46,9 @@ pub(super) struct Thread<'a> {
     pub(super) is_tall: bool,
 }
 
-impl Row<'_> {
+impl SessionRowView<'_> {
     /// The lines of the row.
-    pub(super) fn lines(self, thread: Thread<'_>) -> Vec<Vec<Span>> {
+    pub(super) fn lines(self, thread: ThreadPosition<'_>) -> Vec<Vec<Span>> {
         let found = self.model.sessions.found(self.key);
         match found.filter(|found| found.snippet.is_some() || found.entries > 0) {
             Some(found) => self.hit(thread, found),
@@ -57,12 +57,12 @@ impl Row<'_> {
     }
 
     /// The row of a session in which no text was found.
-    fn plain(self, thread: Thread<'_>) -> Vec<Span> {
+    fn plain(self, thread: ThreadPosition<'_>) -> Vec<Span> {
         let Self { model, key, columns, pen, .. } = self;
         let session = &model.catalog[key];
         let name = match model.sessions.found(key) {
-            Some(_) => Name::plain(plain(session)), // in which it was looked for
-            None => Name::of(&model.catalog, key),
+            Some(_) => SessionName::plain(plain(session)), // in which it was looked for
+            None => SessionName::of(&model.catalog, key),
         };
         let most = columns * 3 / 5;
         let mut signs = self.signs(thread);
@@ -100,7 +100,7 @@ impl Row<'_> {
     }
 
     /// The row of a session in which text was found, and the text.
-    fn hit(self, thread: Thread<'_>, found: &SessionHit) -> Vec<Vec<Span>> {
+    fn hit(self, thread: ThreadPosition<'_>, found: &SessionHit) -> Vec<Vec<Span>> {
         let Self { model, key, columns, pen, .. } = self;
         let mut left = self.signs(thread);
         if let Some(label) = self.project_alone(columns / 4) {
@@ -145,7 +145,7 @@ impl Row<'_> {
     }
 
     /// The symbols in front of the name, that of a mark first.
-    fn signs(self, Thread { prefix, below, .. }: Thread<'_>) -> Vec<Span> {
+    fn signs(self, ThreadPosition { prefix, below, .. }: ThreadPosition<'_>) -> Vec<Span> {
         let (model, glyphs) = (self.model, self.pen.glyphs());
         let session = &model.catalog[self.key];
         let mut signs = vec![mark(model, self.pen, self.at), Span::new(Tone::Dim, tail(prefix, self.columns / 5))];
@@ -166,7 +166,7 @@ impl Row<'_> {
     }
 
     /// Returns the number of folded forks.
-    fn folded(self, Thread { below, .. }: Thread<'_>) -> Vec<Span> {
+    fn folded(self, ThreadPosition { below, .. }: ThreadPosition<'_>) -> Vec<Span> {
         let is_folded = below > 0 && self.model.sessions.is_folded(self.at);
         let text = || Span::new(Tone::Dim, format!("  {} {below}", self.pen.glyphs().hidden));
         is_folded.then(text).into_iter().collect()
@@ -291,7 +291,7 @@ fn tail(prefix: &str, columns: usize) -> String {
 }
 
 /// The symbol of a marked session, or as much room where sessions are listed under their project.
-pub(super) fn mark(model: &Model, pen: &Pen<'_>, row: usize) -> Span {
+pub(super) fn mark(model: &Model, pen: &Painter<'_>, row: usize) -> Span {
     let pane = &model.sessions;
     match pane.is_marked(&pane.rows[row]) {
         true => Span::new(Tone::Accent, format!("{} ", pen.glyphs().mark)),

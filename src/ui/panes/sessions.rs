@@ -9,15 +9,15 @@ use crate::app::panes::sessions::SessionRow;
 use crate::base::numbers::{nonzero_dollars, thousands};
 use crate::base::text::{Span, Tone, spans_text, spans_width, width};
 use crate::base::time;
-use crate::catalog::missing_parents::GhostKey;
+use crate::catalog::missing_parents::MissingParentKey;
 use crate::config::Sort;
 use crate::keymap::{Action, Place};
-use crate::ui::paint::{Pen, both};
-use crate::ui::panes::session::{Row, Thread, entries_column, first_column};
+use crate::ui::paint::{Painter, both};
+use crate::ui::panes::session::{SessionRowView, ThreadPosition, entries_column, first_column};
 use crate::ui::panes::{hits, project};
-use crate::ui::widgets::{List, key_of, tall_list, title};
+use crate::ui::widgets::{ListView, key_of, tall_list, title};
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
+pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Painter<'_>) {
     let pane = &model.sessions;
     let mut facts = Vec::new();
     facts.extend((!pane.marks.is_empty()).then(|| format!("{} marked", thousands(pane.marks.len()))));
@@ -55,23 +55,23 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         };
         pen.put(frame, body, &[Span::new(Tone::Dim, text)]);
     }
-    let rows = List { area: area.body, cursor: pane.cursor, len: pane.rows.len(), focused };
+    let rows = ListView { area: area.body, cursor: pane.cursor, len: pane.rows.len(), focused };
     tall_list(frame, pen, &rows, |at| pane.lines(at), |at, columns| row(model, pen, at, columns));
 }
 
 /// The lines of a row.
-fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Vec<Span>> {
+fn row(model: &Model, pen: &Painter<'_>, at: usize, columns: usize) -> Vec<Vec<Span>> {
     match &model.sessions.rows[at] {
         SessionRow::Project(place) => vec![project_row(model, pen, at, *place, columns)],
         SessionRow::Ghost(key, forks) => vec![ghost_row(model, pen, (at, *key, *forks), columns)],
         SessionRow::Session { key, prefix, below, is_tall } => {
-            let thread = Thread { prefix, below: *below, is_tall: *is_tall };
-            Row { model, pen, at, key: *key, columns }.lines(thread)
+            let thread = ThreadPosition { prefix, below: *below, is_tall: *is_tall };
+            SessionRowView { model, pen, at, key: *key, columns }.lines(thread)
         }
     }
 }
 
-fn project_row(model: &Model, pen: &Pen<'_>, row: usize, place: usize, columns: usize) -> Vec<Span> {
+fn project_row(model: &Model, pen: &Painter<'_>, row: usize, place: usize, columns: usize) -> Vec<Span> {
     let glyphs = pen.glyphs();
     let project = &model.sessions.projects[place];
     let is_folded = model.sessions.is_folded(row);
@@ -109,7 +109,12 @@ fn project_row(model: &Model, pen: &Pen<'_>, row: usize, place: usize, columns: 
 }
 
 /// A session that is gone, above its forks.
-fn ghost_row(model: &Model, pen: &Pen<'_>, (row, key, forks): (usize, GhostKey, usize), columns: usize) -> Vec<Span> {
+fn ghost_row(
+    model: &Model,
+    pen: &Painter<'_>,
+    (row, key, forks): (usize, MissingParentKey, usize),
+    columns: usize,
+) -> Vec<Span> {
     let glyphs = pen.glyphs();
     let Some(gone) = model.catalog.ghost(key) else { return Vec::new() };
     let is_folded = model.sessions.is_folded(row);

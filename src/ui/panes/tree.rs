@@ -9,14 +9,14 @@ use crate::base::text::{Span, Tone, width};
 use crate::keymap::{Action, Place};
 use crate::render::DocLine;
 use crate::ui::empty::plain_rows;
-use crate::ui::paint::Pen;
+use crate::ui::paint::Painter;
 use crate::ui::panes::row;
-use crate::ui::widgets::{List, hits, key_of, list, title};
+use crate::ui::widgets::{ListView, hits, key_of, list, title};
 
 /// The columns of the pane's name, at least.
 const ROOM: usize = 20;
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
+pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Painter<'_>) {
     let pane = &model.tree;
     let name =
         pane.session.map(|key| &model.catalog[key]).map_or("Tree".into(), |session| crate::app::title::title(session));
@@ -80,7 +80,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         };
         return pen.put(frame, ratatui::layout::Rect { height: 1, ..area.body }, &[Span::new(Tone::Dim, text)]);
     }
-    let rows = List { area: area.body, cursor: pane.cursor, len: pane.rows.list.len(), focused };
+    let rows = ListView { area: area.body, cursor: pane.cursor, len: pane.rows.list.len(), focused };
     list(frame, pen, &rows, |at, columns| {
         // Only the lines in sight are made, as thousands of levels are possible; the text is always behind them.
         let (lines, is_cut) = pane.lines(at, columns);

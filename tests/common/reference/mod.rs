@@ -5,7 +5,7 @@ mod entry;
 mod json;
 
 use pitree::session::entry::parse;
-use pitree::session::json::Reader;
+use pitree::session::json::JsonReader;
 
 /// What there is to say of a line: its entry with all fields, or that it is no JSON; the same of its beginning alone, as if
 /// it were too long; and whether it is one value of JSON.
@@ -18,7 +18,7 @@ fn said(line: &[u8]) -> Said {
 }
 
 fn said_by_pitree(line: &[u8]) -> Said {
-    let mut reader = Reader::new(line);
+    let mut reader = JsonReader::new(line);
     let is_json = reader.skip().and_then(|_| reader.end());
     [format!("{:?}", parse::line(line)), format!("{:?}", parse::beginning(line)), format!("{is_json:?}")]
 }

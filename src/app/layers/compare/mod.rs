@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use ratatui::layout::Rect;
 
-use crate::app::layers::answer::{Answer, View};
+use crate::app::layers::answer::{LayerContext, LayerResult};
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::{Glyphs, Span, Tone};
-use crate::catalog::compare::{Compared, End};
+use crate::catalog::compare::{BranchEnd, ComparedBranches};
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Action;
 use crate::session::tree::{Index, Tree};
@@ -21,7 +21,7 @@ const HEAD: u16 = 4;
 
 /// A row of the view.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct CompareRow {
     /// The section it belongs to.
     section: usize,
     is_heading: bool,
@@ -31,13 +31,13 @@ pub struct Row {
 
 /// Two ways, held against each other, or being read.
 #[derive(Clone, Debug)]
-pub struct Compare {
+pub struct CompareView {
     /// The session of each.
     pub sessions: [SessionKey; 2],
     /// What it is called.
     pub titles: [String; 2],
     /// What came of it; nothing while it is read.
-    pub compared: Option<Arc<Compared>>,
+    pub compared: Option<Arc<ComparedBranches>>,
     /// The side that is chosen: 0 or 1.
     pub chosen: usize,
     /// The selected row.
@@ -46,11 +46,11 @@ pub struct Compare {
     /// Which of them are folded.
     folded: Vec<bool>,
     /// Those that are not, and the headings, in rows of so many columns.
-    rows: Vec<Row>,
+    rows: Vec<CompareRow>,
     columns: usize,
 }
 
-impl Compare {
+impl CompareView {
     /// One that is being read.
     pub(crate) fn new(sessions: [SessionKey; 2], titles: [String; 2]) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl Compare {
     }
 
     /// Takes what came of it.
-    pub(crate) fn take(&mut self, compared: Arc<Compared>) {
+    pub(crate) fn take(&mut self, compared: Arc<ComparedBranches>) {
         self.sections = sections(&compared.comparison);
         self.folded = self.sections.iter().map(Section::is_long).collect();
         self.compared = Some(compared);
@@ -77,7 +77,7 @@ impl Compare {
     /// The chosen session, its tree, and the last entry of its way there.
     pub(crate) fn end(&self) -> Option<(SessionKey, &Arc<Tree>, Index)> {
         let compared = self.compared.as_ref()?;
-        let End { tree, .. } = &compared.ends[self.chosen];
+        let BranchEnd { tree, .. } = &compared.ends[self.chosen];
         Some((self.sessions[self.chosen], tree, compared.comparison.ends[self.chosen]))
     }
 
@@ -99,12 +99,12 @@ impl Compare {
     }
 
     /// The rows of the sections.
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[CompareRow] {
         &self.rows
     }
 
     /// Makes the rows for the terminal, if they are not, and brings the selected one into sight.
-    pub(crate) fn fit(&mut self, View { setting, size }: View<'_>) {
+    pub(crate) fn fit(&mut self, LayerContext { setting, size }: LayerContext<'_>) {
         let body = Self::body(size);
         // The scroll bar stands beside them.
         let columns = usize::from(body.width.saturating_sub(1));
@@ -127,9 +127,9 @@ impl Compare {
                 Span::new(Tone::Heading, &*one.title),
                 Span::new(Tone::Dim, format!("  {}", one.facts)),
             ];
-            self.rows.push(Row { section, is_heading: true, spans: heading });
+            self.rows.push(CompareRow { section, is_heading: true, spans: heading });
             let rows = if folded { Vec::new() } else { one.rows(self.columns, glyphs) };
-            self.rows.extend(rows.into_iter().map(|spans| Row { section, is_heading: false, spans }));
+            self.rows.extend(rows.into_iter().map(|spans| CompareRow { section, is_heading: false, spans }));
         }
         let rows = self.rows.iter().filter(|row| row.section == section).count();
         self.cursor.follow(self.heading(section) + below.min(rows.saturating_sub(1)));
@@ -162,7 +162,7 @@ impl Compare {
         self.columns = 0;
     }
 
-    pub(super) fn press<C>(&mut self, action: Option<Action>, view: View<'_>) -> Answer<C> {
+    pub(super) fn press<C>(&mut self, action: Option<Action>, view: LayerContext<'_>) -> LayerResult<C> {
         let page = isize::try_from(Self::body(view.size).height.saturating_sub(1).max(1)).unwrap_or(1);
         match action {
             Some(Action::Up) => self.go(-1),
@@ -177,15 +177,15 @@ impl Compare {
             Some(Action::UnfoldAll) => self.fold_all(false),
             Some(Action::SideA) => self.chosen = 0,
             Some(Action::SideB) => self.chosen = 1,
-            Some(own @ (Action::Confirm | Action::Label | Action::GoToCommon)) => return Answer::Act(own),
-            Some(Action::Back | Action::Quit) => return Answer::Close,
+            Some(own @ (Action::Confirm | Action::Label | Action::GoToCommon)) => return LayerResult::Act(own),
+            Some(Action::Back | Action::Quit) => return LayerResult::Close,
             _ => {}
         }
-        Answer::Stay
+        LayerResult::Stay
     }
 
     /// On a side chooses it, on a heading folds or unfolds what is below it.
-    pub(super) fn click<C>(&mut self, (_, row): (u16, u16), terminal: (u16, u16)) -> Answer<C> {
+    pub(super) fn click<C>(&mut self, (_, row): (u16, u16), terminal: (u16, u16)) -> LayerResult<C> {
         match row.checked_sub(Self::body(terminal).y) {
             None if (1..=2).contains(&row) => self.chosen = usize::from(row - 1),
             Some(line) if self.cursor.top + usize::from(line) < self.rows.len() => {
@@ -197,7 +197,7 @@ impl Compare {
             }
             _ => {}
         }
-        Answer::Stay
+        LayerResult::Stay
     }
 
     pub(super) fn wheel(&mut self, by: isize, terminal: (u16, u16)) {

@@ -5,9 +5,9 @@ use crate::base::text::{Glyphs, Span, Tone, clean, clean_lines, spans_width, wid
 use crate::render::wrap::Wrapped;
 use crate::render::{DocLine, diff};
 use crate::session::compare::Comparison;
-use crate::session::compare::description::{self, SIDES, Said};
-use crate::session::compare::files::{Both, Difference};
-use crate::session::compare::side::Side;
+use crate::session::compare::description::{self, DescriptionPart, SIDES};
+use crate::session::compare::files::{CommonFile, Difference};
+use crate::session::compare::side::SideSummary;
 
 /// From so many columns on, both sides stand next to each other: those of a terminal of 100 without the scroll bar.
 const WIDE: usize = 99;
@@ -28,11 +28,11 @@ pub(super) struct Section {
     pub(super) title: String,
     /// What is said behind it, clean.
     pub(super) facts: String,
-    body: Body,
+    body: SectionBody,
 }
 
 #[derive(Clone, Debug)]
-enum Body {
+enum SectionBody {
     /// A name, and what is so on each side.
     Facts(Vec<(&'static str, [String; 2])>),
     /// What there is on each side.
@@ -44,9 +44,9 @@ enum Body {
 /// The sections of a comparison; what there is nothing to say of has none.
 pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
     let sides = [&comparison.sides[0], &comparison.sides[1]];
-    let numbers = |of: &dyn Fn(&Side) -> usize| sides.map(|side| thousands(of(side)));
+    let numbers = |of: &dyn Fn(&SideSummary) -> usize| sides.map(|side| thousands(of(side)));
     let files = &comparison.files;
-    let mut sections = vec![Section::new("Sides", String::new(), Body::Facts(description::facts(comparison)))];
+    let mut sections = vec![Section::new("Sides", String::new(), SectionBody::Facts(description::facts(comparison)))];
     sections.push(Section::sides("Prompts", numbers(&|side| side.prompt_count), sides.map(prompts)));
     sections.push(Section::sides(
         "Tools",
@@ -63,15 +63,16 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
         [0, 1].map(|side| thousands(files.only[side].len())),
         [0, 1].map(|side| files.only[side].iter().map(|(path, uses)| file(path, &description::uses(uses))).collect()),
     ));
-    let (changed, others): (Vec<&Both>, Vec<&Both>) = files.both.iter().partition(|both| both.difference.is_some());
+    let (changed, others): (Vec<&CommonFile>, Vec<&CommonFile>) =
+        files.both.iter().partition(|both| both.difference.is_some());
     let others: Vec<DocLine> = others.into_iter().map(|both| file(&both.path, &uses(both))).collect();
     if !others.is_empty() {
         let facts = count(others.len(), "file that not both changed", "files that not both changed");
-        sections.push(Section::new("Files of both", facts, Body::Both(others)));
+        sections.push(Section::new("Files of both", facts, SectionBody::Both(others)));
     }
     for both in changed {
         let lines = both.difference.iter().flat_map(|difference| differing(difference, both)).collect();
-        sections.push(Section::new(&clean(&both.path), uses(both), Body::Both(lines)));
+        sections.push(Section::new(&clean(&both.path), uses(both), SectionBody::Both(lines)));
     }
     let answers = sides.map(|side| side.answer.iter().flat_map(|answer| text(Tone::Text, answer)).collect());
     sections.push(Section::sides("Last answers", Default::default(), answers));
@@ -80,12 +81,12 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
 }
 
 /// How often each side touched a file.
-fn uses(both: &Both) -> String {
+fn uses(both: &CommonFile) -> String {
     let [a, b] = [&both.uses[0], &both.uses[1]].map(description::uses);
     format!("A: {a}; B: {b}")
 }
 
-fn prompts(side: &Side) -> Vec<DocLine> {
+fn prompts(side: &SideSummary) -> Vec<DocLine> {
     let more = side.prompt_count - side.prompts.len();
     let more = (more > 0).then(|| DocLine::new(Tone::Dim, &format!("and {} more", thousands(more))));
     side.prompts.iter().flat_map(|prompt| text(Tone::User, prompt)).chain(more).collect()
@@ -105,30 +106,30 @@ fn file(path: &str, uses: &str) -> DocLine {
     DocLine { spans, indent: 2, verbatim: false }
 }
 
-fn differing(difference: &Difference, both: &Both) -> Vec<DocLine> {
+fn differing(difference: &Difference, both: &CommonFile) -> Vec<DocLine> {
     let said = description::difference(difference, &both.uses).into_iter();
     said.flat_map(|said| match said {
-        Said::Words(words) => vec![DocLine::new(Tone::Dim, &words)],
-        Said::Lines(lines) => diff::styled(&lines),
+        DescriptionPart::Words(words) => vec![DocLine::new(Tone::Dim, &words)],
+        DescriptionPart::Lines(lines) => diff::styled(&lines),
     })
     .collect()
 }
 
 impl Section {
-    fn new(title: &str, facts: String, body: Body) -> Self {
+    fn new(title: &str, facts: String, body: SectionBody) -> Self {
         Self { title: title.into(), facts, body }
     }
 
     fn sides(title: &str, [a, b]: [String; 2], lines: [Vec<DocLine>; 2]) -> Self {
         let facts = if a.is_empty() { a } else { format!("A: {a}; B: {b}") };
-        Self::new(title, facts, Body::Sides(lines))
+        Self::new(title, facts, SectionBody::Sides(lines))
     }
 
     fn lines(&self) -> usize {
         match &self.body {
-            Body::Facts(facts) => facts.len(),
-            Body::Sides([a, b]) => a.len() + b.len(),
-            Body::Both(lines) => lines.len(),
+            SectionBody::Facts(facts) => facts.len(),
+            SectionBody::Sides([a, b]) => a.len() + b.len(),
+            SectionBody::Both(lines) => lines.len(),
         }
     }
 
@@ -143,7 +144,7 @@ impl Section {
         let lead = || Span::new(Tone::Text, " ".repeat(INDENT));
         let indented = |row: Vec<Span>| [vec![lead()], row].concat();
         match &self.body {
-            Body::Facts(facts) => {
+            SectionBody::Facts(facts) => {
                 let half = room.saturating_sub(NAME) / 2;
                 let heads = ("", SIDES.map(String::from));
                 let row = |(name, sides): &(&str, [String; 2])| {
@@ -158,8 +159,8 @@ impl Section {
                 };
                 [heads].iter().chain(facts).map(row).collect()
             }
-            Body::Both(lines) => wrapped(lines, room).into_iter().map(indented).collect(),
-            Body::Sides(sides) if columns >= WIDE => {
+            SectionBody::Both(lines) => wrapped(lines, room).into_iter().map(indented).collect(),
+            SectionBody::Sides(sides) if columns >= WIDE => {
                 let half = room.saturating_sub(3) / 2;
                 let [a, b] = sides.each_ref().map(|lines| wrapped(lines, half));
                 let row = |at: usize| {
@@ -171,7 +172,7 @@ impl Section {
                 };
                 (0..a.len().max(b.len())).map(row).collect()
             }
-            Body::Sides(sides) => {
+            SectionBody::Sides(sides) => {
                 let side = |(name, lines): (&&str, &Vec<DocLine>)| -> Vec<Vec<Span>> {
                     let mut rows = wrapped(lines, room.saturating_sub(INDENT));
                     for (at, row) in rows.iter_mut().enumerate() {

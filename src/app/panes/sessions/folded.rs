@@ -1,12 +1,12 @@
 //! What is folded, by names that outlive the program.
 
-use crate::app::panes::sessions::{Pane, RowKey};
+use crate::app::panes::sessions::{RowKey, SessionsPane};
 use crate::catalog::{Catalog, SessionKey};
 
 /// The most folds that are remembered.
 const MOST: usize = 5_000;
 
-impl Pane {
+impl SessionsPane {
     /// The directories of folded projects, and the files of folded sessions; those that did not come are remembered as well.
     pub(crate) fn folded(&self, catalog: &Catalog) -> (Vec<String>, Vec<String>) {
         let mut projects: Vec<String> = self.to_fold.0.iter().cloned().collect();

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::mem::take;
 
-use crate::app::panes::sessions::{Pane, SessionRow};
+use crate::app::panes::sessions::{SessionRow, SessionsPane};
 use crate::app::title::plain;
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::{Glyphs, width};
@@ -13,7 +13,7 @@ use crate::catalog::{Catalog, SessionKey};
 
 /// What a row has besides its name and the text of a hit, at the most: signs, counts, the age.
 const BESIDE: usize = 46;
-impl Pane {
+impl SessionsPane {
     /// The next order of what was found: under its projects where all of it is seen at once, the best first, the newest
     /// first.
     pub(crate) fn next_order(&mut self) {

@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 
-use crate::app::panes::sessions::{Pane, SessionRow};
+use crate::app::panes::sessions::{SessionRow, SessionsPane};
 use crate::catalog::{Catalog, SessionKey};
 
-impl Pane {
+impl SessionsPane {
     /// Whether a row is marked: a project is when all of its sessions are.
     pub(crate) fn is_marked(&self, row: &SessionRow) -> bool {
         let is_marked = |key: &SessionKey| self.marks.contains(key);

@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::Glyphs;
-use crate::catalog::current_dir::Here;
+use crate::catalog::current_dir::CurrentDir;
 use crate::catalog::families::Families;
-use crate::catalog::missing_parents::GhostKey;
+use crate::catalog::missing_parents::MissingParentKey;
 use crate::catalog::search::SessionHit;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::config::Sort;
-pub use projects::{Hidden, Project};
+pub use projects::{HiddenSubagents, Project};
 
 /// What a row is known by, whatever its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,7 +28,7 @@ pub enum RowKey {
     /// A session.
     Session(SessionKey),
     /// A session that is gone.
-    Ghost(GhostKey),
+    Ghost(MissingParentKey),
 }
 
 /// A row of the pane.
@@ -48,7 +48,7 @@ pub enum SessionRow {
         is_tall: bool,
     },
     /// A session that is gone, above the ones that were forked from it: how many of them are shown.
-    Ghost(GhostKey, usize),
+    Ghost(MissingParentKey, usize),
 }
 
 /// Numbers over the sessions that are shown.
@@ -61,12 +61,12 @@ pub struct Totals {
     /// US dollars, hidden subagents included; an entry that several of them have counts once.
     pub cost: f64,
     /// The sessions of subagents that are hidden.
-    pub hidden: Hidden,
+    pub hidden: HiddenSubagents,
 }
 
 /// Which sessions have rows, and in which order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shows {
+pub struct ListOptions {
     /// How the rows are ordered.
     pub sort: Sort,
     /// Whether sessions without a name are hidden.
@@ -83,15 +83,15 @@ pub struct Shows {
 
 /// The state of the pane.
 #[derive(Debug, Default)]
-pub struct Pane {
+pub struct SessionsPane {
     /// Which sessions have rows.
-    pub shows: Shows,
+    pub shows: ListOptions,
     /// How the rows were ordered before those in which a pi waits came first.
     pub sort_before: Sort,
     /// Whether rows show their file.
     pub show_paths: bool,
     /// Where pitree was started.
-    pub here: Here,
+    pub here: CurrentDir,
     /// The rows.
     pub rows: Vec<SessionRow>,
     /// The selected row.
@@ -113,7 +113,7 @@ pub struct Pane {
     /// The sessions that are not hidden, whether they were found or not,
     shown: Arc<[SessionKey]>,
     /// and of which catalog, shown in which way, they, their families, projects and numbers are.
-    as_of: Option<(u64, Shows)>,
+    as_of: Option<(u64, ListOptions)>,
     /// The families of the sessions that have rows.
     families: Families,
     /// The families and projects of all of them, while those of hits are in their place.
@@ -128,10 +128,10 @@ pub struct Pane {
     preselected: Option<RowKey>,
 }
 
-impl Pane {
+impl SessionsPane {
     /// An empty list, ordered by `sort`, of a pitree that was started `here`.
-    pub fn new(sort: Sort, here: Here) -> Self {
-        Self { shows: Shows { sort, ..Shows::default() }, here, ..Self::default() }
+    pub fn new(sort: Sort, here: CurrentDir) -> Self {
+        Self { shows: ListOptions { sort, ..ListOptions::default() }, here, ..Self::default() }
     }
 
     /// How many lines a row has.
@@ -227,7 +227,7 @@ impl Pane {
     }
 
     /// The selected session that is gone, if the row is one.
-    pub fn selected_ghost(&self) -> Option<GhostKey> {
+    pub fn selected_ghost(&self) -> Option<MissingParentKey> {
         match self.selected_row()? {
             SessionRow::Ghost(key, _) => Some(*key),
             SessionRow::Project(_) | SessionRow::Session { .. } => None,

@@ -7,18 +7,18 @@ use crate::base::numbers::{count, nonzero_dollars};
 use crate::base::paths::split_name;
 use crate::catalog::families::Families;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
-use crate::session::digest::entries::Tally;
+use crate::session::digest::entries::EntryTotals;
 
 /// Hidden sessions of subagents, which sums include.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Hidden {
+pub struct HiddenSubagents {
     /// Their number.
     pub sessions: usize,
     /// US dollars that none of the shown sessions have.
     pub cost: f64,
 }
 
-impl Hidden {
+impl HiddenSubagents {
     /// Returns the cost in words, as a part of a sum; `None` if there is none.
     pub(crate) fn in_words(self) -> Option<String> {
         let cost = nonzero_dollars(self.cost)?;
@@ -42,9 +42,9 @@ pub struct Project {
     /// The newest message, in milliseconds since 1970.
     pub latest: i64,
     /// The sum over its sessions, hidden subagents included.
-    pub sum: Tally,
+    pub sum: EntryTotals,
     /// The sessions of its subagents that are hidden.
-    pub hidden: Hidden,
+    pub hidden: HiddenSubagents,
     /// As many characters at the end of `cwd` as are the same in another project: what stands before tells them apart.
     pub shared: usize,
     /// The places of all projects whose directories have the same name, itself too; none if no other has it.
@@ -67,8 +67,8 @@ pub(super) fn of(catalog: &Catalog, families: &Families) -> Vec<Project> {
                 sessions: Vec::new(),
                 roots: Vec::new(),
                 latest: families.latest(root),
-                sum: Tally::default(),
-                hidden: Hidden::default(),
+                sum: EntryTotals::default(),
+                hidden: HiddenSubagents::default(),
                 shared: 0,
                 namesakes: Arc::default(),
             });
@@ -95,7 +95,7 @@ pub(super) fn add_hidden(projects: &mut [Project], catalog: &Catalog, hidden: &[
     for project in projects {
         let Some(hidden) = by_project.get(&project.key) else { continue };
         let shown = std::mem::replace(&mut project.sum, catalog.sum(project.sessions.iter().chain(hidden)));
-        project.hidden = Hidden { sessions: hidden.len(), cost: project.sum.cost - shown.cost };
+        project.hidden = HiddenSubagents { sessions: hidden.len(), cost: project.sum.cost - shown.cost };
     }
 }
 

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::app::panes::sessions::{Hidden, Pane, RowKey, SessionRow, Totals, project_of, projects};
+use crate::app::panes::sessions::{HiddenSubagents, RowKey, SessionRow, SessionsPane, Totals, project_of, projects};
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::Glyphs;
-use crate::catalog::missing_parents::GhostKey;
+use crate::catalog::missing_parents::MissingParentKey;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::config::Sort;
 
@@ -15,14 +15,14 @@ use crate::config::Sort;
 const DEEPEST: usize = 36;
 
 /// What is drawn next.
-enum Step {
+enum RowStep {
     /// A session that is gone, with its forks.
-    Ghost(GhostKey, Vec<SessionKey>),
+    Ghost(MissingParentKey, Vec<SessionKey>),
     /// A session, the lines in front of it, and of a fork whether it is the last one.
     Session(SessionKey, String, Option<bool>),
 }
 
-impl Pane {
+impl SessionsPane {
     /// Makes the rows anew; the selection stays on the same session, or on what stands in its place if it is gone.
     pub(crate) fn rebuild(&mut self, catalog: &Catalog, glyphs: &Glyphs) {
         self.marks.retain(|&key| catalog.has(key));
@@ -67,7 +67,7 @@ impl Pane {
         self.fold_awaited(catalog, &shown);
         let of_shown = catalog.sum(&*shown).cost;
         let cost = if hidden.is_empty() { of_shown } else { catalog.sum(shown.iter().chain(&hidden)).cost };
-        let of_hidden = Hidden { sessions: hidden.len(), cost: cost - of_shown };
+        let of_hidden = HiddenSubagents { sessions: hidden.len(), cost: cost - of_shown };
         self.totals = Totals { sessions: shown.len(), projects: self.projects.len(), cost, hidden: of_hidden };
         self.shown = shown;
     }
@@ -114,12 +114,12 @@ impl Pane {
         let mut stack = self.steps(project, catalog);
         while let Some(step) = stack.pop() {
             let (key, lines, last) = match step {
-                Step::Session(key, lines, last) => (key, lines, last),
-                Step::Ghost(key, forks) => {
+                RowStep::Session(key, lines, last) => (key, lines, last),
+                RowStep::Ghost(key, forks) => {
                     self.rows.push(SessionRow::Ghost(key, forks.len()));
                     if !self.folds.contains(&RowKey::Ghost(key)) {
                         let end = forks.len().saturating_sub(1);
-                        let step = |(place, fork)| Step::Session(fork, String::new(), Some(place == end));
+                        let step = |(place, fork)| RowStep::Session(fork, String::new(), Some(place == end));
                         stack.extend(forks.into_iter().enumerate().map(step).rev());
                     }
                     continue;
@@ -145,24 +145,24 @@ impl Pane {
             };
             let forks = self.families.forks(key);
             for (place, &fork) in forks.iter().enumerate().rev() {
-                stack.push(Step::Session(fork, lines.clone(), Some(place + 1 == forks.len())));
+                stack.push(RowStep::Session(fork, lines.clone(), Some(place + 1 == forks.len())));
             }
         }
     }
 
     /// The families of a project, the newest last: those that lost the same parent stand together, where the newest of them is.
-    fn steps(&self, project: usize, catalog: &Catalog) -> Vec<Step> {
+    fn steps(&self, project: usize, catalog: &Catalog) -> Vec<RowStep> {
         let roots = &self.projects[project].roots;
-        let mut together: HashMap<GhostKey, Vec<SessionKey>> = HashMap::new();
+        let mut together: HashMap<MissingParentKey, Vec<SessionKey>> = HashMap::new();
         let ghost = |root| catalog.ghost_of(root).filter(|_| self.hits.is_none());
         for (&root, key) in roots.iter().filter_map(|root| Some((root, ghost(*root)?))) {
             together.entry(key).or_default().push(root);
         }
         let step = |&root: &SessionKey| match ghost(root) {
-            None => Some(Step::Session(root, String::new(), None)),
-            Some(key) => together.remove(&key).map(|forks| Step::Ghost(key, forks)),
+            None => Some(RowStep::Session(root, String::new(), None)),
+            Some(key) => together.remove(&key).map(|forks| RowStep::Ghost(key, forks)),
         };
-        let mut steps: Vec<Step> = roots.iter().filter_map(step).collect();
+        let mut steps: Vec<RowStep> = roots.iter().filter_map(step).collect();
         steps.reverse();
         steps
     }

@@ -4,18 +4,18 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::session::entry::kind::Kind;
-use crate::session::entry::tool_call::{Called, Touch};
-use crate::session::tree::node::Outcome;
+use crate::session::entry::kind::EntryKind;
+use crate::session::entry::tool_call::{CallDescription, Touch};
+use crate::session::tree::node::EntryStatus;
 use crate::session::tree::{Index, Tree};
 
 /// What some entries did.
 #[derive(Clone, Debug, Default)]
-pub struct Deeds {
+pub struct Activity {
     /// The first call of each tool, and how often that was called. Files that were changed are told apart.
-    pub tools: Vec<(Arc<Called>, usize)>,
+    pub tools: Vec<(Arc<CallDescription>, usize)>,
     /// The first call for each name of a file that was written or edited.
-    pub changed: Vec<Arc<Called>>,
+    pub changed: Vec<Arc<CallDescription>>,
     /// All tool calls.
     pub calls: usize,
     /// Those that failed.
@@ -26,7 +26,7 @@ pub struct Deeds {
     pub latest: Option<i64>,
 }
 
-impl Deeds {
+impl Activity {
     /// What was done in some entries, the first one first.
     fn of(tree: &Tree, entries: impl IntoIterator<Item = Index>) -> Self {
         let mut deeds = Self::default();
@@ -35,11 +35,11 @@ impl Deeds {
             let node = &tree.nodes[at as usize];
             deeds.cost += node.cost;
             deeds.latest = deeds.latest.max(node.time.filter(|_| node.kind.is_work()));
-            if node.kind != Kind::ToolResult {
+            if node.kind != EntryKind::ToolResult {
                 continue;
             }
             deeds.calls += 1;
-            deeds.failed += usize::from(node.outcome == Outcome::Failed);
+            deeds.failed += usize::from(node.outcome == EntryStatus::Failed);
             let Some(called) = &node.called else { continue };
             if matches!(called.touch(), Some(Touch::Write | Touch::Edit)) {
                 if changed.insert(called.file_name()) {
@@ -59,16 +59,16 @@ impl Deeds {
 
 /// A run of tool calls, each below the one before it.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct ToolRun {
     /// The entries with rows.
     pub entries: Vec<Index>,
     /// Whether they are seen as well.
     pub is_open: bool,
     /// What was done in it, the calls without rows of their own included.
-    pub deeds: Deeds,
+    pub deeds: Activity,
 }
 
-impl Run {
+impl ToolRun {
     /// A run of these entries, of which the first one stands below the row of the entry `above`.
     pub(super) fn new(tree: &Tree, entries: Vec<Index>, above: Option<Index>, is_open: bool) -> Self {
         let last = entries.last().copied();
@@ -76,7 +76,7 @@ impl Run {
         let all: Vec<Index> = std::iter::successors(last, |&at| tree.parent(at))
             .take_while(|&at| Some(at) != above && tree.is_inherited(at) == is_inherited)
             .collect();
-        Self { entries, is_open, deeds: Deeds::of(tree, all.into_iter().rev()) }
+        Self { entries, is_open, deeds: Activity::of(tree, all.into_iter().rev()) }
     }
 
     /// By which it is known.
@@ -111,8 +111,8 @@ impl Inherited {
 }
 
 /// What was done because of each prompt, in file order: all below it, up to the next prompts.
-pub(super) fn turns(tree: &Tree) -> Vec<(Index, Deeds)> {
-    let is_prompt = |at: Index| tree.nodes[at as usize].kind == Kind::User;
+pub(super) fn turns(tree: &Tree) -> Vec<(Index, Activity)> {
+    let is_prompt = |at: Index| tree.nodes[at as usize].kind == EntryKind::User;
     let turn = |prompt: Index| {
         let mut stack = vec![prompt];
         let below = std::iter::from_fn(|| {
@@ -120,7 +120,7 @@ pub(super) fn turns(tree: &Tree) -> Vec<(Index, Deeds)> {
             stack.extend(tree.children(at).iter().rev().filter(|&&child| !is_prompt(child)));
             Some(at)
         });
-        (prompt, Deeds::of(tree, below))
+        (prompt, Activity::of(tree, below))
     };
     (0..tree.nodes.len() as Index).filter(|&at| is_prompt(at)).map(turn).collect()
 }

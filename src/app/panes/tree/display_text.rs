@@ -1,15 +1,15 @@
 //! What the row of an entry says to people: its words first, without the signs of Markdown, paths from the directory that the
 //! session worked in. `pitree tree` prints the rows as pi does ([`text`](super::pi_text)).
 
-use crate::app::panes::tree::activity::Deeds;
+use crate::app::panes::tree::activity::Activity;
 use crate::app::panes::tree::pi_text::{marks, said};
 use crate::base::numbers::{count, duration, nonzero_dollars};
 use crate::base::paths::relative_to;
 use crate::base::text::{Glyphs, Span, Tone, spans_width};
 use crate::render::plain_markdown;
-use crate::session::entry::kind::Kind;
-use crate::session::entry::tool_call::Called;
-use crate::session::tree::node::Outcome;
+use crate::session::entry::kind::EntryKind;
+use crate::session::entry::tool_call::CallDescription;
+use crate::session::tree::node::EntryStatus;
 use crate::session::tree::{Index, Tree};
 
 /// The fewest columns that a path is cut to.
@@ -19,43 +19,45 @@ const PATH: usize = 12;
 pub fn entry(tree: &Tree, at: Index, home: &str, room: usize, glyphs: &Glyphs) -> Vec<Span> {
     let node = &tree.nodes[at as usize];
     let mut spans = marks(tree, at, glyphs);
-    let failed = node.outcome == Outcome::Failed;
+    let failed = node.outcome == EntryStatus::Failed;
     // Where nothing that was said tells of it.
-    if failed && matches!(node.kind, Kind::ToolResult | Kind::Bash) {
+    if failed && matches!(node.kind, EntryKind::ToolResult | EntryKind::Bash) {
         spans.push(Span::new(Tone::Error, "failed "));
     }
     let (word, tone, text) = match node.kind {
-        Kind::User => ("user  ", Tone::User, plain_markdown::strip(node.words())),
-        Kind::Assistant => ("asst  ", Tone::Assistant, plain_markdown::strip(&node.text)),
-        Kind::Bash => ("! ", Tone::Tool, without_cd(&node.text, &tree.header.cwd).into()),
-        Kind::BranchSummary => ("summary  ", Tone::Summary, plain_markdown::strip(&node.text)),
-        Kind::ToolResult => {
+        EntryKind::User => ("user  ", Tone::User, plain_markdown::strip(node.words())),
+        EntryKind::Assistant => ("asst  ", Tone::Assistant, plain_markdown::strip(&node.text)),
+        EntryKind::Bash => ("! ", Tone::Tool, without_cd(&node.text, &tree.header.cwd).into()),
+        EntryKind::BranchSummary => ("summary  ", Tone::Summary, plain_markdown::strip(&node.text)),
+        EntryKind::ToolResult => {
             let tone = if failed { Tone::Error } else { Tone::Tool };
             let room = room.saturating_sub(spans_width(&spans));
             let text = node.called.as_ref().map(|called| call(called, &tree.header.cwd, home, room, glyphs));
             spans.push(Span::new(tone, text.unwrap_or_else(|| node.text.to_string())));
             return spans;
         }
-        Kind::Compaction => ("", Tone::Summary, (&*node.text).into()),
-        Kind::SystemRole | Kind::CustomRole | Kind::SummaryRole | Kind::OtherMessage | Kind::CustomMessage => {
-            ("", Tone::Text, (&*node.text).into())
-        }
-        Kind::ModelChange
-        | Kind::ThinkingLevel
-        | Kind::Custom
-        | Kind::Label
-        | Kind::SessionInfo
-        | Kind::Usage
-        | Kind::ContextEdit
-        | Kind::Unknown => ("", Tone::Meta, (&*node.text).into()),
+        EntryKind::Compaction => ("", Tone::Summary, (&*node.text).into()),
+        EntryKind::SystemRole
+        | EntryKind::CustomRole
+        | EntryKind::SummaryRole
+        | EntryKind::OtherMessage
+        | EntryKind::CustomMessage => ("", Tone::Text, (&*node.text).into()),
+        EntryKind::ModelChange
+        | EntryKind::ThinkingLevel
+        | EntryKind::Custom
+        | EntryKind::Label
+        | EntryKind::SessionInfo
+        | EntryKind::Usage
+        | EntryKind::ContextEdit
+        | EntryKind::Unknown => ("", Tone::Meta, (&*node.text).into()),
     };
     spans.extend([Span::new(tone, word), Span::new(said(node, tone), text)]);
     spans
 }
 
 /// A tool call: `[read: src/auth.rs:10-40]`.
-fn call(called: &Called, cwd: &str, home: &str, room: usize, glyphs: &Glyphs) -> String {
-    let Called { name, path, about } = called;
+fn call(called: &CallDescription, cwd: &str, home: &str, room: usize, glyphs: &Glyphs) -> String {
+    let CallDescription { name, path, about } = called;
     let path = relative_to(cwd, path, home);
     // With the brackets, the colon and the blank.
     let least = |rest: usize| room.saturating_sub(name.len() + rest + 4).max(PATH);
@@ -84,7 +86,7 @@ fn without_cd<'a>(command: &'a str, cwd: &str) -> &'a str {
 }
 
 /// What a run of tool calls did: `9 tools · 1 failed  read 4 · bash 2 · edited hooks.ts, hooks.md`.
-pub fn run(deeds: &Deeds, glyphs: &Glyphs) -> Vec<Span> {
+pub fn run(deeds: &Activity, glyphs: &Glyphs) -> Vec<Span> {
     let dot = format!(" {} ", glyphs.dot);
     let mut facts: Vec<String> = deeds.tools.iter().map(|(tool, uses)| format!("{} {uses}", tool.name)).collect();
     facts.extend(changed(deeds));
@@ -98,13 +100,13 @@ pub fn run(deeds: &Deeds, glyphs: &Glyphs) -> Vec<Span> {
 }
 
 /// The names of the files that were changed.
-fn changed(deeds: &Deeds) -> Option<String> {
+fn changed(deeds: &Activity) -> Option<String> {
     let names: Vec<&str> = deeds.changed.iter().map(|called| called.file_name()).collect();
     (!names.is_empty()).then(|| format!("edited {}", names.join(", ")))
 }
 
 /// What followed a prompt, the most telling first.
-pub fn turn(deeds: &Deeds, begun: Option<i64>) -> Vec<String> {
+pub fn turn(deeds: &Activity, begun: Option<i64>) -> Vec<String> {
     let mut facts = Vec::new();
     facts.extend((deeds.calls > 0).then(|| count(deeds.calls, "tool", "tools")));
     facts.extend((deeds.failed > 0).then(|| format!("{} failed", deeds.failed)));
@@ -138,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_long_path_is_cut_in_the_middle() {
-        let called = Called {
+        let called = CallDescription {
             name: "read".into(),
             path: "/w/packages/coding-agent/src/core/hooks.ts".into(),
             about: ":1-9".into(),

@@ -4,19 +4,19 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::base::text::{Span, Tone};
-use crate::catalog::shared_entries::Others;
+use crate::catalog::shared_entries::SharedEntries;
 use crate::catalog::{Catalog, EntryRef, SessionKey};
-use crate::session::digest::Shared;
-use crate::session::family::merged::Joined;
+use crate::session::digest::SharedDigest;
+use crate::session::family::merged::MergedFamily;
 use crate::session::tree::Index;
 
 /// A file that was forked off the open session.
 #[derive(Clone, Debug)]
-pub struct Fork {
+pub struct ForkedFile {
     /// Which one.
     pub key: SessionKey,
     /// What the list knows of it.
-    pub session: Shared,
+    pub session: SharedDigest,
     /// Where it left; nowhere if it shares nothing with what is shown.
     pub split: Option<Index>,
     /// Where what is its own begins, if that is shown.
@@ -27,24 +27,24 @@ pub struct Fork {
     pub is_open: bool,
 }
 
-impl Fork {
+impl ForkedFile {
     /// One that is not opened.
-    pub fn new(key: SessionKey, session: Shared, split: Index) -> Self {
+    pub fn new(key: SessionKey, session: SharedDigest, split: Index) -> Self {
         Self { key, session, split: Some(split), start: None, part: 0, is_open: false }
     }
 }
 
 /// Several sessions that are shown as one tree.
 #[derive(Debug)]
-pub struct Family {
+pub struct FamilyTree {
     /// Their tree.
-    pub joined: Joined,
+    pub joined: MergedFamily,
     /// Which ones, parents before forks.
-    pub members: Vec<(SessionKey, Shared)>,
+    pub members: Vec<(SessionKey, SharedDigest)>,
     /// The rows of forks: of those that are open where their own entries begin, of the others where they left.
-    pub forks: Vec<Fork>,
+    pub forks: Vec<ForkedFile>,
     /// In which other sessions each entry stands.
-    pub others: Others,
+    pub others: SharedEntries,
     /// Why one of the sessions is left out.
     pub lost: Option<String>,
     base: usize,
@@ -54,17 +54,17 @@ pub struct Family {
 
 /// What is to be joined.
 #[derive(Clone, Debug)]
-pub struct ToJoin {
+pub struct MergeRequest {
     /// The session that is looked at, among the members.
     pub base: usize,
     /// The sessions, parents before forks.
-    pub members: Vec<(SessionKey, Shared)>,
+    pub members: Vec<(SessionKey, SharedDigest)>,
     /// The number of each session of the family, whichever of them are shown.
     pub numbers: HashMap<SessionKey, usize>,
     /// Other forks of theirs, each with the place of its parent among the members.
-    pub forks: Vec<(usize, SessionKey, Shared)>,
+    pub forks: Vec<(usize, SessionKey, SharedDigest)>,
     /// All that share entries with the session that is looked at.
-    pub kin: Vec<(SessionKey, Shared)>,
+    pub kin: Vec<(SessionKey, SharedDigest)>,
     /// Whether it is the whole family.
     pub is_whole: bool,
 }
@@ -78,16 +78,17 @@ pub fn letter(number: usize) -> Span {
     Span::new(TONES[number % TONES.len()], letter.to_string())
 }
 
-impl ToJoin {
+impl MergeRequest {
     /// Whether the same sessions are meant, as they were.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        let is_same = |((a, one), (b, other)): (&(SessionKey, Shared), &(SessionKey, Shared))| {
+        let is_same = |((a, one), (b, other)): (&(SessionKey, SharedDigest), &(SessionKey, SharedDigest))| {
             a == b && (one.bytes, one.mtime) == (other.bytes, other.mtime)
         };
-        let are_same = |some: &[(SessionKey, Shared)], others: &[(SessionKey, Shared)]| {
+        let are_same = |some: &[(SessionKey, SharedDigest)], others: &[(SessionKey, SharedDigest)]| {
             some.len() == others.len() && some.iter().zip(others).all(is_same)
         };
-        let keys = |forks: &[(usize, SessionKey, Shared)]| forks.iter().map(|(_, key, _)| *key).collect::<Vec<_>>();
+        let keys =
+            |forks: &[(usize, SessionKey, SharedDigest)]| forks.iter().map(|(_, key, _)| *key).collect::<Vec<_>>();
         self.is_whole == other.is_whole
             && are_same(&self.members, &other.members)
             && keys(&self.forks) == keys(&other.forks)
@@ -96,7 +97,7 @@ impl ToJoin {
 
 /// Which sessions are wanted in the tree beside the open one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct FamilySelection {
     /// Forks that are opened in place.
     pub(super) opened: BTreeSet<SessionKey>,
     /// Whether the whole family is wanted,
@@ -107,11 +108,16 @@ pub(super) struct Wanted {
     pub(super) added: BTreeSet<SessionKey>,
 }
 
-impl Family {
+impl FamilyTree {
     /// Several sessions with what is known of them.
-    pub fn new(to_join: ToJoin, joined: Joined, (forks, others): (Vec<Fork>, Others), lost: Option<String>) -> Self {
+    pub fn new(
+        to_join: MergeRequest,
+        joined: MergedFamily,
+        (forks, others): (Vec<ForkedFile>, SharedEntries),
+        lost: Option<String>,
+    ) -> Self {
         let places = to_join.members.iter().enumerate().map(|(place, (key, _))| (*key, place)).collect();
-        let ToJoin { base, members, numbers, .. } = to_join;
+        let MergeRequest { base, members, numbers, .. } = to_join;
         Self { joined, members, forks, others, lost, base, places, numbers }
     }
 
@@ -147,14 +153,14 @@ impl Family {
     }
 }
 
-impl Wanted {
+impl FamilySelection {
     /// Whether other sessions are wanted at all.
     pub(super) fn is_any(&self) -> bool {
         self.whole || !self.opened.is_empty()
     }
 
     /// The sessions that are wanted with one; `None` if it is to be shown alone.
-    pub(super) fn members(&self, key: SessionKey, catalog: &Catalog) -> Option<ToJoin> {
+    pub(super) fn members(&self, key: SessionKey, catalog: &Catalog) -> Option<MergeRequest> {
         if !self.is_any() {
             return None;
         }
@@ -186,6 +192,6 @@ impl Wanted {
         });
         let forks = forks.collect();
         let members = keys.iter().map(|&member| (member, catalog[member].clone())).collect();
-        Some(ToJoin { base, members, numbers, forks, kin: catalog.kindred(key), is_whole: self.whole })
+        Some(MergeRequest { base, members, numbers, forks, kin: catalog.kindred(key), is_whole: self.whole })
     }
 }

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::app::panes::tree::Pane;
+use crate::app::panes::tree::TreePane;
 use crate::app::panes::tree::activity::Inherited;
-use crate::app::panes::tree::family::{Family, Fork, ToJoin, Wanted};
-use crate::app::panes::tree::position::Selected;
-use crate::catalog::shared_entries::Others;
+use crate::app::panes::tree::family::{FamilySelection, FamilyTree, ForkedFile, MergeRequest};
+use crate::app::panes::tree::position::TreeSelection;
+use crate::catalog::shared_entries::SharedEntries;
 use crate::catalog::{Catalog, EntryRef, SessionKey};
 use crate::session::tree::{Index, Tree};
 
-impl Pane {
+impl TreePane {
     /// How an entry of the tree is named: by its own file.
     pub fn entry(&self, at: Index) -> Option<EntryRef> {
         match &self.family {
@@ -62,7 +62,7 @@ impl Pane {
     /// Shows the whole family as one tree, or the session alone. Returns whether it is the family.
     pub(crate) fn toggle_family(&mut self) -> bool {
         let whole = !self.wanted.whole;
-        self.wanted = Wanted { whole, ..Wanted::default() };
+        self.wanted = FamilySelection { whole, ..FamilySelection::default() };
         whole
     }
 
@@ -90,7 +90,7 @@ impl Pane {
     }
 
     /// What is to be joined and was not asked for yet.
-    pub(crate) fn next_to_join(&mut self, catalog: &Catalog) -> Option<ToJoin> {
+    pub(crate) fn next_to_join(&mut self, catalog: &Catalog) -> Option<MergeRequest> {
         let now = (catalog.version(), self.wanted.clone());
         if self.looked_at.as_ref() == Some(&now) {
             return None;
@@ -104,7 +104,7 @@ impl Pane {
         };
         let asked = self.asked.as_ref();
         // A file that grows all the time would never be joined if each growth began anew.
-        let is_grown = |asked: &ToJoin| {
+        let is_grown = |asked: &MergeRequest| {
             asked.is_whole == to_join.is_whole
                 && asked.members.iter().map(|(key, _)| key).eq(to_join.members.iter().map(|(key, _)| key))
         };
@@ -120,12 +120,12 @@ impl Pane {
         self.joining = None;
         self.looked_at = None;
         if self.family.is_none() {
-            (self.wanted, self.asked) = (Wanted::default(), None);
+            (self.wanted, self.asked) = (FamilySelection::default(), None);
         }
     }
 
     /// Shows the tree of several sessions.
-    pub(crate) fn show_family(&mut self, family: Arc<Family>) {
+    pub(crate) fn show_family(&mut self, family: Arc<FamilyTree>) {
         (self.joining, self.looked_at) = (None, None);
         self.note_selection();
         self.keep_selected();
@@ -139,10 +139,10 @@ impl Pane {
     pub(super) fn leave_family(&mut self) {
         let Some(own) = self.family.as_ref().and_then(|_| self.own().cloned()) else { return };
         self.note_selection();
-        let is_others = |selected: &Selected| match *selected {
-            Selected::Fork(key, _) => self.own_forks.iter().all(|fork| fork.key != key),
-            Selected::Entry(entry) | Selected::Run(entry) => Some(entry.session) != self.session,
-            Selected::Inherited | Selected::Start => false,
+        let is_others = |selected: &TreeSelection| match *selected {
+            TreeSelection::Fork(key, _) => self.own_forks.iter().all(|fork| fork.key != key),
+            TreeSelection::Entry(entry) | TreeSelection::Run(entry) => Some(entry.session) != self.session,
+            TreeSelection::Inherited | TreeSelection::Start => false,
         };
         // What stands in another file alone is left for the place where that left this one.
         let left = self.selected.filter(is_others).and_then(|selected| self.anchor(selected));
@@ -151,7 +151,7 @@ impl Pane {
         self.forks.clone_from(&self.own_forks);
         self.tree = Some(own);
         if let Some(at) = at {
-            self.selected = self.entry_of_own(at).map(Selected::Entry);
+            self.selected = self.entry_of_own(at).map(TreeSelection::Entry);
         }
         self.show_other();
     }
@@ -164,7 +164,7 @@ impl Pane {
     }
 
     /// Takes the files that were forked off the session, and in which others its entries stand.
-    pub(crate) fn set_forks(&mut self, forks: Vec<Fork>, others: Others) {
+    pub(crate) fn set_forks(&mut self, forks: Vec<ForkedFile>, others: SharedEntries) {
         self.others = others;
         self.own_forks.clone_from(&forks);
         if self.family.is_some() {
@@ -172,7 +172,7 @@ impl Pane {
         }
         let chosen = self.selected_fork().map(|fork| fork.key).or_else(|| self.awaited_fork.take());
         let is_there = |key: &SessionKey| forks.iter().any(|fork| fork.key == *key);
-        self.selected = chosen.filter(is_there).map(|key| Selected::Fork(key, 0)).or(self.selected);
+        self.selected = chosen.filter(is_there).map(|key| TreeSelection::Fork(key, 0)).or(self.selected);
         self.forks = forks;
         self.rebuild();
     }
@@ -200,14 +200,14 @@ impl Pane {
     }
 
     /// Where in the tree that is by which something selected is found.
-    pub(super) fn anchor(&self, selected: Selected) -> Option<Index> {
+    pub(super) fn anchor(&self, selected: TreeSelection) -> Option<Index> {
         match selected {
-            Selected::Entry(entry) | Selected::Run(entry) => self.shown(entry),
-            Selected::Fork(key, part) => {
+            TreeSelection::Entry(entry) | TreeSelection::Run(entry) => self.shown(entry),
+            TreeSelection::Fork(key, part) => {
                 let fork = self.forks.iter().find(|fork| (fork.key, fork.part) == (key, part))?;
                 fork.start.or(fork.split)
             }
-            Selected::Inherited | Selected::Start => None,
+            TreeSelection::Inherited | TreeSelection::Start => None,
         }
     }
 

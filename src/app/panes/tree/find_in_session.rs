@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use crate::app::panes::tree::Pane;
-use crate::app::panes::tree::hits::Find;
+use crate::app::panes::tree::TreePane;
+use crate::app::panes::tree::hits::TreeFind;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::search::query::Query;
 use crate::search::text_match::Words;
 use crate::session::tree::{Index, Tree};
 
 /// A session with the tree of its file.
-type File = (SessionKey, Arc<Tree>);
+type FileTree = (SessionKey, Arc<Tree>);
 
-impl Pane {
+impl TreePane {
     /// Begins to look for something from where one is. Returns whether there is a tree to look in.
     pub(crate) fn begin_find(&mut self) -> bool {
         if self.tree.is_some() {
-            self.find = Some(Find::new(self.spot()));
+            self.find = Some(TreeFind::new(self.spot()));
             self.rebuild();
         }
         self.tree.is_some()
@@ -37,8 +37,8 @@ impl Pane {
     pub(crate) fn follow_query(&mut self, query: Option<&Arc<Query>>) -> bool {
         let Some(tree) = self.tree.as_ref().filter(|tree| !tree.is_partial) else { return false };
         self.is_arrived &= query.is_some();
-        let is_own = |find: &Find| find.query.is_none();
-        let is_same = |find: &Find| find.query.as_ref() == query && find.is_of(tree) && !find.is_behind();
+        let is_own = |find: &TreeFind| find.query.is_none();
+        let is_same = |find: &TreeFind| find.query.as_ref() == query && find.is_of(tree) && !find.is_behind();
         if self.find.as_ref().map_or(query.is_none(), |find| is_own(find) || is_same(find)) {
             return false;
         }
@@ -48,7 +48,7 @@ impl Pane {
         };
         // What was found before stays until it is known what is found now.
         let was = self.find.take().filter(|was| was.is_of(tree));
-        let mut find = was.unwrap_or_else(|| Find::new(self.spot()));
+        let mut find = was.unwrap_or_else(|| TreeFind::new(self.spot()));
         (find.from, find.claim) = (self.spot(), None);
         (find.words, find.query) = (Arc::new(Words::of(query)), Some(query.clone()));
         // Where one has gone to a hit already, one may have gone on since.
@@ -65,13 +65,14 @@ impl Pane {
 
     /// Whether a tree that was searched has made place for another one; begins to look through that.
     pub(crate) fn look_again(&mut self) -> bool {
-        let is_other = |find: &Find| find.query.is_none() && self.tree.as_ref().is_some_and(|tree| !find.is_of(tree));
+        let is_other =
+            |find: &TreeFind| find.query.is_none() && self.tree.as_ref().is_some_and(|tree| !find.is_of(tree));
         let is_other = self.find.as_ref().is_some_and(is_other);
         if is_other {
             self.begin_looking();
         }
-        let is_behind = |find: &&mut Find| find.query.is_none() && !find.words.is_empty() && find.is_behind();
-        let behind = self.find.as_mut().filter(is_behind).map(Find::go_on);
+        let is_behind = |find: &&mut TreeFind| find.query.is_none() && !find.words.is_empty() && find.is_behind();
+        let behind = self.find.as_mut().filter(is_behind).map(TreeFind::go_on);
         is_other || behind.is_some()
     }
 
@@ -87,7 +88,7 @@ impl Pane {
     }
 
     /// What is to be searched, and from which entry on; if something is.
-    pub(crate) fn to_search(&self) -> Option<(Vec<File>, Index)> {
+    pub(crate) fn to_search(&self) -> Option<(Vec<FileTree>, Index)> {
         let find = self.find.as_ref().filter(|find| find.searching && find.query.is_none())?;
         let members = self.family.as_ref().map(|family| family.members.iter().map(|(key, _)| *key).collect());
         let sessions: Vec<SessionKey> = members.unwrap_or_else(|| self.session.into_iter().collect());

@@ -1,17 +1,17 @@
 //! Folding rows of the tree: branches, runs of tool calls, and what a fork inherited.
 
-use crate::app::panes::tree::Pane;
-use crate::app::panes::tree::rows::{Item, TreeRows};
+use crate::app::panes::tree::TreePane;
+use crate::app::panes::tree::rows::{RowItem, TreeRows};
 use crate::catalog::EntryRef;
 
-impl Pane {
+impl TreePane {
     /// Folds the selected row, or the run that it is in. Returns whether there was anything to fold.
     pub fn fold(&mut self) -> bool {
         let row = self.cursor.at;
         let Some(one) = self.rows.list.get(row) else { return false };
         let changed = match one.item {
-            Item::Inherited => std::mem::take(&mut self.shows_inherited),
-            Item::Fork(place) => {
+            RowItem::Inherited => std::mem::take(&mut self.shows_inherited),
+            RowItem::Fork(place) => {
                 let fork = &self.forks[place];
                 return fork.is_open && self.open_fork(fork.key, false);
             }
@@ -19,7 +19,7 @@ impl Pane {
                 self.cursor.at = (0..row).rev().find(|&row| !self.rows.list[row].in_run).unwrap_or_default();
                 self.fold_run()
             }
-            Item::Run(run) if self.rows.runs[run].is_open => self.fold_run(),
+            RowItem::Run(run) if self.rows.runs[run].is_open => self.fold_run(),
             _ if !self.rows.is_foldable(row) || one.folded => false,
             _ => self.foldable_entry().is_some_and(|entry| self.folds.insert(entry)),
         };
@@ -33,12 +33,12 @@ impl Pane {
     /// Unfolds the selected row. Returns whether it was folded.
     pub fn unfold(&mut self) -> bool {
         let changed = match self.selected_item() {
-            Some(Item::Inherited) => !std::mem::replace(&mut self.shows_inherited, true),
-            Some(Item::Fork(place)) => {
+            Some(RowItem::Inherited) => !std::mem::replace(&mut self.shows_inherited, true),
+            Some(RowItem::Fork(place)) => {
                 let fork = &self.forks[place];
                 return !fork.is_open && self.open_fork(fork.key, true);
             }
-            Some(Item::Run(_)) => self.foldable_entry().is_some_and(|first| self.open_runs.insert(first)),
+            Some(RowItem::Run(_)) => self.foldable_entry().is_some_and(|first| self.open_runs.insert(first)),
             _ => self.foldable_entry().is_some_and(|entry| self.folds.remove(&entry)),
         };
         self.rebuild_if(changed)
@@ -91,8 +91,8 @@ impl Pane {
             let branches = (0..all.list.len()).filter(|&row| all.list[row].parent.is_some() && all.is_foldable(row));
             self.folds = branches
                 .filter_map(|row| match all.list[row].item {
-                    Item::Entry(at) => self.entry(at),
-                    Item::Fork(_) | Item::Run(_) | Item::Inherited | Item::Start => None,
+                    RowItem::Entry(at) => self.entry(at),
+                    RowItem::Fork(_) | RowItem::Run(_) | RowItem::Inherited | RowItem::Start => None,
                 })
                 .collect();
         }
@@ -102,9 +102,9 @@ impl Pane {
     /// The entry that folding the selected row folds; of a run its first one.
     fn foldable_entry(&self) -> Option<EntryRef> {
         match self.selected_item()? {
-            Item::Entry(at) => self.entry(at),
-            Item::Run(run) => self.entry(self.rows.runs[run].first()),
-            Item::Fork(_) | Item::Inherited | Item::Start => None,
+            RowItem::Entry(at) => self.entry(at),
+            RowItem::Run(run) => self.entry(self.rows.runs[run].first()),
+            RowItem::Fork(_) | RowItem::Inherited | RowItem::Start => None,
         }
     }
 }

@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use crate::app::panes::tree::position::Spot;
+use crate::app::panes::tree::position::TreePosition;
 use crate::app::ticket::Claim;
 use crate::search::query::Query;
 use crate::search::text_match::Words;
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::tree::{Index, Tree};
 
 /// What is looked for in the open session.
 #[derive(Debug)]
-pub struct Find {
+pub struct TreeFind {
     /// What is looked for.
     pub words: Arc<Words>,
     /// The search over sessions whose hits these are, if they are not of a search in this one.
@@ -30,7 +30,7 @@ pub struct Find {
     /// Which entries they are: it is asked of each for each time that rows are made.
     is_hit: Vec<bool>,
     /// Where the search began: it is gone back to.
-    pub(super) from: Spot,
+    pub(super) from: TreePosition,
     /// Whether the selection goes to the hit that is nearest to there.
     pub(super) is_following: bool,
     /// Who waits for hits.
@@ -44,8 +44,8 @@ pub struct Find {
     order: Vec<u32>,
 }
 
-impl Find {
-    pub(super) fn new(from: Spot) -> Self {
+impl TreeFind {
+    pub(super) fn new(from: TreePosition) -> Self {
         Self {
             words: Arc::default(),
             query: None,
@@ -171,7 +171,7 @@ impl Find {
 
 /// The entry that stands for one in which something was found: what an assistant only called is seen with the answer.
 pub fn seen(tree: &Tree, at: Index) -> Index {
-    let is_answer = |at: &Index| tree.nodes[*at as usize].kind == Kind::ToolResult;
+    let is_answer = |at: &Index| tree.nodes[*at as usize].kind == EntryKind::ToolResult;
     let answer = tree.children(at).iter().copied().find(is_answer);
     answer.filter(|_| tree.nodes[at as usize].silent).unwrap_or(at)
 }

@@ -19,50 +19,50 @@ use std::sync::Arc;
 
 use crate::app::ticket::Claim;
 use crate::app::widgets::cursor::Cursor;
-use crate::catalog::search::At;
-use crate::catalog::shared_entries::Others;
+use crate::catalog::search::HitPlace;
+use crate::catalog::shared_entries::SharedEntries;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::config::Filter;
 use crate::search::query::Query;
 use crate::session::entry::EntryId;
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::tree::{Index, Tree};
-use activity::{Deeds, Inherited};
-use family::{Family, Fork, ToJoin, Wanted};
-use hits::Find;
-use position::{Selected, Spot};
-use rows::{Item, RowIndex, TreeRows, passes};
+use activity::{Activity, Inherited};
+use family::{FamilySelection, FamilyTree, ForkedFile, MergeRequest};
+use hits::TreeFind;
+use position::{TreePosition, TreeSelection};
+use rows::{RowIndex, RowItem, TreeRows, passes};
 
 /// The state of the pane.
 #[derive(Debug, Default)]
-pub struct Pane {
+pub struct TreePane {
     /// The session that is shown or being opened.
     pub session: Option<SessionKey>,
     /// The tree that is shown: its own, or that of its family.
     pub tree: Option<Arc<Tree>>,
     /// What is known of that, if it is a family's.
-    pub family: Option<Arc<Family>>,
+    pub family: Option<Arc<FamilyTree>>,
     /// In which other sessions the entries of the session's own tree stand.
-    pub others: Others,
+    pub others: SharedEntries,
     /// Which other sessions are wanted in it,
-    wanted: Wanted,
+    wanted: FamilySelection,
     /// what was asked for because of that last,
-    asked: Option<ToJoin>,
+    asked: Option<MergeRequest>,
     /// who waits for it,
     pub joining: Option<Claim>,
     /// and at which catalog it was looked for that, with what wanted.
-    looked_at: Option<(u64, Wanted)>,
-    own_forks: Vec<Fork>,
+    looked_at: Option<(u64, FamilySelection)>,
+    own_forks: Vec<ForkedFile>,
     /// Why it is not.
     pub error: Option<String>,
     /// Which entries are shown.
     pub filter: Filter,
     /// Files that were forked off here.
-    pub forks: Vec<Fork>,
+    pub forks: Vec<ForkedFile>,
     /// Whether the time of labels is shown.
     pub label_times: bool,
     /// What is looked for in it.
-    pub find: Option<Find>,
+    pub find: Option<TreeFind>,
     /// The rows.
     pub rows: TreeRows,
     /// The selected row.
@@ -80,7 +80,7 @@ pub struct Pane {
     /// What it has of the session that it was forked from, if it was.
     pub inherited: Option<Inherited>,
     /// What was done because of each prompt, once that is to be told.
-    turns: Vec<(Index, Deeds)>,
+    turns: Vec<(Index, Activity)>,
     /// Whether a run of tool calls is told in one row.
     pub tells_runs: bool,
     /// Whether the selection stays at the leaf.
@@ -92,7 +92,7 @@ pub struct Pane {
     open_runs: HashSet<EntryRef>,
     /// Whether what a fork inherited is seen.
     shows_inherited: bool,
-    selected: Option<Selected>,
+    selected: Option<TreeSelection>,
     /// The entry that was selected when the tree was read again: it has a row until other entries are asked for.
     kept: Option<EntryRef>,
     /// The entry of a session that is still to be opened, to be gone to then.
@@ -101,11 +101,11 @@ pub struct Pane {
     awaited_id: Option<(SessionKey, EntryId)>,
     /// The fork that was selected when the session was left: its row comes later than the others.
     awaited_fork: Option<SessionKey>,
-    memories: HashMap<SessionKey, Spot>,
+    memories: HashMap<SessionKey, TreePosition>,
     /// Whether one is brought back to where one was when the whole tree is there.
     awaits_memory: bool,
     /// The entry that a search points at in this session,
-    pointed: Option<At>,
+    pointed: Option<HitPlace>,
     /// and whether that is still to be gone to.
     awaits_pointed: bool,
     /// Whether one has gone to an entry: no hit is gone to then.
@@ -114,7 +114,7 @@ pub struct Pane {
     followed: Option<Arc<Query>>,
 }
 
-impl Pane {
+impl TreePane {
     /// No tree yet; when there is one it is seen through `filter`.
     pub fn new(filter: Filter, tells_runs: bool) -> Self {
         Self { filter, tells_runs, ..Self::default() }
@@ -125,10 +125,10 @@ impl Pane {
         self.remember();
         self.session = session;
         self.tree = None;
-        (self.family, self.others) = (None, Others::default());
+        (self.family, self.others) = (None, SharedEntries::default());
         (self.asked, self.joining, self.looked_at) = (None, None, None);
         let remembered = session.and_then(|session| self.memories.get(&session));
-        self.wanted = remembered.map_or_else(Wanted::default, |spot| spot.wanted.clone());
+        self.wanted = remembered.map_or_else(FamilySelection::default, |spot| spot.wanted.clone());
         self.own_forks.clear();
         self.inherited = None;
         self.turns.clear();
@@ -168,7 +168,7 @@ impl Pane {
         let memory = match &self.tree {
             Some(_) if !self.awaits_memory => self.spot(),
             // What is remembered speaks of places in the whole.
-            _ if tree.is_partial => Spot::default(),
+            _ if tree.is_partial => TreePosition::default(),
             _ => remembered.cloned().unwrap_or_default(),
         };
         self.awaits_memory = tree.is_partial && self.tree.is_none() && remembered.is_some();
@@ -184,26 +184,26 @@ impl Pane {
             self.kept = None;
             self.forks.clear();
             self.own_forks.clear();
-            self.others = Others::default();
+            self.others = SharedEntries::default();
             self.asked_forks.clear();
             self.splitting = None;
             self.awaited_fork = match memory.selected {
-                Some(Selected::Fork(fork, _)) => Some(fork),
+                Some(TreeSelection::Fork(fork, _)) => Some(fork),
                 _ => None,
             };
         } else if let Some(find) = &mut self.find {
             find.grow(&tree);
         }
-        let leaf = tree.leaf.and_then(|at| self.entry(at)).map(Selected::Entry);
+        let leaf = tree.leaf.and_then(|at| self.entry(at)).map(TreeSelection::Entry);
         self.selected = match memory.selected {
-            Some(Selected::Entry(entry) | Selected::Run(entry)) if !is_own(&entry) => {
+            Some(TreeSelection::Entry(entry) | TreeSelection::Run(entry)) if !is_own(&entry) => {
                 // Somebody goes somewhere else.
                 let is_free = self.awaited_entry.is_none() && self.awaited_id.is_none();
                 self.awaited_entry = self.awaited_entry.or(Some(entry).filter(|_| is_free && self.wanted.is_any()));
                 leaf
             }
-            Some(Selected::Entry(entry) | Selected::Run(entry)) if !is_there(&entry) => leaf,
-            Some(Selected::Fork(..)) if self.forks.is_empty() => leaf,
+            Some(TreeSelection::Entry(entry) | TreeSelection::Run(entry)) if !is_there(&entry) => leaf,
+            Some(TreeSelection::Fork(..)) if self.forks.is_empty() => leaf,
             None => leaf,
             selected => selected,
         };
@@ -218,7 +218,7 @@ impl Pane {
     /// Keeps the row of the selected entry, even if the filter does not show the entry in the tree that comes.
     fn keep_selected(&mut self) {
         let entry = match self.selected_item().filter(|_| !self.follows) {
-            Some(Item::Entry(at)) => self.entry(at),
+            Some(RowItem::Entry(at)) => self.entry(at),
             _ => None,
         };
         self.kept = entry;
@@ -231,20 +231,20 @@ impl Pane {
             if Some(entry.session) != self.session {
                 return Some(entry);
             }
-            let at = At::Offset(part.nodes.get(entry.at as usize)?.offset).find(whole)?;
+            let at = HitPlace::Offset(part.nodes.get(entry.at as usize)?.offset).find(whole)?;
             Some(EntryRef { at, ..entry })
         };
         self.folds = self.folds.iter().filter_map(|&entry| moved(entry)).collect();
         self.open_runs = self.open_runs.iter().filter_map(|&entry| moved(entry)).collect();
         self.selected = match self.selected {
-            Some(Selected::Entry(entry)) => moved(entry).map(Selected::Entry),
-            Some(Selected::Run(entry)) => moved(entry).map(Selected::Run),
+            Some(TreeSelection::Entry(entry)) => moved(entry).map(TreeSelection::Entry),
+            Some(TreeSelection::Run(entry)) => moved(entry).map(TreeSelection::Run),
             other => other,
         };
     }
 
     /// Points at an entry, or at none: it is selected as soon as its tree is there.
-    pub(crate) fn point_at(&mut self, entry: Option<At>) {
+    pub(crate) fn point_at(&mut self, entry: Option<HitPlace>) {
         if self.pointed != entry {
             (self.pointed, self.awaits_pointed) = (entry, true);
             self.go_to_pointed();
@@ -325,7 +325,7 @@ impl Pane {
     }
 
     /// What was done because of a prompt.
-    pub fn turn(&self, prompt: Index) -> Option<&Deeds> {
+    pub fn turn(&self, prompt: Index) -> Option<&Activity> {
         let place = self.turns.binary_search_by_key(&prompt, |(at, _)| *at).ok()?;
         self.turns.get(place).map(|(_, deeds)| deeds)
     }
@@ -334,7 +334,7 @@ impl Pane {
     pub(crate) fn rebuild(&mut self) {
         let Some(tree) = &self.tree else { return };
         if self.follows {
-            self.selected = tree.leaf.and_then(|leaf| self.entry(leaf)).map(Selected::Entry);
+            self.selected = tree.leaf.and_then(|leaf| self.entry(leaf)).map(TreeSelection::Entry);
         }
         // Another session is no hit.
         let only_hits = self.find.as_ref().is_some_and(|find| find.only_hits);
@@ -356,7 +356,7 @@ impl Pane {
         if self.tells_runs && self.filter == Filter::Default && !only_hits {
             let is_hit = |at| self.find.as_ref().is_some_and(|find| find.is_hit(at));
             let is_part = |at: Index| {
-                tree.nodes[at as usize].kind == Kind::ToolResult
+                tree.nodes[at as usize].kind == EntryKind::ToolResult
                     && !(tree.labels.contains_key(&at) || tree.is_flagged(at) || is_hit(at))
             };
             let is_open = |first| self.entry(first).is_some_and(|first| self.open_runs.contains(&first));
@@ -376,22 +376,23 @@ impl Pane {
 
     fn row_of_selected(&self) -> RowIndex {
         let Some(tree) = &self.tree else { return 0 };
-        let place = |wanted: &dyn Fn(Item) -> bool| self.rows.list.iter().position(|row| wanted(row.item)).unwrap_or(0);
+        let place =
+            |wanted: &dyn Fn(RowItem) -> bool| self.rows.list.iter().position(|row| wanted(row.item)).unwrap_or(0);
         match self.selected {
-            Some(Selected::Entry(entry)) => self.shown(entry).map_or(0, |at| self.rows.nearest(tree, at)),
-            Some(Selected::Run(first)) => {
+            Some(TreeSelection::Entry(entry)) => self.shown(entry).map_or(0, |at| self.rows.nearest(tree, at)),
+            Some(TreeSelection::Run(first)) => {
                 let row = self.shown(first).map_or(0, |at| self.rows.nearest(tree, at));
                 let is_open = self.rows.list.get(row).is_some_and(|row| row.in_run);
                 row - usize::from(is_open && row > 0)
             }
-            Some(Selected::Fork(key, part)) => {
+            Some(TreeSelection::Fork(key, part)) => {
                 // One that is closed has one row only.
                 let parts = self.forks.iter().filter(|fork| fork.key == key).count();
-                let is_it = |fork: &Fork| fork.key == key && (fork.part == part || parts == 1);
-                place(&|item| matches!(item, Item::Fork(place) if is_it(&self.forks[place])))
+                let is_it = |fork: &ForkedFile| fork.key == key && (fork.part == part || parts == 1);
+                place(&|item| matches!(item, RowItem::Fork(place) if is_it(&self.forks[place])))
             }
-            Some(Selected::Inherited) => place(&|item| item == Item::Inherited),
-            Some(Selected::Start) | None => 0,
+            Some(TreeSelection::Inherited) => place(&|item| item == RowItem::Inherited),
+            Some(TreeSelection::Start) | None => 0,
         }
     }
 
@@ -405,8 +406,8 @@ impl Pane {
     }
 
     /// Where one is: what is selected and folded.
-    fn spot(&self) -> Spot {
-        Spot {
+    fn spot(&self) -> TreePosition {
+        TreePosition {
             selected: self.selected,
             folds: self.folds.clone(),
             open_runs: self.open_runs.clone(),
@@ -417,7 +418,7 @@ impl Pane {
     }
 
     /// Goes back to where one was.
-    fn go_back(&mut self, spot: Spot) {
+    fn go_back(&mut self, spot: TreePosition) {
         (self.selected, self.folds) = (spot.selected, spot.folds);
         (self.open_runs, self.shows_inherited) = (spot.open_runs, spot.shows_inherited);
         self.rebuild();
@@ -435,18 +436,18 @@ impl Pane {
     pub fn note_selection(&mut self) {
         self.cursor.at = self.cursor.at.min(self.rows.list.len().saturating_sub(1));
         let selected = match self.selected_item() {
-            Some(Item::Entry(at)) => self.entry(at).map(Selected::Entry),
-            Some(Item::Fork(place)) => self.forks.get(place).map(|fork| Selected::Fork(fork.key, fork.part)),
-            Some(Item::Run(run)) => self.entry(self.rows.runs[run].first()).map(Selected::Run),
-            Some(Item::Inherited) => Some(Selected::Inherited),
-            Some(Item::Start) => Some(Selected::Start),
+            Some(RowItem::Entry(at)) => self.entry(at).map(TreeSelection::Entry),
+            Some(RowItem::Fork(place)) => self.forks.get(place).map(|fork| TreeSelection::Fork(fork.key, fork.part)),
+            Some(RowItem::Run(run)) => self.entry(self.rows.runs[run].first()).map(TreeSelection::Run),
+            Some(RowItem::Inherited) => Some(TreeSelection::Inherited),
+            Some(RowItem::Start) => Some(TreeSelection::Start),
             None => None,
         };
         self.selected = selected.or(self.selected);
     }
 
     /// What the selected row shows.
-    pub fn selected_item(&self) -> Option<Item> {
+    pub fn selected_item(&self) -> Option<RowItem> {
         self.rows.list.get(self.cursor.at).map(|row| row.item)
     }
 
@@ -456,10 +457,10 @@ impl Pane {
     }
 
     /// The selected fork, if the row is one.
-    pub fn selected_fork(&self) -> Option<&Fork> {
+    pub fn selected_fork(&self) -> Option<&ForkedFile> {
         match self.selected_item()? {
-            Item::Fork(place) => self.forks.get(place),
-            Item::Entry(_) | Item::Run(_) | Item::Inherited | Item::Start => None,
+            RowItem::Fork(place) => self.forks.get(place),
+            RowItem::Entry(_) | RowItem::Run(_) | RowItem::Inherited | RowItem::Start => None,
         }
     }
 

@@ -1,12 +1,12 @@
 //! Going to rows and entries of the tree, whatever hides them.
 
-use crate::app::panes::tree::Pane;
-use crate::app::panes::tree::position::Selected;
-use crate::app::panes::tree::rows::{Item, RowIndex};
+use crate::app::panes::tree::TreePane;
+use crate::app::panes::tree::position::TreeSelection;
+use crate::app::panes::tree::rows::{RowIndex, RowItem};
 use crate::catalog::EntryRef;
 use crate::session::tree::Index;
 
-impl Pane {
+impl TreePane {
     /// pi's fold or jump up.
     pub fn segment_up(&mut self) {
         if !self.rows.list.is_empty() && !self.fold() {
@@ -37,7 +37,7 @@ impl Pane {
         self.show_at(at);
         // A row that tells of it is opened, so that it is seen itself: what a fork inherited, and a run in that.
         for _ in 0..2 {
-            let is_told = matches!(self.selected_item(), Some(Item::Run(_) | Item::Inherited));
+            let is_told = matches!(self.selected_item(), Some(RowItem::Run(_) | RowItem::Inherited));
             if is_told && self.rows.row_of(at).is_some() && self.unfold() {
                 self.show_at(at);
             }
@@ -54,7 +54,7 @@ impl Pane {
     fn show_at(&mut self, at: Index) {
         self.jumped = true;
         let (Some(tree), Some(entry)) = (&self.tree, self.entry(at)) else { return };
-        self.selected = Some(Selected::Entry(entry));
+        self.selected = Some(TreeSelection::Entry(entry));
         let before = self.folds.len();
         if before > 0 {
             let mut is_above = vec![false; tree.nodes.len()];
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_leaf_of_a_session_that_is_still_being_opened_is_followed() {
-        let mut pane = Pane::new(Filter::Default, true);
+        let mut pane = TreePane::new(Filter::Default, true);
         assert!(!pane.toggle_follow(), "of no session");
         let mut catalog = Catalog::default();
         catalog.add(vec![Digest::default()]);

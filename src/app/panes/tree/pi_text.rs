@@ -3,9 +3,9 @@
 use crate::base::numbers::{count, nonzero_dollars};
 use crate::base::text::{Glyphs, Span, Tone};
 use crate::base::time;
-use crate::session::entry::kind::Kind;
-use crate::session::tree::node::{Node, Outcome};
-use crate::session::tree::{Below, Index, Tree};
+use crate::session::entry::kind::EntryKind;
+use crate::session::tree::node::{EntryStatus, Node};
+use crate::session::tree::{Index, SubtreeStats, Tree};
 
 /// What stands in front of what an entry says: whether it is on the active path, or flagged, and its label.
 pub(super) fn marks(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
@@ -27,23 +27,25 @@ pub fn entry(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
     let node = &tree.nodes[at as usize];
     let mut spans = marks(tree, at, glyphs);
     let (word, tone) = match node.kind {
-        Kind::User => ("user: ", Tone::User),
-        Kind::Assistant => ("assistant: ", Tone::Assistant),
-        Kind::Bash => ("[bash]: ", Tone::Tool),
-        Kind::BranchSummary => ("[branch summary]: ", Tone::Summary),
-        Kind::Compaction => ("", Tone::Summary),
-        Kind::ToolResult => ("", Tone::Tool),
-        Kind::SystemRole | Kind::CustomRole | Kind::SummaryRole | Kind::OtherMessage | Kind::CustomMessage => {
-            ("", Tone::Text)
-        }
-        Kind::ModelChange
-        | Kind::ThinkingLevel
-        | Kind::Custom
-        | Kind::Label
-        | Kind::SessionInfo
-        | Kind::Usage
-        | Kind::ContextEdit
-        | Kind::Unknown => ("", Tone::Meta),
+        EntryKind::User => ("user: ", Tone::User),
+        EntryKind::Assistant => ("assistant: ", Tone::Assistant),
+        EntryKind::Bash => ("[bash]: ", Tone::Tool),
+        EntryKind::BranchSummary => ("[branch summary]: ", Tone::Summary),
+        EntryKind::Compaction => ("", Tone::Summary),
+        EntryKind::ToolResult => ("", Tone::Tool),
+        EntryKind::SystemRole
+        | EntryKind::CustomRole
+        | EntryKind::SummaryRole
+        | EntryKind::OtherMessage
+        | EntryKind::CustomMessage => ("", Tone::Text),
+        EntryKind::ModelChange
+        | EntryKind::ThinkingLevel
+        | EntryKind::Custom
+        | EntryKind::Label
+        | EntryKind::SessionInfo
+        | EntryKind::Usage
+        | EntryKind::ContextEdit
+        | EntryKind::Unknown => ("", Tone::Meta),
     };
     if !word.is_empty() {
         spans.push(Span::new(tone, word));
@@ -55,15 +57,15 @@ pub fn entry(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
 /// The tone of what an entry says, where the word for its kind has a tone.
 pub(super) fn said(node: &Node, word: Tone) -> Tone {
     match (node.kind, node.outcome) {
-        (Kind::Assistant, Outcome::Aborted) => Tone::Warning,
-        (_, Outcome::Failed) => Tone::Error,
-        (Kind::User | Kind::Assistant | Kind::BranchSummary, _) => Tone::Text,
+        (EntryKind::Assistant, EntryStatus::Aborted) => Tone::Warning,
+        (_, EntryStatus::Failed) => Tone::Error,
+        (EntryKind::User | EntryKind::Assistant | EntryKind::BranchSummary, _) => Tone::Text,
         _ => word,
     }
 }
 
 /// What a fold hides: `37 entries`, `2 branches`, `1 fork`, `$1.20`, `3d`. `below` counts the folded entry as well.
-pub fn hidden(below: Below, forks: usize, now: i64) -> Vec<String> {
+pub fn hidden(below: SubtreeStats, forks: usize, now: i64) -> Vec<String> {
     let mut facts = vec![count(below.entries as usize - 1, "entry", "entries")];
     facts.extend((below.leaves > 1).then(|| count(below.leaves as usize, "branch", "branches")));
     facts.extend((forks > 0).then(|| count(forks, "fork", "forks")));

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use crate::app::panes::tree::family::Wanted;
+use crate::app::panes::tree::family::FamilySelection;
 use crate::catalog::{EntryRef, SessionKey};
 
 /// What is selected, whatever its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Selected {
+pub(super) enum TreeSelection {
     Entry(EntryRef),
     /// The row of a fork, one of several that it may have.
     Fork(SessionKey, usize),
@@ -19,13 +19,13 @@ pub(super) enum Selected {
 
 /// Where one is in the tree that is open.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Spot {
-    pub(super) selected: Option<Selected>,
+pub(super) struct TreePosition {
+    pub(super) selected: Option<TreeSelection>,
     pub(super) folds: HashSet<EntryRef>,
     pub(super) open_runs: HashSet<EntryRef>,
     pub(super) shows_inherited: bool,
     /// The first row that is seen.
     pub(super) top: usize,
     /// Which other sessions are seen.
-    pub(super) wanted: Wanted,
+    pub(super) wanted: FamilySelection,
 }

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::app::panes::tree::Pane;
-use crate::app::panes::tree::rows::{Item, RowIndex};
+use crate::app::panes::tree::TreePane;
+use crate::app::panes::tree::rows::{RowIndex, RowItem};
 
-impl Pane {
+impl TreePane {
     /// Which columns of the lines in front of a row are seen where it has so many columns, and whether more of them are left
     /// out than in other rows.
     pub fn lines(&self, row: RowIndex, columns: usize) -> (Range<usize>, bool) {
@@ -39,12 +39,14 @@ impl Pane {
         let Some(one) = self.rows.list.get(row) else { return false };
         let lines = self.lines(row, columns).0.len();
         match one.item {
-            Item::Inherited => (1..3).contains(&column),
-            Item::Run(_) => (lines + self.letter() + self.mark(row)..).take(2).any(|at| at == column),
-            Item::Entry(_) if one.connector => self.rows.is_foldable(row) && column + 2 == lines,
-            Item::Fork(_) if one.connector => column + 2 == lines,
-            Item::Entry(_) | Item::Fork(_) => one.folded && (lines + self.letter()..).take(2).any(|at| at == column),
-            Item::Start => false,
+            RowItem::Inherited => (1..3).contains(&column),
+            RowItem::Run(_) => (lines + self.letter() + self.mark(row)..).take(2).any(|at| at == column),
+            RowItem::Entry(_) if one.connector => self.rows.is_foldable(row) && column + 2 == lines,
+            RowItem::Fork(_) if one.connector => column + 2 == lines,
+            RowItem::Entry(_) | RowItem::Fork(_) => {
+                one.folded && (lines + self.letter()..).take(2).any(|at| at == column)
+            }
+            RowItem::Start => false,
         }
     }
 }

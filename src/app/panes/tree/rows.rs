@@ -5,11 +5,11 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::app::panes::tree::activity::Run;
-use crate::app::panes::tree::family::Fork;
+use crate::app::panes::tree::activity::ToolRun;
+use crate::app::panes::tree::family::ForkedFile;
 use crate::base::text::Glyphs;
 use crate::config::Filter;
-use crate::session::entry::kind::Kind;
+use crate::session::entry::kind::EntryKind;
 use crate::session::tree::{Index, Tree};
 
 /// The place of a row.
@@ -17,7 +17,7 @@ pub type RowIndex = usize;
 
 /// What a row shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Item {
+pub enum RowItem {
     /// An entry of the file.
     Entry(Index),
     /// A file that was forked off here, by its place among the forks.
@@ -34,7 +34,7 @@ pub enum Item {
 #[derive(Clone, Copy, Debug)]
 pub struct TreeRow {
     /// What it shows.
-    pub item: Item,
+    pub item: RowItem,
     /// The row of the nearest visible ancestor.
     pub parent: Option<RowIndex>,
     /// The row of the nearest ancestor that is drawn with a connector: what its line to the left is found by.
@@ -69,7 +69,7 @@ pub struct TreeRows {
     /// How many forks each folded entry hides.
     pub hidden_forks: HashMap<Index, usize>,
     /// The runs of tool calls that are told in one row.
-    pub runs: Vec<Run>,
+    pub runs: Vec<ToolRun>,
     /// The entries from the row that is nearest to the leaf to the leaf itself.
     pub leaf_below: usize,
     /// The row of each entry; `u32::MAX` for hidden ones.
@@ -85,13 +85,13 @@ pub fn passes(tree: &Tree, at: Index, filter: Filter) -> bool {
     }
     match filter {
         Filter::Default => !node.kind.is_bookkeeping(),
-        Filter::NoTools => !node.kind.is_bookkeeping() && node.kind != Kind::ToolResult,
-        Filter::UserOnly => node.kind == Kind::User,
+        Filter::NoTools => !node.kind.is_bookkeeping() && node.kind != EntryKind::ToolResult,
+        Filter::UserOnly => node.kind == EntryKind::User,
         Filter::LabeledOnly => tree.labels.contains_key(&at),
         Filter::All => true,
-        Filter::Turns => node.kind == Kind::User,
+        Filter::Turns => node.kind == EntryKind::User,
         Filter::Outline => {
-            matches!(node.kind, Kind::Compaction | Kind::BranchSummary)
+            matches!(node.kind, EntryKind::Compaction | EntryKind::BranchSummary)
                 || tree.labels.contains_key(&at)
                 || tree.is_branch_point(at)
                 || ends_branch(tree, at)
@@ -125,7 +125,7 @@ impl TreeRows {
         tree: &Tree,
         shows: impl Fn(Index) -> bool,
         folds: impl IntoIterator<Item = Index>,
-        forks: &[Fork],
+        forks: &[ForkedFile],
     ) -> Self {
         const NONE: u32 = u32::MAX;
         let count = tree.nodes.len();
@@ -149,12 +149,12 @@ impl TreeRows {
             if let Some(&fork) = starts.get(&at) {
                 if hidden {
                     let folded = list.get(above as usize).map(|row| row.item);
-                    let folded = folded.and_then(|item| if let Item::Entry(at) = item { Some(at) } else { None });
+                    let folded = folded.and_then(|item| if let RowItem::Entry(at) = item { Some(at) } else { None });
                     folded.into_iter().for_each(|at| *hidden_forks.entry(at).or_default() += 1);
                 } else {
                     let parent = (above != NONE).then_some(above as usize);
                     above = list.len() as u32;
-                    list.push(TreeRow::new(Item::Fork(fork), parent, false));
+                    list.push(TreeRow::new(RowItem::Fork(fork), parent, false));
                 }
             }
             nearest[at as usize] = above;
@@ -164,7 +164,7 @@ impl TreeRows {
             let row = list.len() as u32;
             (row_of[at as usize], nearest[at as usize]) = (row, row);
             let parent = (above != NONE).then_some(above as usize);
-            list.push(TreeRow::new(Item::Entry(at), parent, is_folded[at as usize]));
+            list.push(TreeRow::new(RowItem::Entry(at), parent, is_folded[at as usize]));
             entries += 1;
         }
         if forks.len() > starts.len() {
@@ -173,13 +173,13 @@ impl TreeRows {
                 let at = one.split.and_then(|at| nearest.get(at as usize));
                 let Some((row, at)) = at.and_then(|&at| Some((list.get(at as usize)?, at))) else { continue };
                 match row.item {
-                    Item::Entry(entry) if row.folded => *hidden_forks.entry(entry).or_default() += 1,
+                    RowItem::Entry(entry) if row.folded => *hidden_forks.entry(entry).or_default() += 1,
                     _ => anchors.push((at as RowIndex, fork, !one.is_open)),
                 }
             }
             list = with_forks(&list, &anchors);
             for (row, one) in list.iter().enumerate() {
-                if let Item::Entry(at) = one.item {
+                if let RowItem::Entry(at) = one.item {
                     row_of[at as usize] = row as u32;
                 }
             }
@@ -194,13 +194,13 @@ impl TreeRows {
     #[must_use]
     pub fn place(mut self) -> Self {
         let list = &mut self.list;
-        let is_root = |row: &TreeRow| row.parent.is_none() && row.item != Item::Start;
+        let is_root = |row: &TreeRow| row.parent.is_none() && row.item != RowItem::Start;
         let roots = list.iter().filter(|row| is_root(row)).count();
         let mut has_later = vec![false; list.len() + 1];
         for row in list.iter_mut().rev() {
             // The roots are children of what is not drawn.
             let above = row.parent.map_or(0, |parent| parent + 1);
-            row.last = !(row.item == Item::Start || std::mem::replace(&mut has_later[above], true));
+            row.last = !(row.item == RowItem::Start || std::mem::replace(&mut has_later[above], true));
         }
         for row in 0..list.len() {
             let (indent, branched, connector, gutter) = match list[row].parent {
@@ -225,9 +225,9 @@ impl TreeRows {
     /// The entry that a row shows; of a run the last one.
     pub(super) fn last_of(&self, row: RowIndex) -> Option<Index> {
         match self.list.get(row)?.item {
-            Item::Entry(at) => Some(at),
-            Item::Run(run) => Some(self.runs[run].last()),
-            Item::Fork(_) | Item::Inherited | Item::Start => None,
+            RowItem::Entry(at) => Some(at),
+            RowItem::Run(run) => Some(self.runs[run].last()),
+            RowItem::Fork(_) | RowItem::Inherited | RowItem::Start => None,
         }
     }
 
@@ -328,7 +328,7 @@ impl TreeRows {
 }
 
 impl TreeRow {
-    pub(super) fn new(item: Item, parent: Option<RowIndex>, folded: bool) -> Self {
+    pub(super) fn new(item: RowItem, parent: Option<RowIndex>, folded: bool) -> Self {
         Self {
             item,
             parent,
@@ -362,12 +362,13 @@ fn with_forks(list: &[TreeRow], anchors: &[(RowIndex, usize, bool)]) -> Vec<Tree
     let mut places = places.into_iter().peekable();
     for (at, row) in list.iter().enumerate() {
         while let Some((_, anchor, fork, folded)) = places.next_if(|(end, ..)| *end == at) {
-            merged.push(TreeRow::new(Item::Fork(fork), Some(moved[anchor]), folded));
+            merged.push(TreeRow::new(RowItem::Fork(fork), Some(moved[anchor]), folded));
         }
         moved.push(merged.len());
         merged.push(TreeRow { parent: row.parent.map(|parent| moved[parent]), ..*row });
     }
-    merged.extend(places.map(|(_, anchor, fork, folded)| TreeRow::new(Item::Fork(fork), Some(moved[anchor]), folded)));
+    merged
+        .extend(places.map(|(_, anchor, fork, folded)| TreeRow::new(RowItem::Fork(fork), Some(moved[anchor]), folded)));
     merged
 }
 

@@ -1,8 +1,8 @@
 //! Rows that tell of many entries: a run of tool calls, and what a fork inherited. They are made of the rows that pi would
 //! draw, after those.
 
-use crate::app::panes::tree::activity::Run;
-use crate::app::panes::tree::rows::{Item, RowIndex, TreeRow, TreeRows, count_children};
+use crate::app::panes::tree::activity::ToolRun;
+use crate::app::panes::tree::rows::{RowIndex, RowItem, TreeRow, TreeRows, count_children};
 use crate::session::tree::{Index, Tree};
 
 /// The fewest tool calls that are told in one row.
@@ -14,7 +14,7 @@ impl TreeRows {
     pub(super) fn tell_inherited(&mut self, tree: &Tree, last: Index, open: bool) {
         let mut on_path = vec![false; tree.nodes.len()];
         tree.path(last).into_iter().for_each(|at| on_path[at as usize] = true);
-        let is_inherited = |row: &TreeRow| matches!(row.item, Item::Entry(at) if on_path[at as usize]);
+        let is_inherited = |row: &TreeRow| matches!(row.item, RowItem::Entry(at) if on_path[at as usize]);
         // Where its last row stands: behind it begins what is the fork's own.
         let Some(end) = self.list.iter().rposition(is_inherited) else { return };
         let open = open || self.list.iter().all(is_inherited);
@@ -27,7 +27,7 @@ impl TreeRows {
             if told.is_none() && (is_hidden || at > end) {
                 told = Some(self.list.len());
                 let parent = open.then(|| moved[end]);
-                self.list.push(TreeRow::new(Item::Inherited, parent, !open));
+                self.list.push(TreeRow::new(RowItem::Inherited, parent, !open));
             }
             if is_hidden {
                 moved.extend(told);
@@ -41,7 +41,7 @@ impl TreeRows {
             self.list.push(TreeRow { parent, is_inherited: is_inherited(row), ..*row });
         }
         if told.is_none() {
-            self.list.push(TreeRow::new(Item::Inherited, Some(moved[end]), false));
+            self.list.push(TreeRow::new(RowItem::Inherited, Some(moved[end]), false));
         }
         self.settle(&moved);
     }
@@ -63,11 +63,11 @@ impl TreeRows {
                 continue;
             }
             let head = self.list.len();
-            self.list.push(TreeRow::new(Item::Run(self.runs.len()), parent, false));
+            self.list.push(TreeRow::new(RowItem::Run(self.runs.len()), parent, false));
             let above = old[at].parent.map(|parent| old[parent].item);
-            let above = above.and_then(|item| if let Item::Entry(at) = item { Some(at) } else { None });
+            let above = above.and_then(|item| if let RowItem::Entry(at) = item { Some(at) } else { None });
             let is_open = is_open(entries[0]);
-            let run = Run::new(tree, entries, above, is_open);
+            let run = ToolRun::new(tree, entries, above, is_open);
             for (place, row) in old[at..at + run.entries.len()].iter().enumerate() {
                 if run.is_open {
                     moved.push(self.list.len());
@@ -91,7 +91,7 @@ impl TreeRows {
         for row in &mut self.list {
             row.parent = row.parent.map(|parent| parent + 1);
         }
-        self.list.insert(0, TreeRow::new(Item::Start, None, false));
+        self.list.insert(0, TreeRow::new(RowItem::Start, None, false));
         self.settle(&moved);
         self.leaf = None;
     }
@@ -111,7 +111,7 @@ fn run(list: &[TreeRow], first: RowIndex, is_part: impl Fn(Index) -> bool) -> Ve
     let mut entries = Vec::new();
     for (at, row) in list.iter().enumerate().skip(first) {
         match row.item {
-            Item::Entry(entry) if !row.folded && is_part(entry) && (at == first || row.parent == Some(at - 1)) => {
+            RowItem::Entry(entry) if !row.folded && is_part(entry) && (at == first || row.parent == Some(at - 1)) => {
                 entries.push(entry);
             }
             _ => break,

@@ -20,7 +20,7 @@ use crate::disk::trash::freedesktop::cross_device;
 use crate::system::kernel;
 
 /// The home trash during one request.
-pub(crate) struct Home {
+pub(crate) struct HomeTrash {
     /// Its folder, once it is known to be there.
     folder: Option<PathBuf>,
     /// How often a name is taken, as far as it was tried.
@@ -29,7 +29,7 @@ pub(crate) struct Home {
     fresh: Vec<PathBuf>,
 }
 
-impl Home {
+impl HomeTrash {
     /// Returns a trash in which nothing was looked up yet.
     pub(crate) fn new() -> Self {
         Self { folder: None, taken: HashMap::new(), fresh: Vec::new() }
@@ -130,7 +130,7 @@ pub(super) fn info_of(item: &Path) -> Option<PathBuf> {
 }
 
 /// A file in the trash, as its note tells.
-pub(crate) struct Lying {
+pub(crate) struct TrashedFile {
     /// The note.
     pub(crate) info: PathBuf,
     /// Where the file was.
@@ -139,7 +139,7 @@ pub(crate) struct Lying {
     pub(super) time: i64,
 }
 
-impl Lying {
+impl TrashedFile {
     /// Returns `true` if the note is of a file with one of these paths, deleted at a time in milliseconds since 1970.
     ///
     /// Notes have local time without an offset. In another time zone, the same note therefore means a time that differs by
@@ -156,7 +156,7 @@ impl Lying {
 ///
 /// # Errors
 /// It can't be looked into.
-pub(super) fn lying() -> io::Result<Vec<Lying>> {
+pub(super) fn lying() -> io::Result<Vec<TrashedFile>> {
     let Ok(folder) = folder() else { return Ok(Vec::new()) };
     match fs::read_dir(folder.join("info")) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -165,7 +165,7 @@ pub(super) fn lying() -> io::Result<Vec<Lying>> {
 }
 
 /// Reads a note.
-pub(super) fn read(info: PathBuf) -> Option<Lying> {
+pub(super) fn read(info: PathBuf) -> Option<TrashedFile> {
     if !info.symlink_metadata().ok()?.is_file() {
         return None; // reading a pipe would wait for ever
     }
@@ -177,7 +177,7 @@ pub(super) fn read(info: PathBuf) -> Option<Lying> {
     let time = value(b"DeletionDate=").and_then(|date| str::from_utf8(date).ok()?.parse::<DateTime>().ok());
     let time = time.and_then(|time| time.to_zoned_datetime(TimeZone::system()).ok());
     let time = time.map_or(-1, |time| time.timestamp().as_second());
-    path.is_absolute().then_some(Lying { info, path, time })
+    path.is_absolute().then_some(TrashedFile { info, path, time })
 }
 
 /// The folder of the home trash, with what has to be in it.
@@ -274,7 +274,7 @@ mod tests {
         for name in ["files", "info"] {
             fs::create_dir_all(trash.join(name)).unwrap();
         }
-        let mut home = Home { folder: Some(trash.clone()), ..Home::new() };
+        let mut home = HomeTrash { folder: Some(trash.clone()), ..HomeTrash::new() };
         fs::write(trash.join("files/s.jsonl"), "without a note").unwrap();
         let item = home.choose(Path::new("/a/s.jsonl")).unwrap().unwrap();
         assert_eq!(item, trash.join("files/s.jsonl.2"));

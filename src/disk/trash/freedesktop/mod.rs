@@ -13,10 +13,10 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use crate::base::catch_panic;
 use crate::disk::create;
-pub(super) use crate::disk::trash::freedesktop::home::Home;
-use crate::disk::trash::freedesktop::home::{Lying, forget, info_of};
+pub(super) use crate::disk::trash::freedesktop::home::HomeTrash;
+use crate::disk::trash::freedesktop::home::{TrashedFile, forget, info_of};
 use crate::disk::trash::merge;
-use crate::disk::trash::restore_error::{NotBack, Wanted, in_words};
+use crate::disk::trash::restore_error::{RestoreError, RestoreTarget, in_words};
 
 /// Moves a file to the trash, to the place that was taken for it if there is one.
 ///
@@ -35,7 +35,7 @@ pub(super) fn is_place(item: &Path) -> bool {
 }
 
 /// Returns the note of the deletion of what lies at a [place](is_place), if there is one.
-pub(super) fn note(item: &Path) -> Option<Lying> {
+pub(super) fn note(item: &Path) -> Option<TrashedFile> {
     home::read(info_of(item)?)
 }
 
@@ -84,13 +84,13 @@ pub(super) fn clear(path: &Path, item: &Path) {
 }
 
 /// What is in the trash, by where it was.
-pub(crate) struct Contents {
-    items: HashMap<PathBuf, Vec<Lying>>,
+pub(crate) struct TrashContents {
+    items: HashMap<PathBuf, Vec<TrashedFile>>,
     /// Why only that in the home trash is known.
     others: Result<(), String>,
 }
 
-impl Contents {
+impl TrashContents {
     /// Looks into the trash.
     ///
     /// # Errors
@@ -100,13 +100,13 @@ impl Contents {
         // The crate panics at mount points whose names are no Unicode (5.3): those of the home come back all the same.
         let others = catch_panic::catch(trash::os_limited::list);
         let others = others.and_then(|others| others.map_err(|error| in_words(&error))).map(|others| {
-            lying.extend(others.into_iter().map(|item| Lying {
+            lying.extend(others.into_iter().map(|item| TrashedFile {
                 path: item.original_path(),
                 time: item.time_deleted,
                 info: item.id.into(),
             }));
         });
-        let mut items = HashMap::<PathBuf, Vec<Lying>>::new();
+        let mut items = HashMap::<PathBuf, Vec<TrashedFile>>::new();
         for item in lying {
             items.entry(item.path.clone()).or_default().push(item);
         }
@@ -117,13 +117,13 @@ impl Contents {
     ///
     /// # Errors
     /// It is not in the trash, or can't be moved: then it stays there.
-    pub(super) fn take_back(&mut self, wanted: &Wanted<'_>) -> Result<()> {
+    pub(super) fn take_back(&mut self, wanted: &RestoreTarget<'_>) -> Result<()> {
         let path = wanted.path;
         let places =
             || self.items.get(wanted.known).into_iter().flatten().filter_map(|lying| Some((place(lying)?, lying)));
         // Of those removed in the same second the one whose note was written last.
         let written = |info: &Path| info.metadata().and_then(|info| info.modified()).ok();
-        let last = |(_, lying): &(PathBuf, &Lying)| (lying.time, written(&lying.info));
+        let last = |(_, lying): &(PathBuf, &TrashedFile)| (lying.time, written(&lying.info));
         if let Some((item, lying)) = places().filter(|(item, _)| wanted.is_at(item)).max_by_key(last) {
             move_back(&item, wanted.known)
                 .with_context(|| format!("can't take {} back from the trash", path.display()))?;
@@ -135,14 +135,14 @@ impl Contents {
         }
         let other = places().filter(|(item, _)| item.symlink_metadata().is_ok()).max_by_key(last);
         Err(match other {
-            Some((item, lying)) => NotBack::Other { path: path.into(), item, from: Some(lying.path.clone()) },
-            None => NotBack::Emptied(path.into()),
+            Some((item, lying)) => RestoreError::Other { path: path.into(), item, from: Some(lying.path.clone()) },
+            None => RestoreError::Emptied(path.into()),
         }
         .into())
     }
 }
 
 /// Where the file lies that a note is of.
-fn place(lying: &Lying) -> Option<PathBuf> {
+fn place(lying: &TrashedFile) -> Option<PathBuf> {
     Some(lying.info.parent()?.parent()?.join("files").join(lying.info.file_stem()?))
 }

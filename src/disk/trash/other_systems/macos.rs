@@ -2,12 +2,12 @@
 
 use anyhow::{Result, bail};
 
-use crate::disk::trash::restore_error::Wanted;
+use crate::disk::trash::restore_error::RestoreTarget;
 
 /// What is in the trash, which nobody tells.
-pub(crate) struct Contents;
+pub(crate) struct TrashContents;
 
-impl Contents {
+impl TrashContents {
     /// Looks into nothing.
     ///
     /// # Errors
@@ -21,7 +21,7 @@ impl Contents {
     /// # Errors
     /// Always.
     #[allow(clippy::unused_self, reason = "others take something back")]
-    pub(crate) fn take_back(&mut self, wanted: &Wanted<'_>) -> Result<()> {
+    pub(crate) fn take_back(&mut self, wanted: &RestoreTarget<'_>) -> Result<()> {
         bail!("this system's trash gives nothing back to programs: put {} back by hand", wanted.path.display())
     }
 }

@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow};
 
 #[cfg(target_os = "macos")]
-pub(super) use crate::disk::trash::other_systems::macos::Contents;
+pub(super) use crate::disk::trash::other_systems::macos::TrashContents;
 #[cfg(windows)]
-pub(super) use crate::disk::trash::other_systems::windows::Contents;
+pub(super) use crate::disk::trash::other_systems::windows::TrashContents;
 use crate::disk::trash::restore_error::in_words;
 
 /// The trash of the home, which tells nothing of its places.
-pub(super) struct Home;
+pub(super) struct HomeTrash;
 
-impl Home {
+impl HomeTrash {
     /// Returns the trash.
     pub(super) fn new() -> Self {
         Self

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use trash::{TrashItem, TrashItemSize, os_limited};
 
-use crate::disk::trash::restore_error::{NotBack, Wanted, in_words};
+use crate::disk::trash::restore_error::{RestoreError, RestoreTarget, in_words};
 
 /// What is in the trash, by where it was.
-pub(crate) struct Contents(HashMap<PathBuf, Vec<TrashItem>>);
+pub(crate) struct TrashContents(HashMap<PathBuf, Vec<TrashItem>>);
 
-impl Contents {
+impl TrashContents {
     /// Looks into it.
     ///
     /// # Errors
@@ -29,15 +29,15 @@ impl Contents {
     ///
     /// # Errors
     /// It is not in the bin, or can't be moved: then it stays there.
-    pub(crate) fn take_back(&mut self, wanted: &Wanted<'_>) -> Result<()> {
-        let Wanted { path, known, at_least, .. } = *wanted;
+    pub(crate) fn take_back(&mut self, wanted: &RestoreTarget<'_>) -> Result<()> {
+        let RestoreTarget { path, known, at_least, .. } = *wanted;
         let is_whole = |item: &TrashItem| {
             let size = os_limited::metadata(item).map(|metadata| metadata.size);
             matches!(size, Ok(TrashItemSize::Bytes(bytes)) if bytes >= at_least)
         };
         let items = self.0.get(known).into_iter().flatten().filter(|item| is_whole(item));
         let Some(item) = items.max_by_key(|item| item.time_deleted) else {
-            return Err(NotBack::Emptied(path.into()).into());
+            return Err(RestoreError::Emptied(path.into()).into());
         };
         let restored = os_limited::restore_all([item.clone()]).map_err(|error| anyhow!(in_words(&error)));
         restored.with_context(|| format!("can't take {} back from the trash", path.display()))

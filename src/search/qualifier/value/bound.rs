@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::search::qualifier::value::Value;
+use crate::search::qualifier::value::QualifierValue;
 
 /// How a number is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum Comparison {
     /// `>=`, and what holds without a sign.
     AtLeast,
     /// `<=`
@@ -20,14 +20,19 @@ pub(crate) enum Order {
 }
 
 /// The signs. The longer ones come first, as the others begin them.
-const SIGNS: [(&str, Order); 5] =
-    [(">=", Order::AtLeast), ("<=", Order::AtMost), (">", Order::More), ("<", Order::Less), ("=", Order::Equal)];
+const SIGNS: [(&str, Comparison); 5] = [
+    (">=", Comparison::AtLeast),
+    ("<=", Comparison::AtMost),
+    (">", Comparison::More),
+    ("<", Comparison::Less),
+    ("=", Comparison::Equal),
+];
 
 /// What a number is compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bound {
     /// How.
-    pub(crate) order: Order,
+    pub(crate) order: Comparison,
     /// With which number: finite, not below zero.
     pub(crate) number: f64,
 }
@@ -36,11 +41,11 @@ impl Bound {
     /// Whether it holds for a number.
     pub(crate) fn holds(self, number: f64) -> bool {
         match self.order {
-            Order::AtLeast => number >= self.number,
-            Order::AtMost => number <= self.number,
-            Order::More => number > self.number,
-            Order::Less => number < self.number,
-            Order::Equal => number == self.number,
+            Comparison::AtLeast => number >= self.number,
+            Comparison::AtMost => number <= self.number,
+            Comparison::More => number > self.number,
+            Comparison::Less => number < self.number,
+            Comparison::Equal => number == self.number,
         }
     }
 }
@@ -62,11 +67,11 @@ fn number(text: &str) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-impl Value for Bound {
+impl QualifierValue for Bound {
     /// A sign, if there is one, and a number with k, M or G behind it for thousands, or `$` before it.
     fn read(text: &str) -> Result<Option<Self>, String> {
         let signed = SIGNS.iter().find_map(|(sign, order)| Some((*order, text.strip_prefix(sign)?)));
-        let (order, digits) = signed.unwrap_or((Order::AtLeast, text));
+        let (order, digits) = signed.unwrap_or((Comparison::AtLeast, text));
         let digits = digits.strip_prefix('$').unwrap_or(digits);
         if digits.is_empty() {
             return Ok(None);
@@ -94,10 +99,10 @@ mod tests {
     #[test]
     fn reads_numbers() {
         let bound = |text: &str| Bound::read(text).unwrap().unwrap();
-        assert_eq!(bound(">1.5M"), Bound { order: Order::More, number: 1.5e6 });
-        assert_eq!(bound("500"), Bound { order: Order::AtLeast, number: 500.0 });
-        assert_eq!(bound("<=$0.5"), Bound { order: Order::AtMost, number: 0.5 });
-        assert_eq!(bound("=2KB"), Bound { order: Order::Equal, number: 2000.0 });
+        assert_eq!(bound(">1.5M"), Bound { order: Comparison::More, number: 1.5e6 });
+        assert_eq!(bound("500"), Bound { order: Comparison::AtLeast, number: 500.0 });
+        assert_eq!(bound("<=$0.5"), Bound { order: Comparison::AtMost, number: 0.5 });
+        assert_eq!(bound("=2KB"), Bound { order: Comparison::Equal, number: 2000.0 });
         assert_eq!((Bound::read(">"), Bound::read("")), (Ok(None), Ok(None)));
         for text in [">x", "1e9", "inf", "nan", "-1", "1.2.3", ">>1", "1T", "."] {
             assert!(Bound::read(text).is_err(), "{text}");

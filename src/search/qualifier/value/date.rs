@@ -5,8 +5,8 @@ use std::fmt;
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 
-use crate::search::qualifier::value::Value;
-use crate::search::scope::HereAndNow;
+use crate::search::qualifier::value::QualifierValue;
+use crate::search::scope::QueryScope;
 
 const MINUTE: i64 = 60_000;
 const DAY: i64 = 24 * 60 * MINUTE;
@@ -17,7 +17,7 @@ const UNITS: [(&str, i64); 6] =
 
 /// A moment: the beginning of a day, a month or a year, or so long ago.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum When {
+pub(crate) enum DateValue {
     /// The beginning of today.
     Today,
     /// The beginning of yesterday.
@@ -32,7 +32,7 @@ pub(crate) enum When {
     Ago(u32, usize),
 }
 
-impl When {
+impl DateValue {
     fn ago(text: &str) -> Option<Self> {
         let unit_at = text.find(|c: char| !c.is_ascii_digit())?;
         let unit = UNITS.iter().position(|(name, _)| *name == &text[unit_at..])?;
@@ -55,7 +55,7 @@ impl When {
     }
 
     /// The moment, in milliseconds since 1970.
-    pub(crate) fn ms(self, here: &HereAndNow) -> i64 {
+    pub(crate) fn ms(self, here: &QueryScope) -> i64 {
         let start = |date: Date| {
             // Days that the zone puts beyond the end of time are far away all the same.
             date.to_zoned_datetime(here.zone.clone()).map_or(i64::MAX, |time| time.timestamp().as_millisecond())
@@ -71,7 +71,7 @@ impl When {
     }
 }
 
-impl Value for When {
+impl QualifierValue for DateValue {
     fn read(text: &str) -> Result<Option<Self>, String> {
         let when = match text {
             "today" => Some(Self::Today),
@@ -90,7 +90,7 @@ impl Value for When {
     }
 }
 
-impl fmt::Display for When {
+impl fmt::Display for DateValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Today => f.write_str("today"),
@@ -112,8 +112,8 @@ mod tests {
     fn reads_moments() {
         let zone = TimeZone::fixed(jiff::tz::offset(2));
         // 2026-05-10T00:30 in the zone.
-        let here = HereAndNow { now_ms: 1_778_365_800_000, home: String::new(), dir: String::new(), zone };
-        let ms = |text: &str| crate::base::time::iso(When::read(text).unwrap().unwrap().ms(&here)).unwrap();
+        let here = QueryScope { now_ms: 1_778_365_800_000, home: String::new(), dir: String::new(), zone };
+        let ms = |text: &str| crate::base::time::iso(DateValue::read(text).unwrap().unwrap().ms(&here)).unwrap();
         assert_eq!(ms("today"), "2026-05-09T22:00:00.000Z");
         assert_eq!(ms("yesterday"), "2026-05-08T22:00:00.000Z");
         assert_eq!(ms("2026-05-01"), "2026-04-30T22:00:00.000Z");
@@ -126,9 +126,9 @@ mod tests {
         assert_eq!(ms("1y"), "2025-05-09T22:30:00.000Z");
         for text in ["2", "w", "2026-13", "2026-02-30", "2026-5", "-5d", "tomorrow", "99999999999d", "", "2026-05-01-"]
         {
-            assert!(When::read(text).is_err(), "{text}");
+            assert!(DateValue::read(text).is_err(), "{text}");
         }
-        assert_eq!(When::read("9999-12-31").unwrap().unwrap().ms(&here).signum(), 1);
-        assert!(When::read("4294967295y").unwrap().unwrap().ms(&here) < 0);
+        assert_eq!(DateValue::read("9999-12-31").unwrap().unwrap().ms(&here).signum(), 1);
+        assert!(DateValue::read("4294967295y").unwrap().unwrap().ms(&here) < 0);
     }
 }

@@ -8,7 +8,7 @@ pub(crate) mod text;
 use std::fmt::{Debug, Display};
 
 /// What stands behind the colon of a qualifier. It prints as a text that reads as the same value.
-pub(crate) trait Value: Clone + Debug + Display + PartialEq {
+pub(crate) trait QualifierValue: Clone + Debug + Display + PartialEq {
     /// Reads it from a text that is not empty; `None` while it is unfinished. The error says what may stand there.
     fn read(text: &str) -> Result<Option<Self>, String>;
 

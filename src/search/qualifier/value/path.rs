@@ -2,7 +2,7 @@
 
 use crate::base::normalize::fold;
 use crate::search::qualifier::value::text::Text;
-use crate::search::scope::HereAndNow;
+use crate::search::scope::QueryScope;
 
 /// A path that is looked for.
 pub(crate) struct Path {
@@ -15,7 +15,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    pub(crate) fn new(Text(path): &Text, here: &HereAndNow) -> Self {
+    pub(crate) fn new(Text(path): &Text, here: &QueryScope) -> Self {
         let path = path.replace('\\', "/");
         let is_home = path == "~" || path.starts_with("~/");
         let text = fold(&if is_home { path.replacen('~', here.home.trim_end_matches('/'), 1) } else { path });

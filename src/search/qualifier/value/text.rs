@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::base::javascript::is_js_space;
 use crate::base::normalize::fold;
-use crate::search::qualifier::value::Value;
+use crate::search::qualifier::value::QualifierValue;
 
 /// A text.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,7 @@ impl Text {
     }
 }
 
-impl Value for Text {
+impl QualifierValue for Text {
     fn read(text: &str) -> Result<Option<Self>, String> {
         Ok(Some(Self(text.into())))
     }
