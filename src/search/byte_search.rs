@@ -1,7 +1,7 @@
-//! A word looked for in lines as they stand in the file: where it may be is found fast, without decoding anything, and
-//! whether it is there is then told by the text. JSON can write any character as `\u` and four digits, and Unicode has
-//! several ways to write some of them, so the fast way looks for three neighbouring characters of the word in every
-//! spelling there is: it never misses a word, and finds few places in vain.
+//! Byte search for a word in undecoded lines. A vector search finds candidate places without decoding, and the decoded
+//! text confirms them. JSON can write any character as a `\u` escape, and Unicode has several spellings of some
+//! characters. Therefore the search looks for three adjacent characters of the word in all their spellings: it has no
+//! false negatives and few false positives.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,54 +14,55 @@ use unicode_normalization::char::{canonical_combining_class, compose, decompose_
 use crate::base::javascript::is_js_space;
 use crate::base::normalize::{FoldedText, fold, fold_into};
 
-/// The most neighbouring characters that are looked for.
+/// The maximum number of adjacent characters in a window.
 const WINDOW: usize = 3;
 
-/// The most spellings of them that are looked for at once: as many as the vector search takes.
+/// The maximum number of spellings in a window, limited by the vector search.
 const SPELLINGS: usize = 64;
 
-/// Characters of words and code, the commonest first: a rare one is found in vain less often.
+/// Characters of words and code by frequency, most frequent first. Rare characters have fewer false positives.
 const COMMON: &str = "etaoinsrlcdupmhg\"_.-(),:f0y=bw12vkx/3{}<>[]4568';79*#zj&q";
 
-/// A word to look for.
+/// A word to search for.
 #[derive(Debug)]
 pub struct Probe {
-    /// Folded, with one space for each run of white space.
+    /// The folded word, with one space for each run of white space.
     word: String,
     has_space: bool,
     strategy: Strategy,
-    /// How rarely it is found in vain, at a guess.
+    /// An estimate of the selectivity of the word.
     rarity: usize,
 }
 
-/// How to find where the word may be.
+/// A strategy to find candidate places.
 #[derive(Debug)]
 enum Strategy {
-    /// Some of its characters, in every spelling.
+    /// Search for some characters of the word in all spellings.
     Window {
         finder: Finder,
-        /// Spellings from here on are loose: nothing is said of what stands around them.
+        /// The index from which spellings are loose: the characters around them are not checked.
         loose: usize,
-        /// The plain ASCII characters of the word right before and behind those that are looked for.
+        /// The plain ASCII characters of the word directly before and after the window.
         before: Vec<u8>,
         behind: Vec<u8>,
     },
-    /// All of its characters have too many spellings: wherever there is anything but plain ASCII.
+    /// All characters have too many spellings: every place that is not plain ASCII is a candidate.
     Unusual,
-    /// Anywhere.
+    /// Every place is a candidate.
     Everywhere,
 }
 
 #[derive(Debug)]
 enum Finder {
-    /// By vectors.
+    /// Vector search.
     Packed(packed::Searcher),
-    /// On processors without them.
+    /// Fallback for processors without vector instructions.
     Plain(AhoCorasick),
 }
 
 impl Probe {
-    /// A word, which may hold white space: that matches white space of any kind. `None` if there is nothing in it.
+    /// Creates a probe for a word. White space in the word matches any white space. Returns `None` if the word is
+    /// empty.
     pub fn new(word: &str) -> Option<Self> {
         let word = collapse(&fold(word)).0.into_owned();
         if word.is_empty() {
@@ -82,13 +83,12 @@ impl Probe {
         Some(Self { word, has_space, strategy: strategy.unwrap_or(Strategy::Everywhere), rarity })
     }
 
-    /// How rarely the word is found in vain, at a guess: the greater, the rarer.
+    /// Returns an estimate of the selectivity: higher values have fewer false positives.
     pub(crate) fn rarity(&self) -> usize {
         self.rarity
     }
 
-    /// A place at or behind `from` in raw lines, or in a raw text: in the first line that may have the word in it behind
-    /// `from`.
+    /// Returns the next candidate place at or after `from` in raw lines or in a raw text.
     pub fn next(&self, raw: &[u8], from: usize) -> Option<usize> {
         match &self.strategy {
             Strategy::Everywhere => (from < raw.len()).then_some(from),
@@ -108,19 +108,19 @@ impl Probe {
         }
     }
 
-    /// Whether the word is in a text. `folded` is used to fold it into.
+    /// Returns `true` if the word is in a text. `folded` is a reusable buffer.
     pub fn is_in(&self, text: &str, folded: &mut String) -> bool {
         folded.clear();
         fold_into(folded, text);
         self.is_in_folded(folded)
     }
 
-    /// Whether the word is in a text that is folded.
+    /// Returns `true` if the word is in a folded text.
     pub fn is_in_folded(&self, folded: &str) -> bool {
         if self.has_space { collapse(folded).0.contains(&self.word) } else { folded.contains(&self.word) }
     }
 
-    /// Where the word stands in a text, in bytes of it, one behind the other; whole grapheme clusters.
+    /// Returns the byte ranges of all matches in a text, without overlaps, extended to whole grapheme clusters.
     fn places(&self, haystack: &Haystack) -> impl Iterator<Item = Range<usize>> {
         let text = if self.has_space { &haystack.collapsed } else { &haystack.folded.text };
         text.match_indices(&self.word).map(|(at, word)| {
@@ -131,11 +131,11 @@ impl Probe {
     }
 }
 
-/// A text in which words were found, to say where.
+/// A text prepared to locate matches.
 struct Haystack {
     folded: FoldedText,
     collapsed: String,
-    /// Where the collapsed text goes on behind white space, and where that is in the folded one.
+    /// Offsets after collapsed white space, in the collapsed and in the folded text.
     pieces: Vec<(usize, usize)>,
 }
 
@@ -155,8 +155,8 @@ impl Haystack {
     }
 }
 
-/// White space as pi compares it in a phrase (`\s+` becomes one space, 0.87.1), and where the text goes on behind it:
-/// here and in `text`.
+/// Collapses white space as pi does for phrases (`\s+` becomes one space, 0.87.1). Also returns the offsets after white
+/// space in the result and in `text`.
 fn collapse(text: &str) -> (Cow<'_, str>, Vec<(usize, usize)>) {
     if !text.contains(is_js_space) {
         return (Cow::Borrowed(text), Vec::new());
@@ -173,22 +173,22 @@ fn collapse(text: &str) -> (Cow<'_, str>, Vec<(usize, usize)>) {
     (Cow::Owned(out), pieces)
 }
 
-/// A piece of a text around words that were found in it.
+/// An excerpt of a text around matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
-    /// The piece, as it stands in the text, line breaks included.
+    /// The excerpt, including line breaks.
     pub text: String,
-    /// Where the words stand in it, in characters.
+    /// The matches in the excerpt, as character ranges.
     pub ranges: Vec<Range<usize>>,
 }
 
 impl Snippet {
-    /// How long a snippet is, in characters.
+    /// The length of a snippet in characters.
     const LEN: usize = 120;
-    /// How much of it stands before the first word.
+    /// The number of characters before the first match.
     const BEFORE: usize = 40;
 
-    /// The piece of `text` around the first of the words that is in it; `None` if none is.
+    /// Returns the excerpt of `text` around the first match of any probe, or `None` without a match.
     pub fn new(text: &str, probes: &[&Probe]) -> Option<Self> {
         let haystack = Haystack::new(text, probes.iter().any(|probe| probe.has_space));
         let first = probes.iter().filter_map(|probe| probe.places(&haystack).next().map(|range| range.start)).min()?;
@@ -209,7 +209,8 @@ impl Snippet {
         Some(Self::around(text, &merged))
     }
 
-    /// The piece of `text` around the first of some places in it: in bytes, in order, apart. Without any, its start.
+    /// Returns the excerpt of `text` around the first of `places`, which are sorted, disjoint byte ranges. Without
+    /// places, returns the start of the text.
     pub fn around(text: &str, places: &[Range<usize>]) -> Self {
         let Range { start, end } = Self::bounds(text, places.first().map_or(0, |place| place.start));
         let chars = |to: usize| text[start..to].chars().count();
@@ -225,20 +226,20 @@ impl Snippet {
     }
 }
 
-/// How a character may be spelled.
+/// The spellings of a character.
 #[derive(Debug)]
 struct CharSpellings {
-    /// As a whole.
+    /// Complete spellings.
     whole: Vec<String>,
-    /// With a mark or more that stands for itself, among others: one of these is there.
+    /// Combining marks: each other spelling contains at least one of them.
     loose: Vec<char>,
 }
 
-/// Neighbouring characters of a word, each of them with few spellings.
+/// Adjacent characters of a word with few spellings each.
 struct CharWindow {
     range: Range<usize>,
     rarity: usize,
-    /// As UTF-8, then the loose ones: marks, and escapes of any character.
+    /// The spellings as UTF-8, followed by the loose ones: marks, and escapes of any character.
     spellings: Vec<Vec<u8>>,
     loose: usize,
 }
@@ -281,7 +282,7 @@ impl CharWindow {
 }
 
 impl Finder {
-    /// The number of a spelling and where it stands, at or behind `from`.
+    /// Returns the index of a spelling and its place, at or after `from`.
     fn find(&self, raw: &[u8], from: usize) -> Option<(usize, Range<usize>)> {
         let found = match self {
             Self::Packed(searcher) => searcher.find_in(raw, Span { start: from, end: raw.len() }),
@@ -291,7 +292,7 @@ impl Finder {
     }
 }
 
-/// Whether characters may follow at a place: as they are, or in a spelling of more than one byte.
+/// Returns `true` if the characters can follow at a place, as plain ASCII or in a multi-byte spelling.
 fn may_follow(raw: &[u8], at: usize, chars: &[u8]) -> bool {
     let different = raw[at..].iter().zip(chars).find(|(byte, c)| !byte.eq_ignore_ascii_case(c));
     match different {
@@ -300,8 +301,8 @@ fn may_follow(raw: &[u8], at: usize, chars: &[u8]) -> bool {
     }
 }
 
-/// Whether characters, the last one first, may stand right before a place. An escape ends with digits, which can be
-/// taken for characters that stand as they are; so wherever there is a backslash near, they may.
+/// Returns `true` if the characters, the last one first, can precede a place. Always `true` near a backslash, because
+/// the digits of an escape look like plain characters.
 fn may_precede(raw: &[u8], at: usize, chars: &[u8]) -> bool {
     const ESCAPE: usize = r"\u0000".len();
     let mut bytes = raw[..at].iter().rev().zip(chars);
@@ -314,7 +315,7 @@ fn may_precede(raw: &[u8], at: usize, chars: &[u8]) -> bool {
     }
 }
 
-/// The first line from `from` on that has anything but plain ASCII in it.
+/// Returns the first line after `from` that is not plain ASCII.
 fn unusual(raw: &[u8], mut from: usize) -> Option<usize> {
     while from < raw.len() {
         let end = memchr::memchr(b'\n', &raw[from..]).map_or(raw.len(), |at| from + at + 1);
@@ -331,14 +332,14 @@ fn rarity(c: char) -> usize {
     1 + COMMON.chars().position(|common| common == c).unwrap_or(COMMON.len())
 }
 
-/// How `c` may be spelled to become `c` when it is folded. `None` if `c` can be written with a backslash other than `\u`, or
-/// is a mark, which may change places with others.
+/// Returns all spellings that fold to `c`. Returns `None` if `c` has a backslash escape other than `\u`, or is a
+/// combining mark, because marks can be reordered.
 fn spellings(c: char) -> Option<CharSpellings> {
     if is_js_space(c) || c.is_control() || matches!(c, '"' | '\\' | '/' | char::REPLACEMENT_CHARACTER) {
         return None;
     }
     if c.is_ascii() {
-        // Composed characters never fold to ASCII, but for the Turkish İ, which begins with an I even in pieces.
+        // Composed characters never fold to ASCII, except for the Turkish İ, whose decomposition starts with I.
         let other = match c {
             'i' => Some('\u{130}'),
             'k' => Some('\u{212a}'),
@@ -353,7 +354,7 @@ fn spellings(c: char) -> Option<CharSpellings> {
     }
     let parts = decomposed(c);
     if let ('가'..='힣', [first, second, rest @ ..]) = (c, &*parts) {
-        // Nothing can stand between the parts of a syllable.
+        // No character can separate the parts of a syllable.
         let mut whole = vec![c.into(), parts.iter().collect()];
         if let ([last], Some(open)) = (rest, compose(*first, *second)) {
             whole.push([open, *last].iter().collect());
@@ -371,7 +372,7 @@ fn spellings(c: char) -> Option<CharSpellings> {
         }
         let parts = decomposed(one);
         if let [first, .., mark] = &*parts {
-            // It may have come with the letter, with another mark, or alone.
+            // The mark can follow the letter, another mark, or stand alone.
             let is_possible = |with: &char| {
                 let starts = decomposed(*with)[0];
                 starts == *first || canonical_combining_class(starts) != 0
@@ -383,18 +384,18 @@ fn spellings(c: char) -> Option<CharSpellings> {
     Some(CharSpellings { whole: all.into_iter().map(String::from).collect(), loose })
 }
 
-/// A character in as many parts as it has.
+/// Decomposes a character completely.
 fn decomposed(c: char) -> Vec<char> {
     let mut parts = Vec::new();
     decompose_canonical(c, |part| parts.push(part));
     parts
 }
 
-/// What is known of characters that folding could change, those of ASCII left out.
+/// Tables of the non-ASCII characters that folding changes.
 struct FoldTables {
-    /// The other characters that become each character when they are folded.
+    /// For each character, the other characters that fold to it.
     folding_to: HashMap<char, Vec<char>>,
-    /// The other characters that each mark is a part of.
+    /// For each mark, the characters that contain it.
     with_mark: HashMap<char, Vec<char>>,
 }
 
@@ -420,7 +421,7 @@ impl FoldTables {
     }
 }
 
-/// All characters that folding could change: not the ideographs and syllables, which are most of Unicode.
+/// Iterates over all characters that folding can change. Skips ideographs and syllables, which are most of Unicode.
 fn changing() -> impl Iterator<Item = char> {
     ('\u{80}'..='\u{33ff}')
         .chain('\u{a000}'..='\u{abff}')
@@ -428,7 +429,7 @@ fn changing() -> impl Iterator<Item = char> {
         .chain('\u{2f800}'..='\u{2fa1f}')
 }
 
-/// A character as JSON escapes, its digits in either case; of a pair of surrogates the first one.
+/// Returns the JSON escapes of a character in both cases; for a surrogate pair, the first escape.
 fn escapes(c: char) -> Vec<String> {
     let unit = c.encode_utf16(&mut [0; 2])[0];
     let mut spellings = vec![String::from("\\u")];
@@ -448,7 +449,7 @@ mod tests {
 
     use super::*;
 
-    /// All that Unicode has: there are none in the planes 4 to 13, and those of 15 and 16 are private.
+    /// Iterates over all characters of Unicode. Planes 4 to 13 are unassigned, and planes 15 and 16 are private.
     fn characters() -> impl Iterator<Item = char> {
         ('\0'..='\u{3ffff}').chain('\u{e0000}'..='\u{effff}')
     }
@@ -464,7 +465,7 @@ mod tests {
                 assert!(spellings(to).is_none_or(is_spelled), "{c:?} becomes {to:?}");
             }
         }
-        // Nor do pieces make others: what folds to ASCII begins with an ASCII character of its own.
+        // Decompositions add no exceptions: characters that fold to ASCII start with an ASCII character.
         for mark in '\u{300}'..='\u{36f}' {
             for c in ' '..='~' {
                 let folded = fold(&format!("{c}{mark}"));
@@ -484,7 +485,7 @@ mod tests {
     #[test]
     fn rare_characters_are_looked_for() {
         let found = |word: &str, raw: &str| Probe::new(word).unwrap().next(raw.as_bytes(), 0);
-        // No candidates but for the real ones, where that is easy to tell.
+        // No false positives in simple cases.
         assert_eq!(found("context", r#"{"content":"the text of it"}"#), None);
         assert_eq!(found("jwt", r#"{"a":"\u001b[1m"}"#), None);
         assert_eq!(found("jwt", r"x\u004aWt"), Some(1));
@@ -495,7 +496,7 @@ mod tests {
         assert_eq!(found("é", "e, \\u001b[1m, e\\n"), None);
         assert_eq!(found("né", "e\u{301}"), Some(1));
         assert_eq!(found("\"", "x"), Some(0));
-        // Marks change places.
+        // Marks are reordered.
         assert!(found("a\u{16af0}\u{a92b}", "a\u{a92b}\u{16af0}").is_some());
         assert!(Probe::new("").is_none());
     }
@@ -515,7 +516,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is composed, with marks in any order, and what only some case foldings know.
+        /// Composed characters, marks in any order, and special cases of case folding.
         #[test]
         fn words_of_composed_characters_are_found(
             text in "[eEéêếẹệçḉ\\u{301}\\u{302}\\u{323}\\u{316}\\u{327}\\u{345}한하고\\u{1112}\\u{1161}\\u{11ab}ſİıßẞςσΣάάαᾳÅÅåKkक़कনো\\u{9c7}\\u{9be}x \"]{1,12}",

@@ -1,4 +1,4 @@
-//! A session that a query is held against, and where in it something may match.
+//! A session to match with a query, and the places of matches.
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use crate::session::digest::Digest;
 use crate::session::links::Index;
 use crate::session::search_text::{Passages, PassagesBuf, SearchTexts};
 
-/// What a list shows of a session, folded, so that a key finds it fast.
+/// The folded texts of a session in the list.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SearchTitles<'a> {
-    /// The name; empty if there is none.
+    /// The name, or an empty string.
     pub name: &'a str,
     /// The id in the header.
     pub id: &'a str,
@@ -19,11 +19,11 @@ pub struct SearchTitles<'a> {
     pub cwd: &'a str,
     /// The beginning of the first message.
     pub first_message: &'a str,
-    /// The labels, with the entries that have them.
+    /// The labels with their entries.
     pub labels: Passages<'a>,
 }
 
-/// [`SearchTitles`] that stand for themselves.
+/// Owned [`SearchTitles`].
 #[derive(Clone, Debug, Default)]
 pub struct TitlesBuf {
     name: String,
@@ -34,7 +34,7 @@ pub struct TitlesBuf {
 }
 
 impl TitlesBuf {
-    /// Folds what is known of a session.
+    /// Folds the titles of a session.
     pub fn new(digest: &Digest) -> Self {
         let mut labels = PassagesBuf::default();
         digest.labels.iter().for_each(|label| labels.push(label.at, &label.text));
@@ -47,56 +47,56 @@ impl TitlesBuf {
         }
     }
 
-    /// To look at.
+    /// Borrows the titles.
     pub fn as_titles(&self) -> SearchTitles<'_> {
         let Self { name, id, cwd, first_message, labels } = self;
         SearchTitles { name, id, cwd, first_message, labels: labels.as_passages() }
     }
 }
 
-/// A session to try, with all that is known of it.
+/// A session to match, with all available data.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
-    /// What a list knows of it.
+    /// The digest of the session.
     pub digest: &'a Digest,
-    /// What it shows of that, folded.
+    /// The folded titles.
     pub titles: SearchTitles<'a>,
-    /// Its texts, if they were read. Until then only the digest is searched.
+    /// The texts, or `None` if they are not loaded. Without texts, only the digest is searched.
     pub texts: Option<SearchTexts<'a>>,
-    /// Whether a pi is at work in it.
+    /// `true` if a pi is active in the session.
     pub is_live: bool,
-    /// Whether other sessions were forked from it.
+    /// `true` if the session has forks.
     pub has_forks: bool,
 }
 
-/// What can match.
+/// The field of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatchField {
-    /// The name.
+    /// The session name.
     Name,
     /// A label.
     Label,
-    /// What users and assistants said.
+    /// User and assistant messages.
     Conversation,
-    /// The first message, while the conversation was not read, or fuzzily.
+    /// The first message, used for fuzzy matches and until the conversation is loaded.
     FirstMessage,
-    /// A summary of a compaction or a branch.
+    /// The summary of a compaction or a branch.
     Summary,
     /// The id of the session.
     Id,
     /// The working directory.
     Cwd,
-    /// A file that a tool touched.
+    /// A file touched by a tool.
     File,
 }
 
-/// Where something matched.
+/// The place of a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatchPlace {
-    /// In what.
+    /// The field that matched.
     pub field: MatchField,
-    /// The entry, if it stands in one.
+    /// The entry of the match, if the field belongs to one.
     pub entry: Option<Index>,
-    /// The bytes of the folded text: of the label, of all passages of the session, of the title. Empty for a file.
+    /// The byte range in the folded text of the label, the passages or the title. Empty for a file.
     pub at: Range<usize>,
 }

@@ -1,7 +1,6 @@
-//! Which entries of a session fulfil a query. A session is found when each part of a query holds somewhere in it; its
-//! entries are those for which the most parts hold at once: all of them, or where no entry has all, as many as one has.
-//! What holds for a session as a whole (`is:`, `in:`, `cost:`, a word in its name) and what must not be there holds for
-//! each entry; but one of the parts must be its own.
+//! Selects the entries of a session that match a query. A session matches if each term matches somewhere in it. Its matching
+//! entries are those with the most matching terms. Excluded terms and terms about the whole session (`is:`, `in:`, `cost:`,
+//! a word in the name) count for every entry. At least one term must match the entry itself.
 
 use crate::search::byte_search::Probe;
 use crate::search::candidate::{Candidate, MatchField, MatchPlace};
@@ -15,11 +14,11 @@ use crate::session::search_text::{Passages, SearchTexts};
 use crate::session::tree::Tree;
 use crate::session::tree::features::EntryFeature;
 
-/// The parts of a query that may hold for one entry and not for another.
+/// The terms of a query that can differ between entries.
 pub struct QueryParts {
     words: Vec<Needle>,
     scopes: Vec<EntryScope>,
-    /// Features of the entries that match, if no other part of the query is about entries.
+    /// The features of matching entries, for queries without other terms about entries.
     features: Vec<EntryFeature>,
     everything: bool,
 }
@@ -30,25 +29,25 @@ impl std::fmt::Debug for QueryParts {
     }
 }
 
-/// Entries, with the parts that hold for each: a bit a part, of which a query has no more than there are bits.
+/// The matching terms of each entry as a bit set. A query has at most as many terms as there are bits.
 #[derive(Debug, Default)]
 pub struct EntryMatches {
     entries: Vec<(Index, u64)>,
-    /// What holds for all of them.
+    /// The terms that match the whole session.
     session: u64,
 }
 
-/// An entry that fulfils a query.
+/// An entry that matches a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatchingEntry {
     /// The entry.
     pub at: Index,
-    /// How many parts hold for it without its session.
+    /// The number of terms that match the entry itself.
     pub own: u32,
 }
 
 impl QueryParts {
-    /// Those of a query.
+    /// Extracts the terms of a query.
     pub fn new(query: &Query, here: &QueryScope) -> Self {
         let wanted = || query.terms.iter().filter(|term| !term.is_excluded);
         let scope = |term: &Term| match &term.what {
@@ -68,12 +67,12 @@ impl QueryParts {
         Self { words, scopes, features, everything: query.everything }
     }
 
-    /// The feature of the entry to which a session leads that was found as a whole.
+    /// Returns the feature of the entry to open for a session that matches as a whole.
     pub fn feature(&self) -> Option<EntryFeature> {
         self.features.first().copied()
     }
 
-    /// Returns the entries of a tree that have one of the features.
+    /// Returns the entries of a tree with one of the features.
     pub fn in_tree(&self, tree: &Tree) -> Vec<Index> {
         let mut entries: Vec<Index> = self.features.iter().flat_map(|&feature| tree.featured(feature)).collect();
         entries.sort_unstable();
@@ -81,30 +80,31 @@ impl QueryParts {
         entries
     }
 
-    /// Whether the lines of a file must be read to tell all of its entries.
+    /// Returns `true` if all lines of a file must be read to find its matching entries.
     pub fn needs_lines(&self) -> bool {
         let is_read = |scope: &EntryScope| matches!(scope, EntryScope::Read(_));
         self.everything && !self.words.is_empty() || self.scopes.iter().any(is_read)
     }
 
-    /// Words of which each line has one, undecoded, that tells of entries; `None` if any line may tell of them.
+    /// Returns probes of which every matching line contains at least one, undecoded. Returns `None` if any line can
+    /// match.
     pub fn probes(&self) -> Option<Vec<Probe>> {
         let is_known = self.scopes.iter().all(|scope| !matches!(scope, EntryScope::Read(_)));
         is_known.then(|| self.words.iter().map(|word| Probe::new(word.word()?)).collect())?
     }
 
-    /// Whether what is known of a session tells some of its entries.
+    /// Returns `true` if the cached data of a session is enough to find some of its entries.
     pub fn are_known(&self) -> bool {
         let is_known = |scope: &EntryScope| matches!(scope, EntryScope::Known(_));
         !self.everything && !self.words.is_empty() || self.scopes.iter().any(is_known)
     }
 
-    /// Whether there is just one word: no entry has it where only its letters were found.
+    /// Returns `true` for a single word. Entries never match such a word fuzzily.
     pub fn is_a_word(&self) -> bool {
         self.words.len() == 1 && self.scopes.is_empty()
     }
 
-    /// Whether one of the words is in a folded text.
+    /// Returns `true` if one of the words is in a folded text.
     pub fn is_in(&self, folded: &str) -> bool {
         self.words.iter().any(|word| word.find(folded).is_some())
     }
@@ -118,7 +118,7 @@ impl QueryParts {
         1 << (self.words.len() + scope)
     }
 
-    /// What holds for entries by what is known of their session.
+    /// Matches entries with the cached data of their session.
     pub fn in_known(&self, session: &Candidate<'_>) -> EntryMatches {
         let mut holding = EntryMatches { session: self.words_in(session.titles.name), ..EntryMatches::default() };
         if !self.everything && !self.words.is_empty() {
@@ -142,11 +142,11 @@ impl QueryParts {
                 found.for_each(|(entry, _)| holding.add(entry, 1 << bit));
                 continue;
             }
-            // Most passages have no word: they are not looked at one by one.
+            // Most passages have no match, so the search runs over all of them at once.
             let mut from = 0;
             while let Some(found) = word.find(&passages.folded[from..]) {
                 let Some((entry, text)) = passages.around(from + found.start) else { break };
-                // A phrase from one into the next is in neither.
+                // A match across two passages does not count.
                 let is_inside = from + found.end <= text.end;
                 holding.add(entry, u64::from(is_inside) << bit);
                 let after = passages.folded[from + found.start..].chars().next().map_or(1, char::len_utf8);
@@ -155,7 +155,7 @@ impl QueryParts {
         }
     }
 
-    /// What holds for an entry by its line, with all of its texts folded.
+    /// Matches an entry with its line and its folded texts.
     pub fn in_line(&self, entry: &Entry<'_>, folded: &str, at: Index, holding: &mut EntryMatches) {
         let words = if self.everything { self.words_in(folded) } else { 0 };
         let holds = |(at, scope): (usize, &EntryScope)| match scope {
@@ -165,7 +165,7 @@ impl QueryParts {
         holding.add(at, words | self.scopes.iter().enumerate().map(holds).sum::<u64>());
     }
 
-    /// Where the first word stands in an entry.
+    /// Returns the place of the first word in an entry.
     pub fn place(&self, session: &Candidate<'_>, entry: Index) -> Option<MatchPlace> {
         let texts = session.texts.unwrap_or_default();
         let of = |passages: Passages<'_>, field: MatchField| {
@@ -186,7 +186,7 @@ impl EntryMatches {
         }
     }
 
-    /// The entries for which the most parts hold, in file order.
+    /// Returns the entries with the most matching terms, in file order.
     pub fn best(mut self) -> Vec<MatchingEntry> {
         self.entries.sort_unstable();
         self.entries.dedup_by(|(next, more), (entry, parts)| {

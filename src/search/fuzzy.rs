@@ -1,5 +1,5 @@
-//! Words that match nowhere literally: their letters in order, from the beginning of a word on, with few others in
-//! between. The only user of the crate `fuzzy-matcher`, which rates what was found.
+//! Fuzzy search for words without a literal match: their letters in order, starting at the beginning of a word, with
+//! small gaps. The only user of the crate `fuzzy-matcher`, which scores the matches.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -7,22 +7,22 @@ use std::sync::LazyLock;
 use fuzzy_matcher::FuzzyMatcher;
 use fuzzy_matcher::skim::SkimMatcherV2;
 
-/// How much of a text is looked at, in characters.
+/// The maximum number of characters searched in a text.
 pub(crate) const CAP: usize = 512;
 
-/// The letters that a word must have: shorter ones are found in nearly every text.
+/// The minimum number of letters in a word. Shorter words match nearly every text.
 const LEAST: usize = 3;
-/// The letters that it may have.
+/// The maximum number of letters in a word.
 const MOST: usize = 32;
-/// How far the next letter of the word may be. What is scattered more widely is noise.
+/// The maximum distance to the next letter. More scattered letters are noise.
 const STEP: u16 = 12;
 
-/// Whether a folded word can match fuzzily.
+/// Returns `true` if a folded word is long enough to match fuzzily.
 pub(crate) fn is_long_enough(folded: &str) -> bool {
     folded.chars().nth(LEAST - 1).is_some()
 }
 
-/// The beginning of a text that is looked at.
+/// Returns the searched beginning of a text.
 pub(crate) fn capped(text: &str) -> &str {
     if text.len() <= CAP {
         return text;
@@ -30,30 +30,30 @@ pub(crate) fn capped(text: &str) -> &str {
     text.char_indices().nth(CAP).map_or(text, |(end, _)| &text[..end])
 }
 
-/// One for all words: it keeps what it worked with, a megabyte for each thread.
+/// A shared matcher, which keeps buffers of one megabyte per thread.
 static SKIM: LazyLock<SkimMatcherV2> = LazyLock::new(|| SkimMatcherV2::default().respect_case());
 
-/// A word to look for.
+/// A word to search for.
 pub struct Fuzzy {
     word: String,
     letters: Vec<char>,
-    /// For each ASCII letter its places in the word, as bits.
+    /// The positions of each ASCII letter in the word, as bits.
     places: [u32; 128],
 }
 
-/// What was found.
+/// A fuzzy match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FuzzyMatch {
-    /// How well it matches: more is better.
+    /// The score; higher is better.
     pub score: i64,
-    /// Where it starts and ends.
+    /// The byte range of the match.
     pub start: usize,
     /// See `start`.
     pub end: usize,
 }
 
 impl Fuzzy {
-    /// A folded word; `None` if it is too short to match fuzzily, or longer than anybody would leave letters out of.
+    /// Creates a search for a folded word. Returns `None` if the word is too short or too long to match fuzzily.
     pub fn new(folded: &str) -> Option<Self> {
         let letters: Vec<char> = folded.chars().take(MOST + 1).collect();
         if !(LEAST..=MOST).contains(&letters.len()) {
@@ -68,14 +68,14 @@ impl Fuzzy {
         Some(Self { word: folded.into(), letters, places })
     }
 
-    /// Looks for the word in a folded text, in the first 512 characters of it.
+    /// Searches the first 512 characters of a folded text.
     pub fn find(&self, folded: &str) -> Option<FuzzyMatch> {
         let Range { start, end } = self.span(capped(folded))?;
         let score = SKIM.fuzzy_match(&folded[start..end], &self.word)?;
         Some(FuzzyMatch { score, start, end })
     }
 
-    /// The letters that make a match, as ranges of the folded text.
+    /// Returns the matched letters as ranges of the folded text.
     pub fn letters(&self, folded: &str) -> Vec<Range<usize>> {
         let Some(Range { start, end }) = self.span(capped(folded)) else { return Vec::new() };
         let span = &folded[start..end];
@@ -86,10 +86,10 @@ impl Fuzzy {
         span.char_indices().enumerate().filter_map(letter).collect()
     }
 
-    /// The shortest piece of the text that has the letters in order.
+    /// Returns the shortest range of the text with the letters in order.
     fn span(&self, text: &str) -> Option<Range<usize>> {
         let first = *self.letters.first()?;
-        // Its first byte is no other character's but at a start.
+        // The first byte of a UTF-8 character never occurs inside another one.
         let starts = memchr::memchr_iter(*self.word.as_bytes().first()?, text.as_bytes());
         let is_start = |start: &usize| {
             let before = text.as_bytes()[..*start].last();
@@ -104,16 +104,16 @@ impl Fuzzy {
         spans.min_by_key(Range::len)
     }
 
-    /// Where the letters end that begin at the start of the text, at the earliest.
+    /// Returns the earliest end of the letters if they start at the beginning of the text.
     fn reach(&self, text: &str) -> Option<usize> {
-        // The places that were reached, as bits, and where in the text each one was last, in characters: the nearest is
-        // the best to go on from.
+        // The matched positions of the word as bits, and the last index in the text of each. Starting from the nearest
+        // is best.
         let (mut reached, mut found, mut newest) = (1_u32, [0_u16; MOST], 0);
         for (at, (byte, c)) in (0_u16..).zip(text.char_indices()).skip(1) {
             if at - newest > STEP {
                 return None;
             }
-            // From the last letter on, so that one character of the text is one letter of the word.
+            // Iterates backward, so that a character of the text matches only one letter of the word.
             let mut places = self.places_of(c) & (reached << 1);
             while places != 0 {
                 let place = places.ilog2() as usize;
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(found("uth", "oauth"), None);
         assert_eq!(found("abc", &format!("a{}b c", " ".repeat(STEP as usize))), None);
         assert_eq!(found("abc", &format!("{}a b c", " ".repeat(CAP))), None);
-        // The nearest letters, not the first ones.
+        // The nearest letters match, not the first ones.
         assert_eq!(found("abc", "a b, ab c"), Some("ab c"));
     }
 

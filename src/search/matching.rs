@@ -1,9 +1,9 @@
-//! A query held against sessions: which match, how well, and where. Literal matches come first; only a word that is
-//! nowhere in a session literally may match it fuzzily. A session can be tried before its texts were read: then there is
-//! what its digest says.
+//! Matches a query with sessions: which sessions match, how well, and where. Literal matches rank first, and a word
+//! matches fuzzily only if the session has no literal match. Sessions can be matched before their texts are loaded,
+//! with the data of their digests.
 //!
-//! Fields and tiers are those of pi's picker (1.5.2), with labels and summaries added; as there, each field is matched
-//! alone, and different words may match different fields.
+//! Fields and tiers are those of pi's picker (1.5.2), plus labels and summaries. As in pi, each field is matched
+//! separately, and different words can match different fields.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -19,53 +19,53 @@ use crate::session::digest::Digest;
 use crate::session::links::Index;
 use crate::session::search_text::{Passages, SearchTexts};
 
-/// How directly something matched, the best first.
+/// The directness of a match, best first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
-    /// In the name; also where no text was looked for.
+    /// In the name; also for queries without text.
     #[default]
     Name,
     /// In a label.
     Label,
     /// In the conversation, a summary, the id or the directory.
     Text,
-    /// Only the letters, scattered.
+    /// Fuzzy match of the letters.
     Fuzzy,
 }
 
-/// A session that matches.
+/// A matching session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Match {
     /// The least direct match of a word.
     pub tier: Tier,
-    /// How well all words match within the tier: less is better.
+    /// The score of all words within the tier; lower is better.
     pub score: u32,
-    /// Where to look: at the first word that matched in an entry, else at the first that matched.
+    /// The place to open: the first match in an entry, or else the first match.
     pub place: Option<MatchPlace>,
-    /// When the session was last active, to order what matches equally well.
+    /// The time of the last activity, to order equal matches.
     pub time: i64,
 }
 
 impl Match {
-    /// What to sort by: the best first, then the newest.
+    /// Returns the sort key: best first, then most recent.
     pub fn rank(&self) -> (Tier, u32, Reverse<i64>) {
         (self.tier, self.score, Reverse(self.time))
     }
 }
 
-/// What a tier weighs in a score, more than any difference within it.
+/// The weight of a tier in a score, larger than any difference within a tier.
 const WEIGHT: u32 = 1000;
 
-/// A query made ready to be held against many sessions.
+/// A compiled query.
 pub struct Matcher {
     texts: Vec<Word>,
     tests: Vec<(bool, Test)>,
 }
 
-/// How one word matched.
+/// The match of one word.
 struct TermMatch {
     tier: Tier,
-    /// Less is better; below the weight of a tier.
+    /// The score below the weight of a tier; lower is better.
     score: u32,
     place: MatchPlace,
 }
@@ -77,7 +77,7 @@ impl std::fmt::Debug for Matcher {
 }
 
 impl Matcher {
-    /// Makes a query ready.
+    /// Compiles a query.
     pub fn new(query: &Query, here: &QueryScope) -> Self {
         let test = |term: &Term| match &term.what {
             TermKind::Qualified(qualified) => Some((term.is_excluded, qualified.test(here))),
@@ -96,12 +96,12 @@ impl Matcher {
         }
     }
 
-    /// Whether anything is looked for in texts.
+    /// Returns `true` if the query searches texts.
     pub(crate) fn has_texts(&self) -> bool {
         !self.texts.is_empty()
     }
 
-    /// Whether a session matches, and how.
+    /// Matches a session.
     pub fn matches(&self, session: &Candidate<'_>) -> Option<Match> {
         let mut hit = Match { tier: Tier::Name, score: 0, place: None, time: 0 };
         let mut qualified_place = None;
@@ -135,7 +135,7 @@ impl Matcher {
         Some(hit)
     }
 
-    /// The entries in which something stands that is looked for, and in what: those with the most of it first, else in
+    /// Returns the entries with matches and the matched fields. Entries with the most matching terms come first, then
     /// file order.
     pub fn entries(&self, digest: &Digest, texts: SearchTexts<'_>) -> Vec<(Index, MatchField)> {
         let wanted: Vec<&Word> = self.texts.iter().filter(|text| !text.is_excluded).collect();
@@ -148,7 +148,7 @@ impl Matcher {
         found.into_iter().map(|(_, entry, field)| (entry, field)).collect()
     }
 
-    /// What to highlight in a text, in order, as byte ranges of whole grapheme clusters: what is looked for literally,
+    /// Returns the byte ranges to highlight in a text, sorted and extended to whole grapheme clusters: literal matches,
     /// and the letters of words that match only `fuzzily`.
     pub fn marks(&self, text: &str, fuzzily: bool) -> Vec<Range<usize>> {
         marks(&self.texts, text, fuzzily)
@@ -194,8 +194,8 @@ impl Word {
         Some(TermMatch { tier: Tier::Text, score: 0, place })
     }
 
-    /// A name or a summary that isn't there matches nothing, not even a pattern of nothing. For pi an empty
-    /// conversation, id or directory does.
+    /// A missing name or summary never matches, not even an empty pattern. In pi, an empty conversation, id or
+    /// directory can match.
     fn find_if_any(&self, folded: &str) -> Option<Range<usize>> {
         if folded.is_empty() { None } else { self.needle.find(folded) }
     }
@@ -226,7 +226,7 @@ fn passage(field: MatchField, passages: Passages<'_>, at: Range<usize>) -> Match
     MatchPlace { field, entry: passages.entry_at(at.start), at }
 }
 
-/// A whole name before the beginning of one, that before the beginning of a word, that before all else.
+/// Ranks a match in a name: the whole name, then a prefix, then the start of a word, then other places.
 fn name_score(name: &str, at: &Range<usize>) -> u32 {
     let starts_word = !name[..at.start].chars().next_back().is_some_and(char::is_alphanumeric);
     match at.start {
@@ -290,7 +290,7 @@ mod tests {
             self.try_with(query, Some(self.texts.as_texts()))
         }
 
-        /// The tier and the place of a hit.
+        /// Returns the tier and the place of a hit.
         fn at(&self, query: &str) -> Option<(Tier, MatchField, Option<Index>)> {
             let hit = self.hit(query)?;
             hit.place.map(|place| (hit.tier, place.field, place.entry))
@@ -328,7 +328,7 @@ mod tests {
             ("rfauth", (Tier::Fuzzy, MatchField::FirstMessage, None)),
             ("lgn", (Tier::Fuzzy, MatchField::Name, None)),
             ("bfr", (Tier::Fuzzy, MatchField::Label, Some(1))),
-            // The least direct one says how well all match; a place in an entry is worth more than another.
+            // The least direct word determines the tier, and a place in an entry is preferred.
             ("login jwt", (Tier::Text, MatchField::Conversation, Some(1))),
             ("login rfauth", (Tier::Fuzzy, MatchField::Name, None)),
             ("login label:broke", (Tier::Name, MatchField::Label, Some(1))),
@@ -452,7 +452,7 @@ mod tests {
     }
 
     proptest! {
-        /// What narrows finds nothing that the earlier query didn't.
+        /// A narrower query never finds more than the earlier query.
         #[test]
         fn narrowing_loses_nothing(
             (earlier, later) in "(-?[ab]{1,3}|\"[ab ]{1,4}\"|is:named|in:a|-?label:[ab]{1,2})( -?[ab]{1,3}| \"[ab]{1,3} [ab]\")?".prop_flat_map(|query| {

@@ -1,6 +1,6 @@
-//! Finding sessions: pure. [`query`] is the language, [`qualifier`] what of it is about sessions; [`matching`] holds a
-//! query against a [`candidate`], [`entry_match`] against its entries; [`text_match`] looks into one text at a time, and [`fuzzy`] where nothing matches
-//! literally; [`byte_search`] probes lines as they stand in the file. No files, no threads.
+//! Search over sessions. [`query`] is the language, with [`qualifier`]s for session properties. [`matching`] matches a
+//! query with a [`candidate`], and [`entry_match`] with its entries. [`text_match`] searches a single text, [`fuzzy`]
+//! handles approximate matches, and [`byte_search`] probes undecoded lines. Pure: no files, no threads.
 
 pub mod byte_search;
 pub mod candidate;

@@ -1,4 +1,4 @@
-//! What is looked for in a folded text: a word, a phrase, a pattern.
+//! Search patterns for folded text: a word, a phrase or a regular expression.
 
 use std::ops::Range;
 
@@ -9,17 +9,17 @@ use crate::base::normalize::fold;
 use crate::search::pattern::Pattern;
 use crate::search::query::TermKind;
 
-/// Something to look for.
+/// A search pattern.
 pub(crate) enum Needle {
     /// A folded text.
     Word(Finder<'static>),
-    /// Folded words with any white space between them.
+    /// Folded words separated by any white space.
     Phrase {
         /// The words.
         words: Vec<String>,
-        /// The longest, which is looked for first,
+        /// The longest word, which is searched first.
         anchor: Finder<'static>,
-        /// and its place among the words.
+        /// The index of the longest word.
         at: usize,
     },
     /// A regular expression.
@@ -27,7 +27,7 @@ pub(crate) enum Needle {
 }
 
 impl Needle {
-    /// What a term looks for; `None` if it is a qualifier.
+    /// Creates the pattern of a term, or `None` for a qualifier.
     pub(crate) fn of(what: &TermKind) -> Option<Self> {
         match what {
             TermKind::Word(word) => Some(Self::Word(Finder::new(&fold(word)).into_owned())),
@@ -42,7 +42,7 @@ impl Needle {
         }
     }
 
-    /// A word, folded, that is in every text that matches; `None` if that can't be told.
+    /// Returns a folded word that every matching text contains, or `None` if there is no such word.
     pub(crate) fn word(&self) -> Option<&str> {
         match self {
             Self::Word(finder) | Self::Phrase { anchor: finder, .. } => std::str::from_utf8(finder.needle()).ok(),
@@ -50,7 +50,7 @@ impl Needle {
         }
     }
 
-    /// The first match in a folded text.
+    /// Returns the first match in a folded text.
     pub(crate) fn find(&self, folded: &str) -> Option<Range<usize>> {
         match self {
             Self::Word(finder) => finder.find(folded.as_bytes()).map(|start| start..start + finder.needle().len()),
@@ -71,11 +71,11 @@ impl Needle {
         }
     }
 
-    /// All matches in a folded text that don't overlap; those of nothing are left out.
+    /// Returns all matches in a folded text that are not empty and do not overlap.
     pub(crate) fn find_all(&self, folded: &str) -> Vec<Range<usize>> {
         let (mut all, mut from) = (Vec::new(), 0);
         match self {
-            // Looking around must see what stands before.
+            // Lookbehind needs the text before the match.
             Self::Pattern(pattern) => all = pattern.find_all(folded),
             _ => {
                 while let Some(found) = self.find(&folded[from..]).filter(|found| !found.is_empty()) {
@@ -88,7 +88,7 @@ impl Needle {
     }
 }
 
-/// Where the words start, if they end the text, white space behind each.
+/// Returns the start of the words if they end the text, each followed by white space.
 fn begins(text: &str, words: &[String]) -> Option<usize> {
     let mut rest = text;
     for word in words.iter().rev() {
@@ -98,7 +98,7 @@ fn begins(text: &str, words: &[String]) -> Option<usize> {
     Some(rest.len())
 }
 
-/// Where the words end, if they follow right at `from`, white space before each.
+/// Returns the end of the words if they follow directly at `from`, each preceded by white space.
 fn ends(text: &str, from: usize, words: &[String]) -> Option<usize> {
     let mut rest = &text[from..];
     for word in words {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     proptest! {
-        /// As pi does it: in the text with single spaces.
+        /// Same result as in pi, which searches the text with single spaces.
         #[test]
         fn phrases_are_found_as_in_normalized_text(words in "[ab]{1,3}( [ab]{1,2}){1,2}", text in "[ab \n]{0,30}") {
             let normal = text.split_whitespace().collect::<Vec<_>>().join(" ");

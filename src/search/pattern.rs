@@ -1,8 +1,8 @@
-//! Regular expressions of queries. They mean what JavaScript means without the flag `u` and with `i`, as in pi's picker
-//! (1.5.2): they are put into the syntax of the crates and run on folded text.
+//! Regular expressions of queries, with the meaning of JavaScript's flag `i` without `u`, as in pi's picker (1.5.2).
+//! They are translated to the syntax of the regex crates and run on folded text.
 //!
-//! What stays different: a character outside the basic plane is one `.`, not two; what stands behind `(?<=` must have a
-//! fixed length; a reference to a group that took no part fails; matching that goes back too often gives up.
+//! Differences from JavaScript: a character outside the basic plane is one `.`, not two; a lookbehind must have a fixed
+//! length; a backreference to a group that did not participate fails; a match that backtracks too much fails.
 
 use std::fmt::{self, Write as _};
 use std::iter::Peekable;
@@ -13,18 +13,18 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::base::normalize::fold_char;
 
-/// How often matching may go back, where that is needed at all: some 50 ms.
+/// The limit of backtracking steps, about 50 ms.
 const BACKTRACKS: usize = 2_000_000;
 
 const DIGIT: &str = "0-9";
 const WORD: &str = "0-9A-Za-z_";
 const SPACE: &str = r"\t-\r \u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{feff}";
-/// `.`
+/// The translation of `.`.
 const NO_BREAK: &str = r"[^\n\r\u{2028}\u{2029}]";
 const ANYTHING: &str = r"[\s\S]";
 const NOTHING: &str = r"[^\s\S]";
 
-/// A regular expression.
+/// A compiled regular expression.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     source: String,
@@ -33,9 +33,9 @@ pub(crate) struct Pattern {
 
 #[derive(Clone, Debug)]
 enum RegexEngine {
-    /// In time linear to the text.
+    /// Matches in linear time.
     Plain(regex::Regex),
-    /// With what needs going back: looking around, references to groups.
+    /// Supports backtracking: lookaround and backreferences.
     Fancy(Box<fancy_regex::Regex>),
 }
 
@@ -52,10 +52,10 @@ impl fmt::Display for Pattern {
 }
 
 impl Pattern {
-    /// Reads a pattern.
+    /// Compiles a pattern.
     ///
     /// # Errors
-    /// Why it is none, in one line.
+    /// The reason in one line if the pattern is invalid.
     pub(crate) fn new(source: &str) -> Result<Self, String> {
         let invalid = |reason: String| format!("invalid pattern: {reason}");
         let (plain, needs_fancy) = Translation::of(source, false).map_err(invalid)?;
@@ -70,16 +70,16 @@ impl Pattern {
         Ok(Self { source: source.to_string(), engine })
     }
 
-    /// The first match in a folded text.
+    /// Returns the first match in a folded text.
     pub(crate) fn find(&self, folded: &str) -> Option<Range<usize>> {
         match &self.engine {
             RegexEngine::Plain(regex) => regex.find(folded).map(|found| found.range()),
-            // One that gave up found nothing.
+            // A search that exceeds the limit has no match.
             RegexEngine::Fancy(regex) => regex.find(folded).ok().flatten().map(|found| found.range()),
         }
     }
 
-    /// All matches in a folded text but those of nothing.
+    /// Returns all matches in a folded text that are not empty.
     pub(crate) fn find_all(&self, folded: &str) -> Vec<Range<usize>> {
         let mut all: Vec<Range<usize>> = match &self.engine {
             RegexEngine::Plain(regex) => regex.find_iter(folded).map(|found| found.range()).collect(),
@@ -92,30 +92,30 @@ impl Pattern {
     }
 }
 
-/// The reason behind the drawing of the pattern that the crates put before it.
+/// Returns the last line of an error, without the drawing of the pattern.
 fn last_line(error: &dyn fmt::Display) -> String {
     let text = error.to_string();
     let line = text.lines().next_back().unwrap_or_default();
     line.trim_start_matches("error: ").to_string()
 }
 
-/// A pattern of JavaScript on its way into the syntax of the crates.
+/// The translation of a JavaScript pattern to the syntax of the crates.
 struct Translation<'a> {
     rest: Peekable<Chars<'a>>,
     out: String,
-    /// Whether `out` may look around.
+    /// `true` if `out` supports lookaround.
     is_fancy: bool,
     needs_fancy: bool,
-    /// Whether what was last read can be repeated.
+    /// `true` if a quantifier can follow.
     is_atom: bool,
-    /// What each open group closes to: whether it can be repeated.
+    /// For each open group, `true` if a quantifier can follow it.
     open: Vec<bool>,
     groups: usize,
     has_names: bool,
 }
 
 impl<'a> Translation<'a> {
-    /// The pattern for the crates, and whether it needs the one that looks around.
+    /// Translates a pattern. Also returns `true` if it needs the backtracking engine.
     fn of(source: &str, is_fancy: bool) -> Result<(String, bool), String> {
         let composed: String = source.nfc().collect();
         let (groups, has_names) = groups(&composed);
@@ -167,7 +167,7 @@ impl<'a> Translation<'a> {
         self.is_atom = true;
     }
 
-    /// A character of the text, which is folded: no flag is needed, and the search for it is fast.
+    /// Appends a literal character. Text is folded, so no flag is needed and the search is fast.
     fn literal(&mut self, c: char) {
         match c {
             'İ' => self.out.push_str("(?:i\u{307})"),
@@ -188,7 +188,7 @@ impl<'a> Translation<'a> {
         Ok(())
     }
 
-    /// `{2}`, `{2,}`, `{2,3}`; everything else behind a brace is text.
+    /// Parses `{2}`, `{2,}` or `{2,3}`; otherwise the brace is literal.
     fn counts(&mut self) -> Result<Option<String>, String> {
         let rest: String = self.rest.clone().take_while(|&c| c != '}').collect();
         let is_closed = self.rest.clone().nth(rest.chars().count()) == Some('}');
@@ -268,7 +268,8 @@ impl<'a> Translation<'a> {
         Ok(())
     }
 
-    /// `\b`, `\B`: JavaScript's words are of ASCII letters. The plain engine knows such a `\b`, the fancy one doesn't.
+    /// Translates `\b` and `\B`: word characters of JavaScript are ASCII. The plain engine supports such a `\b`, the
+    /// backtracking engine does not.
     fn boundary(&mut self, is_boundary: bool) {
         let (before, after) = (format!("(?<=[{WORD}])"), format!("(?=[{WORD}])"));
         let (not_before, not_after) = (format!("(?<![{WORD}])"), format!("(?![{WORD}])"));
@@ -283,7 +284,7 @@ impl<'a> Translation<'a> {
         self.is_atom = false;
     }
 
-    /// The character that an escape stands for, behind its `\`.
+    /// Parses the character of an escape after the backslash.
     fn character(&mut self) -> char {
         let Some(c) = self.rest.next() else { return '\\' };
         match c {
@@ -294,7 +295,7 @@ impl<'a> Translation<'a> {
             'f' => '\u{c}',
             'c' => match self.rest.next_if(char::is_ascii_alphabetic) {
                 Some(letter) => char::from(letter as u8 % 32),
-                None => '\\', // JavaScript then takes the c for itself too, and nobody means that
+                None => '\\', // JavaScript treats the c as a literal too, but this is never intended
             },
             'x' => self.hex(2).and_then(char::from_u32).unwrap_or('x'),
             'u' => self.unit(),
@@ -309,7 +310,7 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// `\u00e9`, `\ud83d\ude00`; half a pair is what stands for it in text that was read.
+    /// Parses `\u00e9` or `\ud83d\ude00`. An unpaired surrogate becomes its replacement in decoded text.
     fn unit(&mut self) -> char {
         let Some(high) = self.hex(4) else { return 'u' };
         let mut units = vec![high as u16];
@@ -333,7 +334,7 @@ impl<'a> Translation<'a> {
         Some(number)
     }
 
-    /// A class in brackets. Inside, JavaScript knows nothing but `]`, `\`, `-` and a `^` at the start.
+    /// Translates a character class. In JavaScript, only `]`, `\`, `-` and a leading `^` are special in it.
     fn class(&mut self) -> Result<(), String> {
         let is_excluded = self.rest.next_if_eq(&'^').is_some();
         let mut items = String::new();
@@ -366,7 +367,7 @@ impl<'a> Translation<'a> {
         Ok(())
     }
 
-    /// The next item of a class; `None` where it ends.
+    /// Parses the next item of a class, or `None` at its end.
     fn class_item(&mut self) -> Result<Option<ClassItem>, String> {
         let item = match self.rest.next().ok_or("a class is not closed")? {
             ']' => return Ok(None),
@@ -387,11 +388,11 @@ impl<'a> Translation<'a> {
     }
 }
 
-/// An item of a class in brackets.
+/// An item of a character class.
 #[derive(Clone, Copy)]
 enum ClassItem {
     One(char),
-    /// What the set holds, or what it doesn't.
+    /// A predefined set; `true` if it is negated.
     Set(&'static str, bool),
 }
 
@@ -405,7 +406,7 @@ impl ClassItem {
     }
 }
 
-/// The set of `\d`, `\W` and their like, and whether it is excluded.
+/// Returns the set of an escape such as `\d` or `\W`; `true` if it is negated.
 fn set_of(c: char) -> Option<(&'static str, bool)> {
     let set = match c.to_ascii_lowercase() {
         'd' => DIGIT,
@@ -416,7 +417,7 @@ fn set_of(c: char) -> Option<(&'static str, bool)> {
     Some((set, c.is_ascii_uppercase()))
 }
 
-/// How many groups capture, and whether one has a name: it says what `\1` and `\k` mean.
+/// Counts the capturing groups, and returns `true` if any has a name. Both affect the meaning of `\1` and `\k`.
 fn groups(source: &str) -> (usize, bool) {
     let (mut count, mut has_names, mut is_class) = (0, false, false);
     let mut rest = source.chars();
@@ -448,7 +449,7 @@ mod tests {
 
     #[test]
     fn means_what_javascript_means() {
-        // Each was tried in Node 22: new RegExp(pattern, "i").test(text).
+        // Results of `new RegExp(pattern, "i").test(text)` in Node 22.
         for (pattern, text, is_match) in [
             ("AUTH", "my auth", true),
             ("a.c", "a\nc", false),

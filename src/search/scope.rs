@@ -1,16 +1,16 @@
-//! Where and when a query is asked: what `~`, `today` and `2w` in it mean.
+//! The context of a query: the meaning of `~`, `today` and `2w`.
 
 use jiff::tz::TimeZone;
 
-/// Where and when a query is asked.
+/// The context of a query.
 #[derive(Clone, Debug)]
 pub struct QueryScope {
-    /// Now, in milliseconds since 1970.
+    /// The current time in milliseconds since 1970.
     pub now_ms: i64,
     /// The home directory, for `~`.
     pub home: String,
-    /// The directory in which it is asked, for `.`; empty if that is not known.
+    /// The current directory, for `.`; empty if unknown.
     pub dir: String,
-    /// The zone in which days begin.
+    /// The time zone of dates.
     pub zone: TimeZone,
 }

@@ -1,4 +1,4 @@
-//! What is looked for in one text at a time: in an entry, in a line, in a row of a list.
+//! Matches a query with a single text: an entry, a line or a row of a list.
 
 use std::ops::Range;
 
@@ -8,17 +8,17 @@ use crate::search::fuzzy::Fuzzy;
 use crate::search::needle::Needle;
 use crate::search::query::{MOST_TERMS, Query, Term, TermKind};
 
-/// Something to look for in texts.
+/// A set of search terms.
 #[derive(Default)]
 pub struct Words {
     terms: Vec<Word>,
 }
 
-/// A text to look for, and whether it must not be there.
+/// A search term; it can be excluded.
 pub(crate) struct Word {
     pub(crate) is_excluded: bool,
     pub(crate) needle: Needle,
-    /// Where the word may also match by its letters alone.
+    /// The fuzzy form of the word, if allowed.
     pub(crate) fuzzy: Option<Fuzzy>,
 }
 
@@ -29,17 +29,17 @@ impl std::fmt::Debug for Words {
 }
 
 impl Word {
-    /// What a term looks for as it is written; `None` if it is a qualifier.
+    /// Converts a term, or returns `None` for a qualifier.
     pub(crate) fn of(term: &Term) -> Option<Self> {
         Some(Self { is_excluded: term.is_excluded, needle: Needle::of(&term.what)?, fuzzy: None })
     }
 }
 
 impl Words {
-    /// Words, phrases and a pattern, as in the search over sessions; all of them must be in a text.
+    /// Parses words, phrases and a pattern as in the search over sessions. A text must match all of them.
     ///
     /// # Errors
-    /// What is wrong, in one line: also a qualifier, which is about sessions.
+    /// The problem in one line. Qualifiers are errors, because they are about sessions.
     pub fn new(query: &str) -> Result<Self, String> {
         let query = Query::parse(query).map_err(|problem| problem.what)?;
         let term = |term: &Term| {
@@ -49,13 +49,13 @@ impl Words {
         Ok(Self { terms: query.terms.iter().map(term).collect::<Result<_, _>>()? })
     }
 
-    /// What a query over sessions looks for in texts.
+    /// Returns the text terms of a query over sessions.
     pub fn of(query: &Query) -> Self {
         Self { terms: query.terms.iter().filter_map(Word::of).collect() }
     }
 
-    /// Words without any syntax; one that a text doesn't have literally may match it fuzzily. Equal ones count once, and
-    /// only so many as a query may have.
+    /// Splits text into words without any syntax. A word without a literal match can match fuzzily. Duplicates are
+    /// removed, and the number of terms is limited as in a query.
     pub fn plain(text: &str) -> Self {
         let mut words: Vec<&str> = Vec::new();
         for word in text.split_whitespace() {
@@ -70,29 +70,30 @@ impl Words {
         Self { terms: words.into_iter().filter_map(term).collect() }
     }
 
-    /// Whether nothing is looked for.
+    /// Returns `true` if there are no terms.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// Words that are in every text that matches literally, to be found in it before it is decoded.
+    /// Returns probes for the words that every literal match contains, to test lines before decoding.
     pub fn probes(&self) -> Vec<Probe> {
         let wanted = self.terms.iter().filter(|term| !term.is_excluded);
         wanted.filter_map(|term| Probe::new(term.needle.word()?)).collect()
     }
 
-    /// Whether a folded text matches.
+    /// Returns `true` if a folded text matches.
     pub fn is_in(&self, folded: &str) -> bool {
         self.score(folded).is_some()
     }
 
-    /// Whether a folded text matches, and how well: more is better, and all words literally the best.
+    /// Scores a folded text, or returns `None` if it does not match. Higher is better, and literal matches of all words
+    /// are best.
     pub(crate) fn score(&self, folded: &str) -> Option<i64> {
         let mut score = 0;
         for term in &self.terms {
             match (term.needle.find(folded), &term.fuzzy) {
                 (found, _) if found.is_some() != term.is_excluded => {}
-                // Whatever a fuzzy word scores, it is less than a literal one.
+                // A fuzzy match scores less than any literal match.
                 (None, Some(fuzzy)) => score += fuzzy.find(folded)?.score.min(FUZZY) - FUZZY - 1,
                 _ => return None,
             }
@@ -100,14 +101,14 @@ impl Words {
         Some(score)
     }
 
-    /// What to show as a match in a text, in order: whole grapheme clusters.
+    /// Returns the byte ranges to highlight in a text, sorted and extended to whole grapheme clusters.
     pub fn marks(&self, text: &str) -> Vec<Range<usize>> {
         marks(&self.terms, text, true)
     }
 }
 
-/// What to show as a match in a text, in order: whole grapheme clusters of what is looked for literally, and the letters
-/// of words that match only `fuzzily`.
+/// Returns the byte ranges to highlight in a text, sorted and extended to whole grapheme clusters: literal matches, and
+/// the letters of words that match only `fuzzily`.
 pub(crate) fn marks(terms: &[Word], text: &str, fuzzily: bool) -> Vec<Range<usize>> {
     let folded = FoldedText::new(text);
     let mut marks = Vec::new();
@@ -121,10 +122,10 @@ pub(crate) fn marks(terms: &[Word], text: &str, fuzzily: bool) -> Vec<Range<usiz
     merged(marks)
 }
 
-/// More than a word scores fuzzily.
+/// More than any fuzzy score.
 const FUZZY: i64 = 1_000_000;
 
-/// Ranges in order, those that touch as one.
+/// Sorts ranges and merges adjacent ones.
 fn merged(mut marks: Vec<Range<usize>>) -> Vec<Range<usize>> {
     marks.sort_by_key(|mark| mark.start);
     let mut merged: Vec<Range<usize>> = Vec::with_capacity(marks.len());

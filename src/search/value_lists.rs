@@ -1,15 +1,15 @@
-//! What the sessions have that qualifiers may ask for, to choose from.
+//! Known values of qualifiers, for completion.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::session::digest::Digest;
 
-/// What values there are to choose from, the likeliest first.
+/// Values to suggest, the most frequent first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ValueList<'a> {
-    /// Project directories, as they are shown.
+    /// The displayed project directories.
     pub dirs: &'a [String],
-    /// Files that tools touched.
+    /// Files touched by tools.
     pub files: &'a [String],
     /// Labels.
     pub labels: &'a [String],
@@ -19,10 +19,10 @@ pub struct ValueList<'a> {
     pub tools: &'a [String],
 }
 
-/// What the sessions have that qualifiers may ask for, what is in most of them first.
+/// The values in all sessions, those of most sessions first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValueLists {
-    /// Files that tools touched.
+    /// Files touched by tools.
     pub files: Vec<String>,
     /// Labels.
     pub labels: Vec<String>,
@@ -33,10 +33,10 @@ pub struct ValueLists {
 }
 
 impl ValueLists {
-    /// The most of a kind.
+    /// The maximum number of values per list.
     const MOST: usize = 2000;
 
-    /// Gathers them from digests.
+    /// Collects the values of digests.
     pub fn new<'a>(digests: impl Iterator<Item = &'a Digest>) -> Self {
         let (mut files, mut labels) = (HashMap::new(), HashMap::new());
         let (mut models, mut tools) = (HashMap::new(), HashMap::new());
@@ -52,7 +52,7 @@ impl ValueLists {
     }
 }
 
-/// Counts each value of one session once.
+/// Counts each value once per session.
 fn count<'a>(counts: &mut HashMap<String, usize>, values: impl Iterator<Item = &'a str>) {
     for value in values.collect::<HashSet<_>>() {
         match counts.get_mut(value) {

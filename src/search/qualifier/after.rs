@@ -1,4 +1,4 @@
-//! `after:` Sessions that were last active at a time or later.
+//! `after:` Sessions last active at or after a time.
 
 use crate::search::qualifier::definition::{Qualifier, Test};
 use crate::search::qualifier::value::date::DateValue;

@@ -1,4 +1,4 @@
-//! `before:` Sessions that were last active before a time.
+//! `before:` Sessions last active before a time.
 
 use crate::search::qualifier::definition::{Qualifier, Test};
 use crate::search::qualifier::value::date::DateValue;

@@ -1,4 +1,4 @@
-//! `cost:` What a session cost.
+//! `cost:` The cost of a session.
 
 use crate::search::qualifier::definition::{Qualifier, Test};
 use crate::search::qualifier::value::bound::Bound;

@@ -1,4 +1,4 @@
-//! What every qualifier has to say of itself.
+//! The trait of all qualifiers.
 
 use crate::search::candidate::{Candidate, MatchPlace};
 use crate::search::qualifier::value::QualifierValue;
@@ -10,63 +10,63 @@ use crate::session::tree::features::EntryFeature;
 
 /// A qualifier.
 pub(crate) trait Qualifier {
-    /// What stands behind the colon: how it is read, printed and completed.
+    /// The type of the value, with parsing, printing and completion.
     type Value: QualifierValue;
 
-    /// What stands before the colon, in lowercase letters.
+    /// The name before the colon, in lowercase letters.
     const NAME: &'static str;
-    /// How "finds sessions" goes on, in one line.
+    /// The rest of the sentence "Qualifiers select sessions …", in one line.
     const HELP: &'static str;
-    /// It with a value that says something.
+    /// An example with a value.
     const EXAMPLE: &'static str;
 
-    /// The values to choose from, the likeliest first.
+    /// Returns the values to suggest, the most likely first.
     fn choices(_: ValueList<'_>) -> Vec<&str> {
         Self::Value::choices()
     }
 
-    /// What a value finds, in words, where it doesn't say so itself.
+    /// Describes a value that is not self-explanatory.
     fn means(_: &str) -> &'static str {
         ""
     }
 
-    /// Whether one value certainly holds for no session for which the other one doesn't.
+    /// Returns `true` if every session that matches `narrow` also matches `wide`.
     fn implies(narrow: &Self::Value, wide: &Self::Value) -> bool {
         narrow == wide
     }
 
-    /// Makes a value ready to be held against many sessions.
+    /// Compiles a value into a test.
     fn test(value: &Self::Value, here: &QueryScope) -> Test;
 
-    /// For which entries of a session a value holds.
+    /// Returns the entries for which a value holds.
     fn scope(_: &Self::Value, _: &QueryScope) -> EntryScope {
         EntryScope::Session
     }
 }
 
-/// Names entries by what is known of a session.
+/// A function that returns matching entries from the cached data of a session.
 pub(crate) type EntryFilter = Box<dyn Fn(&Candidate<'_>) -> Vec<Index> + Send + Sync>;
 
-/// For which entries of a session something holds.
+/// The entries for which a term holds.
 pub(crate) enum EntryScope {
-    /// For all of them or for none.
+    /// All entries or none.
     Session,
-    /// For those that what is known of the session names.
+    /// The entries returned by a filter over cached data.
     Known(EntryFilter),
-    /// For those with a feature in the tree of the session, where nothing else is asked of entries.
+    /// The entries with a feature in the tree, if no other term is about entries.
     Tree(EntryFeature),
-    /// For those whose line says so.
+    /// The entries whose line passes a test.
     Read(Box<dyn Fn(&Entry<'_>) -> bool + Send + Sync>),
 }
 
-/// Whether a qualifier holds for a session.
+/// A compiled test of a qualifier.
 pub(crate) type Test = Box<dyn Fn(&Candidate<'_>) -> TestResult + Send + Sync>;
 
-/// Whether it holds.
+/// The result of a test.
 #[derive(Debug, PartialEq)]
 pub(crate) enum TestResult {
     No,
-    /// It does, and this is where.
+    /// The session matches at this place.
     At(Option<MatchPlace>),
 }
 

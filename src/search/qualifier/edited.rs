@@ -1,4 +1,4 @@
-//! `edited:` The files that tools wrote or edited.
+//! `edited:` Files written or edited by tools.
 
 use crate::search::qualifier::definition::{EntryScope, Qualifier, Test};
 use crate::search::qualifier::file::{File, touched, touching};

@@ -1,4 +1,4 @@
-//! `entries:` How many entries a session has.
+//! `entries:` The number of entries of a session.
 
 use crate::search::qualifier::definition::{Qualifier, Test};
 use crate::search::qualifier::value::bound::Bound;

@@ -1,4 +1,4 @@
-//! `file:` The files that tools read, wrote or edited.
+//! `file:` Files read, written or edited by tools.
 
 use crate::base::normalize::fold;
 use crate::search::candidate::{Candidate, MatchField, MatchPlace};
@@ -33,31 +33,32 @@ impl Qualifier for File {
     }
 }
 
-/// Whether and where a tool touched such a file in a way that is wanted.
+/// Returns the place where a tool touched a matching file in one of the requested ways.
 pub(super) fn touched(path: &Text, here: &QueryScope, is_wanted: fn(Touch) -> bool) -> Test {
     let wanted = Path::new(path, here);
     let place = |&entry: &Index| MatchPlace { field: MatchField::File, entry: Some(entry), at: 0..0 };
     Box::new(move |session| such(&wanted, session, is_wanted).first().map(place).into())
 }
 
-/// The entries in which a tool did.
+/// Returns the entries in which a tool touched a matching file.
 pub(super) fn touching(path: &Text, here: &QueryScope, is_wanted: fn(Touch) -> bool) -> EntryScope {
     let wanted = Path::new(path, here);
     EntryScope::Known(Box::new(move |session| such(&wanted, session, is_wanted)))
 }
 
-/// The entries of the touches of such files.
+/// Returns the entries of all touches of matching files.
 fn such(wanted: &Path, session: &Candidate<'_>, is_wanted: fn(Touch) -> bool) -> Vec<Index> {
     let touches = &session.digest.details_once().touches;
-    // A file is touched many times: each path is looked at once.
+    // A file can be touched many times, so each path is tested once.
     let is_such: Vec<bool> =
         touches.paths.iter().map(|path| is_such_a_file(wanted, path, session.titles.cwd)).collect();
     let is_it = |touch: &&FileTouch| is_wanted(touch.touch) && is_such.get(touch.path as usize) == Some(&true);
     touches.all.iter().filter(is_it).map(|touch| touch.entry).collect()
 }
 
-/// Whether a path that a tool was given is such a file: by a piece of its path without `/`; by its last names; by its
-/// directory, if that ends with `/`; or from the root on. `cwd` is the folded directory that the path starts from.
+/// Returns `true` if a path matches. A query without `/` matches any part of the path, a query that ends with `/` matches a
+/// directory, an absolute path matches as a whole, and other queries match the last components. `cwd` is the folded
+/// directory of relative paths.
 fn is_such_a_file(wanted: &Path, path: &str, cwd: &str) -> bool {
     let path = fold(path);
     if !wanted.text.contains('/') {
@@ -72,7 +73,7 @@ fn is_such_a_file(wanted: &Path, path: &str, cwd: &str) -> bool {
         (true, true) => parts.len() > count && parts[..count] == *names,
         (false, false) => parts.len() >= count && parts[parts.len() - count..] == *names,
         (false, true) => {
-            // Below the project: its own directory is no part of the answer.
+            // Only the path below the project counts, not the path of the project itself.
             let own: Vec<&str> = components(&path).collect();
             count == 0 || own[..own.len().saturating_sub(1)].windows(count).any(|run| run == names)
         }

@@ -1,4 +1,4 @@
-//! `in:` The directory in which a session worked.
+//! `in:` The working directory of a session.
 
 use crate::base::normalize::fold;
 use crate::base::paths::normalize;
@@ -27,13 +27,13 @@ impl Qualifier for In {
     }
 }
 
-/// Returns a test whether a session's working directory is `dir` or below it, as `in:` compares.
+/// Returns a test for sessions whose working directory is `dir` or below it.
 pub(crate) fn is_in_dir(dir: &str, here: &QueryScope) -> impl Fn(&str) -> bool + use<> {
     let dir = Path::new(&from_here(&Text(dir.into()), here), here);
     move |cwd| is_in(&dir, &fold(cwd))
 }
 
-/// A path that begins with `.` or `..` starts where the query is asked.
+/// Resolves a path that starts with `.` or `..` from the directory of the query.
 fn from_here(dir: &Text, here: &QueryScope) -> Text {
     let path = dir.0.replace('\\', "/");
     if here.dir.is_empty() || !matches!(path.split('/').next(), Some("." | "..")) {
@@ -42,8 +42,8 @@ fn from_here(dir: &Text, here: &QueryScope) -> Text {
     Text(normalize(&std::path::Path::new(&here.dir).join(path)).to_string_lossy().into_owned())
 }
 
-/// Whether a folded working directory is this one or below it. If it is not named from the root on, its names may stand
-/// in a row anywhere on the way.
+/// Returns `true` if a folded working directory equals `dir` or is below it. The components of a relative `dir` can
+/// match anywhere in the path.
 fn is_in(dir: &Path, cwd: &str) -> bool {
     let cwd: Vec<&str> = components(cwd).collect();
     let wanted = dir.components.len();

@@ -1,4 +1,4 @@
-//! `is:` Kinds of sessions: a row a kind.
+//! `is:` Categories of sessions, one row each.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub(crate) struct Is;
 struct IsRow {
     name: &'static str,
     means: &'static str,
-    /// Which entries make a session one of the kind, if entries do.
+    /// The feature of the entries that put a session into the category.
     entries: Option<EntryFeature>,
     holds: fn(&Candidate<'_>) -> bool,
 }
@@ -29,7 +29,7 @@ const fn row(
     IsRow { name, means, entries, holds }
 }
 
-/// The kinds, in the order in which they are shown.
+/// The categories in display order.
 const KINDS: &[IsRow] = &[
     row("named", "sessions with a name", None, |session| session.digest.name.is_some()),
     row("labelled", "sessions with labels", Some(EntryFeature::Label), |session| !session.digest.labels.is_empty()),
@@ -38,7 +38,7 @@ const KINDS: &[IsRow] = &[
     row("branched", "sessions with branches", Some(EntryFeature::BranchPoint), |session| {
         session.digest.branch_points > 0
     }),
-    // With more than one end at least one was left.
+    // A file with several branch ends has at least one abandoned branch.
     row("abandoned", "sessions with branches that were left", Some(EntryFeature::AbandonedEnd), |session| {
         session.digest.leaves > 1
     }),
@@ -50,13 +50,13 @@ const KINDS: &[IsRow] = &[
     row("empty", "sessions without messages of the user", None, |session| session.digest.first_message.is_none()),
 ];
 
-/// A kind, by its place in the table.
+/// A category, as an index into the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct IsKind(usize);
 
 impl QualifierValue for IsKind {
     fn read(text: &str) -> Result<Option<Self>, String> {
-        // pi spells it so.
+        // The spelling of pi.
         let name = if text == "labeled" { "labelled" } else { text };
         let kind = KINDS.iter().position(|row| row.name == name).map(Self);
         kind.map(Some).ok_or_else(|| format!("unknown value is:{text} (known: {})", Self::forms().join(", ")))

@@ -1,5 +1,5 @@
-//! The qualifiers of queries (`cost:>1`). This file has the table of all of them; each has a file of its own that says
-//! everything about it. A new one is a file and a row.
+//! The qualifiers of queries (`cost:>1`). This file has the table of qualifiers; each is implemented in its own file.
+//! To add one, add a file and a row.
 
 mod after;
 mod before;
@@ -39,17 +39,17 @@ use crate::search::qualifier::value::QualifierValue;
 use crate::search::scope::QueryScope;
 use crate::search::value_lists::ValueList;
 
-/// What the table says of a qualifier.
+/// A row of the table.
 pub(crate) struct QualifierRow {
-    /// What stands before the colon.
+    /// The name before the colon.
     pub(crate) name: &'static str,
-    /// Reads a value; `None` while it is unfinished. The error says what may stand there.
+    /// Parses a value. Returns `None` for an incomplete value, and an error that lists valid values.
     pub(crate) read: fn(&str) -> Result<Option<Qualified>, String>,
-    /// The values to choose from, the likeliest first.
+    /// Returns the values to suggest, the most likely first.
     pub(crate) choices: fn(ValueList<'_>) -> Vec<&str>,
-    /// What a value finds, in words, where it doesn't say so itself.
+    /// Describes a value that is not self-explanatory.
     pub(crate) means: fn(&str) -> &'static str,
-    /// It with a value.
+    /// An example with a value.
     pub(crate) example: &'static str,
     pub(crate) help: &'static str,
     forms: fn() -> Vec<&'static str>,
@@ -57,7 +57,7 @@ pub(crate) struct QualifierRow {
 
 macro_rules! table {
     ($($qualifier:ident,)*) => {
-        /// All qualifiers, in the order in which they are shown.
+        /// All qualifiers in display order.
         pub(crate) static TABLE: &[QualifierRow] = &[$(QualifierRow {
             name: $qualifier::NAME,
             read: |value| Ok(<$qualifier as Qualifier>::Value::read(value)?.map(Qualified::$qualifier)),
@@ -68,22 +68,22 @@ macro_rules! table {
             forms: <$qualifier as Qualifier>::Value::forms,
         },)*];
 
-        /// A qualifier with its value. It prints as it stands in a query.
+        /// A qualifier with its value. Its display form is its form in a query.
         #[derive(Clone, Debug, PartialEq)]
         pub(crate) enum Qualified { $($qualifier(<$qualifier as Qualifier>::Value),)* }
 
         impl Qualified {
-            /// Makes it ready to be held against many sessions.
+            /// Compiles the test.
             pub(crate) fn test(&self, here: &QueryScope) -> Test {
                 match self { $(Self::$qualifier(value) => $qualifier::test(value, here),)* }
             }
 
-            /// For which entries it holds.
+            /// Returns the entries for which the qualifier holds.
             pub(crate) fn scope(&self, here: &QueryScope) -> EntryScope {
                 match self { $(Self::$qualifier(value) => $qualifier::scope(value, here),)* }
             }
 
-            /// Whether `wide` certainly holds wherever this holds.
+            /// Returns `true` if every session that matches this qualifier also matches `wide`.
             pub(crate) fn implies(&self, wide: &Self) -> bool {
                 match (self, wide) {
                     $((Self::$qualifier(narrow), Self::$qualifier(wide)) => $qualifier::implies(narrow, wide),)*
@@ -115,17 +115,17 @@ table! {
     Entries,
 }
 
-/// The qualifier of this name.
+/// Returns the qualifier with the given name.
 pub(crate) fn named(name: &str) -> Option<&'static QualifierRow> {
     TABLE.iter().find(|row| row.name == name)
 }
 
-/// `file:` with a name.
+/// Returns `file:` with a name.
 pub(crate) fn file(name: &str) -> Option<Qualified> {
     (named(File::NAME)?.read)(name).ok()?
 }
 
-/// The table for a terminal: an example, what it finds, and how else its value may be written.
+/// Returns the table for a terminal: an example, its meaning, and the forms of the value.
 pub(crate) fn help() -> String {
     let width = TABLE.iter().map(|row| row.example.len()).max().unwrap_or_default();
     let mut help = String::from("Qualifiers find sessions");
@@ -139,7 +139,7 @@ pub(crate) fn help() -> String {
     help
 }
 
-/// The table for the help: an example, and what it finds.
+/// Iterates over the rows for the help: an example and its meaning.
 pub fn rows() -> impl Iterator<Item = (&'static str, String)> {
     TABLE.iter().map(|row| {
         let forms = (row.forms)();
@@ -148,7 +148,7 @@ pub fn rows() -> impl Iterator<Item = (&'static str, String)> {
     })
 }
 
-/// The table in Markdown, for `docs/guide.md`.
+/// Returns the table in Markdown for `docs/guide.md`.
 pub fn reference() -> String {
     let mut page = String::from("\n| qualifier | finds sessions | how its value may be written |\n|---|---|---|\n");
     for row in TABLE {
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn each_row_is_as_it_says() {
         for (at, row) in TABLE.iter().enumerate() {
-            assert!(TABLE[..at].iter().all(|other| other.name != row.name), "{} stands there twice", row.name);
+            assert!(TABLE[..at].iter().all(|other| other.name != row.name), "duplicate: {}", row.name);
             let (name, value) = row.example.split_once(':').unwrap();
             assert_eq!(name, row.name);
             let read = |value: &str| (row.read)(value).unwrap().unwrap().to_string();

@@ -10,7 +10,7 @@ use crate::session::digest::Digest;
 use crate::session::digest::builder::DigestBuilder;
 use crate::session::lines::Line;
 
-/// 100 days after the beginning of 1970, at home.
+/// A query scope 100 days after the beginning of 1970, in the home directory.
 pub(crate) fn here() -> QueryScope {
     QueryScope {
         now_ms: 100 * 86_400_000,
@@ -20,7 +20,7 @@ pub(crate) fn here() -> QueryScope {
     }
 }
 
-/// A session, changed as a test needs it.
+/// A configurable test session.
 #[derive(Default)]
 pub(crate) struct Sample {
     pub(super) digest: Digest,
@@ -30,7 +30,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// One with these lines behind its header, that worked in `/home/Dev/app`.
+    /// Creates a session in `/home/Dev/app` with these lines after its header.
     pub(crate) fn of(lines: &[&str]) -> Self {
         let mut builder = DigestBuilder::new("");
         builder.line(Line::new(0, br#"{"type":"session","version":3,"id":"s","cwd":"/home/Dev/app"}"#, true));
@@ -39,7 +39,7 @@ impl Sample {
         Self { titles: TitlesBuf::new(&digest), digest, ..Self::default() }
     }
 
-    /// One in which a call of a tool stands in the second entry.
+    /// Creates a session with a tool call in its second entry.
     pub(super) fn calling(tool: &str, path: &str) -> Self {
         let call = format!(r#"{{"type":"toolCall","id":"c","name":"{tool}","arguments":{{"path":"{path}"}}}}"#);
         Self::of(&[
@@ -55,12 +55,12 @@ impl Sample {
         Candidate { digest, titles: titles.as_titles(), texts: None, is_live, has_forks }
     }
 
-    /// What a qualifier with this value says of it.
+    /// Tests the session with a qualifier.
     pub(super) fn test<Q: Qualifier>(&self, value: &str) -> TestResult {
         Q::test(&Q::Value::read(value).unwrap().unwrap(), &here())(&self.candidate())
     }
 
-    /// Whether it holds.
+    /// Returns `true` if the qualifier matches.
     pub(super) fn is<Q: Qualifier>(&self, value: &str) -> bool {
         matches!(self.test::<Q>(value), TestResult::At(_))
     }

@@ -1,4 +1,4 @@
-//! `size:` How long the file of a session is.
+//! `size:` The size of a session file.
 
 use crate::search::qualifier::definition::{Qualifier, Test};
 use crate::search::qualifier::value::bound::Bound;

@@ -32,7 +32,7 @@ impl Qualifier for Tool {
         })
     }
 
-    /// A call is seen where it was answered.
+    /// A call counts at the entry of its result.
     fn scope(tool: &Text, _: &QueryScope) -> EntryScope {
         let wanted = tool.folded();
         EntryScope::Read(Box::new(move |entry| {

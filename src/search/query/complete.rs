@@ -1,4 +1,4 @@
-//! How the qualifier at the cursor may go on: its name, or its value from what there is.
+//! Completion of the qualifier at the cursor: its name or its value.
 
 use std::ops::Range;
 
@@ -10,26 +10,25 @@ use crate::search::qualifier::value::text::in_quotes;
 use crate::search::query::token::{ALL, Token, after_all, tokens};
 use crate::search::value_lists::ValueList;
 
-/// How a part of a query may go on.
+/// The completions at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The bytes to replace.
+    /// The byte range to replace.
     pub at: Range<usize>,
-    /// What to put there, the best first.
+    /// The candidates, best first.
     pub options: Vec<CompletionCandidate>,
 }
 
-/// How a part may go on.
+/// A completion candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompletionCandidate {
-    /// What to put there.
+    /// The text to insert.
     pub text: String,
-    /// What it finds, in words; empty if it says so itself.
+    /// The meaning; empty if the text is self-explanatory.
     pub means: String,
 }
 
-/// What may stand at the cursor, a byte offset. `None` if there is nothing to offer: in a word that begins no
-/// qualifier, in a phrase, in a pattern.
+/// Completes the query at the cursor, a byte offset. Returns `None` inside plain words, phrases and patterns.
 pub fn complete(query: &str, cursor: usize, values: ValueList<'_>) -> Option<Completion> {
     let before = query.get(..cursor)?;
     let mut rest = before.trim_start_matches(is_js_space);
@@ -39,7 +38,7 @@ pub fn complete(query: &str, cursor: usize, values: ValueList<'_>) -> Option<Com
     if rest.starts_with("re:") {
         return None;
     }
-    // The token is cut where it ends in the whole query, so that what stands behind the cursor is replaced too.
+    // The token extends to its end in the whole query, so that the text after the cursor is replaced too.
     let all = tokens(query);
     let token = all.iter().rev().find(|token| token.at.start < cursor && cursor <= token.at.end);
     let Some(token) = token else {
@@ -58,7 +57,7 @@ pub fn complete(query: &str, cursor: usize, values: ValueList<'_>) -> Option<Com
     }
 }
 
-/// The names that begin so.
+/// Completes the name of a qualifier.
 fn names(typed: &str, at: Range<usize>) -> Option<Completion> {
     let known = qualifier::TABLE.iter().map(|row| (format!("{}:", row.name), format!("sessions {}", row.help)));
     let all = (ALL.to_string(), "with the words anywhere, in tool output, thinking and arguments too".to_string());
@@ -79,7 +78,7 @@ fn value(
     let mut ranked: Vec<(u8, &str)> =
         (row.choices)(values).into_iter().filter_map(|value| Some((rank(&fold(value), &typed)?, value))).collect();
     ranked.sort_by_key(|(rank, _)| *rank);
-    // A value with a quote in it can't be written.
+    // A value that contains a quote cannot be written in a query.
     let can_be_written = ranked.iter().filter(|(_, value)| !value.contains('"'));
     let option =
         |&(_, value): &(u8, &str)| CompletionCandidate { text: in_quotes(value), means: (row.means)(value).into() };
@@ -87,7 +86,7 @@ fn value(
     (!options.is_empty()).then_some(Completion { at: token.text_at.clone(), options })
 }
 
-/// How well a folded value fits what was typed: it begins so, a word in it does, it has it anywhere.
+/// Ranks a folded value: a prefix match, a match at the start of a word, or a match elsewhere.
 fn rank(value: &str, typed: &str) -> Option<u8> {
     let starts_word = |(at, _): (usize, &str)| !value[..at].chars().next_back().is_some_and(char::is_alphanumeric);
     match value {
@@ -103,7 +102,7 @@ mod tests {
     use crate::search::query::Query;
     use proptest::prelude::*;
 
-    /// The query with the first option put in, and the number of options; `|` is the cursor.
+    /// Applies the first candidate at the cursor `|`; also returns the number of candidates.
     fn completed(query: &str) -> Option<(String, usize)> {
         let list = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
         let (dirs, files) =

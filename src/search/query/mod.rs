@@ -1,5 +1,5 @@
-//! What a query asks, as data: terms that must all hold. It prints as a text that reads as the same query, and knows
-//! when it can find nothing that an earlier one didn't.
+//! The parsed query: terms that must all match. Its display form parses to the same query. [`Query::narrows`] detects
+//! queries that can reuse the hits of an earlier one.
 
 pub mod complete;
 mod parse;
@@ -15,51 +15,51 @@ use crate::search::qualifier;
 use crate::search::qualifier::Qualified;
 use crate::search::query::token::ALL;
 
-/// The most different terms of a query. What is pasted by mistake has more, and each of them costs memory and time.
+/// The maximum number of distinct terms. Text pasted by mistake has more, and each costs memory and time.
 pub(crate) const MOST_TERMS: usize = 64;
 
-/// The most bytes of a query.
+/// The maximum length of a query in bytes.
 const MOST_BYTES: usize = 4000;
 
 /// A query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Query {
-    /// Whether it is for everything in the files (`all:`): tool output, thinking, arguments, custom entries.
+    /// `true` for `all:`: also search tool output, thinking, arguments and custom entries.
     pub everything: bool,
-    /// What must hold of a session.
+    /// The terms, all of which must match.
     pub(crate) terms: Vec<Term>,
 }
 
-/// One thing that must hold, or must not.
+/// A term of a query.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Term {
-    /// Whether it must not hold (`-`).
+    /// `true` if the term is excluded (`-`).
     pub(crate) is_excluded: bool,
-    /// The thing.
+    /// The condition.
     pub(crate) what: TermKind,
 }
 
-/// What can be asked of a session.
+/// A condition on a session.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TermKind {
-    /// A word stands in it.
+    /// The session contains a word.
     Word(String),
-    /// Words stand in it one after the other, with any white space between; here with one space.
+    /// The session contains words in sequence, separated by any white space (here one space).
     Phrase(String),
-    /// `re:` A regular expression matches in it. It is the only term of its query.
+    /// `re:` A regular expression matches. The only term of its query.
     Pattern(Pattern),
-    /// What a qualifier asks holds for it.
+    /// A qualifier matches.
     Qualified(Qualified),
-    /// The name of a qualifier whose value is still to be typed: it holds for every session, excluded or not.
+    /// The name of a qualifier without a value yet. Matches every session, even if excluded.
     Unfinished(&'static str),
 }
 
-/// What is wrong with a query, and where.
+/// An error in a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryProblem {
-    /// The bytes of the query.
+    /// The byte range in the query.
     pub at: Range<usize>,
-    /// What is wrong and what to do.
+    /// The problem and its fix.
     pub what: String,
 }
 
@@ -72,12 +72,12 @@ impl fmt::Display for QueryProblem {
 impl std::error::Error for QueryProblem {}
 
 impl Query {
-    /// Whether it asks nothing, so that every session is found.
+    /// Returns `true` if the query is empty and matches every session.
     pub fn is_empty(&self) -> bool {
         self.terms.iter().all(|term| matches!(term.what, TermKind::Unfinished(_)))
     }
 
-    /// The words and phrases that must be somewhere.
+    /// Returns the words and phrases that must match.
     pub fn words(&self) -> Vec<String> {
         let word = |term: &Term| match &term.what {
             TermKind::Word(text) | TermKind::Phrase(text) if !term.is_excluded => Some(text.clone()),
@@ -93,7 +93,7 @@ impl Query {
         Self { everything: false, terms: self.terms.iter().filter(|term| !is_word(term)).cloned().collect() }
     }
 
-    /// The query with files instead of the words; nothing if there is no word that a file may be called by.
+    /// Returns the query without its words and phrases.
     #[must_use]
     pub(crate) fn as_files(&self) -> Option<Self> {
         let is_word = |term: &Term| !term.is_excluded && matches!(term.what, TermKind::Word(_));
@@ -108,8 +108,8 @@ impl Query {
         terms.filter(|_| self.terms.iter().any(is_word)).map(|terms| Self { everything: false, terms })
     }
 
-    /// Whether certainly nothing is found that `earlier` didn't find, as long as both are asked at the same time and
-    /// nothing more was read of the sessions in between: what is typed next can then be searched among the hits.
+    /// Returns `true` if this query finds only sessions that `earlier` found, provided that both run at the same time
+    /// on the same data. Then the next query can search only the hits.
     pub(crate) fn narrows(&self, earlier: &Self) -> bool {
         self.everything == earlier.everything
             && earlier.terms.iter().all(|wide| self.terms.iter().any(|narrow| narrow.implies(wide)) || wide.is_void())
@@ -121,7 +121,7 @@ impl Term {
         matches!(self.what, TermKind::Unfinished(_))
     }
 
-    /// Whether `wide` holds wherever this holds.
+    /// Returns `true` if every session that matches this term also matches `wide`.
     fn implies(&self, wide: &Self) -> bool {
         if self == wide {
             return true;
@@ -130,7 +130,7 @@ impl Term {
             return false;
         }
         match (&self.what, &wide.what) {
-            // The longer one may match fuzzily only; then so does what it begins with, unless that is too short.
+            // The longer word can match fuzzily. Then its prefix matches too, unless it is too short.
             (TermKind::Word(narrow), TermKind::Word(wide)) => {
                 let (narrow, wide) = (fold(narrow), fold(wide));
                 narrow.starts_with(&wide) && fuzzy::is_long_enough(&wide)

@@ -1,4 +1,4 @@
-//! From tokens to a query: which are words, phrases and qualifiers, what their values mean, and what is wrong.
+//! Parses tokens into a query: words, phrases and qualifiers with their values, or an error.
 
 use std::ops::Range;
 
@@ -9,15 +9,14 @@ use crate::search::qualifier::QualifierRow;
 use crate::search::query::token::{ALL, Token, after_all, tokens};
 use crate::search::query::{MOST_BYTES, MOST_TERMS, Query, QueryProblem, Term, TermKind};
 
-/// What makes all that follows a regular expression.
+/// The prefix that turns the rest into a regular expression.
 const PATTERN: &str = "re:";
 
 impl Query {
-    /// Reads a query. Terms that stand twice count once.
+    /// Parses a query. Duplicate terms are removed.
     ///
     /// # Errors
-    /// The first thing that is wrong: a qualifier that is not known, a value that is none, an invalid pattern, a text that is
-    /// too long to be meant as a query.
+    /// The first problem: an unknown qualifier, an invalid value, an invalid pattern, or a text that is too long.
     pub fn parse(text: &str) -> Result<Self, QueryProblem> {
         if text.len() > MOST_BYTES {
             return Err(problem(0..text.len(), format!("the query is too long: it may have {MOST_BYTES} bytes")));
@@ -28,7 +27,7 @@ impl Query {
             query.everything = true;
             rest = js_trim(after);
         }
-        // `rest` is a part of `text`, and what follows it is white space.
+        // `rest` is a part of `text` that is followed by white space only.
         let start = text.trim_end_matches(is_js_space).len().saturating_sub(rest.len());
         if let Some(pattern) = rest.strip_prefix(PATTERN) {
             let pattern = js_trim(pattern);
@@ -72,7 +71,7 @@ fn problem(at: Range<usize>, what: impl Into<String>) -> QueryProblem {
     QueryProblem { at, what: what.into() }
 }
 
-/// A word or a phrase; none, if there is nothing between the quotes.
+/// Parses a word or a phrase. Returns `None` for an empty phrase.
 fn plain(token: &Token<'_>) -> Option<Term> {
     let what = if token.is_quoted {
         let words: Vec<&str> = token.text.split(is_js_space).filter(|word| !word.is_empty()).collect();
@@ -101,7 +100,7 @@ fn unknown(name: &str) -> String {
     format!("unknown qualifier {name}: (known: {ALL} re: {}); in quotes it is searched for", known.join(" "))
 }
 
-/// What a qualifier with this value asks.
+/// Parses the value of a qualifier.
 fn value(row: &QualifierRow, value: &str) -> Result<TermKind, String> {
     let value = js_trim(value);
     let read = if value.is_empty() { None } else { (row.read)(value)? };
@@ -117,7 +116,7 @@ mod tests {
         Query::parse(text).unwrap_or_else(|problem| panic!("{text}: {problem}"))
     }
 
-    /// Terms as they were read, one by one.
+    /// The parsed terms, one per line.
     fn terms(text: &str) -> String {
         read(text).terms.iter().map(|term| format!("[{term}]")).collect()
     }
@@ -135,7 +134,7 @@ mod tests {
         ] {
             assert_eq!(terms(text), cut, "{text}");
         }
-        // Without its closing quote `"c"` is a word with quotes in it.
+        // Without its closing quote, `"c"` is a word that contains quotes.
         assert!(matches!(&read(r#"a"b "c" d"#).terms[1].what, TermKind::Word(word) if word == r#""c""#));
     }
 
@@ -268,7 +267,7 @@ mod tests {
         }
     }
 
-    /// Texts that are nearly queries.
+    /// Generates texts similar to queries.
     fn nearly() -> impl Strategy<Value = String> {
         let piece = prop::sample::select(vec![
             "\"",

@@ -1,51 +1,51 @@
-//! The tokens of a query, by their places in its text. Words and phrases are cut as pi's picker cuts them (1.5.2); a
-//! token that begins with `name:` is a qualifier, with `-` an exclusion.
+//! Splits a query into tokens with their byte ranges. Words and phrases are split as in pi's picker (1.5.2). A token
+//! with a prefix `name:` is a qualifier, and one with `-` is excluded.
 
 use std::ops::Range;
 
 use crate::base::javascript::is_js_space;
 
-/// What searches everything, and may stand right before a word.
+/// The prefix that searches everything; it can directly precede a word.
 pub(crate) const ALL: &str = "all:";
 
-/// A part of a query.
+/// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Token<'a> {
-    /// All of it.
+    /// The byte range of the token.
     pub(crate) at: Range<usize>,
-    /// Whether `-` stands before it.
+    /// `true` if `-` precedes it.
     pub(crate) is_excluded: bool,
-    /// The name before the colon, if it is a qualifier.
+    /// The name before the colon of a qualifier.
     pub(crate) qualifier: Option<&'a str>,
-    /// The word, the phrase, or the value of the qualifier; without quotes.
+    /// The word, the phrase or the value, without quotes.
     pub(crate) text: &'a str,
-    /// Where that stands, with its quotes.
+    /// The byte range of `text` with its quotes.
     pub(crate) text_at: Range<usize>,
-    /// Whether it stands in quotes.
+    /// `true` if it is quoted.
     pub(crate) is_quoted: bool,
 }
 
 impl Token<'_> {
-    /// Whether it is `all:`.
+    /// Returns `true` for `all:`.
     pub(crate) fn is_all(&self) -> bool {
         self.qualifier.is_some_and(|name| ALL.strip_suffix(':') == Some(name))
     }
 }
 
-/// The tokens of a text. If a quote that begins a phrase is not closed, no quote does, as in pi; a value that begins
-/// with a quote goes to the next one, or to the end.
+/// Splits a text into tokens. If the quote of a phrase is not closed, quotes are literal, as in pi. A quoted value
+/// extends to the next quote or to the end.
 pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
     let quoted = TokenScanner { text, at: 0, has_phrases: true }.tokens();
     quoted.or_else(|| TokenScanner { text, at: 0, has_phrases: false }.tokens()).unwrap_or_default()
 }
 
-/// What follows `all:`. In `all::x` that is a part of a path in code.
+/// Returns the text after `all:`. In `all::x`, it is part of a path in code.
 pub(crate) fn after_all(text: &str) -> Option<&str> {
     text.strip_prefix(ALL).filter(|rest| !rest.starts_with(':'))
 }
 
-/// The lowercase name before a colon that can be a qualifier's: not the start of an address (`https://`), of a path
-/// (`c:\`) or of a name in code (`foo::bar`).
+/// Returns the lowercase name before a colon if it can be a qualifier: not the start of a URL (`https://`), a path
+/// (`c:\`) or a name in code (`foo::bar`).
 fn qualifier_name(text: &str) -> Option<&str> {
     let (name, value) = text.split_once(':')?;
     let is_name = name.len() > 1 && name.bytes().all(|b| b.is_ascii_lowercase());
@@ -59,7 +59,7 @@ struct TokenScanner<'a> {
 }
 
 impl<'a> TokenScanner<'a> {
-    /// `None`: a phrase is not closed.
+    /// Returns `None` if a phrase is not closed.
     fn tokens(mut self) -> Option<Vec<Token<'a>>> {
         let mut tokens = Vec::new();
         while let Some(first) = self.rest().chars().next() {
@@ -78,7 +78,7 @@ impl<'a> TokenScanner<'a> {
 
     fn token(&mut self) -> Option<Token<'a>> {
         let start = self.at;
-        // Options (`--force`), arrows and a dash alone are words.
+        // Options (`--force`), arrows and a single dash are words.
         let is_excluded = self
             .rest()
             .strip_prefix('-')

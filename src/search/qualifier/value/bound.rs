@@ -1,13 +1,13 @@
-//! Numbers to compare with: `>1.5M`.
+//! Numbers with comparison operators: `>1.5M`.
 
 use std::fmt;
 
 use crate::search::qualifier::value::QualifierValue;
 
-/// How a number is compared.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Comparison {
-    /// `>=`, and what holds without a sign.
+    /// `>=`, and the default.
     AtLeast,
     /// `<=`
     AtMost,
@@ -19,7 +19,7 @@ pub(crate) enum Comparison {
     Equal,
 }
 
-/// The signs. The longer ones come first, as the others begin them.
+/// The operators. Longer ones come first, because shorter ones are their prefixes.
 const SIGNS: [(&str, Comparison); 5] = [
     (">=", Comparison::AtLeast),
     ("<=", Comparison::AtMost),
@@ -28,17 +28,17 @@ const SIGNS: [(&str, Comparison); 5] = [
     ("=", Comparison::Equal),
 ];
 
-/// What a number is compared with.
+/// A comparison with a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bound {
-    /// How.
+    /// The operator.
     pub(crate) order: Comparison,
-    /// With which number: finite, not below zero.
+    /// The number: finite and not negative.
     pub(crate) number: f64,
 }
 
 impl Bound {
-    /// Whether it holds for a number.
+    /// Returns `true` if the comparison holds for a number.
     pub(crate) fn holds(self, number: f64) -> bool {
         match self.order {
             Comparison::AtLeast => number >= self.number,
@@ -61,14 +61,14 @@ fn number(text: &str) -> Option<f64> {
         },
         None => (text, 1.0),
     };
-    // Not what else Rust takes for a number: signs, `1e9`, `inf`.
+    // Rejects other forms that Rust parses: signs, `1e9`, `inf`.
     let is_plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     let number = digits.parse::<f64>().ok().filter(|_| is_plain)? * factor;
     number.is_finite().then_some(number)
 }
 
 impl QualifierValue for Bound {
-    /// A sign, if there is one, and a number with k, M or G behind it for thousands, or `$` before it.
+    /// Parses an optional operator and a number, with a suffix k, M or G or a prefix `$`.
     fn read(text: &str) -> Result<Option<Self>, String> {
         let signed = SIGNS.iter().find_map(|(sign, order)| Some((*order, text.strip_prefix(sign)?)));
         let (order, digits) = signed.unwrap_or((Comparison::AtLeast, text));

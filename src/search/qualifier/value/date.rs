@@ -11,11 +11,11 @@ use crate::search::scope::QueryScope;
 const MINUTE: i64 = 60_000;
 const DAY: i64 = 24 * 60 * MINUTE;
 
-/// The units of ages with their milliseconds, as long as those of the list's ages ([`crate::base::time::age`]).
+/// The units of ages in milliseconds, equal to those of the list ([`crate::base::time::age`]).
 const UNITS: [(&str, i64); 6] =
     [("m", MINUTE), ("h", 60 * MINUTE), ("d", DAY), ("w", 7 * DAY), ("mo", 30 * DAY), ("y", 365 * DAY)];
 
-/// A moment: the beginning of a day, a month or a year, or so long ago.
+/// A point in time: the beginning of a day, month or year, or an age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DateValue {
     /// The beginning of today.
@@ -28,7 +28,7 @@ pub(crate) enum DateValue {
     Month(Date),
     /// `2026`: its first day.
     Year(Date),
-    /// `2w`: how many, and the unit's place in the table.
+    /// `2w`: the number, and the index of the unit.
     Ago(u32, usize),
 }
 
@@ -54,10 +54,10 @@ impl DateValue {
         }
     }
 
-    /// The moment, in milliseconds since 1970.
+    /// Returns the time in milliseconds since 1970.
     pub(crate) fn ms(self, here: &QueryScope) -> i64 {
         let start = |date: Date| {
-            // Days that the zone puts beyond the end of time are far away all the same.
+            // Days beyond the supported range become the largest time.
             date.to_zoned_datetime(here.zone.clone()).map_or(i64::MAX, |time| time.timestamp().as_millisecond())
         };
         let now = Timestamp::from_millisecond(here.now_ms).unwrap_or_default();
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn reads_moments() {
         let zone = TimeZone::fixed(jiff::tz::offset(2));
-        // 2026-05-10T00:30 in the zone.
+        // 2026-05-10T00:30 in the time zone.
         let here = QueryScope { now_ms: 1_778_365_800_000, home: String::new(), dir: String::new(), zone };
         let ms = |text: &str| crate::base::time::iso(DateValue::read(text).unwrap().unwrap().ms(&here)).unwrap();
         assert_eq!(ms("today"), "2026-05-09T22:00:00.000Z");

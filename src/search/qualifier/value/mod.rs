@@ -1,4 +1,4 @@
-//! The kinds of values that qualifiers have.
+//! The types of qualifier values.
 
 pub(crate) mod bound;
 pub(crate) mod date;
@@ -7,17 +7,17 @@ pub(crate) mod text;
 
 use std::fmt::{Debug, Display};
 
-/// What stands behind the colon of a qualifier. It prints as a text that reads as the same value.
+/// The value after the colon of a qualifier. Its display form parses to the same value.
 pub(crate) trait QualifierValue: Clone + Debug + Display + PartialEq {
-    /// Reads it from a text that is not empty; `None` while it is unfinished. The error says what may stand there.
+    /// Parses a non-empty text. Returns `None` if it is incomplete, and an error that lists the valid forms.
     fn read(text: &str) -> Result<Option<Self>, String>;
 
-    /// How it may be written, an example for each way; none if in any way.
+    /// Returns an example of each form, or none if any text is valid.
     fn forms() -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// What to offer while it is typed, the likeliest first.
+    /// Returns the values to suggest, the most likely first.
     fn choices() -> Vec<&'static str> {
         Vec::new()
     }

@@ -1,16 +1,16 @@
-//! Paths as they are compared: folded, with `/` only, `~` expanded, cut into components.
+//! Normalized paths for comparison: folded, with `/` as separator, `~` expanded, split into components.
 
 use crate::base::normalize::fold;
 use crate::search::qualifier::value::text::Text;
 use crate::search::scope::QueryScope;
 
-/// A path that is looked for.
+/// A path to search for.
 pub(crate) struct Path {
-    /// All of it.
+    /// The whole path.
     pub(crate) text: String,
-    /// The names in it, in order.
+    /// The components in order.
     pub(crate) components: Vec<String>,
-    /// Whether it is named from the root on.
+    /// `true` if the path is absolute.
     pub(crate) is_absolute: bool,
 }
 
@@ -23,12 +23,12 @@ impl Path {
     }
 }
 
-/// Whether a path with `/` only is named from the root on.
+/// Returns `true` if a normalized path is absolute.
 pub(crate) fn is_absolute(path: &str) -> bool {
     path.starts_with('/') || path.get(1..3) == Some(":/")
 }
 
-/// The names in a path, in order.
+/// Iterates over the components of a path.
 pub(crate) fn components(path: &str) -> impl Iterator<Item = &str> {
     path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".")
 }

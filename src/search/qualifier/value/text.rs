@@ -1,4 +1,4 @@
-//! Any text: a label, the name of a model, a path.
+//! Free text: a label, a model name, a path.
 
 use std::fmt;
 
@@ -11,12 +11,12 @@ use crate::search::qualifier::value::QualifierValue;
 pub(crate) struct Text(pub(crate) String);
 
 impl Text {
-    /// As it is compared where it may be a piece of another text.
+    /// Returns the folded text for substring comparison.
     pub(crate) fn folded(&self) -> String {
         fold(&self.0)
     }
 
-    /// Whether a text that has this piece has that one too.
+    /// Returns `true` if every text that contains `piece` also contains this text.
     pub(crate) fn has_piece(&self, piece: &Self) -> bool {
         self.folded().contains(&piece.folded())
     }
@@ -34,7 +34,7 @@ impl fmt::Display for Text {
     }
 }
 
-/// A value as it stands in a query: in quotes, if it would end or mean something else without.
+/// Quotes a value for a query if it would otherwise be split or misread.
 pub(crate) fn in_quotes(value: &str) -> String {
     let needs_quotes = value.contains(is_js_space) || value.starts_with(':') || value.starts_with("//");
     if needs_quotes { format!("\"{value}\"") } else { value.to_string() }
