@@ -1,4 +1,4 @@
-//! Holds two ways against each other: reads the entries of each from its file, one after the other, once.
+//! Compares two branches: reads the entries of each from its file once, in order.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,42 +19,42 @@ use crate::session::lines::Line;
 use crate::session::tree::node::Node;
 use crate::session::tree::{Index, Tree};
 
-/// A way, and where it is read.
+/// A branch and its source.
 #[derive(Clone, Debug)]
 pub struct BranchEnd {
-    /// The file.
+    /// The session file.
     pub path: PathBuf,
-    /// Its tree; of two ways in one file the same one.
+    /// The tree of the file; shared if both branches are in one file.
     pub tree: Arc<Tree>,
-    /// The last entry.
+    /// The last entry of the branch.
     pub at: Index,
 }
 
-/// A way that is to be compared.
+/// A branch to compare.
 #[derive(Clone, Debug)]
 pub struct CompareRequest {
-    /// The file.
+    /// The session file.
     pub path: PathBuf,
-    /// Its tree, if that is there.
+    /// The tree of the file, if it is loaded.
     pub tree: Option<Arc<Tree>>,
-    /// The last entry; the leaf, if none is named.
+    /// The last entry; `None` for the leaf.
     pub at: Option<Index>,
 }
 
-/// Two ways that were held against each other.
+/// Two compared branches.
 #[derive(Clone, Debug)]
 pub struct ComparedBranches {
-    /// They.
+    /// The branches.
     pub ends: [BranchEnd; 2],
-    /// What came of it.
+    /// The result of the comparison.
     pub comparison: Comparison,
 }
 
 impl ComparedBranches {
-    /// Reads what is asked for and holds it against each other, as [`compare`] does.
+    /// Loads the requested branches and compares them with [`compare`].
     ///
     /// # Errors
-    /// As [`compare`], or a session has no entries.
+    /// The errors of [`compare`], and an error if a session has no entries.
     pub fn read([a, b]: [CompareRequest; 2], reading: CompareControl<'_>) -> Result<Self> {
         let is_same = a.path == b.path;
         let a = a.open(reading)?;
@@ -80,22 +80,22 @@ impl CompareRequest {
     }
 }
 
-/// Who waits for a comparison.
+/// The environment of a comparison.
 #[derive(Clone, Copy)]
 pub struct CompareControl<'a> {
-    /// Where bytes come from.
+    /// The source of session files.
     pub files: Files,
-    /// What `~` stands for.
+    /// The home directory, for `~`.
     pub home: &'a str,
-    /// Whether somebody still waits.
+    /// Returns `true` while the result is still wanted.
     pub is_wanted: &'a dyn Fn() -> bool,
 }
 
-/// Holds two ways against each other. A file is known by its path from the directory in which the session worked, so that
-/// two working trees of one project have the same ones.
+/// Compares two branches. Files are identified by their paths relative to the working directory of the session, so that
+/// two worktrees of a project have the same files.
 ///
 /// # Errors
-/// They have nothing in common, a file can't be read, or nobody waits any more.
+/// The branches have nothing in common, a file cannot be read, or the comparison was canceled.
 pub fn compare(ends: [&BranchEnd; 2], reading: CompareControl<'_>) -> Result<Comparison> {
     let ways = ends.map(|end| BranchPath { tree: &end.tree, end: end.at });
     let Some(parting) = part(ways) else {
@@ -108,7 +108,7 @@ pub fn compare(ends: [&BranchEnd; 2], reading: CompareControl<'_>) -> Result<Com
     let before = before(ends[0], &parting, [&a_files, &b_files], reading)?;
     let files = files::ComparedFiles::new([a_files, b_files], &before, reading.is_wanted);
     if !(reading.is_wanted)() {
-        bail!("nobody waits for the comparison any more");
+        bail!("comparison canceled");
     }
     let ends = parting.ends(ways);
     let Divergence { shared, common, .. } = parting;
@@ -126,14 +126,13 @@ fn side(
     Ok(gatherer.finish())
 }
 
-/// The name by which a file is known on both sides.
+/// Returns the name that identifies a file on both sides.
 fn name(end: &BranchEnd, path: &str, home: &str) -> String {
     let cwd = &end.tree.header.cwd;
     relative_to(cwd, &full_path(path, cwd, home), home).into_owned()
 }
 
-/// The whole texts that files had at the common point, as far as they are known: of those that both changed afterwards,
-/// if that matters.
+/// Returns the known contents of files at the point of divergence, for files that both sides changed later.
 fn before(
     end: &BranchEnd,
     parting: &Divergence,
@@ -159,7 +158,7 @@ fn before(
     Ok(files.filter_map(|(path, file)| Some((path, files::text(None, &file.changes)?))).collect())
 }
 
-/// Reads some entries, one after the other. Of a line that is too long its beginning is read.
+/// Reads entries in order. Of an overlong line, only the beginning is read.
 fn each(
     end: &BranchEnd,
     entries: &[Index],
@@ -169,7 +168,7 @@ fn each(
     let mut bodies = Bodies::open(reading.files, &end.path)?;
     for &at in entries {
         if !(reading.is_wanted)() {
-            bail!("nobody waits for the comparison any more");
+            bail!("comparison canceled");
         }
         let node = &end.tree.nodes[at as usize];
         let bytes = bodies.known(node)?;

@@ -1,5 +1,5 @@
-//! What sessions share: forks and copies of files hold entries of others. Each entry counts once in a sum, and is the own
-//! one of the oldest session that has it.
+//! Sharing of entries and costs: forks and copies contain entries of other sessions. Sums count each entry once, and it
+//! belongs to the oldest session that contains it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
@@ -13,35 +13,34 @@ use crate::session::digest::entries::EntryTotals;
 use crate::session::digest::{Digest, SharedDigest};
 use crate::session::links::ById;
 
-/// What sessions share. They are named by numbers of the caller's choice.
+/// The entries shared by sessions. Sessions are identified by numbers that the caller chooses.
 #[derive(Debug, Default)]
 pub(crate) struct CostSharing {
     groups: Vec<SharingGroup>,
-    /// The group of each session, and its place there; most sessions share nothing.
+    /// The group of each session and its index there; most sessions share nothing.
     of: Vec<Option<(u32, u32)>>,
 }
 
-/// Sessions that share entries.
+/// A group of sessions that share entries.
 #[derive(Debug)]
 struct SharingGroup {
-    /// Their numbers, the oldest first.
+    /// The numbers of the sessions, oldest first.
     members: Vec<(usize, Arc<Details>)>,
-    /// All of their entries: those that the same members have are one share.
+    /// All entries, grouped by the members that contain them.
     shares: Vec<SharedPart>,
-    /// What each has that no older one has.
+    /// For each member, the entries that no older member has.
     own: Vec<EntryTotals>,
 }
 
-/// The entries that some members of a group have, and no others of them.
+/// The entries that exactly these members contain.
 #[derive(Debug)]
 struct SharedPart {
-    /// The places of these members.
+    /// The indexes of the members.
     members: Vec<u32>,
     sum: EntryTotals,
 }
 
-/// Has those details here that will be looked at because sessions share something: read by all processors, and not where
-/// somebody waits to draw.
+/// Loads the details needed for sharing in parallel, so that drawing never waits for them.
 pub(crate) fn prepare(sessions: &[SharedDigest]) {
     let numbered: Vec<(usize, &Digest)> = sessions.iter().map(|session| &**session).enumerate().collect();
     let members: Vec<usize> = kin(&numbered).into_iter().flatten().collect();
@@ -51,7 +50,7 @@ pub(crate) fn prepare(sessions: &[SharedDigest]) {
 }
 
 impl CostSharing {
-    /// Looks at sessions; `before` has what was found when some of them were looked at before.
+    /// Computes the sharing of sessions. `before` holds earlier results for some of them.
     pub(crate) fn new<'a>(sessions: impl Iterator<Item = (usize, &'a Digest)>, before: Self) -> Self {
         let sessions: Vec<(usize, &Digest)> = sessions.collect();
         let mut known: HashMap<usize, SharingGroup> = HashMap::new();
@@ -72,7 +71,7 @@ impl CostSharing {
         shares
     }
 
-    /// Takes sessions that have other entries, and still share the same with the same ones.
+    /// Updates sessions with new entries whose shared entries are unchanged.
     pub(crate) fn grow<'a>(&mut self, sessions: impl Iterator<Item = (usize, &'a Digest)>) {
         let mut grown = BTreeSet::new();
         for (session, digest) in sessions {
@@ -91,23 +90,23 @@ impl CostSharing {
         Some((self.groups.get(group as usize)?, group as usize, place as usize))
     }
 
-    /// What a session has in common with those that it shares entries with.
+    /// Returns the group of a session.
     pub(crate) fn kin(&self, session: usize) -> Option<u32> {
         Some((*self.of.get(session)?)?.0)
     }
 
-    /// The sessions that share entries with one, itself included, the oldest first.
+    /// Returns the sessions that share entries with a session, including itself, oldest first.
     pub(crate) fn members(&self, session: usize) -> impl Iterator<Item = usize> {
         let group = self.place(session).map(|(group, ..)| group);
         group.into_iter().flat_map(|group| group.members.iter().map(|(member, _)| *member))
     }
 
-    /// What a session has that no older one has.
+    /// Returns the totals of the entries that no older session has.
     pub(crate) fn own(&self, session: usize, digest: &Digest) -> EntryTotals {
         self.place(session).map_or(digest.all, |(group, _, place)| group.own[place])
     }
 
-    /// What some sessions have together.
+    /// Returns the totals of several sessions, counting shared entries once.
     pub(crate) fn sum<'a>(&self, sessions: impl Iterator<Item = (usize, &'a Digest)>) -> EntryTotals {
         let mut sum = EntryTotals::default();
         let mut groups: BTreeMap<usize, Vec<bool>> = BTreeMap::new();
@@ -132,10 +131,10 @@ fn is_same(some: &[(usize, Arc<Details>)], others: &[(usize, Arc<Details>)]) -> 
     some.len() == others.len() && some.iter().zip(others).all(is_same)
 }
 
-/// The sessions that share roots, by their places.
+/// Groups sessions with a common root, by index.
 fn kin(sessions: &[(usize, &Digest)]) -> Vec<Vec<usize>> {
     let mut with_root: ById<usize> = ById::default();
-    // Each leads to one of its kin that stands before it, the first of them to itself.
+    // Each index points to an earlier one of its group, and the first index to itself.
     let mut first: Vec<usize> = (0..sessions.len()).collect();
     fn end(first: &mut [usize], mut at: usize) -> usize {
         while first[at] != at {
@@ -173,7 +172,7 @@ impl SharingGroup {
             let mut used = entries.used.iter().peekable();
             for (at, id) in (0..).zip(&entries.ids) {
                 let used = used.next_if(|used| used.at == at);
-                // The oldest that has it takes it out of the map.
+                // The oldest member with the entry removes it from the map.
                 if let Some(share) = sets.of.remove(id) {
                     let (cost, tokens) = used.map_or((0.0, 0.0), |used| (used.cost, used.tokens));
                     let one = EntryTotals { entries: 1, cost, tokens };
@@ -189,27 +188,27 @@ impl SharingGroup {
     }
 }
 
-/// Something that several sessions have, as it is listed once.
+/// An item of several sessions that is listed once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ListedItem<S, T> {
-    /// The first session that has it.
+    /// The first session with the item.
     pub(crate) session: S,
-    /// What it is.
+    /// The item.
     pub(crate) what: T,
-    /// How many other sessions have it.
+    /// The number of other sessions with the item.
     pub(crate) forks: usize,
 }
 
-/// In how many forks the same stands, behind the title of a session.
+/// Formats the number of forks with the same item, as a suffix for a session title.
 pub(crate) fn in_forks(forks: usize) -> String {
     if forks > 0 { format!("  in {}", count(forks, "fork", "forks")) } else { String::new() }
 }
 
-/// Lists once what several sessions have: at the first of them. What is the same has the same key; what a session has
-/// twice stays twice. All that a session has comes together, that of the oldest first.
+/// Lists items of several sessions once, at the first session. Equal items have equal keys; duplicates within a session
+/// are kept. The items of a session are consecutive, and those of the oldest session come first.
 pub(crate) fn once<K: Eq + Hash, S: Copy + Eq, T>(all: impl Iterator<Item = (K, S, T)>) -> Vec<ListedItem<S, T>> {
     let mut places: HashMap<K, usize> = HashMap::new();
-    // Of each key the first session, the last one, and how many follow the first.
+    // For each key: the first session, the last session, and the number of sessions after the first.
     let mut seen: Vec<(S, S, usize)> = Vec::new();
     let mut listed = Vec::new();
     for (key, session, what) in all {
@@ -260,7 +259,7 @@ mod tests {
         CostSharing::new(digests.iter().enumerate().filter(|(number, _)| is_there(*number)), before)
     }
 
-    /// What files use, each entry once, found as simply as can be.
+    /// Computes the usage of files with each entry counted once, in the simplest way.
     fn slow<'a>(files: impl Iterator<Item = &'a SampleFile>) -> EntryTotals {
         let key = |line: &Value| {
             let known = if line["type"] == "label" { [&line["targetId"], &line["label"]] } else { [&line["id"]; 2] };
@@ -289,7 +288,7 @@ mod tests {
             let some = || digests.iter().enumerate().filter(|(number, _)| is_wanted(*number));
             let slow_some = slow(files.iter().enumerate().filter(|(number, _)| is_wanted(*number)).map(|(_, file)| file));
             prop_assert_eq!(all.sum(some()), slow_some);
-            // When some are gone, what they alone had is gone, and nothing else.
+            // Removing sessions removes exactly the entries that only they had.
             let left = look(&digests, is_there, all);
             let those = || digests.iter().enumerate().filter(|(number, _)| is_there(*number));
             let slow_left = slow(files.iter().enumerate().filter(|(number, _)| is_there(*number)).map(|(_, file)| file));

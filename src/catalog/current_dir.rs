@@ -1,9 +1,9 @@
-//! The directory in which pitree was started: which sessions worked there.
+//! The directory in which pitree was started, and its sessions.
 
 use std::path::Path;
 use std::sync::Arc;
 
-/// The directory in which pitree was started, and the project that it is in.
+/// The directory in which pitree was started, and its project.
 #[derive(Clone, Debug, Default)]
 pub struct CurrentDir {
     dir: String,
@@ -12,12 +12,12 @@ pub struct CurrentDir {
 }
 
 impl CurrentDir {
-    /// In a directory; the one `home` is no project for all that is below it.
+    /// Creates it for a directory. The `home` directory is not a project for everything below it.
     pub fn new(dir: String, home: String) -> Self {
         Self { dir, home, project: None }
     }
 
-    /// Finds the project among the directories in which sessions worked: the nearest one on the way up.
+    /// Finds the project among the working directories of sessions: the nearest parent directory.
     pub(crate) fn find(&mut self, dirs: impl Iterator<Item = impl AsRef<str>>) {
         let is_around = |dir: &str| {
             let is_root = Path::new(&self.home).starts_with(dir) && *dir != *self.dir;
@@ -32,7 +32,7 @@ impl CurrentDir {
         self.project.as_deref() == Some(cwd)
     }
 
-    /// Whether a session that worked in a directory is of the project, or worked below the directory.
+    /// Returns `true` if a session with this working directory belongs to the project or is below the directory.
     pub(crate) fn has(&self, cwd: &str) -> bool {
         self.is_project(cwd) || (!self.dir.is_empty() && Path::new(cwd).starts_with(&self.dir))
     }

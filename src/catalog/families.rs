@@ -1,4 +1,4 @@
-//! Families: who was forked from whom among some sessions, threaded as in pi's session list (0.87.1).
+//! Families of forks, threaded as in pi's session list (0.87.1).
 
 use crate::catalog::key::SessionKey;
 use crate::session::digest::Digest;
@@ -6,9 +6,9 @@ use crate::session::digest::Digest;
 /// The forests of families among sessions.
 #[derive(Debug, Default)]
 pub struct Families {
-    /// Sessions without a parent among them, the family with the newest member first.
+    /// Sessions without a parent among them. The family with the newest member comes first.
     roots: Vec<SessionKey>,
-    /// What is known of each session, by its key; nothing of sessions that are not among them.
+    /// Data of each session, indexed by key; empty for other sessions.
     members: Vec<FamilyMember>,
     len: usize,
 }
@@ -16,16 +16,16 @@ pub struct Families {
 #[derive(Clone, Debug, Default)]
 struct FamilyMember {
     parent: Option<SessionKey>,
-    /// The ones with the newest member first.
+    /// The forks; the one with the newest member comes first.
     forks: Vec<SessionKey>,
-    /// The newest time in the session and its forks, in milliseconds since 1970.
+    /// The latest time of the session and its forks, in milliseconds since 1970.
     latest: i64,
-    /// How many hang at it, those of its forks included.
+    /// The number of descendants.
     below: usize,
 }
 
 impl Families {
-    /// Ties sessions by their parents, which form no cycle. One whose parent is not among them is a root.
+    /// Links sessions to their parents, which form no cycles. A session whose parent is not among them is a root.
     pub(super) fn new<'a>(
         sessions: &[SessionKey],
         parent: impl Fn(SessionKey) -> Option<SessionKey>,
@@ -56,7 +56,7 @@ impl Families {
             parent.below += 1 + below;
         }
         let latest: Vec<i64> = families.members.iter().map(|member| member.latest).collect();
-        // Copies are of one time: they stand in the same order at each start, whichever is read first.
+        // Copies have equal times. The key breaks the tie, so that their order is the same at each start.
         let order = |&a: &SessionKey, &b: &SessionKey| {
             let by_time = latest[b.place()].cmp(&latest[a.place()]);
             by_time.then_with(|| digest(a).path.as_os_str().cmp(digest(b).path.as_os_str()))
@@ -67,7 +67,7 @@ impl Families {
         families
     }
 
-    /// Puts a session whose time is another one, and those above it, where they belong now.
+    /// Moves a session whose time changed, and its ancestors, to their new positions.
     pub(super) fn reorder<'a>(&mut self, key: SessionKey, digest: impl Fn(SessionKey) -> &'a Digest) {
         let mut next = Some(key);
         while let Some(key) = next {
@@ -99,52 +99,52 @@ impl Families {
         }
     }
 
-    /// The families of some of these sessions alone.
+    /// Returns the families among a subset of the sessions.
     pub fn of<'a>(&self, sessions: &[SessionKey], digest: impl Fn(SessionKey) -> &'a Digest) -> Self {
         Self::new(sessions, |key| self.parent(key), digest)
     }
 
-    /// How many sessions there are.
+    /// Returns the number of sessions.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no sessions.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Sessions without a parent among them, the family with the newest member first.
+    /// Returns the sessions without a parent among them. The family with the newest member comes first.
     pub fn roots(&self) -> &[SessionKey] {
         &self.roots
     }
 
-    /// The session that one was forked from.
+    /// Returns the parent of a session.
     pub fn parent(&self, key: SessionKey) -> Option<SessionKey> {
         self.members.get(key.place())?.parent
     }
 
-    /// A session, the one that it was forked from, and so on up.
+    /// Iterates over a session and its ancestors.
     pub fn line(&self, key: SessionKey) -> impl Iterator<Item = SessionKey> {
         std::iter::successors(Some(key), |&key| self.parent(key))
     }
 
-    /// The sessions right below one, the ones with the newest member first.
+    /// Returns the direct forks of a session; the one with the newest member comes first.
     pub fn forks(&self, key: SessionKey) -> &[SessionKey] {
         self.members.get(key.place()).map_or(&[], |member| &member.forks)
     }
 
-    /// How many sessions hang at one, those of its forks included.
+    /// Returns the number of descendants of a session.
     pub fn below(&self, key: SessionKey) -> usize {
         self.members.get(key.place()).map_or(0, |member| member.below)
     }
 
-    /// The newest time in a session and its forks, in milliseconds since 1970.
+    /// Returns the latest time of a session and its forks, in milliseconds since 1970.
     pub(crate) fn latest(&self, key: SessionKey) -> i64 {
         self.members.get(key.place()).map_or(i64::MIN, |member| member.latest)
     }
 
-    /// A session and all below it.
+    /// Returns a session and all its descendants.
     pub fn family(&self, key: SessionKey) -> Vec<SessionKey> {
         let mut family = vec![key];
         let mut next = 0;
@@ -155,12 +155,12 @@ impl Families {
         family
     }
 
-    /// All sessions, parents before forks.
+    /// Returns all sessions, parents before forks.
     pub(crate) fn preorder(&self) -> Vec<SessionKey> {
         self.below_all(&self.roots)
     }
 
-    /// Some sessions and all below them, parents before forks.
+    /// Returns these sessions and all their descendants, parents before forks.
     pub(crate) fn below_all(&self, roots: &[SessionKey]) -> Vec<SessionKey> {
         let mut order = Vec::new();
         let mut stack: Vec<SessionKey> = roots.iter().rev().copied().collect();
@@ -172,7 +172,7 @@ impl Families {
     }
 }
 
-/// Cuts each cycle of parents, which pi's list drops, at its first session.
+/// Cuts each cycle of parents at its first session. pi's list drops such sessions.
 pub(super) fn cut_cycles(parents: &mut [Option<SessionKey>]) {
     let mut seen = vec![usize::MAX; parents.len()];
     for start in 0..parents.len() {

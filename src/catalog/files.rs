@@ -1,4 +1,4 @@
-//! The files that tools touched in many sessions: each once, however it was named.
+//! Files touched by tools, merged over sessions.
 
 use std::collections::HashMap;
 
@@ -6,25 +6,25 @@ use crate::session::digest::Digest;
 use crate::session::digest::touched_files::{FileTouch, FileUse};
 use crate::session::links::ById;
 
-/// A file that tools touched.
+/// A file touched by tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TouchedFile {
-    /// Its path, from the root where that is known.
+    /// The path, absolute if possible.
     pub path: String,
-    /// How often.
+    /// The number of uses.
     pub uses: FileUse,
-    /// Sessions with such calls of their own.
+    /// The number of sessions with their own calls on the file.
     pub sessions: usize,
-    /// The last of them, in milliseconds since 1970.
+    /// The time of the last call, in milliseconds since 1970.
     pub latest: Option<i64>,
 }
 
-/// The files of sessions; what was touched last comes first. What a fork has from its parent counts once, for the oldest
-/// session that has it. `home` is what `~` stands for.
+/// Returns the files of sessions, most recently touched first. Calls that a fork inherited count once, for the oldest
+/// session. `home` is the home directory, for `~`.
 pub fn outline<'a>(sessions: impl Iterator<Item = &'a Digest>, home: &str) -> Vec<TouchedFile> {
     let mut sessions: Vec<&Digest> = sessions.collect();
     sessions.sort_by_key(|session| session.age());
-    let mut places: HashMap<String, (usize, usize)> = HashMap::new(); // in `all`, and in the session that came last
+    let mut places: HashMap<String, (usize, usize)> = HashMap::new(); // index in `all`, and the last session that touched the file
     let mut all: Vec<TouchedFile> = Vec::new();
     let mut first: ById<usize> = ById::default();
     for (number, session) in sessions.into_iter().enumerate() {
@@ -52,7 +52,7 @@ pub fn outline<'a>(sessions: impl Iterator<Item = &'a Digest>, home: &str) -> Ve
     all
 }
 
-/// A path that a tool was given in a session that worked in `cwd`, from the root, without `.` and `..`.
+/// Makes the path of a tool call absolute and removes `.` and `..`. `cwd` is the working directory of the session.
 pub(crate) fn full_path(path: &str, cwd: &str, home: &str) -> String {
     let from_home = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
     let is_windows = path.get(1..3).is_some_and(|start| matches!(start, ":\\" | ":/"));

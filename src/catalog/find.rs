@@ -1,4 +1,4 @@
-//! Looks through all texts of one open session, entry by entry, and passes on which of them have something.
+//! Search in all texts of one open session, entry by entry.
 
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
@@ -14,11 +14,12 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::entry::text_fields;
 use crate::session::tree::{Index, Tree};
 
-/// How long entries are gathered before they are passed on: also how soon a search stops that nobody waits for.
+/// The time for which entries are collected before they are reported. Also the delay after which a canceled search
+/// stops.
 const BATCH: Duration = Duration::from_millis(40);
 
-/// Passes on the entries from one on whose texts, one on a line, have the words: in batches, the last of which says so;
-/// until all are looked through or `batch` returns false.
+/// Reports the entries from `from` on whose texts match, in batches, until all entries are searched or `batch` returns
+/// `false`. The last batch is marked.
 pub fn each(
     files: Files,
     path: &Path,
@@ -47,29 +48,29 @@ pub fn each(
     }
 }
 
-/// An entry with its texts, one on a line.
+/// An entry with its texts, one per line.
 #[derive(Debug)]
 pub struct EntryTexts<'a> {
-    /// Its place among the entries.
+    /// The index of the entry.
     pub at: Index,
     /// The entry.
     pub entry: &'a Entry<'a>,
-    /// Its texts, with its row and its label.
+    /// The texts, with the row and the label.
     pub texts: &'a str,
 }
 
-/// An entry before it is read.
+/// An entry that is not parsed yet.
 #[derive(Debug)]
 pub struct UnparsedEntry<'a> {
     line: &'a [u8],
     row: &'a str,
     label: Option<&'a str>,
-    /// Row and label folded, as soon as they are needed.
+    /// The folded row and label, computed on demand.
     folded: Option<String>,
 }
 
 impl UnparsedEntry<'_> {
-    /// Whether a word may be in its texts.
+    /// Returns `true` if the texts can contain a word.
     pub fn may_have(&mut self, probe: &Probe) -> bool {
         let Self { line, row, label, folded } = self;
         let shown = || fold(&format!("{row}\n{}", label.unwrap_or_default()));
@@ -77,9 +78,9 @@ impl UnparsedEntry<'_> {
     }
 }
 
-/// Passes on the entries of a session from one on, `None` for one that `may_have` says false of, until `each` returns false;
-/// returns whether it never did. The row and the label of an entry belong to its texts; the entry that set the label has
-/// none. What can't be read any more is not there; that the file is gone is said where it is opened.
+/// Passes the entries of a session to `each` until it returns `false`, or `None` for those that `may_have` rejects.
+/// Returns `true` if all were passed. The row and the label are part of an entry's texts; the entry that sets the label
+/// has no texts. Unreadable entries are skipped; a missing file is reported when it is opened.
 pub fn lines(
     files: Files,
     path: &Path,
@@ -88,7 +89,7 @@ pub fn lines(
     mut each: impl FnMut(Option<EntryTexts<'_>>) -> bool,
 ) -> bool {
     let Ok(Some(mut file)) = files.session(path) else { return true };
-    // In a newer form several entries may stand in one line.
+    // In a newer format, a line can hold several entries.
     let start = if tree.header.is_newer() { 0 } else { start };
     let start = tree.nodes.get(start as usize).filter(|_| start > 0).map_or(0, |node| node.offset);
     if file.seek(SeekFrom::Start(start)).is_err() {
@@ -96,7 +97,7 @@ pub fn lines(
     }
     let (mut texts, mut is_wanted) = (String::new(), true);
     let _ = lines::each(&mut file, start, u64::MAX, &mut Vec::new(), |line| {
-        // What was written since the tree was read is not in it.
+        // Entries written after the tree was loaded are not in it.
         let Ok(at) = tree.nodes.binary_search_by_key(&line.offset, |node| node.offset) else { return true };
         let node = &tree.nodes[at];
         let label = tree.labels.get(&(at as Index)).map(|label| &*label.text);
@@ -135,7 +136,7 @@ mod tests {
     use crate::search::qualifier::sample::here;
     use crate::search::query::Query;
 
-    /// What is found where each entry is read.
+    /// Reference implementation that parses each entry.
     fn slowly(path: &Path, tree: &Tree, mut each: impl FnMut(EntryTexts<'_>)) {
         lines(
             Files::Disk,
@@ -150,7 +151,7 @@ mod tests {
     }
 
     proptest! {
-        /// Composed or not, in upper or lower case, escaped or as it is, in a text, a label or a row.
+        /// Composed or decomposed, in upper or lower case, escaped or plain, in a text, a label or a row.
         #[test]
         fn what_is_not_read_has_no_hit(
             texts in proptest::collection::vec("[eEé\u{301}\u{323}ẹ한하\u{1112}\u{1161}\u{11ab}글sſßẞσςΣiIİı\u{307}kK \n]{0,8}", 1..6),

@@ -1,6 +1,6 @@
-//! Looks for words in everything that sessions hold, tool output and thinking included: all files, by all processors,
-//! in the order in which they are given. Nothing is kept in memory; most lines are never decoded. How a word is found
-//! is said in [`crate::search::byte_search`], and where in [`crate::session::entry::text_fields`].
+//! Search in the complete content of session files, including tool output and thinking. Files are processed in parallel
+//! in the given order. Nothing is cached, and most lines are never decoded. See [`crate::search::byte_search`] for the
+//! search, and [`crate::session::entry::text_fields`] for the searched texts.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,50 +21,51 @@ use crate::session::links::Index;
 use crate::session::text_spans;
 use crate::session::tree::active::ActivePath;
 
-/// Up to this size, in bytes, a file is read once more for whether hits are on its active path: it costs more than the
-/// search does.
+/// The maximum size in bytes of a file that is read again to find out which hits are on its active path. This costs
+/// more than the search itself.
 const WORTH_READING_AGAIN: u64 = 8 * 1024 * 1024;
 
-/// An entry with one of the words in it. One with words in texts of several kinds is a hit for each kind.
+/// An entry that contains one of the words. An entry with matches in several kinds of text is one hit per kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryHit {
     /// The session file.
     pub path: PathBuf,
-    /// Where the line of the entry starts in the file, in bytes.
+    /// The byte offset of the line.
     pub offset: u64,
-    /// The id of the entry; absent in v1.
+    /// The id of the entry; absent in version 1.
     pub id: Option<String>,
-    /// What kind of text it is.
+    /// The kind of text.
     pub field: TextField,
-    /// The text around the first word that is in it.
+    /// The text around the first matching word.
     pub snippet: Snippet,
-    /// Whether the entry is on the path from the root to the leaf, or a stub and so on no other branch; `None` in a large file, where finding out takes long.
+    /// `Some(true)` if the entry is on the path from the root to the leaf, or is a stub outside all branches. `None` in
+    /// a large file, where this is expensive.
     pub active: Option<bool>,
 }
 
-/// What was found since the last batch.
+/// The results since the last batch.
 #[derive(Clone, Debug, Default)]
 pub struct GrepBatch {
-    /// Hits: those of one session together, in file order.
+    /// The hits. Those of one session are consecutive and in file order.
     pub hits: Vec<EntryHit>,
-    /// Files that could not be read.
+    /// The files that could not be read.
     pub unreadable: Vec<Unreadable>,
-    /// Files searched so far.
+    /// The number of files searched so far.
     pub done: usize,
 }
 
-/// In which order hits are passed on.
+/// The order of reported hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HitOrder {
-    /// As they are found, the first of them at once.
+    /// In the order of discovery; the first hits are reported at once.
     Found,
-    /// As their files are given.
+    /// In the order of the files.
     Given,
 }
 
-/// Looks for words in files and passes on in batches what is found, at most so many hits `in_one` session; until all are searched, `told` returns false or `is_stale` says that nobody waits for it any more. A session is
-/// found if each of the words is somewhere in one of its texts, whatever the case. White space in a word matches white
-/// space of any kind.
+/// Searches files for words and reports hits in batches, at most `in_one` per session. Stops when `told` returns
+/// `false` or `is_stale` returns `true`. A session matches if each word is in one of its texts, case-insensitively.
+/// White space in a word matches any white space.
 pub fn each<P: AsRef<Path> + Sync>(
     files: Files,
     paths: &[P],
@@ -102,16 +103,16 @@ pub fn each<P: AsRef<Path> + Sync>(
     });
 }
 
-/// What is looked for, and how.
+/// The search parameters.
 struct Grep<'a> {
     files: Files,
-    /// The rarest first.
+    /// The probes, the most selective first.
     probes: Vec<Probe>,
     most: usize,
     is_stale: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// A line that may have a word in it.
+/// A line that can contain a match.
 struct CandidateLine<'a> {
     offset: u64,
     line: &'a [u8],
@@ -120,7 +121,7 @@ struct CandidateLine<'a> {
 }
 
 impl Grep<'_> {
-    /// The hits in a session; none if it lacks a word.
+    /// Returns the hits of a session, or none if a word is missing.
     fn session(&self, path: &Path, buffer: &mut Vec<u8>, stop: StopSignal<'_>) -> io::Result<Vec<EntryHit>> {
         let mut folded = String::new();
         if self.probes.len() > 1 {
@@ -155,8 +156,7 @@ impl Grep<'_> {
         Ok(hits)
     }
 
-    /// Calls `each` with the entries that may have one of the words in them, until it returns false. None, if the file
-    /// is no session.
+    /// Calls `each` with the candidate entries until it returns `false`. Returns `None` if the file is not a session.
     fn suspects(
         &self,
         path: &Path,
@@ -208,8 +208,8 @@ impl Grep<'_> {
     }
 }
 
-/// Calls `each` with the places in `block` and the bytes of the lines that may have one of the words in their texts, from
-/// the line at `from` on. Returns whether it never returned false.
+/// Calls `each` with the range in `block` and the bytes of each candidate line from `from` on. Returns `false` if
+/// `each` returned `false`.
 fn lines_with<'a>(
     probes: &[&Probe],
     block: &'a [u8],
@@ -240,7 +240,7 @@ fn lines_with<'a>(
 }
 
 impl CandidateLine<'_> {
-    /// Calls `each` with the texts that have one of the words in them.
+    /// Calls `each` with the texts that contain one of the words.
     fn texts(&self, probes: &[&Probe], folded: &mut String, mut each: impl FnMut(TextField, &str)) {
         text_fields::texts(&self.entry, self.line, &mut |field, text| {
             let mut may_be = probes.iter().filter(|probe| probe.next(text.raw(), 0).is_some()).peekable();
@@ -259,18 +259,18 @@ impl CandidateLine<'_> {
     }
 }
 
-/// What the first line of a file that parses is.
+/// The state of the search for a header.
 enum HeaderState {
-    /// It was not met so far.
+    /// No valid line so far.
     Unknown,
-    /// No header: the file is no session.
+    /// The file is not a session.
     None,
-    /// One of this version.
+    /// The header with its version.
     Version(f64),
 }
 
 impl HeaderState {
-    /// Looks for it in a block, unless it is known already. Returns where the lines after it start.
+    /// Looks for the header in a block, unless it is already known. Returns the offset of the lines after it.
     fn look(&mut self, block: &[u8]) -> usize {
         let mut from = 0;
         while matches!(self, Self::Unknown) && from < block.len() {
@@ -298,7 +298,7 @@ mod tests {
 
     const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
 
-    /// More than any session here has.
+    /// More hits than any test session has.
     const ALL: usize = 50;
 
     fn all(paths: &[PathBuf], wanted: (&[String], usize, HitOrder)) -> Vec<EntryHit> {
@@ -317,7 +317,7 @@ mod tests {
         hits
     }
 
-    /// What is found in one session, words apart by `|`.
+    /// Searches one session for words separated by `|`.
     fn find(text: &str, words: &str) -> Vec<EntryHit> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.jsonl");
@@ -432,7 +432,7 @@ mod tests {
         assert_eq!(batches, 2);
     }
 
-    /// One character as it may stand in a file: what it means, and how it is spelled.
+    /// Generates a character with one of its spellings in a file.
     fn spelled() -> impl Strategy<Value = (char, Vec<u8>)> {
         let alphabet: Vec<char> = "jJwWtTkKsSiIeEaA 16u0_;`/\"\\\n\t\u{a0}\u{17f}\u{212a}\u{130}\u{301}\u{307}éÉẹ漢\u{fa47}пПйßẞΣσς한\u{1112}\u{1161}が😀𐐀𐐨\u{1b}\u{a92b}\u{16af0}".chars().collect();
         (proptest::sample::select(alphabet), 0u8..12).prop_map(|(c, how)| {
@@ -454,7 +454,7 @@ mod tests {
             match how {
                 0 => (c, escape(false).into_bytes()),
                 1 => (c, escape(true).into_bytes()),
-                2 if c == 'u' => ('\u{fffd}', br"\ud83d".to_vec()), // a cut emoji
+                2 if c == 'u' => ('\u{fffd}', br"\ud83d".to_vec()), // a truncated emoji
                 3 if c == 'u' => ('\u{fffd}', vec![0xff]),
                 _ => (c, short.map_or(if c < ' ' { escape(false) } else { c.into() }, String::from).into_bytes()),
             }
@@ -467,7 +467,7 @@ mod tests {
         spelled.iter().map(|(c, _)| c).collect()
     }
 
-    /// An entry around a text: the line, and what it is a hit for, if for anything.
+    /// Builds an entry around a text; returns the line and the expected kind of hit.
     fn line(kind: u8, spelled: &Spelled) -> (Vec<u8>, Option<TextField>) {
         let (before, behind, field) = match kind {
             0 => (
@@ -499,7 +499,7 @@ mod tests {
         (before.bytes().chain(inside).chain(behind.bytes()).collect(), field)
     }
 
-    /// A search that decodes, folds and looks, and knows nothing of files.
+    /// Reference search that decodes and folds all texts.
     fn plain(texts: &[(usize, TextField, String)], words: &[String]) -> BTreeSet<(usize, &'static str)> {
         let plain = |text: &str| {
             let mut out = String::new();
@@ -525,7 +525,7 @@ mod tests {
         #[test]
         fn misses_nothing_and_invents_nothing(
             lines in proptest::collection::vec((0u8..8, proptest::collection::vec(spelled(), 0..14)), 1..8),
-            // Where a word is cut from the texts, and how long it is; the last ones are made up.
+            // The offset and length of words cut from the texts; the last words are made up.
             cuts in proptest::collection::vec((0usize..8, 0usize..14, 1usize..7), 1..4),
             made_up in proptest::option::weighted(0.1, proptest::collection::vec(spelled(), 1..4)),
             upper: bool,

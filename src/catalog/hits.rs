@@ -1,5 +1,5 @@
-//! What of found sessions fulfils the query: how many entries, and each of them once. What forks have from their parent
-//! is the oldest session's among those that were found, and a fork with nothing else is no hit of its own.
+//! Entries of found sessions that match the query. An entry that forks inherited belongs to the oldest found session,
+//! and a fork without its own matching entries is not a hit.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -21,8 +21,8 @@ use crate::session::search_text::SearchTextsBuf;
 use crate::session::tree::Tree;
 
 impl Searcher {
-    /// Says of found sessions how many entries fulfil the query, leaves out those with none of their own, and leads the
-    /// others to one of these; `None` if nobody waits any more.
+    /// Counts the matching entries of found sessions, drops sessions without their own, and points the others to one of
+    /// them. Returns `None` if the search was canceled.
     pub fn gather(
         &self,
         (files, sessions): (Files, &Arc<[SearchedSession]>),
@@ -84,7 +84,7 @@ impl Searcher {
         Some(hits)
     }
 
-    /// The entries of an open session that fulfil a query, in file order; `None` if nobody waits any more.
+    /// Returns the matching entries of an open session in file order, or `None` if the search was canceled.
     pub fn fulfilling(
         &self,
         (files, session, tree): (Files, &SearchedSession, &Tree),
@@ -126,23 +126,23 @@ impl Searcher {
     }
 }
 
-/// Does something with what is known of a session, as far as it was read.
+/// Calls a function with the loaded data of a session.
 fn with<T>(kept: &SearchCache, (files, session): (Files, &SearchedSession), act: impl FnOnce(Candidate<'_>) -> T) -> T {
     let &SearchedSession { ref digest, is_live, has_forks, .. } = session;
     let titles = kept.get(session).map_or_else(SearchTitles::default, |known| kept.titles(known));
     kept.with_texts(files, session, |texts| act(Candidate { digest, titles, texts, is_live, has_forks }))
 }
 
-/// What of a session's entries is its own.
+/// The entries that belong to a session.
 enum OwnEntries {
-    /// Nothing: it is a fork that has them from others.
+    /// None: the session is a fork that inherited all of them.
     None,
-    /// These, and so many forks have nothing else.
+    /// These entries, and the number of forks that have no others.
     Some(Vec<MatchingEntry>, usize),
 }
 
-/// Gives each entry to the oldest of the found sessions that has it. A fork that was found by its own name is led to what is
-/// its own, if there is something.
+/// Assigns each entry to the oldest found session that has it. A fork found by its own name points to one of its own
+/// entries, if there is any.
 fn share_out<'a>(
     mut family: Vec<(&'a SearchedSession, Vec<MatchingEntry>)>,
     parts: &QueryParts,
@@ -187,7 +187,7 @@ fn share_out<'a>(
     own
 }
 
-/// Counts the entries of a hit, and says to which of them it is to be led: to none if it leads to one already.
+/// Counts the entries of a hit, and returns the one to open, or `None` if the hit already points to an entry.
 fn leads_to(hit: &mut SessionHit, entries: &[MatchingEntry]) -> Option<Index> {
     hit.entries = entries.len();
     let is_there = |at: Index| entries.binary_search_by_key(&at, |entry| entry.at).is_ok();
@@ -197,7 +197,7 @@ fn leads_to(hit: &mut SessionHit, entries: &[MatchingEntry]) -> Option<Index> {
     entries.iter().max_by_key(|entry| (entry.own, Reverse(entry.at))).map(|entry| entry.at)
 }
 
-/// Leads a hit to an entry.
+/// Points a hit to an entry.
 fn lead(
     (kept, session): (&SearchCache, &SearchedSession),
     known: &Candidate<'_>,

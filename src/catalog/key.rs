@@ -1,8 +1,8 @@
-//! What sessions, projects and entries are known by while the program runs.
+//! Keys of sessions, projects and entries, valid while the program runs.
 
 use crate::session::tree::Index;
 
-/// A session, whatever becomes of its file: one that is gone and comes back has the key that it had.
+/// A session. A deleted session that is restored keeps its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionKey(u32);
 
@@ -16,7 +16,7 @@ impl SessionKey {
     }
 }
 
-/// A working directory of sessions; the empty one if they name none.
+/// A working directory of sessions; empty for sessions without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProjectKey(u32);
 
@@ -30,11 +30,11 @@ impl ProjectKey {
     }
 }
 
-/// An entry of a session. Files are only appended to, so that its place stays.
+/// An entry of a session. Its index is stable, because files are only appended to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryRef {
     /// The session.
     pub session: SessionKey,
-    /// Its place among the entries of the file.
+    /// The index of the entry in the file.
     pub at: Index,
 }

@@ -1,7 +1,6 @@
-//! In which sessions a pi is at work, and what tells so. One with pitree's extension says in which it is. Any other leaves no
-//! trace at a file, so that it is guessed: of as many of them as run in a directory, each is in one of as many sessions
-//! there that were written last; and one in any session that was written a moment ago, by a pi that can't be seen, or that
-//! was started in another directory.
+//! Sessions in which a pi is active. A pi with pitree's extension reports its session. Other pis keep no file open, so
+//! their sessions are guesses: for each pi in a directory, one of the most recently written sessions of that directory.
+//! Any session written a moment ago also counts, because its pi can be invisible or started in another directory.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,34 +15,34 @@ use crate::pi::running::RunningPis;
 pub use crate::pi::status::{PiState, PiStatus};
 use crate::session::digest::Digest;
 
-/// So long, in milliseconds, a session is taken for one in which a pi is at work after it was written.
+/// The time in milliseconds after a write during which a session counts as active.
 const MOMENT: i64 = 120_000;
 
-/// What is said before a sign that a pi is at work.
+/// The start of a warning about a possibly active pi.
 const AT_WORK: &str = "A pi seems to be at work";
 
-/// What is said of a pi whose file goes to the trash.
+/// The warning for moving the file of a running pi to the trash.
 pub(crate) const LOSES: &str = "A pi that loses its file goes on writing into a new one, which nothing can open; only when its session comes back from the trash are both joined. End it first, if there is one.";
 
-/// The columns of a title in a sentence.
+/// The width of a title in a sentence, in columns.
 const TITLE: usize = 60;
 
-/// What is known of the pi in a session.
+/// The activity of pi in a session.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SessionActivity {
-    /// One is likely there.
+    /// A pi is probably active.
     Guessed,
-    /// Some report that they are there, and their states: the most urgent one first. Never empty.
+    /// Pis that report their status, the most urgent first. Never empty.
     Told(Vec<PiStatus>),
 }
 
 impl SessionActivity {
-    /// The most urgent of the pis that report their states.
+    /// Returns the most urgent pi that reports its status.
     pub fn told(&self) -> Option<&PiStatus> {
         self.all().first()
     }
 
-    /// The pis that report their states, the most urgent one first.
+    /// Returns the pis that report their status, the most urgent first.
     pub fn all(&self) -> &[PiStatus] {
         match self {
             Self::Guessed => &[],
@@ -52,22 +51,22 @@ impl SessionActivity {
     }
 }
 
-/// Orders pis by urgency: the person is asked, an error, an answer, work, nothing; the longest wait first.
+/// Sorts pis by urgency: question, error, answer, work, idle; the longest wait comes first.
 pub(crate) fn urgency(told: &PiStatus) -> (PiState, i64, u32) {
     (told.state, told.since, told.pid)
 }
 
 impl Catalog {
-    /// Takes the pis that run; `now` is in milliseconds since 1970.
+    /// Sets the running pis; `now` is in milliseconds since 1970.
     pub fn set_pis(&mut self, pis: RunningPis, now: i64) {
         self.pis = pis;
         self.note_live(now);
     }
 
-    /// Finds the sessions in which a pi is at work.
+    /// Finds the sessions in which a pi is active.
     pub(crate) fn note_live(&mut self, now: i64) {
         let mut live: HashMap<SessionKey, SessionActivity> = HashMap::new();
-        // One whose session is known by another path is found by its id.
+        // Sessions known by another path are found by id.
         let mut by_id: HashMap<&str, Vec<&PiStatus>> = HashMap::new();
         let mut told_in: HashMap<SessionKey, Vec<PiStatus>> = HashMap::new();
         for told in &self.pis.told {
@@ -88,7 +87,7 @@ impl Catalog {
             live.insert(key, SessionActivity::Told(told));
         }
         let mut in_dirs: HashMap<ProjectKey, Vec<SessionKey>> = HashMap::new();
-        // A sub-agent's is written by the pi of the session that it belongs to.
+        // The session of a subagent is written by the pi of its parent session.
         let runs_in = |dir: &Arc<str>| self.pis.by_dir.get(Path::new(&**dir)).copied().unwrap_or_default();
         let runs: Vec<usize> = self.project_dirs().map(runs_in).collect();
         let running = |key: SessionKey| runs[self.project(key).place()];
@@ -107,18 +106,18 @@ impl Catalog {
         self.live = live;
     }
 
-    /// What is known of the pi in a session; nothing, if none seems to be there.
+    /// Returns the activity of pi in a session.
     pub fn live(&self, key: SessionKey) -> Option<&SessionActivity> {
         self.live.get(&key)
     }
 
-    /// Whether a pi is likely at work in a session.
+    /// Returns `true` if a pi is probably active in a session.
     pub fn is_live(&self, key: SessionKey) -> bool {
         self.live.contains_key(&key)
     }
 
-    /// Where a session stands when those in which a pi waits for the person come first, the one that waits longest at the
-    /// top, then those with another pi.
+    /// Returns the sort key of a session: sessions with a waiting pi come first, the longest wait at the top, followed
+    /// by other active sessions.
     pub(crate) fn live_rank(&self, key: SessionKey) -> (usize, i64) {
         match self.live(key).map(SessionActivity::told) {
             Some(Some(told)) => (told.state as usize, told.since),
@@ -127,8 +126,8 @@ impl Catalog {
         }
     }
 
-    /// Counts the pis by their states, the most urgent state first; a guess has no state. Sessions for which `is_counted`
-    /// returns `false` are left out.
+    /// Counts the pis by state, the most urgent state first. A guess has no state. Skips sessions for which
+    /// `is_counted` returns `false`.
     pub(crate) fn live_counts(&self, is_counted: impl Fn(SessionKey) -> bool) -> Vec<(Option<PiState>, usize)> {
         let counted: Vec<&SessionActivity> =
             self.live.iter().filter(|&(&key, _)| is_counted(key)).map(|(_, live)| live).collect();
@@ -138,15 +137,15 @@ impl Catalog {
         counts.filter(|&(_, count)| count > 0).collect()
     }
 
-    /// What tells that a pi is, or may be, at work in any of some sessions, a sentence for each sign; none if nothing does.
-    /// Any pi in the directory of a session counts: which of them it is in is a guess.
+    /// Describes the evidence that a pi is active in any of some sessions, one sentence each. Every pi in the directory
+    /// of a session counts, because its session is a guess.
     pub fn signs(&self, sessions: &[SessionKey], now: i64, home: &str) -> Vec<String> {
         let sessions: Vec<&Digest> = sessions.iter().map(|&key| &*self[key]).collect();
         signs(&sessions, &self.pis, now, home)
     }
 }
 
-/// What tells that a pi may be at work in any of some sessions: see [`Catalog::signs`].
+/// Describes the evidence that a pi is active in any of some sessions: see [`Catalog::signs`].
 pub(crate) fn signs(sessions: &[&Digest], pis: &RunningPis, now: i64, home: &str) -> Vec<String> {
     let mut open: HashMap<&Path, Vec<&PiStatus>> = HashMap::new();
     for told in &pis.told {
@@ -182,7 +181,7 @@ pub(crate) fn is_open(session: &Digest, pis: &RunningPis) -> bool {
     pis.told.iter().any(|told| told.session == session.path || told.session == *session.real_path())
 }
 
-/// What a session is called among so many that it is spoken of.
+/// Returns the name of a session in a message about `among` sessions.
 fn called(session: &Digest, among: usize) -> String {
     match among {
         1 => "it".into(),
@@ -190,20 +189,20 @@ fn called(session: &Digest, among: usize) -> String {
     }
 }
 
-/// What a pi says of itself, in words.
+/// Describes the status of a pi.
 fn told_in_words(session: &Digest, told: &PiStatus, among: usize, now: i64) -> String {
     let (pid, state, lasting) = (told.pid, told.state.name(), time::duration_since(now, told.since));
     format!("A pi (process {pid}) has {} open: {state} {lasting}", called(session, among))
 }
 
-/// How many pis run in the directory of a session.
+/// Returns the number of pis in the directory of a session.
 fn runs_in(pis: &RunningPis, session: &Digest) -> usize {
     let cwd = Path::new(&session.header.cwd);
     pis.by_dir.get(cwd).copied().unwrap_or_default()
 }
 
-/// Whether a session was written a moment ago. The file tells, and its last entry that is neither a label nor a name: so
-/// copies are not taken for it, nor what pitree writes.
+/// Returns `true` if a session was written a moment ago. Both the file and its last entry must be recent. Labels and
+/// names are ignored, so that copies and changes by pitree do not count.
 fn is_fresh(session: &Digest, now: i64) -> bool {
     let is_fresh = |time: i64| (now - time).abs() < MOMENT;
     is_fresh(session.mtime) && session.written.is_some_and(is_fresh)
@@ -214,7 +213,7 @@ mod tests {
     use super::*;
     use crate::pi::processes::ByDir;
 
-    /// A catalog of sessions of these names, directories, times of the file and of the last entry.
+    /// Creates a catalog of sessions with these names, directories, file times and entry times.
     fn catalog(sessions: &[(&str, &str, i64, i64)]) -> Catalog {
         let session = |&(name, cwd, mtime, written): &(&str, &str, i64, i64)| {
             let mut session = Digest { path: name.into(), mtime, written: Some(written), ..Digest::default() };

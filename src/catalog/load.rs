@@ -1,4 +1,4 @@
-//! Reading a catalog at once, for commands: the browser shows sessions while they are read.
+//! Loads a complete catalog for commands. The browser shows sessions while they load.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use crate::pi::running;
 use crate::session::digest::{Digest, SharedDigest};
 
 impl Catalog {
-    /// All sessions, and in which of them a pi is likely at work; `now` is in milliseconds since 1970. `place` says by
-    /// which path a session is known.
+    /// Reads all sessions, and detects active pis. `now` is in milliseconds since 1970. `place` maps a path to the path
+    /// shown for a session.
     pub fn read(sources: ScanSources<'_>, now: i64, place: impl Fn(&Path) -> PathBuf) -> Self {
         let mut scan = sources.scan();
         let mut unreadable = std::mem::take(&mut scan.found.unreadable);
@@ -24,11 +24,11 @@ impl Catalog {
             }));
             true
         });
-        let _ = scan.keep(); // that costs time alone
+        let _ = scan.keep(); // a failure only costs time
         Self { unreadable, ..Self::of(all, now) }
     }
 
-    /// Sessions that were read, and in which of them a pi is likely at work; `now` is in milliseconds since 1970.
+    /// Creates a catalog of digests, and detects active pis. `now` is in milliseconds since 1970.
     pub(crate) fn of(sessions: Vec<SharedDigest>, now: i64) -> Self {
         let mut catalog = Self::default();
         catalog.add(sessions);
@@ -37,7 +37,7 @@ impl Catalog {
         catalog
     }
 
-    /// The sessions that are the same file as one by another way to it, links left out.
+    /// Returns the session with the given path after resolving symbolic links.
     pub(crate) fn key_of_file(&self, real_path: &Path) -> Option<SessionKey> {
         self.keys().find(|&key| self[key].real_path() == real_path && !self[key].is_link)
     }

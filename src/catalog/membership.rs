@@ -1,20 +1,20 @@
-//! Which of several members have which things: those that the same members have make one set.
+//! Sets of members: items with the same members form one set.
 
 use std::collections::HashMap;
 
 use crate::session::links::{ById, IdHash};
 
-/// The sets, by their numbers, and which one each thing is in.
+/// The sets, and the set of each item.
 #[derive(Debug, Default)]
 pub(super) struct MemberSets {
-    /// The last member of each, and the set of the members before that.
+    /// For each set, its last member and the set of the members before it.
     made: Vec<(u32, Option<u32>)>,
-    /// The set of each thing.
+    /// The set of each item.
     pub(super) of: ById<u32>,
 }
 
 impl MemberSets {
-    /// Of the things that each member has, in the order of the members. What one has twice it has once.
+    /// Computes the sets from the items of each member, in order. Duplicates within a member count once.
     pub(super) fn new<'a>(members: impl Iterator<Item = &'a [IdHash]>) -> Self {
         let mut sets = Self::default();
         for (member, things) in (0..).zip(members) {
@@ -34,12 +34,12 @@ impl MemberSets {
         sets
     }
 
-    /// How many there are.
+    /// Returns the number of sets.
     pub(super) fn len(&self) -> usize {
         self.made.len()
     }
 
-    /// The members of a set, the last one first.
+    /// Iterates over the members of a set, last one first.
     pub(super) fn members(&self, set: u32) -> impl Iterator<Item = u32> {
         let above = |&(_, above): &(u32, Option<u32>)| self.made.get(above? as usize).copied();
         std::iter::successors(self.made.get(set as usize).copied(), above).map(|(member, _)| member)

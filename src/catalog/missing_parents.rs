@@ -1,39 +1,39 @@
-//! Sessions that are gone, as far as those tell that were forked from them: they keep their forks together.
+//! Missing sessions that other sessions were forked from. They group their forks.
 
 use std::path::{Path, PathBuf};
 
 use crate::catalog::key::SessionKey;
 use crate::session::links::{ById, IdHash};
 
-/// The fewest forks that are kept together: a single one says by itself that its parent is gone.
+/// The minimum number of forks for a group. A single fork shows by itself that its parent is missing.
 const FEWEST: usize = 2;
 
-/// A session that is gone, by the path that it had.
+/// A missing session, identified by its former path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MissingParentKey(IdHash);
 
-/// A session that is gone.
+/// A missing session.
 #[derive(Clone, Debug)]
 pub struct MissingParent {
-    /// Where its file was.
+    /// The former path of its file.
     pub path: PathBuf,
-    /// The sessions that were forked from it, the oldest first.
+    /// The sessions forked from it, oldest first.
     pub forks: Vec<SessionKey>,
 }
 
-/// The sessions that are gone.
+/// All missing parents.
 #[derive(Debug, Default)]
 pub(super) struct MissingParents(ById<MissingParent>);
 
 impl MissingParentKey {
-    /// The one whose file was at a path.
+    /// Creates the key of a path.
     pub(super) fn new(path: &Path) -> Self {
         Self(IdHash::new(path.as_os_str().as_encoded_bytes()))
     }
 }
 
 impl MissingParents {
-    /// Of these sessions, the oldest first, whose parents are gone.
+    /// Groups sessions with missing parents, oldest first.
     pub(super) fn new<'a>(orphans: impl Iterator<Item = (SessionKey, &'a Path)>) -> Self {
         let mut ghosts: ById<MissingParent> = ById::default();
         for (key, path) in orphans {
@@ -44,13 +44,13 @@ impl MissingParents {
         Self(ghosts)
     }
 
-    /// One of them.
+    /// Returns a missing parent.
     pub(super) fn get(&self, key: MissingParentKey) -> Option<&MissingParent> {
         self.0.get(&key.0)
     }
 }
 
-/// The id in the name that pi gives to a session file: `<time>_<id>.jsonl` (1.5.2).
+/// Returns the id in the name of a session file of pi: `<time>_<id>.jsonl` (1.5.2).
 pub(crate) fn id_in_name(path: &Path) -> Option<&str> {
     Some(path.file_stem()?.to_str()?.split_once('_')?.1)
 }

@@ -1,8 +1,7 @@
-//! All sessions together, by a key that outlives their paths: what a list shows of each, who was forked from whom, and in
-//! which a pi is likely at work (`live`). The data is pure; what reads goes through `disk` and runs on a lane: [`search`] holds
-//! sessions against a query, [`find`] looks through one session, [`grep`] through all bytes, [`search_text`] reads what is
-//! searched. [`files`] sums what tools did to files, `shares` what sessions used: each entry once. [`compare`] holds two ways
-//! against each other.
+//! All sessions by keys that outlive their paths: their digests, families, and active pis (`live`). The data is pure.
+//! Reading goes through `disk` and runs on workers: [`search`] matches queries with sessions, [`find`] searches one
+//! session, [`grep`] searches all bytes, and [`search_text`] loads searched texts. [`files`] lists touched files,
+//! `cost_sharing` counts shared entries once, and [`compare`] compares two branches.
 
 pub mod compare;
 pub(crate) mod cost_sharing;
@@ -43,67 +42,67 @@ pub use key::{EntryRef, ProjectKey, SessionKey};
 use missing_parents::MissingParents;
 use parents::ParentIndex;
 
-/// How far the reading of all sessions is.
+/// The progress of a scan.
 #[derive(Clone, Debug, Default)]
 pub struct ScanProgress {
-    /// Files read.
+    /// The number of files read.
     pub done: usize,
-    /// Files to read; unknown while they are looked for.
+    /// The number of files to read; `None` while they are being listed.
     pub total: Option<usize>,
-    /// Whether all is read.
+    /// `true` after the scan.
     pub finished: bool,
 }
 
-/// A session as it was read last.
+/// The last known state of a session.
 #[derive(Debug)]
 struct CatalogSlot {
     session: SharedDigest,
     project: ProjectKey,
-    /// Whether its file is there.
+    /// `true` if its file exists.
     is_there: bool,
-    /// Whether it was read since the last reading of all began.
+    /// `true` if it was read in the current scan.
     is_read: bool,
 }
 
-/// What is known of all sessions.
+/// All sessions.
 #[derive(Debug, Default)]
 pub struct Catalog {
     slots: Vec<CatalogSlot>,
-    /// By a hash of the path, the first one that no other path had: see [`Catalog::place_of`].
+    /// Sessions by a hash of their path: see [`Catalog::place_of`].
     by_path: ById<SessionKey>,
     dirs: Vec<Arc<str>>,
     by_dir: HashMap<Arc<str>, ProjectKey>,
     families: Families,
     shares: CostSharing,
-    /// Sessions whose parent is not among all.
+    /// Sessions whose parent is unknown.
     orphans: BTreeSet<SessionKey>,
-    /// The parents of those that keep forks together.
+    /// Missing parents with several forks.
     ghosts: MissingParents,
-    /// Sessions whose parent is at another path than they say, found by its id or entries.
+    /// Sessions whose parent has another path than they name, found by id or entries.
     moved: BTreeSet<SessionKey>,
     /// Files that pi's list omits.
     unlisted: unlisted::UnlistedFiles,
-    /// By their paths with symbolic links resolved, where these differ.
+    /// Sessions by their paths with symbolic links resolved, where these differ.
     by_real_path: HashMap<OsString, SessionKey>,
-    /// The pis that run.
+    /// The running pis.
     pis: RunningPis,
     live: HashMap<SessionKey, live::SessionActivity>,
-    /// Working directories that are gone.
+    /// Missing working directories.
     pub gone_dirs: HashSet<String>,
-    /// What could not be read.
+    /// Unreadable files and directories.
     pub unreadable: Vec<Unreadable>,
-    /// How far reading is.
+    /// The progress of the scan.
     pub progress: ScanProgress,
     version: u64,
 }
 
 impl Catalog {
-    /// Counts the changes of what is known of sessions: the same number, the same sessions.
+    /// Returns a number that changes with every change of the sessions.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// Begins to read all sessions anew; those that are known stay until it is known that they are gone.
+    /// Starts a new scan. Known sessions stay until their files are found to be missing.
     pub(crate) fn begin_reading(&mut self) {
         self.gone_dirs.clear();
         self.unreadable.clear();
@@ -111,7 +110,7 @@ impl Catalog {
         self.progress = ScanProgress::default();
     }
 
-    /// Takes sessions that were read. A file that is there already is replaced.
+    /// Adds or replaces sessions.
     pub fn add<S: Into<SharedDigest>>(&mut self, sessions: Vec<S>) {
         for session in sessions {
             self.put(session.into());
@@ -119,9 +118,8 @@ impl Catalog {
         self.tie();
     }
 
-    /// Takes sessions that were read again one by one, and forgets those whose files are gone. Whose sub-agent's they
-    /// are is known from before, where it is not said. Gives the first one that was not there. What only grew costs
-    /// about what changed.
+    /// Updates single sessions, and removes those whose files are missing. A session keeps its subagent owner unless a
+    /// new one is given. Returns the first new session. If sessions only grew, the cost depends on what changed.
     pub fn update(&mut self, read: Vec<Digest>, gone: &[PathBuf]) -> Option<SessionKey> {
         let (mut first_new, mut is_tied) = (None, true);
         for path in gone {
@@ -152,7 +150,7 @@ impl Catalog {
         first_new
     }
 
-    /// Puts sessions that grew where they belong now, among families that stay as they are.
+    /// Moves sessions that grew to their new positions in unchanged families.
     fn reorder(&mut self, keys: &[SessionKey]) {
         self.version += 1;
         for &key in keys {
@@ -161,7 +159,7 @@ impl Catalog {
         self.shares.grow(keys.iter().map(|key| (key.place(), &*self.slots[key.place()].session)));
     }
 
-    /// Some sessions are not as they were known: when all files are read, those that were not read again are forgotten.
+    /// Marks sessions as uncertain. They are removed at the end of a scan unless it reads them again.
     pub(crate) fn doubt(&mut self, paths: &[PathBuf]) {
         for path in paths {
             if let Some(key) = self.key_of(path) {
@@ -170,7 +168,7 @@ impl Catalog {
         }
     }
 
-    /// All files were read: forgets the sessions whose file was not among them.
+    /// Ends a scan: removes the sessions whose files it did not find.
     pub(crate) fn end_reading(&mut self) {
         self.progress.finished = true;
         let is_gone = |slot: &&mut CatalogSlot| slot.is_there && !slot.is_read;
@@ -205,7 +203,7 @@ impl Catalog {
         }
     }
 
-    /// Finds out anew who was forked from whom, and what they share.
+    /// Recomputes families and shared entries.
     fn tie(&mut self) {
         self.version += 1;
         let keys: Vec<SessionKey> = self.keys().collect();
@@ -234,13 +232,13 @@ impl Catalog {
             CostSharing::new(keys.iter().map(|&key| (key.place(), &*self.slots[key.place()].session)), before);
     }
 
-    /// The key of a file that is, or was, among the sessions.
+    /// Returns the key of a current or former session file.
     pub fn key_of(&self, path: &Path) -> Option<SessionKey> {
         self.place_of(path).1
     }
 
-    /// What a path is found by, and the session that is found: paths are long, and each is kept once, by its session. To
-    /// compare them by their parts would take long as well.
+    /// Returns the hash of a path, and the session with that path. Each path is stored once, in its session, because
+    /// paths are long. Comparing their components would be slow.
     fn place_of(&self, path: &Path) -> (IdHash, Option<SessionKey>) {
         let path = path.as_os_str();
         let first = IdHash::new(path.as_encoded_bytes());
@@ -255,29 +253,29 @@ impl Catalog {
         (hash, None)
     }
 
-    /// A session whose file is there.
+    /// Returns a session whose file exists.
     pub fn get(&self, key: SessionKey) -> Option<&SharedDigest> {
         self.slots.get(key.place()).filter(|slot| slot.is_there).map(|slot| &slot.session)
     }
 
-    /// Whether a session's file is there.
+    /// Returns `true` if the file of a session exists.
     pub fn has(&self, key: SessionKey) -> bool {
         self.get(key).is_some()
     }
 
-    /// The sessions whose files are there, in the order in which they were read first.
+    /// Iterates over the existing sessions in the order in which they were first read.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = SessionKey> {
         (0..self.slots.len()).filter(|&at| self.slots[at].is_there).map(SessionKey::new)
     }
 
-    /// The sessions whose files are there, the newest first.
+    /// Returns the existing sessions, newest first.
     pub(crate) fn newest_first(&self) -> Vec<SessionKey> {
         let mut keys: Vec<SessionKey> = self.keys().collect();
         self.sort_newest_first(&mut keys);
         keys
     }
 
-    /// Puts the newest sessions first.
+    /// Sorts sessions, newest first.
     pub(crate) fn sort_newest_first(&self, keys: &mut [SessionKey]) {
         keys.sort_by(|&a, &b| {
             let (a, b) = (&self[a], &self[b]);
@@ -285,90 +283,91 @@ impl Catalog {
         });
     }
 
-    /// How many sessions there are.
+    /// Returns the number of sessions.
     pub fn len(&self) -> usize {
         self.families.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no sessions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The project of a session.
+    /// Returns the project of a session.
     pub fn project(&self, key: SessionKey) -> ProjectKey {
         self.slots[key.place()].project
     }
 
-    /// The working directories of all projects, those that had sessions before included.
+    /// Iterates over the working directories of all projects, including former ones.
     pub(crate) fn project_dirs(&self) -> impl Iterator<Item = &Arc<str>> {
         self.dirs.iter()
     }
 
-    /// The working directory of a project.
+    /// Returns the working directory of a project.
     pub fn dir(&self, project: ProjectKey) -> &Arc<str> {
         &self.dirs[project.place()]
     }
 
-    /// What the sessions have in common that share entries with this one.
+    /// Returns the group of sessions that share entries with this one.
     pub(crate) fn kin(&self, key: SessionKey) -> Option<u32> {
         self.shares.kin(key.place())
     }
 
-    /// Who was forked from whom, among all.
+    /// Returns the families of all sessions.
     pub fn families(&self) -> &Families {
         &self.families
     }
 
-    /// What a session has that no older one has. What is gone has nothing.
+    /// Returns the totals of the entries that no older session has; zero for a missing session.
     pub fn own(&self, key: SessionKey) -> EntryTotals {
         self.get(key).map_or(EntryTotals::default(), |session| self.shares.own(key.place(), session))
     }
 
-    /// What a session's entries stand with if older sessions have some of them, in words; `None` if all are its own.
+    /// Describes the origin of the entries of a session if older sessions have some of them. Returns `None` if all are
+    /// its own.
     pub fn came_with(&self, key: SessionKey) -> Option<&'static str> {
         let session = self.get(key)?;
         (self.own(key).entries < session.all.entries).then(|| session.came_with())
     }
 
-    /// What sessions have together: what is in several of them counts once.
+    /// Returns the totals of several sessions, counting shared entries once.
     pub fn sum<'a>(&self, sessions: impl IntoIterator<Item = &'a SessionKey>) -> EntryTotals {
         self.shares.sum(sessions.into_iter().filter_map(|&key| Some((key.place(), &**self.get(key)?))))
     }
 
-    /// Puts the oldest sessions first.
+    /// Sorts sessions, oldest first.
     pub(crate) fn sort_oldest_first(&self, keys: &mut [SessionKey]) {
         keys.sort_by_key(|&key| self[key].age());
     }
 
-    /// The forks of a session, without the sessions of its sub-agents.
+    /// Iterates over the forks of a session without subagent sessions.
     pub fn forks(&self, key: SessionKey) -> impl Iterator<Item = SessionKey> {
         self.families.forks(key).iter().copied().filter(|&fork| self[fork].owner.is_none())
     }
 
-    /// Whether the file that a session was forked from is not there, as far as that is known by now.
+    /// Returns `true` if the parent file of a session is missing, as far as the scan has progressed.
     pub(crate) fn is_parent_missing(&self, key: SessionKey) -> bool {
         self.progress.finished && self.orphans.contains(&key)
     }
 
-    /// Whether the file that a session was forked from is somewhere else than it says.
+    /// Returns `true` if the parent file of a session has another path than the session names.
     pub(crate) fn is_parent_moved(&self, key: SessionKey) -> bool {
         self.moved.contains(&key)
     }
 
-    /// Whether a file is among the sessions, by its path with symbolic links resolved.
+    /// Returns `true` if a file, given with symbolic links resolved, is among the sessions.
     pub(crate) fn has_file(&self, real_path: &Path) -> bool {
         self.key_of_real(real_path).is_some()
     }
 
-    /// The session whose file is there at a path with symbolic links resolved.
+    /// Returns the existing session with the given path after resolving symbolic links.
     fn key_of_real(&self, real_path: &Path) -> Option<SessionKey> {
         let direct = self.key_of(real_path).filter(|&key| self.get(key).is_some_and(|one| one.real_path.is_none()));
         direct.or_else(|| self.by_real_path.get(real_path.as_os_str()).copied())
     }
 }
 
-/// Whether a session that was read again hangs together with others as it did.
+/// Returns `true` if a session that was read again has the same relations to others.
 fn hangs_as(before: &Digest, now: &Digest) -> bool {
     before.real_path == now.real_path
         && before.parent_path == now.parent_path
@@ -378,7 +377,7 @@ fn hangs_as(before: &Digest, now: &Digest) -> bool {
         && before.roots == now.roots
 }
 
-/// A session as it was read last, be its file there or not.
+/// Returns the last known state of a session, also if its file is missing.
 impl std::ops::Index<SessionKey> for Catalog {
     type Output = SharedDigest;
 
@@ -391,7 +390,7 @@ impl std::ops::Index<SessionKey> for Catalog {
 pub(crate) mod tests {
     use super::*;
 
-    /// A catalog of sessions of these names, parents and times.
+    /// Creates a catalog of sessions with these names, parents and times.
     pub(crate) fn catalog(sessions: &[(&str, Option<&str>, i64)]) -> Catalog {
         let session = |&(name, parent, modified): &(&str, Option<&str>, i64)| Digest {
             path: name.into(),
@@ -405,7 +404,7 @@ pub(crate) mod tests {
         catalog
     }
 
-    /// All that is tied, to be compared.
+    /// Describes all relations, for comparison.
     fn tied(catalog: &Catalog) -> String {
         let keys: Vec<SessionKey> = catalog.keys().collect();
         let families = catalog.families();
@@ -417,7 +416,7 @@ pub(crate) mod tests {
         format!("{:?} {each:?} {:?} {:?}", families.roots(), catalog.orphans, catalog.sum(&keys))
     }
 
-    /// A session that has some entries of a family's; those with odd numbers are of one fork alone.
+    /// Creates a session with some entries of a family; odd numbers belong to one fork only.
     fn member(name: usize, parent: Option<usize>, modified: i64, entries: usize) -> Digest {
         let root = parent.unwrap_or(name);
         let id = |at: usize| if at == 0 { root } else { 1000 * if at.is_multiple_of(2) { root } else { name } + at };
@@ -470,7 +469,7 @@ pub(crate) mod tests {
             let mixed = (hash.rotate_left(23) ^ word).wrapping_mul(STEP);
             mixed ^ (mixed >> 32)
         };
-        // What follows another first word so that both have the same hash.
+        // Two strings with the same hash.
         let [one, other, rest] = [b"/a/one-s", b"/b/other", b".jsonl.."].map(|&word| u64::from_le_bytes(word));
         let hash = with(with(0, one), rest);
         let odd = (hash ^ (hash >> 32)).wrapping_mul(BACK) ^ with(0, other).rotate_left(23);

@@ -1,4 +1,4 @@
-//! Parents of forks: those at the path that a fork names, those that were moved, and those that are missing.
+//! Parents of forks: found by path, found elsewhere, or missing.
 
 use std::cell::LazyCell;
 use std::collections::{BTreeSet, HashMap};
@@ -13,9 +13,9 @@ use crate::session::links::ById;
 /// The parents of forks.
 #[derive(Debug, Default)]
 pub(super) struct ParentIndex {
-    /// The parents that were found.
+    /// The parents found.
     pub(super) found: HashMap<SessionKey, SessionKey>,
-    /// The forks whose parents have other paths than the forks say.
+    /// The forks whose parents have other paths than the forks name.
     pub(super) moved: BTreeSet<SessionKey>,
     /// The forks whose parents are missing.
     pub(super) orphans: BTreeSet<SessionKey>,
@@ -56,8 +56,8 @@ pub(crate) fn parents(sessions: &[SharedDigest]) -> HashMap<&Path, ForkParent<'_
 }
 
 impl ParentIndex {
-    /// Finds the parents by their paths, by the ids in their headers, and by the entries that forks inherited. `known`
-    /// returns the session with a real path.
+    /// Finds parents by path, by the id in the header, and by inherited entries. `known` returns the session with a
+    /// real path.
     pub(super) fn new<'a>(
         keys: &[SessionKey],
         digest: impl Fn(SessionKey) -> &'a Digest,
@@ -73,7 +73,7 @@ impl ParentIndex {
             if named.is_none() && id.is_none() {
                 continue;
             }
-            // Version 4 names a session by its id, and so does the name of a file that was moved.
+            // Version 4 refers to a session by id, and a moved file has the id in its name.
             let parent = named.and_then(&known).or_else(|| by_id.get(id?).copied());
             if let Some(parent) = parent {
                 parents.found.insert(key, parent);
@@ -101,8 +101,8 @@ impl ParentIndex {
     }
 }
 
-/// Finds parents by the last entry that each fork inherited: of the sessions that have it, the parent is the youngest one
-/// that is older than the fork. A fork of the same file is a sibling. Details are read only of sessions that share roots.
+/// Finds parents by the last inherited entry of each fork. Of the sessions with that entry, the parent is the youngest
+/// one older than the fork. A fork of the same file is a sibling. Only loads details of sessions with common roots.
 fn by_entries<'a>(
     mut forks: Vec<SessionKey>,
     keys: &[SessionKey],
@@ -137,7 +137,7 @@ fn by_entries<'a>(
     forks.into_iter().filter_map(parent).collect()
 }
 
-/// Returns `true` if two sessions began with the same entry: one came from the other.
+/// Returns `true` if two sessions start with the same entry, so that they have a common origin.
 fn shares_root(one: &Digest, other: &Digest) -> bool {
     one.roots.iter().any(|root| other.roots.contains(root))
 }
@@ -147,7 +147,8 @@ mod tests {
     use super::*;
     use crate::session::links::IdHash;
 
-    /// A session of some entries, forked at a time from a file with the first `inherited` of them.
+    /// Creates a session with some entries, of which it inherited the first `inherited` from its parent at the given
+    /// time.
     fn session(path: &str, parent: Option<&str>, created: i64, (entries, inherited): (&[u64], u32)) -> Digest {
         let mut digest = Digest { path: path.into(), parent_path: parent.map(Into::into), ..Digest::default() };
         (digest.header.created, digest.header.parent_session) = (Some(created), parent.map(Into::into));

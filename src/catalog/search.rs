@@ -1,4 +1,4 @@
-//! Holds sessions against queries, by all processors, and keeps what was read of them for the next key.
+//! Runs queries over sessions in parallel, and caches the loaded data for the next query.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,63 +20,63 @@ use crate::session::search_text::{SearchTexts, TextBuffers};
 use crate::session::tree::features::EntryFeature;
 use crate::session::tree::{Index, Tree};
 
-/// Sessions that one thread tries before it looks whether anybody still waits.
+/// The number of sessions that a thread matches between checks for cancellation.
 const BETWEEN_LOOKS: usize = 64;
-/// Fewer sessions are not worth a second thread.
+/// The minimum number of sessions for a second thread.
 const WORTH_SPLITTING: usize = 256;
-/// How much of a text is shown before and behind a hit, in bytes.
+/// The number of bytes shown before and after a hit.
 const AROUND_HIT: (usize, usize) = (36, 120);
 
-/// The most that is kept of texts, in bytes. What is beyond that is read again for each search.
+/// The maximum size of cached texts in bytes. Texts beyond it are read for each search.
 const MOST_KEPT: usize = 128 * 1024 * 1024;
 
-/// The most that is kept of texts that lie in the index, in bytes: those of some thousand short sessions, of which asking
-/// the system would be most of a search. The others are read there for each search, which is fast.
+/// The maximum size in bytes of cached texts that are also in the index. Covers some thousand short sessions, for which
+/// system calls would dominate a search. Other texts are read from the index for each search, which is fast.
 const MOST_COPIED: usize = 8 * 1024 * 1024;
 
-/// A session that was found.
+/// A found session.
 #[derive(Clone, Debug)]
 pub struct SessionHit {
-    /// Which one.
+    /// The session.
     pub session: SessionKey,
-    /// How well, and in what.
+    /// The best match.
     pub hit: Match,
-    /// The entry that it was found in.
+    /// The entry of the match.
     pub at: Option<HitPlace>,
-    /// The text around; nothing where the list shows it anyway.
+    /// The text around the match; `None` if the list already shows it.
     pub snippet: Option<HitQuote>,
-    /// Whether that is on the path from the root to the leaf.
+    /// `Some(true)` if the entry is on the path from the root to the leaf.
     pub is_active: Option<bool>,
-    /// How many of its entries fulfil the query, those that an older session has left out; 0 if that is not known.
+    /// The number of matching entries that no older session has; 0 if unknown.
     pub entries: usize,
-    /// How many forks were found by the same entries alone.
+    /// The number of forks with the same matching entries only.
     pub forks: usize,
 }
 
-/// The text around what was found.
+/// The text around a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HitQuote {
-    /// What it is a piece of; `None` if it tells that itself.
+    /// The kind of text; `None` if it is obvious.
     pub of: Option<TextField>,
-    /// The piece.
+    /// The excerpt.
     pub text: String,
-    /// Whether something stands before it.
+    /// `true` if the excerpt is truncated at its start.
     pub is_cut: bool,
 }
 
 /// An entry of a session that may not be open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HitPlace {
-    /// By its place among the entries.
+    /// The index of the entry.
     Place(Index),
-    /// By where its line starts in the file, in bytes.
+    /// The byte offset of its line.
     Offset(u64),
-    /// The newest one with a feature, which only the tree tells.
+    /// The newest entry with a feature that requires the tree.
     Newest(EntryFeature),
 }
 
 impl HitPlace {
-    /// Where the entry is in the tree of the session.
+    /// Finds the entry in the tree of its session.
     pub fn find(self, tree: &Tree) -> Option<Index> {
         match self {
             Self::Place(at) => Some(at).filter(|&at| (at as usize) < tree.nodes.len()),
@@ -89,16 +89,16 @@ impl HitPlace {
     }
 }
 
-/// What is known of sessions, and what was found last.
+/// The search over sessions, with its cache and the last result.
 #[derive(Debug)]
 pub struct Searcher {
-    /// The most that is kept of texts, in bytes.
+    /// The maximum size of cached texts in bytes.
     most: usize,
     kept: RwLock<SearchCache>,
     last: Mutex<Option<PreviousSearch>>,
 }
 
-/// The last search: one that narrows it looks only among its hits.
+/// The last search. A narrower query only searches its hits.
 #[derive(Debug)]
 struct PreviousSearch {
     query: Query,
@@ -114,12 +114,12 @@ impl Default for Searcher {
 }
 
 impl Searcher {
-    /// One that keeps so many bytes of texts at the most.
+    /// Creates a searcher with a maximum size of cached texts in bytes.
     pub(crate) fn keeping(most: usize) -> Self {
         Self { most, kept: RwLock::default(), last: Mutex::default() }
     }
 
-    // What a thread that panicked left is whole: it is put in place by single steps.
+    // The cache is consistent even after a panic, because each update is a single step.
 
     fn kept(&self) -> RwLockReadGuard<'_, SearchCache> {
         self.kept.read().unwrap_or_else(PoisonError::into_inner)
@@ -133,14 +133,14 @@ impl Searcher {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives back all that is kept.
+    /// Releases all cached data.
     pub(crate) fn forget(&self) {
         *self.last() = None;
         self.kept_mut().clear();
     }
 
-    /// Reads the texts of sessions that are not known yet, in their order; says after each batch how many of how many
-    /// are, until all are or `told` returns false.
+    /// Loads the texts of sessions in order. Reports the progress after each batch until all are loaded or `told`
+    /// returns `false`.
     pub fn read(&self, files: Files, sessions: &[SearchedSession], mut told: impl FnMut(usize, usize) -> bool) {
         let missing: Vec<&SearchedSession> = {
             let kept = self.kept();
@@ -169,7 +169,7 @@ impl Searcher {
         search_text::read(files, &paths, found, |batch| told(before + batch.done, sessions.len()));
     }
 
-    /// Does something with what was read of a session, or is read now if there was no room to keep it.
+    /// Calls a function with the texts of a session, loading them if they are not cached.
     pub(crate) fn with_texts<T>(
         &self,
         files: Files,
@@ -179,7 +179,7 @@ impl Searcher {
         self.kept().with_texts(files, session, act)
     }
 
-    /// What is kept, with at least the titles of all these sessions.
+    /// Returns the cache with at least the titles of these sessions.
     pub(super) fn kept_of(&self, sessions: &[SearchedSession]) -> RwLockReadGuard<'_, SearchCache> {
         loop {
             let kept = self.kept();
@@ -194,7 +194,7 @@ impl Searcher {
         }
     }
 
-    /// The sessions to try: all, or those that the last search found, if this one narrows it.
+    /// Returns the sessions to search: all, or the hits of the last search if the query narrows it.
     fn to_try(&self, query: &Query, sessions: &Arc<[SearchedSession]>, generation: u64) -> Vec<usize> {
         let last = self.last();
         let is_same = |last: &&PreviousSearch| Arc::ptr_eq(&last.sessions, sessions) && last.generation == generation;
@@ -202,8 +202,8 @@ impl Searcher {
         narrowed.map_or_else(|| (0..sessions.len()).collect(), |last| last.hits.clone())
     }
 
-    /// The sessions that match, the best first; `None` if `is_stale` says that nobody waits any more. A query that narrows
-    /// this one is searched among them.
+    /// Returns the matching sessions, best first, or `None` if `is_stale` returned `true`. A following narrower query
+    /// only searches these.
     pub fn search(
         &self,
         files: Files,
@@ -216,8 +216,7 @@ impl Searcher {
         Some(hits)
     }
 
-    /// As [`Searcher::search`] for a query that nobody typed: what is typed next goes on from the one before, and hits say
-    /// nothing of the text around.
+    /// Like [`Searcher::search`] for an automatic query: does not replace the last search, and returns no excerpts.
     pub(crate) fn look(
         &self,
         files: Files,
@@ -254,7 +253,7 @@ impl Searcher {
         };
         let mut hits = each(&mut to_try, (is_on_disk, is_stale), work)?;
         let places = hits.iter().map(|(at, _)| *at).collect();
-        // Scattered letters are for what is nowhere as it was typed.
+        // Fuzzy matches only count if no session has a literal match.
         if hits.iter().any(|(_, found)| found.hit.tier < Tier::Fuzzy) {
             hits.retain(|(_, found)| found.hit.tier < Tier::Fuzzy);
         }
@@ -268,8 +267,8 @@ impl Searcher {
         Some((hits.into_iter().map(|(_, found)| found).collect(), last))
     }
 
-    /// The sessions in which everything is to be searched: those in which all holds but the words, without which nothing
-    /// tells them apart, so that the newest come first. `None` if nobody waits any more.
+    /// Returns the sessions to search completely: those that match all terms except words. Newest first. Returns `None`
+    /// if the search was canceled.
     pub(crate) fn fit<'a>(
         &self,
         (files, sessions): (Files, &'a Arc<[SearchedSession]>),
@@ -282,7 +281,8 @@ impl Searcher {
         Some(found.iter().filter_map(|found| by_key.get(&found.session).copied()).collect())
     }
 
-    /// The sessions in which everything is searched, as they are found, with how many of the sessions are done.
+    /// Searches the complete content of sessions, and reports hits as they are found with the number of sessions
+    /// searched.
     pub(crate) fn search_everything(
         &self,
         (files, sessions): (Files, &Arc<[SearchedSession]>),
@@ -298,7 +298,7 @@ impl Searcher {
             let mut found: Vec<SessionHit> = Vec::new();
             for hit in batch.hits {
                 let Some(session) = by_path.get(hit.path.as_path()) else { continue };
-                // The hits of a session come together, and the first is the one to go to.
+                // The hits of a session are consecutive, and the first is the one to open.
                 if found.last().is_none_or(|last| last.session != session.key) {
                     found.push(of_everything(&hit, session));
                 }
@@ -309,8 +309,8 @@ impl Searcher {
     }
 }
 
-/// Does `work` with each of the items, by all processors if they are many, and gives what it gives, in their order; `None`
-/// if `is_stale` says that nobody waits any more. That is asked now and then, and before each item that `takes_long`.
+/// Maps items with `work`, in parallel if there are many, and keeps their order. Returns `None` if `is_stale` returned
+/// `true`, which is checked periodically and before each item that `takes_long`.
 pub(super) fn each<T: Send, R: Send>(
     items: &mut [T],
     (takes_long, is_stale): (impl Fn(&T) -> bool + Sync, impl Fn() -> bool + Sync),
@@ -367,7 +367,7 @@ fn try_one(
 }
 
 impl SessionHit {
-    /// Says where it stands, and what around it.
+    /// Adds the place and the excerpt of a hit.
     pub(super) fn quote(&mut self, kept: &SearchCache, session: &SearchedSession, texts: Option<SearchTexts<'_>>) {
         let entry = self.hit.place.as_ref().and_then(|place| place.entry);
         let is_active = |entry| Some(kept.whose(session)?.active.has(entry));
@@ -376,7 +376,7 @@ impl SessionHit {
     }
 }
 
-/// The text around a hit; nothing for one in what the list shows anyway.
+/// Returns the text around a hit, or `None` if the list already shows it.
 fn snippet(
     hit: &Match,
     kept: &SearchCache,
@@ -402,7 +402,7 @@ fn snippet(
     let folded = passages.folded;
     let (entry, text) = passages.around(place.at.start)?;
     let start = folded.floor_char_boundary(place.at.start.saturating_sub(AROUND_HIT.0)).max(text.start);
-    // A phrase may go on in the next text.
+    // A phrase can continue in the next text.
     let end = (place.at.end + AROUND_HIT.1).min(text.end.max(place.at.end));
     let of = match place.field {
         MatchField::Summary => TextField::Summary,

@@ -1,4 +1,4 @@
-//! What is known of sessions that are searched: what a list shows of them, folded, and their texts as far as there is room.
+//! Cache of searched sessions: folded titles, and texts up to a size limit.
 
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
@@ -12,36 +12,36 @@ use crate::session::links::Index;
 use crate::session::search_text::{Passages, SearchTexts, SearchTextsBuf, TextBuffers};
 use crate::session::tree::active::ActivePath;
 
-/// The most that stands there of sessions that have changed since, in bytes, before the rest is moved together.
+/// The maximum size in bytes of texts of outdated sessions before the cache is compacted.
 const MOST_DEAD: usize = 32 * 1024 * 1024;
 
 thread_local! {
-    /// Where a thread looks at texts that lie in the index.
+    /// The buffers of a thread for texts in the index.
     static ROOM: Cell<TextBuffers> = Cell::default();
 }
 
-/// A session that is searched.
+/// A session to search.
 #[derive(Clone, Debug)]
 pub struct SearchedSession {
-    /// Which one.
+    /// The key of the session.
     pub key: SessionKey,
-    /// What the list knows of it.
+    /// The digest of the session.
     pub digest: SharedDigest,
-    /// Whether a pi is likely at work in it.
+    /// `true` if a pi is probably active in it.
     pub is_live: bool,
-    /// Whether others were forked from it.
+    /// `true` if it has forks.
     pub has_forks: bool,
-    /// What the sessions have in common that share entries; nothing if it shares none.
+    /// The group of sessions that share entries; `None` if it shares none.
     pub kin: Option<u32>,
 }
 
 impl Catalog {
-    /// All sessions as a search needs them, the newest first.
+    /// Returns all sessions in the form needed for a search, newest first.
     pub fn sought(&self) -> Arc<[SearchedSession]> {
         self.newest_first().into_iter().map(|key| self.sought_as(key)).collect()
     }
 
-    /// A session as a search needs it.
+    /// Returns a session in the form needed for a search.
     pub(crate) fn sought_as(&self, key: SessionKey) -> SearchedSession {
         SearchedSession {
             key,
@@ -53,34 +53,34 @@ impl Catalog {
     }
 }
 
-/// What is known of sessions.
+/// The cache.
 #[derive(Debug, Default)]
 pub(super) struct SearchCache {
-    /// By the places of their keys.
+    /// The sessions, indexed by key.
     pub(super) sessions: Vec<Option<CachedFile>>,
     pub(super) shelves: TextArena,
-    /// How large the texts are, in bytes.
+    /// The size of the texts in bytes.
     pub(super) bytes: usize,
-    /// How much stands on the shelves for nobody, in bytes.
+    /// The size of outdated texts in bytes.
     dead: usize,
-    /// How often texts were added or forgotten.
+    /// The number of additions and removals of texts.
     pub(super) generation: u64,
 }
 
-/// What was read of a file when it had a length and a time.
+/// The cached data of a file, with the length and time of the file.
 #[derive(Clone, Debug)]
 pub(super) struct CachedFile {
     as_of: (u64, i64),
-    /// Name, id, directory, first message, labels.
+    /// Name, id, directory, first message and labels.
     titles: [ArenaRange; 5],
     pub(super) text: CachedText,
     whose: OnceLock<EntryFacts>,
 }
 
-/// What hits say of entries: the little of a session's details that is kept for the next key.
+/// The details of a session that hits need.
 #[derive(Clone, Debug)]
 pub(super) struct EntryFacts {
-    /// What the user said, in file order.
+    /// The user messages in file order.
     pub(super) prompts: Box<[Index]>,
     /// The entries on the path from the root to the leaf.
     pub(super) active: ActivePath,
@@ -93,14 +93,14 @@ impl EntryFacts {
     }
 }
 
-/// What was read of a session's text.
+/// The state of the texts of a session.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CachedText {
-    /// Nothing yet.
+    /// Not loaded.
     Unread,
-    /// It is here: conversation and summaries.
+    /// Cached: conversation and summaries.
     Kept([ArenaRange; 2]),
-    /// There was no room to keep it: it is read when it is searched.
+    /// Not cached for lack of space; read for each search.
     OnDisk,
 }
 
@@ -109,18 +109,18 @@ fn as_of(session: &SearchedSession) -> (u64, i64) {
 }
 
 impl SearchCache {
-    /// What is known of a session as it is now.
+    /// Returns the cached data of a session, if it is current.
     pub(super) fn get(&self, session: &SearchedSession) -> Option<&CachedFile> {
         let known = self.sessions.get(session.key.place())?.as_ref();
         known.filter(|known| known.as_of == as_of(session))
     }
 
-    /// Gives back all of it.
+    /// Releases all cached data.
     pub(super) fn clear(&mut self) {
         *self = Self { generation: self.generation + 1, ..Self::default() };
     }
 
-    /// Takes what the list knows of a session.
+    /// Adds the titles of a session.
     pub(super) fn know(&mut self, session: &SearchedSession) {
         self.forget(session.key);
         let folded = TitlesBuf::new(&session.digest);
@@ -136,7 +136,7 @@ impl SearchCache {
         self.sessions[place] = Some(known);
     }
 
-    /// Takes the texts of a session, if they are no more than there is room for.
+    /// Adds the texts of a session if there is space.
     pub(super) fn put(&mut self, session: &SearchedSession, texts: SearchTexts<'_>, most: usize) {
         if self.get(session).is_none_or(|known| !matches!(known.text, CachedText::Unread)) {
             self.know(session);
@@ -164,7 +164,7 @@ impl SearchCache {
         }
     }
 
-    /// Puts what is still for somebody on new shelves.
+    /// Compacts the cache.
     fn tidy(&mut self) {
         let old = std::mem::take(&mut self.shelves);
         self.dead = 0;
@@ -179,25 +179,25 @@ impl SearchCache {
         SearchTitles { name: name.folded, id: id.folded, cwd: cwd.folded, first_message: first_message.folded, labels }
     }
 
-    /// The texts of a session, if they are kept.
+    /// Returns the cached texts of a session.
     fn texts(&self, known: &CachedFile) -> Option<SearchTexts<'_>> {
         let CachedText::Kept(places) = known.text else { return None };
         let [conversation, summaries] = places.map(|place| self.shelves.get(place));
         Some(SearchTexts { conversation, summaries })
     }
 
-    /// Whose its entries are, and which are on the path to the leaf: read when it is first asked for.
+    /// Returns the details of a session that hits need. Loaded on demand.
     pub(super) fn whose(&self, session: &SearchedSession) -> Option<&EntryFacts> {
         Some(self.get(session)?.whose.get_or_init(|| EntryFacts::new(&session.digest)))
     }
 
-    /// Whether the texts of a session must be read each time.
+    /// Returns `true` if the texts of a session must be read for each search.
     pub(super) fn is_on_disk(&self, session: &SearchedSession) -> bool {
         self.get(session).is_some_and(|known| matches!(known.text, CachedText::OnDisk))
     }
 
-    /// Does something with the texts of a session: as they are kept, as they lie in the index, as they are now in its file
-    /// if there was no room to keep them, or without any as long as they were not read.
+    /// Calls a function with the texts of a session: from the cache, from the index, or from the file. Calls it without
+    /// texts if they are not loaded.
     pub(super) fn with_texts<T>(
         &self,
         files: Files,

@@ -1,4 +1,4 @@
-//! Reads the texts of many session files: by all processors, in about the order in which they are asked for.
+//! Reads the texts of many session files in parallel, roughly in the given order.
 
 use std::io;
 use std::path::Path;
@@ -9,17 +9,17 @@ use crate::disk::parallel::{self, StopSignal};
 use crate::disk::scan::Unreadable;
 use crate::session::search_text::{SearchTextBuilder, SearchTexts, SearchTextsBuf};
 
-/// How far reading is.
+/// The progress of reading.
 #[derive(Debug, Default)]
 pub struct TextProgress {
-    /// Files that could not be read since the last batch.
+    /// The files that failed since the last batch.
     pub unreadable: Vec<Unreadable>,
-    /// Files dealt with so far, those that are no sessions included.
+    /// The number of files processed so far, including those that are not sessions.
     pub done: usize,
 }
 
-/// Reads the texts of the files. `found` gets them at once and on any thread, with the place of their file among `paths`;
-/// nothing is kept of them here. `told` hears now and then how far that is, until all are read or it returns false.
+/// Reads the texts of files. `found` receives them on any thread, with the index of the file in `paths`. `told`
+/// receives the progress until all are read or it returns `false`.
 pub fn read<P: AsRef<Path> + Sync>(
     files: Files,
     paths: &[P],
@@ -42,18 +42,17 @@ pub fn read<P: AsRef<Path> + Sync>(
     });
 }
 
-/// The texts of one file, as it is now; `None` if it is no session.
+/// Reads the texts of one file. Returns `None` if it is not a session.
 ///
 /// # Errors
-/// It can't be read.
+/// The file cannot be read.
 pub fn of(files: Files, path: &Path) -> io::Result<Option<SearchTextsBuf>> {
     let mut builder = SearchTextBuilder::default();
     let is_session = texts(files, path, (&mut builder, &mut Vec::new()), || false)?.is_some();
     Ok(is_session.then(|| builder.take()))
 }
 
-/// The texts of one file; `None` if it is no session, or nobody waits for it any more. Builder and buffer are to be used
-/// again.
+/// Reads the texts of one file with reusable buffers. Returns `None` if it is not a session or reading was canceled.
 fn texts<'a>(
     files: Files,
     path: &Path,

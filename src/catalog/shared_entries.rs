@@ -1,4 +1,4 @@
-//! In which other sessions of its family each entry of a tree stands, as digests tell.
+//! The other sessions of a family that contain each entry of a tree, according to their digests.
 
 use std::collections::HashMap;
 
@@ -7,23 +7,23 @@ use crate::catalog::membership::MemberSets;
 use crate::session::digest::{Digest, SharedDigest};
 use crate::session::links::Index;
 
-/// For the entries of a tree the other sessions that have them.
+/// For each entry of a tree, the other sessions that contain it.
 #[derive(Clone, Debug, Default)]
 pub struct SharedEntries {
-    /// Sessions that have the same entries; the first one is of none.
+    /// Sets of sessions that contain the same entries; the first set is empty.
     sets: Vec<Vec<SessionKey>>,
-    /// Which of these has each entry.
+    /// The set of each entry.
     of: Vec<u32>,
 }
 
 impl SharedEntries {
-    /// Looks for entries among sessions that share some: each by its session, and by its place in that.
+    /// Looks up entries, given by session and index, among sessions that share some.
     pub fn new<'a>(
         kin: &[(SessionKey, SharedDigest)],
         entries: impl Iterator<Item = (SessionKey, &'a Digest, Index)>,
     ) -> Self {
         if kin.is_empty() {
-            return Self::default(); // as nearly always
+            return Self::default(); // the common case
         }
         let had = MemberSets::new(kin.iter().map(|(_, session)| &session.details().entries.ids[..]));
         let (mut sets, mut places) = (vec![Vec::new()], HashMap::new());
@@ -46,7 +46,7 @@ impl SharedEntries {
         Self { sets, of }
     }
 
-    /// The other sessions that have an entry, in the order in which they were looked at.
+    /// Returns the other sessions that contain an entry, in the given order.
     pub fn of(&self, at: Index) -> &[SessionKey] {
         let set = self.of.get(at as usize).copied().unwrap_or_default();
         self.sets.get(set as usize).map_or(&[], |set| set)

@@ -1,4 +1,4 @@
-//! Where a query that found nothing would find something.
+//! Alternative searches for a query without results.
 
 use std::sync::Arc;
 
@@ -7,20 +7,19 @@ use crate::disk::files::Files;
 use crate::search::query::Query;
 use crate::search::scope::QueryScope;
 
-/// How many sessions a query would find elsewhere.
+/// The number of hits of alternative searches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Suggestions {
-    /// Where everything in the files is searched.
+    /// Hits with `all:`.
     pub everything: usize,
-    /// Where tools touched a file that is called so.
+    /// Sessions in which a tool touched a file with that name.
     pub files: usize,
-    /// How many files were searched for everything, of how many; nothing when all were.
+    /// The number of files searched so far and in total; `None` when complete.
     pub progress: Option<(usize, usize)>,
 }
 
 impl Searcher {
-    /// Looks where a query that found nothing would find something, and says what is known so far, until nobody waits any
-    /// more.
+    /// Runs the alternative searches and reports results until it is canceled.
     pub fn elsewhere(
         &self,
         (files, sessions): (Files, &Arc<[SearchedSession]>),

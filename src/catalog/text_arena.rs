@@ -1,14 +1,14 @@
-//! The texts of many sessions in few large pieces, which allocators take from the system one by one and give back to it
-//! at once: what a search needs is gone with it, and no small piece that happens to live on holds the memory around it.
+//! An arena for the texts of many sessions in few large blocks. Allocators request such blocks from the system
+//! separately and return them at once. Thus no memory of a search is retained by small allocations.
 
 use crate::session::links::Index;
 use crate::session::search_text::Passages;
 
-/// How large a piece is, in bytes; memory that was never written to is none. A little above 32 MB: smaller ones may come
-/// from what glibc keeps for itself (`DEFAULT_MMAP_THRESHOLD_MAX`, 2.41).
+/// The size of a block in bytes; memory that was never written takes no space. Slightly above 32 MB, because glibc can
+/// keep smaller blocks (`DEFAULT_MMAP_THRESHOLD_MAX`, 2.41).
 const PIECE: usize = 33 * 1024 * 1024;
 
-/// Texts that are only ever added to.
+/// Append-only texts.
 #[derive(Debug, Default)]
 pub(super) struct TextArena(Vec<ArenaBlock>);
 
@@ -19,18 +19,18 @@ struct ArenaBlock {
     capitals: Vec<u8>,
 }
 
-/// Where texts stand.
+/// The place of texts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ArenaRange {
     shelf: u32,
-    /// In bytes, from where to where.
+    /// The start and end in bytes.
     folded: (u32, u32),
     starts: (u32, u32),
     capitals: (u32, u32),
 }
 
 impl TextArena {
-    /// Adds texts, and says where they stand.
+    /// Appends texts and returns their place.
     pub(super) fn put(&mut self, Passages { folded, starts, capitals }: Passages<'_>) -> ArenaRange {
         let has_room = |shelf: &ArenaBlock| {
             shelf.folded.capacity() - shelf.folded.len() >= folded.len()
@@ -60,14 +60,14 @@ impl TextArena {
         place
     }
 
-    /// How much stands there, in bytes.
+    /// Returns the stored size in bytes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         let bytes = |shelf: &ArenaBlock| shelf.folded.len() + size_of_val(&*shelf.starts) + shelf.capitals.len();
         self.0.iter().map(bytes).sum()
     }
 
-    /// The texts at a place.
+    /// Returns the texts at a place.
     pub(super) fn get(&self, ArenaRange { shelf, folded, starts, capitals }: ArenaRange) -> Passages<'_> {
         let run = |(from, to): (u32, u32)| from as usize..to as usize;
         let shelf = self.0.get(shelf as usize);
@@ -80,7 +80,7 @@ impl TextArena {
 }
 
 impl ArenaRange {
-    /// How much of a shelf they take, in bytes.
+    /// Returns their size in bytes.
     pub(super) fn bytes(&self) -> usize {
         let run = |(from, to): (u32, u32)| (to - from) as usize;
         run(self.folded) + run(self.starts) * size_of::<(u32, Index)>() + run(self.capitals)

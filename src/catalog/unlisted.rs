@@ -1,5 +1,5 @@
-//! Session files that pi's list omits: those directly in its default session directory, where only folders of projects
-//! belong (1.5.2). They stand together, as one project.
+//! Session files that pi's list omits: those directly in its default session directory, which should only contain
+//! project folders (1.5.2). They are shown as one project.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use crate::disk::locate::is_project_folder;
 /// The files that pi's list omits.
 #[derive(Debug, Default)]
 pub(super) struct UnlistedFiles {
-    /// The project of each.
+    /// The project of each file.
     projects: HashMap<SessionKey, ProjectKey>,
-    /// The projects, by the session directory.
+    /// The projects by session directory.
     by_dir: HashMap<String, ProjectKey>,
 }
 
-/// Returns the directory of a path and the name in it. Bytes, as taking paths apart is slow.
+/// Splits a path into directory and name. Works on bytes, because parsing paths is slow.
 fn split(path: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = memchr::memrchr(std::path::MAIN_SEPARATOR as u8, path)?;
     Some((&path[..at], &path[at + 1..]))
@@ -50,7 +50,7 @@ impl Catalog {
         }
     }
 
-    /// The project under which a family stands, by its root.
+    /// Returns the project of a family, by its root.
     pub(crate) fn project_of_family(&self, root: SessionKey) -> ProjectKey {
         let first = self.first_of(root);
         self.unlisted.projects.get(&first).copied().unwrap_or_else(|| self.project(first))
