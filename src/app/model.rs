@@ -155,6 +155,8 @@ pub struct Model {
     pub looking_back: Option<Claim>,
     /// Who waits until what was kept for a search is given back: not the next search.
     pub giving_back: Option<Claim>,
+    /// Effects of the current message.
+    pub(crate) effects: Vec<Effect>,
     tickets: u64,
 }
 
@@ -206,6 +208,7 @@ impl Model {
             past: None,
             looking_back: None,
             giving_back: None,
+            effects: Vec::new(),
             tickets: 0,
         }
     }
@@ -272,10 +275,10 @@ impl Model {
 
     /// Has some work done; who holds the claim waits for it.
     #[must_use]
-    pub fn ask(&mut self, work: Work, effects: &mut Vec<Effect>) -> Claim {
+    pub fn ask(&mut self, work: Work) -> Claim {
         self.tickets += 1;
         let (claim, ticket) = Ticket::new(self.tickets);
-        effects.push(Effect::Ask(ticket, work));
+        self.effects.push(Effect::Ask(ticket, work));
         claim
     }
 

@@ -31,13 +31,13 @@ fn note_use(model: &mut Model, action: Action) {
     }
 }
 
-pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
+pub(super) fn act(model: &mut Model, action: Action) {
     note_use(model, action);
     let page = if model.focus == Place::Sessions { model.sessions.page() } else { model.height(model.focus) };
     let page = isize::try_from(page.saturating_sub(1).max(1)).unwrap_or(1);
     match action {
-        Action::Quit => effects.push(Effect::Quit),
-        Action::Suspend => effects.push(Effect::Suspend),
+        Action::Quit => model.effects.push(Effect::Quit),
+        Action::Suspend => model.effects.push(Effect::Suspend),
         Action::Help => {
             model.layers.push(Layer::Help(Help { over: Some(model.focus), ..Help::default() }));
         }
@@ -52,10 +52,10 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
                 model.layers.push(Layer::Palette(palette));
             }
         }
-        Action::Pager => external_programs::open(model, Opener::Pager, effects),
-        Action::Editor => external_programs::open(model, Opener::Editor, effects),
-        Action::Compare => comparison::open(model, effects),
-        Action::Reload => reload(model, effects),
+        Action::Pager => external_programs::open(model, Opener::Pager),
+        Action::Editor => external_programs::open(model, Opener::Editor),
+        Action::Compare => comparison::open(model),
+        Action::Reload => reload(model),
         Action::Up => go(model, -1),
         Action::Down => go(model, 1),
         Action::PageUp => go(model, -page),
@@ -80,7 +80,7 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         Action::SharePreview => share_preview(model),
         Action::NextEntry => step(model, 1),
         Action::PreviousEntry => step(model, -1),
-        Action::Back => back(model, effects),
+        Action::Back => back(model),
         Action::Fold => fold(model),
         Action::Unfold => unfold(model),
         Action::FoldAll | Action::UnfoldAll => {
@@ -90,23 +90,21 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
                 _ => model.tree.fold_all(fold),
             }
         }
-        Action::Confirm => confirm(model, effects),
-        Action::Rename => do_flow(model, name::rename, effects),
-        Action::Label => do_flow(model, name::label, effects),
-        Action::Fork => do_flow(model, name::fork, effects),
-        Action::Context => do_flow(model, context_view::open, effects),
-        Action::Delete => do_flow(model, delete::ask, effects),
-        Action::Copy => do_flow(model, copy::ask, effects),
-        Action::Undo => {
-            commands::carry(model, Command::Change(Request::UndoLast { sure: None }, AfterChange::Show), effects)
-        }
-        Action::Trash => look_back(model, PaletteKind::Trash, effects),
-        Action::History => look_back(model, PaletteKind::History, effects),
-        Action::Redo => commands::carry(model, Command::Change(Request::Redo, AfterChange::Show), effects),
+        Action::Confirm => confirm(model),
+        Action::Rename => do_flow(model, name::rename),
+        Action::Label => do_flow(model, name::label),
+        Action::Fork => do_flow(model, name::fork),
+        Action::Context => do_flow(model, context_view::open),
+        Action::Delete => do_flow(model, delete::ask),
+        Action::Copy => do_flow(model, copy::ask),
+        Action::Undo => commands::carry(model, Command::Change(Request::UndoLast { sure: None }, AfterChange::Show)),
+        Action::Trash => look_back(model, PaletteKind::Trash),
+        Action::History => look_back(model, PaletteKind::History),
+        Action::Redo => commands::carry(model, Command::Change(Request::Redo, AfterChange::Show)),
         Action::Mark => comparison::mark(model),
         Action::MarkAll => mark_all(model),
-        Action::Search => search::open(model, "", effects),
-        Action::SearchEverything => search::toggle_everything(model, effects),
+        Action::Search => search::open(model, ""),
+        Action::SearchEverything => search::toggle_everything(model),
         Action::NextSort | Action::WaitingFirst | Action::NamedOnly | Action::HereOnly | Action::ShowSubagents => {
             list(model, action);
         }
@@ -144,7 +142,7 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         }
         Action::Family => family::toggle(model),
         Action::FamilyFiles => family::list(model),
-        Action::GoOver => family::go_over(model, effects),
+        Action::GoOver => family::go_over(model),
         Action::LabelTimes => model.tree.label_times = !model.tree.label_times,
         // Layers do these themselves.
         Action::ResumeHere
@@ -183,23 +181,23 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
 }
 
 /// Lists what was changed; it is read anew each time.
-fn look_back(model: &mut Model, kind: PaletteKind, effects: &mut Vec<Effect>) {
+fn look_back(model: &mut Model, kind: PaletteKind) {
     if let Some(why) = refusal(&model.context()) {
         return model.say(Tone::Warning, why);
     }
     model.past = None;
-    model.looking_back = Some(model.ask(Work::LookBack, effects));
+    model.looking_back = Some(model.ask(Work::LookBack));
     model.layers.push(Layer::Palette(palettes::history::palette(&model.context(), kind)));
 }
 
 /// A key that does nothing in the pane with the keyboard: what shapes the tree does so from any pane, and of anything else
 /// it is said where it works.
-pub(super) fn act_elsewhere(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
+pub(super) fn act_elsewhere(model: &mut Model, key: Key) {
     let keymap = &model.setting.keymap;
     let others = Place::PANES.iter().filter(|place| **place != model.focus);
     let found = others.filter_map(|&place| Some((place, keymap.resolve(place, key)?))).next();
     match found {
-        Some((_, action)) if action.group() == Group::Tree => act(model, action, effects),
+        Some((_, action)) if action.group() == Group::Tree => act(model, action),
         Some((place, action)) => {
             model.say(Tone::Dim, format!("{key} ({}) works in the {} pane", action.word(), place.name()));
         }
@@ -211,32 +209,32 @@ pub(super) fn act_elsewhere(model: &mut Model, key: Key, effects: &mut Vec<Effec
 }
 
 /// Carries out what a flow wants.
-fn do_flow(model: &mut Model, flow: impl FnOnce(&BrowserView<'_>) -> Command, effects: &mut Vec<Effect>) {
+fn do_flow(model: &mut Model, flow: impl FnOnce(&BrowserView<'_>) -> Command) {
     let command = flow(&model.context());
-    commands::carry(model, command, effects);
+    commands::carry(model, command);
 }
 
 /// Enter, or a double click.
-pub(super) fn confirm(model: &mut Model, effects: &mut Vec<Effect>) {
-    do_flow(model, resume::confirm, effects);
+pub(super) fn confirm(model: &mut Model) {
+    do_flow(model, resume::confirm);
 }
 
 /// Reads all sessions, instead of going on with what was read before.
-pub(super) fn scan(model: &mut Model, effects: &mut Vec<Effect>) {
+pub(super) fn scan(model: &mut Model) {
     model.catalog.begin_reading();
-    let claim = Some(model.ask(Work::Scan { is_first: model.catalog.is_empty() }, effects));
+    let claim = Some(model.ask(Work::Scan { is_first: model.catalog.is_empty() }));
     model.scan = ScanState { claim, changed: Default::default() };
 }
 
-fn reload(model: &mut Model, effects: &mut Vec<Effect>) {
-    scan(model, effects);
-    commands::open(model, effects);
+fn reload(model: &mut Model) {
+    scan(model);
+    commands::open(model);
     model.say(Tone::Dim, "reading again");
 }
 
 /// pi ended: everything is read again, as it may have changed.
-pub(super) fn returned(model: &mut Model, failure: Option<String>, effects: &mut Vec<Effect>) {
-    reload(model, effects);
+pub(super) fn returned(model: &mut Model, failure: Option<String>) {
+    reload(model);
     match failure {
         Some(failure) => model.say(Tone::Warning, failure),
         None => model.say(Tone::Dim, "pi ended; reading the sessions again"),
@@ -374,7 +372,7 @@ fn list(model: &mut Model, action: Action) {
 
 /// One step back: a change under way, what is looked for, the marks, a pane. At the first pane there is nothing to leave:
 /// quitting is another key, but for a picker.
-fn back(model: &mut Model, effects: &mut Vec<Effect>) {
+fn back(model: &mut Model) {
     let is_slow = |pending: &&PendingChange| pending.progress.is_some() || pending.waits.is_some();
     if let Some(pending) = model.changes.iter().find(is_slow)
         && !pending.claim.is_stopped()
@@ -387,11 +385,11 @@ fn back(model: &mut Model, effects: &mut Vec<Effect>) {
     match model.focus {
         Place::Tree if !model.marks.is_empty() => model.marks.clear(),
         // One begins there.
-        Place::Tree if model.setting.at.is_some() && model.search.is_none() => effects.push(Effect::Quit),
+        Place::Tree if model.setting.at.is_some() && model.search.is_none() => model.effects.push(Effect::Quit),
         Place::Tree => search::go_back(model),
         Place::Sessions if !model.sessions.marks.is_empty() => model.sessions.marks.clear(),
-        Place::Sessions if model.search.is_some() => search::close(model, effects),
-        Place::Sessions => effects.extend(model.setting.picker.map(|_| Effect::Quit)),
+        Place::Sessions if model.search.is_some() => search::close(model),
+        Place::Sessions => model.effects.extend(model.setting.picker.map(|_| Effect::Quit)),
         _ => model.focus = Place::Tree,
     }
 }

@@ -16,16 +16,16 @@ use crate::keymap::{Action, Place};
 use crate::pi::launch::Start;
 
 /// Does what is wanted.
-pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effect>) {
+pub(super) fn carry(model: &mut Model, command: Command) {
     match command {
-        Command::All(commands) => commands.into_iter().for_each(|command| carry(model, command, effects)),
+        Command::All(commands) => commands.into_iter().for_each(|command| carry(model, command)),
         Command::Say(tone, text) => model.say(tone, text),
         Command::SayDone(text) => model.say_done(text),
         Command::Complain(title, error) => complain(model, title, error),
         Command::Show(layer) => show(model, *layer),
         Command::See(place) => {
             let ContextTarget { path, tree, at, .. } = place.clone();
-            model.seeing = Some(model.ask(Work::Context { path, tree, at }, effects));
+            model.seeing = Some(model.ask(Work::Context { path, tree, at }));
             let view = context_view::view(&model.context(), place);
             model.layers.push(Layer::Context(view));
         }
@@ -46,30 +46,30 @@ pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effec
         }
         Command::Toggle => drop(model.tree.toggle()),
         Command::GoToHit => drop(search::go_to_hit(model)),
-        Command::Change(request, after) => change(model, request, after, effects),
-        Command::LookForPis => model.looking = Some(model.ask(Work::LookForPis, effects)),
+        Command::Change(request, after) => change(model, request, after),
+        Command::LookForPis => model.looking = Some(model.ask(Work::LookForPis)),
         Command::ToTrash(files) => {
             let command = delete::go(&model.context(), files);
-            carry(model, command, effects);
+            carry(model, command);
         }
-        Command::TellPi(pi, what) => errand(model, Work::TellPi(pi, what), NextStep::Tell, effects),
+        Command::TellPi(pi, what) => errand(model, Work::TellPi(pi, what), NextStep::Tell),
         Command::AskPi(session, tree, at) => {
-            let claim = model.ask(Work::AskPi, effects);
+            let claim = model.ask(Work::AskPi);
             model.asking_pi = Some((claim, Command::AskPi(session, tree, at)));
         }
-        Command::GoOn(next) => go_on(model, next, effects),
+        Command::GoOn(next) => go_on(model, next),
         Command::LookForMoved(then) => {
             let work = missing_directory::look(&model.context(), &then.start);
-            errand(model, work, NextStep::GoOn(then), effects);
+            errand(model, work, NextStep::GoOn(then));
         }
         Command::Elsewhere { then, dir } => {
             let work = Work::Remember { gone: then.start.cwd.clone(), dir };
-            errand(model, work, NextStep::GoOn(then), effects);
+            errand(model, work, NextStep::GoOn(then));
         }
-        Command::Copy(clip) => errand(model, Work::Copy(clip), NextStep::Tell, effects),
-        Command::CopyText(body) => errand(model, Work::Text(body), NextStep::Tell, effects),
-        Command::Answer(answer) => effects.push(Effect::Answer(answer)),
-        Command::Quit => effects.push(Effect::Quit),
+        Command::Copy(clip) => errand(model, Work::Copy(clip), NextStep::Tell),
+        Command::CopyText(body) => errand(model, Work::Text(body), NextStep::Tell),
+        Command::Answer(answer) => model.effects.push(Effect::Answer(answer)),
+        Command::Quit => model.effects.push(Effect::Quit),
     }
 }
 
@@ -115,11 +115,11 @@ fn arrive(model: &mut Model, session: SessionKey) -> bool {
 }
 
 /// Has a change made, after those that were wanted before.
-fn change(model: &mut Model, request: Request, after: AfterChange, effects: &mut Vec<Effect>) {
+fn change(model: &mut Model, request: Request, after: AfterChange) {
     if let Some(why) = refusal(&model.context()) {
         return model.say(Tone::Warning, why);
     }
-    let claim = model.ask(Work::Change { request: request.clone(), now: model.now }, effects);
+    let claim = model.ask(Work::Change { request: request.clone(), now: model.now });
     if !model.changes.is_empty() {
         model.say(Tone::Dim, "waiting for the previous change");
     }
@@ -127,19 +127,19 @@ fn change(model: &mut Model, request: Request, after: AfterChange, effects: &mut
 }
 
 /// Has something read, copied or asked.
-pub(super) fn errand(model: &mut Model, work: Work, then: NextStep, effects: &mut Vec<Effect>) {
-    let claim = model.ask(work, effects);
+pub(super) fn errand(model: &mut Model, work: Work, then: NextStep) {
+    let claim = model.ask(work);
     model.errands.push(Errand { claim, then });
 }
 
 /// Takes the next step of going on in pi.
-fn go_on(model: &mut Model, mut next: ResumePlan, effects: &mut Vec<Effect>) {
+fn go_on(model: &mut Model, mut next: ResumePlan) {
     // A program gets the text with the answer.
     let copies = model.setting.picker != Some(PickerFormat::Json);
     match resume::step(&mut next, copies) {
-        resume::NextStep::Read(body) => errand(model, Work::Text(body), NextStep::GoOn(next), effects),
-        resume::NextStep::Change(request, after) => change(model, request, after, effects),
-        resume::NextStep::Copy(clip) => errand(model, Work::Copy(clip), NextStep::GoOn(next), effects),
+        resume::NextStep::Read(body) => errand(model, Work::Text(body), NextStep::GoOn(next)),
+        resume::NextStep::Change(request, after) => change(model, request, after),
+        resume::NextStep::Copy(clip) => errand(model, Work::Copy(clip), NextStep::GoOn(next)),
         // Nothing that was begun is cut off by leaving.
         resume::NextStep::Start if !model.changes.is_empty() => {
             if let Some(last) = model.changes.back_mut() {
@@ -149,7 +149,7 @@ fn go_on(model: &mut Model, mut next: ResumePlan, effects: &mut Vec<Effect>) {
         }
         resume::NextStep::Start => {
             let ResumePlan { start, text, .. } = next;
-            effects.push(match model.setting.picker {
+            model.effects.push(match model.setting.picker {
                 // A fork was made.
                 Some(PickerFormat::Json) => Effect::Answer(PickerOutput::Json(Box::new(fork(model, start, text)))),
                 Some(_) => Effect::Answer(PickerOutput::Command(start)),
@@ -168,8 +168,8 @@ fn fork(model: &Model, Start { path, cwd, .. }: Start, draft: Option<String>) ->
 }
 
 /// Reads the tree of the session that the tree pane is about, instead of what was read before.
-pub(super) fn open(model: &mut Model, effects: &mut Vec<Effect>) {
+pub(super) fn open(model: &mut Model) {
     model.tree.is_outdated = false;
     let session = model.tree.session.and_then(|key| model.catalog.get(key)).cloned();
-    model.tree.opening = session.map(|session| model.ask(Work::Open { path: session.path.clone() }, effects));
+    model.tree.opening = session.map(|session| model.ask(Work::Open { path: session.path.clone() }));
 }

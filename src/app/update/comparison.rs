@@ -6,7 +6,7 @@ use super::commands;
 use crate::app::command::Command;
 use crate::app::flows::compare;
 use crate::app::layers::Layer;
-use crate::app::message::{Effect, Work};
+use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::base::text::Tone;
 use crate::catalog::EntryRef;
@@ -34,42 +34,42 @@ pub(super) fn mark(model: &mut Model) {
 }
 
 /// Has two ways compared.
-pub(super) fn open(model: &mut Model, effects: &mut Vec<Effect>) {
+pub(super) fn open(model: &mut Model) {
     match compare::ask(&model.context()) {
         Err(why) => model.say(Tone::Warning, why),
         Ok((layer, asked)) => {
-            model.comparing = Some(model.ask(Work::Compare(asked), effects));
+            model.comparing = Some(model.ask(Work::Compare(asked)));
             model.layers.push(Layer::Compare(Box::new(layer)));
         }
     }
 }
 
 /// Takes what came of it.
-pub(super) fn take(model: &mut Model, compared: Result<Arc<ComparedBranches>, String>, effects: &mut Vec<Effect>) {
+pub(super) fn take(model: &mut Model, compared: Result<Arc<ComparedBranches>, String>) {
     model.comparing = None;
     match compared {
         Ok(compared) => model.layers.comparisons_mut().for_each(|compare| compare.take(compared.clone())),
         Err(error) => {
             model.layers.close_comparisons();
-            commands::carry(model, Command::Complain("Not compared", error), effects);
+            commands::carry(model, Command::Complain("Not compared", error));
         }
     }
 }
 
 /// Does what is wanted of the chosen side.
-pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
+pub(super) fn act(model: &mut Model, action: Action) {
     let Some(Layer::Compare(layer)) = model.layers.top() else { return };
     if action == Action::Confirm
         && let Some(asked) = compare::again(&model.context(), layer)
     {
-        model.comparing = Some(model.ask(Work::Compare(asked), effects));
+        model.comparing = Some(model.ask(Work::Compare(asked)));
         return model.say(Tone::Dim, "the session has grown since: it is compared again");
     }
     let command = compare::act(&model.context(), layer, action);
     if matches!(command, Command::GoTo(_)) {
         model.layers.close_comparisons();
     }
-    commands::carry(model, command, effects);
+    commands::carry(model, command);
 }
 
 /// Brings what is shown in line with the terminal; what nobody sees any more is not read.

@@ -11,7 +11,7 @@ use crate::base::text::{Tone, spans_text};
 const ROOM: Room = Room { columns: 1000, rows: 1000 };
 
 /// Shows it: of an entry as it was written, of a session or a project the card.
-pub(super) fn open(model: &mut Model, with: Opener, effects: &mut Vec<Effect>) {
+pub(super) fn open(model: &mut Model, with: Opener) {
     let tree = match model.preview.subject {
         Subject::Entry(entry) => model.tree.file(entry.session).cloned(),
         _ => None,
@@ -19,27 +19,22 @@ pub(super) fn open(model: &mut Model, with: Opener, effects: &mut Vec<Effect>) {
     match (model.preview.subject, tree) {
         (Subject::Entry(entry), Some(tree)) => {
             let path = model.catalog[entry.session].path.clone();
-            commands::errand(
-                model,
-                Work::Written(EntryBody { path, tree, at: entry.at }),
-                NextStep::Open(with),
-                effects,
-            );
+            commands::errand(model, Work::Written(EntryBody { path, tree, at: entry.at }), NextStep::Open(with));
         }
         (subject @ (Subject::Session(_) | Subject::Project(_) | Subject::Run(_) | Subject::Ghost(_)), _) => {
             let lines = card::of(&model.context(), subject, ROOM);
             let text = lines.iter().map(|line| spans_text(&line.spans) + "\n").collect();
-            effects.push(Effect::Open(TextCopy { with, name: "card.txt".into(), text }));
+            model.effects.push(Effect::Open(TextCopy { with, name: "card.txt".into(), text }));
         }
         (Subject::Nothing | Subject::Entry(_), _) => model.say(Tone::Dim, "there is nothing to open"),
     }
 }
 
 /// Takes the text of an entry, and shows it if that is still wanted.
-pub(super) fn take(model: &mut Model, ticket: u64, text: Result<String, String>, effects: &mut Vec<Effect>) {
+pub(super) fn take(model: &mut Model, ticket: u64, text: Result<String, String>) {
     let Some(NextStep::Open(with)) = model.end_errand(ticket) else { return };
     match text {
-        Ok(text) => effects.push(Effect::Open(TextCopy { with, name: "entry.txt".into(), text })),
+        Ok(text) => model.effects.push(Effect::Open(TextCopy { with, name: "entry.txt".into(), text })),
         Err(error) => model.say(Tone::Error, error),
     }
 }

@@ -3,7 +3,7 @@
 use super::commands;
 use crate::app::command::Command;
 use crate::app::layers::Layer;
-use crate::app::message::{Effect, Work};
+use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::palettes;
 use crate::base::numbers::count;
@@ -68,27 +68,27 @@ pub(super) fn fill(model: &mut Model) {
 }
 
 /// Has the sessions joined that are wanted in the tree beside the open one.
-pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
+pub(super) fn settle(model: &mut Model) {
     let is_whole = model.tree.own().is_some_and(|tree| !tree.is_partial);
     if is_whole && let Some(to_join) = model.tree.next_to_join(&model.catalog) {
-        model.tree.joining = Some(model.ask(Work::Join(Box::new(to_join)), effects));
+        model.tree.joining = Some(model.ask(Work::Join(Box::new(to_join))));
     }
 }
 
 /// Goes over to the session of the selected row, or to one that has its entry as well.
-pub(super) fn go_over(model: &mut Model, effects: &mut Vec<Effect>) {
+pub(super) fn go_over(model: &mut Model) {
     if let Some(fork) = model.tree.selected_fork().map(|fork| fork.key) {
-        return commands::carry(model, Command::Select(fork), effects);
+        return commands::carry(model, Command::Select(fork));
     }
     let meant = model.context().meant_entry();
     let Some((session, tree, at)) = meant else { return model.say(Tone::Dim, "select an entry, or a fork") };
     let id = EntryId::of(&tree, at);
     if Some(session) != model.tree.session {
-        return commands::carry(model, Command::GoOver(session, id), effects);
+        return commands::carry(model, Command::GoOver(session, id));
     }
     let shown = model.tree.shown(EntryRef { session, at });
     match shown.and_then(|shown| model.tree.others_of(shown).first().copied()) {
-        Some(other) => commands::carry(model, Command::GoOver(other, id), effects),
+        Some(other) => commands::carry(model, Command::GoOver(other, id)),
         None => model.say(Tone::Dim, "no other session has this entry"),
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::commands;
-use crate::app::message::{Effect, Work};
+use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::preview::Subject;
 use crate::app::panes::tree::family::FamilyTree;
@@ -15,11 +15,11 @@ use crate::session::digest::Digest;
 use crate::session::tree::{Index, Tree};
 
 /// Begins to hear what is new, once all sessions are read.
-pub(super) fn watch(model: &mut Model, effects: &mut Vec<Effect>) {
+pub(super) fn watch(model: &mut Model) {
     if model.watching.is_none() && !model.setting.demo {
         let known = model.catalog.keys().map(|key| model.catalog[key].clone()).collect();
-        model.watching = Some(model.ask(Work::Watch { known }, effects));
-        model.following_pis = Some(model.ask(Work::FollowPis, effects));
+        model.watching = Some(model.ask(Work::Watch { known }));
+        model.following_pis = Some(model.ask(Work::FollowPis));
     }
 }
 
@@ -80,9 +80,9 @@ pub(super) fn list_anew(model: &mut Model) {
 }
 
 /// Reads on in the open session if it has grown: when that is done that was asked for before.
-pub(super) fn grow(model: &mut Model, effects: &mut Vec<Effect>) {
+pub(super) fn grow(model: &mut Model) {
     if model.tree.is_outdated && model.tree.opening.is_none() {
-        commands::open(model, effects);
+        commands::open(model);
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::app::flows::search::{Search, around};
 use crate::app::layers::Layer;
-use crate::app::message::{Effect, EntryBody, Work};
+use crate::app::message::{EntryBody, Work};
 use crate::app::model::Model;
 use crate::app::panes::preview::Subject;
 use crate::app::widgets::line::LineEdit;
@@ -25,22 +25,22 @@ pub(super) fn open(model: &mut Model) {
 }
 
 /// Takes what is typed so far.
-pub(super) fn typed(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
+pub(super) fn typed(model: &mut Model, text: &str) {
     let words = Words::new(text).map(Arc::new);
     if model.focus == Place::Preview {
         return model.preview.look_for(words);
     }
     model.tree.look_for(words);
-    ask(model, effects);
+    ask(model);
 }
 
 /// Has the open session searched for the words.
-fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
+fn ask(model: &mut Model) {
     let words = model.tree.find.as_ref().map(|find| find.words.clone());
     let (Some((files, start)), Some(words)) = (model.tree.to_search(), words) else { return };
     let with_path = |(key, tree)| Some((key, model.catalog.get(key)?.path.clone(), tree));
     let files = files.into_iter().filter_map(with_path).collect();
-    let claim = model.ask(Work::Find { files, start, words }, effects);
+    let claim = model.ask(Work::Find { files, start, words });
     if let Some(find) = &mut model.tree.find {
         find.claim = Some(claim);
     }
@@ -90,10 +90,10 @@ pub(super) fn next(model: &mut Model, forward: bool) {
 }
 
 /// Searches a tree that took the place of the one that was, and shows the words in the preview.
-pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
-    follow_search(model, effects);
+pub(super) fn settle(model: &mut Model) {
+    follow_search(model);
     if model.tree.look_again() {
-        ask(model, effects);
+        ask(model);
     }
     let words = match model.preview.subject {
         Subject::Entry(entry) => model.tree.words_of(entry),
@@ -102,7 +102,7 @@ pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
     model.preview.show_words(words);
     if let Some((lines, words)) = model.preview.take_due() {
         let found = found_entry(model);
-        let claim = model.ask(Work::Look { lines, words, found }, effects);
+        let claim = model.ask(Work::Look { lines, words, found });
         model.preview.await_hits(claim);
     }
 }
@@ -116,7 +116,7 @@ fn found_entry(model: &Model) -> Option<EntryBody> {
 }
 
 /// The open session is searched for what a search over all found it by.
-fn follow_search(model: &mut Model, effects: &mut Vec<Effect>) {
+fn follow_search(model: &mut Model) {
     let key = model.tree.session.filter(|&key| model.sessions.found(key).is_some());
     let query = key.and(model.search.as_ref()).and_then(Search::answered).cloned();
     if !model.tree.follow_query(query.as_ref()) {
@@ -124,7 +124,7 @@ fn follow_search(model: &mut Model, effects: &mut Vec<Effect>) {
     }
     let (Some(key), Some(query), Some(tree)) = (key, query, model.tree.own().cloned()) else { return };
     let (session, around) = (Box::new(model.catalog.sought_as(key)), Box::new(around(&model.context())));
-    let claim = model.ask(Work::Fulfil { query, around, session, tree }, effects);
+    let claim = model.ask(Work::Fulfil { query, around, session, tree });
     if let Some(find) = &mut model.tree.find {
         find.claim = Some(claim);
     }

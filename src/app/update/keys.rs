@@ -20,23 +20,23 @@ use crate::keymap::{Action, Key, Place};
 pub(crate) const WHEEL: isize = 3;
 
 /// A key was pressed.
-pub(super) fn press(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
+pub(super) fn press(model: &mut Model, key: Key) {
     touch(model);
     let place = model.place();
     let action = model.setting.keymap.resolve(place, key);
-    if query_input::press_saved(model, key, effects) {
+    if query_input::press_saved(model, key) {
         return;
     }
     let (layers, view) = model.layers();
     match layers.press(key, action, view) {
-        LayerResult::Pass if model.layers.has_search() => query_input::press(model, (key, action), effects),
+        LayerResult::Pass if model.layers.has_search() => query_input::press(model, (key, action)),
         LayerResult::Pass => {
             search::stay(model);
             match action {
                 // A letter would be typed into the line when it repeats.
                 Some(Action::Up) if key.typed().is_none() && search::return_to_line(model) => {}
-                Some(action) => act(model, action, effects),
-                None => act_elsewhere(model, key, effects),
+                Some(action) => act(model, action),
+                None => act_elsewhere(model, key),
             }
         }
         LayerResult::Stay if action.is_none() && model.notice.is_none() && is_command(place, key) => {
@@ -45,7 +45,7 @@ pub(super) fn press(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
             let word = action.map_or(String::new(), |action| format!(" ({})", action.word()));
             model.say(Tone::Dim, format!("{key}{word} does nothing here"));
         }
-        answer => take(model, answer, effects),
+        answer => take(model, answer),
     }
 }
 
@@ -68,21 +68,21 @@ pub fn message(model: &Model, keys: &[Key]) -> Option<(Msg, usize)> {
 }
 
 /// Text was pasted.
-pub(super) fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
+pub(super) fn paste(model: &mut Model, text: &str) {
     touch(model);
     match model.layers.paste(text) {
-        LayerResult::Pass => query_input::paste(model, text, effects),
-        answer => take(model, answer, effects),
+        LayerResult::Pass => query_input::paste(model, text),
+        answer => take(model, answer),
     }
 }
 
 /// The mouse was pressed.
-pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool, effects: &mut Vec<Effect>) {
+pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool) {
     if row + 1 == model.size.1 {
         // What the line at the bottom names is done as by its key.
         let at = usize::from(column);
         if let Some(hint) = hints(model).into_iter().find(|hint| (hint.column..hint.end()).contains(&at)) {
-            return press(model, hint.key, effects);
+            return press(model, hint.key);
         }
     }
     touch(model);
@@ -92,8 +92,8 @@ pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool, 
     }
     let (layers, view) = model.layers();
     match layers.click((column, row), view) {
-        LayerResult::Pass => click_pane(model, (column, row), double, effects),
-        answer => take(model, answer, effects),
+        LayerResult::Pass => click_pane(model, (column, row), double),
+        answer => take(model, answer),
     }
 }
 
@@ -152,7 +152,7 @@ fn touch(model: &mut Model) {
 }
 
 /// Does what the layer on top answered.
-fn take(model: &mut Model, answer: LayerResult<Command>, effects: &mut Vec<Effect>) {
+fn take(model: &mut Model, answer: LayerResult<Command>) {
     if matches!(
         answer,
         LayerResult::Close
@@ -166,47 +166,45 @@ fn take(model: &mut Model, answer: LayerResult<Command>, effects: &mut Vec<Effec
     match answer {
         LayerResult::Stay | LayerResult::Close | LayerResult::Pass => {}
         LayerResult::CloseLists => model.layers.close_palettes(),
-        LayerResult::Chosen(command) | LayerResult::Over(command) => commands::carry(model, command, effects),
-        LayerResult::Typed(text) => find_in_session::typed(model, &text, effects),
+        LayerResult::Chosen(command) | LayerResult::Over(command) => commands::carry(model, command),
+        LayerResult::Typed(text) => find_in_session::typed(model, &text),
         LayerResult::Keep => find_in_session::keep(model),
         LayerResult::GiveUp => find_in_session::give_up(model),
-        LayerResult::Complete(typed) => commands::errand(model, Work::CompleteDir(typed), NextStep::Complete, effects),
+        LayerResult::Complete(typed) => commands::errand(model, Work::CompleteDir(typed), NextStep::Complete),
         LayerResult::Accepted(purpose, text) | LayerResult::Tried(purpose, text) => {
             let command = name::accept(&model.context(), purpose, text);
-            commands::carry(model, command, effects);
+            commands::carry(model, command);
         }
-        LayerResult::Leads(leads) => lead(model, leads, effects),
-        LayerResult::Act(Action::Quit) => effects.push(Effect::Quit),
-        LayerResult::Act(Action::Suspend) => effects.push(Effect::Suspend),
+        LayerResult::Leads(leads) => lead(model, leads),
+        LayerResult::Act(Action::Quit) => model.effects.push(Effect::Quit),
+        LayerResult::Act(Action::Suspend) => model.effects.push(Effect::Suspend),
         LayerResult::Act(Action::Help) => {
             let help = Help { over: Some(model.place()), ..Help::default() };
             model.layers.push(Layer::Help(help));
         }
-        LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Context(_))) => {
-            see(model, action, effects)
-        }
+        LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Context(_))) => see(model, action),
         LayerResult::Act(Action::OnlyHits) if model.focus == Place::Tree => model.tree.toggle_only_hits(),
         LayerResult::Act(Action::CopyPath) => {
             let selected = model.layers.palettes().next_back().and_then(|palette| palette.selected());
             let leads = selected.map(|row| row.leads.clone());
             let command = copy::path_of(&model.context(), leads.as_ref());
-            commands::carry(model, command, effects);
+            commands::carry(model, command);
         }
         LayerResult::Act(action @ (Action::RenameLabel | Action::ClearLabel)) => {
             let selected = model.layers.palettes().next_back().and_then(|palette| palette.selected());
             let leads = selected.map(|row| row.leads.clone());
             let command = palettes::labels::change(&model.context(), leads.as_ref(), action == Action::ClearLabel);
-            commands::carry(model, command, effects);
+            commands::carry(model, command);
         }
         LayerResult::Act(action @ (Action::Confirm | Action::Label | Action::GoToCommon)) => {
-            comparison::act(model, action, effects);
+            comparison::act(model, action);
         }
         LayerResult::Act(_) => {}
     }
 }
 
 /// Does something from where it is seen what the model sees. Going elsewhere leaves the question below it, too.
-fn see(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
+fn see(model: &mut Model, action: Action) {
     let Some(Layer::Context(view)) = model.layers.pop() else { return };
     let asks = matches!(model.layers.top(), Some(Layer::Question(_)));
     if asks && action == Action::ResumeHere {
@@ -216,11 +214,11 @@ fn see(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
         model.layers.pop();
     }
     let command = context_view::act(&model.context(), &view, action);
-    commands::carry(model, command, effects);
+    commands::carry(model, command);
 }
 
 /// Does what the chosen row of a list leads to.
-fn lead(model: &mut Model, leads: ChoiceAction, effects: &mut Vec<Effect>) {
+fn lead(model: &mut Model, leads: ChoiceAction) {
     let palette = match leads {
         ChoiceAction::Act(action) => {
             model.layers.close_palettes();
@@ -230,15 +228,15 @@ fn lead(model: &mut Model, leads: ChoiceAction, effects: &mut Vec<Effect>) {
             {
                 model.focus = place;
             }
-            return act(model, action, effects);
+            return act(model, action);
         }
         ChoiceAction::Search(query) => {
             model.layers.close_palettes();
-            return search::open(model, &query, effects);
+            return search::open(model, &query);
         }
         ChoiceAction::Entry(entry) => {
             model.layers.close_palettes();
-            return commands::carry(model, Command::GoTo(entry), effects);
+            return commands::carry(model, Command::GoTo(entry));
         }
         ChoiceAction::File(file) => {
             let outline = model.layers.palettes().next_back().map(|palette| palette.kind.clone());
@@ -247,11 +245,11 @@ fn lead(model: &mut Model, leads: ChoiceAction, effects: &mut Vec<Effect>) {
         ChoiceAction::Restore(number) => {
             model.layers.close_palettes();
             let back = Command::Change(Request::Undo { number: Some(number) }, AfterChange::Show);
-            return commands::carry(model, back, effects);
+            return commands::carry(model, back);
         }
         ChoiceAction::Undo(group) => {
             model.layers.close_palettes();
-            return commands::carry(model, Command::Change(Request::UndoGroup { group }, AfterChange::Show), effects);
+            return commands::carry(model, Command::Change(Request::UndoGroup { group }, AfterChange::Show));
         }
         ChoiceAction::Member(session) => return family::toggle_member(model, session),
         ChoiceAction::Told(why) => return model.say(Tone::Dim, why),
@@ -261,7 +259,7 @@ fn lead(model: &mut Model, leads: ChoiceAction, effects: &mut Vec<Effect>) {
     model.layers.push(Layer::Palette(palette));
 }
 
-fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool, effects: &mut Vec<Effect>) {
+fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool) {
     if let Some(search) = &mut model.search {
         search.choose();
         model.layers.close_search();
@@ -289,7 +287,7 @@ fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool, effect
             model.sessions.toggle(&model.catalog, &model.setting.glyphs);
         }
         Place::Tree if model.tree.is_sign(at, column, columns) => drop(model.tree.toggle()),
-        _ if double => confirm(model, effects),
+        _ if double => confirm(model),
         _ => {}
     }
 }

@@ -27,40 +27,38 @@ pub use keys::message;
 
 /// Starts reading.
 pub fn start(model: &mut Model) -> Vec<Effect> {
-    let mut effects = Vec::new();
-    actions::scan(model, &mut effects);
+    actions::scan(model);
     let query = model.setting.query.clone();
     if !query.is_empty() {
-        search::open(model, &query, &mut effects);
+        search::open(model, &query);
     }
-    sync::settle(model, &mut effects);
-    effects
+    sync::settle(model);
+    std::mem::take(&mut model.effects)
 }
 
 /// Takes a message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
-    let mut effects = Vec::new();
     match msg {
         Msg::Now(now) => {
             // It comes before each of the others, which bring the rest in line.
             model.now = now;
             if !search::is_due(model) {
-                return effects;
+                return Vec::new();
             }
         }
         // Nobody waits for it any more.
-        Msg::Reply(ticket, _) if !ticket.is_wanted() => return effects,
-        Msg::Reply(ticket, reply) => replies::take(model, ticket.number, reply, &mut effects),
-        Msg::Key(key) => keys::press(model, key, &mut effects),
-        Msg::Paste(text) => keys::paste(model, &text, &mut effects),
-        Msg::Click { column, row, double } => keys::click(model, (column, row), double, &mut effects),
+        Msg::Reply(ticket, _) if !ticket.is_wanted() => return Vec::new(),
+        Msg::Reply(ticket, reply) => replies::take(model, ticket.number, reply),
+        Msg::Key(key) => keys::press(model, key),
+        Msg::Paste(text) => keys::paste(model, &text),
+        Msg::Click { column, row, double } => keys::click(model, (column, row), double),
         Msg::Wheel { column, row, by } => keys::wheel(model, (column, row), by),
         Msg::Resized(columns, rows) => model.size = bounded((columns, rows)),
-        Msg::Returned(failure) => actions::returned(model, failure, &mut effects),
+        Msg::Returned(failure) => actions::returned(model, failure),
         Msg::Shown(said) => said.into_iter().for_each(|said| model.say(Tone::Warning, said)),
-        Msg::Gone(start) => commands::carry(model, Command::LookForMoved(ResumePlan::of(start)), &mut effects),
+        Msg::Gone(start) => commands::carry(model, Command::LookForMoved(ResumePlan::of(start))),
         Msg::NotResumed(text) => model.layers.push(Layer::Note(Note::new("pi was not started", text))),
     }
-    sync::settle(model, &mut effects);
-    effects
+    sync::settle(model);
+    std::mem::take(&mut model.effects)
 }

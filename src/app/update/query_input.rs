@@ -4,12 +4,11 @@ use crossterm::event::KeyCode;
 
 use super::{actions, commands, search};
 use crate::app::flows::picker;
-use crate::app::message::Effect;
 use crate::app::model::Model;
 use crate::keymap::{Action, Key, Place};
 
 /// Takes a key and what it means there.
-pub(super) fn press(model: &mut Model, (key, action): (Key, Option<Action>), effects: &mut Vec<Effect>) {
+pub(super) fn press(model: &mut Model, (key, action): (Key, Option<Action>)) {
     let Some(search) = &mut model.search else { return };
     let is_empty = search.line.value().is_empty();
     // Behind the end of the line there is nothing that the key could delete.
@@ -17,38 +16,38 @@ pub(super) fn press(model: &mut Model, (key, action): (Key, Option<Action>), eff
     match action.map(|action| if deletes { Action::DeleteForward } else { action }) {
         Some(action @ (Action::Complete | Action::CompleteBack)) => {
             if search.complete(action == Action::Complete) {
-                search::changed(model, effects);
+                search::changed(model);
             }
         }
         Some(action @ (Action::PreviousQuery | Action::NextQuery)) => {
-            search::call_back(model, action == Action::NextQuery, effects);
+            search::call_back(model, action == Action::NextQuery);
         }
-        Some(Action::Accept) => enter(model, effects),
+        Some(Action::Accept) => enter(model),
         Some(Action::Down) => search::go_to_results(model),
-        Some(Action::Cancel) if is_empty => search::close(model, effects),
+        Some(Action::Cancel) if is_empty => search::close(model),
         Some(Action::Cancel) => {
             search::note(model);
-            search::set_line(model, "", effects);
+            search::set_line(model, "");
         }
         Some(action) if action.places().contains(&Place::Sessions) => {
             search.choose();
-            actions::act(model, action, effects);
+            actions::act(model, action);
         }
-        action if search.line.press(key, action) => search::changed(model, effects),
+        action if search.line.press(key, action) => search::changed(model),
         _ => search.note_completion(&model.values),
     }
 }
 
 /// Takes what was pasted.
-pub(super) fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
+pub(super) fn paste(model: &mut Model, text: &str) {
     if let Some(search) = model.search.as_mut().filter(|_| model.layers.has_search()) {
         search.line.paste(text);
-        search::changed(model, effects);
+        search::changed(model);
     }
 }
 
 /// Opens the saved query that has this key, if there is one and it is not for something else. Returns whether it did.
-pub(super) fn press_saved(model: &mut Model, key: Key, effects: &mut Vec<Effect>) -> bool {
+pub(super) fn press_saved(model: &mut Model, key: Key) -> bool {
     let is_free = match model.layers.place() {
         None => true,
         Some(Place::Search) => matches!(key.code(), KeyCode::F(_)),
@@ -56,16 +55,16 @@ pub(super) fn press_saved(model: &mut Model, key: Key, effects: &mut Vec<Effect>
     };
     let saved = model.setting.queries.iter().find(|saved| is_free && saved.key == Some(key));
     let Some(query) = saved.map(|saved| saved.query.clone()) else { return false };
-    search::open(model, &query, effects);
+    search::open(model, &query);
     true
 }
 
 /// Leaves the line; goes to the entry in which the selected session was found.
-fn enter(model: &mut Model, effects: &mut Vec<Effect>) {
+fn enter(model: &mut Model) {
     let Some(search) = &mut model.search else { return };
     search.choose();
     if search.line.value().trim().is_empty() {
-        return search::close(model, effects);
+        return search::close(model);
     }
     search.from_line = true;
     search::note(model);
@@ -73,7 +72,7 @@ fn enter(model: &mut Model, effects: &mut Vec<Effect>) {
     let context = model.context();
     if picker::wants_session(&context) {
         if let Some(command) = picker::confirm(&context) {
-            commands::carry(model, command, effects);
+            commands::carry(model, command);
         }
     } else {
         search::go_to_hit(model);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{commands, comparison, external_programs, family, file_changes, search};
 use crate::app::command::{Command, ResumePlan};
 use crate::app::flows::{change, context_view, copy, missing_directory, name, resume};
-use crate::app::message::{Changed, Effect, Reply};
+use crate::app::message::{Changed, Reply};
 use crate::app::model::Model;
 use crate::app::panes::preview::Subject;
 use crate::app::ticket::Claim;
@@ -21,7 +21,7 @@ use crate::session::entry::EntryId;
 use crate::session::prompt::listing::Listing;
 
 /// Takes a reply to the work of a ticket.
-pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut Vec<Effect>) {
+pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
     match reply {
         Reply::FilesFound { total, unreadable, outdated, pis } => {
             model.catalog.unreadable = unreadable;
@@ -46,18 +46,18 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
             if !batch.sessions.is_empty() {
                 model.catalog.add(batch.sessions);
                 file_changes::list_anew(model);
-                open_wanted(model, effects);
+                open_wanted(model);
             }
         }
         Reply::ScanDone => {
             model.scan.claim = None;
             model.catalog.end_reading();
             file_changes::list_anew(model);
-            file_changes::watch(model, effects);
+            file_changes::watch(model);
         }
         Reply::News { news, gone, .. } => {
             file_changes::take(model, news, gone);
-            open_wanted(model, effects);
+            open_wanted(model);
         }
         Reply::Polls(why) => {
             model.say(Tone::Warning, format!("{why}: pitree looks for changes every few seconds"));
@@ -77,39 +77,39 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
             model.say(Tone::Error, error);
         }
         Reply::Read(doc) => model.preview.take(doc.unwrap_or_else(|error| failure(&error))),
-        Reply::TextsRead(done, total) => search::take_read(model, done, total, effects),
+        Reply::TextsRead(done, total) => search::take_read(model, done, total),
         Reply::Values(values) => search::take_values(model, values),
         Reply::SessionsFound { hits, more, progress } => search::take_hits(model, hits, more, progress),
         Reply::Elsewhere(found) => search::take_elsewhere(model, found),
         Reply::Seen(hits, unseen) => model.preview.take_hits(hits, unseen),
         Reply::EntriesFound { hits, first_last, progress } => model.tree.take_hits(hits, first_last, progress),
         Reply::Context(listing) => take_context(model, listing),
-        Reply::Text(text) => take_text(model, ticket, text, effects),
-        Reply::Compared(compared) => comparison::take(model, compared, effects),
+        Reply::Text(text) => take_text(model, ticket, text),
+        Reply::Compared(compared) => comparison::take(model, compared),
         Reply::Past(past) => take_past(model, past),
-        Reply::Written(text) => external_programs::take(model, ticket, text, effects),
+        Reply::Written(text) => external_programs::take(model, ticket, text),
         Reply::PiTold(what, told) => {
             model.end_errand(ticket);
-            commands::carry(model, name::told(&what, told), effects);
+            commands::carry(model, name::told(&what, told));
             model.hold_notice();
         }
         Reply::PiGoes(goes) => {
             model.pi_goes = Some(goes);
             if let Some((_, Command::AskPi(session, tree, at))) = model.asking_pi.take() {
                 let command = resume::entry(&model.context(), session, &tree, at);
-                commands::carry(model, command, effects);
+                commands::carry(model, command);
             }
         }
         Reply::MayBe(candidates) => {
             if let Some(go_on) = model.end_going_on(ticket) {
                 let question = missing_directory::ask(&model.context(), &go_on, &candidates);
-                commands::carry(model, question, effects);
+                commands::carry(model, question);
             }
         }
         Reply::Remembered(kept) => {
             if let Some(go_on) = model.end_going_on(ticket) {
                 let command = missing_directory::go(&mut model.layers, go_on, kept);
-                commands::carry(model, command, effects);
+                commands::carry(model, command);
             }
         }
         Reply::CompletedDir(typed, path, names) => {
@@ -119,18 +119,18 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
         Reply::Copied(text, done) => {
             let then = model.end_going_on(ticket);
             let command = copy::take_copied(&text, done, then, &model.setting.glyphs);
-            commands::carry(model, command, effects);
+            commands::carry(model, command);
             model.hold_notice();
         }
         Reply::Changing(done, total) => take_progress(model, ticket, Some((done, total)), None),
         Reply::Waiting(who) => take_progress(model, ticket, None, Some(who)),
-        Reply::Changed(changed) => take_changed(model, ticket, *changed, effects),
+        Reply::Changed(changed) => take_changed(model, ticket, *changed),
         Reply::Failed(error) => take_failure(model, ticket, error),
     }
 }
 
 /// Opens the session that was asked for, once it is there: pi may be writing its file just now.
-fn open_wanted(model: &mut Model, effects: &mut Vec<Effect>) {
+fn open_wanted(model: &mut Model) {
     let key = model.to_open.as_ref().and_then(|(path, _)| model.catalog.key_of(path));
     let Some(key) = key.filter(|&key| model.catalog.has(key)) else { return };
     let entry = model.to_open.take().and_then(|(_, entry)| entry);
@@ -139,14 +139,14 @@ fn open_wanted(model: &mut Model, effects: &mut Vec<Effect>) {
         Some(entry) => Command::GoOver(key, EntryId::Id(entry)),
         None => Command::All(vec![Command::Select(key), Command::Focus(Place::Tree)]),
     };
-    commands::carry(model, command, effects);
+    commands::carry(model, command);
 }
 
 fn failure(error: &str) -> Vec<DocLine> {
     vec![DocLine { spans: vec![Span::clean(Tone::Error, error)], ..DocLine::default() }]
 }
 
-fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>, effects: &mut Vec<Effect>) {
+fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>) {
     let then = model.end_going_on(ticket);
     let command = match (text, then) {
         (Ok(text), Some(go_on)) => {
@@ -155,7 +155,7 @@ fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>, effec
         }
         (text, _) => copy::take_text(text),
     };
-    commands::carry(model, command, effects);
+    commands::carry(model, command);
 }
 
 /// What the model sees was read, for the list that waits for it.
@@ -184,27 +184,27 @@ fn take_progress(model: &mut Model, ticket: u64, progress: Option<(usize, usize)
     pending.waits = waits;
 }
 
-fn take_changed(model: &mut Model, ticket: u64, changed: Changed, effects: &mut Vec<Effect>) {
+fn take_changed(model: &mut Model, ticket: u64, changed: Changed) {
     let Some(at) = model.changes.iter().position(|pending| pending.claim.number() == ticket) else { return };
     let Some(pending) = model.changes.remove(at) else { return };
     let Changed { request, result, read, gone } = changed;
-    let new = take_files(model, read, &gone, effects);
+    let new = take_files(model, read, &gone);
     model.notice = None;
     let command = change::take(&model.context(), (request, result), new, pending.after);
-    commands::carry(model, command, effects);
+    commands::carry(model, command);
     model.hold_notice();
 }
 
 /// Brings the list up to date with the files that were touched; gives the first session that is new in it. The open
 /// tree is read again if it is one of them.
-fn take_files(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf], effects: &mut Vec<Effect>) -> Option<SessionKey> {
+fn take_files(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf]) -> Option<SessionKey> {
     if read.is_empty() && gone.is_empty() {
         return None;
     }
     let is_open = read.iter().any(|session| file_changes::is_open(model, &session.path));
     let new = file_changes::bring(model, read, gone);
     if is_open {
-        commands::open(model, effects);
+        commands::open(model);
     }
     new
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::app::flows::search::{PendingSearch, Search, around};
 use crate::app::layers::Layer;
-use crate::app::message::{Effect, Work};
+use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::widgets::line::LineEdit;
 use crate::base::text::Tone;
@@ -15,7 +15,7 @@ use crate::keymap::Place;
 use crate::search::value_lists::ValueLists;
 
 /// Begins to search, or goes on where one was.
-pub(super) fn open(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
+pub(super) fn open(model: &mut Model, text: &str) {
     let here = model.spot();
     model.focus = Place::Sessions;
     model.layers.close_search();
@@ -29,15 +29,15 @@ pub(super) fn open(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
     model.giving_back = None;
     note(model);
     model.search = Some(Search::new(&model.context(), text));
-    take_sessions(model, effects);
-    ask(model, effects);
+    take_sessions(model);
+    ask(model);
 }
 
 /// Ends the search; the selection stays on the session that was chosen, or goes back to where the search began. What was
 /// kept for it is given back.
-pub(super) fn close(model: &mut Model, effects: &mut Vec<Effect>) {
+pub(super) fn close(model: &mut Model) {
     go_to_start(model);
-    end(model, effects);
+    end(model);
     model.sessions.hits = None;
     model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
 }
@@ -56,12 +56,12 @@ pub(super) fn note(model: &mut Model) {
     }
 }
 
-fn end(model: &mut Model, effects: &mut Vec<Effect>) {
+fn end(model: &mut Model) {
     note(model);
     model.search = None;
     model.layers.close_search();
     model.values = Arc::default();
-    model.giving_back = Some(model.ask(Work::ForgetTexts, effects));
+    model.giving_back = Some(model.ask(Work::ForgetTexts));
 }
 
 /// Somebody goes on in the list: the selection stays where it is, whatever is found.
@@ -73,36 +73,36 @@ pub(super) fn stay(model: &mut Model) {
 }
 
 /// The text of the line is to be this one.
-pub(super) fn set_line(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
+pub(super) fn set_line(model: &mut Model, text: &str) {
     if let Some(search) = &mut model.search {
         search.line = LineEdit::new(text);
-        changed(model, effects);
+        changed(model);
     }
 }
 
 /// The line is another one.
-pub(super) fn changed(model: &mut Model, effects: &mut Vec<Effect>) {
+pub(super) fn changed(model: &mut Model) {
     if let Some(search) = &mut model.search {
         search.begin_query();
         search.note_completion(&model.values);
     }
-    ask(model, effects);
+    ask(model);
 }
 
 /// Calls back a query that was typed before, or after that.
-pub(super) fn call_back(model: &mut Model, forward: bool, effects: &mut Vec<Effect>) {
+pub(super) fn call_back(model: &mut Model, forward: bool) {
     let Some(search) = &model.search else { return };
     match model.queries.next(search.line.value(), forward) {
-        Some(text) => set_line(model, &text, effects),
+        Some(text) => set_line(model, &text),
         None => model.say(Tone::Dim, if forward { "no query after this one" } else { "no query before this one" }),
     }
 }
 
 /// Switches between the conversation and everything in the files.
-pub(super) fn toggle_everything(model: &mut Model, effects: &mut Vec<Effect>) {
+pub(super) fn toggle_everything(model: &mut Model) {
     if let Some(search) = &mut model.search {
         search.toggle_everything();
-        changed(model, effects);
+        changed(model);
     }
 }
 
@@ -145,7 +145,7 @@ pub(super) fn go_back(model: &mut Model) {
 }
 
 /// Asks for what the line reads as.
-fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
+fn ask(model: &mut Model) {
     let Some(mut search) = model.search.take() else { return };
     let hits = match search.wanted(&model.context()) {
         PendingSearch::Nothing => None,
@@ -154,7 +154,7 @@ fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
         PendingSearch::Wait => Some(Some(HashMap::new())),
         PendingSearch::Hits { query, around } => {
             let sessions = search.sessions.clone();
-            search.searching = Some(model.ask(Work::Search { query, sessions, around }, effects));
+            search.searching = Some(model.ask(Work::Search { query, sessions, around }));
             None
         }
     };
@@ -169,10 +169,10 @@ fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
 }
 
 /// Takes the sessions as they are now: their texts are read.
-fn take_sessions(model: &mut Model, effects: &mut Vec<Effect>) {
+fn take_sessions(model: &mut Model) {
     let Some(mut search) = model.search.take() else { return };
     search.take_sessions(&model.catalog, model.now);
-    search.reading = Some(model.ask(Work::ReadTexts(search.sessions.clone()), effects));
+    search.reading = Some(model.ask(Work::ReadTexts(search.sessions.clone())));
     model.search = Some(search);
 }
 
@@ -182,7 +182,7 @@ pub(super) fn is_due(model: &Model) -> bool {
 }
 
 /// After a message: the list may have changed.
-pub(super) fn follow_list(model: &mut Model, effects: &mut Vec<Effect>) {
+pub(super) fn follow_list(model: &mut Model) {
     let is_due = is_due(model);
     let is_outdated =
         |search: &Search| (search.is_outdated(&model.catalog) || is_due) && model.catalog.progress.finished;
@@ -190,19 +190,19 @@ pub(super) fn follow_list(model: &mut Model, effects: &mut Vec<Effect>) {
         if let Some(search) = model.search.as_mut().filter(|_| is_due) {
             search.chosen = true; // nobody typed: the selection stays where it is
         }
-        take_sessions(model, effects);
-        ask(model, effects);
+        take_sessions(model);
+        ask(model);
     }
     // Somebody went to a session that was not found.
     if model.sessions.hits.is_none() && model.search.as_ref().is_some_and(|search| search.answered().is_some()) {
-        end(model, effects);
+        end(model);
     }
 }
 
 /// Some of the texts were read.
-pub(super) fn take_read(model: &mut Model, done: usize, total: usize, effects: &mut Vec<Effect>) {
+pub(super) fn take_read(model: &mut Model, done: usize, total: usize) {
     if model.search.as_mut().is_some_and(|search| search.take_read(done, total)) {
-        ask(model, effects);
+        ask(model);
     }
 }
 
@@ -223,13 +223,13 @@ pub(super) fn take_elsewhere(model: &mut Model, found: Suggestions) {
 }
 
 /// Nothing is found in all that was read: it is looked for where there would be something.
-pub(super) fn look_elsewhere(model: &mut Model, effects: &mut Vec<Effect>) {
+pub(super) fn look_elsewhere(model: &mut Model) {
     let is_nothing = model.sessions.hits.as_ref().is_some_and(HashMap::is_empty) && model.catalog.progress.finished;
     let is_done = |search: &&Search| search.read.or(search.searched).is_none() && search.looking.is_none();
     let Some(search) = model.search.as_ref().filter(|_| is_nothing).filter(is_done) else { return };
     let Some(query) = search.answered().filter(|query| !query.words().is_empty()).cloned() else { return };
     let (sessions, around) = (search.sessions.clone(), Box::new(around(&model.context())));
-    let claim = model.ask(Work::Elsewhere { query, sessions, around }, effects);
+    let claim = model.ask(Work::Elsewhere { query, sessions, around });
     if let Some(search) = &mut model.search {
         search.looking = Some(claim);
     }

@@ -3,7 +3,7 @@
 
 use super::{commands, comparison, family, file_changes, find_in_session, search};
 use crate::app::card;
-use crate::app::message::{Effect, EntryBody, Work};
+use crate::app::message::{EntryBody, Work};
 use crate::app::model::Model;
 use crate::app::palettes;
 use crate::app::panes::preview::Subject;
@@ -15,16 +15,16 @@ use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Place;
 
 /// Brings everything in line.
-pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
-    search::follow_list(model, effects);
-    search::look_elsewhere(model, effects);
+pub(super) fn settle(model: &mut Model) {
+    search::follow_list(model);
+    search::look_elsewhere(model);
     model.sessions.note_selection();
     if let Some(area) = model.area(Place::Sessions) {
         let room = (area.body.width.into(), area.body.height.into());
         model.sessions.fit(room, &model.catalog, &model.setting.glyphs);
     }
-    follow_session(model, effects);
-    file_changes::grow(model, effects);
+    follow_session(model);
+    file_changes::grow(model);
     if model.tree.note_leaving() && model.notice.is_none() {
         model.say(Tone::Dim, "no longer following");
     }
@@ -42,10 +42,10 @@ pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
         model.tree.cursor.fit(model.tree.rows.list.len(), height);
     }
     follow_library(model);
-    ask_for_forks(model, effects);
-    family::settle(model, effects);
-    follow_selection(model, effects);
-    find_in_session::settle(model, effects);
+    ask_for_forks(model);
+    family::settle(model);
+    follow_selection(model);
+    find_in_session::settle(model);
     comparison::settle(model);
     if let Some(area) = model.area(Place::Preview) {
         model.preview.fit(area.text().width.into(), area.body.height.into());
@@ -66,17 +66,17 @@ fn follow_library(model: &mut Model) {
     model.layers = layers;
 }
 
-fn follow_session(model: &mut Model, effects: &mut Vec<Effect>) {
+fn follow_session(model: &mut Model) {
     let wanted = model.sessions.selected_session();
     if wanted != model.tree.session {
         model.tree.turn_to(wanted);
-        commands::open(model, effects);
+        commands::open(model);
     }
     let hit = model.sessions.selected_hit().and_then(|found| found.at);
     model.tree.point_at(hit);
 }
 
-fn ask_for_forks(model: &mut Model, effects: &mut Vec<Effect>) {
+fn ask_for_forks(model: &mut Model) {
     let (Some(session), Some(tree)) = (model.tree.session, model.tree.own().cloned()) else { return };
     if tree.is_partial {
         return; // the whole one comes soon
@@ -87,11 +87,11 @@ fn ask_for_forks(model: &mut Model, effects: &mut Vec<Effect>) {
         model.tree.asked_forks = forks;
         let kin = model.catalog.kindred(session);
         let session = (session, model.catalog[session].clone());
-        model.tree.splitting = Some(model.ask(Work::Split { tree, session, forks: sessions, kin }, effects));
+        model.tree.splitting = Some(model.ask(Work::Split { tree, session, forks: sessions, kin }));
     }
 }
 
-fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
+fn follow_selection(model: &mut Model) {
     let entry = || match model.tree.selected_item()? {
         RowItem::Entry(at) => model.tree.entry(at).map(Subject::Entry),
         RowItem::Fork(place) => Some(Subject::Session(model.tree.forks.get(place)?.key)),
@@ -137,12 +137,12 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
         && let Some(tree) = model.tree.file(session).cloned()
     {
         let path = model.catalog[session].path.clone();
-        model.preview.reading = Some(model.ask(Work::Read(EntryBody { path, tree, at }), effects));
+        model.preview.reading = Some(model.ask(Work::Read(EntryBody { path, tree, at })));
     }
     if is_other && matches!(wanted, Subject::Ghost(_)) && model.looking_back.is_none() {
         // It may be in the trash.
         model.past = None;
-        model.looking_back = Some(model.ask(Work::LookBack, effects));
+        model.looking_back = Some(model.ask(Work::LookBack));
     }
     if matches!(wanted, Subject::Project(_) | Subject::Session(_) | Subject::Run(_) | Subject::Ghost(_)) {
         // A card is made of what is known, which grows while sessions are read.
