@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
-use crate::app::context::BrowserView;
 use crate::app::flows;
+use crate::app::model::Model;
 use crate::app::panes::preview::Subject;
 use crate::app::panes::sessions::Project;
 use crate::app::panes::tree::display_text;
@@ -41,24 +41,24 @@ pub struct Room {
 }
 
 /// The card of a session or a project.
-pub fn of(context: &BrowserView<'_>, subject: Subject, room: Room) -> Vec<DocLine> {
+pub fn of(model: &Model, subject: Subject, room: Room) -> Vec<DocLine> {
     match subject {
-        Subject::Session(key) => session(context, key, room),
+        Subject::Session(key) => session(model, key, room),
         Subject::Project(key) => {
-            let shown = context.sessions.projects.iter().find(|project| project.key == key);
-            shown.map_or(Vec::new(), |shown| project(context, shown))
+            let shown = model.sessions.projects.iter().find(|project| project.key == key);
+            shown.map_or(Vec::new(), |shown| project(model, shown))
         }
-        Subject::Run(last) => context.tree.shown(last).map_or(Vec::new(), |last| run(context, last)),
-        Subject::Ghost(key) => context.catalog.ghost(key).map_or(Vec::new(), |gone| ghost(context, gone)),
+        Subject::Run(last) => model.tree.shown(last).map_or(Vec::new(), |last| run(model, last)),
+        Subject::Ghost(key) => model.catalog.ghost(key).map_or(Vec::new(), |gone| ghost(model, gone)),
         Subject::Nothing | Subject::Entry(_) => Vec::new(),
     }
 }
 
 /// The calls of a run of tools.
-fn run(context: &BrowserView<'_>, last: Index) -> Vec<DocLine> {
-    let run = context.tree.rows.runs.iter().find(|run| run.last() == last);
-    let (Some(tree), Some(run)) = (&context.tree.tree, run) else { return Vec::new() };
-    let setting = context.setting;
+fn run(model: &Model, last: Index) -> Vec<DocLine> {
+    let run = model.tree.rows.runs.iter().find(|run| run.last() == last);
+    let (Some(tree), Some(run)) = (&model.tree.tree, run) else { return Vec::new() };
+    let setting = &model.setting;
     let mut spans = display_text::run(&run.deeds, &setting.glyphs);
     spans.push(Span::new(Tone::Dim, format!(" {} {}", setting.glyphs.dot, dollars(run.deeds.cost))));
     let mut lines = vec![DocLine { spans, indent: 2, ..DocLine::default() }, DocLine::default()];
@@ -86,41 +86,41 @@ fn heading(lines: &mut Vec<DocLine>, text: &str) {
     lines.push(DocLine::new(Tone::Accent, text));
 }
 
-fn session(context: &BrowserView<'_>, key: SessionKey, room: Room) -> Vec<DocLine> {
-    let digest = &context.catalog[key];
+fn session(model: &Model, key: SessionKey, room: Room) -> Vec<DocLine> {
+    let digest = &model.catalog[key];
     let tone = if digest.name.is_some() { Tone::Name } else { Tone::Strong };
     let title = title(digest);
-    let mut lines = vec![DocLine::new(tone, &context.setting.glyphs.cut(&title, room.columns.into()))];
-    said_last(&mut lines, context, key, room);
+    let mut lines = vec![DocLine::new(tone, &model.setting.glyphs.cut(&title, room.columns.into()))];
+    said_last(&mut lines, model, key, room);
     lines.push(DocLine::default());
-    facts(&mut lines, context, key);
-    abandoned(&mut lines, context, key, room);
-    family(&mut lines, context, key);
-    inside(&mut lines, context, digest);
+    facts(&mut lines, model, key);
+    abandoned(&mut lines, model, key, room);
+    family(&mut lines, model, key);
+    inside(&mut lines, model, digest);
     if !digest.problems.is_empty() {
         heading(&mut lines, "Problems");
-        let glyph = &context.setting.glyphs.warning;
+        let glyph = &model.setting.glyphs.warning;
         lines.extend(digest.problems.iter().map(|problem| DocLine::new(Tone::Warning, &format!("{glyph} {problem}"))));
     }
     lines.push(DocLine::default());
     let columns = usize::from(room.columns).saturating_sub(NAMES);
     if let (Some(_), Some(first)) = (&digest.name, digest.typed_message()) {
         let first = clean(utf16_prefix(first.trim(), columns));
-        lines.push(fact("first", &context.setting.glyphs.cut(&first, columns)));
+        lines.push(fact("first", &model.setting.glyphs.cut(&first, columns)));
     }
     lines.push(fact("id", &digest.header.id));
-    lines.push(fact("file", &shorten(&digest.path.to_string_lossy(), &context.setting.home)));
-    lines.extend(symbols(context, key));
+    lines.push(fact("file", &shorten(&digest.path.to_string_lossy(), &model.setting.home)));
+    lines.extend(symbols(model, key));
     lines
 }
 
 /// Explains the symbols in the row of a session; `None` if there are none.
-fn symbols(context: &BrowserView<'_>, key: SessionKey) -> Option<DocLine> {
-    let (catalog, glyphs) = (context.catalog, &context.setting.glyphs);
+fn symbols(model: &Model, key: SessionKey) -> Option<DocLine> {
+    let (catalog, glyphs) = (&model.catalog, &model.setting.glyphs);
     let (digest, forks) = (&catalog[key], catalog.forks(key).count());
     let mut parts = Vec::new();
     let mut add = |symbol: String, means: String| parts.push(format!("{symbol} {means}"));
-    if context.sessions.marks.contains(&key) {
+    if model.sessions.marks.contains(&key) {
         add(glyphs.mark.to_string(), "marked".into());
     }
     if digest.owner.is_some() {
@@ -152,8 +152,8 @@ fn symbols(context: &BrowserView<'_>, key: SessionKey) -> Option<DocLine> {
 }
 
 /// The last prompt and the last answer: of a fork its own, if it has any.
-fn said_last(lines: &mut Vec<DocLine>, context: &BrowserView<'_>, key: SessionKey, room: Room) {
-    let catalog = context.catalog;
+fn said_last(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room: Room) {
+    let catalog = &model.catalog;
     let digest = &catalog[key];
     let parent = catalog.families().parent(key).and_then(|parent| catalog.get(parent));
     let is_parents = |said: &&LastMessage| {
@@ -168,9 +168,9 @@ fn said_last(lines: &mut Vec<DocLine>, context: &BrowserView<'_>, key: SessionKe
     }
     for (name, said) in last.into_iter().flatten() {
         let (text, is_cut) = said.text();
-        let ellipsis = if is_cut { &*context.setting.glyphs.ellipsis } else { "" };
+        let ellipsis = if is_cut { &*model.setting.glyphs.ellipsis } else { "" };
         let line = fact(name, &format!("{text}{ellipsis}"));
-        lines.push(shortened(line, room, &context.setting.glyphs));
+        lines.push(shortened(line, room, &model.setting.glyphs));
     }
     if digest.details().last_prompt.is_some() && digest.details().last_answer.is_none() {
         lines.push(DocLine { spans: vec![Span::new(Tone::Dim, "answer      none yet")], ..DocLine::default() });
@@ -195,19 +195,19 @@ fn shortened(mut line: DocLine, room: Room, glyphs: &Glyphs) -> DocLine {
 }
 
 /// What it cost, how large it is, and when it was; of what came of another session its own first.
-fn facts(lines: &mut Vec<DocLine>, context: &BrowserView<'_>, key: SessionKey) {
-    let digest = &context.catalog[key];
+fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
+    let digest = &model.catalog[key];
     let header = &digest.header;
-    let own = context.catalog.own(key);
+    let own = model.catalog.own(key);
     let messages = count(digest.message_count, "message", "messages");
     let size = format!("{messages}, {}", bytes(digest.bytes));
-    match context.catalog.came_with(key) {
+    match model.catalog.came_with(key) {
         None => {
             lines.push(fact("used", &format!("{}, {} tokens", dollars(digest.cost), tokens(digest.tokens))));
             lines.push(fact("size", &format!("{}, {size}", count(digest.entry_count, "entry", "entries"))));
         }
         Some(with) => {
-            let dot = &context.setting.glyphs.dot;
+            let dot = &model.setting.glyphs.dot;
             lines.push(fact("used", &format!("{} own {dot} {} {with}", dollars(own.cost), dollars(digest.cost))));
             lines.push(fact("tokens", &format!("{} own {dot} {} {with}", tokens(own.tokens), tokens(digest.tokens))));
             let entries = count(own.entries, "entry", "entries");
@@ -219,60 +219,60 @@ fn facts(lines: &mut Vec<DocLine>, context: &BrowserView<'_>, key: SessionKey) {
         let points = count(digest.branch_points, "branch point", "branch points");
         lines.push(fact("branches", &format!("{} ({points})", digest.leaves)));
     }
-    pis(lines, context, key);
-    let wall = |ms| wall(context, ms);
+    pis(lines, model, key);
+    let wall = |ms| wall(model, ms);
     lines.extend(digest.modified.and_then(wall).map(|time| fact("last active", &time)));
     lines.extend(header.created.and_then(wall).map(|time| fact("created", &time)));
-    let gone = if context.catalog.gone_dirs.contains(&header.cwd) { " (gone)" } else { "" };
-    lines.push(fact("project", &format!("{}{gone}", shorten(&header.cwd, &context.setting.home))));
+    let gone = if model.catalog.gone_dirs.contains(&header.cwd) { " (gone)" } else { "" };
+    lines.push(fact("project", &format!("{}{gone}", shorten(&header.cwd, &model.setting.home))));
     if header.version < 3.0 {
         lines.push(fact("version", &format!("{}: pi rewrites the file when it opens it", header.version)));
     }
 }
 
 /// The abandoned branches of the open session, the newest first: last words, size, cost and age.
-fn abandoned(lines: &mut Vec<DocLine>, context: &BrowserView<'_>, key: SessionKey, room: Room) {
-    let tree = context.tree.file(key).filter(|tree| context.catalog[key].leaves > 1 && !tree.is_partial);
+fn abandoned(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room: Room) {
+    let tree = model.tree.file(key).filter(|tree| model.catalog[key].leaves > 1 && !tree.is_partial);
     let Some((tree, branches)) = tree.map(|tree| (tree, tree.abandoned())).filter(|(_, all)| !all.is_empty()) else {
         return;
     };
     heading(lines, "Abandoned branches");
     for branch in branches.iter().take(LONGEST) {
-        let dot = &context.setting.glyphs.dot;
-        let age = branch.latest.map_or(String::new(), |ms| format!(" {dot} {}", time::age(context.now, ms)));
+        let dot = &model.setting.glyphs.dot;
+        let age = branch.latest.map_or(String::new(), |ms| format!(" {dot} {}", time::age(model.now, ms)));
         let entries = count(branch.entries, "entry", "entries");
         let facts = Span::new(Tone::Dim, format!("  {entries} {dot} {}{age}", dollars(branch.cost)));
         let words = tree.nodes[branch.last as usize].words();
         let columns = usize::from(room.columns).saturating_sub(width(&facts.text));
-        let words = context.setting.glyphs.cut(words, columns);
+        let words = model.setting.glyphs.cut(words, columns);
         lines.push(DocLine { spans: vec![Span::clean(Tone::Text, &words), facts], indent: 2, ..DocLine::default() });
     }
     more(lines, branches.len());
 }
 
 /// Lists the pis in a session, the most urgent one first.
-fn pis(lines: &mut Vec<DocLine>, context: &BrowserView<'_>, key: SessionKey) {
-    let Some(live) = context.catalog.live(key) else { return };
+fn pis(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
+    let Some(live) = model.catalog.live(key) else { return };
     if *live == SessionActivity::Guessed {
         lines.push(fact("pi", "likely at work here: a guess, as it does not say so"));
     }
     for (at, told) in live.all().iter().take(LONGEST).enumerate() {
-        let model = told.model.as_ref().map_or(String::new(), |model| format!(", {model}"));
-        let lasting = time::duration_since(context.now, told.since);
-        let said = format!("{} {lasting}{model} (process {})", told.state.in_words(), told.pid);
+        let running = told.model.as_ref().map_or(String::new(), |name| format!(", {name}"));
+        let lasting = time::duration_since(model.now, told.since);
+        let said = format!("{} {lasting}{running} (process {})", told.state.in_words(), told.pid);
         lines.push(fact(if at == 0 { "pi" } else { "" }, &said));
     }
     more(lines, live.all().len());
 }
 
 /// A time as a clock on the wall says it, and how long ago that is.
-fn wall(context: &BrowserView<'_>, ms: i64) -> Option<String> {
-    let time = context.setting.zoned(ms)?;
-    Some(format!("{} ({})", time.strftime("%Y-%m-%d %H:%M"), time::age(context.now, ms)))
+fn wall(model: &Model, ms: i64) -> Option<String> {
+    let time = model.setting.zoned(ms)?;
+    Some(format!("{} ({})", time.strftime("%Y-%m-%d %H:%M"), time::age(model.now, ms)))
 }
 
-fn family(lines: &mut Vec<DocLine>, context: &BrowserView<'_>, key: SessionKey) {
-    let catalog = context.catalog;
+fn family(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
+    let catalog = &model.catalog;
     let digest = &catalog[key];
     let parent = catalog.families().parent(key);
     let forks: Vec<SessionKey> = catalog.forks(key).collect();
@@ -282,19 +282,19 @@ fn family(lines: &mut Vec<DocLine>, context: &BrowserView<'_>, key: SessionKey) 
     heading(lines, "Family");
     if let Some(parent) = parent {
         let what = if digest.owner.is_some() { "sub-agent of" } else { "forked from" };
-        lines.push(related(context, what, parent));
+        lines.push(related(model, what, parent));
         if let Some(path) = digest.header.parent_session.as_ref().filter(|_| catalog.is_parent_moved(key)) {
-            let path = shorten(path, &context.setting.home);
+            let path = shorten(path, &model.setting.home);
             lines.push(fact("", &format!("moved: it is no longer at {path}")));
         }
     } else if let Some(path) = &digest.header.parent_session {
         let known = digest.parent_path.as_deref().is_some_and(|path| catalog.has_file(path));
         let what = if known { "parents in a circle" } else { "not there" };
-        lines.push(fact("forked from", &format!("{} ({what})", shorten(path, &context.setting.home))));
+        lines.push(fact("forked from", &format!("{} ({what})", shorten(path, &model.setting.home))));
     } else if let Some(id) = &digest.header.parent_id {
         lines.push(fact("forked from", &format!("{id} (missing)")));
     }
-    lines.extend(forks.iter().take(LONGEST).map(|&fork| related(context, "fork", fork)));
+    lines.extend(forks.iter().take(LONGEST).map(|&fork| related(model, "fork", fork)));
     more(lines, forks.len());
     let first = catalog.families().line(key).last().unwrap_or(key);
     let family = catalog.families().family(first);
@@ -310,26 +310,26 @@ fn family(lines: &mut Vec<DocLine>, context: &BrowserView<'_>, key: SessionKey) 
 }
 
 /// A session of the family: its name, and the first words of a fork with its parent's name.
-fn related(context: &BrowserView<'_>, name: &str, key: SessionKey) -> DocLine {
-    let mut line = fact(name, &context.short_title(key));
-    let words = words_after(&context.catalog[key]).filter(|_| context.catalog[key].header.is_fork());
-    line.spans.extend(words.map(|words| Span::new(Tone::Dim, format!("  {}", context.short(&words)))));
+fn related(model: &Model, name: &str, key: SessionKey) -> DocLine {
+    let mut line = fact(name, &model.short_title(key));
+    let words = words_after(&model.catalog[key]).filter(|_| model.catalog[key].header.is_fork());
+    line.spans.extend(words.map(|words| Span::new(Tone::Dim, format!("  {}", model.short(&words)))));
     line
 }
 
 /// What is known of a session that is gone.
-fn ghost(context: &BrowserView<'_>, gone: &MissingParent) -> Vec<DocLine> {
-    let mut lines = vec![DocLine::new(Tone::Strong, &flows::missing_parent::title(context, gone)), DocLine::default()];
-    let (said, tone) = match flows::missing_parent::in_trash(context, gone) {
+fn ghost(model: &Model, gone: &MissingParent) -> Vec<DocLine> {
+    let mut lines = vec![DocLine::new(Tone::Strong, &flows::missing_parent::title(model, gone)), DocLine::default()];
+    let (said, tone) = match flows::missing_parent::in_trash(model, gone) {
         Some(_) => ("It is in the trash: Enter brings it back.", Tone::Active),
         None => ("This session is gone. What its forks have of it is all that is known.", Tone::Warning),
     };
     lines.push(DocLine::new(tone, said));
     lines.push(DocLine::default());
-    lines.push(fact("file", &shorten(&gone.path.to_string_lossy(), &context.setting.home)));
-    lines.extend(gone.forks.iter().take(LONGEST).map(|&fork| related(context, "fork", fork)));
+    lines.push(fact("file", &shorten(&gone.path.to_string_lossy(), &model.setting.home)));
+    lines.extend(gone.forks.iter().take(LONGEST).map(|&fork| related(model, "fork", fork)));
     more(&mut lines, gone.forks.len());
-    let together = context.catalog.sum(&gone.forks);
+    let together = model.catalog.sum(&gone.forks);
     let all = count(gone.forks.len(), "fork", "forks");
     lines.push(fact("together", &format!("{} in {all}", dollars(together.cost))));
     lines
@@ -342,7 +342,7 @@ fn more(lines: &mut Vec<DocLine>, all: usize) {
 }
 
 /// What was done in it: files, labels, models.
-fn inside(lines: &mut Vec<DocLine>, context: &BrowserView<'_>, digest: &Digest) {
+fn inside(lines: &mut Vec<DocLine>, model: &Model, digest: &Digest) {
     let mut files: Vec<_> = digest.details().touches.uses().collect();
     if !files.is_empty() {
         heading(lines, "Files");
@@ -351,7 +351,7 @@ fn inside(lines: &mut Vec<DocLine>, context: &BrowserView<'_>, digest: &Digest) 
             let changed = if uses.changes > 0 { format!("changed {}×  ", uses.changes) } else { String::new() };
             let read = if uses.reads > 0 { format!("read {}×", uses.reads) } else { String::new() };
             let spans = vec![
-                Span::clean(Tone::Text, &format!("{}  ", relative_to(&digest.header.cwd, path, &context.setting.home))),
+                Span::clean(Tone::Text, &format!("{}  ", relative_to(&digest.header.cwd, path, &model.setting.home))),
                 Span::new(Tone::Dim, format!("{changed}{read}").trim_end()),
             ];
             lines.push(DocLine { spans, indent: 2, ..DocLine::default() });
@@ -383,9 +383,9 @@ fn inside(lines: &mut Vec<DocLine>, context: &BrowserView<'_>, digest: &Digest) 
 /// The card's sentence about files that pi's list omits.
 const UNLISTED: &str = "These files lie directly in pi's session directory, which holds one folder for each working directory. pi does not list them, but opens them by path.";
 
-fn project(context: &BrowserView<'_>, project: &Project) -> Vec<DocLine> {
-    let home = &context.setting.home;
-    let gone = context.catalog.gone_dirs.contains(&*project.cwd);
+fn project(model: &Model, project: &Project) -> Vec<DocLine> {
+    let home = &model.setting.home;
+    let gone = model.catalog.gone_dirs.contains(&*project.cwd);
     let name = if project.cwd.is_empty() { "(no directory)".into() } else { shorten(&project.cwd, home) };
     let mut lines = vec![DocLine::new(Tone::Strong, &name), DocLine::default()];
     if gone {
@@ -396,14 +396,14 @@ fn project(context: &BrowserView<'_>, project: &Project) -> Vec<DocLine> {
         lines.push(DocLine::new(Tone::Warning, UNLISTED));
         lines.push(DocLine::default());
     }
-    let sessions = || project.sessions.iter().filter_map(|&key| context.catalog.get(key));
+    let sessions = || project.sessions.iter().filter_map(|&key| model.catalog.get(key));
     lines.push(fact("sessions", &thousands(project.sessions.len())));
     lines.push(fact("entries", &thousands(project.sum.entries)));
     lines.push(fact("size", &bytes(sessions().map(|session| session.bytes).sum())));
     let hidden = project.hidden.in_words().map_or(String::new(), |hidden| format!(", {hidden}"));
     lines.push(fact("used", &format!("{}{hidden}", dollars(project.sum.cost))));
-    lines.extend(wall(context, project.latest).map(|time| fact("last active", &time)));
-    let unreadable = &context.catalog.unreadable;
+    lines.extend(wall(model, project.latest).map(|time| fact("last active", &time)));
+    let unreadable = &model.catalog.unreadable;
     if !unreadable.is_empty() {
         heading(&mut lines, "Unreadable, here or in other projects");
         for one in unreadable.iter().take(LONGEST) {

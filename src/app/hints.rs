@@ -229,7 +229,7 @@ fn does_something(model: &Model, action: Action) -> bool {
         Some(_) => return true,
         None => {}
     }
-    let (sessions, context) = (&model.sessions, model.context());
+    let sessions = &model.sessions;
     let is_row = match model.focus {
         Place::Sessions => sessions.selected_row().is_some(),
         Place::Tree => model.tree.selected_item().is_some(),
@@ -237,7 +237,7 @@ fn does_something(model: &Model, action: Action) -> bool {
     };
     match action {
         A::Rename | A::Copy => sessions.selected_session().is_some(),
-        A::Label | A::Fork | A::Context => context.meant_entry().is_some(),
+        A::Label | A::Fork | A::Context => model.meant_entry().is_some(),
         A::Files => sessions.selected_row().is_some(),
         A::Compare if model.focus == Place::Sessions => (1..=2).contains(&sessions.marks.len()),
         A::Delete | A::Mark if model.focus == Place::Sessions && sessions.selected_ghost().is_some() => false,
@@ -325,7 +325,7 @@ fn toggles(model: &Model) -> Option<bool> {
 /// Whether the keyboard is at the row of another session, or of a hit.
 fn goes_there(model: &Model) -> bool {
     match model.focus {
-        Place::Sessions => model.sessions.selected_hit().is_some() && !picker::wants_session(&model.context()),
+        Place::Sessions => model.sessions.selected_hit().is_some() && !picker::wants_session(model),
         Place::Tree => model.tree.selected_fork().is_some(),
         _ => false,
     }

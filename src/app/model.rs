@@ -5,8 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::app::command::{AfterChange, Command, ResumePlan};
-use crate::app::context::BrowserView;
-use crate::app::flows::search::Search;
 use crate::app::jump_history::{JumpHistory, JumpPosition};
 use crate::app::layers::Layers;
 use crate::app::layers::answer::LayerContext;
@@ -15,6 +13,7 @@ use crate::app::panes::layout::{Layout, PaneArea, PaneSizes, ScreenShape};
 use crate::app::panes::marks::EntryMarks;
 use crate::app::panes::{preview, sessions, tree};
 use crate::app::query_history::QueryHistory;
+use crate::app::search::Search;
 use crate::app::startup::Startup;
 use crate::app::ticket::{Claim, Ticket};
 use crate::base::text::Tone;
@@ -24,6 +23,7 @@ use crate::changes::Request;
 use crate::changes::history::HistoryEntry;
 use crate::config::Config;
 use crate::keymap::{Action, Place};
+use crate::search::scope::QueryScope;
 use crate::search::value_lists::ValueLists;
 
 /// What the footer says until the next key.
@@ -213,21 +213,20 @@ impl Model {
         }
     }
 
-    /// What flows and panes see of it.
-    pub fn context(&self) -> BrowserView<'_> {
-        BrowserView {
-            setting: &self.setting,
-            catalog: &self.catalog,
-            now: self.now,
-            focus: self.focus,
-            sessions: &self.sessions,
-            tree: &self.tree,
-            preview: &self.preview,
-            marks: &self.marks,
-            recent: &self.recent,
-            pi_goes: self.pi_goes.as_ref().map(|goes| goes.as_ref().map(|&()| ()).map_err(String::as_str)),
-            past: self.past.as_deref().unwrap_or_default(),
-        }
+    /// Returns `Ok` if pi can go to an entry by itself, else the reason; `None` until pi was asked.
+    pub(crate) fn pi_goes(&self) -> Option<Result<(), &str>> {
+        self.pi_goes.as_ref().map(|goes| goes.as_ref().map(|&()| ()).map_err(String::as_str))
+    }
+
+    /// Returns the change history as last read, most recent first.
+    pub(crate) fn past(&self) -> &[HistoryEntry] {
+        self.past.as_deref().unwrap_or_default()
+    }
+
+    /// Returns the values that a query refers to: time, time zone, home and working directory.
+    pub(crate) fn query_scope(&self) -> QueryScope {
+        let Startup { home, here, zone, .. } = &*self.setting;
+        QueryScope { now_ms: self.now, home: home.clone(), dir: here.clone(), zone: zone.clone() }
     }
 
     /// The layers, and what they see.

@@ -3,10 +3,10 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
-use crate::app::flows::search::Search;
 use crate::app::hints::{KeyHint, hints};
 use crate::app::layers::Layer;
 use crate::app::model::{Model, PendingChange};
+use crate::app::search::Search;
 use crate::app::widgets::line::LineEdit;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Span, Tone, clean, spans_width, width};

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use crate::app::command::{AfterChange, Command};
-use crate::app::context::BrowserView;
 use crate::app::flows::{cancel, delete, undo};
 use crate::app::layers::Layer;
 use crate::app::layers::question::{Question, QuestionChoice};
 use crate::app::message::ChangeFailure;
+use crate::app::model::Model;
 use crate::base::text::Tone;
 use crate::catalog::SessionKey;
 use crate::changes::{Change, ChangeResult, Refusal, Request};
@@ -15,43 +15,43 @@ use crate::render::DocLine;
 
 /// What follows a change that was made, or not. `new` is the session that is new in the list.
 pub fn take(
-    context: &BrowserView<'_>,
+    model: &Model,
     (request, result): (Request, Result<ChangeResult, ChangeFailure>),
     new: Option<SessionKey>,
     after: AfterChange,
 ) -> Command {
     match result {
         Ok(done) => {
-            let said = said(context, &done);
+            let said = said(model, &done);
             let said = if request.is_step() || done.changes.is_empty() {
                 Command::Say(Tone::Active, said)
             } else {
                 Command::SayDone(said)
             };
-            take_done(context, (done, said), new, after)
+            take_done(model, (done, said), new, after)
         }
-        Err(ChangeFailure::Refused(refusal)) => take_refusal(context, refusal, request, after),
+        Err(ChangeFailure::Refused(refusal)) => take_refusal(model, refusal, request, after),
         Err(ChangeFailure::Failed(error)) => Command::Complain("Not done", error),
     }
 }
 
 /// What was done; of a session other than the selected one, with its title.
-fn said(context: &BrowserView<'_>, done: &ChangeResult) -> String {
+fn said(model: &Model, done: &ChangeResult) -> String {
     let mut paths: Vec<_> = done.changes.iter().map(Change::path).collect();
     paths.dedup();
     let [path] = paths[..] else { return done.said.clone() };
-    let key = context.catalog.key_of(path).filter(|&key| context.catalog.has(key));
-    match key.filter(|&key| context.sessions.selected_session() != Some(key)) {
+    let key = model.catalog.key_of(path).filter(|&key| model.catalog.has(key));
+    match key.filter(|&key| model.sessions.selected_session() != Some(key)) {
         Some(key) => {
-            let title = context.short_title(key);
-            format!("{} {} {title}", done.said, context.setting.glyphs.dot)
+            let title = model.short_title(key);
+            format!("{} {} {title}", done.said, model.setting.glyphs.dot)
         }
         None => done.said.clone(),
     }
 }
 
 fn take_done(
-    context: &BrowserView<'_>,
+    model: &Model,
     (done, said): (ChangeResult, Command),
     new: Option<SessionKey>,
     after: AfterChange,
@@ -59,7 +59,7 @@ fn take_done(
     let then = match after {
         AfterChange::Rest => return said,
         AfterChange::Show => {
-            let made = || context.catalog.key_of(done.made.as_deref()?);
+            let made = || model.catalog.key_of(done.made.as_deref()?);
             new.or_else(made).map_or_else(Command::nothing, Command::Select)
         }
         AfterChange::GoOn(go_on) => {
@@ -72,7 +72,7 @@ fn take_done(
 }
 
 /// Asks what can be asked.
-fn take_refusal(context: &BrowserView<'_>, refusal: Refusal, request: Request, after: AfterChange) -> Command {
+fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: AfterChange) -> Command {
     match (refusal, request) {
         (Refusal::Old { version, path }, request) => {
             let Some(request) = migrating(request) else { return Command::nothing() };
@@ -85,30 +85,30 @@ fn take_refusal(context: &BrowserView<'_>, refusal: Refusal, request: Request, a
                 "migrate to version 3, then make the change",
                 Some(Command::Change(request, after)),
             );
-            let session = context.catalog.key_of(&path);
+            let session = model.catalog.key_of(&path);
             let mut lines = vec![DocLine::new(Tone::Text, &text)];
-            lines.extend(delete::signs(context, session.as_slice()));
+            lines.extend(delete::signs(model, session.as_slice()));
             Command::show(Layer::Question(Question::new("An old format", lines, vec![choice, cancel()])))
         }
-        (Refusal::Replaced { path }, Request::IfSame { then, .. }) => ask_again(context, &path, *then, after),
+        (Refusal::Replaced { path }, Request::IfSame { then, .. }) => ask_again(model, &path, *then, after),
         (Refusal::Changed { paths }, Request::Trash { files } | Request::Delete { files }) => {
-            delete::ask_again(context, &files, &paths)
+            delete::ask_again(model, &files, &paths)
         }
-        (Refusal::Earlier(earlier), _) => undo::ask(context, earlier),
+        (Refusal::Earlier(earlier), _) => undo::ask(model, earlier),
         (Refusal::NoTrash { reason, left }, _) => delete::ask_for_good(&reason, left),
         (refusal, _) => Command::Complain("Not done", refusal.to_string()),
     }
 }
 
 /// Asks again about a change of a session file that was replaced meanwhile.
-fn ask_again(context: &BrowserView<'_>, path: &Path, then: Request, after: AfterChange) -> Command {
+fn ask_again(model: &Model, path: &Path, then: Request, after: AfterChange) -> Command {
     let text = format!("{} was replaced meanwhile, so nothing was written. It now holds this session:", path.display());
-    let title = context.short(&context.called(path, None));
+    let title = model.short(&model.called(path, None));
     let lines = vec![DocLine::new(Tone::Text, &text), DocLine::new(Tone::Text, &title)];
     let what = match &then {
         Request::Rename { name, .. } if name.is_empty() => "clear the name of this session".into(),
-        Request::Rename { name, .. } => format!("name this session {:?}", context.short(name)),
-        Request::Label { label, .. } => format!("label its entry {:?}", context.short(label)),
+        Request::Rename { name, .. } => format!("name this session {:?}", model.short(name)),
+        Request::Label { label, .. } => format!("label its entry {:?}", model.short(label)),
         _ => "make the change in this session".into(),
     };
     let anyway = QuestionChoice::new('a', "change anyway", what, Some(Command::Change(then, after)));

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::app::command::Command;
-use crate::app::context::BrowserView;
 use crate::app::flows::{NO_SESSION, name, resume};
 use crate::app::layers::compare::CompareView;
+use crate::app::model::Model;
 use crate::catalog::compare::{BranchEnd, CompareRequest};
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::{Action, Place};
@@ -25,22 +25,22 @@ impl ChosenBranch {
     }
 
     /// An entry of any session.
-    fn entry(context: &BrowserView<'_>, EntryRef { session, at }: EntryRef) -> Self {
-        let tree = context.tree.file(session).filter(|tree| !tree.is_partial).cloned();
+    fn entry(model: &Model, EntryRef { session, at }: EntryRef) -> Self {
+        let tree = model.tree.file(session).filter(|tree| !tree.is_partial).cloned();
         Self { session, tree, at: Some(at) }
     }
 
     /// The entry or the session that the selected row is.
-    fn selected(context: &BrowserView<'_>) -> Result<Self, String> {
-        if let (Place::Tree, Some(fork)) = (context.focus, context.tree.selected_fork()) {
+    fn selected(model: &Model) -> Result<Self, String> {
+        if let (Place::Tree, Some(fork)) = (model.focus, model.tree.selected_fork()) {
             return Ok(Self::leaf(fork.key));
         }
-        let (session, tree, at) = context.whole_entry()?;
+        let (session, tree, at) = model.whole_entry()?;
         Ok(Self { session, tree: Some(tree), at: Some(at) })
     }
 
-    fn asked(&self, context: &BrowserView<'_>) -> Result<CompareRequest, String> {
-        let session = context.catalog.get(self.session).ok_or("a marked session is gone")?;
+    fn asked(&self, model: &Model) -> Result<CompareRequest, String> {
+        let session = model.catalog.get(self.session).ok_or("a marked session is gone")?;
         Ok(CompareRequest { path: session.path.clone(), tree: self.tree.clone(), at: self.at })
     }
 }
@@ -49,27 +49,27 @@ impl ChosenBranch {
 ///
 /// # Errors
 /// They are not two; what to do, in words.
-pub(crate) fn ask(context: &BrowserView<'_>) -> Result<(CompareView, [CompareRequest; 2]), String> {
-    let meant = if context.focus == Place::Sessions { sessions(context)? } else { entries(context)? };
+pub(crate) fn ask(model: &Model) -> Result<(CompareView, [CompareRequest; 2]), String> {
+    let meant = if model.focus == Place::Sessions { sessions(model)? } else { entries(model)? };
     let sessions = meant.each_ref().map(|meant| meant.session);
-    let asked = [meant[0].asked(context)?, meant[1].asked(context)?];
-    Ok((CompareView::new(sessions, sessions.map(|session| context.short_title(session))), asked))
+    let asked = [meant[0].asked(model)?, meant[1].asked(model)?];
+    Ok((CompareView::new(sessions, sessions.map(|session| model.short_title(session))), asked))
 }
 
 /// The marked sessions, the oldest first; of one that is marked and the selected one the marked one.
-fn sessions(context: &BrowserView<'_>) -> Result<[ChosenBranch; 2], String> {
-    let (mut marked, _) = context.sessions.marked(context.catalog);
-    context.catalog.sort_oldest_first(&mut marked);
-    match (&marked[..], context.marks.all()) {
+fn sessions(model: &Model) -> Result<[ChosenBranch; 2], String> {
+    let (mut marked, _) = model.sessions.marked(&model.catalog);
+    model.catalog.sort_oldest_first(&mut marked);
+    match (&marked[..], model.marks.all()) {
         (&[a, b], _) => Ok([ChosenBranch::leaf(a), ChosenBranch::leaf(b)]),
-        (&[a], _) => match context.sessions.selected_session() {
+        (&[a], _) => match model.sessions.selected_session() {
             Some(b) if a != b => Ok([ChosenBranch::leaf(a), ChosenBranch::leaf(b)]),
             Some(_) => Err("this is the marked session: select or mark another one of its family".into()),
             None => Err(NO_SESSION.into()),
         },
-        (&[], &[a, b]) => Ok([ChosenBranch::entry(context, a), ChosenBranch::entry(context, b)]),
+        (&[], &[a, b]) => Ok([ChosenBranch::entry(model, a), ChosenBranch::entry(model, b)]),
         (&[], _) => {
-            let mark = context.setting.key(Action::Mark);
+            let mark = model.setting.key(Action::Mark);
             Err(format!("nothing is marked: {mark} marks two sessions of one family"))
         }
         (several, _) => Err(format!("two are compared, and {} are marked", several.len())),
@@ -77,27 +77,27 @@ fn sessions(context: &BrowserView<'_>) -> Result<[ChosenBranch; 2], String> {
 }
 
 /// Two marked entries, one and the selected one, or that and the leaf.
-fn entries(context: &BrowserView<'_>) -> Result<[ChosenBranch; 2], String> {
-    match *context.marks.all() {
-        [a, b] => Ok([ChosenBranch::entry(context, a), ChosenBranch::entry(context, b)]),
+fn entries(model: &Model) -> Result<[ChosenBranch; 2], String> {
+    match *model.marks.all() {
+        [a, b] => Ok([ChosenBranch::entry(model, a), ChosenBranch::entry(model, b)]),
         [a, ..] => {
-            let here = ChosenBranch::selected(context)?;
+            let here = ChosenBranch::selected(model)?;
             if here.at == Some(a.at) && here.session == a.session {
                 return Err("this is the marked entry: select or mark another one".into());
             }
-            Ok([ChosenBranch::entry(context, a), here])
+            Ok([ChosenBranch::entry(model, a), here])
         }
         [] => {
-            let here = ChosenBranch::selected(context)?;
-            let session = context.tree.session.ok_or(NO_SESSION)?;
+            let here = ChosenBranch::selected(model)?;
+            let session = model.tree.session.ok_or(NO_SESSION)?;
             let is_tip = here.tree.as_ref().zip(here.at).is_some_and(|(tree, at)| tree.is_tip(at));
             if is_tip && here.session == session {
-                let mark = context.setting.key(Action::Mark);
+                let mark = model.setting.key(Action::Mark);
                 return Err(format!("this is the leaf: select another entry, or mark two ({mark})"));
             }
             // The one that is open has its tree.
-            let leaf = context.tree.own().and_then(|tree| tree.leaf);
-            let leaf = leaf.map(|at| ChosenBranch::entry(context, EntryRef { session, at }));
+            let leaf = model.tree.own().and_then(|tree| tree.leaf);
+            let leaf = leaf.map(|at| ChosenBranch::entry(model, EntryRef { session, at }));
             Ok([here, leaf.unwrap_or_else(|| ChosenBranch::leaf(session))])
         }
     }
@@ -105,24 +105,24 @@ fn entries(context: &BrowserView<'_>) -> Result<[ChosenBranch; 2], String> {
 
 /// The same ways as they are now, if one of the files has grown since they were read: where its leaf is may be another
 /// place by now.
-pub(crate) fn again(context: &BrowserView<'_>, compare: &CompareView) -> Option<[CompareRequest; 2]> {
+pub(crate) fn again(model: &Model, compare: &CompareView) -> Option<[CompareRequest; 2]> {
     let ends = &compare.compared.as_ref()?.ends;
     let has_grown = |(key, end): (&SessionKey, &BranchEnd)| {
-        context.catalog.get(*key).is_some_and(|session| session.entry_count > end.tree.nodes.len())
+        model.catalog.get(*key).is_some_and(|session| session.entry_count > end.tree.nodes.len())
     };
     let asked = |end: &BranchEnd| CompareRequest { path: end.path.clone(), tree: None, at: Some(end.at) };
     compare.sessions.iter().zip(ends).any(has_grown).then(|| ends.each_ref().map(asked))
 }
 
 /// What follows from a comparison: the chosen side is resumed or labelled, the common point is gone to.
-pub(crate) fn act(context: &BrowserView<'_>, compare: &CompareView, action: Action) -> Command {
+pub(crate) fn act(model: &Model, compare: &CompareView, action: Action) -> Command {
     let (Some((session, tree, at)), Some(common)) = (compare.end(), compare.common()) else {
         return Command::warn("the sessions are still being read");
     };
     match action {
-        _ if !context.catalog.has(session) => Command::warn("this session is gone"),
-        Action::Label => name::label_at(context, session, tree, at),
+        _ if !model.catalog.has(session) => Command::warn("this session is gone"),
+        Action::Label => name::label_at(model, session, tree, at),
         Action::GoToCommon => Command::GoTo(common),
-        _ => resume::at_entry(context, session, tree, at),
+        _ => resume::at_entry(model, session, tree, at),
     }
 }

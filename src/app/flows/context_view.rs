@@ -1,9 +1,9 @@
 //! What the model sees: from an entry, or from the question where to resume; and what is done from there.
 
 use crate::app::command::Command;
-use crate::app::context::BrowserView;
 use crate::app::flows::{name, resume};
 use crate::app::layers::context::{ContextTarget, ContextView};
+use crate::app::model::Model;
 use crate::base::numbers::thousands;
 use crate::base::text::clean;
 use crate::changes::Request;
@@ -14,32 +14,32 @@ use crate::session::prompt::sum::TokenParts;
 use crate::session::tree::Tree;
 
 /// Shows what the model sees at the entry that is meant.
-pub fn open(context: &BrowserView<'_>) -> Command {
-    match context.whole_entry() {
+pub fn open(model: &Model) -> Command {
+    match model.whole_entry() {
         Err(why) => Command::warn(why),
         Ok((session, tree, at)) => {
-            let path = context.catalog[session].path.clone();
+            let path = model.catalog[session].path.clone();
             Command::See(ContextTarget { session, path, tree, chosen: at, at: Some(at) })
         }
     }
 }
 
 /// The list of it, before it is read.
-pub fn view(context: &BrowserView<'_>, place: ContextTarget) -> ContextView {
-    let session = context.catalog.get(place.session).map(|_| context.short_title(place.session)).unwrap_or_default();
+pub fn view(model: &Model, place: ContextTarget) -> ContextView {
+    let session = model.catalog.get(place.session).map(|_| model.short_title(place.session)).unwrap_or_default();
     let at = match place.at {
-        Some(at) => context.short(place.tree.nodes[at as usize].words()),
+        Some(at) => model.short(place.tree.nodes[at as usize].words()),
         None => "before the first entry".into(),
     };
-    ContextView::new(place, clean(&format!("{session} {} {at}", context.setting.glyphs.dot)).into_owned())
+    ContextView::new(place, clean(&format!("{session} {} {at}", model.setting.glyphs.dot)).into_owned())
 }
 
 /// Explains the sum of a context in two lines: how pi counts it, and the estimates of its parts.
-pub(crate) fn explain(context: &BrowserView<'_>, tree: &Tree, listing: &Listing) -> [String; 2] {
+pub(crate) fn explain(model: &Model, tree: &Tree, listing: &Listing) -> [String; 2] {
     let number = |tokens: u64| thousands(tokens as usize);
     let TokenParts { prompt, tools, messages, counted } = listing.parts;
     let counted = counted.map(|(at, used, since)| {
-        let time = tree.nodes.get(at as usize).and_then(|node| context.setting.zoned(node.time?));
+        let time = tree.nodes.get(at as usize).and_then(|node| model.setting.zoned(node.time?));
         let when = time.map_or(String::new(), |time| time.strftime(" on %Y-%m-%d %H:%M").to_string());
         let since = if since > 0 { format!(" + {} estimated since", number(since)) } else { String::new() };
         format!("= {} counted by the provider{when}{since}", number(used as u64))
@@ -57,14 +57,14 @@ pub(crate) fn explain(context: &BrowserView<'_>, tree: &Tree, listing: &Listing)
 }
 
 /// What is done from there: going to the selected entry, resuming where it was looked at, or forking there.
-pub fn act(context: &BrowserView<'_>, view: &ContextView, action: Action) -> Command {
+pub fn act(model: &Model, view: &ContextView, action: Action) -> Command {
     let ContextTarget { session, path, tree, chosen, at } = &view.place;
-    if !context.catalog.has(*session) {
+    if !model.catalog.has(*session) {
         return Command::warn("this session is gone");
     }
     match action {
         Action::Confirm => view.selected().map_or_else(Command::nothing, Command::GoTo),
-        Action::ResumeHere => resume::at_entry(context, *session, tree, *chosen),
+        Action::ResumeHere => resume::at_entry(model, *session, tree, *chosen),
         Action::Fork => {
             let at = at.map(|at| EntryId::of(tree, at));
             name::fork_of(Request::Fork { path: path.clone(), at, migrate: false })

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use crate::app::command::{Command, ResumePlan};
-use crate::app::context::BrowserView;
 use crate::app::flows::NO_SESSION;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::ChoiceAction;
 use crate::app::layers::note::Note;
 use crate::app::layers::question::{Question, QuestionChoice};
 use crate::app::message::{Clip, EntryBody};
+use crate::app::model::Model;
 use crate::base::shell::quote;
 use crate::base::text::{Glyphs, Tone};
 
@@ -19,17 +19,17 @@ const SHOWN: usize = 40;
 const BY_HAND: usize = 50_000;
 
 /// Asks what to copy.
-pub fn ask(context: &BrowserView<'_>) -> Command {
-    let Some((_, session)) = context.meant_session() else {
-        let is_project = context.sessions.selected_project().is_some();
+pub fn ask(model: &Model) -> Command {
+    let Some((_, session)) = model.meant_session() else {
+        let is_project = model.sessions.selected_project().is_some();
         return Command::warn(if is_project { "a project has nothing to copy: select a session" } else { NO_SESSION });
     };
     let text = |text: String| Some(Command::Copy(Clip::Text(text)));
     let mut choices = Vec::new();
-    if let Some((_, tree, at)) = context.meant_entry() {
+    if let Some((_, tree, at)) = model.meant_entry() {
         let node = &tree.nodes[at as usize];
         let body = EntryBody { path: session.path.clone(), tree: tree.clone(), at };
-        choices.push(QuestionChoice::new('t', "entry text", context.short(&node.text), Some(Command::CopyText(body))));
+        choices.push(QuestionChoice::new('t', "entry text", model.short(&node.text), Some(Command::CopyText(body))));
         if let Some(id) = &node.id {
             choices.push(QuestionChoice::new('i', "entry id", &**id, text(id.to_string())));
         }
@@ -45,11 +45,11 @@ pub fn ask(context: &BrowserView<'_>) -> Command {
 }
 
 /// Copies the path of a row: of a file, or of a session in the trash.
-pub(crate) fn path_of(context: &BrowserView<'_>, leads: Option<&ChoiceAction>) -> Command {
+pub(crate) fn path_of(model: &Model, leads: Option<&ChoiceAction>) -> Command {
     let path = match leads {
         Some(ChoiceAction::File(file)) => Some(Path::new(file)),
         Some(ChoiceAction::Restore(number)) => {
-            let past = context.past.iter().find(|past| past.record.number == *number);
+            let past = model.past().iter().find(|past| past.record.number == *number);
             past.map(|past| past.record.change.path())
         }
         _ => None,

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use crate::app::command::{AfterChange, Command};
-use crate::app::context::BrowserView;
 use crate::app::flows::{NO_SESSION, cancel, refusal};
 use crate::app::layers::Layer;
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::prompt::Prompt;
 use crate::app::layers::question::{Question, QuestionChoice};
+use crate::app::model::Model;
 use crate::app::panes::sessions::SessionRow;
 use crate::base::numbers::{bytes, count};
 use crate::base::paths::{shorten, split_name};
@@ -27,34 +27,34 @@ pub(crate) const WORD: &str = "delete";
 const NAMED: usize = 4;
 
 /// Asks whether to delete what is marked, else what is selected.
-pub fn ask(context: &BrowserView<'_>) -> Command {
-    if let Some(why) = refusal(context) {
+pub fn ask(model: &Model) -> Command {
+    if let Some(why) = refusal(model) {
         return Command::warn(why);
     }
-    let (pane, catalog) = (context.sessions, context.catalog);
+    let (pane, catalog) = (&model.sessions, &model.catalog);
     let (marked, hidden) = pane.marked(catalog);
     let mut choices = Vec::new();
     let (mut notes, mut project) = (Vec::new(), None);
-    let all = if context.focus == Place::Sessions && !marked.is_empty() {
+    let all = if model.focus == Place::Sessions && !marked.is_empty() {
         if hidden > 0 {
             let hidden = count(hidden, "marked session is", "marked sessions are");
             notes.push(format!("{hidden} hidden from the list."));
         }
-        choices.push(to_trash(context, 't', "trash", &marked));
+        choices.push(to_trash(model, 't', "trash", &marked));
         marked
     } else {
         match pane.selected_row() {
-            Some(SessionRow::Project(at)) if context.focus == Place::Sessions => {
-                let sessions = with_subagents(context, &pane.projects[*at].sessions);
-                project = Some(named_project(context, &pane.projects[*at].cwd));
-                choices.push(to_trash(context, 't', "trash", &sessions));
+            Some(SessionRow::Project(at)) if model.focus == Place::Sessions => {
+                let sessions = with_subagents(model, &pane.projects[*at].sessions);
+                project = Some(named_project(model, &pane.projects[*at].cwd));
+                choices.push(to_trash(model, 't', "trash", &sessions));
                 sessions
             }
             Some(SessionRow::Session { key, .. }) => {
                 let (one, family) = (vec![*key], catalog.families().family(*key));
-                choices.push(to_trash(context, 't', if family.len() > 1 { "only this" } else { "trash" }, &one));
+                choices.push(to_trash(model, 't', if family.len() > 1 { "only this" } else { "trash" }, &one));
                 if family.len() > 1 {
-                    choices.push(to_trash(context, 'f', "the family", &family));
+                    choices.push(to_trash(model, 'f', "the family", &family));
                 }
                 one
             }
@@ -66,15 +66,15 @@ pub fn ask(context: &BrowserView<'_>) -> Command {
         }
     };
     choices.push(cancel());
-    let lines = project.into_iter().chain(facts(context, &all, &notes)).collect();
+    let lines = project.into_iter().chain(facts(model, &all, &notes)).collect();
     let question = Command::show(Layer::Question(Question::new("Move to the trash?", lines, choices)));
     // A pi may have been started since the sessions were read.
     Command::All(vec![Command::LookForPis, question])
 }
 
 /// Asks again about files of which some changed since they were listed.
-pub(crate) fn ask_again(context: &BrowserView<'_>, files: &[FileSnapshot], changed: &[PathBuf]) -> Command {
-    let catalog = context.catalog;
+pub(crate) fn ask_again(model: &Model, files: &[FileSnapshot], changed: &[PathBuf]) -> Command {
+    let catalog = &model.catalog;
     let known = files.iter().filter_map(|file| catalog.key_of(&file.path)).filter(|&key| catalog.has(key));
     let sessions: Vec<SessionKey> = known.collect();
     if sessions.is_empty() {
@@ -82,8 +82,8 @@ pub(crate) fn ask_again(context: &BrowserView<'_>, files: &[FileSnapshot], chang
     }
     let what = count(changed.len(), "session", "sessions");
     let notes = [format!("{what} changed meanwhile, so nothing was moved. As of now:")];
-    let lines = facts(context, &sessions, &notes);
-    let choices = vec![to_trash(context, 't', "trash", &sessions), cancel()];
+    let lines = facts(model, &sessions, &notes);
+    let choices = vec![to_trash(model, 't', "trash", &sessions), cancel()];
     Command::show(Layer::Question(Question::new("Move to the trash?", lines, choices)))
 }
 
@@ -105,33 +105,28 @@ pub(crate) fn ask_for_good(reason: &str, left: Vec<FileSnapshot>) -> Command {
 }
 
 /// The choice that moves sessions to the trash.
-fn to_trash(
-    context: &BrowserView<'_>,
-    key: char,
-    word: &'static str,
-    sessions: &[SessionKey],
-) -> QuestionChoice<Command> {
-    let files = sessions.iter().map(|&key| FileSnapshot::of(&context.catalog[key])).collect();
-    QuestionChoice::new(key, word, format!("{} to the trash", size(context, sessions)), Some(Command::ToTrash(files)))
+fn to_trash(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> QuestionChoice<Command> {
+    let files = sessions.iter().map(|&key| FileSnapshot::of(&model.catalog[key])).collect();
+    QuestionChoice::new(key, word, format!("{} to the trash", size(model, sessions)), Some(Command::ToTrash(files)))
 }
 
 /// Moves files to the trash. Where a pi seems to be at work it is asked for again.
-pub(crate) fn go(context: &BrowserView<'_>, files: Vec<FileSnapshot>) -> Command {
-    let sessions: Vec<SessionKey> = files.iter().filter_map(|file| context.catalog.key_of(&file.path)).collect();
-    let mut lines = signs(context, &sessions);
+pub(crate) fn go(model: &Model, files: Vec<FileSnapshot>) -> Command {
+    let sessions: Vec<SessionKey> = files.iter().filter_map(|file| model.catalog.key_of(&file.path)).collect();
+    let mut lines = signs(model, &sessions);
     let trash = Command::Change(Request::Trash { files }, AfterChange::Rest);
     if lines.is_empty() {
         return trash;
     }
     lines.push(DocLine::new(Tone::Text, LOSES));
     let sure = QuestionChoice::new('d', "delete", "move it to the trash anyway", Some(trash));
-    Command::show(Layer::Question(Question::new(at_work(context, &sessions), lines, vec![cancel(), sure])))
+    Command::show(Layer::Question(Question::new(at_work(model, &sessions), lines, vec![cancel(), sure])))
 }
 
 /// What stands above [`signs`]: whether a pi says that it is there, or whether that is a guess.
-pub(crate) fn at_work(context: &BrowserView<'_>, sessions: &[SessionKey]) -> &'static str {
-    let is_told = |&key: &SessionKey| context.catalog.live(key).is_some_and(|live| live.told().is_some());
-    let pis = |key: &SessionKey| context.catalog.live(*key).map_or(0, |live| live.all().len());
+pub(crate) fn at_work(model: &Model, sessions: &[SessionKey]) -> &'static str {
+    let is_told = |&key: &SessionKey| model.catalog.live(key).is_some_and(|live| live.told().is_some());
+    let pis = |key: &SessionKey| model.catalog.live(*key).map_or(0, |live| live.all().len());
     match sessions {
         [only] if pis(only) > 1 => "Several pis have this session open",
         [only] if is_told(only) => "A pi has this session open",
@@ -141,8 +136,8 @@ pub(crate) fn at_work(context: &BrowserView<'_>, sessions: &[SessionKey]) -> &'s
 }
 
 /// What tells that a pi may be at work in some sessions, a line each, up to a few.
-pub(crate) fn signs(context: &BrowserView<'_>, sessions: &[SessionKey]) -> Vec<DocLine> {
-    let signs = context.catalog.signs(sessions, context.now, &context.setting.home);
+pub(crate) fn signs(model: &Model, sessions: &[SessionKey]) -> Vec<DocLine> {
+    let signs = model.catalog.signs(sessions, model.now, &model.setting.home);
     let line = |sign: &String| DocLine::new(Tone::Warning, &format!("{sign}."));
     let more = signs.len().saturating_sub(NAMED);
     let rest = (more > 0).then(|| DocLine::new(Tone::Warning, &format!("and {}", count(more, "more", "more"))));
@@ -150,8 +145,8 @@ pub(crate) fn signs(context: &BrowserView<'_>, sessions: &[SessionKey]) -> Vec<D
 }
 
 /// A project's sessions, and those of their sub-agents, which may not be shown.
-fn with_subagents(context: &BrowserView<'_>, sessions: &[SessionKey]) -> Vec<SessionKey> {
-    let catalog = context.catalog;
+fn with_subagents(model: &Model, sessions: &[SessionKey]) -> Vec<SessionKey> {
+    let catalog = &model.catalog;
     let mut seen: HashSet<SessionKey> = sessions.iter().copied().collect();
     let mut all = sessions.to_vec();
     let mut next = 0;
@@ -164,8 +159,8 @@ fn with_subagents(context: &BrowserView<'_>, sessions: &[SessionKey]) -> Vec<Ses
 }
 
 /// A project, by its name and the directory that it is in.
-fn named_project(context: &BrowserView<'_>, cwd: &str) -> DocLine {
-    let path = shorten(cwd, &context.setting.home);
+fn named_project(model: &Model, cwd: &str) -> DocLine {
+    let path = shorten(cwd, &model.setting.home);
     let said = match split_name(&path) {
         (_, "") => "sessions without a directory".into(),
         ("", name) => format!("project {name}"),
@@ -174,21 +169,21 @@ fn named_project(context: &BrowserView<'_>, cwd: &str) -> DocLine {
     DocLine::new(Tone::Strong, &said)
 }
 
-fn size(context: &BrowserView<'_>, sessions: &[SessionKey]) -> String {
-    let total = sessions.iter().map(|&key| context.catalog[key].bytes).sum();
+fn size(model: &Model, sessions: &[SessionKey]) -> String {
+    let total = sessions.iter().map(|&key| model.catalog[key].bytes).sum();
     format!("{}, {}", count(sessions.len(), "file", "files"), bytes(total))
 }
 
 /// What goes, and what that means.
-fn facts(context: &BrowserView<'_>, sessions: &[SessionKey], notes: &[String]) -> Vec<DocLine> {
-    let catalog = context.catalog;
+fn facts(model: &Model, sessions: &[SessionKey], notes: &[String]) -> Vec<DocLine> {
+    let catalog = &model.catalog;
     let going: HashSet<SessionKey> = sessions.iter().copied().collect();
     let mut lines: Vec<DocLine> = notes.iter().map(|note| DocLine::new(Tone::Warning, note)).collect();
-    lines.extend(named(context, sessions).map(|title| DocLine::new(Tone::Strong, &title)));
+    lines.extend(named(model, sessions).map(|title| DocLine::new(Tone::Strong, &title)));
     let newest = sessions.iter().filter_map(|&key| catalog[key].modified).max();
-    let newest = newest.map_or(String::new(), |newest| format!(", last active {}", time::ago(context.now, newest)));
-    lines.push(DocLine::new(Tone::Text, &format!("{}{newest}", size(context, sessions))));
-    lines.extend(signs(context, sessions));
+    let newest = newest.map_or(String::new(), |newest| format!(", last active {}", time::ago(model.now, newest)));
+    lines.push(DocLine::new(Tone::Text, &format!("{}{newest}", size(model, sessions))));
+    lines.extend(signs(model, sessions));
     let links = sessions.iter().filter(|&&key| catalog[key].is_link).count();
     if links > 0 {
         let stays = if links == 1 { "its target stays" } else { "their targets stay" };
@@ -200,14 +195,14 @@ fn facts(context: &BrowserView<'_>, sessions: &[SessionKey], notes: &[String]) -
     if !orphans.is_empty() {
         let text = count(orphans.len(), "session loses its parent:", "sessions lose their parent:");
         lines.push(DocLine::new(Tone::Text, &text));
-        lines.extend(named(context, &orphans).map(|title| DocLine::new(Tone::Fork, &format!("  {title}"))));
+        lines.extend(named(model, &orphans).map(|title| DocLine::new(Tone::Fork, &format!("  {title}"))));
     }
     lines
 }
 
 /// The titles of sessions, up to a few.
-fn named(context: &BrowserView<'_>, sessions: &[SessionKey]) -> impl Iterator<Item = String> {
-    let title = |&key: &SessionKey| context.short_title(key);
+fn named(model: &Model, sessions: &[SessionKey]) -> impl Iterator<Item = String> {
+    let title = |&key: &SessionKey| model.short_title(key);
     let more = sessions.len().saturating_sub(NAMED);
     let titles: Vec<String> = sessions.iter().take(NAMED).map(title).collect();
     titles.into_iter().chain((more > 0).then(|| format!("and {}", count(more, "more", "more"))))

@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::app::command::{Command, ResumePlan};
-use crate::app::context::BrowserView;
 use crate::app::flows::cancel_by;
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::prompt::Prompt;
 use crate::app::layers::question::{Question, QuestionChoice};
 use crate::app::layers::{Layer, Layers};
 use crate::app::message::{Clip, Work};
+use crate::app::model::Model;
 use crate::app::widgets::line::LineEdit;
 use crate::base::paths::shorten;
 use crate::base::text::Tone;
@@ -22,8 +22,8 @@ use crate::render::DocLine;
 const MOST_FILES: usize = 500;
 
 /// What is to be looked for.
-pub(crate) fn look(context: &BrowserView<'_>, Start { path, cwd, .. }: &Start) -> Work {
-    let catalog = context.catalog;
+pub(crate) fn look(model: &Model, Start { path, cwd, .. }: &Start) -> Work {
+    let catalog = &model.catalog;
     let session = catalog.key_of(path).map(|key| &catalog[key]);
     let touched = session.into_iter().flat_map(|session| session.details().touches.paths.iter());
     let touched = touched.take(MOST_FILES).map(String::from).collect();
@@ -33,8 +33,8 @@ pub(crate) fn look(context: &BrowserView<'_>, Start { path, cwd, .. }: &Start) -
 }
 
 /// Asks where to go on.
-pub(crate) fn ask(context: &BrowserView<'_>, go_on: &ResumePlan, candidates: &[RelocationCandidate]) -> Command {
-    let home = &context.setting.home;
+pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCandidate]) -> Command {
+    let home = &model.setting.home;
     let gone = &go_on.start.cwd;
     let lines = vec![
         DocLine::new(Tone::Warning, &shorten(gone, home)),
@@ -53,7 +53,7 @@ pub(crate) fn ask(context: &BrowserView<'_>, go_on: &ResumePlan, candidates: &[R
     let mut choices: Vec<QuestionChoice<Command>> = ('1'..='9').zip(candidates).map(moved).collect();
     let here = Start { cwd: String::new(), ..go_on.start.clone() };
     let choice = Command::GoOn(ResumePlan { start: here.clone(), ..go_on.clone() });
-    let started = match shorten(&context.setting.here, home) {
+    let started = match shorten(&model.setting.here, home) {
         dir if dir.is_empty() => "in the directory where pitree was started".into(),
         dir => format!("in {dir}, where pitree was started"),
     };

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::app::command::{AfterChange, Command};
-use crate::app::context::BrowserView;
 use crate::app::flows::refusal;
+use crate::app::model::Model;
 use crate::app::title::of_message;
 use crate::base::paths::shorten;
 use crate::base::text::clean;
@@ -13,25 +13,25 @@ use crate::changes::Request;
 use crate::changes::history::HistoryEntry;
 
 /// Enter on its row.
-pub(crate) fn confirm(context: &BrowserView<'_>, key: MissingParentKey) -> Command {
-    let Some(ghost) = context.catalog.ghost(key) else { return Command::nothing() };
-    if let Some(why) = refusal(context) {
+pub(crate) fn confirm(model: &Model, key: MissingParentKey) -> Command {
+    let Some(ghost) = model.catalog.ghost(key) else { return Command::nothing() };
+    if let Some(why) = refusal(model) {
         return Command::warn(why);
     }
-    match in_trash(context, ghost) {
+    match in_trash(model, ghost) {
         Some(past) => Command::Change(Request::Undo { number: Some(past.record.number) }, AfterChange::Show),
         None => {
-            let path = shorten(&ghost.path.to_string_lossy(), &context.setting.home).into_owned();
+            let path = shorten(&ghost.path.to_string_lossy(), &model.setting.home).into_owned();
             Command::warn(format!("not in pitree's trash: {}", clean(&path)))
         }
     }
 }
 
 /// The change by which it is in the trash, if that is known.
-pub(crate) fn in_trash<'a>(context: &BrowserView<'a>, ghost: &MissingParent) -> Option<&'a HistoryEntry> {
+pub(crate) fn in_trash<'a>(model: &'a Model, ghost: &MissingParent) -> Option<&'a HistoryEntry> {
     let is_it =
         |past: &&HistoryEntry| past.is_away() && !past.is_emptied && is_same(past.record.change.path(), &ghost.path);
-    context.past.iter().find(is_it)
+    model.past().iter().find(is_it)
 }
 
 /// Whether two paths are of one file: the same, or by the name that pi gave it, where one of them goes through a link.
@@ -40,7 +40,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// What it is called, by the first message that its forks have from it.
-pub fn title(context: &BrowserView<'_>, ghost: &MissingParent) -> String {
-    let first = ghost.forks.first().and_then(|&fork| context.catalog.get(fork)?.typed_message().map(str::to_owned));
+pub fn title(model: &Model, ghost: &MissingParent) -> String {
+    let first = ghost.forks.first().and_then(|&fork| model.catalog.get(fork)?.typed_message().map(str::to_owned));
     of_message(first.as_deref().unwrap_or("(no messages)").trim())
 }

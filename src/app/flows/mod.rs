@@ -10,12 +10,11 @@ pub mod missing_parent;
 pub mod name;
 pub mod picker;
 pub mod resume;
-pub mod search;
 pub mod undo;
 
 use crate::app::command::Command;
-use crate::app::context::BrowserView;
 use crate::app::layers::question::QuestionChoice;
+use crate::app::model::Model;
 
 /// Where the list is empty.
 const NO_SESSION: &str = "no session is selected";
@@ -31,6 +30,6 @@ fn cancel_by(key: char) -> QuestionChoice<Command> {
 }
 
 /// Why nothing can be changed, where that is so.
-pub fn refusal(context: &BrowserView<'_>) -> Option<&'static str> {
-    context.setting.demo.then_some("these are sample sessions: nothing can be changed")
+pub fn refusal(model: &Model) -> Option<&'static str> {
+    model.setting.demo.then_some("these are sample sessions: nothing can be changed")
 }

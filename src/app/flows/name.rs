@@ -1,12 +1,12 @@
 //! Names of sessions and labels of entries: asking for them in a line; and forks, which need no asking.
 
 use crate::app::command::{AfterChange, Command, ResumePlan};
-use crate::app::context::BrowserView;
 use crate::app::flows::{self, NO_SESSION, cancel, delete, picker};
 use crate::app::layers::Layer;
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::prompt::Prompt;
 use crate::app::layers::question::{Question, QuestionChoice};
+use crate::app::model::Model;
 use crate::app::startup::PickerFormat;
 use crate::base::text::Tone;
 use crate::catalog::SessionKey;
@@ -19,9 +19,9 @@ use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
 
 /// Asks for the name of the session that is meant.
-pub fn rename(context: &BrowserView<'_>) -> Command {
-    let Some((key, session)) = context.meant_session() else {
-        return Command::warn(match (context.sessions.selected_project(), context.sessions.selected_ghost()) {
+pub fn rename(model: &Model) -> Command {
+    let Some((key, session)) = model.meant_session() else {
+        return Command::warn(match (model.sessions.selected_project(), model.sessions.selected_ghost()) {
             (Some(_), _) => "a project cannot be renamed: select a session",
             (None, Some(_)) => "a missing session cannot be renamed: select one of its forks",
             (None, None) => NO_SESSION,
@@ -33,33 +33,31 @@ pub fn rename(context: &BrowserView<'_>) -> Command {
 }
 
 /// Asks for the label of the entry that is meant.
-pub fn label(context: &BrowserView<'_>) -> Command {
-    match context.whole_entry() {
+pub fn label(model: &Model) -> Command {
+    match model.whole_entry() {
         Err(why) => Command::warn(why),
-        Ok((session, tree, at)) => label_at(context, session, &tree, at),
+        Ok((session, tree, at)) => label_at(model, session, &tree, at),
     }
 }
 
 /// Asks for the label of an entry.
-pub(crate) fn label_at(context: &BrowserView<'_>, session: SessionKey, tree: &Tree, at: Index) -> Command {
+pub(crate) fn label_at(model: &Model, session: SessionKey, tree: &Tree, at: Index) -> Command {
     let label = tree.labels.get(&at).map_or("", |label| &label.text);
-    let identity = SessionIdentity::of(&context.catalog[session]);
+    let identity = SessionIdentity::of(&model.catalog[session]);
     let purpose = PromptPurpose::Label(session, identity, EntryId::of(tree, at));
     Command::show(Layer::Prompt(Prompt::new(purpose, "label: ", label)))
 }
 
 /// Forks the session at the entry that is meant.
-pub fn fork(context: &BrowserView<'_>) -> Command {
-    match context.whole_entry() {
+pub fn fork(model: &Model) -> Command {
+    match model.whole_entry() {
         Err(why) => Command::warn(why),
-        Ok((session, tree, at)) if context.setting.picker == Some(PickerFormat::Json) => {
-            match flows::refusal(context) {
-                Some(why) => Command::warn(why),
-                None => picker::fork(&context.catalog[session], &tree, at),
-            }
-        }
+        Ok((session, tree, at)) if model.setting.picker == Some(PickerFormat::Json) => match flows::refusal(model) {
+            Some(why) => Command::warn(why),
+            None => picker::fork(&model.catalog[session], &tree, at),
+        },
         Ok((session, tree, at)) => {
-            let path = context.catalog[session].path.clone();
+            let path = model.catalog[session].path.clone();
             fork_of(Request::Fork { path, at: Some(EntryId::of(&tree, at)), migrate: false })
         }
     }
@@ -71,13 +69,13 @@ pub(crate) fn fork_of(request: Request) -> Command {
 }
 
 /// What a line that was typed leads to.
-pub fn accept(context: &BrowserView<'_>, purpose: PromptPurpose, text: String) -> Command {
-    let path = |key| context.catalog[key].path.clone();
+pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
+    let path = |key| model.catalog[key].path.clone();
     let change = |request| Command::Change(request, AfterChange::Rest);
     match purpose {
         PromptPurpose::Name(session, identity) => {
             let here = change(Request::Rename { path: path(session), name: text.clone() }.if_same(identity));
-            by_pi(context, session, Some(PiRequest::Name(text)), here)
+            by_pi(model, session, Some(PiRequest::Name(text)), here)
         }
         PromptPurpose::Label(session, identity, target) => {
             let what = match &target {
@@ -86,7 +84,7 @@ pub fn accept(context: &BrowserView<'_>, purpose: PromptPurpose, text: String) -
             };
             let request = Request::Label { path: path(session), target, label: text, migrate: false };
             let here = change(request.if_same(identity));
-            by_pi(context, session, what, here)
+            by_pi(model, session, what, here)
         }
         PromptPurpose::Word(files) if text.trim() == delete::WORD => change(Request::Delete { files }),
         PromptPurpose::Word(_) => Command::Say(Tone::Dim, "nothing was deleted".into()),
@@ -96,10 +94,10 @@ pub fn accept(context: &BrowserView<'_>, purpose: PromptPurpose, text: String) -
 
 /// Asks who is to write the line, where a pi says that it has the session open: it shows what it writes itself, and nothing
 /// else until the session is opened again.
-fn by_pi(context: &BrowserView<'_>, session: SessionKey, what: Option<PiRequest>, here: Command) -> Command {
-    let told = context.catalog.live(session).and_then(SessionActivity::told);
-    let (Some(what), Some(pi)) = (what, told.filter(|_| flows::refusal(context).is_none())) else { return here };
-    let mut lines = delete::signs(context, &[session]);
+fn by_pi(model: &Model, session: SessionKey, what: Option<PiRequest>, here: Command) -> Command {
+    let told = model.catalog.live(session).and_then(SessionActivity::told);
+    let (Some(what), Some(pi)) = (what, told.filter(|_| flows::refusal(model).is_none())) else { return here };
+    let mut lines = delete::signs(model, &[session]);
     lines.push(DocLine::new(Tone::Text, "It does not see what is written here until it opens the session again."));
     let by_pi =
         QuestionChoice::new('p', "by pi", "pi writes it, and shows it", Some(Command::TellPi(pi.clone(), what)));

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::app::command::{Command, ResumePlan};
-use crate::app::context::BrowserView;
 use crate::app::message::{PickedEntry, PickerOutput};
+use crate::app::model::Model;
 use crate::app::startup::PickerFormat;
 use crate::changes::Request;
 use crate::keymap::Place;
@@ -15,21 +15,17 @@ use crate::session::tree::{Index, Tree};
 
 /// What Enter does in the picker; nothing where it does what it does elsewhere: for a command the session may have to be
 /// changed first.
-pub(crate) fn confirm(context: &BrowserView<'_>) -> Option<Command> {
-    let (key, session) = context.meant_session()?;
-    let tree = context.tree.file(key);
-    let meant = || context.meant_entry().map(|(.., at)| at);
-    let at = |tree: &Arc<Tree>| if context.focus == Place::Sessions { tree.leaf } else { meant() };
-    answer(context, session, tree.map(|tree| (tree, at(tree))))
+pub(crate) fn confirm(model: &Model) -> Option<Command> {
+    let (key, session) = model.meant_session()?;
+    let tree = model.tree.file(key);
+    let meant = || model.meant_entry().map(|(.., at)| at);
+    let at = |tree: &Arc<Tree>| if model.focus == Place::Sessions { tree.leaf } else { meant() };
+    answer(model, session, tree.map(|tree| (tree, at(tree))))
 }
 
 /// The same of a session and, where its tree is open, an entry of it.
-pub(crate) fn answer(
-    context: &BrowserView<'_>,
-    session: &Digest,
-    entry: Option<(&Arc<Tree>, Option<Index>)>,
-) -> Option<Command> {
-    let answer = match context.setting.picker? {
+pub(crate) fn answer(model: &Model, session: &Digest, entry: Option<(&Arc<Tree>, Option<Index>)>) -> Option<Command> {
+    let answer = match model.setting.picker? {
         PickerFormat::Path => PickerOutput::Path(session.path.clone()),
         PickerFormat::Id => PickerOutput::Id(session.header.id.clone()),
         PickerFormat::Entry => {
@@ -55,8 +51,8 @@ pub(crate) fn answer(
 }
 
 /// Whether a session is chosen as such, wherever in it something was found.
-pub(crate) fn wants_session(context: &BrowserView<'_>) -> bool {
-    matches!(context.setting.picker, Some(PickerFormat::Path | PickerFormat::Id))
+pub(crate) fn wants_session(model: &Model) -> bool {
+    matches!(model.setting.picker, Some(PickerFormat::Path | PickerFormat::Id))
 }
 
 /// A fork at an entry, which is then the answer: of a message of the user at what is before it, as pi forks (1.5.2), with

@@ -5,13 +5,13 @@
 use std::sync::Arc;
 
 use crate::app::command::{AfterChange, Command, ResumePlan};
-use crate::app::context::BrowserView;
 use crate::app::flows::{NO_SESSION, cancel, cancel_by, delete, missing_parent, picker};
 use crate::app::layers::Layer;
 use crate::app::layers::context::ContextTarget;
 use crate::app::layers::note::Note;
 use crate::app::layers::question::{Question, QuestionChoice};
 use crate::app::message::{Clip, EntryBody};
+use crate::app::model::Model;
 use crate::app::panes::tree::rows::RowItem;
 use crate::base::numbers::count;
 use crate::base::text::{Span, Tone};
@@ -25,46 +25,46 @@ use crate::session::tree::resume::{self, ResumePoint};
 use crate::session::tree::{Index, Tree};
 
 /// Enter, in any pane.
-pub(crate) fn confirm(context: &BrowserView<'_>) -> Command {
-    let in_sessions = context.focus == Place::Sessions;
-    if in_sessions && context.sessions.selected_project().is_some() {
+pub(crate) fn confirm(model: &Model) -> Command {
+    let in_sessions = model.focus == Place::Sessions;
+    if in_sessions && model.sessions.selected_project().is_some() {
         return Command::Toggle;
     }
-    if let Some(gone) = context.sessions.selected_ghost().filter(|_| in_sessions) {
-        return missing_parent::confirm(context, gone);
+    if let Some(gone) = model.sessions.selected_ghost().filter(|_| in_sessions) {
+        return missing_parent::confirm(model, gone);
     }
-    if let Some(fork) = context.tree.selected_fork().filter(|_| !in_sessions) {
+    if let Some(fork) = model.tree.selected_fork().filter(|_| !in_sessions) {
         return Command::Select(fork.key);
     }
-    if !in_sessions && context.tree.selected_item() == Some(RowItem::Inherited) {
+    if !in_sessions && model.tree.selected_item() == Some(RowItem::Inherited) {
         return Command::Toggle;
     }
-    let is_start = context.focus == Place::Tree && context.tree.selected_item() == Some(RowItem::Start);
-    let is_hit = context.sessions.selected_hit().is_some();
-    if in_sessions && is_hit && !picker::wants_session(context) {
+    let is_start = model.focus == Place::Tree && model.tree.selected_item() == Some(RowItem::Start);
+    let is_hit = model.sessions.selected_hit().is_some();
+    if in_sessions && is_hit && !picker::wants_session(model) {
         return Command::GoToHit;
     }
-    if let Some(answer) = picker::confirm(context) {
+    if let Some(answer) = picker::confirm(model) {
         return answer;
     }
-    let Some((key, session)) = context.meant_session() else { return Command::nothing() };
-    if context.setting.demo {
+    let Some((key, session)) = model.meant_session() else { return Command::nothing() };
+    if model.setting.demo {
         return no_file();
     }
-    match context.meant_entry() {
-        Some((_, tree, at)) => entry(context, key, &tree, at),
-        _ if context.focus == Place::Tree && !is_start => Command::nothing(),
-        _ => at_leaf(context, key, ResumePlan::at(session.path.clone(), session.header.cwd.clone())),
+    match model.meant_entry() {
+        Some((_, tree, at)) => entry(model, key, &tree, at),
+        _ if model.focus == Place::Tree && !is_start => Command::nothing(),
+        _ => at_leaf(model, key, ResumePlan::at(session.path.clone(), session.header.cwd.clone())),
     }
 }
 
 /// Enter on an entry of any session, wherever that is shown.
-pub(crate) fn at_entry(context: &BrowserView<'_>, key: SessionKey, tree: &Arc<Tree>, at: Index) -> Command {
-    let Some(session) = context.catalog.get(key) else { return Command::warn(NO_SESSION) };
-    match picker::answer(context, session, Some((tree, Some(at)))) {
+pub(crate) fn at_entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index) -> Command {
+    let Some(session) = model.catalog.get(key) else { return Command::warn(NO_SESSION) };
+    match picker::answer(model, session, Some((tree, Some(at)))) {
         Some(answer) => answer,
-        None if context.setting.demo => no_file(),
-        None => entry(context, key, tree, at),
+        None if model.setting.demo => no_file(),
+        None => entry(model, key, tree, at),
     }
 }
 
@@ -75,36 +75,36 @@ fn no_file() -> Command {
 }
 
 /// Goes on from an entry. Where that takes more than opening the session, it is asked first.
-pub(crate) fn entry(context: &BrowserView<'_>, key: SessionKey, tree: &Arc<Tree>, at: Index) -> Command {
-    let Some(session) = context.catalog.get(key) else { return Command::warn(NO_SESSION) };
+pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index) -> Command {
+    let Some(session) = model.catalog.get(key) else { return Command::warn(NO_SESSION) };
     let leaf = ResumePlan::at(session.path.clone(), session.header.cwd.clone());
     let to = resume::at(tree, at);
     if to.is_here && to.text_of.is_none() {
-        return at_leaf(context, key, leaf);
+        return at_leaf(model, key, leaf);
     }
-    let Some(pi_goes) = context.pi_goes else { return Command::AskPi(key, tree.clone(), at) };
+    let Some(pi_goes) = model.pi_goes() else { return Command::AskPi(key, tree.clone(), at) };
     if tree.header.is_newer() && pi_goes.is_err() {
         Command::show(Layer::Question(as_it_is(tree, leaf)))
     } else if tree.is_partial {
         Command::warn("the session is still being read")
     } else {
-        Command::show(Layer::Question(question(context, (key, tree), at, &leaf, pi_goes)))
+        Command::show(Layer::Question(question(model, (key, tree), at, &leaf, pi_goes)))
     }
 }
 
 /// Goes on where a session was left. Where a pi seems to be at work in it, it is asked first.
-fn at_leaf(context: &BrowserView<'_>, key: SessionKey, leaf: ResumePlan) -> Command {
-    if !context.catalog.is_live(key) {
+fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
+    if !model.catalog.is_live(key) {
         return Command::GoOn(leaf);
     }
-    let mut lines = delete::signs(context, &[key]);
+    let mut lines = delete::signs(model, &[key]);
     let text = "Two pis in one session don't see each other's entries: each continues from its own last one, on a branch of its own.";
     lines.push(DocLine::new(Tone::Text, text));
-    let tree = context.tree.file(key).filter(|tree| !tree.is_partial);
+    let tree = model.tree.file(key).filter(|tree| !tree.is_partial);
     let fork = tree.filter(|tree| !tree.header.is_newer()).and_then(|tree| {
         let at = Some(EntryId::of(tree, tree.leaf?));
         let request = Request::Fork { path: leaf.start.path.clone(), at, migrate: false };
-        let request = Some(request.if_same(SessionIdentity::of(context.catalog.get(key)?)));
+        let request = Some(request.if_same(SessionIdentity::of(model.catalog.get(key)?)));
         let there = Command::GoOn(ResumePlan { request, ..leaf.clone() });
         Some(QuestionChoice::new(
             'n',
@@ -120,12 +120,12 @@ fn at_leaf(context: &BrowserView<'_>, key: SessionKey, leaf: ResumePlan) -> Comm
         Some(Command::GoOn(leaf)),
     );
     let choices = fork.into_iter().chain([open, cancel_by('c')]).collect();
-    Command::show(Layer::Question(Question::new(delete::at_work(context, &[key]), lines, choices)))
+    Command::show(Layer::Question(Question::new(delete::at_work(model, &[key]), lines, choices)))
 }
 
 /// Asks where to go on.
 fn question(
-    context: &BrowserView<'_>,
+    model: &Model,
     (key, tree): (SessionKey, &Arc<Tree>),
     chosen: Index,
     leaf: &ResumePlan,
@@ -134,7 +134,7 @@ fn question(
     let to = resume::at(tree, chosen);
     let path = leaf.start.path.clone();
     let at = to.at.map(|at| EntryId::of(tree, at));
-    let session = SessionIdentity::of(&context.catalog[key]);
+    let session = SessionIdentity::of(&model.catalog[key]);
     let mut choices = match pi_goes {
         Ok(()) => by_itself(tree, chosen, to, leaf),
         Err(_) => vec![by_a_line(tree, to, leaf, session.clone())],
@@ -153,9 +153,9 @@ fn question(
         choices.push(QuestionChoice::new('n', "new session", new, Some(Command::GoOn(fork))));
     }
     choices.push(QuestionChoice::new('c', "context", what, Some(Command::See(sees))).and_back());
-    let mut lines = facts(context, tree, to, pi_goes);
-    if context.catalog.is_live(key) {
-        lines.extend(delete::signs(context, &[key]));
+    let mut lines = facts(model, tree, to, pi_goes);
+    if model.catalog.is_live(key) {
+        lines.extend(delete::signs(model, &[key]));
         lines.push(DocLine::new(Tone::Text, "That pi does not see it, and continues from its own last entry."));
     }
     Question::new("Resume from here", lines, choices)
@@ -205,16 +205,15 @@ fn as_it_is(tree: &Tree, leaf: ResumePlan) -> Question<Command> {
 }
 
 /// What is so when pi goes on there.
-fn facts(context: &BrowserView<'_>, tree: &Tree, to: ResumePoint, pi_goes: Result<(), &str>) -> Vec<DocLine> {
+fn facts(model: &Model, tree: &Tree, to: ResumePoint, pi_goes: Result<(), &str>) -> Vec<DocLine> {
     let seen = model_context(tree, to.at);
     let messages = match seen.sent.len() {
         0 => "The model will see no messages: an empty conversation.".into(),
         messages => {
             let from = if seen.compaction.is_some() { ", the summary of a compaction first" } else { "" };
-            let model = seen.model.map(|(_, model)| model).filter(|model| !model.is_empty());
-            let model =
-                model.map(|model| format!(" The last model was {}.", context.short(&model))).unwrap_or_default();
-            format!("The model will see {}{from}.{model}", count(messages, "message", "messages"))
+            let last = seen.model.map(|(_, last)| last).filter(|last| !last.is_empty());
+            let last = last.map(|last| format!(" The last model was {}.", model.short(&last))).unwrap_or_default();
+            format!("The model will see {}{from}.{last}", count(messages, "message", "messages"))
         }
     };
     let mut lines = vec![DocLine::new(Tone::Text, &messages)];
@@ -232,7 +231,7 @@ fn facts(context: &BrowserView<'_>, tree: &Tree, to: ResumePoint, pi_goes: Resul
         let entries = count(entries, "entry", "entries");
         lines.push(DocLine::of(vec![
             Span::new(Tone::Text, format!("The current branch ({entries}) stays in the tree. It ends with: ")),
-            Span::new(Tone::Dim, context.short(tree.nodes[end as usize].words())),
+            Span::new(Tone::Dim, model.short(tree.nodes[end as usize].words())),
         ]));
     }
     lines

@@ -3,20 +3,20 @@
 use std::path::PathBuf;
 
 use crate::app::command::{AfterChange, Command};
-use crate::app::context::BrowserView;
 use crate::app::flows::cancel;
 use crate::app::layers::Layer;
 use crate::app::layers::question::{Question, QuestionChoice};
+use crate::app::model::Model;
 use crate::base::numbers::count;
 use crate::base::text::Tone;
 use crate::changes::{EarlierChange, Request};
 use crate::render::DocLine;
 
 /// Asks whether to take back what an earlier pitree did.
-pub(crate) fn ask(context: &BrowserView<'_>, earlier: EarlierChange) -> Command {
+pub(crate) fn ask(model: &Model, earlier: EarlierChange) -> Command {
     let EarlierChange { group, time, said, sessions, more } = earlier;
-    let mut lines = vec![DocLine::new(Tone::Strong, &format!("{said}, {}", when(context, time)))];
-    let name = |(path, title): &(PathBuf, Option<String>)| context.short(&context.called(path, title.as_deref()));
+    let mut lines = vec![DocLine::new(Tone::Strong, &format!("{said}, {}", when(model, time)))];
+    let name = |(path, title): &(PathBuf, Option<String>)| model.short(&model.called(path, title.as_deref()));
     lines.extend(sessions.iter().map(|session| DocLine::new(Tone::Text, &format!("  {}", name(session)))));
     lines.extend((more > 0).then(|| DocLine::new(Tone::Text, &format!("  and {}", count(more, "more", "more")))));
     lines.push(DocLine::new(Tone::Dim, "It was done before this pitree was started, or by another one."));
@@ -26,8 +26,8 @@ pub(crate) fn ask(context: &BrowserView<'_>, earlier: EarlierChange) -> Command 
 }
 
 /// A time that is not long ago as one says it.
-fn when(context: &BrowserView<'_>, ms: i64) -> String {
-    let (Some(then), Some(now)) = (context.setting.zoned(ms), context.setting.zoned(context.now)) else {
+fn when(model: &Model, ms: i64) -> String {
+    let (Some(then), Some(now)) = (model.setting.zoned(ms), model.setting.zoned(model.now)) else {
         return "at an unknown time".into();
     };
     let day = match now.date() {

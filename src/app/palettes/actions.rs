@@ -1,8 +1,8 @@
 //! The command palette: the actions of all panes and the saved queries.
 
-use crate::app::context::BrowserView;
 use crate::app::layers::answer::ChoiceAction;
 use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind};
+use crate::app::model::Model;
 use crate::base::text::{Span, Tone};
 use crate::config::SavedQuery;
 use crate::keymap::{Action, Group, Key, Place};
@@ -21,26 +21,26 @@ pub(crate) fn is_listed(action: Action) -> bool {
 }
 
 /// Lists recent actions, then those of the focused pane, of all panes and of the other panes, then saved queries.
-pub fn palette(context: &BrowserView<'_>) -> Palette {
+pub fn palette(model: &Model) -> Palette {
     let row = |(group, action): (&'static str, Action)| {
-        let keys: Vec<String> = context.setting.keymap.keys(action).iter().map(Key::to_string).collect();
+        let keys: Vec<String> = model.setting.keymap.keys(action).iter().map(Key::to_string).collect();
         let keys = Span::new(Tone::Accent, keys.join(", "));
         let title = vec![Span::new(Tone::Text, action.title())];
         PaletteItem::new(title, Vec::new(), keys, ChoiceAction::Act(action))
             .under(group)
             .called(action.name(), action.help())
     };
-    let recent = context.recent.iter().map(|&action| (RECENT, action));
-    let others = Action::ALL.iter().filter(|&&action| is_listed(action) && !context.recent.contains(&action));
-    let mut others: Vec<_> = others.map(|&action| (group(action, context.focus), action)).collect();
-    others.sort_by_key(|&(group, _)| (group != context.focus.name(), group != EVERYWHERE));
+    let recent = model.recent.iter().map(|&action| (RECENT, action));
+    let others = Action::ALL.iter().filter(|&&action| is_listed(action) && !model.recent.contains(&action));
+    let mut others: Vec<_> = others.map(|&action| (group(action, model.focus), action)).collect();
+    others.sort_by_key(|&(group, _)| (group != model.focus.name(), group != EVERYWHERE));
     let saved = |saved: &SavedQuery| {
         let left = vec![Span::clean(Tone::Text, &saved.name), Span::clean(Tone::Dim, &format!("  {}", saved.query))];
         let key = saved.key.map_or(String::new(), |key| key.to_string());
         let key = Span::new(Tone::Accent, key);
         PaletteItem::new(left, Vec::new(), key, ChoiceAction::Search(saved.query.clone())).under(SAVED)
     };
-    let saved = context.setting.queries.iter().map(saved);
+    let saved = model.setting.queries.iter().map(saved);
     let mut palette = Palette::new(PaletteKind::Actions, "Commands");
     palette.list(recent.chain(others).map(row).chain(saved).collect());
     palette

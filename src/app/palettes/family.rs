@@ -1,8 +1,8 @@
 //! The palette of the sessions of a family: the legend of its tree, in which each can be hidden.
 
-use crate::app::context::BrowserView;
 use crate::app::layers::answer::ChoiceAction;
 use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind};
+use crate::app::model::Model;
 use crate::app::panes::tree::family::letter;
 use crate::app::title::title;
 use crate::base::numbers::{count, nonzero_dollars};
@@ -11,23 +11,23 @@ use crate::base::time;
 use crate::catalog::SessionKey;
 
 /// The sessions of the family of the open session.
-pub fn palette(context: &BrowserView<'_>) -> Palette {
+pub fn palette(model: &Model) -> Palette {
     let mut palette = Palette::new(PaletteKind::Family, "Family");
-    palette.list(rows(context));
-    palette.as_of = context.catalog.version();
+    palette.list(rows(model));
+    palette.as_of = model.catalog.version();
     palette
 }
 
 /// The rows: parents before forks, then those that share entries and say nothing of the family.
-pub(super) fn rows(context: &BrowserView<'_>) -> Vec<PaletteItem> {
-    let Some(open) = context.tree.session.filter(|&open| context.catalog.has(open)) else { return Vec::new() };
-    let family = context.catalog.family(open).into_iter().map(|key| row(context, key, true));
-    let others = context.catalog.same_origin(open).into_iter().map(|key| row(context, key, false));
+pub(super) fn rows(model: &Model) -> Vec<PaletteItem> {
+    let Some(open) = model.tree.session.filter(|&open| model.catalog.has(open)) else { return Vec::new() };
+    let family = model.catalog.family(open).into_iter().map(|key| row(model, key, true));
+    let others = model.catalog.same_origin(open).into_iter().map(|key| row(model, key, false));
     family.chain(others).collect()
 }
 
-fn row(context: &BrowserView<'_>, key: SessionKey, is_of_family: bool) -> PaletteItem {
-    let (catalog, tree) = (context.catalog, context.tree);
+fn row(model: &Model, key: SessionKey, is_of_family: bool) -> PaletteItem {
+    let (catalog, tree) = (&model.catalog, &model.tree);
     let depth = catalog.families().line(key).skip(1).count().min(8);
     let number = tree.family.as_ref().and_then(|family| family.number_of(key));
     let is_shown = if is_of_family { tree.is_whole() && !tree.is_hidden(key) } else { tree.is_added(key) };
@@ -46,8 +46,8 @@ fn row(context: &BrowserView<'_>, key: SessionKey, is_of_family: bool) -> Palett
     let own = catalog.own(key);
     facts.push(count(own.entries, "own entry", "own entries"));
     facts.extend(nonzero_dollars(own.cost));
-    let dot = format!(" {} ", context.setting.glyphs.dot);
-    let age = catalog[key].modified.map_or("?".into(), |then| time::age(context.now, then));
+    let dot = format!(" {} ", model.setting.glyphs.dot);
+    let age = catalog[key].modified.map_or("?".into(), |then| time::age(model.now, then));
     let right = vec![Span::new(Tone::Dim, facts.join(&dot))];
     let leads =
         if is_open { ChoiceAction::Told("the open session is always shown") } else { ChoiceAction::Member(key) };

@@ -3,9 +3,9 @@
 
 use std::cmp::Reverse;
 
-use crate::app::context::BrowserView;
 use crate::app::layers::answer::ChoiceAction;
 use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind, SessionScope};
+use crate::app::model::Model;
 use crate::app::palettes::labels::{age, title};
 use crate::app::panes::sessions::SessionRow;
 use crate::base::numbers::{count, thousands};
@@ -21,45 +21,45 @@ use crate::session::entry::tool_call::Touch;
 const MOST: usize = 5000;
 
 /// The outline of what is selected.
-pub fn palette(context: &BrowserView<'_>) -> Option<Palette> {
-    let (scope, of) = match context.sessions.selected_row()? {
+pub fn palette(model: &Model) -> Option<Palette> {
+    let (scope, of) = match model.sessions.selected_row()? {
         SessionRow::Session { key, .. } => {
-            (SessionScope::Session(*key), format!("Files of {}", context.short_title(*key)))
+            (SessionScope::Session(*key), format!("Files of {}", model.short_title(*key)))
         }
         SessionRow::Ghost(..) => return None,
         SessionRow::Project(at) => {
-            let project = context.sessions.projects.get(*at)?;
-            let dir = context.short(&shorten(&project.cwd, &context.setting.home));
+            let project = model.sessions.projects.get(*at)?;
+            let dir = model.short(&shorten(&project.cwd, &model.setting.home));
             (SessionScope::Project(project.key), format!("Files in {dir}"))
         }
     };
     let mut palette = Palette::new(PaletteKind::Files(scope), of);
-    palette.list(rows(context, scope));
-    palette.as_of = context.catalog.version();
+    palette.list(rows(model, scope));
+    palette.as_of = model.catalog.version();
     Some(palette)
 }
 
-fn sessions(context: &BrowserView<'_>, scope: SessionScope) -> Vec<SessionKey> {
+fn sessions(model: &Model, scope: SessionScope) -> Vec<SessionKey> {
     match scope {
-        SessionScope::All => context.catalog.keys().collect(),
-        SessionScope::Session(key) => context.catalog.has(key).then_some(key).into_iter().collect(),
+        SessionScope::All => model.catalog.keys().collect(),
+        SessionScope::Session(key) => model.catalog.has(key).then_some(key).into_iter().collect(),
         SessionScope::Project(key) => {
-            let project = context.sessions.projects.iter().find(|project| project.key == key);
+            let project = model.sessions.projects.iter().find(|project| project.key == key);
             project.map_or(Vec::new(), |project| project.sessions.clone())
         }
     }
 }
 
 /// The files, the most changed first.
-pub(super) fn rows(context: &BrowserView<'_>, scope: SessionScope) -> Vec<PaletteItem> {
-    let digests = sessions(context, scope).into_iter().map(|key| &*context.catalog[key]);
-    let mut files = outline(digests, &context.setting.home);
+pub(super) fn rows(model: &Model, scope: SessionScope) -> Vec<PaletteItem> {
+    let digests = sessions(model, scope).into_iter().map(|key| &*model.catalog[key]);
+    let mut files = outline(digests, &model.setting.home);
     files.sort_by(|a, b| {
         let often = |file: &TouchedFile| (file.uses.changes, file.uses.reads);
         often(b).cmp(&often(a)).then_with(|| a.path.cmp(&b.path))
     });
     let row = |TouchedFile { path: file, uses, .. }: TouchedFile| {
-        let left = vec![Span::clean(Tone::Text, &shown(context, &file))];
+        let left = vec![Span::clean(Tone::Text, &shown(model, &file))];
         let facts = format!("  {:>9}  {:>7}", times("changed", uses.changes), times("read", uses.reads));
         PaletteItem::new(left, Vec::new(), Span::new(Tone::Dim, facts), ChoiceAction::File(file))
     };
@@ -71,53 +71,53 @@ fn times(what: &str, count: usize) -> String {
 }
 
 /// A file as it is shown: from the selected project's directory on.
-fn shown(context: &BrowserView<'_>, file: &str) -> String {
-    let cwd = match context.sessions.selected_row() {
-        Some(SessionRow::Session { key, .. }) => context.catalog[*key].header.cwd.as_str(),
-        Some(SessionRow::Project(at)) => context.sessions.projects.get(*at).map_or("", |project| &*project.cwd),
+fn shown(model: &Model, file: &str) -> String {
+    let cwd = match model.sessions.selected_row() {
+        Some(SessionRow::Session { key, .. }) => model.catalog[*key].header.cwd.as_str(),
+        Some(SessionRow::Project(at)) => model.sessions.projects.get(*at).map_or("", |project| &*project.cwd),
         Some(SessionRow::Ghost(..)) | None => "",
     };
-    relative_to(cwd, file, &context.setting.home).into_owned()
+    relative_to(cwd, file, &model.setting.home).into_owned()
 }
 
 /// The entries that touched a file, in the sessions of the outline that it was chosen from.
-pub(crate) fn touches_of(context: &BrowserView<'_>, file: String, outline: Option<&PaletteKind>) -> Palette {
+pub(crate) fn touches_of(model: &Model, file: String, outline: Option<&PaletteKind>) -> Palette {
     let scope = match outline {
         Some(PaletteKind::Files(scope)) => *scope,
         _ => SessionScope::All,
     };
-    let mut palette = filled(context, file, scope, "");
+    let mut palette = filled(model, file, scope, "");
     // The first row is for who finds none of the others to be the one.
     palette.cursor.at = 1;
     palette
 }
 
 /// The entries that touched a file, in all sessions.
-pub fn touches_everywhere(context: &BrowserView<'_>, file: String) -> Palette {
-    filled(context, file, SessionScope::All, " in all sessions")
+pub fn touches_everywhere(model: &Model, file: String) -> Palette {
+    filled(model, file, SessionScope::All, " in all sessions")
 }
 
-fn filled(context: &BrowserView<'_>, file: String, scope: SessionScope, of: &str) -> Palette {
-    let title = format!("{}{of}", clean(&shown(context, &file)));
-    let rows = touches(context, &file, scope);
+fn filled(model: &Model, file: String, scope: SessionScope, of: &str) -> Palette {
+    let title = format!("{}{of}", clean(&shown(model, &file)));
+    let rows = touches(model, &file, scope);
     let mut palette = Palette::new(PaletteKind::Touches { file, scope }, title);
     palette.list(rows);
-    palette.as_of = context.catalog.version();
+    palette.as_of = model.catalog.version();
     palette
 }
 
 /// The entries that touched a file, the newest first.
-pub(super) fn touches(context: &BrowserView<'_>, file: &str, scope: SessionScope) -> Vec<PaletteItem> {
-    let catalog = context.catalog;
+pub(super) fn touches(model: &Model, file: &str, scope: SessionScope) -> Vec<PaletteItem> {
+    let catalog = &model.catalog;
     let name = file.rsplit('/').next().unwrap_or(file);
     let mut found = Vec::new();
-    let mut keys = sessions(context, scope);
+    let mut keys = sessions(model, scope);
     catalog.sort_oldest_first(&mut keys);
     for session in keys {
         let digest = &catalog[session];
         // Most paths differ in their last part already.
         let is_it =
-            |path: &str| path.ends_with(name) && full_path(path, &digest.header.cwd, &context.setting.home) == file;
+            |path: &str| path.ends_with(name) && full_path(path, &digest.header.cwd, &model.setting.home) == file;
         let wanted: Vec<bool> = digest.details().touches.paths.iter().map(is_it).collect();
         if wanted.contains(&true) {
             let touched = digest.details().touches.iter().zip(&digest.details().touches.all);
@@ -133,7 +133,7 @@ pub(super) fn touches(context: &BrowserView<'_>, file: &str, scope: SessionScope
         let tone = if touched.touch == Touch::Read { Tone::Dim } else { Tone::Added };
         let left = vec![Span::new(tone, format!("{:<7}", touched.touch.name())), Span::new(Tone::Text, touched.said)];
         let leads = ChoiceAction::Entry(EntryRef { session: listed.session, at: touched.entry });
-        PaletteItem::new(left, title(context, &listed), age(context, touched.time), leads)
+        PaletteItem::new(left, title(model, &listed), age(model, touched.time), leads)
     };
     let rows = found.into_iter().take(MOST).map(row);
     let rest = (all > MOST).then(|| {

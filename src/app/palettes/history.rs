@@ -1,9 +1,9 @@
 //! What was changed: the sessions in the trash, and all that was done, the newest first. It is read from the journal when
 //! the list is opened.
 
-use crate::app::context::BrowserView;
 use crate::app::layers::answer::ChoiceAction;
 use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind};
+use crate::app::model::Model;
 use crate::app::palettes::labels::age;
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{bytes, count};
@@ -16,15 +16,15 @@ use crate::changes::history::{HistoryEntry, in_words, state};
 const MOST: usize = 200;
 
 /// The list of a kind, as far as it is known by now.
-pub fn palette(context: &BrowserView<'_>, kind: PaletteKind) -> Palette {
+pub fn palette(model: &Model, kind: PaletteKind) -> Palette {
     let title = if kind == PaletteKind::Trash { "Trash" } else { "History" };
     let mut palette = Palette::new(kind, title);
-    super::fill(context, &mut palette);
+    super::fill(model, &mut palette);
     palette
 }
 
 /// The sessions that are in the trash.
-pub(super) fn trash(context: &BrowserView<'_>) -> Vec<PaletteItem> {
+pub(super) fn trash(model: &Model) -> Vec<PaletteItem> {
     let row = |past: &HistoryEntry| {
         // Another session may be at its path by now.
         let title =
@@ -38,18 +38,18 @@ pub(super) fn trash(context: &BrowserView<'_>) -> Vec<PaletteItem> {
             let why = "it is not in the trash any more: that was emptied, or another program took it";
             (Tone::Dim, "not there any more".into(), ChoiceAction::Told(why))
         } else {
-            (Tone::Text, shorten(cwd, &context.setting.home).into_owned(), ChoiceAction::Restore(past.record.number))
+            (Tone::Text, shorten(cwd, &model.setting.home).into_owned(), ChoiceAction::Restore(past.record.number))
         };
-        let facts = format!("  {size:>8}{}", age(context, Some(past.record.time)).text);
+        let facts = format!("  {size:>8}{}", age(model, Some(past.record.time)).text);
         let left = vec![Span::clean(tone, utf16_prefix(&title, MOST))];
         PaletteItem::new(left, vec![Span::clean(Tone::Dim, &right)], Span::new(Tone::Dim, facts), leads)
     };
-    context.past.iter().filter(|past| past.is_away()).map(row).collect()
+    model.past().iter().filter(|past| past.is_away()).map(row).collect()
 }
 
 /// All that was done: a row for what was done together.
-pub(super) fn history(context: &BrowserView<'_>) -> Vec<PaletteItem> {
-    let together = context.past.chunk_by(|a, b| a.record.group == b.record.group);
+pub(super) fn history(model: &Model) -> Vec<PaletteItem> {
+    let together = model.past().chunk_by(|a, b| a.record.group == b.record.group);
     let row = |group: &[HistoryEntry]| {
         let last = group.first()?;
         let in_force = group.iter().find(|past| past.record.can_be_undone());
@@ -61,17 +61,17 @@ pub(super) fn history(context: &BrowserView<'_>) -> Vec<PaletteItem> {
         let what = in_words(group.iter().rev().map(|past| &past.record));
         let tone = if in_force.is_some() { Tone::Text } else { Tone::Dim };
         let mut left = vec![Span::clean(tone, utf16_prefix(&what, MOST))];
-        left.push(Span::clean(Tone::Dim, &format!("  {}", sessions(context, group))));
+        left.push(Span::clean(Tone::Dim, &format!("  {}", sessions(model, group))));
         let right = state.map(|state| Span::new(Tone::Dim, format!("  {state}"))).into_iter().collect();
-        Some(PaletteItem::new(left, right, age(context, Some(last.record.time)), leads))
+        Some(PaletteItem::new(left, right, age(model, Some(last.record.time)), leads))
     };
     together.filter_map(row).collect()
 }
 
 /// The first session that was changed, and how many others.
-fn sessions(context: &BrowserView<'_>, group: &[HistoryEntry]) -> String {
+fn sessions(model: &Model, group: &[HistoryEntry]) -> String {
     let Some(first) = group.last() else { return String::new() };
-    let title = context.called(first.record.change.path(), first.session.as_ref().map(|(title, _)| &**title));
+    let title = model.called(first.record.change.path(), first.session.as_ref().map(|(title, _)| &**title));
     let title = clean(utf16_prefix(&title, MOST)).into_owned();
     match group.len() - 1 {
         0 => title,

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 
 use crate::app::command::{AfterChange, Command};
-use crate::app::context::BrowserView;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::{ChoiceAction, PromptPurpose};
 use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind};
 use crate::app::layers::prompt::Prompt;
+use crate::app::model::Model;
 use crate::base::text::{Span, Tone, width};
 use crate::base::time;
 use crate::catalog::cost_sharing::{self, ListedItem};
@@ -19,16 +19,16 @@ use crate::session::digest::DigestLabel;
 const TITLE: usize = 30;
 
 /// The labels of all sessions, the newest first.
-pub fn palette(context: &BrowserView<'_>) -> Palette {
+pub fn palette(model: &Model) -> Palette {
     let mut palette = Palette::new(PaletteKind::Labels, "Labels");
-    palette.list(rows(context));
-    palette.as_of = context.catalog.version();
+    palette.list(rows(model));
+    palette.as_of = model.catalog.version();
     palette
 }
 
 /// The rows, the newest label first.
-pub(super) fn rows(context: &BrowserView<'_>) -> Vec<PaletteItem> {
-    let catalog = context.catalog;
+pub(super) fn rows(model: &Model) -> Vec<PaletteItem> {
+    let catalog = &model.catalog;
     let mut keys: Vec<SessionKey> = catalog.keys().filter(|&key| !catalog[key].labels.is_empty()).collect();
     catalog.sort_oldest_first(&mut keys);
     let of =
@@ -39,33 +39,33 @@ pub(super) fn rows(context: &BrowserView<'_>) -> Vec<PaletteItem> {
         let label = listed.what;
         let left = vec![Span::clean(Tone::Label, &format!("[{}] ", label.text)), Span::new(Tone::Text, &*label.row)];
         let leads = ChoiceAction::Entry(EntryRef { session: listed.session, at: label.at });
-        PaletteItem::new(left, title(context, &listed), age(context, label.time), leads)
+        PaletteItem::new(left, title(model, &listed), age(model, label.time), leads)
     };
     labels.into_iter().map(row).collect()
 }
 
 /// How long ago something was, as the end of a row.
-pub(super) fn age(context: &BrowserView<'_>, time: Option<i64>) -> Span {
-    let age = time.map_or("?".into(), |then| time::age(context.now, then));
+pub(super) fn age(model: &Model, time: Option<i64>) -> Span {
+    let age = time.map_or("?".into(), |then| time::age(model.now, then));
     Span::new(Tone::Dim, format!("  {age:>4}"))
 }
 
 /// The title of a session and in how many forks of it the same stands, for a row.
-pub(super) fn title<T>(context: &BrowserView<'_>, listed: &ListedItem<SessionKey, T>) -> Vec<Span> {
+pub(super) fn title<T>(model: &Model, listed: &ListedItem<SessionKey, T>) -> Vec<Span> {
     let forks = cost_sharing::in_forks(listed.forks);
     let room = TITLE - width(&forks).min(TITLE);
-    let title = crate::app::title::title(&context.catalog[listed.session]);
-    let title = context.setting.glyphs.cut(&title, room).into_owned();
+    let title = crate::app::title::title(&model.catalog[listed.session]);
+    let title = model.setting.glyphs.cut(&title, room).into_owned();
     let gap = " ".repeat(room - width(&title));
     vec![Span::new(Tone::Dim, title), Span::new(Tone::Fork, forks), Span::new(Tone::Dim, gap)]
 }
 
 /// Clears the selected label, or asks for another text of it.
-pub fn change(context: &BrowserView<'_>, selected: Option<&ChoiceAction>, clear: bool) -> Command {
+pub fn change(model: &Model, selected: Option<&ChoiceAction>, clear: bool) -> Command {
     let Some(&ChoiceAction::Entry(EntryRef { session, at })) = selected else {
         return Command::warn("no label is selected");
     };
-    let digest = &context.catalog[session];
+    let digest = &model.catalog[session];
     let Some(label) = digest.labels.iter().find(|label| label.at == at) else {
         return Command::warn("this label is gone");
     };

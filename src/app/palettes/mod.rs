@@ -7,26 +7,26 @@ pub mod files;
 pub mod history;
 pub mod labels;
 
-use crate::app::context::BrowserView;
 use crate::app::layers::palette::{Palette, PaletteKind};
+use crate::app::model::Model;
 
 /// Lists anew what changed since a palette was filled.
-pub(crate) fn follow(context: &BrowserView<'_>, palette: &mut Palette) {
-    if palette.as_of != context.catalog.version() {
-        fill(context, palette);
+pub(crate) fn follow(model: &Model, palette: &mut Palette) {
+    if palette.as_of != model.catalog.version() {
+        fill(model, palette);
     }
 }
 
 /// Lists what there is now.
-pub(crate) fn fill(context: &BrowserView<'_>, palette: &mut Palette) {
-    palette.as_of = context.catalog.version();
+pub(crate) fn fill(model: &Model, palette: &mut Palette) {
+    palette.as_of = model.catalog.version();
     match &palette.kind {
         PaletteKind::Actions => {}
-        PaletteKind::Labels => palette.list(labels::rows(context)),
-        PaletteKind::Family => palette.list(family::rows(context)),
-        PaletteKind::Trash => palette.list(history::trash(context)),
-        PaletteKind::History => palette.list(history::history(context)),
-        PaletteKind::Files(scope) => palette.list(files::rows(context, *scope)),
-        PaletteKind::Touches { file, scope } => palette.list(files::touches(context, file, *scope)),
+        PaletteKind::Labels => palette.list(labels::rows(model)),
+        PaletteKind::Family => palette.list(family::rows(model)),
+        PaletteKind::Trash => palette.list(history::trash(model)),
+        PaletteKind::History => palette.list(history::history(model)),
+        PaletteKind::Files(scope) => palette.list(files::rows(model, *scope)),
+        PaletteKind::Touches { file, scope } => palette.list(files::touches(model, file, *scope)),
     }
 }

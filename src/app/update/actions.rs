@@ -2,7 +2,6 @@
 
 use super::{commands, comparison, external_programs, family, find_in_session, search};
 use crate::app::command::{AfterChange, Command};
-use crate::app::context::BrowserView;
 use crate::app::flows::{context_view, copy, delete, name, refusal, resume};
 use crate::app::jump_history::JumpPosition;
 use crate::app::layers::Layer;
@@ -44,10 +43,10 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Find => find_in_session::open(model),
         Action::NextHit | Action::PreviousHit => find_in_session::next(model, action == Action::NextHit),
         Action::JumpBack | Action::JumpForward => jump(model, action == Action::JumpForward),
-        Action::Palette => model.layers.push(Layer::Palette(palettes::actions::palette(&model.context()))),
-        Action::Labels => model.layers.push(Layer::Palette(palettes::labels::palette(&model.context()))),
+        Action::Palette => model.layers.push(Layer::Palette(palettes::actions::palette(model))),
+        Action::Labels => model.layers.push(Layer::Palette(palettes::labels::palette(model))),
         Action::Files => {
-            let palette = palettes::files::palette(&model.context());
+            let palette = palettes::files::palette(model);
             if let Some(palette) = palette {
                 model.layers.push(Layer::Palette(palette));
             }
@@ -182,12 +181,12 @@ pub(super) fn act(model: &mut Model, action: Action) {
 
 /// Lists what was changed; it is read anew each time.
 fn look_back(model: &mut Model, kind: PaletteKind) {
-    if let Some(why) = refusal(&model.context()) {
+    if let Some(why) = refusal(model) {
         return model.say(Tone::Warning, why);
     }
     model.past = None;
     model.looking_back = Some(model.ask(Work::LookBack));
-    model.layers.push(Layer::Palette(palettes::history::palette(&model.context(), kind)));
+    model.layers.push(Layer::Palette(palettes::history::palette(model, kind)));
 }
 
 /// A key that does nothing in the pane with the keyboard: what shapes the tree does so from any pane, and of anything else
@@ -209,8 +208,8 @@ pub(super) fn act_elsewhere(model: &mut Model, key: Key) {
 }
 
 /// Carries out what a flow wants.
-fn do_flow(model: &mut Model, flow: impl FnOnce(&BrowserView<'_>) -> Command) {
-    let command = flow(&model.context());
+fn do_flow(model: &mut Model, flow: impl FnOnce(&Model) -> Command) {
+    let command = flow(model);
     commands::carry(model, command);
 }
 

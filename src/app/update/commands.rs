@@ -26,7 +26,7 @@ pub(super) fn carry(model: &mut Model, command: Command) {
         Command::See(place) => {
             let ContextTarget { path, tree, at, .. } = place.clone();
             model.seeing = Some(model.ask(Work::Context { path, tree, at }));
-            let view = context_view::view(&model.context(), place);
+            let view = context_view::view(model, place);
             model.layers.push(Layer::Context(view));
         }
         Command::Focus(place) => model.focus = place,
@@ -49,7 +49,7 @@ pub(super) fn carry(model: &mut Model, command: Command) {
         Command::Change(request, after) => change(model, request, after),
         Command::LookForPis => model.looking = Some(model.ask(Work::LookForPis)),
         Command::ToTrash(files) => {
-            let command = delete::go(&model.context(), files);
+            let command = delete::go(model, files);
             carry(model, command);
         }
         Command::TellPi(pi, what) => errand(model, Work::TellPi(pi, what), NextStep::Tell),
@@ -59,7 +59,7 @@ pub(super) fn carry(model: &mut Model, command: Command) {
         }
         Command::GoOn(next) => go_on(model, next),
         Command::LookForMoved(then) => {
-            let work = missing_directory::look(&model.context(), &then.start);
+            let work = missing_directory::look(model, &then.start);
             errand(model, work, NextStep::GoOn(then));
         }
         Command::Elsewhere { then, dir } => {
@@ -75,7 +75,7 @@ pub(super) fn carry(model: &mut Model, command: Command) {
 
 /// A line that is wanted is for a change.
 fn show(model: &mut Model, layer: Layer<Command>) {
-    match (&layer, refusal(&model.context())) {
+    match (&layer, refusal(model)) {
         (Layer::Prompt(_), Some(why)) => model.say(Tone::Warning, why),
         _ => model.layers.push(layer),
     }
@@ -116,7 +116,7 @@ fn arrive(model: &mut Model, session: SessionKey) -> bool {
 
 /// Has a change made, after those that were wanted before.
 fn change(model: &mut Model, request: Request, after: AfterChange) {
-    if let Some(why) = refusal(&model.context()) {
+    if let Some(why) = refusal(model) {
         return model.say(Tone::Warning, why);
     }
     let claim = model.ask(Work::Change { request: request.clone(), now: model.now });

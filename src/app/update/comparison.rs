@@ -18,7 +18,7 @@ pub(super) fn mark(model: &mut Model) {
     if model.focus == Place::Sessions {
         return model.sessions.toggle_mark();
     }
-    match model.context().whole_entry() {
+    match model.whole_entry() {
         Err(why) => model.say(Tone::Warning, why),
         Ok((session, _, at)) => {
             model.marks.toggle(EntryRef { session, at });
@@ -35,7 +35,7 @@ pub(super) fn mark(model: &mut Model) {
 
 /// Has two ways compared.
 pub(super) fn open(model: &mut Model) {
-    match compare::ask(&model.context()) {
+    match compare::ask(model) {
         Err(why) => model.say(Tone::Warning, why),
         Ok((layer, asked)) => {
             model.comparing = Some(model.ask(Work::Compare(asked)));
@@ -60,12 +60,12 @@ pub(super) fn take(model: &mut Model, compared: Result<Arc<ComparedBranches>, St
 pub(super) fn act(model: &mut Model, action: Action) {
     let Some(Layer::Compare(layer)) = model.layers.top() else { return };
     if action == Action::Confirm
-        && let Some(asked) = compare::again(&model.context(), layer)
+        && let Some(asked) = compare::again(model, layer)
     {
         model.comparing = Some(model.ask(Work::Compare(asked)));
         return model.say(Tone::Dim, "the session has grown since: it is compared again");
     }
-    let command = compare::act(&model.context(), layer, action);
+    let command = compare::act(model, layer, action);
     if matches!(command, Command::GoTo(_)) {
         model.layers.close_comparisons();
     }

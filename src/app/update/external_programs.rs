@@ -22,7 +22,7 @@ pub(super) fn open(model: &mut Model, with: Opener) {
             commands::errand(model, Work::Written(EntryBody { path, tree, at: entry.at }), NextStep::Open(with));
         }
         (subject @ (Subject::Session(_) | Subject::Project(_) | Subject::Run(_) | Subject::Ghost(_)), _) => {
-            let lines = card::of(&model.context(), subject, ROOM);
+            let lines = card::of(model, subject, ROOM);
             let text = lines.iter().map(|line| spans_text(&line.spans) + "\n").collect();
             model.effects.push(Effect::Open(TextCopy { with, name: "card.txt".into(), text }));
         }

@@ -42,7 +42,7 @@ pub(super) fn toggle(model: &mut Model) {
 /// Lists the sessions of the family.
 pub(super) fn list(model: &mut Model) {
     if model.tree.session.is_some() {
-        model.layers.push(Layer::Palette(palettes::family::palette(&model.context())));
+        model.layers.push(Layer::Palette(palettes::family::palette(model)));
     }
 }
 
@@ -63,7 +63,7 @@ pub(super) fn toggle_member(model: &mut Model, session: SessionKey) {
 /// The legend follows what is shown.
 pub(super) fn fill(model: &mut Model) {
     let mut layers = std::mem::take(&mut model.layers);
-    layers.palettes_mut().for_each(|palette| palettes::fill(&model.context(), palette));
+    layers.palettes_mut().for_each(|palette| palettes::fill(model, palette));
     model.layers = layers;
 }
 
@@ -80,7 +80,7 @@ pub(super) fn go_over(model: &mut Model) {
     if let Some(fork) = model.tree.selected_fork().map(|fork| fork.key) {
         return commands::carry(model, Command::Select(fork));
     }
-    let meant = model.context().meant_entry();
+    let meant = model.meant_entry();
     let Some((session, tree, at)) = meant else { return model.say(Tone::Dim, "select an entry, or a fork") };
     let id = EntryId::of(&tree, at);
     if Some(session) != model.tree.session {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::app::flows::search::{Search, around};
 use crate::app::layers::Layer;
 use crate::app::message::{EntryBody, Work};
 use crate::app::model::Model;
@@ -118,12 +117,12 @@ fn found_entry(model: &Model) -> Option<EntryBody> {
 /// The open session is searched for what a search over all found it by.
 fn follow_search(model: &mut Model) {
     let key = model.tree.session.filter(|&key| model.sessions.found(key).is_some());
-    let query = key.and(model.search.as_ref()).and_then(Search::answered).cloned();
+    let query = key.and(model.search.as_ref()).and_then(|search| search.answered.clone());
     if !model.tree.follow_query(query.as_ref()) {
         return;
     }
     let (Some(key), Some(query), Some(tree)) = (key, query, model.tree.own().cloned()) else { return };
-    let (session, around) = (Box::new(model.catalog.sought_as(key)), Box::new(around(&model.context())));
+    let (session, around) = (Box::new(model.catalog.sought_as(key)), Box::new(model.query_scope()));
     let claim = model.ask(Work::Fulfil { query, around, session, tree });
     if let Some(find) = &mut model.tree.find {
         find.claim = Some(claim);

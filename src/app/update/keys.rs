@@ -172,7 +172,7 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
         LayerResult::GiveUp => find_in_session::give_up(model),
         LayerResult::Complete(typed) => commands::errand(model, Work::CompleteDir(typed), NextStep::Complete),
         LayerResult::Accepted(purpose, text) | LayerResult::Tried(purpose, text) => {
-            let command = name::accept(&model.context(), purpose, text);
+            let command = name::accept(model, purpose, text);
             commands::carry(model, command);
         }
         LayerResult::Leads(leads) => lead(model, leads),
@@ -187,13 +187,13 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
         LayerResult::Act(Action::CopyPath) => {
             let selected = model.layers.palettes().next_back().and_then(|palette| palette.selected());
             let leads = selected.map(|row| row.leads.clone());
-            let command = copy::path_of(&model.context(), leads.as_ref());
+            let command = copy::path_of(model, leads.as_ref());
             commands::carry(model, command);
         }
         LayerResult::Act(action @ (Action::RenameLabel | Action::ClearLabel)) => {
             let selected = model.layers.palettes().next_back().and_then(|palette| palette.selected());
             let leads = selected.map(|row| row.leads.clone());
-            let command = palettes::labels::change(&model.context(), leads.as_ref(), action == Action::ClearLabel);
+            let command = palettes::labels::change(model, leads.as_ref(), action == Action::ClearLabel);
             commands::carry(model, command);
         }
         LayerResult::Act(action @ (Action::Confirm | Action::Label | Action::GoToCommon)) => {
@@ -213,7 +213,7 @@ fn see(model: &mut Model, action: Action) {
     if asks {
         model.layers.pop();
     }
-    let command = context_view::act(&model.context(), &view, action);
+    let command = context_view::act(model, &view, action);
     commands::carry(model, command);
 }
 
@@ -240,7 +240,7 @@ fn lead(model: &mut Model, leads: ChoiceAction) {
         }
         ChoiceAction::File(file) => {
             let outline = model.layers.palettes().next_back().map(|palette| palette.kind.clone());
-            palettes::files::touches_of(&model.context(), file, outline.as_ref())
+            palettes::files::touches_of(model, file, outline.as_ref())
         }
         ChoiceAction::Restore(number) => {
             model.layers.close_palettes();
@@ -254,7 +254,7 @@ fn lead(model: &mut Model, leads: ChoiceAction) {
         ChoiceAction::Member(session) => return family::toggle_member(model, session),
         ChoiceAction::Told(why) => return model.say(Tone::Dim, why),
         ChoiceAction::Nothing => return,
-        ChoiceAction::Everywhere(file) => palettes::files::touches_everywhere(&model.context(), file),
+        ChoiceAction::Everywhere(file) => palettes::files::touches_everywhere(model, file),
     };
     model.layers.push(Layer::Palette(palette));
 }

@@ -69,9 +69,8 @@ fn enter(model: &mut Model) {
     search.from_line = true;
     search::note(model);
     model.layers.close_search();
-    let context = model.context();
-    if picker::wants_session(&context) {
-        if let Some(command) = picker::confirm(&context) {
+    if picker::wants_session(model) {
+        if let Some(command) = picker::confirm(model) {
             commands::carry(model, command);
         }
     } else {

@@ -96,13 +96,13 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::PiGoes(goes) => {
             model.pi_goes = Some(goes);
             if let Some((_, Command::AskPi(session, tree, at))) = model.asking_pi.take() {
-                let command = resume::entry(&model.context(), session, &tree, at);
+                let command = resume::entry(model, session, &tree, at);
                 commands::carry(model, command);
             }
         }
         Reply::MayBe(candidates) => {
             if let Some(go_on) = model.end_going_on(ticket) {
-                let question = missing_directory::ask(&model.context(), &go_on, &candidates);
+                let question = missing_directory::ask(model, &go_on, &candidates);
                 commands::carry(model, question);
             }
         }
@@ -162,7 +162,7 @@ fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>) {
 fn take_context(model: &mut Model, listing: Result<Arc<Listing>, String>) {
     let mut layers = std::mem::take(&mut model.layers);
     if let Some(view) = layers.context_mut() {
-        let explain = |listing: &Arc<Listing>| context_view::explain(&model.context(), &view.place.tree, listing);
+        let explain = |listing: &Arc<Listing>| context_view::explain(model, &view.place.tree, listing);
         let sum = listing.as_ref().map(explain).unwrap_or_default();
         view.take(listing, sum, model.size);
     }
@@ -190,7 +190,7 @@ fn take_changed(model: &mut Model, ticket: u64, changed: Changed) {
     let Changed { request, result, read, gone } = changed;
     let new = take_files(model, read, &gone);
     model.notice = None;
-    let command = change::take(&model.context(), (request, result), new, pending.after);
+    let command = change::take(model, (request, result), new, pending.after);
     commands::carry(model, command);
     model.hold_notice();
 }

@@ -3,15 +3,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::app::flows::search::{PendingSearch, Search, around};
 use crate::app::layers::Layer;
 use crate::app::message::Work;
 use crate::app::model::Model;
+use crate::app::search::Search;
 use crate::app::widgets::line::LineEdit;
 use crate::base::text::Tone;
 use crate::catalog::search::SessionHit;
 use crate::catalog::suggestions::Suggestions;
 use crate::keymap::Place;
+use crate::search::matching::Matcher;
+use crate::search::query::Query;
 use crate::search::value_lists::ValueLists;
 
 /// Begins to search, or goes on where one was.
@@ -28,7 +30,7 @@ pub(super) fn open(model: &mut Model, text: &str) {
     model.jumps.leave(here);
     model.giving_back = None;
     note(model);
-    model.search = Some(Search::new(&model.context(), text));
+    model.search = Some(Search::new(text, model.sessions.selected_key(), &model.query_scope()));
     take_sessions(model);
     ask(model);
 }
@@ -144,28 +146,31 @@ pub(super) fn go_back(model: &mut Model) {
     }
 }
 
-/// Asks for what the line reads as.
+/// Searches for the query in the line. While the query has an error, the previous hits stay.
 fn ask(model: &mut Model) {
-    let Some(mut search) = model.search.take() else { return };
-    let hits = match search.wanted(&model.context()) {
-        PendingSearch::Nothing => None,
-        PendingSearch::All => Some(None),
-        // Those that are read meanwhile are not shown: most of them would be gone again at once.
-        PendingSearch::Wait => Some(Some(HashMap::new())),
-        PendingSearch::Hits { query, around } => {
-            let sessions = search.sessions.clone();
-            search.searching = Some(model.ask(Work::Search { query, sessions, around }));
-            None
+    let scope = model.query_scope();
+    let Some(search) = &mut model.search else { return };
+    search.query = Query::parse(search.line.value()).map(Arc::new);
+    let Ok(query) = search.query.clone() else { return };
+    search.matcher = Arc::new(Matcher::new(&query, &scope));
+    search.searching = None;
+    (search.elsewhere, search.looking) = (None, None);
+    if query.is_empty() {
+        search.answered = None;
+        go_to_start(model);
+        model.sessions.hits = None;
+    } else if search.sessions.is_empty() && !model.catalog.progress.finished {
+        // Sessions that are read meanwhile are not shown: most of them would disappear again at once.
+        model.sessions.hits = Some(HashMap::new());
+    } else {
+        let sessions = search.sessions.clone();
+        let claim = model.ask(Work::Search { query, sessions, around: Box::new(scope) });
+        if let Some(search) = &mut model.search {
+            search.searching = Some(claim);
         }
-    };
-    model.search = Some(search);
-    if let Some(hits) = hits {
-        if hits.is_none() {
-            go_to_start(model);
-        }
-        model.sessions.hits = hits;
-        model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
+        return;
     }
+    model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
 }
 
 /// Takes the sessions as they are now: their texts are read.
@@ -194,7 +199,7 @@ pub(super) fn follow_list(model: &mut Model) {
         ask(model);
     }
     // Somebody went to a session that was not found.
-    if model.sessions.hits.is_none() && model.search.as_ref().is_some_and(|search| search.answered().is_some()) {
+    if model.sessions.hits.is_none() && model.search.as_ref().is_some_and(|search| search.answered.is_some()) {
         end(model);
     }
 }
@@ -227,8 +232,8 @@ pub(super) fn look_elsewhere(model: &mut Model) {
     let is_nothing = model.sessions.hits.as_ref().is_some_and(HashMap::is_empty) && model.catalog.progress.finished;
     let is_done = |search: &&Search| search.read.or(search.searched).is_none() && search.looking.is_none();
     let Some(search) = model.search.as_ref().filter(|_| is_nothing).filter(is_done) else { return };
-    let Some(query) = search.answered().filter(|query| !query.words().is_empty()).cloned() else { return };
-    let (sessions, around) = (search.sessions.clone(), Box::new(around(&model.context())));
+    let Some(query) = search.answered.as_ref().filter(|query| !query.words().is_empty()).cloned() else { return };
+    let (sessions, around) = (search.sessions.clone(), Box::new(model.query_scope()));
     let claim = model.ask(Work::Elsewhere { query, sessions, around });
     if let Some(search) = &mut model.search {
         search.looking = Some(claim);

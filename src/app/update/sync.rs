@@ -56,7 +56,7 @@ pub(super) fn settle(model: &mut Model) {
 fn follow_library(model: &mut Model) {
     let mut layers = std::mem::take(&mut model.layers);
     for palette in layers.palettes_mut() {
-        palettes::follow(&model.context(), palette);
+        palettes::follow(model, palette);
         palette.fit(model.size);
     }
     match layers.context_mut() {
@@ -148,7 +148,7 @@ fn follow_selection(model: &mut Model) {
         // A card is made of what is known, which grows while sessions are read.
         let room = model.area(Place::Preview).map_or(model.size, |area| (area.text().width, area.text().height));
         let room = card::Room { columns: room.0, rows: room.1 };
-        let lines = card::of(&model.context(), wanted, room);
+        let lines = card::of(model, wanted, room);
         model.preview.show(lines);
     }
 }

@@ -1,7 +1,7 @@
 //! What a search shows in the list: counts, what was looked for marked in titles, and the text around a hit.
 
-use crate::app::flows::search::Search;
 use crate::app::model::Model;
+use crate::app::search::Search;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Glyphs, Span, Tone, clean, highlight, spans_width, width};
 use crate::catalog::search::SessionHit;
@@ -57,7 +57,7 @@ pub(super) fn add_query(facts: &mut Vec<String>, model: &Model, columns: usize, 
 pub(super) fn nothing(model: &Model, pen: &Painter<'_>, hidden: usize, columns: usize) -> Vec<String> {
     let search = model.search.as_ref();
     let is_reading = search.is_some_and(|search| search.read.or(search.searched).is_some());
-    let elsewhere = search.and_then(|search| Some((search.answered()?, search.elsewhere?)));
+    let elsewhere = search.and_then(|search| Some((search.answered.as_ref()?, search.elsewhere?)));
     let (query, found) = match elsewhere {
         _ if hidden > 0 => return vec![format!("  {} found, all of them hidden", thousands(hidden))],
         _ if is_reading || !model.catalog.progress.finished => return vec!["  nothing found so far".into()],

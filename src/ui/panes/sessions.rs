@@ -121,10 +121,7 @@ fn ghost_row(
     let sign = if is_folded { &glyphs.closed } else { &glyphs.open };
     let mut right = if is_folded { format!("{} {} ", glyphs.hidden, thousands(forks)) } else { String::new() };
     right += &format!("gone {}  ", glyphs.gone);
-    let left = [
-        Span::new(Tone::Dim, format!("  {sign} ")),
-        Span::new(Tone::Dim, missing_parent::title(&model.context(), gone)),
-    ];
+    let left = [Span::new(Tone::Dim, format!("  {sign} ")), Span::new(Tone::Dim, missing_parent::title(model, gone))];
     both(&left, &[Span::new(Tone::Dim, right)], columns, glyphs)
 }
 

@@ -4,7 +4,6 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::app::context::BrowserView;
 use crate::app::panes::sessions::RowKey;
 use crate::app::ticket::Claim;
 use crate::app::widgets::line::LineEdit;
@@ -68,7 +67,7 @@ pub struct Search {
     /// The directories that they worked in.
     dirs: Vec<String>,
     /// The query of the hits that are shown.
-    answered: Option<Arc<Query>>,
+    pub answered: Option<Arc<Query>>,
 }
 
 /// Completing what stands in the line with one candidate after the other.
@@ -99,43 +98,19 @@ impl CompletionCycle {
     }
 }
 
-/// What is wanted for the line as it is.
-#[derive(Debug)]
-pub enum PendingSearch {
-    /// It can't be read; what was found before stays.
-    Nothing,
-    /// It asks for nothing: all sessions are shown.
-    All,
-    /// The sessions are still being read: none is shown.
-    Wait,
-    /// The sessions are held against a query.
-    Hits {
-        /// The query.
-        query: Arc<Query>,
-        /// What it may speak of.
-        around: Box<QueryScope>,
-    },
-}
-
-/// What a query may speak of.
-pub(crate) fn around(context: &BrowserView<'_>) -> QueryScope {
-    let BrowserView { setting, now, .. } = context;
-    QueryScope { now_ms: *now, home: setting.home.clone(), dir: setting.here.clone(), zone: setting.zone.clone() }
-}
-
 impl Search {
     /// A search that begins with a text.
-    pub fn new(context: &BrowserView<'_>, text: &str) -> Self {
+    pub(crate) fn new(text: &str, from: Option<RowKey>, scope: &QueryScope) -> Self {
         Self {
             line: LineEdit::new(text),
             query: Ok(Arc::default()),
-            matcher: Arc::new(Matcher::new(&Query::default(), &around(context))),
+            matcher: Arc::new(Matcher::new(&Query::default(), scope)),
             read: None,
             searched: None,
             completion: None,
             cycle: None,
             chosen: false,
-            from: context.sessions.selected_key(),
+            from,
             from_line: false,
             kept: HashMap::new(),
             entries: 0,
@@ -209,24 +184,6 @@ impl Search {
         self.read = (total > 0).then_some((0, total));
     }
 
-    /// What the line reads as, and what is wanted for that.
-    pub fn wanted(&mut self, context: &BrowserView<'_>) -> PendingSearch {
-        self.query = Query::parse(self.line.value()).map(Arc::new);
-        let Ok(query) = &self.query else { return PendingSearch::Nothing };
-        let around = around(context);
-        self.matcher = Arc::new(Matcher::new(query, &around));
-        self.searching = None;
-        (self.elsewhere, self.looking) = (None, None);
-        if query.is_empty() {
-            self.answered = None;
-            return PendingSearch::All;
-        }
-        if self.sessions.is_empty() && !context.catalog.progress.finished {
-            return PendingSearch::Wait;
-        }
-        PendingSearch::Hits { query: query.clone(), around: Box::new(around) }
-    }
-
     /// Finds how the query may go on at the cursor.
     pub(crate) fn note_completion(&mut self, values: &ValueLists) {
         let ValueLists { files, labels, models, tools } = values;
@@ -281,10 +238,5 @@ impl Search {
         self.searched = progress;
         self.searching = self.searching.take().filter(|_| progress.is_some());
         is_new
-    }
-
-    /// The query of the hits that are shown.
-    pub(crate) fn answered(&self) -> Option<&Arc<Query>> {
-        self.answered.as_ref()
     }
 }
