@@ -153,9 +153,9 @@ fn a_fork_row_is_not_labelled() {
         browser.press("j");
     }
     browser.press("L");
-    shows(&browser, "this row is another session: Enter goes there");
+    shows(&browser, "this row is a fork; press Enter to go to its session");
     browser.press("f");
-    shows(&browser, "this row is another session: Enter goes there");
+    shows(&browser, "this row is a fork; press Enter to go to its session");
     assert!(!browser.asks());
 }
 

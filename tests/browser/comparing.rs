@@ -175,7 +175,7 @@ fn the_row_of_a_fork_means_its_leaf() {
     to_entry(&mut browser, "Use redis instead");
     assert!(browser.model.tree.selected_fork().is_some());
     browser.press("space");
-    assert_eq!(browser.footer(), "this row is another session: Enter goes there");
+    assert_eq!(browser.footer(), "this row is a fork; press Enter to go to its session");
     browser.press("=");
     shows(&browser, "▌A  Use redis instead · • asst  Redis it is.");
     shows(&browser, "B  Write a cache · • asst  It expires, two tests fail.");
