@@ -364,8 +364,15 @@ pub enum Work {
     CompleteDir(String),
     /// Read what was changed up to now.
     LookBack,
-    /// Put something on the clipboard.
+    /// Copy to the clipboard, through the terminal and through the desktop.
     Copy(Clip),
+    /// Copy to the clipboard through programs of the desktop.
+    CopyToDesktop {
+        /// The text.
+        text: String,
+        /// Whether the text was sent to the terminal.
+        is_sent: bool,
+    },
     /// Make a change, after those that were wanted before.
     Change {
         /// What is to be changed.

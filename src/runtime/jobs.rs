@@ -33,6 +33,7 @@ use crate::pi::requests;
 use crate::pi::running;
 use crate::render;
 use crate::render::DocLine;
+use crate::runtime::clipboard;
 use crate::runtime::clock::now;
 use crate::search::text_match::Words;
 use crate::search::value_lists::ValueLists;
@@ -259,7 +260,11 @@ impl JobContext {
                 let (path, names) = relocations::complete(&locate::expand(&typed, Path::new(&self.setting.home)));
                 reply(Reply::CompletedDir(typed, path.to_string_lossy().into_owned(), names));
             }
-            Work::Copy(_) => {}
+            Work::CopyToDesktop { text, is_sent } => {
+                let is_taken = clipboard::give_to_programs(&text);
+                reply(Reply::Copied(text, is_sent || is_taken));
+            }
+            Work::Copy(_) => {} // the event loop writes to the terminal first
         }
     }
 

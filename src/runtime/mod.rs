@@ -45,7 +45,7 @@ use input::InputGate;
 use jobs::JobContext;
 use resume::ResumeOutcome;
 use terminal::Screen;
-use workers::{Job, Workers};
+use workers::Workers;
 
 /// How long leaving may take before it is said what it waits for.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -341,9 +341,9 @@ impl Browser {
                         Clip::Command(start) => launch::line(&self.model.setting.pi, &start, self.state_dir.as_deref()),
                     });
                     let is_sent = clipboard::give_to_terminal(&text);
-                    self.lanes.start(ticket, Job::Copy(text, is_sent));
+                    self.lanes.start(ticket, Work::CopyToDesktop { text, is_sent });
                 }
-                Effect::Ask(ticket, work) => self.lanes.start(ticket, Job::Work(work)),
+                Effect::Ask(ticket, work) => self.lanes.start(ticket, work),
                 Effect::Resume(start) => {
                     self.memory.keep(&self.model);
                     let setting = self.model.setting.clone();

@@ -2,6 +2,7 @@
 //! Work whose claim was dropped is skipped, and a panic becomes an error reply.
 
 use std::collections::HashMap;
+use std::mem::{self, Discriminant};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,74 +10,30 @@ use std::time::{Duration, Instant};
 use crate::app::message::{Msg, Reply, Work};
 use crate::app::ticket::Ticket;
 use crate::base::catch_panic;
-use crate::runtime::clipboard;
 use crate::runtime::event::Event;
 use crate::runtime::jobs::JobContext;
-
-/// Work on its way to its lane.
-type QueuedJob = (Ticket, Job);
-
-/// What a lane does.
-pub(super) enum Job {
-    /// What the desk knows to do.
-    Work(Work),
-    /// Give a text to the desktop's clipboard; whether the terminal took it already.
-    Copy(String, bool),
-}
 
 /// How long nobody types before it is looked for where a query that found nothing would find something.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// A kind of work: each has a lane.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+/// The worker that does a kind of work.
+#[derive(PartialEq, Eq, Hash)]
 enum WorkerKind {
-    Scan,
-    Watch,
-    Live,
-    Open,
-    Split,
-    Join,
-    Read,
-    Texts,
-    Search,
-    Elsewhere,
-    Find,
-    Look,
-    Pis,
-    Compare,
-    Context,
-    Pi,
-    Copy,
-    Past,
-    Directory,
-    Change,
+    /// A worker for one kind of work.
+    Single(Discriminant<Work>),
+    /// A worker for several kinds of work that must not overtake each other.
+    Shared(&'static str),
 }
 
-impl Job {
-    fn kind(&self) -> WorkerKind {
-        match self {
-            Self::Work(Work::Scan { .. }) => WorkerKind::Scan,
-            Self::Work(Work::Watch { .. }) => WorkerKind::Watch,
-            Self::Work(Work::FollowPis) => WorkerKind::Live,
-            Self::Work(Work::Open { .. }) => WorkerKind::Open,
-            Self::Work(Work::Split { .. }) => WorkerKind::Split,
-            Self::Work(Work::Join(_)) => WorkerKind::Join,
-            Self::Work(Work::Read(_)) => WorkerKind::Read,
-            Self::Work(Work::ReadTexts(_) | Work::ForgetTexts) => WorkerKind::Texts,
-            Self::Work(Work::Search { .. }) => WorkerKind::Search,
-            Self::Work(Work::Elsewhere { .. }) => WorkerKind::Elsewhere,
-            Self::Work(Work::Find { .. } | Work::Fulfil { .. }) => WorkerKind::Find,
-            Self::Work(Work::Look { .. }) => WorkerKind::Look,
-            Self::Work(Work::LookForPis) => WorkerKind::Pis,
-            Self::Work(Work::Compare(_)) => WorkerKind::Compare,
-            Self::Work(Work::Context { .. }) => WorkerKind::Context,
-            Self::Work(Work::AskPi | Work::TellPi(..)) => WorkerKind::Pi,
-            Self::Work(Work::Text(_) | Work::Written(_) | Work::Copy(_)) | Self::Copy(..) => WorkerKind::Copy,
-            Self::Work(Work::LookBack) => WorkerKind::Past,
-            Self::Work(Work::LookForMoved { .. } | Work::Remember { .. } | Work::CompleteDir(_)) => {
-                WorkerKind::Directory
-            }
-            Self::Work(Work::Change { .. }) => WorkerKind::Change,
+impl WorkerKind {
+    fn of(work: &Work) -> Self {
+        match work {
+            Work::ReadTexts(_) | Work::ForgetTexts => Self::Shared("texts"),
+            Work::Find { .. } | Work::Fulfil { .. } => Self::Shared("find"),
+            Work::AskPi | Work::TellPi(..) => Self::Shared("pi"),
+            Work::Text(_) | Work::Written(_) | Work::Copy(_) | Work::CopyToDesktop { .. } => Self::Shared("copy"),
+            Work::LookForMoved { .. } | Work::Remember { .. } | Work::CompleteDir(_) => Self::Shared("directory"),
+            other => Self::Single(mem::discriminant(other)),
         }
     }
 }
@@ -85,7 +42,7 @@ impl Job {
 pub(super) struct Workers {
     desk: JobContext,
     sender: Sender<Event>,
-    queues: HashMap<WorkerKind, Sender<QueuedJob>>,
+    queues: HashMap<WorkerKind, Sender<(Ticket, Work)>>,
 }
 
 impl Workers {
@@ -94,20 +51,20 @@ impl Workers {
     }
 
     /// Queues a piece of work.
-    pub(super) fn start(&mut self, ticket: Ticket, job: Job) {
-        let queue = self.queues.entry(job.kind()).or_insert_with(|| {
+    pub(super) fn start(&mut self, ticket: Ticket, work: Work) {
+        let queue = self.queues.entry(WorkerKind::of(&work)).or_insert_with(|| {
             let (desk, sender) = (self.desk.clone(), self.sender.clone());
             let (queue, pieces) = mpsc::channel();
             thread::spawn(move || pieces.into_iter().all(|piece| run(&desk, piece, &sender)));
             queue
         });
-        let _ = queue.send((ticket, job)); // a lane ends with the loop that takes its replies
+        let _ = queue.send((ticket, work)); // a lane ends with the loop that takes its replies
     }
 }
 
 /// Does a piece of work. Returns whether anybody hears of it.
-fn run(desk: &JobContext, (ticket, job): QueuedJob, sender: &Sender<Event>) -> bool {
-    if matches!(job, Job::Work(Work::Elsewhere { .. })) {
+fn run(desk: &JobContext, (ticket, work): (Ticket, Work), sender: &Sender<Event>) -> bool {
+    if matches!(work, Work::Elsewhere { .. }) {
         // All files are read for it: not for each key of a word that is nowhere.
         let end = Instant::now() + PAUSE;
         while ticket.is_wanted() && Instant::now() < end {
@@ -122,14 +79,7 @@ fn run(desk: &JobContext, (ticket, job): QueuedJob, sender: &Sender<Event>) -> b
         is_heard = sender.send(Event::Msg(Msg::Reply(ticket.clone(), reply))).is_ok();
         is_heard
     };
-    let done = catch_panic::catch(|| match job {
-        Job::Work(work) => desk.work(&ticket, work, &mut reply),
-        Job::Copy(text, is_sent) => {
-            let is_taken = clipboard::give_to_programs(&text);
-            reply(Reply::Copied(text, is_sent || is_taken));
-        }
-    });
-    if let Err(why) = done {
+    if let Err(why) = catch_panic::catch(|| desk.work(&ticket, work, &mut reply)) {
         reply(Reply::Failed(why));
     }
     is_heard
@@ -168,7 +118,7 @@ mod tests {
         let body = EntryBody { path: PathBuf::new(), tree: Arc::default(), at: 7 };
         for number in [1, 2] {
             let (claim, ticket) = Ticket::new(number);
-            lanes.start(ticket, Job::Work(Work::Read(body.clone())));
+            lanes.start(ticket, Work::Read(body.clone()));
             let (of, Reply::Failed(why)) = reply(&events) else { panic!("it failed") };
             assert_eq!(of, number);
             assert!(why.starts_with("internal error in pitree"), "{why}");
@@ -183,7 +133,7 @@ mod tests {
         let claims: Vec<_> = (0..50)
             .map(|number| {
                 let (claim, ticket) = Ticket::new(number);
-                lanes.start(ticket, Job::Work(Work::CompleteDir("/nowhere".into())));
+                lanes.start(ticket, Work::CompleteDir("/nowhere".into()));
                 claim
             })
             .collect();
@@ -198,10 +148,10 @@ mod tests {
         let body = EntryBody { path: PathBuf::new(), tree: Arc::default(), at: 0 };
         let (dropped, ticket) = Ticket::new(1);
         drop(dropped);
-        lanes.start(ticket, Job::Work(Work::Read(body)));
+        lanes.start(ticket, Work::Read(body));
         // The scan has a lane of its own, and the reading lane is free for the next one.
         let (_claim, ticket) = Ticket::new(2);
-        lanes.start(ticket, Job::Work(Work::Scan { is_first: true }));
+        lanes.start(ticket, Work::Scan { is_first: true });
         let numbers: Vec<u64> = std::iter::from_fn(|| {
             let (number, reply) = reply(&events);
             (!matches!(reply, Reply::ScanDone)).then_some(number)
