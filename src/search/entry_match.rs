@@ -5,7 +5,7 @@
 use crate::search::byte_search::Probe;
 use crate::search::candidate::{Candidate, MatchField, MatchPlace};
 use crate::search::needle::Needle;
-use crate::search::qualifier::definition::EntryScope;
+use crate::search::qualifier::condition::EntryScope;
 use crate::search::query::{Query, Term, TermKind};
 use crate::search::scope::QueryScope;
 use crate::session::entry::Entry;

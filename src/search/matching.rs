@@ -11,7 +11,7 @@ use std::ops::Range;
 use crate::base::normalize::fold;
 use crate::search::candidate::{Candidate, MatchField, MatchPlace};
 use crate::search::fuzzy::Fuzzy;
-use crate::search::qualifier::definition::{Test, TestResult};
+use crate::search::qualifier::condition::{Test, TestResult};
 use crate::search::query::{Query, Term, TermKind};
 use crate::search::scope::QueryScope;
 use crate::search::text_match::{Word, marks};

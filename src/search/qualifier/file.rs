@@ -1,53 +1,30 @@
-//! `file:` Files read, written or edited by tools.
+//! `file:` and `edited:`: Files read, written or edited by tools.
 
 use crate::base::normalize::fold;
 use crate::search::candidate::{Candidate, MatchField, MatchPlace};
-use crate::search::qualifier::definition::{EntryScope, Qualifier, Test};
+use crate::search::qualifier::condition::{EntryScope, Test};
 use crate::search::qualifier::value::path::{Path, components, is_absolute};
 use crate::search::qualifier::value::text::Text;
 use crate::search::scope::QueryScope;
-use crate::search::value_lists::ValueList;
 use crate::session::digest::touched_files::FileTouch;
 use crate::session::entry::tool_call::Touch;
 use crate::session::links::Index;
 
-pub(crate) struct File;
-
-impl Qualifier for File {
-    type Value = Text;
-
-    const NAME: &'static str = "file";
-    const HELP: &'static str = "in which a tool read, wrote or edited such a file; src/ means any below it";
-    const EXAMPLE: &'static str = "file:auth.rs";
-
-    fn choices(values: ValueList<'_>) -> Vec<&str> {
-        values.files.iter().map(String::as_str).collect()
-    }
-
-    fn test(path: &Text, here: &QueryScope) -> Test {
-        touched(path, here, |_| true)
-    }
-
-    fn scope(path: &Text, here: &QueryScope) -> EntryScope {
-        touching(path, here, |_| true)
-    }
-}
-
 /// Returns the place where a tool touched a matching file in one of the requested ways.
-pub(super) fn touched(path: &Text, here: &QueryScope, is_wanted: fn(Touch) -> bool) -> Test {
+pub(super) fn test(path: &Text, here: &QueryScope, is_wanted: fn(Touch) -> bool) -> Test {
     let wanted = Path::new(path, here);
     let place = |&entry: &Index| MatchPlace { field: MatchField::File, entry: Some(entry), at: 0..0 };
-    Box::new(move |session| such(&wanted, session, is_wanted).first().map(place).into())
+    Box::new(move |session| touching(&wanted, session, is_wanted).first().map(place).into())
 }
 
 /// Returns the entries in which a tool touched a matching file.
-pub(super) fn touching(path: &Text, here: &QueryScope, is_wanted: fn(Touch) -> bool) -> EntryScope {
+pub(super) fn scope(path: &Text, here: &QueryScope, is_wanted: fn(Touch) -> bool) -> EntryScope {
     let wanted = Path::new(path, here);
-    EntryScope::Known(Box::new(move |session| such(&wanted, session, is_wanted)))
+    EntryScope::Known(Box::new(move |session| touching(&wanted, session, is_wanted)))
 }
 
 /// Returns the entries of all touches of matching files.
-fn such(wanted: &Path, session: &Candidate<'_>, is_wanted: fn(Touch) -> bool) -> Vec<Index> {
+fn touching(wanted: &Path, session: &Candidate<'_>, is_wanted: fn(Touch) -> bool) -> Vec<Index> {
     let touches = &session.digest.details_once().touches;
     // A file can be touched many times, so each path is tested once.
     let is_such: Vec<bool> =
@@ -83,15 +60,15 @@ fn is_such_a_file(wanted: &Path, path: &str, cwd: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::qualifier::definition::TestResult;
+    use crate::search::qualifier::condition::TestResult;
     use crate::search::qualifier::sample::{Sample, here};
 
     #[test]
     fn says_at_which_entry() {
         let session = Sample::calling("read", "src/auth.rs");
         let place = MatchPlace { field: MatchField::File, entry: Some(1), at: 0..0 };
-        assert_eq!(session.test::<File>("auth"), TestResult::At(Some(place)));
-        assert_eq!(session.test::<File>("main"), TestResult::No);
+        assert_eq!(session.test("file:auth"), TestResult::At(Some(place)));
+        assert_eq!(session.test("file:main"), TestResult::No);
     }
 
     #[test]

@@ -3,16 +3,11 @@
 use std::fmt;
 
 use crate::search::candidate::Candidate;
-use crate::search::qualifier::definition::{EntryScope, Qualifier, Test};
-use crate::search::qualifier::value::QualifierValue;
-use crate::search::scope::QueryScope;
 use crate::session::problem::Problem;
 use crate::session::tree::features::EntryFeature;
 
-pub(crate) struct Is;
-
 /// A row of the table.
-struct IsRow {
+struct CategoryRow {
     name: &'static str,
     means: &'static str,
     /// The feature of the entries that put a session into the category.
@@ -25,12 +20,12 @@ const fn row(
     means: &'static str,
     entries: Option<EntryFeature>,
     holds: fn(&Candidate<'_>) -> bool,
-) -> IsRow {
-    IsRow { name, means, entries, holds }
+) -> CategoryRow {
+    CategoryRow { name, means, entries, holds }
 }
 
 /// The categories in display order.
-const KINDS: &[IsRow] = &[
+const CATEGORIES: &[CategoryRow] = &[
     row("named", "sessions with a name", None, |session| session.digest.name.is_some()),
     row("labelled", "sessions with labels", Some(EntryFeature::Label), |session| !session.digest.labels.is_empty()),
     row("forked", "sessions from which others were forked", None, |session| session.has_forks),
@@ -52,49 +47,39 @@ const KINDS: &[IsRow] = &[
 
 /// A category, as an index into the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct IsKind(usize);
+pub(crate) struct Category(usize);
 
-impl QualifierValue for IsKind {
-    fn read(text: &str) -> Result<Option<Self>, String> {
+impl Category {
+    pub(super) fn read(text: &str) -> Result<Self, String> {
         // The spelling of pi.
         let name = if text == "labeled" { "labelled" } else { text };
-        let kind = KINDS.iter().position(|row| row.name == name).map(Self);
-        kind.map(Some).ok_or_else(|| format!("unknown value is:{text} (known: {})", Self::forms().join(", ")))
+        let found = CATEGORIES.iter().position(|row| row.name == name).map(Self);
+        found.ok_or_else(|| format!("unknown value is:{text} (known: {})", Self::names().join(", ")))
     }
 
-    fn forms() -> Vec<&'static str> {
-        KINDS.iter().map(|row| row.name).collect()
+    pub(super) fn names() -> Vec<&'static str> {
+        CATEGORIES.iter().map(|row| row.name).collect()
     }
 
-    fn choices() -> Vec<&'static str> {
-        Self::forms()
+    /// Describes the category with a name.
+    pub(super) fn means(name: &str) -> &'static str {
+        CATEGORIES.iter().find(|row| row.name == name).map_or("", |row| row.means)
+    }
+
+    /// Returns the test for sessions.
+    pub(super) fn holds(self) -> fn(&Candidate<'_>) -> bool {
+        CATEGORIES[self.0].holds
+    }
+
+    /// Returns the feature of the entries that put a session into the category.
+    pub(super) fn feature(self) -> Option<EntryFeature> {
+        CATEGORIES[self.0].entries
     }
 }
 
-impl fmt::Display for IsKind {
+impl fmt::Display for Category {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(KINDS[self.0].name)
-    }
-}
-
-impl Qualifier for Is {
-    type Value = IsKind;
-
-    const NAME: &'static str = "is";
-    const HELP: &'static str = "of a kind; abandoned ones have branches that were left";
-    const EXAMPLE: &'static str = "is:abandoned";
-
-    fn means(kind: &str) -> &'static str {
-        KINDS.iter().find(|row| row.name == kind).map_or("", |row| row.means)
-    }
-
-    fn test(kind: &IsKind, _: &QueryScope) -> Test {
-        let holds = KINDS[kind.0].holds;
-        Box::new(move |session| holds(session).into())
-    }
-
-    fn scope(kind: &IsKind, _: &QueryScope) -> EntryScope {
-        KINDS[kind.0].entries.map_or(EntryScope::Session, EntryScope::Tree)
+        f.write_str(CATEGORIES[self.0].name)
     }
 }
 
@@ -108,7 +93,7 @@ mod tests {
     #[test]
     fn each_kind_is_told_from_the_others() {
         let kinds = |session: &Sample| -> Vec<&str> {
-            IsKind::forms().into_iter().filter(|kind| session.is::<Is>(kind)).collect()
+            Category::names().into_iter().filter(|name| session.is(&format!("is:{name}"))).collect()
         };
         let mut session = Sample::default();
         assert_eq!(kinds(&session), ["empty"]);
@@ -132,7 +117,7 @@ mod tests {
 
     #[test]
     fn says_which_kinds_there_are() {
-        assert!(IsKind::read("nmaed").is_err_and(|what| what.contains("is:nmaed") && what.contains("abandoned")));
-        assert_eq!(IsKind::read("labeled"), IsKind::read("labelled"));
+        assert!(Category::read("nmaed").is_err_and(|what| what.contains("is:nmaed") && what.contains("abandoned")));
+        assert_eq!(Category::read("labeled"), Category::read("labelled"));
     }
 }

@@ -1,128 +1,292 @@
-//! The qualifiers of queries (`cost:>1`). This file has the table of qualifiers; each is implemented in its own file.
-//! To add one, add a file and a row.
+//! The qualifiers of queries (`cost:>1`): their table, parsing and printing, and their conditions.
 
-mod after;
-mod before;
-mod cost;
-pub(crate) mod definition;
-mod edited;
-mod entries;
+pub(crate) mod condition;
+mod directory;
 mod file;
-mod in_dir;
 mod is;
-mod label;
-mod model;
 #[cfg(test)]
 pub(crate) mod sample;
-mod size;
-mod tool;
 pub(crate) mod value;
 
 use std::fmt;
 use std::fmt::Write as _;
 
-use crate::search::qualifier::after::After;
-use crate::search::qualifier::before::Before;
-use crate::search::qualifier::cost::Cost;
-use crate::search::qualifier::definition::{EntryScope, Qualifier, Test};
-use crate::search::qualifier::edited::Edited;
-use crate::search::qualifier::entries::Entries;
-use crate::search::qualifier::file::File;
-use crate::search::qualifier::in_dir::In;
-pub(crate) use crate::search::qualifier::in_dir::is_in_dir;
-use crate::search::qualifier::is::Is;
-use crate::search::qualifier::label::Label;
-use crate::search::qualifier::model::Model;
-use crate::search::qualifier::size::Size;
-use crate::search::qualifier::tool::Tool;
-use crate::search::qualifier::value::QualifierValue;
+use crate::base::normalize::fold;
+use crate::search::candidate::{MatchField, MatchPlace};
+use crate::search::qualifier::condition::{EntryScope, Test};
+pub(crate) use crate::search::qualifier::directory::is_in_dir;
+use crate::search::qualifier::is::Category;
+use crate::search::qualifier::value::bound::{self, Bound};
+use crate::search::qualifier::value::date::{self, DateValue};
+use crate::search::qualifier::value::text::Text;
 use crate::search::scope::QueryScope;
 use crate::search::value_lists::ValueList;
+use crate::session::digest::Digest;
+use crate::session::entry::kind::EntryKind;
+use crate::session::entry::tool_call::Touch;
+use crate::session::json::Str;
 
 /// A row of the table.
 pub(crate) struct QualifierRow {
     /// The name before the colon.
     pub(crate) name: &'static str,
-    /// Parses a value. Returns `None` for an incomplete value, and an error that lists valid values.
-    pub(crate) read: fn(&str) -> Result<Option<Qualified>, String>,
-    /// Returns the values to suggest, the most likely first.
-    pub(crate) choices: fn(ValueList<'_>) -> Vec<&str>,
-    /// Describes a value that is not self-explanatory.
-    pub(crate) means: fn(&str) -> &'static str,
     /// An example with a value.
     pub(crate) example: &'static str,
+    /// The rest of the sentence "Qualifiers select sessions …", in one line.
     pub(crate) help: &'static str,
-    forms: fn() -> Vec<&'static str>,
+    value: ValueType,
 }
 
-macro_rules! table {
-    ($($qualifier:ident,)*) => {
-        /// All qualifiers in display order.
-        pub(crate) static TABLE: &[QualifierRow] = &[$(QualifierRow {
-            name: $qualifier::NAME,
-            read: |value| Ok(<$qualifier as Qualifier>::Value::read(value)?.map(Qualified::$qualifier)),
-            choices: $qualifier::choices,
-            means: $qualifier::means,
-            example: $qualifier::EXAMPLE,
-            help: $qualifier::HELP,
-            forms: <$qualifier as Qualifier>::Value::forms,
-        },)*];
+/// The type of a value, and the qualifier with such a value.
+enum ValueType {
+    /// Any text, with the known values.
+    Text(fn(Text) -> Qualified, fn(ValueList<'_>) -> &[String]),
+    Category(fn(Category) -> Qualified),
+    Date(fn(DateValue) -> Qualified),
+    Bound(fn(Bound) -> Qualified),
+}
 
-        /// A qualifier with its value. Its display form is its form in a query.
-        #[derive(Clone, Debug, PartialEq)]
-        pub(crate) enum Qualified { $($qualifier(<$qualifier as Qualifier>::Value),)* }
+const fn row(name: &'static str, example: &'static str, help: &'static str, value: ValueType) -> QualifierRow {
+    QualifierRow { name, example, help, value }
+}
 
-        impl Qualified {
-            /// Compiles the test.
-            pub(crate) fn test(&self, here: &QueryScope) -> Test {
-                match self { $(Self::$qualifier(value) => $qualifier::test(value, here),)* }
-            }
+/// All qualifiers in display order.
+pub(crate) static TABLE: &[QualifierRow] = &[
+    row(
+        "in",
+        "in:~/code/app",
+        "that worked in it or below; in:app means any of that name, in:../x starts here",
+        ValueType::Text(Qualified::In, |values| values.dirs),
+    ),
+    row(
+        "file",
+        "file:auth.rs",
+        "in which a tool read, wrote or edited such a file; src/ means any below it",
+        ValueType::Text(Qualified::File, |values| values.files),
+    ),
+    row(
+        "edited",
+        "edited:src/",
+        "in which a tool wrote or edited such a file",
+        ValueType::Text(Qualified::Edited, |values| values.files),
+    ),
+    row("label", "label:works", "with such a label", ValueType::Text(Qualified::Label, |values| values.labels)),
+    row(
+        "model",
+        "model:sonnet",
+        "in which such a model answered",
+        ValueType::Text(Qualified::Model, |values| values.models),
+    ),
+    row(
+        "tool",
+        "tool:bash",
+        "in which such a tool was called",
+        ValueType::Text(Qualified::Tool, |values| values.tools),
+    ),
+    row(
+        "is",
+        "is:abandoned",
+        "of a kind; abandoned ones have branches that were left",
+        ValueType::Category(Qualified::Is),
+    ),
+    row("after", "after:2w", "that were last active then or later", ValueType::Date(Qualified::After)),
+    row("before", "before:2026-05", "that were last active before then", ValueType::Date(Qualified::Before)),
+    row("cost", "cost:>1", "by what they cost, in US dollars", ValueType::Bound(Qualified::Cost)),
+    row("size", "size:>1M", "by how long the file is, in bytes", ValueType::Bound(Qualified::Size)),
+    row("entries", "entries:<=20", "by how many entries they have", ValueType::Bound(Qualified::Entries)),
+];
 
-            /// Returns the entries for which the qualifier holds.
-            pub(crate) fn scope(&self, here: &QueryScope) -> EntryScope {
-                match self { $(Self::$qualifier(value) => $qualifier::scope(value, here),)* }
-            }
+impl QualifierRow {
+    /// Parses a non-empty value. Returns `None` for an incomplete value, and an error that lists valid values.
+    pub(crate) fn read(&self, value: &str) -> Result<Option<Qualified>, String> {
+        Ok(match self.value {
+            ValueType::Text(qualified, _) => Some(qualified(Text(value.into()))),
+            ValueType::Category(qualified) => Some(qualified(Category::read(value)?)),
+            ValueType::Date(qualified) => Some(qualified(DateValue::read(value)?)),
+            ValueType::Bound(qualified) => Bound::read(value)?.map(qualified),
+        })
+    }
 
-            /// Returns `true` if every session that matches this qualifier also matches `wide`.
-            pub(crate) fn implies(&self, wide: &Self) -> bool {
-                match (self, wide) {
-                    $((Self::$qualifier(narrow), Self::$qualifier(wide)) => $qualifier::implies(narrow, wide),)*
-                    _ => false,
-                }
-            }
+    /// Returns an example of each form of a value, or none if any text is valid.
+    fn forms(&self) -> Vec<&'static str> {
+        match self.value {
+            ValueType::Text(..) => Vec::new(),
+            ValueType::Category(_) => Category::names(),
+            ValueType::Date(_) => date::FORMS.to_vec(),
+            ValueType::Bound(_) => bound::FORMS.to_vec(),
         }
+    }
 
-        impl fmt::Display for Qualified {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match self { $(Self::$qualifier(value) => write!(f, "{}:{value}", $qualifier::NAME),)* }
-            }
+    /// Returns the values to suggest, the most likely first.
+    pub(crate) fn choices<'a>(&self, values: ValueList<'a>) -> Vec<&'a str> {
+        match self.value {
+            ValueType::Text(_, known) => known(values).iter().map(String::as_str).collect(),
+            ValueType::Category(_) => Category::names(),
+            ValueType::Date(_) => date::SUGGESTED.to_vec(),
+            ValueType::Bound(_) => Vec::new(),
         }
-    };
+    }
+
+    /// Describes a value that is not self-explanatory.
+    pub(crate) fn means(&self, value: &str) -> &'static str {
+        if matches!(self.value, ValueType::Category(_)) { Category::means(value) } else { "" }
+    }
 }
 
-table! {
-    In,
-    File,
-    Edited,
-    Label,
-    Model,
-    Tool,
-    Is,
-    After,
-    Before,
-    Cost,
-    Size,
-    Entries,
+/// A qualifier with its value. Its display form parses to the same qualifier.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Qualified {
+    /// The working directory of a session.
+    In(Text),
+    /// Files read, written or edited by tools.
+    File(Text),
+    /// Files written or edited by tools.
+    Edited(Text),
+    /// The labels of entries.
+    Label(Text),
+    /// The models that answered.
+    Model(Text),
+    /// The tools that were called.
+    Tool(Text),
+    /// Categories of sessions.
+    Is(Category),
+    /// Sessions last active at or after a time.
+    After(DateValue),
+    /// Sessions last active before a time.
+    Before(DateValue),
+    /// The cost of a session.
+    Cost(Bound),
+    /// The file size of a session.
+    Size(Bound),
+    /// The number of entries of a session.
+    Entries(Bound),
 }
 
-/// Returns the qualifier with the given name.
+impl fmt::Display for Qualified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::In(dir) => write!(f, "in:{dir}"),
+            Self::File(path) => write!(f, "file:{path}"),
+            Self::Edited(path) => write!(f, "edited:{path}"),
+            Self::Label(label) => write!(f, "label:{label}"),
+            Self::Model(model) => write!(f, "model:{model}"),
+            Self::Tool(tool) => write!(f, "tool:{tool}"),
+            Self::Is(category) => write!(f, "is:{category}"),
+            Self::After(date) => write!(f, "after:{date}"),
+            Self::Before(date) => write!(f, "before:{date}"),
+            Self::Cost(bound) => write!(f, "cost:{bound}"),
+            Self::Size(bound) => write!(f, "size:{bound}"),
+            Self::Entries(bound) => write!(f, "entries:{bound}"),
+        }
+    }
+}
+
+impl Qualified {
+    /// Compiles the qualifier into a test of sessions.
+    pub(crate) fn test(&self, here: &QueryScope) -> Test {
+        match self {
+            Self::In(dir) => {
+                let is_in = directory::matcher(dir, here);
+                Box::new(move |session| is_in(session.titles.cwd).into())
+            }
+            Self::File(path) => file::test(path, here, |_| true),
+            Self::Edited(path) => file::test(path, here, |touch| touch != Touch::Read),
+            Self::Label(label) => {
+                let wanted = label.folded();
+                let place = move |(entry, label): (_, &str)| {
+                    let at = label.find(&wanted)?;
+                    Some(MatchPlace { field: MatchField::Label, entry: Some(entry), at: at..at + wanted.len() })
+                };
+                Box::new(move |session| session.titles.labels.each().find_map(&place).into())
+            }
+            Self::Model(model) => {
+                let is_such = contains(model);
+                Box::new(move |session| session.digest.details_once().model_names().any(&is_such).into())
+            }
+            Self::Tool(tool) => {
+                let is_such = contains(tool);
+                Box::new(move |session| session.digest.details_once().tools.keys().any(|tool| is_such(tool)).into())
+            }
+            Self::Is(category) => {
+                let holds = category.holds();
+                Box::new(move |session| holds(session).into())
+            }
+            Self::After(date) => {
+                let time = date.ms(here);
+                Box::new(move |session| session.digest.modified.is_some_and(|modified| modified >= time).into())
+            }
+            Self::Before(date) => {
+                let time = date.ms(here);
+                Box::new(move |session| session.digest.modified.is_some_and(|modified| modified < time).into())
+            }
+            Self::Cost(bound) => number(*bound, |digest| digest.cost),
+            Self::Size(bound) => number(*bound, |digest| digest.bytes as f64),
+            Self::Entries(bound) => number(*bound, |digest| digest.entry_count as f64),
+        }
+    }
+
+    /// Returns the entries for which the qualifier holds.
+    pub(crate) fn scope(&self, here: &QueryScope) -> EntryScope {
+        match self {
+            Self::File(path) => file::scope(path, here, |_| true),
+            Self::Edited(path) => file::scope(path, here, |touch| touch != Touch::Read),
+            Self::Label(label) => {
+                let wanted = label.folded();
+                EntryScope::Known(Box::new(move |session| {
+                    let labels = session.titles.labels.each();
+                    labels.filter(|(_, label)| label.contains(&wanted)).map(|(entry, _)| entry).collect()
+                }))
+            }
+            Self::Model(model) => {
+                let is_such = contains(model);
+                EntryScope::Read(Box::new(move |entry| {
+                    let answer = entry.message.as_ref().filter(|_| entry.kind == EntryKind::Assistant);
+                    let names = answer.into_iter().flat_map(|answer| [answer.model, answer.response_model]).flatten();
+                    names.into_iter().any(|name| is_such(&name.text()))
+                }))
+            }
+            // A call counts at the entry of its result.
+            Self::Tool(tool) => {
+                let is_such = contains(tool);
+                EntryScope::Read(Box::new(move |entry| {
+                    let result = entry.message.as_ref().filter(|_| entry.kind == EntryKind::ToolResult);
+                    let is_it = |name: Str<'_>| is_such(&name.text());
+                    result.is_some_and(|result| {
+                        result.tool_name.is_some_and(is_it)
+                            || result.nested_calls().any(|nested| is_it(nested.call.name))
+                    })
+                }))
+            }
+            Self::Is(category) => category.feature().map_or(EntryScope::Session, EntryScope::Tree),
+            _ => EntryScope::Session,
+        }
+    }
+
+    /// Returns `true` if every session that matches this qualifier also matches `wide`.
+    pub(crate) fn implies(&self, wide: &Self) -> bool {
+        match (self, wide) {
+            (Self::Label(narrow), Self::Label(wide))
+            | (Self::Model(narrow), Self::Model(wide))
+            | (Self::Tool(narrow), Self::Tool(wide)) => narrow.has_piece(wide),
+            _ => self == wide,
+        }
+    }
+}
+
+/// Returns a test for names that contain a text.
+fn contains(text: &Text) -> impl Fn(&str) -> bool + Send + Sync + use<> {
+    let wanted = text.folded();
+    move |name| fold(name).contains(&wanted)
+}
+
+/// Returns a test that compares a number of the digest.
+fn number(bound: Bound, of: fn(&Digest) -> f64) -> Test {
+    Box::new(move |session| bound.holds(of(session.digest)).into())
+}
+
+/// Returns the qualifier with this name.
 pub(crate) fn named(name: &str) -> Option<&'static QualifierRow> {
     TABLE.iter().find(|row| row.name == name)
-}
-
-/// Returns `file:` with a name.
-pub(crate) fn file(name: &str) -> Option<Qualified> {
-    (named(File::NAME)?.read)(name).ok()?
 }
 
 /// Returns the table for a terminal: an example, its meaning, and the forms of the value.
@@ -131,7 +295,7 @@ pub(crate) fn help() -> String {
     let mut help = String::from("Qualifiers find sessions");
     for row in TABLE {
         let _ = write!(help, "\n  {:width$}  {}", row.example, row.help);
-        let forms = (row.forms)();
+        let forms = row.forms();
         if !forms.is_empty() {
             let _ = write!(help, "\n  {:width$}  {}", "", forms.join(", "));
         }
@@ -142,7 +306,7 @@ pub(crate) fn help() -> String {
 /// Iterates over the rows for the help: an example and its meaning.
 pub fn rows() -> impl Iterator<Item = (&'static str, String)> {
     TABLE.iter().map(|row| {
-        let forms = (row.forms)();
+        let forms = row.forms();
         let forms = if forms.is_empty() { String::new() } else { format!("; values: {}", forms.join(" ")) };
         (row.example, format!("Sessions {}{forms}.", row.help))
     })
@@ -152,7 +316,7 @@ pub fn rows() -> impl Iterator<Item = (&'static str, String)> {
 pub fn reference() -> String {
     let mut page = String::from("\n| qualifier | finds sessions | how its value may be written |\n|---|---|---|\n");
     for row in TABLE {
-        let forms: Vec<String> = (row.forms)().iter().map(|form| format!("`{form}`")).collect();
+        let forms: Vec<String> = row.forms().iter().map(|form| format!("`{form}`")).collect();
         let _ = writeln!(page, "| `{}` | {} | {} |", row.example, row.help, forms.join(" "));
     }
     page.push('\n');
@@ -162,6 +326,8 @@ pub fn reference() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::qualifier::condition::TestResult;
+    use crate::search::qualifier::sample::{Sample, here};
     use crate::search::query::Query;
 
     #[test]
@@ -170,12 +336,54 @@ mod tests {
             assert!(TABLE[..at].iter().all(|other| other.name != row.name), "duplicate: {}", row.name);
             let (name, value) = row.example.split_once(':').unwrap();
             assert_eq!(name, row.name);
-            let read = |value: &str| (row.read)(value).unwrap().unwrap().to_string();
+            let read = |value: &str| row.read(value).unwrap().unwrap().to_string();
             let is_read = Query::parse(row.example).is_ok_and(|query| query.to_string() == read(value));
             assert!(is_read, "{}", row.example);
-            for value in (row.forms)().into_iter().chain((row.choices)(ValueList::default())) {
+            for value in row.forms().into_iter().chain(row.choices(ValueList::default())) {
                 assert_eq!(read(value), read(read(value).split_once(':').unwrap().1), "{}:{value}", row.name);
             }
         }
+    }
+
+    #[test]
+    fn the_time_itself_is_not_before_it() {
+        let mut session = Sample::default();
+        assert!(!session.is("after:2w") && !session.is("before:2w"), "the time of the last activity is unknown");
+        session.digest.modified = Some(here().now_ms - 14 * 86_400_000);
+        assert!(session.is("after:2w") && session.is("after:1970") && !session.is("after:13d"));
+        assert!(session.is("before:13d") && session.is("before:2026-05") && !session.is("before:2w"));
+    }
+
+    #[test]
+    fn numbers_of_the_digest_are_compared() {
+        let mut session = Sample::default();
+        (session.digest.cost, session.digest.bytes, session.digest.entry_count) = (1.5, 1_000_000, 20);
+        assert!(session.is("cost:>1") && session.is("cost:$1.5") && !session.is("cost:>1.5"));
+        assert!(session.is("size:1M") && session.is("size:=1000k") && !session.is("size:>1MB"));
+        assert!(session.is("entries:<=20") && session.is("entries:20") && !session.is("entries:<20"));
+    }
+
+    #[test]
+    fn read_files_are_not_edited() {
+        let is_edited = |tool: &str| Sample::calling(tool, "src/auth.rs").is("edited:src/");
+        assert_eq!(["read", "write", "edit"].map(is_edited), [false, true, true]);
+    }
+
+    #[test]
+    fn models_and_tools_match_by_a_part_of_the_name() {
+        let session = Sample::calling("read", "a");
+        assert!(session.is("model:sonnet") && session.is("model:Claude") && !session.is("model:opus"));
+        assert!(session.is("tool:READ") && session.is("tool:ea") && !session.is("tool:edit"));
+    }
+
+    #[test]
+    fn label_matches_have_an_entry_and_a_place_in_the_label() {
+        let session = Sample::of(&[
+            r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"x"}}"#,
+            r#"{"type":"label","id":"2","parentId":"1","targetId":"1","label":"It Works"}"#,
+        ]);
+        let place = MatchPlace { field: MatchField::Label, entry: Some(0), at: 3..7 };
+        assert_eq!(session.test("label:work"), TestResult::At(Some(place)));
+        assert_eq!(session.test("label:broke"), TestResult::No);
     }
 }

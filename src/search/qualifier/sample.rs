@@ -3,8 +3,8 @@
 use jiff::tz::TimeZone;
 
 use crate::search::candidate::{Candidate, TitlesBuf};
-use crate::search::qualifier::definition::{Qualifier, TestResult};
-use crate::search::qualifier::value::QualifierValue;
+use crate::search::qualifier::condition::TestResult;
+use crate::search::qualifier::named;
 use crate::search::scope::QueryScope;
 use crate::session::digest::Digest;
 use crate::session::digest::builder::DigestBuilder;
@@ -56,12 +56,13 @@ impl Sample {
     }
 
     /// Tests the session with a qualifier.
-    pub(super) fn test<Q: Qualifier>(&self, value: &str) -> TestResult {
-        Q::test(&Q::Value::read(value).unwrap().unwrap(), &here())(&self.candidate())
+    pub(super) fn test(&self, qualifier: &str) -> TestResult {
+        let (name, value) = qualifier.split_once(':').unwrap();
+        named(name).unwrap().read(value).unwrap().unwrap().test(&here())(&self.candidate())
     }
 
     /// Returns `true` if the qualifier matches.
-    pub(super) fn is<Q: Qualifier>(&self, value: &str) -> bool {
-        matches!(self.test::<Q>(value), TestResult::At(_))
+    pub(super) fn is(&self, qualifier: &str) -> bool {
+        matches!(self.test(qualifier), TestResult::At(_))
     }
 }

@@ -76,12 +76,12 @@ fn value(
     let typed = query.get(token.text_at.start..cursor)?;
     let typed = fold(js_trim(typed.trim_matches('"')));
     let mut ranked: Vec<(u8, &str)> =
-        (row.choices)(values).into_iter().filter_map(|value| Some((rank(&fold(value), &typed)?, value))).collect();
+        row.choices(values).into_iter().filter_map(|value| Some((rank(&fold(value), &typed)?, value))).collect();
     ranked.sort_by_key(|(rank, _)| *rank);
     // A value that contains a quote cannot be written in a query.
     let can_be_written = ranked.iter().filter(|(_, value)| !value.contains('"'));
     let option =
-        |&(_, value): &(u8, &str)| CompletionCandidate { text: in_quotes(value), means: (row.means)(value).into() };
+        |&(_, value): &(u8, &str)| CompletionCandidate { text: in_quotes(value), means: row.means(value).into() };
     let options: Vec<CompletionCandidate> = can_be_written.map(option).collect();
     (!options.is_empty()).then_some(Completion { at: token.text_at.clone(), options })
 }

@@ -11,8 +11,8 @@ use std::ops::Range;
 use crate::base::normalize::fold;
 use crate::search::fuzzy;
 use crate::search::pattern::Pattern;
-use crate::search::qualifier;
 use crate::search::qualifier::Qualified;
+use crate::search::qualifier::value::text::Text;
 use crate::search::query::token::ALL;
 
 /// The maximum number of distinct terms. Text pasted by mistake has more, and each costs memory and time.
@@ -86,26 +86,24 @@ impl Query {
         self.terms.iter().filter_map(word).collect()
     }
 
-    /// The query without them: what must hold besides.
+    /// Returns the query without its words and phrases.
     #[must_use]
     pub(crate) fn without_words(&self) -> Self {
         let is_word = |term: &&Term| !term.is_excluded && matches!(term.what, TermKind::Word(_) | TermKind::Phrase(_));
         Self { everything: false, terms: self.terms.iter().filter(|term| !is_word(term)).cloned().collect() }
     }
 
-    /// Returns the query without its words and phrases.
+    /// Returns the query with its words as file names (`file:`), or `None` if it has no words.
     #[must_use]
     pub(crate) fn as_files(&self) -> Option<Self> {
-        let is_word = |term: &Term| !term.is_excluded && matches!(term.what, TermKind::Word(_));
-        let as_file = |term: &Term| match &term.what {
-            TermKind::Word(word) if !term.is_excluded => {
-                let what = TermKind::Qualified(qualifier::file(word)?);
-                Some(Term { what, ..term.clone() })
+        let (mut query, mut has_word) = (Self { everything: false, terms: self.terms.clone() }, false);
+        for term in query.terms.iter_mut().filter(|term| !term.is_excluded) {
+            if let TermKind::Word(word) = &mut term.what {
+                let name = Text(std::mem::take(word));
+                (term.what, has_word) = (TermKind::Qualified(Qualified::File(name)), true);
             }
-            _ => Some(term.clone()),
-        };
-        let terms: Option<Vec<Term>> = self.terms.iter().map(as_file).collect();
-        terms.filter(|_| self.terms.iter().any(is_word)).map(|terms| Self { everything: false, terms })
+        }
+        has_word.then_some(query)
     }
 
     /// Returns `true` if this query finds only sessions that `earlier` found, provided that both run at the same time

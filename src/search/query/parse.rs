@@ -103,7 +103,7 @@ fn unknown(name: &str) -> String {
 /// Parses the value of a qualifier.
 fn value(row: &QualifierRow, value: &str) -> Result<TermKind, String> {
     let value = js_trim(value);
-    let read = if value.is_empty() { None } else { (row.read)(value)? };
+    let read = if value.is_empty() { None } else { row.read(value)? };
     Ok(read.map_or(TermKind::Unfinished(row.name), TermKind::Qualified))
 }
 

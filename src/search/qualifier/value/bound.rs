@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::search::qualifier::value::QualifierValue;
-
 /// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Comparison {
@@ -27,6 +25,9 @@ const SIGNS: [(&str, Comparison); 5] = [
     ("<", Comparison::Less),
     ("=", Comparison::Equal),
 ];
+
+/// An example of each form.
+pub(crate) const FORMS: &[&str] = &[">1", ">=1.5", "<2k", "<=1M", "=3"];
 
 /// A comparison with a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,9 +68,10 @@ fn number(text: &str) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-impl QualifierValue for Bound {
-    /// Parses an optional operator and a number, with a suffix k, M or G or a prefix `$`.
-    fn read(text: &str) -> Result<Option<Self>, String> {
+impl Bound {
+    /// Parses an optional operator and a number, with a suffix k, M or G or a prefix `$`. Returns `None` if the number
+    /// is missing.
+    pub(crate) fn read(text: &str) -> Result<Option<Self>, String> {
         let signed = SIGNS.iter().find_map(|(sign, order)| Some((*order, text.strip_prefix(sign)?)));
         let (order, digits) = signed.unwrap_or((Comparison::AtLeast, text));
         let digits = digits.strip_prefix('$').unwrap_or(digits);
@@ -77,11 +79,7 @@ impl QualifierValue for Bound {
             return Ok(None);
         }
         let bound = number(digits).map(|number| Self { order, number });
-        bound.map(Some).ok_or_else(|| format!("no number: {text}; use {}", Self::forms().join(", ")))
-    }
-
-    fn forms() -> Vec<&'static str> {
-        vec![">1", ">=1.5", "<2k", "<=1M", "=3"]
+        bound.map(Some).ok_or_else(|| format!("no number: {text}; use {}", FORMS.join(", ")))
     }
 }
 

@@ -5,7 +5,6 @@ use std::fmt;
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 
-use crate::search::qualifier::value::QualifierValue;
 use crate::search::scope::QueryScope;
 
 const MINUTE: i64 = 60_000;
@@ -14,6 +13,13 @@ const DAY: i64 = 24 * 60 * MINUTE;
 /// The units of ages in milliseconds, equal to those of the list ([`crate::base::time::age`]).
 const UNITS: [(&str, i64); 6] =
     [("m", MINUTE), ("h", 60 * MINUTE), ("d", DAY), ("w", 7 * DAY), ("mo", 30 * DAY), ("y", 365 * DAY)];
+
+/// An example of each form.
+pub(crate) const FORMS: &[&str] =
+    &["2026-05-01", "2026-05", "2026", "today", "yesterday", "5h", "3d", "2w", "6mo", "1y"];
+
+/// The values to suggest.
+pub(crate) const SUGGESTED: &[&str] = &["today", "yesterday", "1w", "1mo", "1y"];
 
 /// A point in time: the beginning of a day, month or year, or an age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +39,15 @@ pub(crate) enum DateValue {
 }
 
 impl DateValue {
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let date = match text {
+            "today" => Some(Self::Today),
+            "yesterday" => Some(Self::Yesterday),
+            _ => Self::ago(text).or_else(|| Self::date(text)),
+        };
+        date.ok_or_else(|| format!("no date or age: {text}; use {}", FORMS.join(", ")))
+    }
+
     fn ago(text: &str) -> Option<Self> {
         let unit_at = text.find(|c: char| !c.is_ascii_digit())?;
         let unit = UNITS.iter().position(|(name, _)| *name == &text[unit_at..])?;
@@ -71,25 +86,6 @@ impl DateValue {
     }
 }
 
-impl QualifierValue for DateValue {
-    fn read(text: &str) -> Result<Option<Self>, String> {
-        let when = match text {
-            "today" => Some(Self::Today),
-            "yesterday" => Some(Self::Yesterday),
-            _ => Self::ago(text).or_else(|| Self::date(text)),
-        };
-        when.map(Some).ok_or_else(|| format!("no date or age: {text}; use {}", Self::forms().join(", ")))
-    }
-
-    fn forms() -> Vec<&'static str> {
-        vec!["2026-05-01", "2026-05", "2026", "today", "yesterday", "5h", "3d", "2w", "6mo", "1y"]
-    }
-
-    fn choices() -> Vec<&'static str> {
-        vec!["today", "yesterday", "1w", "1mo", "1y"]
-    }
-}
-
 impl fmt::Display for DateValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -113,7 +109,7 @@ mod tests {
         let zone = TimeZone::fixed(jiff::tz::offset(2));
         // 2026-05-10T00:30 in the time zone.
         let here = QueryScope { now_ms: 1_778_365_800_000, home: String::new(), dir: String::new(), zone };
-        let ms = |text: &str| crate::base::time::iso(DateValue::read(text).unwrap().unwrap().ms(&here)).unwrap();
+        let ms = |text: &str| crate::base::time::iso(DateValue::read(text).unwrap().ms(&here)).unwrap();
         assert_eq!(ms("today"), "2026-05-09T22:00:00.000Z");
         assert_eq!(ms("yesterday"), "2026-05-08T22:00:00.000Z");
         assert_eq!(ms("2026-05-01"), "2026-04-30T22:00:00.000Z");
@@ -128,7 +124,7 @@ mod tests {
         {
             assert!(DateValue::read(text).is_err(), "{text}");
         }
-        assert_eq!(DateValue::read("9999-12-31").unwrap().unwrap().ms(&here).signum(), 1);
-        assert!(DateValue::read("4294967295y").unwrap().unwrap().ms(&here) < 0);
+        assert_eq!(DateValue::read("9999-12-31").unwrap().ms(&here).signum(), 1);
+        assert!(DateValue::read("4294967295y").unwrap().ms(&here) < 0);
     }
 }

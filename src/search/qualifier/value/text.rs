@@ -4,7 +4,6 @@ use std::fmt;
 
 use crate::base::javascript::is_js_space;
 use crate::base::normalize::fold;
-use crate::search::qualifier::value::QualifierValue;
 
 /// A text.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,12 +18,6 @@ impl Text {
     /// Returns `true` if every text that contains `piece` also contains this text.
     pub(crate) fn has_piece(&self, piece: &Self) -> bool {
         self.folded().contains(&piece.folded())
-    }
-}
-
-impl QualifierValue for Text {
-    fn read(text: &str) -> Result<Option<Self>, String> {
-        Ok(Some(Self(text.into())))
     }
 }
 

@@ -2,35 +2,20 @@
 
 use crate::base::normalize::fold;
 use crate::base::paths::normalize;
-use crate::search::qualifier::definition::{Qualifier, Test};
 use crate::search::qualifier::value::path::{Path, components};
 use crate::search::qualifier::value::text::Text;
 use crate::search::scope::QueryScope;
-use crate::search::value_lists::ValueList;
 
-pub(crate) struct In;
-
-impl Qualifier for In {
-    type Value = Text;
-
-    const NAME: &'static str = "in";
-    const HELP: &'static str = "that worked in it or below; in:app means any of that name, in:../x starts here";
-    const EXAMPLE: &'static str = "in:~/code/app";
-
-    fn choices(values: ValueList<'_>) -> Vec<&str> {
-        values.dirs.iter().map(String::as_str).collect()
-    }
-
-    fn test(dir: &Text, here: &QueryScope) -> Test {
-        let dir = Path::new(&from_here(dir, here), here);
-        Box::new(move |session| is_in(&dir, session.titles.cwd).into())
-    }
+/// Returns a test for sessions whose folded working directory is `dir` or below it.
+pub(super) fn matcher(dir: &Text, here: &QueryScope) -> impl Fn(&str) -> bool + Send + Sync + use<> {
+    let dir = Path::new(&from_here(dir, here), here);
+    move |cwd| is_in(&dir, cwd)
 }
 
 /// Returns a test for sessions whose working directory is `dir` or below it.
 pub(crate) fn is_in_dir(dir: &str, here: &QueryScope) -> impl Fn(&str) -> bool + use<> {
-    let dir = Path::new(&from_here(&Text(dir.into()), here), here);
-    move |cwd| is_in(&dir, &fold(cwd))
+    let is_in = matcher(&Text(dir.into()), here);
+    move |cwd| is_in(&fold(cwd))
 }
 
 /// Resolves a path that starts with `.` or `..` from the directory of the query.
