@@ -86,3 +86,19 @@ pub enum ChoiceAction {
     /// Nothing: it only tells something.
     Nothing,
 }
+
+/// Returns the number of rows by which an action moves, down or (negative) up; `None` for other actions.
+pub(crate) fn movement(action: Action, page: usize) -> Option<isize> {
+    let page = isize::try_from(page).unwrap_or(isize::MAX);
+    match action {
+        Action::Up | Action::ListUp => Some(-1),
+        Action::Down | Action::ListDown => Some(1),
+        Action::PageUp | Action::ListPageUp => Some(-page),
+        Action::PageDown | Action::ListPageDown => Some(page),
+        Action::HalfPageUp => Some(-(page / 2).max(1)),
+        Action::HalfPageDown => Some((page / 2).max(1)),
+        Action::First => Some(isize::MIN),
+        Action::Last => Some(isize::MAX),
+        _ => None,
+    }
+}

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::app::layers::answer::LayerResult;
+use crate::app::layers::answer::{LayerResult, movement};
 use crate::app::widgets::cursor::Cursor;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Action;
@@ -133,23 +133,16 @@ impl ContextView {
     }
 
     pub(super) fn press<C>(&mut self, action: Option<Action>, size: (u16, u16)) -> LayerResult<C> {
-        let page = isize::try_from(Self::height(size).saturating_sub(1).max(1)).unwrap_or(1);
-        let by = match action {
-            Some(Action::Up) => -1,
-            Some(Action::Down) => 1,
-            Some(Action::PageUp) => -page,
-            Some(Action::PageDown) => page,
-            Some(Action::First) => isize::MIN,
-            Some(Action::Last) => isize::MAX,
-            Some(Action::NextSort) => {
-                self.sort();
-                0
-            }
+        let page = Self::height(size).saturating_sub(1).max(1);
+        match action {
+            Some(Action::NextSort) => self.sort(),
             Some(Action::Back | Action::Context) => return LayerResult::Close,
-            Some(action) => return LayerResult::Act(action),
-            None => 0,
-        };
-        self.cursor.go(by, self.rows().len());
+            Some(action) => match movement(action, page) {
+                Some(by) => self.cursor.go(by, self.rows().len()),
+                None => return LayerResult::Act(action),
+            },
+            None => {}
+        }
         self.fit(size);
         LayerResult::Stay
     }

@@ -1,7 +1,7 @@
 //! The help: every key and what it does, every sign and what it means, filtered as one types; the keys of the layer or
 //! pane it was opened over come first.
 
-use crate::app::layers::answer::{LayerContext, LayerResult};
+use crate::app::layers::answer::{LayerContext, LayerResult, movement};
 use crate::app::startup::Startup;
 use crate::app::widgets::line::LineEdit;
 use crate::app::widgets::text_box::{TextBox, largest};
@@ -157,19 +157,15 @@ impl Help {
     }
 
     pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>, view: LayerContext<'_>) -> LayerResult<C> {
-        let page = isize::try_from(view.size.1 / 2).unwrap_or(1);
+        let page = usize::from(view.size.1 / 2);
         match action {
-            Some(Action::Up) => self.scroll(-1, view),
-            Some(Action::Down) => self.scroll(1, view),
-            Some(Action::PageUp) => self.scroll(-page, view),
-            Some(Action::PageDown) => self.scroll(page, view),
-            Some(Action::First) => self.top = 0,
-            Some(Action::Last) => self.scroll(isize::MAX, view),
             Some(leaving @ (Action::Quit | Action::Suspend)) => return LayerResult::Act(leaving),
             Some(Action::Back) if !self.line.value().is_empty() => self.line = LineEdit::default(),
             Some(Action::Back | Action::Help | Action::Confirm) => return LayerResult::Close,
             action => {
-                if self.line.press(key, action) {
+                if let Some(by) = action.and_then(|action| movement(action, page)) {
+                    self.scroll(by, view);
+                } else if self.line.press(key, action) {
                     self.top = 0;
                 }
             }

@@ -1,6 +1,6 @@
 //! A text in a box, until a key closes it.
 
-use crate::app::layers::answer::LayerResult;
+use crate::app::layers::answer::{LayerResult, movement};
 use crate::app::widgets::text_box::{TextBox, largest};
 use crate::base::text::Tone;
 use crate::keymap::Action;
@@ -38,14 +38,7 @@ impl Note {
 
     pub(super) fn press<C>(&mut self, action: Option<Action>, terminal: (u16, u16)) -> LayerResult<C> {
         let sheet = self.sheet(terminal);
-        let page = isize::try_from(sheet.height).unwrap_or(1);
-        let by = match action {
-            Some(Action::Up) => -1,
-            Some(Action::Down) => 1,
-            Some(Action::PageUp) => -page,
-            Some(Action::PageDown) => page,
-            _ => return LayerResult::Close,
-        };
+        let Some(by) = action.and_then(|action| movement(action, sheet.height)) else { return LayerResult::Close };
         if !sheet.scrolls() {
             return LayerResult::Close;
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ratatui::layout::Rect;
 
-use crate::app::layers::answer::{ChoiceAction, LayerResult};
+use crate::app::layers::answer::{ChoiceAction, LayerResult, movement};
 use crate::app::widgets::cursor::Cursor;
 use crate::app::widgets::line::LineEdit;
 use crate::app::widgets::text_box::{largest, middle};
@@ -228,10 +228,6 @@ impl Palette {
         self.cursor.fit(self.shown.len(), self.list_area(terminal).height.into());
     }
 
-    fn go(&mut self, by: isize) {
-        self.cursor.go(by, self.shown.len());
-    }
-
     fn typed(&mut self) {
         self.cursor = Cursor::default();
         self.narrow();
@@ -243,12 +239,12 @@ impl Palette {
     }
 
     pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>, terminal: (u16, u16)) -> LayerResult<C> {
-        let page = isize::try_from(self.list_area(terminal).height.saturating_sub(1).max(1)).unwrap_or(1);
+        let page = self.list_area(terminal).height.saturating_sub(1).max(1).into();
+        if let Some(by) = action.and_then(|action| movement(action, page)) {
+            self.cursor.go(by, self.shown.len());
+            return LayerResult::Stay;
+        }
         match action {
-            Some(Action::ListUp) => self.go(-1),
-            Some(Action::ListDown) => self.go(1),
-            Some(Action::ListPageUp) => self.go(-page),
-            Some(Action::ListPageDown) => self.go(page),
             Some(Action::Accept) => return self.take(),
             Some(Action::Cancel) if !self.line.value().is_empty() => {
                 self.line = LineEdit::default();

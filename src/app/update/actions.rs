@@ -5,6 +5,7 @@ use crate::app::command::{AfterChange, Command};
 use crate::app::flows::{context_view, copy, delete, name, refusal, resume};
 use crate::app::jump_history::JumpPosition;
 use crate::app::layers::Layer;
+use crate::app::layers::answer::movement;
 use crate::app::layers::help::Help;
 use crate::app::layers::palette::PaletteKind;
 use crate::app::message::{Effect, Opener, Work};
@@ -33,7 +34,7 @@ fn note_use(model: &mut Model, action: Action) {
 pub(super) fn act(model: &mut Model, action: Action) {
     note_use(model, action);
     let page = if model.focus == Place::Sessions { model.sessions.page() } else { model.height(model.focus) };
-    let page = isize::try_from(page.saturating_sub(1).max(1)).unwrap_or(1);
+    let page = page.saturating_sub(1).max(1);
     match action {
         Action::Quit => model.effects.push(Effect::Quit),
         Action::Suspend => model.effects.push(Effect::Suspend),
@@ -55,14 +56,6 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Editor => external_programs::open(model, Opener::Editor),
         Action::Compare => comparison::open(model),
         Action::Reload => reload(model),
-        Action::Up => go(model, -1),
-        Action::Down => go(model, 1),
-        Action::PageUp => go(model, -page),
-        Action::PageDown => go(model, page),
-        Action::HalfPageUp => go(model, -(page / 2).max(1)),
-        Action::HalfPageDown => go(model, (page / 2).max(1)),
-        Action::First => go(model, isize::MIN),
-        Action::Last => go(model, isize::MAX),
         Action::PreviewUp => model.preview.scroll(-1),
         Action::PreviewDown => model.preview.scroll(1),
         Action::Wrap => {
@@ -143,39 +136,12 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::FamilyFiles => family::list(model),
         Action::GoOver => family::go_over(model),
         Action::LabelTimes => model.tree.label_times = !model.tree.label_times,
-        // Layers do these themselves.
-        Action::ResumeHere
-        | Action::Accept
-        | Action::Cancel
-        | Action::Close
-        | Action::ListUp
-        | Action::ListDown
-        | Action::ListPageUp
-        | Action::ListPageDown
-        | Action::CopyPath
-        | Action::RenameLabel
-        | Action::ClearLabel
-        | Action::OnlyHits
-        | Action::Complete
-        | Action::CompleteBack
-        | Action::PreviousQuery
-        | Action::NextQuery
-        | Action::CharLeft
-        | Action::CharRight
-        | Action::WordLeft
-        | Action::WordRight
-        | Action::LineStart
-        | Action::LineEnd
-        | Action::DeleteBack
-        | Action::DeleteForward
-        | Action::DeleteWordBack
-        | Action::DeleteWordForward
-        | Action::DeleteToStart
-        | Action::DeleteToEnd
-        | Action::Yank
-        | Action::SideA
-        | Action::SideB
-        | Action::GoToCommon => {}
+        // Layers handle the other actions.
+        _ => {
+            if let Some(by) = movement(action, page) {
+                go(model, by);
+            }
+        }
     }
 }
 

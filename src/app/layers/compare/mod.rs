@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ratatui::layout::Rect;
 
-use crate::app::layers::answer::{LayerContext, LayerResult};
+use crate::app::layers::answer::{LayerContext, LayerResult, movement};
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::{Glyphs, Span, Tone};
 use crate::catalog::compare::{BranchEnd, ComparedBranches};
@@ -145,10 +145,6 @@ impl CompareView {
         self.rows.partition_point(|row| row.section < section)
     }
 
-    fn go(&mut self, by: isize) {
-        self.cursor.go(by, self.rows.len());
-    }
-
     /// Folds the section of the selected row, or unfolds it; the rows are made when the rest is brought in line.
     fn fold(&mut self, fold: bool) {
         if let Some(section) = self.section().filter(|&section| self.folded[section] != fold) {
@@ -163,14 +159,8 @@ impl CompareView {
     }
 
     pub(super) fn press<C>(&mut self, action: Option<Action>, view: LayerContext<'_>) -> LayerResult<C> {
-        let page = isize::try_from(Self::body(view.size).height.saturating_sub(1).max(1)).unwrap_or(1);
+        let page = Self::body(view.size).height.saturating_sub(1).max(1).into();
         match action {
-            Some(Action::Up) => self.go(-1),
-            Some(Action::Down) => self.go(1),
-            Some(Action::PageUp) => self.go(-page),
-            Some(Action::PageDown) => self.go(page),
-            Some(Action::First) => self.go(isize::MIN),
-            Some(Action::Last) => self.go(isize::MAX),
             Some(Action::Fold) => self.fold(true),
             Some(Action::Unfold) => self.fold(false),
             Some(Action::FoldAll) => self.fold_all(true),
@@ -179,7 +169,11 @@ impl CompareView {
             Some(Action::SideB) => self.chosen = 1,
             Some(own @ (Action::Confirm | Action::Label | Action::GoToCommon)) => return LayerResult::Act(own),
             Some(Action::Back | Action::Quit) => return LayerResult::Close,
-            _ => {}
+            action => {
+                if let Some(by) = action.and_then(|action| movement(action, page)) {
+                    self.cursor.go(by, self.rows.len());
+                }
+            }
         }
         LayerResult::Stay
     }
