@@ -4,7 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::app::layers::Layer;
+use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::context;
+use crate::app::layers::note::Note;
+use crate::app::layers::prompt::Prompt;
+use crate::app::layers::question::{Question, QuestionChoice};
 use crate::app::message::{Clip, EntryBody, PickerOutput};
 use crate::base::text::Tone;
 use crate::catalog::live::PiStatus;
@@ -13,6 +17,7 @@ use crate::changes::{FileSnapshot, Request};
 use crate::keymap::Place;
 use crate::pi::launch::Start;
 use crate::pi::requests::PiRequest;
+use crate::render::DocLine;
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
 
@@ -85,9 +90,24 @@ impl Command {
         Self::Say(Tone::Warning, text.into())
     }
 
-    /// Something to be shown.
+    /// Returns the command that shows a layer.
     pub fn show(layer: Layer<Self>) -> Self {
         Self::Show(Box::new(layer))
+    }
+
+    /// Returns the command that asks a question.
+    pub(crate) fn ask(title: &'static str, lines: Vec<DocLine>, choices: Vec<QuestionChoice<Self>>) -> Self {
+        Self::show(Layer::Question(Question::new(title, lines, choices)))
+    }
+
+    /// Returns the command that shows a text in a box.
+    pub(crate) fn note(title: &str, text: impl Into<String>) -> Self {
+        Self::show(Layer::Note(Note::new(title, text)))
+    }
+
+    /// Returns the command that asks for a line of text; `value` is its first content.
+    pub(crate) fn prompt(purpose: PromptPurpose, question: impl Into<String>, value: &str) -> Self {
+        Self::show(Layer::Prompt(Prompt::new(purpose, question, value)))
     }
 }
 

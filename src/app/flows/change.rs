@@ -4,8 +4,7 @@ use std::path::Path;
 
 use crate::app::command::{AfterChange, Command};
 use crate::app::flows::{cancel, delete, undo};
-use crate::app::layers::Layer;
-use crate::app::layers::question::{Question, QuestionChoice};
+use crate::app::layers::question::QuestionChoice;
 use crate::app::message::ChangeFailure;
 use crate::app::model::Model;
 use crate::base::text::Tone;
@@ -88,7 +87,7 @@ fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: AfterC
             let session = model.catalog.key_of(&path);
             let mut lines = vec![DocLine::new(Tone::Text, &text)];
             lines.extend(delete::signs(model, session.as_slice()));
-            Command::show(Layer::Question(Question::new("An old format", lines, vec![choice, cancel()])))
+            Command::ask("An old format", lines, vec![choice, cancel()])
         }
         (Refusal::Replaced { path }, Request::IfSame { then, .. }) => ask_again(model, &path, *then, after),
         (Refusal::Changed { paths }, Request::Trash { files } | Request::Delete { files }) => {
@@ -112,7 +111,7 @@ fn ask_again(model: &Model, path: &Path, then: Request, after: AfterChange) -> C
         _ => "make the change in this session".into(),
     };
     let anyway = QuestionChoice::new('a', "change anyway", what, Some(Command::Change(then, after)));
-    Command::show(Layer::Question(Question::new("Another session", lines, vec![anyway, cancel()])))
+    Command::ask("Another session", lines, vec![anyway, cancel()])
 }
 
 /// The same request, with leave to migrate.

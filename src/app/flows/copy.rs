@@ -6,7 +6,6 @@ use crate::app::command::{Command, ResumePlan};
 use crate::app::flows::NO_SESSION;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::ChoiceAction;
-use crate::app::layers::note::Note;
 use crate::app::layers::question::{Question, QuestionChoice};
 use crate::app::message::{Clip, EntryBody};
 use crate::app::model::Model;
@@ -41,7 +40,7 @@ pub fn ask(model: &Model) -> Command {
     let start = ResumePlan::at(session.path.clone(), session.header.cwd.clone()).start;
     let command = Command::Copy(Clip::Command(start));
     choices.push(QuestionChoice::new('c', "command", "that resumes the session in pi, for a shell", Some(command)));
-    Command::show(Layer::Question(Question::new("Copy", Vec::new(), choices)))
+    Command::ask("Copy", Vec::new(), choices)
 }
 
 /// Copies the path of a row: of a file, or of a session in the trash.
@@ -100,6 +99,6 @@ pub(crate) fn take_copied(text: &str, done: bool, then: Option<ResumePlan>, glyp
             let go = QuestionChoice::new('g', "go on", "in pi; copy the text above first", Some(Command::GoOn(go_on)));
             Command::show(Layer::Question(Question::about("No access to the clipboard", shown, vec![go])))
         }
-        (false, None) => Command::show(Layer::Note(Note::new("No access to the clipboard", shown))),
+        (false, None) => Command::note("No access to the clipboard", shown),
     }
 }

@@ -5,10 +5,8 @@ use std::path::PathBuf;
 
 use crate::app::command::{AfterChange, Command};
 use crate::app::flows::{NO_SESSION, cancel, refusal};
-use crate::app::layers::Layer;
 use crate::app::layers::answer::PromptPurpose;
-use crate::app::layers::prompt::Prompt;
-use crate::app::layers::question::{Question, QuestionChoice};
+use crate::app::layers::question::QuestionChoice;
 use crate::app::model::Model;
 use crate::app::panes::sessions::SessionRow;
 use crate::base::numbers::{bytes, count};
@@ -67,7 +65,7 @@ pub fn ask(model: &Model) -> Command {
     };
     choices.push(cancel());
     let lines = project.into_iter().chain(facts(model, &all, &notes)).collect();
-    let question = Command::show(Layer::Question(Question::new("Move to the trash?", lines, choices)));
+    let question = Command::ask("Move to the trash?", lines, choices);
     // A pi may have been started since the sessions were read.
     Command::All(vec![Command::LookForPis, question])
 }
@@ -84,7 +82,7 @@ pub(crate) fn ask_again(model: &Model, files: &[FileSnapshot], changed: &[PathBu
     let notes = [format!("{what} changed meanwhile, so nothing was moved. As of now:")];
     let lines = facts(model, &sessions, &notes);
     let choices = vec![to_trash(model, 't', "trash", &sessions), cancel()];
-    Command::show(Layer::Question(Question::new("Move to the trash?", lines, choices)))
+    Command::ask("Move to the trash?", lines, choices)
 }
 
 /// Asks whether what the trash did not take shall be deleted for good.
@@ -96,12 +94,12 @@ pub(crate) fn ask_for_good(reason: &str, left: Vec<FileSnapshot>) -> Command {
         DocLine::new(Tone::Text, &format!("Not moved: {files}, {size}.")),
     ];
     let prompt = format!("type {WORD} ({files}): ");
-    let prompt = Command::show(Layer::Prompt(Prompt::new(PromptPurpose::Word(left), prompt, "")));
+    let prompt = Command::prompt(PromptPurpose::Word(left), prompt, "");
     let choices = vec![
         cancel(),
         QuestionChoice::new('d', "for good", "delete permanently, without the trash; no undo", Some(prompt)),
     ];
-    Command::show(Layer::Question(Question::new("Not moved to the trash", lines, choices)))
+    Command::ask("Not moved to the trash", lines, choices)
 }
 
 /// The choice that moves sessions to the trash.
@@ -120,7 +118,7 @@ pub(crate) fn go(model: &Model, files: Vec<FileSnapshot>) -> Command {
     }
     lines.push(DocLine::new(Tone::Text, LOSES));
     let sure = QuestionChoice::new('d', "delete", "move it to the trash anyway", Some(trash));
-    Command::show(Layer::Question(Question::new(at_work(model, &sessions), lines, vec![cancel(), sure])))
+    Command::ask(at_work(model, &sessions), lines, vec![cancel(), sure])
 }
 
 /// What stands above [`signs`]: whether a pi says that it is there, or whether that is a guess.

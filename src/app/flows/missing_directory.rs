@@ -7,7 +7,7 @@ use crate::app::command::{Command, ResumePlan};
 use crate::app::flows::cancel_by;
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::prompt::Prompt;
-use crate::app::layers::question::{Question, QuestionChoice};
+use crate::app::layers::question::QuestionChoice;
 use crate::app::layers::{Layer, Layers};
 use crate::app::message::{Clip, Work};
 use crate::app::model::Model;
@@ -69,7 +69,7 @@ pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCan
         Some(Command::Copy(Clip::Command(here))),
     ));
     choices.push(cancel_by('c'));
-    Command::show(Layer::Question(Question::new("The session's directory is gone", lines, choices)))
+    Command::ask("The session's directory is gone", lines, choices)
 }
 
 /// What a line for a directory begins with.

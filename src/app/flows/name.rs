@@ -2,10 +2,8 @@
 
 use crate::app::command::{AfterChange, Command, ResumePlan};
 use crate::app::flows::{self, NO_SESSION, cancel, delete, picker};
-use crate::app::layers::Layer;
 use crate::app::layers::answer::PromptPurpose;
-use crate::app::layers::prompt::Prompt;
-use crate::app::layers::question::{Question, QuestionChoice};
+use crate::app::layers::question::QuestionChoice;
 use crate::app::model::Model;
 use crate::app::startup::PickerFormat;
 use crate::base::text::Tone;
@@ -29,7 +27,7 @@ pub fn rename(model: &Model) -> Command {
     };
     let name = session.name.as_deref().unwrap_or_default();
     let purpose = PromptPurpose::Name(key, SessionIdentity::of(session));
-    Command::show(Layer::Prompt(Prompt::new(purpose, "name: ", name)))
+    Command::prompt(purpose, "name: ", name)
 }
 
 /// Asks for the label of the entry that is meant.
@@ -45,7 +43,7 @@ pub(crate) fn label_at(model: &Model, session: SessionKey, tree: &Tree, at: Inde
     let label = tree.labels.get(&at).map_or("", |label| &label.text);
     let identity = SessionIdentity::of(&model.catalog[session]);
     let purpose = PromptPurpose::Label(session, identity, EntryId::of(tree, at));
-    Command::show(Layer::Prompt(Prompt::new(purpose, "label: ", label)))
+    Command::prompt(purpose, "label: ", label)
 }
 
 /// Forks the session at the entry that is meant.
@@ -102,7 +100,7 @@ fn by_pi(model: &Model, session: SessionKey, what: Option<PiRequest>, here: Comm
     let by_pi =
         QuestionChoice::new('p', "by pi", "pi writes it, and shows it", Some(Command::TellPi(pi.clone(), what)));
     let here = QuestionChoice::new('w', "written here", "a line is added to the file, which can be undone", Some(here));
-    Command::show(Layer::Question(Question::new("A pi has this session open", lines, vec![by_pi, here, cancel()])))
+    Command::ask("A pi has this session open", lines, vec![by_pi, here, cancel()])
 }
 
 /// What follows when a pi was asked.

@@ -4,13 +4,11 @@
 
 use std::sync::Arc;
 
-use crate::app::command::{AfterChange, Command, ResumePlan};
+use crate::app::command::{Command, ResumePlan};
 use crate::app::flows::{NO_SESSION, cancel, cancel_by, delete, missing_parent, picker};
 use crate::app::layers::Layer;
 use crate::app::layers::context::ContextTarget;
-use crate::app::layers::note::Note;
 use crate::app::layers::question::{Question, QuestionChoice};
-use crate::app::message::{Clip, EntryBody};
 use crate::app::model::Model;
 use crate::app::panes::tree::rows::RowItem;
 use crate::base::numbers::count;
@@ -71,7 +69,7 @@ pub(crate) fn at_entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Ind
 /// Samples can't be resumed.
 fn no_file() -> Command {
     let text = "These are pitree's sample sessions: there is no file that pi could open.\nRun `pitree` without --demo to browse and resume your own.";
-    Command::show(Layer::Note(Note::new("Nothing to resume", text)))
+    Command::note("Nothing to resume", text)
 }
 
 /// Goes on from an entry. Where that takes more than opening the session, it is asked first.
@@ -120,7 +118,7 @@ fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
         Some(Command::GoOn(leaf)),
     );
     let choices = fork.into_iter().chain([open, cancel_by('c')]).collect();
-    Command::show(Layer::Question(Question::new(delete::at_work(model, &[key]), lines, choices)))
+    Command::ask(delete::at_work(model, &[key]), lines, choices)
 }
 
 /// Asks where to go on.
@@ -244,30 +242,4 @@ fn left(tree: &Tree, at: Option<Index>) -> Option<(Index, usize)> {
     let branch = || std::iter::successors(tree.leaf, |&at| tree.parent(at)).take_while(move |&at| Some(at) != common);
     let says = |at: &Index| !tree.nodes[*at as usize].kind.is_bookkeeping();
     Some((branch().find(says)?, branch().count()))
-}
-
-/// The next step of going on, with what is still to be done after it.
-#[derive(Debug)]
-pub enum NextStep {
-    /// The text of an entry is read.
-    Read(EntryBody),
-    /// A change is made.
-    Change(Request, AfterChange),
-    /// The text is copied.
-    Copy(Clip),
-    /// pi starts.
-    Start,
-}
-
-/// What is to be done next; `go_on` is then what is left. A text that is not copied stays in it.
-pub fn step(go_on: &mut ResumePlan, copies: bool) -> NextStep {
-    if let Some((tree, at)) = go_on.text_of.take() {
-        NextStep::Read(EntryBody { path: go_on.start.path.clone(), tree, at })
-    } else if let Some(request) = go_on.request.take() {
-        NextStep::Change(request, AfterChange::GoOn(Box::new(go_on.clone())))
-    } else if let Some(text) = go_on.text.take_if(|_| copies) {
-        NextStep::Copy(Clip::Text(text))
-    } else {
-        NextStep::Start
-    }
 }

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use crate::app::command::{AfterChange, Command};
 use crate::app::flows::cancel;
-use crate::app::layers::Layer;
-use crate::app::layers::question::{Question, QuestionChoice};
+use crate::app::layers::question::QuestionChoice;
 use crate::app::model::Model;
 use crate::base::numbers::count;
 use crate::base::text::Tone;
@@ -22,7 +21,7 @@ pub(crate) fn ask(model: &Model, earlier: EarlierChange) -> Command {
     lines.push(DocLine::new(Tone::Dim, "It was done before this pitree was started, or by another one."));
     let undo = Command::Change(Request::UndoLast { sure: Some(group) }, AfterChange::Show);
     let choices = vec![QuestionChoice::new('u', "undo", "take it back", Some(undo)), cancel()];
-    Command::show(Layer::Question(Question::new("Undo?", lines, choices)))
+    Command::ask("Undo?", lines, choices)
 }
 
 /// A time that is not long ago as one says it.

@@ -1,7 +1,7 @@
 //! The command palette: the actions of all panes and the saved queries.
 
 use crate::app::layers::answer::ChoiceAction;
-use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind};
+use crate::app::layers::palette::PaletteItem;
 use crate::app::model::Model;
 use crate::base::text::{Span, Tone};
 use crate::config::SavedQuery;
@@ -21,7 +21,7 @@ pub(crate) fn is_listed(action: Action) -> bool {
 }
 
 /// Lists recent actions, then those of the focused pane, of all panes and of the other panes, then saved queries.
-pub fn palette(model: &Model) -> Palette {
+pub(super) fn rows(model: &Model) -> Vec<PaletteItem> {
     let row = |(group, action): (&'static str, Action)| {
         let keys: Vec<String> = model.setting.keymap.keys(action).iter().map(Key::to_string).collect();
         let keys = Span::new(Tone::Accent, keys.join(", "));
@@ -41,9 +41,7 @@ pub fn palette(model: &Model) -> Palette {
         PaletteItem::new(left, Vec::new(), key, ChoiceAction::Search(saved.query.clone())).under(SAVED)
     };
     let saved = model.setting.queries.iter().map(saved);
-    let mut palette = Palette::new(PaletteKind::Actions, "Commands");
-    palette.list(recent.chain(others).map(row).chain(saved).collect());
-    palette
+    recent.chain(others).map(row).chain(saved).collect()
 }
 
 /// The group of an action: the focused pane if it works there, else the first pane in which it works.

@@ -1,7 +1,7 @@
 //! The palette of the sessions of a family: the legend of its tree, in which each can be hidden.
 
 use crate::app::layers::answer::ChoiceAction;
-use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind};
+use crate::app::layers::palette::PaletteItem;
 use crate::app::model::Model;
 use crate::app::panes::tree::family::letter;
 use crate::app::title::title;
@@ -9,14 +9,6 @@ use crate::base::numbers::{count, nonzero_dollars};
 use crate::base::text::{Span, Tone};
 use crate::base::time;
 use crate::catalog::SessionKey;
-
-/// The sessions of the family of the open session.
-pub fn palette(model: &Model) -> Palette {
-    let mut palette = Palette::new(PaletteKind::Family, "Family");
-    palette.list(rows(model));
-    palette.as_of = model.catalog.version();
-    palette
-}
 
 /// The rows: parents before forks, then those that share entries and say nothing of the family.
 pub(super) fn rows(model: &Model) -> Vec<PaletteItem> {

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use crate::app::layers::answer::ChoiceAction;
-use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind, SessionScope};
+use crate::app::layers::palette::{PaletteItem, SessionScope};
 use crate::app::model::Model;
 use crate::app::palettes::labels::{age, title};
 use crate::app::panes::sessions::SessionRow;
@@ -20,23 +20,32 @@ use crate::session::entry::tool_call::Touch;
 /// The most entries that are listed of those that touched a file: the newest.
 const MOST: usize = 5000;
 
-/// The outline of what is selected.
-pub fn palette(model: &Model) -> Option<Palette> {
-    let (scope, of) = match model.sessions.selected_row()? {
-        SessionRow::Session { key, .. } => {
-            (SessionScope::Session(*key), format!("Files of {}", model.short_title(*key)))
+/// Returns the sessions of the selected row.
+pub(crate) fn selected_scope(model: &Model) -> Option<SessionScope> {
+    match model.sessions.selected_row()? {
+        SessionRow::Session { key, .. } => Some(SessionScope::Session(*key)),
+        SessionRow::Ghost(..) => None,
+        SessionRow::Project(at) => model.sessions.projects.get(*at).map(|project| SessionScope::Project(project.key)),
+    }
+}
+
+/// Returns the title of the list of touched files.
+pub(super) fn title_of_files(model: &Model, scope: SessionScope) -> String {
+    match scope {
+        SessionScope::Session(key) => format!("Files of {}", model.short_title(key)),
+        SessionScope::Project(key) => {
+            let project = model.sessions.projects.iter().find(|project| project.key == key);
+            let dir = project.map(|project| model.short(&shorten(&project.cwd, &model.setting.home)));
+            format!("Files in {}", dir.unwrap_or_default())
         }
-        SessionRow::Ghost(..) => return None,
-        SessionRow::Project(at) => {
-            let project = model.sessions.projects.get(*at)?;
-            let dir = model.short(&shorten(&project.cwd, &model.setting.home));
-            (SessionScope::Project(project.key), format!("Files in {dir}"))
-        }
-    };
-    let mut palette = Palette::new(PaletteKind::Files(scope), of);
-    palette.list(rows(model, scope));
-    palette.as_of = model.catalog.version();
-    Some(palette)
+        SessionScope::All => "Files".into(),
+    }
+}
+
+/// Returns the title of the list of entries that touched a file.
+pub(super) fn title_of_touches(model: &Model, file: &str, scope: SessionScope) -> String {
+    let suffix = if scope == SessionScope::All { " in all sessions" } else { "" };
+    format!("{}{suffix}", clean(&shown(model, file)))
 }
 
 fn sessions(model: &Model, scope: SessionScope) -> Vec<SessionKey> {
@@ -78,32 +87,6 @@ fn shown(model: &Model, file: &str) -> String {
         Some(SessionRow::Ghost(..)) | None => "",
     };
     relative_to(cwd, file, &model.setting.home).into_owned()
-}
-
-/// The entries that touched a file, in the sessions of the outline that it was chosen from.
-pub(crate) fn touches_of(model: &Model, file: String, outline: Option<&PaletteKind>) -> Palette {
-    let scope = match outline {
-        Some(PaletteKind::Files(scope)) => *scope,
-        _ => SessionScope::All,
-    };
-    let mut palette = filled(model, file, scope, "");
-    // The first row is for who finds none of the others to be the one.
-    palette.cursor.at = 1;
-    palette
-}
-
-/// The entries that touched a file, in all sessions.
-pub fn touches_everywhere(model: &Model, file: String) -> Palette {
-    filled(model, file, SessionScope::All, " in all sessions")
-}
-
-fn filled(model: &Model, file: String, scope: SessionScope, of: &str) -> Palette {
-    let title = format!("{}{of}", clean(&shown(model, &file)));
-    let rows = touches(model, &file, scope);
-    let mut palette = Palette::new(PaletteKind::Touches { file, scope }, title);
-    palette.list(rows);
-    palette.as_of = model.catalog.version();
-    palette
 }
 
 /// The entries that touched a file, the newest first.

@@ -2,7 +2,7 @@
 //! the list is opened.
 
 use crate::app::layers::answer::ChoiceAction;
-use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind};
+use crate::app::layers::palette::PaletteItem;
 use crate::app::model::Model;
 use crate::app::palettes::labels::age;
 use crate::base::javascript::utf16_prefix;
@@ -14,14 +14,6 @@ use crate::changes::history::{HistoryEntry, in_words, state};
 
 /// The most that a row says of a session, in UTF-16 code units: no box is wider.
 const MOST: usize = 200;
-
-/// The list of a kind, as far as it is known by now.
-pub fn palette(model: &Model, kind: PaletteKind) -> Palette {
-    let title = if kind == PaletteKind::Trash { "Trash" } else { "History" };
-    let mut palette = Palette::new(kind, title);
-    super::fill(model, &mut palette);
-    palette
-}
 
 /// The sessions that are in the trash.
 pub(super) fn trash(model: &Model) -> Vec<PaletteItem> {

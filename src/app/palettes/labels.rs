@@ -3,10 +3,8 @@
 use std::cmp::Reverse;
 
 use crate::app::command::{AfterChange, Command};
-use crate::app::layers::Layer;
 use crate::app::layers::answer::{ChoiceAction, PromptPurpose};
-use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind};
-use crate::app::layers::prompt::Prompt;
+use crate::app::layers::palette::PaletteItem;
 use crate::app::model::Model;
 use crate::base::text::{Span, Tone, width};
 use crate::base::time;
@@ -17,14 +15,6 @@ use crate::session::digest::DigestLabel;
 
 /// The columns that a session's title has in a row.
 const TITLE: usize = 30;
-
-/// The labels of all sessions, the newest first.
-pub fn palette(model: &Model) -> Palette {
-    let mut palette = Palette::new(PaletteKind::Labels, "Labels");
-    palette.list(rows(model));
-    palette.as_of = model.catalog.version();
-    palette
-}
 
 /// The rows, the newest label first.
 pub(super) fn rows(model: &Model) -> Vec<PaletteItem> {
@@ -74,5 +64,5 @@ pub fn change(model: &Model, selected: Option<&ChoiceAction>, clear: bool) -> Co
         let request = Request::Label { path: digest.path.clone(), target, label: String::new(), migrate: false };
         return Command::Change(request.if_same(identity), AfterChange::Rest);
     }
-    Command::show(Layer::Prompt(Prompt::new(PromptPurpose::Label(session, identity, target), "label: ", &label.text)))
+    Command::prompt(PromptPurpose::Label(session, identity, target), "label: ", &label.text)
 }

@@ -10,6 +10,22 @@ pub mod labels;
 use crate::app::layers::palette::{Palette, PaletteKind};
 use crate::app::model::Model;
 
+/// Returns a palette with its title and rows.
+pub(crate) fn palette(model: &Model, kind: PaletteKind) -> Palette {
+    let title = match &kind {
+        PaletteKind::Actions => "Commands".into(),
+        PaletteKind::Labels => "Labels".into(),
+        PaletteKind::Family => "Family".into(),
+        PaletteKind::Trash => "Trash".into(),
+        PaletteKind::History => "History".into(),
+        PaletteKind::Files(scope) => files::title_of_files(model, *scope),
+        PaletteKind::Touches { file, scope } => files::title_of_touches(model, file, *scope),
+    };
+    let mut palette = Palette::new(kind, title);
+    fill(model, &mut palette);
+    palette
+}
+
 /// Lists anew what changed since a palette was filled.
 pub(crate) fn follow(model: &Model, palette: &mut Palette) {
     if palette.as_of != model.catalog.version() {
@@ -17,16 +33,16 @@ pub(crate) fn follow(model: &Model, palette: &mut Palette) {
     }
 }
 
-/// Lists what there is now.
+/// Lists the current rows.
 pub(crate) fn fill(model: &Model, palette: &mut Palette) {
     palette.as_of = model.catalog.version();
-    match &palette.kind {
-        PaletteKind::Actions => {}
-        PaletteKind::Labels => palette.list(labels::rows(model)),
-        PaletteKind::Family => palette.list(family::rows(model)),
-        PaletteKind::Trash => palette.list(history::trash(model)),
-        PaletteKind::History => palette.list(history::history(model)),
-        PaletteKind::Files(scope) => palette.list(files::rows(model, *scope)),
-        PaletteKind::Touches { file, scope } => palette.list(files::touches(model, file, *scope)),
-    }
+    palette.list(match &palette.kind {
+        PaletteKind::Actions => actions::rows(model),
+        PaletteKind::Labels => labels::rows(model),
+        PaletteKind::Family => family::rows(model),
+        PaletteKind::Trash => history::trash(model),
+        PaletteKind::History => history::history(model),
+        PaletteKind::Files(scope) => files::rows(model, *scope),
+        PaletteKind::Touches { file, scope } => files::touches(model, file, *scope),
+    });
 }

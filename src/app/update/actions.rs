@@ -44,12 +44,11 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Find => find_in_session::open(model),
         Action::NextHit | Action::PreviousHit => find_in_session::next(model, action == Action::NextHit),
         Action::JumpBack | Action::JumpForward => jump(model, action == Action::JumpForward),
-        Action::Palette => model.layers.push(Layer::Palette(palettes::actions::palette(model))),
-        Action::Labels => model.layers.push(Layer::Palette(palettes::labels::palette(model))),
+        Action::Palette => open_palette(model, PaletteKind::Actions),
+        Action::Labels => open_palette(model, PaletteKind::Labels),
         Action::Files => {
-            let palette = palettes::files::palette(model);
-            if let Some(palette) = palette {
-                model.layers.push(Layer::Palette(palette));
+            if let Some(scope) = palettes::files::selected_scope(model) {
+                open_palette(model, PaletteKind::Files(scope));
             }
         }
         Action::Pager => external_programs::open(model, Opener::Pager),
@@ -145,6 +144,10 @@ pub(super) fn act(model: &mut Model, action: Action) {
     }
 }
 
+pub(super) fn open_palette(model: &mut Model, kind: PaletteKind) {
+    model.layers.push(Layer::Palette(palettes::palette(model, kind)));
+}
+
 /// Lists what was changed; it is read anew each time.
 fn look_back(model: &mut Model, kind: PaletteKind) {
     if let Some(why) = refusal(model) {
@@ -152,7 +155,7 @@ fn look_back(model: &mut Model, kind: PaletteKind) {
     }
     model.past = None;
     model.looking_back = Some(model.ask(Work::LookBack));
-    model.layers.push(Layer::Palette(palettes::history::palette(model, kind)));
+    open_palette(model, kind);
 }
 
 /// A key that does nothing in the pane with the keyboard: what shapes the tree does so from any pane, and of anything else

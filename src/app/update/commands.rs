@@ -2,11 +2,11 @@
 
 use super::search;
 use crate::app::command::{AfterChange, Command, ResumePlan};
-use crate::app::flows::{context_view, delete, missing_directory, refusal, resume};
+use crate::app::flows::{context_view, delete, missing_directory, refusal};
 use crate::app::layers::Layer;
 use crate::app::layers::context::ContextTarget;
 use crate::app::layers::note::Note;
-use crate::app::message::{Effect, PickedEntry, PickerOutput, Work};
+use crate::app::message::{Clip, Effect, EntryBody, PickedEntry, PickerOutput, Work};
 use crate::app::model::{Errand, Model, NextStep, PendingChange};
 use crate::app::startup::PickerFormat;
 use crate::base::text::{Tone, width};
@@ -57,7 +57,7 @@ pub(super) fn carry(model: &mut Model, command: Command) {
             let claim = model.ask(Work::AskPi);
             model.asking_pi = Some((claim, Command::AskPi(session, tree, at)));
         }
-        Command::GoOn(next) => go_on(model, next),
+        Command::GoOn(next) => resume(model, next),
         Command::LookForMoved(then) => {
             let work = missing_directory::look(model, &then.start);
             errand(model, work, NextStep::GoOn(then));
@@ -132,35 +132,36 @@ pub(super) fn errand(model: &mut Model, work: Work, then: NextStep) {
     model.errands.push(Errand { claim, then });
 }
 
-/// Takes the next step of going on in pi.
-fn go_on(model: &mut Model, mut next: ResumePlan) {
-    // A program gets the text with the answer.
-    let copies = model.setting.picker != Some(PickerFormat::Json);
-    match resume::step(&mut next, copies) {
-        resume::NextStep::Read(body) => errand(model, Work::Text(body), NextStep::GoOn(next)),
-        resume::NextStep::Change(request, after) => change(model, request, after),
-        resume::NextStep::Copy(clip) => errand(model, Work::Copy(clip), NextStep::GoOn(next)),
-        // Nothing that was begun is cut off by leaving.
-        resume::NextStep::Start if !model.changes.is_empty() => {
-            if let Some(last) = model.changes.back_mut() {
-                last.after = AfterChange::GoOn(Box::new(next));
-            }
-            model.say(Tone::Dim, "pi starts after the current change; any key cancels that");
-        }
-        resume::NextStep::Start => {
-            let ResumePlan { start, text, .. } = next;
-            model.effects.push(match model.setting.picker {
-                // A fork was made.
-                Some(PickerFormat::Json) => Effect::Answer(PickerOutput::Json(Box::new(fork(model, start, text)))),
-                Some(_) => Effect::Answer(PickerOutput::Command(start)),
-                None => Effect::Resume(start),
-            });
-        }
+/// Does the next step of resuming in pi: reads the text to give back, makes the change, copies the text or starts pi.
+fn resume(model: &mut Model, mut plan: ResumePlan) {
+    if let Some((tree, at)) = plan.text_of.take() {
+        let body = EntryBody { path: plan.start.path.clone(), tree, at };
+        return errand(model, Work::Text(body), NextStep::GoOn(plan));
     }
+    if let Some(request) = plan.request.take() {
+        return change(model, request, AfterChange::GoOn(Box::new(plan)));
+    }
+    // The JSON output of a picker contains the text.
+    if model.setting.picker != Some(PickerFormat::Json)
+        && let Some(text) = plan.text.take()
+    {
+        return errand(model, Work::Copy(Clip::Text(text)), NextStep::GoOn(plan));
+    }
+    // pi starts only after all changes are made.
+    if let Some(last) = model.changes.back_mut() {
+        last.after = AfterChange::GoOn(Box::new(plan));
+        return model.say(Tone::Dim, "pi starts after the current change; press any key to cancel");
+    }
+    let ResumePlan { start, text, .. } = plan;
+    model.effects.push(match model.setting.picker {
+        Some(PickerFormat::Json) => Effect::Answer(PickerOutput::Json(Box::new(picked_fork(model, start, text)))),
+        Some(_) => Effect::Answer(PickerOutput::Command(start)),
+        None => Effect::Resume(start),
+    });
 }
 
 /// A new session, as a picker says it: at its leaf.
-fn fork(model: &Model, Start { path, cwd, .. }: Start, draft: Option<String>) -> PickedEntry {
+fn picked_fork(model: &Model, Start { path, cwd, .. }: Start, draft: Option<String>) -> PickedEntry {
     let session = model.catalog.key_of(&path).and_then(|key| model.catalog.get(key));
     let id = session.map_or(String::new(), |session| session.header.id.clone());
     let name = session.and_then(|session| session.name.as_deref()).map(String::from);

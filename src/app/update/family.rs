@@ -3,6 +3,7 @@
 use super::commands;
 use crate::app::command::Command;
 use crate::app::layers::Layer;
+use crate::app::layers::palette::PaletteKind;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::palettes;
@@ -42,7 +43,7 @@ pub(super) fn toggle(model: &mut Model) {
 /// Lists the sessions of the family.
 pub(super) fn list(model: &mut Model) {
     if model.tree.session.is_some() {
-        model.layers.push(Layer::Palette(palettes::family::palette(model)));
+        model.layers.push(Layer::Palette(palettes::palette(model, PaletteKind::Family)));
     }
 }
 

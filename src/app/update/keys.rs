@@ -1,7 +1,7 @@
 //! What a person does: keys, pasted text, the mouse. The layer on top gets it first; what it passes on is the pane's that
 //! has the keyboard.
 
-use super::actions::{act, act_elsewhere, confirm};
+use super::actions::{act, act_elsewhere, confirm, open_palette};
 use super::{commands, comparison, family, find_in_session, query_input, search};
 use crate::app::command::{AfterChange, Command};
 use crate::app::flows::{context_view, copy, name};
@@ -9,6 +9,7 @@ use crate::app::hints::hints;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::{ChoiceAction, LayerResult};
 use crate::app::layers::help::Help;
+use crate::app::layers::palette::{PaletteKind, SessionScope};
 use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Errand, Model, NextStep};
 use crate::app::palettes;
@@ -175,7 +176,7 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
             let command = name::accept(model, purpose, text);
             commands::carry(model, command);
         }
-        LayerResult::Leads(leads) => lead(model, leads),
+        LayerResult::Leads(choice) => choose(model, choice),
         LayerResult::Act(Action::Quit) => model.effects.push(Effect::Quit),
         LayerResult::Act(Action::Suspend) => model.effects.push(Effect::Suspend),
         LayerResult::Act(Action::Help) => {
@@ -217,9 +218,10 @@ fn see(model: &mut Model, action: Action) {
     commands::carry(model, command);
 }
 
-/// Does what the chosen row of a list leads to.
-fn lead(model: &mut Model, leads: ChoiceAction) {
-    let palette = match leads {
+/// Does the action of the chosen row of a palette.
+fn choose(model: &mut Model, choice: ChoiceAction) {
+    let outline = model.layers.palettes().next_back().map(|palette| palette.kind.clone());
+    match choice {
         ChoiceAction::Act(action) => {
             model.layers.close_palettes();
             let places = action.places();
@@ -228,35 +230,40 @@ fn lead(model: &mut Model, leads: ChoiceAction) {
             {
                 model.focus = place;
             }
-            return act(model, action);
+            act(model, action);
         }
         ChoiceAction::Search(query) => {
             model.layers.close_palettes();
-            return search::open(model, &query);
+            search::open(model, &query);
         }
-        ChoiceAction::Entry(entry) => {
-            model.layers.close_palettes();
-            return commands::carry(model, Command::GoTo(entry));
-        }
+        ChoiceAction::Entry(entry) => close_and_carry(model, Command::GoTo(entry)),
         ChoiceAction::File(file) => {
-            let outline = model.layers.palettes().next_back().map(|palette| palette.kind.clone());
-            palettes::files::touches_of(model, file, outline.as_ref())
+            let scope = match outline {
+                Some(PaletteKind::Files(scope)) => scope,
+                _ => SessionScope::All,
+            };
+            open_palette(model, PaletteKind::Touches { file, scope });
+            // The first row searches all sessions.
+            model.layers.palettes_mut().next_back().into_iter().for_each(|palette| palette.cursor.at = 1);
+        }
+        ChoiceAction::Everywhere(file) => {
+            open_palette(model, PaletteKind::Touches { file, scope: SessionScope::All });
         }
         ChoiceAction::Restore(number) => {
-            model.layers.close_palettes();
-            let back = Command::Change(Request::Undo { number: Some(number) }, AfterChange::Show);
-            return commands::carry(model, back);
+            close_and_carry(model, Command::Change(Request::Undo { number: Some(number) }, AfterChange::Show));
         }
         ChoiceAction::Undo(group) => {
-            model.layers.close_palettes();
-            return commands::carry(model, Command::Change(Request::UndoGroup { group }, AfterChange::Show));
+            close_and_carry(model, Command::Change(Request::UndoGroup { group }, AfterChange::Show));
         }
-        ChoiceAction::Member(session) => return family::toggle_member(model, session),
-        ChoiceAction::Told(why) => return model.say(Tone::Dim, why),
-        ChoiceAction::Nothing => return,
-        ChoiceAction::Everywhere(file) => palettes::files::touches_everywhere(model, file),
-    };
-    model.layers.push(Layer::Palette(palette));
+        ChoiceAction::Member(session) => family::toggle_member(model, session),
+        ChoiceAction::Told(why) => model.say(Tone::Dim, why),
+        ChoiceAction::Nothing => {}
+    }
+}
+
+fn close_and_carry(model: &mut Model, command: Command) {
+    model.layers.close_palettes();
+    commands::carry(model, command);
 }
 
 fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool) {
