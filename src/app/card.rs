@@ -1,4 +1,4 @@
-//! The preview of a session or a project: what is known of it at a glance, what is looked for most often first.
+//! The preview of a session or a project: its most important facts.
 
 use std::cmp::Reverse;
 
@@ -22,16 +22,16 @@ use crate::session::digest::Digest;
 use crate::session::digest::messages::LastMessage;
 use crate::session::tree::Index;
 
-/// The most calls of a run that are listed.
+/// Maximum number of listed calls of a run.
 const MOST_CALLS: usize = 500;
 
-/// The longest lists of a card.
+/// Maximum number of items in the other lists.
 const LONGEST: usize = 12;
 
-/// The columns that the names of facts have.
+/// Width of the names of facts.
 const NAMES: usize = 12;
 
-/// The columns and rows that a card is seen in.
+/// Columns and rows for a card.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
     /// Columns.
@@ -40,7 +40,7 @@ pub struct Room {
     pub rows: u16,
 }
 
-/// The card of a session or a project.
+/// Returns the card of a session, a project, a run of tool calls or a missing session.
 pub fn of(model: &Model, subject: Subject, room: Room) -> Vec<DocLine> {
     match subject {
         Subject::Session(key) => session(model, key, room),
@@ -54,7 +54,7 @@ pub fn of(model: &Model, subject: Subject, room: Room) -> Vec<DocLine> {
     }
 }
 
-/// The calls of a run of tools.
+/// Returns the calls of a run of tools.
 fn run(model: &Model, last: Index) -> Vec<DocLine> {
     let run = model.tree.rows.runs.iter().find(|run| run.last() == last);
     let (Some(tree), Some(run)) = (&model.tree.tree, run) else { return Vec::new() };
@@ -74,7 +74,7 @@ fn run(model: &Model, last: Index) -> Vec<DocLine> {
     lines
 }
 
-/// A name and its value.
+/// Returns a line with a name and its value.
 fn fact(name: &str, value: &str) -> DocLine {
     let gap = " ".repeat(NAMES.saturating_sub(width(name)));
     let spans = vec![Span::new(Tone::Dim, format!("{name}{gap}")), Span::clean(Tone::Text, value)];
@@ -151,7 +151,7 @@ fn symbols(model: &Model, key: SessionKey) -> Option<DocLine> {
     (!parts.is_empty()).then(|| fact("symbols", &parts.join(&format!(" {} ", glyphs.dot))))
 }
 
-/// The last prompt and the last answer: of a fork its own, if it has any.
+/// Adds the last prompt and the last answer; those of a fork only if it has own ones.
 fn said_last(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room: Room) {
     let catalog = &model.catalog;
     let digest = &catalog[key];
@@ -177,7 +177,7 @@ fn said_last(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room: Roo
     }
 }
 
-/// A fact that takes no more rows than there are for it.
+/// Limits a fact to the rows available for it.
 fn shortened(mut line: DocLine, room: Room, glyphs: &Glyphs) -> DocLine {
     let rows = usize::from(room.rows / 5).clamp(2, 8);
     let mut wrapped = Wrapped::new(room.columns.into());
@@ -186,7 +186,7 @@ fn shortened(mut line: DocLine, room: Room, glyphs: &Glyphs) -> DocLine {
     if let (Some(start), Some(end), Some(value)) = (place(rows - 1), place(rows), line.spans.get(1)) {
         let name = line.spans[0].text.len();
         let (Some(start), Some(end)) = (start.checked_sub(name), end.checked_sub(name)) else { return line };
-        // Beside the last row there must be room for the sign that says that it was cut.
+        // The last row needs room for the ellipsis.
         let (before, last) = value.text[..end].split_at(start);
         let most = usize::from(room.columns).saturating_sub(NAMES + width(&glyphs.ellipsis));
         line.spans[1].text = format!("{before}{}{}", truncate_to_width(last, most).trim_end(), glyphs.ellipsis);
@@ -194,7 +194,7 @@ fn shortened(mut line: DocLine, room: Room, glyphs: &Glyphs) -> DocLine {
     line
 }
 
-/// What it cost, how large it is, and when it was; of what came of another session its own first.
+/// Adds cost, size and times; for a fork, first those without inherited entries.
 fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     let digest = &model.catalog[key];
     let header = &digest.header;
@@ -230,7 +230,7 @@ fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     }
 }
 
-/// The abandoned branches of the open session, the newest first: last words, size, cost and age.
+/// Lists the abandoned branches of the open session, most recent first, with last words, size, cost and age.
 fn abandoned(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room: Room) {
     let tree = model.tree.file(key).filter(|tree| model.catalog[key].leaves > 1 && !tree.is_partial);
     let Some((tree, branches)) = tree.map(|tree| (tree, tree.abandoned())).filter(|(_, all)| !all.is_empty()) else {
@@ -250,7 +250,7 @@ fn abandoned(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room: Roo
     more(lines, branches.len());
 }
 
-/// Lists the pis in a session, the most urgent one first.
+/// Lists the pi processes of a session, most urgent first.
 fn pis(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     let Some(live) = model.catalog.live(key) else { return };
     if *live == SessionActivity::Guessed {
@@ -265,7 +265,7 @@ fn pis(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     more(lines, live.all().len());
 }
 
-/// A time as a clock on the wall says it, and how long ago that is.
+/// Formats a time and its age.
 fn wall(model: &Model, ms: i64) -> Option<String> {
     let time = model.setting.zoned(ms)?;
     Some(format!("{} ({})", time.strftime("%Y-%m-%d %H:%M"), time::age(model.now, ms)))
@@ -309,7 +309,7 @@ fn family(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     }
 }
 
-/// A session of the family: its name, and the first words of a fork with its parent's name.
+/// Returns a line for a session of the family: its name, and for a fork its first own words.
 fn related(model: &Model, name: &str, key: SessionKey) -> DocLine {
     let mut line = fact(name, &model.short_title(key));
     let words = words_after(&model.catalog[key]).filter(|_| model.catalog[key].header.is_fork());
@@ -317,7 +317,7 @@ fn related(model: &Model, name: &str, key: SessionKey) -> DocLine {
     line
 }
 
-/// What is known of a session that is gone.
+/// Returns the card of a missing session.
 fn ghost(model: &Model, gone: &MissingParent) -> Vec<DocLine> {
     let mut lines = vec![DocLine::new(Tone::Strong, &flows::missing_parent::title(model, gone)), DocLine::default()];
     let (said, tone) = match flows::missing_parent::in_trash(model, gone) {
@@ -341,7 +341,7 @@ fn more(lines: &mut Vec<DocLine>, all: usize) {
     }
 }
 
-/// What was done in it: files, labels, models.
+/// Lists touched files, labels and models.
 fn inside(lines: &mut Vec<DocLine>, model: &Model, digest: &Digest) {
     let mut files: Vec<_> = digest.details().touches.uses().collect();
     if !files.is_empty() {

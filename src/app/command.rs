@@ -1,4 +1,4 @@
-//! What flows and choices want done: plain data. [`update`](mod@crate::app::update) alone carries it out.
+//! Commands that flows return and choices carry. Only [`update`](mod@crate::app::update) executes them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,71 +21,71 @@ use crate::render::DocLine;
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
 
-/// Something that is wanted.
+/// A change of the browser.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// Several things, in their order.
+    /// Runs several commands in order.
     All(Vec<Command>),
-    /// Something is said in the footer.
+    /// Shows a notice in the footer.
     Say(Tone, String),
-    /// Says in the footer what was done and can be undone.
+    /// Reports a change in the footer and offers undo.
     SayDone(String),
-    /// It is told what went wrong: in the footer if it fits, else in a box with this title.
+    /// Shows an error: in the footer if it fits, else in a box with this title.
     Complain(&'static str, String),
-    /// A question is asked, a note shown.
+    /// Opens a layer.
     Show(Box<Layer<Command>>),
-    /// It is shown what the model sees.
+    /// Opens the model context of an entry.
     See(context::ContextTarget),
-    /// A pane gets the keyboard.
+    /// Focuses a pane.
     Focus(Place),
-    /// A session is selected.
+    /// Selects a session.
     Select(SessionKey),
-    /// An entry is gone to, whatever hides it.
+    /// Selects an entry, even if a filter or a fold hides it.
     GoTo(EntryRef),
-    /// An entry of a session is gone to in that session's own tree.
+    /// Selects an entry of a session in that session's own tree.
     GoOver(SessionKey, EntryId),
-    /// A project is folded, or unfolded.
+    /// Folds or unfolds the selected row.
     Toggle,
-    /// The entry in which the selected session was found is gone to.
+    /// Selects the entry in which the selected session was found.
     GoToHit,
-    /// A change is made, and then something else.
+    /// Makes a change, then continues as given.
     Change(Request, AfterChange),
-    /// A running pi is asked to do something.
+    /// Sends a request to a running pi.
     TellPi(PiStatus, PiRequest),
-    /// It is looked which pis run.
+    /// Lists the running pi processes.
     LookForPis,
-    /// Files go to the trash; after another question if a pi may be at work in them, as far as that is known by then.
+    /// Moves files to the trash. Asks again if a pi may be using one of them.
     ToTrash(Vec<FileSnapshot>),
-    /// It is asked whether pi goes to an entry by itself; then it is gone on at this one.
+    /// Asks pi whether it can go to an entry by itself, then resumes at this one.
     AskPi(SessionKey, Arc<Tree>, Index),
-    /// pi goes on.
+    /// Does the next step of resuming in pi.
     GoOn(ResumePlan),
-    /// It is looked for what the gone directory of a session may be now.
+    /// Searches for the new location of a session's missing working directory.
     LookForMoved(ResumePlan),
-    /// It is kept in mind what the gone directory of a session is now, and pi goes on there.
+    /// Remembers the new location of a session's missing working directory, then resumes there.
     Elsewhere {
-        /// How pi goes on, in the directory that is gone.
+        /// The plan, with the missing directory.
         then: ResumePlan,
-        /// What it is now, as it was typed or found.
+        /// The new directory, typed or found.
         dir: String,
     },
-    /// Something is copied.
+    /// Copies to the clipboard.
     Copy(Clip),
-    /// The whole text of an entry is copied.
+    /// Copies the full text of an entry.
     CopyText(EntryBody),
-    /// pitree ends with an answer.
+    /// Quits and prints the picker's output.
     Answer(PickerOutput),
-    /// pitree ends.
+    /// Quits.
     Quit,
 }
 
 impl Command {
-    /// Nothing is wanted.
+    /// Returns the command that does nothing.
     pub fn nothing() -> Self {
         Self::All(Vec::new())
     }
 
-    /// A warning in the footer.
+    /// Returns the command that shows a warning in the footer.
     pub(crate) fn warn(text: impl Into<String>) -> Self {
         Self::Say(Tone::Warning, text.into())
     }
@@ -111,42 +111,42 @@ impl Command {
     }
 }
 
-/// What follows when a change was made.
+/// Next step after a change.
 #[derive(Clone, Debug)]
 pub enum AfterChange {
-    /// Nothing more.
+    /// None.
     Rest,
-    /// The session that is new in the list is selected.
+    /// Select the session that the change created.
     Show,
-    /// pi goes on.
+    /// Resume in pi.
     GoOn(Box<ResumePlan>),
 }
 
-/// Going on in pi: what is still to be done until it starts.
+/// The remaining steps to resume a session in pi.
 #[derive(Clone, Debug)]
 pub struct ResumePlan {
-    /// What pi is started with.
+    /// Arguments for starting pi.
     pub start: Start,
-    /// The entry whose text goes back to the user.
+    /// The entry whose text is still to be read and given back to the user.
     pub text_of: Option<(Arc<Tree>, Index)>,
-    /// The change that puts the session there.
+    /// The change to make before pi starts.
     pub request: Option<Request>,
-    /// The text that goes back, when it is read.
+    /// The text to give back, once it is read.
     pub text: Option<String>,
 }
 
 impl ResumePlan {
-    /// Where a session was left.
+    /// Plans to resume at a session's leaf.
     pub(crate) fn at(path: PathBuf, cwd: String) -> Self {
         Self::of(Start { path, cwd, first: None })
     }
 
-    /// Where pi goes from a start.
+    /// Plans to start pi without further steps.
     pub(crate) fn of(start: Start) -> Self {
         Self { start, text_of: None, request: None, text: None }
     }
 
-    /// The same, and pi is told something first.
+    /// Returns the plan with a first message for pi.
     pub(crate) fn told(&self, first: String) -> Self {
         Self { start: Start { first: Some(first), ..self.start.clone() }, ..self.clone() }
     }

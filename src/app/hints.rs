@@ -1,4 +1,4 @@
-//! The keys that the line at the bottom names, where it has room for them: those that work in the place that has the keyboard.
+//! Keys that the footer shows for the focused place.
 
 use crate::app::flows::picker;
 use crate::app::layers::Layer;
@@ -8,30 +8,30 @@ use crate::app::panes::tree::rows::RowItem;
 use crate::base::text::{ASCII, width};
 use crate::keymap::{Action, Key, Place};
 
-/// A key and what it does here.
+/// A key hint in the footer.
 #[derive(Clone, Debug)]
 pub struct KeyHint {
     /// The key.
     pub key: Key,
-    /// How it is drawn.
+    /// The key as drawn.
     pub sign: String,
-    /// What it does, in a word.
+    /// A word for the action.
     pub word: &'static str,
-    /// Where it begins on the line.
+    /// Column at which the hint starts.
     pub column: usize,
 }
 
 impl KeyHint {
-    /// The column behind it.
+    /// Returns the column after the hint.
     pub fn end(&self) -> usize {
         self.column + width(&self.sign) + 1 + width(self.word)
     }
 }
 
-/// The columns between two of them.
+/// Columns between hints.
 const GAP: usize = 2;
 
-/// As many as there is room for, the most wanted first; none, where the line says something else.
+/// Returns the hints that fit, most important first. Returns none while the footer shows other text.
 pub fn hints(model: &Model) -> Vec<KeyHint> {
     if !are_seen(model) {
         return Vec::new();
@@ -46,7 +46,7 @@ pub fn hints(model: &Model) -> Vec<KeyHint> {
     };
     let mut hints: Vec<KeyHint> = Vec::new();
     for &action in actions.iter().filter(|&&action| does_something(model, action)) {
-        // Where text is typed, a key that types means nothing else, and only another one returns to a line.
+        // In an input line, character keys insert text.
         let takes_no_letter = model.place().takes_text() || (actions == FOUND && action == Action::Up);
         let works = |key: &&Key| !(takes_no_letter && key.typed().is_some());
         let Some(&key) = model.setting.keymap.keys(action).iter().find(works) else { continue };
@@ -60,14 +60,14 @@ pub fn hints(model: &Model) -> Vec<KeyHint> {
     hints
 }
 
-/// Whether the line has keys: nothing is typed there, nothing is said, and no change is told of.
+/// Returns `true` if the footer shows hints: it has no input line, message or progress.
 fn are_seen(model: &Model) -> bool {
     let is_line = matches!(model.layers.top(), Some(Layer::Prompt(_) | Layer::Find(_) | Layer::Search));
     let is_busy = model.layers.is_empty() && !model.changes.is_empty();
     !is_line && !is_busy && model.notice.is_none()
 }
 
-/// The keys worth a place in the footer, the most wanted first.
+/// Returns the actions for the footer, most important first.
 fn wanted(place: Place) -> &'static [Action] {
     use Action as A;
     match place {
@@ -143,7 +143,7 @@ fn wanted(place: Place) -> &'static [Action] {
             A::Copy,
             A::Quit,
         ],
-        // Lines have words of their own.
+        // Input lines have their own hints.
         Place::Search | Place::Find | Place::Prompt => &[],
         Place::Palette => &[A::Accept, A::CopyPath, A::ListDown, A::ListUp, A::ListPageDown, A::Cancel, A::Help],
         Place::Labels => &[A::Accept, A::RenameLabel, A::ClearLabel, A::ListDown, A::ListUp, A::Cancel, A::Help],
@@ -169,7 +169,7 @@ fn wanted(place: Place) -> &'static [Action] {
     }
 }
 
-/// What can be done with marked sessions.
+/// Actions for marked sessions.
 const MARKED: &[Action] = &[
     Action::Help,
     Action::Delete,
@@ -181,7 +181,7 @@ const MARKED: &[Action] = &[
     Action::Undo,
     Action::Quit,
 ];
-/// What can be done with marked entries.
+/// Actions for marked entries.
 const MARKED_ENTRIES: &[Action] = &[
     Action::Help,
     Action::Compare,
@@ -193,7 +193,7 @@ const MARKED_ENTRIES: &[Action] = &[
     Action::Fork,
     Action::Quit,
 ];
-/// What can be done with hits.
+/// Actions for hits.
 const HITS: &[Action] =
     &[Action::Help, Action::NextHit, Action::PreviousHit, Action::Back, Action::Find, Action::Confirm, Action::Quit];
 /// Actions for sessions that a search found.
@@ -215,10 +215,10 @@ const FOUND: &[Action] = &[
     Action::Undo,
     Action::Quit,
 ];
-/// What can be done without sessions.
+/// Actions without sessions.
 const NOTHING: &[Action] = &[Action::Help, Action::Reload, Action::Undo, Action::Quit];
 
-/// Whether an action does anything with what is selected, or is about something else.
+/// Returns `true` if an action applies to the selection, or needs none.
 fn does_something(model: &Model, action: Action) -> bool {
     use Action as A;
     match model.layers.top() {
@@ -241,10 +241,10 @@ fn does_something(model: &Model, action: Action) -> bool {
         A::Files => sessions.selected_row().is_some(),
         A::Compare if model.focus == Place::Sessions => (1..=2).contains(&sessions.marks.len()),
         A::Delete | A::Mark if model.focus == Place::Sessions && sessions.selected_ghost().is_some() => false,
-        // A project of hits has no folds.
+        // A project in a list of hits cannot be folded.
         A::Confirm if is_project(model) => sessions.hits.is_none(),
         A::Search if !sessions.marks.is_empty() => model.search.is_some(),
-        // In the list of hits, it returns to the line.
+        // On the first hit, up returns to the input line.
         A::Up if model.focus == Place::Sessions => sessions.cursor.at == 0,
         A::Confirm
         | A::Delete
@@ -265,18 +265,18 @@ fn does_something(model: &Model, action: Action) -> bool {
     }
 }
 
-/// Whether the keyboard is at an entry of another session than the one that is open.
+/// Returns `true` if the selected entry belongs to another session than the open one.
 fn is_elsewhere(model: &Model) -> bool {
     let entry = model.tree.selected_entry().and_then(|at| model.tree.entry(at));
     entry.is_some_and(|entry| Some(entry.session) != model.tree.session)
 }
 
-/// Whether the keyboard is at a project.
+/// Returns `true` if a project is selected.
 fn is_project(model: &Model) -> bool {
     model.focus == Place::Sessions && model.sessions.selected_project().is_some()
 }
 
-/// The word for an action here and now.
+/// Returns the word for an action in the current state.
 fn word(model: &Model, action: Action) -> &'static str {
     match (model.layers.top(), action) {
         (Some(Layer::Question(question)), Action::Confirm) => question.word(),
@@ -310,7 +310,7 @@ fn word(model: &Model, action: Action) -> &'static str {
     }
 }
 
-/// Whether the row that the keyboard is at is folded, if it is one that Enter folds and unfolds.
+/// Returns whether the selected row is folded, if Enter folds and unfolds it.
 fn toggles(model: &Model) -> Option<bool> {
     match model.focus {
         Place::Sessions => is_project(model).then(|| model.sessions.is_folded(model.sessions.cursor.at)),
@@ -322,7 +322,7 @@ fn toggles(model: &Model) -> Option<bool> {
     }
 }
 
-/// Whether the keyboard is at the row of another session, or of a hit.
+/// Returns `true` if Enter goes to another session or to a hit.
 fn goes_there(model: &Model) -> bool {
     match model.focus {
         Place::Sessions => model.sessions.selected_hit().is_some() && !picker::wants_session(model),
@@ -331,12 +331,12 @@ fn goes_there(model: &Model) -> bool {
     }
 }
 
-/// Returns `true` if the keyboard is in the list of hits.
+/// Returns `true` if the list of hits is focused.
 fn is_found(model: &Model) -> bool {
     model.focus == Place::Sessions && model.search.is_some()
 }
 
-/// Whether something is looked for in the pane.
+/// Returns `true` if the focused pane has a search.
 fn is_searched(model: &Model) -> bool {
     match model.focus {
         Place::Tree => model.tree.find.is_some(),

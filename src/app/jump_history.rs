@@ -1,17 +1,17 @@
-//! Where one was before each jump, and where one went back from.
+//! Positions before and after jumps.
 
 use std::collections::VecDeque;
 
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Place;
 
-/// The most that is kept.
+/// Maximum number of positions.
 const MOST: usize = 100;
 
-/// Where one is.
+/// A position in the browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JumpPosition {
-    /// The pane.
+    /// The focused pane.
     pub focus: Place,
     /// The selected session.
     pub session: Option<SessionKey>,
@@ -19,7 +19,7 @@ pub struct JumpPosition {
     pub entry: Option<EntryRef>,
 }
 
-/// The jumps.
+/// Positions to which the user can go back or forward.
 #[derive(Debug, Default)]
 pub struct JumpHistory {
     back: VecDeque<JumpPosition>,
@@ -27,7 +27,7 @@ pub struct JumpHistory {
 }
 
 impl JumpHistory {
-    /// Somebody jumps from here.
+    /// Records the position before a jump.
     pub fn leave(&mut self, here: JumpPosition) {
         self.forward.clear();
         self.push(here);
@@ -42,10 +42,10 @@ impl JumpHistory {
         }
     }
 
-    /// Where to go back to, or forward again, from here.
+    /// Returns the previous or next position.
     pub fn next(&mut self, here: JumpPosition, forward: bool) -> Option<JumpPosition> {
         let mut take = || if forward { self.forward.pop() } else { self.back.pop_back() };
-        // Where one has come to on foot is no step.
+        // Skip a position that the user has already reached without a jump.
         let to = std::iter::from_fn(&mut take).find(|to| *to != here)?;
         match forward {
             true => self.push(here),

@@ -1,5 +1,5 @@
-//! What happens to the browser ([`Msg`]) and what it wants done ([`Effect`]). Work is asked for with a [`Ticket`], and
-//! each [`Reply`] comes back with it.
+//! Messages to the browser ([`Msg`]) and its effects ([`Effect`]). Each piece of [`Work`] has a [`Ticket`], which its
+//! [`Reply`] carries.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -33,23 +33,23 @@ use crate::session::digest::{Digest, SharedDigest};
 use crate::session::prompt::listing::Listing;
 use crate::session::tree::{Index, Tree};
 
-/// Something that happened.
+/// An event.
 #[derive(Debug)]
 pub enum Msg {
-    /// A key was pressed.
+    /// Key press.
     Key(Key),
-    /// Text was pasted.
+    /// Pasted text.
     Paste(String),
-    /// The mouse was pressed.
+    /// Press of a mouse button.
     Click {
         /// Columns from the left.
         column: u16,
         /// Rows from the top.
         row: u16,
-        /// Whether it was the second press in the same place.
+        /// Whether this is the second press of a double click.
         double: bool,
     },
-    /// The wheel was turned.
+    /// Turn of the mouse wheel.
     Wheel {
         /// Columns from the left.
         column: u16,
@@ -58,311 +58,312 @@ pub enum Msg {
         /// Rows to scroll, down or (negative) up.
         by: isize,
     },
-    /// The terminal has this many columns and rows.
+    /// New size of the terminal, in columns and rows.
     Resized(u16, u16),
-    /// It is this late, in milliseconds since 1970.
+    /// Current time, in milliseconds since 1970.
     Now(i64),
-    /// pi could not be started.
+    /// pi did not start; the reason.
     NotResumed(String),
-    /// pi ended, and pitree is back; what is to be known of how it ended.
+    /// pi exited and pitree has the terminal again; a message about the exit.
     Returned(Option<String>),
-    /// A copy was shown; what is to be known of that.
+    /// An external program that showed a copy exited; a message about it.
     Shown(Option<String>),
-    /// pi could not be started: the session's directory is gone.
+    /// pi did not start because the session's working directory is missing.
     Gone(Start),
-    /// Some of the work that was asked for is done.
+    /// A result of background work.
     Reply(Ticket, Reply),
 }
 
-/// What comes of work.
+/// A result of background work.
 #[derive(Debug)]
 pub enum Reply {
-    /// The session files were found.
+    /// The session files were listed.
     FilesFound {
-        /// How many files will be read.
+        /// Number of files to read.
         total: usize,
-        /// Directories that could not be read.
+        /// Unreadable directories.
         unreadable: Vec<Unreadable>,
-        /// Files of sessions that were shown from what is kept, and are not as they were.
+        /// Files that changed since they were indexed.
         outdated: Vec<PathBuf>,
-        /// The pis that run.
+        /// Running pi processes.
         pis: RunningPis,
     },
-    /// The pis that run now.
+    /// Running pi processes.
     Pis(RunningPis),
-    /// pi can go to an entry by itself, or not, for this reason.
+    /// `Ok` if pi can go to an entry by itself, else the reason.
     PiGoes(Result<(), String>),
-    /// A running pi did what it was asked, or why not.
+    /// Result of a request to a running pi.
     PiTold(PiRequest, Result<(), String>),
     /// Some of the files were read.
     Scanned {
         /// The sessions.
         batch: ScanBatch,
-        /// Working directories of projects that are gone.
+        /// Missing working directories of projects.
         gone: Vec<String>,
-        /// Dropped with the message when it was dealt with: then who sent it goes on.
+        /// Dropped with the message: the sender waits until then.
         held: Option<Sender<Infallible>>,
     },
     /// All files were read.
     ScanDone,
-    /// Something is new in the session files.
+    /// Session files changed.
     News {
-        /// What.
+        /// The changes.
         news: FileChanges,
-        /// Working directories of projects that are gone.
+        /// Missing working directories of projects.
         gone: Vec<String>,
-        /// Dropped when it is taken: until then no more is told, so that nothing piles up while pi has the terminal.
+        /// Dropped with the message: until then no further changes are sent, so that none accumulate while pi has the
+        /// terminal.
         hold: Option<Sender<()>>,
     },
-    /// Nothing tells what changes, so that it is looked for now and then; why, in words.
+    /// The files cannot be watched and are checked periodically; the reason.
     Polls(String),
-    /// A session was opened: its tree, or why there is none.
+    /// A session's tree, or the error.
     Opened(Result<Arc<Tree>, String>),
-    /// It is known where the forks of the open session left it, and in which others its entries stand.
+    /// Entries at which forks left the open session, and the sessions that share its entries.
     Split(Vec<ForkedFile>, SharedEntries),
-    /// Sessions of a family were joined to one tree; or why not.
+    /// The family as one tree, or the error.
     Joined(Result<Arc<FamilyTree>, String>),
-    /// An entry was read: what to show of it, or why there is nothing.
+    /// An entry's document, or the error.
     Read(Result<Vec<DocLine>, String>),
-    /// So many texts were read of so many, so that they can be searched.
+    /// Number of texts read, and their total.
     TextsRead(usize, usize),
-    /// It is known what the sessions have that qualifiers may ask for.
+    /// Values of qualifiers, for completion.
     Values(Arc<ValueLists>),
-    /// Sessions were found.
+    /// Sessions that match a query.
     SessionsFound {
-        /// They, the best first.
+        /// The sessions, best match first.
         hits: Vec<SessionHit>,
-        /// Whether they come to those that were found before.
+        /// Whether they add to the earlier hits.
         more: bool,
-        /// How many files were searched for that, of how many; `None` when all were, or texts were searched.
+        /// Number of files searched, and their total; `None` at the end, or if texts were searched.
         progress: Option<(usize, usize)>,
     },
-    /// It is known where a query that found nothing would find something.
+    /// Where a query without hits would have hits.
     Elsewhere(Suggestions),
-    /// Entries of the open session were found to have what is looked for.
+    /// Entries of the open session that match.
     EntriesFound {
         /// The entries.
         hits: Vec<EntryRef>,
-        /// Whether these are the first ones, and whether they are the last.
+        /// Whether these are the first hits, and whether they are the last.
         first_last: (bool, bool),
         /// Progress in sessions (done, total), if several are searched.
         progress: Option<(usize, usize)>,
     },
-    /// It is known where the text of the preview has what is looked for, or where the entry has it instead.
+    /// Hits in the text of the preview, or where else the entry has them.
     Seen(Vec<PreviewHit>, Option<HiddenHits>),
-    /// Two ways were held against each other, or why not.
+    /// A comparison, or the error.
     Compared(Result<Arc<ComparedBranches>, String>),
-    /// What the model sees at an entry was read, or why it was not.
+    /// The model context at an entry, or the error.
     Context(Result<Arc<Listing>, String>),
-    /// The whole text of an entry was read, or why it was not.
+    /// The full text of an entry, or the error.
     Text(Result<String, String>),
-    /// All that was changed, the newest first; or why that is not known.
+    /// The change history, most recent first, or the error.
     Past(Result<Vec<HistoryEntry>, String>),
-    /// All of an entry, as it was written, or why it could not be read.
+    /// The source text of an entry, or the error.
     Written(Result<String, String>),
-    /// Directories that may be what a gone one is now, the best first.
+    /// Directories that may be the new location of a missing one, best first.
     MayBe(Vec<RelocationCandidate>),
-    /// It is kept what a gone directory is now; or why not.
+    /// The remembered new location of a directory, or the error.
     Remembered(Result<PathBuf, String>),
-    /// The path of a directory that was typed, the same completed, and the names that it could go on with.
+    /// A typed directory path, its completion, and the names of the candidates.
     CompletedDir(String, String, Vec<String>),
-    /// Something was to be put on the clipboard: what, and whether that was possible.
+    /// A text for the clipboard, and whether it was copied.
     Copied(String, bool),
-    /// So many files of a change are done, of so many.
+    /// Number of files changed, and their total.
     Changing(usize, usize),
-    /// A change waits for somebody else: who, in words.
+    /// A change waits for another program; its name.
     Waiting(String),
-    /// A change was made, or not.
+    /// Result of a change.
     Changed(Box<Changed>),
-    /// The work broke off; why, in words.
+    /// The work failed; the reason.
     Failed(String),
 }
 
-/// How a change went.
+/// Result of a change.
 #[derive(Debug)]
 pub struct Changed {
-    /// What was wanted.
+    /// The request.
     pub request: Request,
-    /// What was done, or why not.
+    /// The applied changes, or the error.
     pub result: Result<ChangeResult, ChangeFailure>,
-    /// The files that were touched, as they are now.
+    /// The touched files, read again.
     pub read: Vec<Digest>,
-    /// Those that are not there any more, or are no sessions.
+    /// Files that no longer exist or are no longer sessions.
     pub gone: Vec<PathBuf>,
 }
 
-/// Why a change was not made.
+/// The reason why a change was not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangeFailure {
-    /// Something can be asked, and the change be tried again.
+    /// A precondition does not hold; the user may decide.
     Refused(Refusal),
-    /// In words.
+    /// An error message.
     Failed(String),
 }
 
-/// Something to be done outside.
+/// An action outside the model.
 #[derive(Debug)]
 pub enum Effect {
-    /// Have work done, as long as it is wanted.
+    /// Starts background work, which stops when its claim is dropped.
     Ask(Ticket, Work),
-    /// Give the terminal to pi: for good, or until it ends.
+    /// Starts pi in the terminal; pitree ends or waits.
     Resume(Start),
-    /// Give the terminal to a program that shows a copy of a text.
+    /// Shows a copy of a text in an external program.
     Open(TextCopy),
-    /// End, with an answer on standard output.
+    /// Quits and prints the picker's output.
     Answer(PickerOutput),
-    /// Stop until the shell brings pitree back.
+    /// Suspends pitree until the shell continues it.
     Suspend,
-    /// End.
+    /// Quits.
     Quit,
 }
 
-/// A text that another program shows.
+/// A text for an external program.
 #[derive(Clone, Debug)]
 pub struct TextCopy {
-    /// By which.
+    /// The program.
     pub with: Opener,
-    /// The name of the file.
+    /// Name of the file.
     pub name: String,
     /// The text, safe for a terminal.
     pub text: String,
 }
 
-/// What shows a text.
+/// A program that shows a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opener {
-    /// A pager.
+    /// `$PAGER`.
     Pager,
-    /// An editor.
+    /// `$VISUAL` or `$EDITOR`.
     Editor,
 }
 
-/// Work that takes its time.
+/// Background work.
 #[derive(Debug)]
 pub enum Work {
     /// Read all sessions.
     Scan {
-        /// Whether there are none yet: then those are shown first that are kept from the last time.
+        /// Whether none are loaded yet: the indexed sessions are then shown first.
         is_first: bool,
     },
-    /// Tell what is new in the session files from now on.
+    /// Report changes of session files from now on.
     Watch {
-        /// The sessions as they are known.
+        /// The known sessions.
         known: Vec<SharedDigest>,
     },
-    /// Look which pis run.
+    /// List the running pi processes.
     LookForPis,
-    /// Tell which pis run, and what they do, from now on.
+    /// Report running pi processes and their state from now on.
     FollowPis,
-    /// Ask whether pi goes to an entry by itself.
+    /// Ask pi whether it can go to an entry by itself.
     AskPi,
-    /// Ask a running pi to do something.
+    /// Send a request to a running pi.
     TellPi(PiStatus, PiRequest),
-    /// Open a session.
+    /// Read a session's tree.
     Open {
-        /// The file.
+        /// The session file.
         path: PathBuf,
     },
-    /// Find where forks left the open session, and in which others its entries stand.
+    /// Find the entries at which forks left the open session, and the sessions that share its entries.
     Split {
-        /// The open session.
+        /// Tree of the open session.
         tree: Arc<Tree>,
-        /// What the list knows of it.
+        /// The open session.
         session: (SessionKey, SharedDigest),
         /// Its forks.
         forks: Vec<(SessionKey, SharedDigest)>,
-        /// All that share entries with it.
+        /// All sessions that share entries with it.
         kin: Vec<(SessionKey, SharedDigest)>,
     },
-    /// Join sessions of a family to one tree.
+    /// Merge sessions of a family into one tree.
     Join(Box<MergeRequest>),
-    /// Read an entry and what belongs to it.
+    /// Read an entry and its related entries for the preview.
     Read(EntryBody),
-    /// Read the texts of sessions, so that they can be searched.
+    /// Read the texts of sessions into the search cache.
     ReadTexts(Arc<[SearchedSession]>),
-    /// Give back what is kept of texts.
+    /// Free the search cache.
     ForgetTexts,
-    /// Hold sessions against a query.
+    /// Search sessions.
     Search {
         /// The query.
         query: Arc<Query>,
         /// The sessions.
         sessions: Arc<[SearchedSession]>,
-        /// What the query may speak of: now, home.
+        /// Time and directories that the query refers to.
         around: Box<QueryScope>,
     },
-    /// Look where a query that found nothing would find something.
+    /// Find out where a query without hits would have hits.
     Elsewhere {
         /// The query.
         query: Arc<Query>,
         /// The sessions.
         sessions: Arc<[SearchedSession]>,
-        /// What the query may speak of: now, home.
+        /// Time and directories that the query refers to.
         around: Box<QueryScope>,
     },
-    /// Find the entries of sessions that have some words.
+    /// Find words in sessions.
     Find {
         /// The sessions, with their files and trees.
         files: Vec<(SessionKey, PathBuf, Arc<Tree>)>,
-        /// The entry from which on they are looked for.
+        /// The first entry to search.
         start: Index,
         /// The words.
         words: Arc<Words>,
     },
-    /// Find the entries of a session that fulfil a query.
+    /// Find the entries of a session that match a query.
     Fulfil {
         /// The query.
         query: Arc<Query>,
-        /// What the query may speak of: now, home.
+        /// Time and directories that the query refers to.
         around: Box<QueryScope>,
         /// The session.
         session: Box<SearchedSession>,
         /// Its tree.
         tree: Arc<Tree>,
     },
-    /// Look for words in the text of the preview.
+    /// Find words in the preview.
     Look {
-        /// The text.
+        /// Lines of the preview.
         lines: Arc<Vec<DocLine>>,
         /// The words.
         words: Arc<Words>,
-        /// The entry, if it was found by them.
+        /// The entry, if a search of the tree found it.
         found: Option<EntryBody>,
     },
-    /// Hold two ways against each other.
+    /// Compare two branches.
     Compare([CompareRequest; 2]),
-    /// Read what the model sees at an entry.
+    /// Read the model context at an entry.
     Context {
-        /// The file.
+        /// The session file.
         path: PathBuf,
         /// Its tree.
         tree: Arc<Tree>,
-        /// The entry; `None`: before the first one.
+        /// The entry; `None` for an empty conversation.
         at: Option<Index>,
     },
-    /// Read the whole text of an entry.
+    /// Read the full text of an entry.
     Text(EntryBody),
-    /// Read all of an entry and what belongs to it, as it was written.
+    /// Read an entry and its related entries as source text.
     Written(EntryBody),
-    /// Look for what a gone directory may be now.
+    /// Search for the new location of a missing directory.
     LookForMoved {
-        /// The directory.
+        /// The missing directory.
         gone: PathBuf,
-        /// The files that the session touched.
+        /// Files that the session touched.
         touched: Vec<String>,
-        /// The directories in which other sessions worked.
+        /// Working directories of other sessions.
         known: Vec<PathBuf>,
     },
-    /// Keep in mind what a gone directory is now.
+    /// Remember the new location of a missing directory.
     Remember {
-        /// The directory that is gone.
+        /// The missing directory.
         gone: String,
-        /// What it is now.
+        /// Its new location.
         dir: String,
     },
-    /// Complete the path of a directory.
+    /// Complete a directory path.
     CompleteDir(String),
-    /// Read what was changed up to now.
+    /// Read the change history.
     LookBack,
     /// Copy to the clipboard, through the terminal and through the desktop.
     Copy(Clip),
@@ -373,19 +374,19 @@ pub enum Work {
         /// Whether the text was sent to the terminal.
         is_sent: bool,
     },
-    /// Make a change, after those that were wanted before.
+    /// Make a change, after earlier requests.
     Change {
-        /// What is to be changed.
+        /// The request.
         request: Request,
-        /// The time, in milliseconds since 1970.
+        /// Time, in milliseconds since 1970.
         now: i64,
     },
 }
 
-/// An entry to be read.
+/// An entry to read.
 #[derive(Clone, Debug)]
 pub struct EntryBody {
-    /// The file.
+    /// The session file.
     pub path: PathBuf,
     /// Its tree.
     pub tree: Arc<Tree>,
@@ -393,29 +394,29 @@ pub struct EntryBody {
     pub at: Index,
 }
 
-/// What is put on the clipboard.
+/// Content for the clipboard.
 #[derive(Clone, Debug)]
 pub enum Clip {
     /// A text.
     Text(String),
-    /// The command that resumes a session.
+    /// The shell command that resumes a session.
     Command(Start),
 }
 
-/// A session and an entry of it, chosen in a picker.
+/// A session and one of its entries, chosen in a picker.
 #[derive(Clone, Debug)]
 pub struct PickedEntry {
     /// The session file.
     pub path: PathBuf,
-    /// The id of the session.
+    /// ID of the session.
     pub id: String,
-    /// Its working directory; empty if it names none.
+    /// Its working directory; empty if unknown.
     pub cwd: String,
     /// Its name.
     pub name: Option<String>,
-    /// The entry, in its tree; none where the session has none.
+    /// The entry, in its tree; `None` for an empty session.
     pub entry: Option<(Arc<Tree>, Index)>,
-    /// What is to stand in pi's editor, if that is not the text of the entry.
+    /// Text for pi's editor, if different from the text of the entry.
     pub draft: Option<String>,
 }
 
@@ -428,15 +429,15 @@ impl PartialEq for PickedEntry {
 
 impl Eq for PickedEntry {}
 
-/// What a picker prints.
+/// Output of a picker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PickerOutput {
-    /// A path.
+    /// Path of a session file.
     Path(PathBuf),
-    /// An id.
+    /// ID of a session or an entry.
     Id(String),
-    /// A session and an entry of it, for a program.
+    /// A session and one of its entries as JSON.
     Json(Box<PickedEntry>),
-    /// The command that resumes a session.
+    /// The shell command that resumes a session.
     Command(Start),
 }

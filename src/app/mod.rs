@@ -1,7 +1,8 @@
-//! The state of the browser and how it changes: pure. [`update`](mod@update) takes a message, changes the [`model`] and
-//! returns effects; time and everything read from disk come in as messages. [`panes`] and [`layers`] are made of
-//! [`widgets`]; [`palettes`], [`card`] and [`flows`] read a [`selection`] and answer with a [`command`]; work is asked for with a
-//! [`ticket`].
+//! Browser state and its changes, without input or output. [`update`](mod@update) takes a message, changes the
+//! [`model`] and returns effects; time and file contents arrive as messages.
+//!
+//! [`widgets`] are the parts of [`panes`] and [`layers`]. [`palettes`], [`card`] and [`flows`] read the model; flows
+//! return a [`command`]. Each piece of background work has a [`ticket`].
 
 pub mod card;
 pub mod command;

@@ -1,4 +1,4 @@
-//! Everything that the browser knows.
+//! State of the browser.
 
 use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
@@ -26,38 +26,39 @@ use crate::keymap::{Action, Place};
 use crate::search::scope::QueryScope;
 use crate::search::value_lists::ValueLists;
 
-/// What the footer says until the next key.
+/// A message in the footer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// Whether it is good or bad news.
+    /// Severity of the message.
     pub tone: Tone,
-    /// On one line.
+    /// The message, on one line.
     pub text: String,
-    /// Whether undo takes back what it tells of.
+    /// Whether the message offers undo.
     pub can_undo: bool,
-    /// When keys may replace it, in milliseconds since 1970, if it is the outcome of work: keys may be pressed at any time.
+    /// Time until which keys do not remove the message, in milliseconds since 1970. Results of background work arrive
+    /// at any time and stay for a moment.
     pub until: Option<i64>,
 }
 
-/// Milliseconds that the outcome of work is shown at least.
+/// Milliseconds for which the result of background work stays at least.
 const LEAST_SHOWN: i64 = 1500;
 
-/// A change that was wanted, and of which it is not known how it went.
+/// A change that is queued or being made.
 #[derive(Debug)]
 pub struct PendingChange {
-    /// Who waits for it.
+    /// Claim on its result.
     pub claim: Claim,
-    /// What was wanted.
+    /// The request.
     pub request: Request,
-    /// What follows.
+    /// Next step.
     pub after: AfterChange,
-    /// How many files of it are done, of how many.
+    /// Number of files changed, and their total.
     pub progress: Option<(usize, usize)>,
-    /// Who it waits for, in words, if it does.
+    /// The program that holds a lock on a file.
     pub waits: Option<String>,
 }
 
-/// Something that is read, copied or asked, and what follows.
+/// A text to read or copy or a request to pi, and the next step.
 #[derive(Debug)]
 pub struct Errand {
     /// Claim on the reply.
@@ -69,39 +70,39 @@ pub struct Errand {
 /// Next step after an [`Errand`].
 #[derive(Debug)]
 pub enum NextStep {
-    /// The outcome is shown, whatever is pressed meanwhile.
+    /// Show the result, regardless of keys.
     Tell,
-    /// A line is completed, unless a key comes first.
+    /// Complete the line, unless a key is pressed first.
     Complete,
-    /// pi goes on, unless a key comes first.
+    /// Resume in pi, unless a key is pressed first.
     GoOn(ResumePlan),
-    /// A program shows it, unless a key comes first.
+    /// Show the text in a program, unless a key is pressed first.
     Open(Opener),
 }
 
-/// The reading of all sessions.
+/// State of reading all sessions.
 #[derive(Debug)]
 pub struct ScanState {
-    /// Who waits for it; nobody, when it is over.
+    /// Claim on the sessions; `None` when all are read.
     pub claim: Option<Claim>,
-    /// The files that were changed here since it began: what it reads of them may be older.
+    /// Files that this browser has changed since; the reading may have older versions of them.
     pub changed: HashSet<PathBuf>,
 }
 
-/// Everything that the browser knows.
+/// State of the browser.
 #[derive(Debug)]
 pub struct Model {
-    /// What does not change.
+    /// Constant settings.
     pub setting: Arc<Startup>,
-    /// Milliseconds since 1970.
+    /// Current time, in milliseconds since 1970.
     pub now: i64,
     /// Columns and rows of the terminal.
     pub size: (u16, u16),
     /// All sessions.
     pub catalog: Catalog,
-    /// The pane that has the keyboard.
+    /// The focused pane.
     pub focus: Place,
-    /// How the panes share the screen.
+    /// Sizes of the panes.
     pub sharing: PaneSizes,
     /// The sessions pane.
     pub sessions: sessions::SessionsPane,
@@ -109,64 +110,64 @@ pub struct Model {
     pub tree: tree::TreePane,
     /// The preview pane.
     pub preview: preview::PreviewPane,
-    /// What lies over the panes.
+    /// Layers over the panes.
     pub layers: Layers<Command>,
-    /// A search over sessions, if there is one.
+    /// The current search over all sessions.
     pub search: Option<Search>,
-    /// What the sessions have that qualifiers may ask for.
+    /// Values of qualifiers, for completion.
     pub values: Arc<ValueLists>,
-    /// The queries that were typed.
+    /// History of search queries.
     pub queries: QueryHistory,
-    /// Where one was before jumps.
+    /// History of jumps.
     pub jumps: JumpHistory,
-    /// What the footer says.
+    /// The message in the footer.
     pub notice: Option<Notice>,
-    /// The changes that were wanted, the first one first.
+    /// Changes that are queued or being made, in order.
     pub changes: VecDeque<PendingChange>,
-    /// Texts that are being read or copied, and requests to pi.
+    /// Texts to read or copy, and requests to pi.
     pub errands: Vec<Errand>,
-    /// The reading of all sessions.
+    /// State of reading all sessions.
     pub scan: ScanState,
-    /// Who waits for what is new in them.
+    /// Claim on changes of session files.
     pub watching: Option<Claim>,
-    /// The session that is to be opened once it is there, by its file, and the entry that is to be selected, by its id.
+    /// The session file to open once it is read, and the ID of the entry to select.
     pub to_open: Option<(PathBuf, Option<String>)>,
-    /// Who waits for what pis do.
+    /// Claim on the state of running pi processes.
     pub following_pis: Option<Claim>,
-    /// `Ok` if pi can go to an entry by itself, else the reason why not; `None` until pi was asked.
+    /// `Ok` if pi can go to an entry by itself, else the reason; `None` until pi was asked.
     pub pi_goes: Option<Result<(), String>>,
-    /// Who waits to hear that, and what follows.
+    /// Claim on that answer, and the command to run after it.
     pub asking_pi: Option<(Claim, Command)>,
-    /// Who waits to hear which pis run: see [`Command::ToTrash`].
+    /// Claim on the list of running pi processes; see [`Command::ToTrash`].
     pub looking: Option<Claim>,
-    /// The marks on entries.
+    /// Marked entries.
     pub marks: EntryMarks,
-    /// Who waits for a comparison.
+    /// Claim on a comparison.
     pub comparing: Option<Claim>,
-    /// The actions of the command palette that were used lately, the last one first.
+    /// Recent actions of the command palette, most recent first.
     pub recent: Vec<Action>,
-    /// Whether the last click was on something that lay over the panes: a second one in its place is not for what is below.
+    /// Whether the last click was on a layer. A second click in its place does not apply to the pane below.
     pub clicked_layer: bool,
-    /// Who waits for what the model sees.
+    /// Claim on a model context.
     pub seeing: Option<Claim>,
-    /// What was changed, as it was read last.
+    /// The change history, as last read.
     pub past: Option<Vec<HistoryEntry>>,
-    /// Who waits for that.
+    /// Claim on the change history.
     pub looking_back: Option<Claim>,
-    /// Who waits until what was kept for a search is given back: not the next search.
+    /// Claim on freeing the search cache; the next search cancels it.
     pub giving_back: Option<Claim>,
     /// Effects of the current message.
     pub(crate) effects: Vec<Effect>,
     tickets: u64,
 }
 
-/// The columns and rows that are drawn on, of a terminal that says it has so many: a screen costs memory for each cell.
+/// Limits the size of the screen: each cell takes memory, and a terminal may report any size.
 pub fn bounded((columns, rows): (u16, u16)) -> (u16, u16) {
     (columns.min(1000), rows.min(400))
 }
 
 impl Model {
-    /// A browser that has read nothing yet.
+    /// Creates a browser without sessions.
     pub fn new(setting: Arc<Startup>, config: &Config, size: (u16, u16), now: i64) -> Self {
         let here = CurrentDir::new(setting.here.clone(), setting.home.clone());
         let mut sessions = sessions::SessionsPane::new(config.sort, here);
@@ -229,50 +230,50 @@ impl Model {
         QueryScope { now_ms: self.now, home: home.clone(), dir: here.clone(), zone: zone.clone() }
     }
 
-    /// The layers, and what they see.
+    /// Returns the layers and their context.
     pub fn layers(&mut self) -> (&mut Layers<Command>, LayerContext<'_>) {
         (&mut self.layers, LayerContext { setting: &self.setting, size: self.size })
     }
 
-    /// Where a key is pressed: the layer on top, else the pane that has the keyboard.
+    /// Returns the place in which keys are resolved: the layer on top, else the focused pane.
     pub fn place(&self) -> Place {
         self.layers.place().unwrap_or(self.focus)
     }
 
-    /// What the panes are laid out for.
+    /// Returns the shape for the layout of the panes.
     pub(crate) fn screen(&self) -> ScreenShape {
         ScreenShape { size: self.size, focus: self.focus, is_searched: self.search.is_some() }
     }
 
-    /// Where the panes are; `None` if the terminal is too small.
+    /// Returns the layout of the panes; `None` if the terminal is too small.
     pub fn layout(&self) -> Option<Layout> {
         Layout::new(self.screen(), &self.sharing)
     }
 
-    /// Where one is, to be come back to.
+    /// Returns the current position for the jump history.
     pub(crate) fn spot(&self) -> JumpPosition {
         let in_list = self.focus == Place::Sessions;
         let entry = self.tree.selected_entry().filter(|_| !in_list).and_then(|at| self.tree.entry(at));
         JumpPosition { focus: self.focus, session: self.sessions.selected_session(), entry }
     }
 
-    /// The area of a pane, if it is seen.
+    /// Returns the area of a visible pane.
     pub fn area(&self, place: Place) -> Option<PaneArea> {
         self.layout()?.pane(place)
     }
 
-    /// The rows of a pane's body; 1 if it is not seen.
+    /// Returns the number of rows of a pane's body; 1 if the pane is not visible.
     pub fn height(&self, place: Place) -> usize {
         self.area(place).map_or(1, |area| area.body.height.max(1).into())
     }
 
-    /// When the screen changes by itself, in milliseconds since 1970, if it does.
+    /// Returns the time of the next change of the screen without a message, in milliseconds since 1970.
     pub(crate) fn changes_at(&self) -> Option<i64> {
         let searched = self.search.as_ref().and_then(Search::due);
         self.preview.changes_at(self.now).into_iter().chain(searched).min()
     }
 
-    /// Has some work done; who holds the claim waits for it.
+    /// Starts background work, which is canceled when the claim is dropped.
     #[must_use]
     pub fn ask(&mut self, work: Work) -> Claim {
         self.tickets += 1;
@@ -281,35 +282,35 @@ impl Model {
         claim
     }
 
-    /// Whether all was read and there is no session.
+    /// Returns `true` if all was read and no session was found.
     pub fn has_nothing(&self) -> bool {
         self.catalog.progress.finished && self.catalog.is_empty()
     }
 
-    /// Says in the footer what was done, and that it can be undone.
+    /// Reports a change in the footer and offers undo.
     pub fn say_done(&mut self, text: String) {
         self.notice = Some(Notice { tone: Tone::Active, text, can_undo: true, until: None });
     }
 
-    /// Keeps what the footer says for a while, as it is the outcome of work.
+    /// Keeps the message in the footer for a moment, because it is the result of background work.
     pub(crate) fn hold_notice(&mut self) {
         if let Some(notice) = &mut self.notice {
             notice.until = Some(self.now + LEAST_SHOWN);
         }
     }
 
-    /// Removes what the footer says, unless it is an outcome that was just shown.
+    /// Removes the message in the footer, unless it must stay for a moment.
     pub(crate) fn clear_notice(&mut self) {
         self.notice = self.notice.take().filter(|notice| notice.until.is_some_and(|until| self.now < until));
     }
 
-    /// Ends the errand of a ticket.
+    /// Removes the errand of a ticket and returns its next step.
     pub(crate) fn end_errand(&mut self, ticket: u64) -> Option<NextStep> {
         let at = self.errands.iter().position(|errand| errand.claim.number() == ticket)?;
         Some(self.errands.remove(at).then)
     }
 
-    /// Ends the errand of a ticket that was for going on in pi.
+    /// Removes the errand of a ticket and returns its plan to resume in pi.
     pub(crate) fn end_going_on(&mut self, ticket: u64) -> Option<ResumePlan> {
         match self.end_errand(ticket)? {
             NextStep::GoOn(go_on) => Some(go_on),
@@ -317,7 +318,7 @@ impl Model {
         }
     }
 
-    /// Says something in the footer.
+    /// Shows a message in the footer.
     pub fn say(&mut self, tone: Tone, text: impl Into<String>) {
         self.notice = Some(Notice { tone, text: text.into(), can_undo: false, until: None });
     }

@@ -1,30 +1,30 @@
-//! The queries that were typed, to be called back.
+//! History of search queries.
 
-/// The most that is kept.
+/// Maximum number of queries.
 const MOST: usize = 100;
 
-/// The queries, the last one last.
+/// Queries, most recent last.
 #[derive(Debug, Default)]
 pub struct QueryHistory {
     all: Vec<String>,
-    /// Which one is in the line, and what was typed before.
+    /// Index of the query in the input line, and the unfinished input.
     shown: Option<(usize, String)>,
 }
 
 impl QueryHistory {
-    /// Those of an earlier time, the last one last.
+    /// Creates a history from earlier queries, most recent last.
     pub fn new(all: &[String]) -> Self {
         let mut queries = Self::default();
         all.iter().for_each(|query| queries.note(query));
         queries
     }
 
-    /// All of them, the last one last: what is to be kept for a later time.
+    /// Returns all queries, most recent last.
     pub fn all(&self) -> &[String] {
         &self.all
     }
 
-    /// Takes a query that was asked; one that was asked before moves to the end.
+    /// Adds a query; a repeated one moves to the end.
     pub fn note(&mut self, query: &str) {
         self.shown = None;
         let query = query.trim();
@@ -37,7 +37,7 @@ impl QueryHistory {
         self.all.drain(..over);
     }
 
-    /// The query before the one in the line, or the one behind it; after the last one what was typed.
+    /// Returns the query before or after the one in the input line; after the last one, the unfinished input.
     pub fn next(&mut self, line: &str, forward: bool) -> Option<String> {
         let (at, typed) = self.shown.take().unwrap_or_else(|| (self.all.len(), line.into()));
         let is_same = |at: &usize| self.all.get(*at).is_some_and(|query| query == line.trim());

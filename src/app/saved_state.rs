@@ -1,5 +1,6 @@
-//! How the browser was left, so that the next one begins so: the order of the sessions, what is folded, the sizes of panes,
-//! and what was searched. What a setting decides is only remembered as long as the setting stays the same.
+//! UI state saved between runs: sort order, folds, pane sizes and queries.
+//!
+//! The state of a setting is restored only while the setting itself stays the same.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,29 +10,29 @@ use crate::app::panes::layout::PaneSizes;
 use crate::app::query_history::QueryHistory;
 use crate::config::Config;
 
-/// What is remembered.
+/// The saved state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SavedState {
-    /// How the panes share the screen.
+    /// Sizes of the panes.
     panes: PaneSizes,
-    /// The setting and the choice.
+    /// The setting and the user's choice.
     sort: Option<(String, String)>,
     tool_runs: Option<(bool, bool)>,
     here_only: bool,
-    /// The working directories of projects that are folded,
+    /// Working directories of folded projects.
     folded_projects: Vec<String>,
-    /// and the files of sessions whose forks are.
+    /// Files of sessions whose forks are folded.
     folded_sessions: Vec<String>,
-    /// What was searched, the last query last.
+    /// Queries, most recent last.
     queries: Vec<String>,
-    /// What a newer pitree keeps here.
+    /// Fields of a newer pitree, preserved.
     #[serde(flatten)]
     others: Map<String, Value>,
 }
 
 impl SavedState {
-    /// How the browser is left.
+    /// Returns the current state of the browser.
     pub fn of(model: &Model, config: &Config, before: &Self) -> Self {
         let (folded_projects, folded_sessions) = model.sessions.folded(&model.catalog);
         let sort = (config.sort.name().to_owned(), model.sessions.shows.sort.name().to_owned());
@@ -39,7 +40,7 @@ impl SavedState {
             panes: model.sharing,
             sort: Some(sort).filter(|(setting, choice)| setting != choice),
             tool_runs: Some((config.tool_runs, model.tree.tells_runs)).filter(|(setting, choice)| setting != choice),
-            // What the command line says is for once.
+            // A command-line option applies to this run only.
             here_only: if model.setting.here_only { before.here_only } else { model.sessions.shows.here_only },
             folded_projects,
             folded_sessions,
@@ -48,8 +49,8 @@ impl SavedState {
         }
     }
 
-    /// Takes over the changes of a browser that found `before` and was left as `left`. Other browsers may have written
-    /// in between.
+    /// Adopts the changes between `before` and `left`, the state at the start and the end of a browser. Other browsers
+    /// may have saved in between.
     pub fn merge(&mut self, before: &Self, left: &Self) {
         fn take<T: Clone + PartialEq>(current: &mut T, before: &T, left: &T) {
             if left != before {
@@ -62,7 +63,7 @@ impl SavedState {
         take(&mut self.here_only, &before.here_only, &left.here_only);
         take(&mut self.folded_projects, &before.folded_projects, &left.folded_projects);
         take(&mut self.folded_sessions, &before.folded_sessions, &left.folded_sessions);
-        // Queries that were asked in this browser are at the end.
+        // The queries of this browser are at the end.
         let mut earlier = before.queries.iter();
         let asked = left.queries.iter().skip_while(|query| earlier.any(|other| other == *query));
         let mut queries = QueryHistory::new(&self.queries);
@@ -70,7 +71,7 @@ impl SavedState {
         self.queries = queries.all().to_vec();
     }
 
-    /// Leaves a browser so.
+    /// Restores the state.
     pub fn restore(&self, model: &mut Model, config: &Config) {
         model.sharing = self.panes;
         if let Some((_, choice)) = self.sort.as_ref().filter(|(setting, _)| setting == config.sort.name()) {

@@ -1,5 +1,6 @@
-//! Search over sessions: the line that is typed, the query that it reads as, and who is waited for. What was found is in
-//! the sessions pane, the entry in which the selected session was found in the tree.
+//! State of a search over all sessions: the input line, its query and the pending work.
+//!
+//! The sessions pane holds the hits, the tree pane the entry of the selected hit.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,71 +17,71 @@ use crate::search::query::{Query, QueryProblem};
 use crate::search::scope::QueryScope;
 use crate::search::value_lists::{ValueList, ValueLists};
 
-/// As long, in milliseconds, sessions that change by themselves are not searched again,
+/// Milliseconds before changed sessions are searched again.
 const REST: i64 = 1000;
-/// and files not for everything, which takes all processors.
+/// Milliseconds before changed files are searched again for all text, which uses all processors.
 const REST_FROM_FILES: i64 = 10_000;
 
-/// A search over sessions.
+/// A search over all sessions.
 #[derive(Debug)]
 pub struct Search {
-    /// The line.
+    /// The input line.
     pub line: LineEdit,
-    /// What it reads as, or why it reads as nothing.
+    /// The parsed query, or its error.
     pub query: Result<Arc<Query>, QueryProblem>,
-    /// What marks hits in texts; that of the last query that could be read.
+    /// Marks hits in texts, for the last valid query.
     pub matcher: Arc<Matcher>,
-    /// How many texts were read, of how many.
+    /// Number of texts read, and their total.
     pub read: Option<(usize, usize)>,
-    /// How many files were searched for everything, of how many.
+    /// Number of files searched for all text, and their total.
     pub searched: Option<(usize, usize)>,
-    /// How the query may go on at the cursor.
+    /// Completions at the cursor.
     pub completion: Option<Completion>,
-    /// The candidates that it goes on with, one after the other.
+    /// The completion in progress.
     pub cycle: Option<CompletionCycle>,
-    /// Whether somebody chose a row since the query changed: until then the best hit is selected.
+    /// Whether the user has selected a row since the query changed; otherwise the best hit is selected.
     pub chosen: bool,
-    /// The row that was selected when the search began: one comes back to it who chose none.
+    /// The row that was selected before the search; restored if the user selects no other.
     pub from: Option<RowKey>,
-    /// Whether the keyboard was in the line when a hit was gone to: one comes back to it.
+    /// Whether the user went to a hit from the input line; going back then returns to the line.
     pub from_line: bool,
-    /// Hits that were in focus when the sessions were searched again: they stay until the query changes.
+    /// Hits that were visible when the sessions were searched again; they stay until the query changes.
     kept: HashMap<SessionKey, SessionHit>,
-    /// How many entries were found, each counted once; nothing if that is not known.
+    /// Number of matching entries, each counted once.
     pub entries: usize,
-    /// Where a query that found nothing would find something, as far as it is known.
+    /// Where a query without hits would have hits.
     pub elsewhere: Option<Suggestions>,
-    /// Who waits for that,
+    /// Claim on the suggestions.
     pub looking: Option<Claim>,
-    /// for texts,
+    /// Claim on the reading of texts.
     pub reading: Option<Claim>,
-    /// and for hits.
+    /// Claim on the hits.
     pub searching: Option<Claim>,
-    /// The sessions that are searched.
+    /// The sessions to search.
     pub sessions: Arc<[SearchedSession]>,
-    /// The version of the catalog that they are of, as far as that is not put off.
+    /// Version of the catalog that was searched or whose search was postponed.
     as_of: Option<u64>,
-    /// When they were taken, in milliseconds since 1970.
+    /// Time at which the sessions were taken, in milliseconds since 1970.
     taken: i64,
-    /// Whether they have changed since, which is put off.
+    /// Whether the sessions have changed and the next search is postponed.
     is_put_off: bool,
-    /// The directories that they worked in.
+    /// Working directories of the sessions.
     dirs: Vec<String>,
-    /// The query of the hits that are shown.
+    /// The query of the hits in the list.
     pub answered: Option<Arc<Query>>,
 }
 
-/// Completing what stands in the line with one candidate after the other.
+/// A completion that the user cycles through.
 #[derive(Debug)]
 pub struct CompletionCycle {
     /// The candidates.
     pub options: Vec<CompletionCandidate>,
-    /// The one that is in the line.
+    /// Index of the inserted candidate.
     pub at: usize,
-    /// What stands before it and behind it.
+    /// Text before and after the candidate.
     before: String,
     after: String,
-    /// The line with it.
+    /// The line with the candidate.
     line: String,
 }
 
@@ -99,7 +100,7 @@ impl CompletionCycle {
 }
 
 impl Search {
-    /// A search that begins with a text.
+    /// Starts a search with a text.
     pub(crate) fn new(text: &str, from: Option<RowKey>, scope: &QueryScope) -> Self {
         Self {
             line: LineEdit::new(text),
@@ -127,14 +128,14 @@ impl Search {
         }
     }
 
-    /// Forgets what was chosen for the query before.
+    /// Resets the state of the previous query.
     pub(crate) fn begin_query(&mut self) {
         self.chosen = false;
         self.kept.clear();
     }
 
-    /// Keeps hits that are in focus, and those that were, although the sessions may not match any more. A session that
-    /// still matches stays at the entry at which it was found.
+    /// Keeps visible hits, now and earlier, even if the sessions no longer match. A session that still matches keeps
+    /// the entry at which it was found.
     pub(crate) fn keep(&mut self, focused: Vec<SessionHit>, hits: &mut HashMap<SessionKey, SessionHit>) {
         self.kept.extend(focused.into_iter().map(|hit| (hit.session, hit)));
         for (&key, before) in &self.kept {
@@ -148,31 +149,31 @@ impl Search {
         }
     }
 
-    /// Somebody chooses a row.
+    /// Records that the user selected a row.
     pub(crate) fn choose(&mut self) {
         self.chosen = true;
         self.from = None;
     }
 
-    /// Whether the sessions are others than those that are searched.
+    /// Returns `true` if the sessions have changed since the search.
     pub(crate) fn is_outdated(&self, catalog: &Catalog) -> bool {
         self.as_of != Some(catalog.version())
     }
 
-    /// The sessions changed by themselves: they are not searched anew for each line that a pi writes.
+    /// Postpones the search of changed sessions, so that not every line that pi writes starts one.
     pub(crate) fn put_off(&mut self, catalog: &Catalog) {
         self.as_of = Some(catalog.version());
         self.is_put_off = true;
     }
 
-    /// When that is made up for, in milliseconds since 1970: when all that was asked for is answered, and a while is over.
+    /// Returns the time of the postponed search, in milliseconds since 1970: a pause after all pending work.
     pub(crate) fn due(&self) -> Option<i64> {
         let is_apart = self.query.as_ref().is_ok_and(|query| query.everything);
         let is_at_rest = self.read.is_none() && self.searching.is_none();
         (self.is_put_off && is_at_rest).then_some(self.taken + if is_apart { REST_FROM_FILES } else { REST })
     }
 
-    /// Takes the sessions as they are `now`, in milliseconds since 1970.
+    /// Takes the sessions to search at `now`, in milliseconds since 1970.
     pub(crate) fn take_sessions(&mut self, catalog: &Catalog, now: i64) {
         self.as_of = Some(catalog.version());
         (self.taken, self.is_put_off) = (now, false);
@@ -184,7 +185,7 @@ impl Search {
         self.read = (total > 0).then_some((0, total));
     }
 
-    /// Finds how the query may go on at the cursor.
+    /// Updates the completions at the cursor.
     pub(crate) fn note_completion(&mut self, values: &ValueLists) {
         let ValueLists { files, labels, models, tools } = values;
         let values = ValueList { dirs: &self.dirs, files, labels, models, tools };
@@ -194,8 +195,8 @@ impl Search {
         self.cycle.take_if(|cycle| cycle.line != self.line.value());
     }
 
-    /// Completes what stands at the cursor, again and again with the next candidate, or the one before. Returns whether
-    /// there was anything to complete.
+    /// Inserts a completion at the cursor; repeated calls insert the next or previous candidate. Returns `true` if
+    /// there is one.
     pub fn complete(&mut self, forward: bool) -> bool {
         let mut cycle = match (self.cycle.take(), self.completion.take()) {
             (Some(cycle), _) => cycle.turned(forward),
@@ -207,12 +208,12 @@ impl Search {
         self.line = LineEdit::new(&format!("{before}{}{after}", option.text));
         self.line.go_to(before.chars().count() + option.text.chars().count());
         cycle.line = self.line.value().into();
-        // A single one is the one that is wanted: the next time what follows it is completed.
+        // After a single candidate, the next completion continues behind it.
         self.cycle = Some(cycle).filter(|cycle| cycle.options.len() > 1);
         true
     }
 
-    /// Switches between the conversation and everything in the files.
+    /// Switches between the conversation and all text.
     pub(crate) fn toggle_everything(&mut self) {
         let value = self.line.value();
         let value = match value.strip_prefix("all:") {
@@ -222,15 +223,15 @@ impl Search {
         self.line = LineEdit::new(&value);
     }
 
-    /// Takes how many texts were read, of how many. Returns whether the sessions are to be held against the query again:
-    /// everything is not searched in the texts, only what a qualifier asks for may stand there.
+    /// Records the number of texts read. Returns `true` if the search should run again: a search of all text reads the
+    /// files instead and needs the texts only for qualifiers.
     pub(crate) fn take_read(&mut self, done: usize, total: usize) -> bool {
         self.read = (done < total).then_some((done, total));
         let is_apart = self.query.as_ref().is_ok_and(|query| query.everything);
         !is_apart || done == total
     }
 
-    /// Takes how far a search is. Returns whether the hits are the first ones of the query.
+    /// Records the progress of a search. Returns `true` if the hits are the first ones of the query.
     pub(crate) fn take_hits(&mut self, progress: Option<(usize, usize)>) -> bool {
         let Ok(query) = &self.query else { return false };
         let is_new = self.answered.as_ref() != Some(query);

@@ -1,4 +1,4 @@
-//! What does not change while the browser runs.
+//! Settings that stay constant while the browser runs.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -8,54 +8,54 @@ use crate::config::{AfterPi, ColorOverride, Config, GoBy, Palette, SavedQuery};
 use crate::disk::locate::Located;
 use crate::keymap::{Action, Keymap};
 
-/// What does not change while the browser runs.
+/// Settings that stay constant while the browser runs.
 #[derive(Clone, Debug)]
 pub struct Startup {
-    /// Where the sessions are, and how that was found.
+    /// The session directories and their origin.
     pub located: Located,
     /// The home directory, for `~`.
     pub home: String,
-    /// The directory in which pitree was started; empty if that is of no matter.
+    /// The directory in which pitree was started; empty if irrelevant.
     pub here: String,
-    /// Whether only sessions that worked there are shown at the start.
+    /// Whether to show only sessions of that directory at first.
     pub here_only: bool,
-    /// Whether these are the sample sessions.
+    /// Whether the sessions are the built-in samples.
     pub demo: bool,
-    /// The signs to draw with.
+    /// Symbols.
     pub glyphs: Glyphs,
-    /// The colours; `None` if there are to be none (`NO_COLOR`). Until the terminal was asked, those of `auto` are dark.
+    /// Colors; `None` without color (`NO_COLOR`). For `auto`, dark until the terminal reports its background.
     pub theme: Option<Palette>,
-    /// Colours over those of the theme.
+    /// Colors that override the theme.
     pub colors: HashMap<Tone, ColorOverride>,
-    /// The keys.
+    /// Key bindings.
     pub keymap: Keymap,
-    /// The command that resumes a session.
+    /// The command that starts pi.
     pub pi: Vec<String>,
-    /// What follows when pi ends.
+    /// Behavior after pi exits.
     pub after_pi: AfterPi,
-    /// How pi gets to an entry.
+    /// How pi goes to an entry.
     pub go_by: GoBy,
-    /// What Enter answers with, if pitree is a picker.
+    /// Output format of a picker.
     pub picker: Option<PickerFormat>,
-    /// The session that is open at the start, by its file, and the entry that is selected, by its id.
+    /// The session file to open first, and the ID of the entry to select.
     pub at: Option<(PathBuf, Option<String>)>,
     /// A message for the footer at the start.
     pub notice: Option<String>,
-    /// What is searched at the start.
+    /// The first search.
     pub query: String,
-    /// The queries that have a name.
+    /// Saved queries.
     pub queries: Vec<SavedQuery>,
-    /// The time zone of clocks on the wall.
+    /// Time zone of displayed times.
     pub zone: jiff::tz::TimeZone,
 }
 
 impl Startup {
-    /// A time, in milliseconds since 1970, as clocks on the wall show it.
+    /// Converts a time in milliseconds since 1970 to the time zone of the user.
     pub(crate) fn zoned(&self, ms: i64) -> Option<jiff::ZonedDateTime> {
         jiff::Timestamp::from_millisecond(ms).ok().map(|time| time.to_zoned_datetime(self.zone.clone()))
     }
 
-    /// From a configuration.
+    /// Creates the settings from the configuration.
     pub fn new(config: &Config, located: Located, home: String, demo: bool) -> Self {
         Self {
             located,
@@ -79,38 +79,39 @@ impl Startup {
         }
     }
 
-    /// The first key of an action as it is written in `config.toml`, for sentences; its name if it has none.
+    /// Returns the first key of an action for a message, as written in `config.toml`; the action's name if it has no
+    /// key.
     pub fn key(&self, action: Action) -> String {
         self.keymap.keys(action).first().map_or_else(|| action.name().into(), ToString::to_string)
     }
 
-    /// The same for a line that is typed, where a key that types a character does nothing else.
+    /// Returns the first key of an action that works in an input line, where character keys insert text.
     pub(crate) fn key_in_line(&self, action: Action) -> String {
         let key = self.keymap.keys(action).iter().find(|key| key.typed().is_none());
         key.map_or_else(|| action.name().into(), ToString::to_string)
     }
 }
 
-/// What is printed of the chosen session or entry.
+/// Output format of a picker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PickerFormat {
-    /// The path of the session's file.
+    /// Path of the session file.
     Path,
-    /// The id of the session.
+    /// ID of the session.
     Id,
-    /// The id of the entry; in the list, of the leaf.
+    /// ID of the entry; in the list, of the leaf.
     Entry,
-    /// The command that goes on there, for a shell.
+    /// The shell command that resumes the session there.
     Command,
-    /// All of that, for a program.
+    /// All of these as JSON.
     Json,
 }
 
 impl PickerFormat {
-    /// All of them.
+    /// All formats.
     pub(crate) const ALL: &'static [Self] = &[Self::Path, Self::Id, Self::Entry, Self::Command, Self::Json];
 
-    /// The word for it on the command line.
+    /// Returns the name of the format on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Path => "path",

@@ -1,14 +1,14 @@
-//! Tickets: how work is asked for, dropped and stopped. Who asks holds a [`Claim`], the work and its replies carry the
-//! [`Ticket`]. When the claim is dropped, or another one takes its place, nobody wants the work any more: it stops, and
-//! replies that are still on their way are dropped where they arrive.
+//! Tickets for background work. The requester holds a [`Claim`]; the work and its replies carry the [`Ticket`].
+//!
+//! Dropping the claim cancels the work: it stops, and replies that still arrive are discarded.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a piece of work and its replies carry.
+/// The part of a ticket that work and replies carry.
 #[derive(Clone, Debug)]
 pub struct Ticket {
-    /// Which one: they are counted.
+    /// Consecutive number.
     pub number: u64,
     state: Arc<TicketState>,
 }
@@ -20,39 +20,39 @@ struct TicketState {
 }
 
 impl Ticket {
-    /// A ticket and the claim on it, of this number.
+    /// Creates a ticket and its claim.
     pub fn new(number: u64) -> (Claim, Self) {
         let ticket = Self { number, state: Arc::default() };
         (Claim(ticket.clone()), ticket)
     }
 
-    /// Whether somebody waits for replies.
+    /// Returns `true` while the claim is held.
     pub fn is_wanted(&self) -> bool {
         !self.state.is_dropped.load(Ordering::Relaxed)
     }
 
-    /// Whether the work shall end where it can: nobody wants it, or somebody wants to know how far it came.
+    /// Returns `true` if the work should stop: its claim was dropped, or [`Claim::stop`] was called.
     pub fn is_stopped(&self) -> bool {
         !self.is_wanted() || self.state.is_stopped.load(Ordering::Relaxed)
     }
 }
 
-/// What the one holds who waits for the work.
+/// The requester's part of a ticket; dropping it cancels the work.
 #[derive(Debug)]
 pub struct Claim(Ticket);
 
 impl Claim {
-    /// The number of the ticket.
+    /// Returns the number of the ticket.
     pub fn number(&self) -> u64 {
         self.0.number
     }
 
-    /// Lets the work end where it can. How far it came is still told.
+    /// Asks the work to stop. Its result is still delivered.
     pub fn stop(&self) {
         self.0.state.is_stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was told to end.
+    /// Returns `true` if the work was asked to stop.
     pub fn is_stopped(&self) -> bool {
         self.0.is_stopped()
     }

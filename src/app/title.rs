@@ -1,20 +1,20 @@
-//! What a session is called where people read it: in lists, titles of panes and questions.
+//! Titles of sessions in lists, pane titles and questions.
 
 use crate::base::javascript::utf16_prefix;
 use crate::base::text::clean;
 use crate::render::plain_markdown;
 use crate::session::digest::Digest;
 
-/// The longest that is looked at, in UTF-16 units: a first message may be a whole file.
+/// Longest text that is processed, in UTF-16 units: a first message may contain a whole file.
 const LONGEST: usize = 300;
 
-/// The start of a session's title, clean: its name as it was given, a message without the signs of Markdown.
+/// Returns the start of a session's title, cleaned: its name unchanged, or a message without Markdown symbols.
 pub fn title(session: &Digest) -> String {
     if session.name.is_some() { plain(session) } else { of_message(session.title()) }
 }
 
-/// The first words of a session with a name, clean and without Markdown. Of a fork these are its own, since it has its
-/// parent's name and messages as well.
+/// Returns the first words of a named session, cleaned and without Markdown. For a fork these are its own words,
+/// because it inherits name and messages from its parent.
 pub(crate) fn words(session: &Digest) -> Option<String> {
     session.name.as_ref()?;
     let own = session.own_message.as_deref();
@@ -22,12 +22,12 @@ pub(crate) fn words(session: &Digest) -> Option<String> {
     message.map(|message| of_message(message.trim())).filter(|words| !words.is_empty())
 }
 
-/// The start of a message that stands for a title, clean and without the signs of Markdown.
+/// Returns the start of a message as a title, cleaned and without Markdown symbols.
 pub(crate) fn of_message(text: &str) -> String {
     plain_markdown::strip(&start(text)).into_owned()
 }
 
-/// The start of a session's title, clean, as it is searched.
+/// Returns the start of a session's title, cleaned, in the form that is searched.
 pub fn plain(session: &Digest) -> String {
     start(session.title())
 }

@@ -1,4 +1,4 @@
-//! Changes: what is said when one was made, and what is asked when it was not.
+//! Messages about changes, and questions about changes that were refused.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::catalog::SessionKey;
 use crate::changes::{Change, ChangeResult, Refusal, Request};
 use crate::render::DocLine;
 
-/// What follows a change that was made, or not. `new` is the session that is new in the list.
+/// Returns the command that follows a change or its error. `new` is a session that is new in the list.
 pub fn take(
     model: &Model,
     (request, result): (Request, Result<ChangeResult, ChangeFailure>),
@@ -34,7 +34,7 @@ pub fn take(
     }
 }
 
-/// What was done; of a session other than the selected one, with its title.
+/// Describes a change; adds the title of a session that is not selected.
 fn said(model: &Model, done: &ChangeResult) -> String {
     let mut paths: Vec<_> = done.changes.iter().map(Change::path).collect();
     paths.dedup();
@@ -70,7 +70,7 @@ fn take_done(
     Command::All(vec![said, then])
 }
 
-/// Asks what can be asked.
+/// Asks about a refused change, if the user can decide.
 fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: AfterChange) -> Command {
     match (refusal, request) {
         (Refusal::Old { version, path }, request) => {
@@ -99,7 +99,7 @@ fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: AfterC
     }
 }
 
-/// Asks again about a change of a session file that was replaced meanwhile.
+/// Asks again because the session file was replaced.
 fn ask_again(model: &Model, path: &Path, then: Request, after: AfterChange) -> Command {
     let text = format!("{} was replaced meanwhile, so nothing was written. It now holds this session:", path.display());
     let title = model.short(&model.called(path, None));
@@ -114,7 +114,7 @@ fn ask_again(model: &Model, path: &Path, then: Request, after: AfterChange) -> C
     Command::ask("Another session", lines, vec![anyway, cancel()])
 }
 
-/// The same request, with leave to migrate.
+/// Returns the request with permission to migrate the session.
 fn migrating(request: Request) -> Option<Request> {
     match request {
         Request::IfSame { session, then } => migrating(*then).map(|then| then.if_same(session)),

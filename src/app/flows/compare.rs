@@ -1,4 +1,4 @@
-//! Comparing two ways: which ones are meant, and what follows from there.
+//! Comparison of two branches: their choice, and actions on the chosen side.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::{Action, Place};
 use crate::session::tree::{Index, Tree};
 
-/// A way that is meant: the session, its own tree if that is open, and the last entry there; the leaf, if none is named.
+/// An end of a branch: a session, its tree if that is loaded, and an entry; the leaf without one.
 #[derive(Clone, Debug)]
 struct ChosenBranch {
     session: SessionKey,
@@ -24,13 +24,13 @@ impl ChosenBranch {
         Self { session, tree: None, at: None }
     }
 
-    /// An entry of any session.
+    /// Chooses an entry of any session.
     fn entry(model: &Model, EntryRef { session, at }: EntryRef) -> Self {
         let tree = model.tree.file(session).filter(|tree| !tree.is_partial).cloned();
         Self { session, tree, at: Some(at) }
     }
 
-    /// The entry or the session that the selected row is.
+    /// Chooses the selected entry or fork.
     fn selected(model: &Model) -> Result<Self, String> {
         if let (Place::Tree, Some(fork)) = (model.focus, model.tree.selected_fork()) {
             return Ok(Self::leaf(fork.key));
@@ -45,10 +45,10 @@ impl ChosenBranch {
     }
 }
 
-/// The two ways that are to be compared, and what shows them.
+/// Returns the view and the two branches to compare.
 ///
 /// # Errors
-/// They are not two; what to do, in words.
+/// There are not exactly two branches; the message says what to do.
 pub(crate) fn ask(model: &Model) -> Result<(CompareView, [CompareRequest; 2]), String> {
     let meant = if model.focus == Place::Sessions { sessions(model)? } else { entries(model)? };
     let sessions = meant.each_ref().map(|meant| meant.session);
@@ -56,7 +56,7 @@ pub(crate) fn ask(model: &Model) -> Result<(CompareView, [CompareRequest; 2]), S
     Ok((CompareView::new(sessions, sessions.map(|session| model.short_title(session))), asked))
 }
 
-/// The marked sessions, the oldest first; of one that is marked and the selected one the marked one.
+/// Returns the marked sessions, oldest first; with one mark, the marked and the selected session.
 fn sessions(model: &Model) -> Result<[ChosenBranch; 2], String> {
     let (mut marked, _) = model.sessions.marked(&model.catalog);
     model.catalog.sort_oldest_first(&mut marked);
@@ -76,7 +76,7 @@ fn sessions(model: &Model) -> Result<[ChosenBranch; 2], String> {
     }
 }
 
-/// Two marked entries, one and the selected one, or that and the leaf.
+/// Returns two marked entries, the marked and the selected one, or the selected one and the leaf.
 fn entries(model: &Model) -> Result<[ChosenBranch; 2], String> {
     match *model.marks.all() {
         [a, b] => Ok([ChosenBranch::entry(model, a), ChosenBranch::entry(model, b)]),
@@ -95,7 +95,7 @@ fn entries(model: &Model) -> Result<[ChosenBranch; 2], String> {
                 let mark = model.setting.key(Action::Mark);
                 return Err(format!("this is the leaf: select another entry, or mark two ({mark})"));
             }
-            // The one that is open has its tree.
+            // The tree of the open session is loaded.
             let leaf = model.tree.own().and_then(|tree| tree.leaf);
             let leaf = leaf.map(|at| ChosenBranch::entry(model, EntryRef { session, at }));
             Ok([here, leaf.unwrap_or_else(|| ChosenBranch::leaf(session))])
@@ -103,8 +103,7 @@ fn entries(model: &Model) -> Result<[ChosenBranch; 2], String> {
     }
 }
 
-/// The same ways as they are now, if one of the files has grown since they were read: where its leaf is may be another
-/// place by now.
+/// Returns the branches for a new comparison if one of the files has grown, because its leaf may have moved.
 pub(crate) fn again(model: &Model, compare: &CompareView) -> Option<[CompareRequest; 2]> {
     let ends = &compare.compared.as_ref()?.ends;
     let has_grown = |(key, end): (&SessionKey, &BranchEnd)| {
@@ -114,7 +113,7 @@ pub(crate) fn again(model: &Model, compare: &CompareView) -> Option<[CompareRequ
     compare.sessions.iter().zip(ends).any(has_grown).then(|| ends.each_ref().map(asked))
 }
 
-/// What follows from a comparison: the chosen side is resumed or labelled, the common point is gone to.
+/// Returns the command for an action on the chosen side: resume, label or go to the common entry.
 pub(crate) fn act(model: &Model, compare: &CompareView, action: Action) -> Command {
     let (Some((session, tree, at)), Some(common)) = (compare.end(), compare.common()) else {
         return Command::warn("the sessions are still being read");

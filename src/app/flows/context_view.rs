@@ -1,4 +1,4 @@
-//! What the model sees: from an entry, or from the question where to resume; and what is done from there.
+//! The model context of an entry, and actions from there.
 
 use crate::app::command::Command;
 use crate::app::flows::{name, resume};
@@ -13,7 +13,7 @@ use crate::session::prompt::listing::Listing;
 use crate::session::prompt::sum::TokenParts;
 use crate::session::tree::Tree;
 
-/// Shows what the model sees at the entry that is meant.
+/// Shows the model context of the selected entry.
 pub fn open(model: &Model) -> Command {
     match model.whole_entry() {
         Err(why) => Command::warn(why),
@@ -24,7 +24,7 @@ pub fn open(model: &Model) -> Command {
     }
 }
 
-/// The list of it, before it is read.
+/// Creates the view before the context is read.
 pub fn view(model: &Model, place: ContextTarget) -> ContextView {
     let session = model.catalog.get(place.session).map(|_| model.short_title(place.session)).unwrap_or_default();
     let at = match place.at {
@@ -56,7 +56,7 @@ pub(crate) fn explain(model: &Model, tree: &Tree, listing: &Listing) -> [String;
     [format!("~{total} tokens {sum}"), format!("estimate {all} = messages {} + {system}", number(messages))]
 }
 
-/// What is done from there: going to the selected entry, resuming where it was looked at, or forking there.
+/// Returns the command for an action: go to the selected entry, resume or fork.
 pub fn act(model: &Model, view: &ContextView, action: Action) -> Command {
     let ContextTarget { session, path, tree, chosen, at } = &view.place;
     if !model.catalog.has(*session) {

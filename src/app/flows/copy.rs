@@ -1,4 +1,4 @@
-//! What can be copied, and the menu for it.
+//! Copying to the clipboard.
 
 use std::path::Path;
 
@@ -12,9 +12,9 @@ use crate::app::model::Model;
 use crate::base::shell::quote;
 use crate::base::text::{Glyphs, Tone};
 
-/// As much of a copied text as the footer shows, in characters.
+/// Maximum number of characters of a copied text in the footer.
 const SHOWN: usize = 40;
-/// As much of a text as a box shows for copying by hand, in characters: more would make each frame slow.
+/// Maximum number of characters of a text in a box for manual copying: longer ones slow down drawing.
 const BY_HAND: usize = 50_000;
 
 /// Asks what to copy.
@@ -43,7 +43,7 @@ pub fn ask(model: &Model) -> Command {
     Command::ask("Copy", Vec::new(), choices)
 }
 
-/// Copies the path of a row: of a file, or of a session in the trash.
+/// Copies the path of a palette item: of a file or of a trashed session.
 pub(crate) fn path_of(model: &Model, leads: Option<&ChoiceAction>) -> Command {
     let path = match leads {
         Some(ChoiceAction::File(file)) => Some(Path::new(file)),
@@ -60,7 +60,7 @@ pub(crate) fn path_of(model: &Model, leads: Option<&ChoiceAction>) -> Command {
     }
 }
 
-/// Copies a path, unless the clipboard would get another one.
+/// Copies a path, unless the clipboard cannot hold it exactly.
 fn copy_path(path: &Path, id: &str) -> Command {
     match path.to_str().filter(|path| !path.contains(char::is_control)) {
         Some(path) => Command::Copy(Clip::Text(path.into())),
@@ -75,7 +75,7 @@ fn copy_path(path: &Path, id: &str) -> Command {
     }
 }
 
-/// What follows when the text of an entry was read to be copied.
+/// Returns the command after the text of an entry was read for copying.
 pub(crate) fn take_text(text: Result<String, String>) -> Command {
     match text {
         Err(error) => Command::Complain("Not read", error),
@@ -84,7 +84,7 @@ pub(crate) fn take_text(text: Result<String, String>) -> Command {
     }
 }
 
-/// What follows when something was put on the clipboard, or could not be: then it is shown for copying by hand.
+/// Returns the command after copying. If copying failed, the text is shown for manual copying.
 pub(crate) fn take_copied(text: &str, done: bool, then: Option<ResumePlan>, glyphs: &Glyphs) -> Command {
     let start = |most: usize| text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end]);
     let shown = start(BY_HAND);

@@ -1,4 +1,4 @@
-//! Deleting: which sessions, the questions before it, and what is asked when it was not possible.
+//! Moving sessions to the trash, with its questions, and permanent deletion.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -19,12 +19,12 @@ use crate::changes::{FileSnapshot, Request};
 use crate::keymap::Place;
 use crate::render::DocLine;
 
-/// What has to be typed before anything is deleted for good.
+/// The word that confirms a permanent deletion.
 pub(crate) const WORD: &str = "delete";
-/// As many sessions are named.
+/// Maximum number of listed sessions.
 const NAMED: usize = 4;
 
-/// Asks whether to delete what is marked, else what is selected.
+/// Asks whether to move the marked sessions, or else the selected one, to the trash.
 pub fn ask(model: &Model) -> Command {
     if let Some(why) = refusal(model) {
         return Command::warn(why);
@@ -66,11 +66,11 @@ pub fn ask(model: &Model) -> Command {
     choices.push(cancel());
     let lines = project.into_iter().chain(facts(model, &all, &notes)).collect();
     let question = Command::ask("Move to the trash?", lines, choices);
-    // A pi may have been started since the sessions were read.
+    // A pi may have started since the sessions were read.
     Command::All(vec![Command::LookForPis, question])
 }
 
-/// Asks again about files of which some changed since they were listed.
+/// Asks again because some files changed.
 pub(crate) fn ask_again(model: &Model, files: &[FileSnapshot], changed: &[PathBuf]) -> Command {
     let catalog = &model.catalog;
     let known = files.iter().filter_map(|file| catalog.key_of(&file.path)).filter(|&key| catalog.has(key));
@@ -85,7 +85,7 @@ pub(crate) fn ask_again(model: &Model, files: &[FileSnapshot], changed: &[PathBu
     Command::ask("Move to the trash?", lines, choices)
 }
 
-/// Asks whether what the trash did not take shall be deleted for good.
+/// Asks whether to permanently delete the files that could not be moved to the trash.
 pub(crate) fn ask_for_good(reason: &str, left: Vec<FileSnapshot>) -> Command {
     let files = count(left.len(), "file", "files");
     let size = bytes(left.iter().map(|file| file.bytes).sum());
@@ -102,13 +102,13 @@ pub(crate) fn ask_for_good(reason: &str, left: Vec<FileSnapshot>) -> Command {
     Command::ask("Not moved to the trash", lines, choices)
 }
 
-/// The choice that moves sessions to the trash.
+/// Returns the choice that moves sessions to the trash.
 fn to_trash(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> QuestionChoice<Command> {
     let files = sessions.iter().map(|&key| FileSnapshot::of(&model.catalog[key])).collect();
     QuestionChoice::new(key, word, format!("{} to the trash", size(model, sessions)), Some(Command::ToTrash(files)))
 }
 
-/// Moves files to the trash. Where a pi seems to be at work it is asked for again.
+/// Moves files to the trash. Asks again if a pi may be using one of them.
 pub(crate) fn go(model: &Model, files: Vec<FileSnapshot>) -> Command {
     let sessions: Vec<SessionKey> = files.iter().filter_map(|file| model.catalog.key_of(&file.path)).collect();
     let mut lines = signs(model, &sessions);
@@ -121,7 +121,7 @@ pub(crate) fn go(model: &Model, files: Vec<FileSnapshot>) -> Command {
     Command::ask(at_work(model, &sessions), lines, vec![cancel(), sure])
 }
 
-/// What stands above [`signs`]: whether a pi says that it is there, or whether that is a guess.
+/// Returns the title of a question with [`signs`]: a pi reports that it has a session open, or a guess.
 pub(crate) fn at_work(model: &Model, sessions: &[SessionKey]) -> &'static str {
     let is_told = |&key: &SessionKey| model.catalog.live(key).is_some_and(|live| live.told().is_some());
     let pis = |key: &SessionKey| model.catalog.live(*key).map_or(0, |live| live.all().len());
@@ -133,7 +133,7 @@ pub(crate) fn at_work(model: &Model, sessions: &[SessionKey]) -> &'static str {
     }
 }
 
-/// What tells that a pi may be at work in some sessions, a line each, up to a few.
+/// Lists signs of running pi processes in some sessions, up to a limit.
 pub(crate) fn signs(model: &Model, sessions: &[SessionKey]) -> Vec<DocLine> {
     let signs = model.catalog.signs(sessions, model.now, &model.setting.home);
     let line = |sign: &String| DocLine::new(Tone::Warning, &format!("{sign}."));
@@ -142,7 +142,7 @@ pub(crate) fn signs(model: &Model, sessions: &[SessionKey]) -> Vec<DocLine> {
     signs.iter().take(NAMED).map(line).chain(rest).collect()
 }
 
-/// A project's sessions, and those of their sub-agents, which may not be shown.
+/// Adds the subagent sessions, even hidden ones, to a project's sessions.
 fn with_subagents(model: &Model, sessions: &[SessionKey]) -> Vec<SessionKey> {
     let catalog = &model.catalog;
     let mut seen: HashSet<SessionKey> = sessions.iter().copied().collect();
@@ -156,7 +156,7 @@ fn with_subagents(model: &Model, sessions: &[SessionKey]) -> Vec<SessionKey> {
     all
 }
 
-/// A project, by its name and the directory that it is in.
+/// Returns a line with a project's name and parent directory.
 fn named_project(model: &Model, cwd: &str) -> DocLine {
     let path = shorten(cwd, &model.setting.home);
     let said = match split_name(&path) {
@@ -172,7 +172,7 @@ fn size(model: &Model, sessions: &[SessionKey]) -> String {
     format!("{}, {}", count(sessions.len(), "file", "files"), bytes(total))
 }
 
-/// What goes, and what that means.
+/// Describes the sessions and the effects of moving them.
 fn facts(model: &Model, sessions: &[SessionKey], notes: &[String]) -> Vec<DocLine> {
     let catalog = &model.catalog;
     let going: HashSet<SessionKey> = sessions.iter().copied().collect();
@@ -198,7 +198,7 @@ fn facts(model: &Model, sessions: &[SessionKey], notes: &[String]) -> Vec<DocLin
     lines
 }
 
-/// The titles of sessions, up to a few.
+/// Returns titles of sessions, up to a limit.
 fn named(model: &Model, sessions: &[SessionKey]) -> impl Iterator<Item = String> {
     let title = |&key: &SessionKey| model.short_title(key);
     let more = sessions.len().saturating_sub(NAMED);

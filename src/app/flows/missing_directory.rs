@@ -1,5 +1,5 @@
-//! Going on in a session whose directory is gone, such as a project that was moved, or a session of another machine: in the
-//! current directory, in the one that it became, or with the command copied.
+//! Resuming a session whose working directory is missing, because a project was moved or the session comes from another
+//! machine. The user resumes in the current or the new directory, or copies the command.
 
 use std::path::{Path, PathBuf};
 
@@ -18,10 +18,10 @@ use crate::disk::relocations::RelocationCandidate;
 use crate::pi::launch::Start;
 use crate::render::DocLine;
 
-/// As many files that a session touched are enough to know its directory again.
+/// Maximum number of touched files that are searched in candidate directories.
 const MOST_FILES: usize = 500;
 
-/// What is to be looked for.
+/// Returns the work that searches for the new location.
 pub(crate) fn look(model: &Model, Start { path, cwd, .. }: &Start) -> Work {
     let catalog = &model.catalog;
     let session = catalog.key_of(path).map(|key| &catalog[key]);
@@ -32,7 +32,7 @@ pub(crate) fn look(model: &Model, Start { path, cwd, .. }: &Start) -> Work {
     Work::LookForMoved { gone: cwd.into(), touched, known }
 }
 
-/// Asks where to go on.
+/// Asks where to resume.
 pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCandidate]) -> Command {
     let home = &model.setting.home;
     let gone = &go_on.start.cwd;
@@ -72,12 +72,12 @@ pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCan
     Command::ask("The session's directory is gone", lines, choices)
 }
 
-/// What a line for a directory begins with.
+/// Returns the initial text of a directory prompt.
 fn start(gone: &str) -> String {
     Path::new(gone).parent().map_or(String::new(), |parent| format!("{}/", parent.display()))
 }
 
-/// Goes on where a gone directory is said to be now. A line that says what is none stays, to be typed on.
+/// Resumes in the new directory. An invalid directory keeps its prompt open.
 pub(crate) fn go(layers: &mut Layers<Command>, go_on: ResumePlan, kept: Result<PathBuf, String>) -> Command {
     if let Some(prompt) = prompt(layers) {
         match kept {
@@ -97,7 +97,7 @@ pub(crate) fn go(layers: &mut Layers<Command>, go_on: ResumePlan, kept: Result<P
     }
 }
 
-/// The line for a directory, if it is on top.
+/// Returns the directory prompt if it is on top.
 fn prompt(layers: &mut Layers<Command>) -> Option<&mut Prompt> {
     match layers.top_mut() {
         Some(Layer::Prompt(prompt)) if matches!(prompt.purpose, PromptPurpose::Directory(_)) => Some(prompt),
@@ -105,12 +105,12 @@ fn prompt(layers: &mut Layers<Command>) -> Option<&mut Prompt> {
     }
 }
 
-/// Completes the directory in the line on top, if it is still what was `typed`, and lists the names that it could go on with.
+/// Completes the directory prompt on top if its text is still `typed`, and lists the candidates.
 pub(crate) fn complete(layers: &mut Layers<Command>, (typed, path): (&str, &str), names: Vec<String>, home: &str) {
     let Some(prompt) = prompt(layers).filter(|prompt| prompt.line.value() == typed) else { return };
     prompt.problem = names.is_empty().then(|| "no directory goes on like this".into());
     if !names.is_empty() {
-        // A slash at the end says that it is one directory.
+        // A trailing slash means that the directory is unique.
         let end = if path.ends_with('/') { "/" } else { "" };
         let short = if typed.starts_with('~') { shorten(path, home) + end } else { path.into() };
         prompt.line = LineEdit::new(&short);

@@ -1,4 +1,4 @@
-//! A session that is gone and that others were forked from: what is known of it, and bringing it back from the trash.
+//! A missing session that has forks: its title, and restoring it from the trash.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::catalog::missing_parents::{MissingParent, MissingParentKey, id_in_nam
 use crate::changes::Request;
 use crate::changes::history::HistoryEntry;
 
-/// Enter on its row.
+/// Restores it from the trash if possible.
 pub(crate) fn confirm(model: &Model, key: MissingParentKey) -> Command {
     let Some(ghost) = model.catalog.ghost(key) else { return Command::nothing() };
     if let Some(why) = refusal(model) {
@@ -27,19 +27,20 @@ pub(crate) fn confirm(model: &Model, key: MissingParentKey) -> Command {
     }
 }
 
-/// The change by which it is in the trash, if that is known.
+/// Returns the change that moved it to the trash.
 pub(crate) fn in_trash<'a>(model: &'a Model, ghost: &MissingParent) -> Option<&'a HistoryEntry> {
     let is_it =
         |past: &&HistoryEntry| past.is_away() && !past.is_emptied && is_same(past.record.change.path(), &ghost.path);
     model.past().iter().find(is_it)
 }
 
-/// Whether two paths are of one file: the same, or by the name that pi gave it, where one of them goes through a link.
+/// Returns `true` if two paths are of the same session file: equal paths, or equal names in pi's format if a path
+/// contains a symbolic link.
 fn is_same(one: &Path, other: &Path) -> bool {
     one == other || (id_in_name(one).is_some() && one.file_name() == other.file_name())
 }
 
-/// What it is called, by the first message that its forks have from it.
+/// Returns the title: the first message, which its forks inherited.
 pub fn title(model: &Model, ghost: &MissingParent) -> String {
     let first = ghost.forks.first().and_then(|&fork| model.catalog.get(fork)?.typed_message().map(str::to_owned));
     of_message(first.as_deref().unwrap_or("(no messages)").trim())

@@ -1,4 +1,4 @@
-//! What takes several steps: each flow reads the browser and says what is wanted next, as a [`Command`].
+//! Actions with several steps. Each flow reads the model and returns the next step as a [`Command`].
 
 pub mod change;
 pub mod compare;
@@ -16,20 +16,20 @@ use crate::app::command::Command;
 use crate::app::layers::question::QuestionChoice;
 use crate::app::model::Model;
 
-/// Where the list is empty.
+/// Message for an empty list.
 const NO_SESSION: &str = "no session is selected";
 
-/// Leaves everything as it is: the answer no.
+/// Returns the choice that changes nothing.
 fn cancel() -> QuestionChoice<Command> {
     cancel_by('n')
 }
 
-/// Leaves everything as it is, by a key.
+/// Returns the choice that changes nothing, with its own key.
 fn cancel_by(key: char) -> QuestionChoice<Command> {
     QuestionChoice::new(key, "cancel", "leave everything as it is", None)
 }
 
-/// Why nothing can be changed, where that is so.
+/// Returns the reason if changes are not possible.
 pub fn refusal(model: &Model) -> Option<&'static str> {
     model.setting.demo.then_some("these are sample sessions: nothing can be changed")
 }

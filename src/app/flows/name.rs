@@ -1,4 +1,4 @@
-//! Names of sessions and labels of entries: asking for them in a line; and forks, which need no asking.
+//! Names of sessions, labels of entries, and forks.
 
 use crate::app::command::{AfterChange, Command, ResumePlan};
 use crate::app::flows::{self, NO_SESSION, cancel, delete, picker};
@@ -16,7 +16,7 @@ use crate::render::DocLine;
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
 
-/// Asks for the name of the session that is meant.
+/// Asks for a session name.
 pub fn rename(model: &Model) -> Command {
     let Some((key, session)) = model.meant_session() else {
         return Command::warn(match (model.sessions.selected_project(), model.sessions.selected_ghost()) {
@@ -30,7 +30,7 @@ pub fn rename(model: &Model) -> Command {
     Command::prompt(purpose, "name: ", name)
 }
 
-/// Asks for the label of the entry that is meant.
+/// Asks for a label of the selected entry.
 pub fn label(model: &Model) -> Command {
     match model.whole_entry() {
         Err(why) => Command::warn(why),
@@ -38,7 +38,7 @@ pub fn label(model: &Model) -> Command {
     }
 }
 
-/// Asks for the label of an entry.
+/// Asks for a label of an entry.
 pub(crate) fn label_at(model: &Model, session: SessionKey, tree: &Tree, at: Index) -> Command {
     let label = tree.labels.get(&at).map_or("", |label| &label.text);
     let identity = SessionIdentity::of(&model.catalog[session]);
@@ -46,7 +46,7 @@ pub(crate) fn label_at(model: &Model, session: SessionKey, tree: &Tree, at: Inde
     Command::prompt(purpose, "label: ", label)
 }
 
-/// Forks the session at the entry that is meant.
+/// Forks the session at the selected entry.
 pub fn fork(model: &Model) -> Command {
     match model.whole_entry() {
         Err(why) => Command::warn(why),
@@ -61,12 +61,12 @@ pub fn fork(model: &Model) -> Command {
     }
 }
 
-/// Makes a fork, and goes there.
+/// Creates a fork and selects it.
 pub(crate) fn fork_of(request: Request) -> Command {
     Command::All(vec![Command::Focus(Place::Tree), Command::Change(request, AfterChange::Show)])
 }
 
-/// What a line that was typed leads to.
+/// Returns the command for an accepted line.
 pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
     let path = |key| model.catalog[key].path.clone();
     let change = |request| Command::Change(request, AfterChange::Rest);
@@ -90,8 +90,8 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
     }
 }
 
-/// Asks who is to write the line, where a pi says that it has the session open: it shows what it writes itself, and nothing
-/// else until the session is opened again.
+/// Asks who writes the line if a running pi has the session open: that pi shows only what it writes itself, until it
+/// reopens the session.
 fn by_pi(model: &Model, session: SessionKey, what: Option<PiRequest>, here: Command) -> Command {
     let told = model.catalog.live(session).and_then(SessionActivity::told);
     let (Some(what), Some(pi)) = (what, told.filter(|_| flows::refusal(model).is_none())) else { return here };
@@ -103,7 +103,7 @@ fn by_pi(model: &Model, session: SessionKey, what: Option<PiRequest>, here: Comm
     Command::ask("A pi has this session open", lines, vec![by_pi, here, cancel()])
 }
 
-/// What follows when a pi was asked.
+/// Returns the command after a request to a running pi.
 pub(crate) fn told(what: &PiRequest, told: Result<(), String>) -> Command {
     let said = match what {
         PiRequest::Name(_) => "pi wrote the name",

@@ -1,4 +1,4 @@
-//! pitree as a picker (`--print`): Enter gives an answer instead of starting pi.
+//! pitree as a picker (`--print`): Enter prints the choice instead of starting pi.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::session::entry::EntryId;
 use crate::session::tree::resume;
 use crate::session::tree::{Index, Tree};
 
-/// What Enter does in the picker; nothing where it does what it does elsewhere: for a command the session may have to be
-/// changed first.
+/// Returns the command for Enter in a picker. `None` means the same as in the browser: to print a resume command, the
+/// session may have to be changed first.
 pub(crate) fn confirm(model: &Model) -> Option<Command> {
     let (key, session) = model.meant_session()?;
     let tree = model.tree.file(key);
@@ -23,7 +23,7 @@ pub(crate) fn confirm(model: &Model) -> Option<Command> {
     answer(model, session, tree.map(|tree| (tree, at(tree))))
 }
 
-/// The same of a session and, where its tree is open, an entry of it.
+/// Returns the command that prints a session and, if its tree is open, an entry.
 pub(crate) fn answer(model: &Model, session: &Digest, entry: Option<(&Arc<Tree>, Option<Index>)>) -> Option<Command> {
     let answer = match model.setting.picker? {
         PickerFormat::Path => PickerOutput::Path(session.path.clone()),
@@ -50,13 +50,13 @@ pub(crate) fn answer(model: &Model, session: &Digest, entry: Option<(&Arc<Tree>,
     Some(Command::Answer(answer))
 }
 
-/// Whether a session is chosen as such, wherever in it something was found.
+/// Returns `true` if Enter chooses a session, even on a hit.
 pub(crate) fn wants_session(model: &Model) -> bool {
     matches!(model.setting.picker, Some(PickerFormat::Path | PickerFormat::Id))
 }
 
-/// A fork at an entry, which is then the answer: of a message of the user at what is before it, as pi forks (1.5.2), with
-/// its text to be edited.
+/// Forks at an entry for the picker's output. Like pi (1.5.2), at a user message it forks before the message and
+/// returns its text for editing.
 pub(crate) fn fork(session: &Digest, tree: &Arc<Tree>, at: Index) -> Command {
     let to = resume::at(tree, at);
     let leaf = ResumePlan::at(session.path.clone(), session.header.cwd.clone());

@@ -1,6 +1,7 @@
-//! Going on in pi: Enter on a session, or on any entry of a tree. pi goes to an entry by itself, or, where it can't, the
-//! leaf is moved before. A question says what is done; then one step follows the other ([`step`]): the text that goes back
-//! to the user is read, the change made, the text copied, and pi started.
+//! Resuming in pi at a session or at any entry. pi goes to the entry by itself; if it cannot, pitree first moves the
+//! leaf.
+//!
+//! A dialog explains the choices. The chosen [`ResumePlan`] then runs step by step.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ use crate::session::tree::context::context as model_context;
 use crate::session::tree::resume::{self, ResumePoint};
 use crate::session::tree::{Index, Tree};
 
-/// Enter, in any pane.
+/// Returns the command for Enter in any pane.
 pub(crate) fn confirm(model: &Model) -> Command {
     let in_sessions = model.focus == Place::Sessions;
     if in_sessions && model.sessions.selected_project().is_some() {
@@ -56,7 +57,7 @@ pub(crate) fn confirm(model: &Model) -> Command {
     }
 }
 
-/// Enter on an entry of any session, wherever that is shown.
+/// Returns the command for Enter on an entry of any session.
 pub(crate) fn at_entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index) -> Command {
     let Some(session) = model.catalog.get(key) else { return Command::warn(NO_SESSION) };
     match picker::answer(model, session, Some((tree, Some(at)))) {
@@ -66,13 +67,13 @@ pub(crate) fn at_entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Ind
     }
 }
 
-/// Samples can't be resumed.
+/// Explains that demo sessions cannot be resumed.
 fn no_file() -> Command {
     let text = "These are pitree's sample sessions: there is no file that pi could open.\nRun `pitree` without --demo to browse and resume your own.";
     Command::note("Nothing to resume", text)
 }
 
-/// Goes on from an entry. Where that takes more than opening the session, it is asked first.
+/// Resumes at an entry. Asks first unless opening the session is enough.
 pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index) -> Command {
     let Some(session) = model.catalog.get(key) else { return Command::warn(NO_SESSION) };
     let leaf = ResumePlan::at(session.path.clone(), session.header.cwd.clone());
@@ -90,7 +91,7 @@ pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index)
     }
 }
 
-/// Goes on where a session was left. Where a pi seems to be at work in it, it is asked first.
+/// Resumes at the leaf. Asks first if a pi may be using the session.
 fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
     if !model.catalog.is_live(key) {
         return Command::GoOn(leaf);
@@ -121,7 +122,7 @@ fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
     Command::ask(delete::at_work(model, &[key]), lines, choices)
 }
 
-/// Asks where to go on.
+/// Asks how to resume.
 fn question(
     model: &Model,
     (key, tree): (SessionKey, &Arc<Tree>),
@@ -141,7 +142,7 @@ fn question(
     let given = to.text_of.filter(|_| pi_goes.is_ok()).and_then(|text_of| resume::give_back(tree, text_of, &path));
     let fork = match given {
         Some(first) => ResumePlan { request, ..leaf.told(first) },
-        // What pi can't give back itself is copied.
+        // pitree copies text that pi cannot give back itself.
         None => ResumePlan { request, text_of: to.text_of.map(|at| (tree.clone(), at)), ..leaf.clone() },
     };
     let new = "as a new session: a new file with the path to this entry; this session stays as it is";
@@ -159,7 +160,7 @@ fn question(
     Question::new("Resume from here", lines, choices)
 }
 
-/// pi goes there by itself, with a summary of the branch that is left if that is wanted and there is one.
+/// Returns the choices if pi goes to the entry by itself, with or without a summary of the current branch.
 fn by_itself(tree: &Tree, chosen: Index, to: ResumePoint, leaf: &ResumePlan) -> Vec<QuestionChoice<Command>> {
     let goto = |summarize| leaf.told(resume::goto(tree, chosen, summarize));
     let here = "in this session; nothing is written to it until you say something";
@@ -171,7 +172,7 @@ fn by_itself(tree: &Tree, chosen: Index, to: ResumePoint, leaf: &ResumePlan) -> 
     choices
 }
 
-/// The leaf is moved before pi starts.
+/// Returns the choice that moves the leaf before pi starts.
 fn by_a_line(
     tree: &Arc<Tree>,
     to: ResumePoint,
@@ -191,7 +192,7 @@ fn by_a_line(
     QuestionChoice::new('h', "here", here, Some(Command::GoOn(ResumePlan { request, text_of, ..leaf.clone() })))
 }
 
-/// Asks whether pi shall open a session to which nothing is written.
+/// Asks whether to open a session that pitree cannot write to.
 fn as_it_is(tree: &Tree, leaf: ResumePlan) -> Question<Command> {
     let text = format!(
         "The session is written in version {} of pi's format, which pitree {} doesn't know. Nothing is written to it, so the leaf can't be moved: pi opens it where it was left.",
@@ -202,7 +203,7 @@ fn as_it_is(tree: &Tree, leaf: ResumePlan) -> Question<Command> {
     Question::new("A newer format", vec![DocLine::new(Tone::Text, &text)], vec![open, cancel()])
 }
 
-/// What is so when pi goes on there.
+/// Describes the state after resuming.
 fn facts(model: &Model, tree: &Tree, to: ResumePoint, pi_goes: Result<(), &str>) -> Vec<DocLine> {
     let seen = model_context(tree, to.at);
     let messages = match seen.sent.len() {
@@ -235,7 +236,7 @@ fn facts(model: &Model, tree: &Tree, to: ResumePoint, pi_goes: Result<(), &str>)
     lines
 }
 
-/// The branch that is left: its last entry that says something, and how many entries are on it alone.
+/// Returns the last entry with text on the current branch, and the number of entries only on that branch.
 fn left(tree: &Tree, at: Option<Index>) -> Option<(Index, usize)> {
     let common =
         at.and_then(|at| std::iter::successors(Some(at), |&at| tree.parent(at)).find(|&at| tree.is_active(at)));

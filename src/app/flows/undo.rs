@@ -1,4 +1,4 @@
-//! Undoing what an earlier pitree did: it is named, and asked about.
+//! Undoing a change of an earlier run.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::base::text::Tone;
 use crate::changes::{EarlierChange, Request};
 use crate::render::DocLine;
 
-/// Asks whether to take back what an earlier pitree did.
+/// Asks whether to undo a change of an earlier run.
 pub(crate) fn ask(model: &Model, earlier: EarlierChange) -> Command {
     let EarlierChange { group, time, said, sessions, more } = earlier;
     let mut lines = vec![DocLine::new(Tone::Strong, &format!("{said}, {}", when(model, time)))];
@@ -24,7 +24,7 @@ pub(crate) fn ask(model: &Model, earlier: EarlierChange) -> Command {
     Command::ask("Undo?", lines, choices)
 }
 
-/// A time that is not long ago as one says it.
+/// Formats a recent time.
 fn when(model: &Model, ms: i64) -> String {
     let (Some(then), Some(now)) = (model.setting.zoned(ms), model.setting.zoned(model.now)) else {
         return "at an unknown time".into();

@@ -1,4 +1,4 @@
-//! What layers answer when something happens to them, and what they see of the world.
+//! Results of input to a layer, and the context of layers.
 
 use crate::app::startup::Startup;
 use crate::catalog::{EntryRef, SessionKey};
@@ -7,83 +7,83 @@ use crate::keymap::Action;
 use crate::pi::launch::Start;
 use crate::session::entry::EntryId;
 
-/// What layers need to know of the world.
+/// Context of layers.
 #[derive(Clone, Copy, Debug)]
 pub struct LayerContext<'a> {
-    /// What does not change.
+    /// Constant settings.
     pub setting: &'a Startup,
     /// Columns and rows of the terminal.
     pub size: (u16, u16),
 }
 
-/// What comes of something that the layer on top got.
+/// Result of input to the layer on top.
 #[derive(Debug)]
 pub enum LayerResult<C> {
-    /// Nothing more.
+    /// The layer stays.
     Stay,
     /// The layer closes.
     Close,
-    /// All lists close.
+    /// All palettes close.
     CloseLists,
-    /// The layer closes, and a choice is made.
+    /// The layer closes and the command of a choice runs.
     Chosen(C),
-    /// A choice is made over which something else is shown: the layer stays below it.
+    /// The layer stays and the command of a choice runs.
     Over(C),
-    /// What is looked for is something else now.
+    /// The search text changed.
     Typed(String),
-    /// What is looked for stays.
+    /// The search stays and its line closes.
     Keep,
-    /// The path of a directory that is typed is to be completed.
+    /// Complete the typed directory path.
     Complete(String),
-    /// What was looked for is given up.
+    /// The search is canceled and its line closes.
     GiveUp,
-    /// The layer closes; a line was typed.
+    /// The layer closes and its line is accepted.
     Accepted(PromptPurpose, String),
-    /// A line was typed; the layer closes when it is known that it will do.
+    /// The line is submitted; the layer closes once the line proves valid.
     Tried(PromptPurpose, String),
-    /// A row of a list was chosen.
+    /// A palette item was chosen.
     Leads(ChoiceAction),
-    /// An action is to be done that is not the layer's own.
+    /// An action that the layer does not handle.
     Act(Action),
-    /// It is for what lies below.
+    /// The input is for the pane below.
     Pass,
 }
 
-/// What the line is for.
+/// Purpose of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PromptPurpose {
     /// The name of a session.
     Name(SessionKey, SessionIdentity),
     /// The label of an entry.
     Label(SessionKey, SessionIdentity, EntryId),
-    /// The word without which nothing is deleted for good, and what goes then.
+    /// Confirmation of a permanent deletion, and the files.
     Word(Vec<FileSnapshot>),
-    /// What the gone directory of a session is now.
+    /// New location of a session's missing working directory.
     Directory(Start),
 }
 
-/// What a row leads to.
+/// Action of a palette item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChoiceAction {
-    /// An action is done.
+    /// Do an action.
     Act(Action),
-    /// Sessions are searched.
+    /// Search all sessions.
     Search(String),
-    /// An entry of a session is gone to.
+    /// Go to an entry.
     Entry(EntryRef),
-    /// The entries that touched a file are listed.
+    /// List the entries that touched a file.
     File(String),
-    /// The same of all sessions.
+    /// List the entries of all sessions that touched a file.
     Everywhere(String),
-    /// A session comes back from the trash: the number of the change.
+    /// Restore a session from the trash: undo the change of this number.
     Restore(u64),
-    /// What was made together is taken back.
+    /// Undo the changes of a group.
     Undo(u64),
-    /// It is said why nothing can be done.
+    /// Show why the item has no action.
     Told(&'static str),
-    /// A session of the family is hidden in its tree, or shown again.
+    /// Show or hide a session of the family in the tree.
     Member(SessionKey),
-    /// Nothing: it only tells something.
+    /// None.
     Nothing,
 }
 

@@ -1,5 +1,5 @@
-//! What the model sees at an entry, over the whole screen: what takes the room, and a list of the messages with what is left
-//! out and why.
+//! Model context of an entry, over the whole screen: the share of each kind of content, and the list of messages.
+//! Omitted messages have a reason.
 
 use std::cmp::Reverse;
 use std::path::PathBuf;
@@ -12,10 +12,10 @@ use crate::keymap::Action;
 use crate::session::prompt::listing::{ContextShare, Listing, ListingRow};
 use crate::session::tree::{Index, Tree};
 
-/// The rows above the list: title, facts, bar, legend, a rule; and two of the sum where there is room.
+/// Rows above the list: title, facts, bar, legend, a rule; on a tall terminal also two lines that explain the sum.
 const ABOVE: (u16, u16) = (5, 7);
 
-/// The fewest rows of a terminal that have room for the sum.
+/// Rows of a terminal from which on the sum is explained.
 const TALL: u16 = 16;
 
 /// Returns the number of rows above the list.
@@ -23,60 +23,60 @@ pub fn above(rows: u16) -> u16 {
     if rows < TALL { ABOVE.0 } else { ABOVE.1 }
 }
 
-/// The entry that is meant: of a session, in the tree of its own file.
+/// The entry whose context is shown.
 #[derive(Clone, Debug)]
 pub struct ContextTarget {
     /// The session.
     pub session: SessionKey,
-    /// Its file.
+    /// The session file.
     pub path: PathBuf,
     /// Its tree.
     pub tree: Arc<Tree>,
-    /// The entry that was chosen.
+    /// The selected entry.
     pub chosen: Index,
-    /// Where pi goes on: behind this entry; `None`: with an empty conversation.
+    /// The entry after which pi resumes; `None` for an empty conversation.
     pub at: Option<Index>,
 }
 
-/// What is known of it.
+/// State of reading a context.
 #[derive(Clone, Debug)]
 pub enum ContextState {
-    /// It is being read.
+    /// Being read.
     Reading,
-    /// It could not be read; why.
+    /// Not readable; the reason.
     Failed(String),
-    /// It was read.
+    /// Read.
     Read(Arc<Listing>),
 }
 
-/// What the model sees at an entry.
+/// The model context of an entry.
 #[derive(Clone, Debug)]
 pub struct ContextView {
-    /// Where.
+    /// The entry.
     pub place: ContextTarget,
-    /// The title: the session and the entry, clean.
+    /// The title, cleaned: session and entry.
     pub title: String,
-    /// What is known.
+    /// The messages.
     pub state: ContextState,
     /// The selected row.
     pub cursor: Cursor,
-    /// The sum in words, on two lines.
+    /// Two lines that explain the sum.
     pub sum: [String; 2],
     /// Sort by size instead of by place in the context.
     pub by_size: bool,
     rows: Vec<ListingRow>,
-    /// The row that is selected unless the user selects another one.
+    /// The initially selected row.
     first: usize,
 }
 
 impl ContextView {
-    /// One that waits for what is read.
+    /// Creates a view whose context is being read.
     pub fn new(place: ContextTarget, title: String) -> Self {
         let (state, cursor) = (ContextState::Reading, Cursor::default());
         Self { place, title, state, cursor, sum: Default::default(), by_size: false, rows: Vec::new(), first: 0 }
     }
 
-    /// Takes what was read, and its sum in words. The first message that goes in is selected.
+    /// Takes the context and the lines that explain its sum. Selects the first sent message.
     pub(crate) fn take(&mut self, listing: Result<Arc<Listing>, String>, sum: [String; 2], size: (u16, u16)) {
         self.state = listing.map_or_else(ContextState::Failed, ContextState::Read);
         self.sum = sum;
@@ -84,7 +84,7 @@ impl ContextView {
         self.fit(size);
     }
 
-    /// Lists the rows in their order, and selects the first one that is sent.
+    /// Lists the rows in order and selects the first sent message.
     fn list(&mut self) {
         self.rows = match &self.state {
             ContextState::Reading | ContextState::Failed(_) => Vec::new(),
@@ -94,11 +94,11 @@ impl ContextView {
             self.rows.sort_by_key(|row| Reverse(row.tokens.filter(|_| row.why.is_none())));
         }
         self.first = self.rows.iter().position(|row| row.why.is_none()).unwrap_or(0);
-        // Some of what is left out is seen above it.
+        // Some omitted rows are visible above.
         self.cursor = Cursor { at: self.first, top: self.first.saturating_sub(3) };
     }
 
-    /// Puts the largest rows first, or the rows in their order again. A row that the user selected stays selected.
+    /// Switches between order by size and original order. Keeps a row selected that the user has selected.
     fn sort(&mut self) {
         let is_moved = self.cursor.at != self.first;
         let selected = self.rows.get(self.cursor.at).filter(|_| is_moved).cloned();
@@ -111,23 +111,23 @@ impl ContextView {
         }
     }
 
-    /// The rows of the list.
+    /// Returns the rows of the list.
     pub fn rows(&self) -> &[ListingRow] {
         &self.rows
     }
 
-    /// The entry of the selected row.
+    /// Returns the entry of the selected row.
     pub(crate) fn selected(&self) -> Option<EntryRef> {
         let row = self.rows().get(self.cursor.at)?;
         Some(EntryRef { session: self.place.session, at: row.at })
     }
 
-    /// The rows that are seen at once on a terminal of some columns and rows.
+    /// Returns the number of visible rows.
     fn height((_, rows): (u16, u16)) -> usize {
         rows.saturating_sub(above(rows) + 1).max(1).into()
     }
 
-    /// Brings the selection into sight.
+    /// Scrolls to the selection.
     pub(crate) fn fit(&mut self, size: (u16, u16)) {
         self.cursor.fit(self.rows().len(), Self::height(size));
     }
@@ -151,7 +151,7 @@ impl ContextView {
         self.cursor.scroll(by, self.rows().len(), Self::height(size));
     }
 
-    /// On a row selects it, on the selected one goes there.
+    /// Selects the clicked row; a click on the selected row confirms it.
     pub(super) fn click<C>(&mut self, row: u16, size: (u16, u16)) -> LayerResult<C> {
         let line = row.checked_sub(above(size.1)).map(usize::from).filter(|&line| line < Self::height(size));
         let Some(at) = line.map(|line| self.cursor.top + line).filter(|&at| at < self.rows().len()) else {
@@ -165,7 +165,7 @@ impl ContextView {
     }
 }
 
-/// How many of some columns each share takes. One that takes anything is seen, as long as there is room for all of them.
+/// Distributes columns among the shares. Each nonzero share gets at least one column, if there are enough.
 pub fn bar(shares: &[u64; ContextShare::ALL.len()], columns: usize) -> [usize; ContextShare::ALL.len()] {
     let all = shares.iter().sum::<u64>();
     let there = shares.iter().filter(|&&share| share > 0).count();
@@ -173,7 +173,7 @@ pub fn bar(shares: &[u64; ContextShare::ALL.len()], columns: usize) -> [usize; C
     if there == 0 || columns < there {
         return cells;
     }
-    // Each has one, and the rest is shared out; what is left over by rounding is the largest one's.
+    // Each nonzero share gets one column, and the rest is distributed. The largest share gets the rounding remainder.
     let rest = (columns - there) as u128;
     for (cell, &share) in cells.iter_mut().zip(shares).filter(|(_, share)| **share > 0) {
         *cell = 1 + (rest * u128::from(share) / u128::from(all)) as usize;

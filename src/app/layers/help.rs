@@ -1,5 +1,4 @@
-//! The help: every key and what it does, every sign and what it means, filtered as one types; the keys of the layer or
-//! pane it was opened over come first.
+//! The help: key bindings, query syntax and symbols, with a filter. The keys of the layer or pane below come first.
 
 use crate::app::layers::answer::{LayerContext, LayerResult, movement};
 use crate::app::startup::Startup;
@@ -11,17 +10,17 @@ use crate::keymap::{Action, HelpRow, Key, Place};
 use crate::render::DocLine;
 use crate::search::qualifier;
 
-/// The widest that the help becomes, in columns.
+/// Maximum width of the help.
 const WIDEST: u16 = 110;
-/// Below this width the sentence is in a line of its own below the key and the name.
+/// Width below which the explanation is on a line of its own.
 const NARROW: u16 = 84;
-/// The widest that the column of keys becomes.
+/// Maximum width of the column of keys.
 const KEYS: usize = 19;
-/// The heading of the keys of the layer over which the help was opened.
+/// Heading for the keys of the layer below the help.
 const HERE: &str = "Here";
-/// The heading of the language of queries.
+/// Heading for the query syntax.
 const QUERIES: &str = "Queries";
-/// What a query may say besides qualifiers.
+/// Query syntax besides qualifiers.
 const LANGUAGE: &[(&str, &str)] = &[
     ("word", "Sessions with the word: in the name, a label, what was said, a summary, the id or the directory."),
     ("\"two words\"", "Sessions with the words one after the other."),
@@ -29,25 +28,25 @@ const LANGUAGE: &[(&str, &str)] = &[
     ("re:o?auth", "Sessions in which a regular expression matches; it takes the whole query."),
     ("all: word", "Sessions with the word anywhere: in tool output, thinking and arguments too."),
 ];
-/// The heading of the symbols and their meaning.
+/// Heading for the symbols.
 const SYMBOLS: &str = "Symbols";
-/// A symbol that is no glyph.
+/// A symbol that is not a glyph.
 const OWN_COST: (&str, &str) = ("+$0.10", "Before the cost of a fork: without the entries that it inherited.");
-/// The heading of the queries that have a name.
+/// Heading for saved queries.
 const SAVED: &str = "Saved queries";
 
-/// The state of the help box.
+/// State of the help.
 #[derive(Clone, Debug, Default)]
 pub struct Help {
-    /// What is typed.
+    /// The filter.
     pub line: LineEdit,
-    /// The layer that it was opened over, or the focused pane.
+    /// The layer below the help, or the focused pane.
     pub over: Option<Place>,
-    /// The first row that is seen.
+    /// The first visible row.
     pub top: usize,
 }
 
-/// A key, or several, and what they do; or a sign and what it means.
+/// A key binding, a part of the query syntax, a symbol or a saved query.
 struct HelpEntry {
     title: &'static str,
     keys: String,
@@ -60,7 +59,7 @@ impl HelpEntry {
         Self { title: row.group.title(), keys: row.keys, help: row.help.into(), name: row.name.into() }
     }
 
-    /// The row in the section of a pane or layer.
+    /// Creates the row for the section of a pane or layer.
     fn of(place: Place, row: HelpRow) -> Self {
         let title = match place {
             Place::Sessions => "Sessions pane",
@@ -87,7 +86,7 @@ impl HelpEntry {
 }
 
 impl Help {
-    /// The rows that have every word of the query in their keys, name or sentence.
+    /// Returns the rows that contain every word of the filter.
     fn rows(&self, setting: &Startup) -> Vec<HelpEntry> {
         let words: Vec<String> = self.line.value().split_whitespace().map(str::to_lowercase).collect();
         let has = |row: &HelpEntry| {
@@ -96,7 +95,7 @@ impl Help {
         };
         let saved = setting.queries.iter().map(HelpEntry::saved);
         let here = self.over.into_iter().flat_map(|place| {
-            // The section of a pane leaves out the keys that work in all of them.
+            // The section of a pane omits the keys that work in all panes.
             let is_common = move |row: &HelpRow| {
                 Place::PANES.contains(&place) && Place::PANES.iter().all(|pane| row.action.places().contains(pane))
             };
@@ -112,7 +111,7 @@ impl Help {
         keys.chain(last.into_iter().flatten()).chain(saved).chain(signs).filter(has).collect()
     }
 
-    /// What the box shows on a terminal of some columns and rows: the line with the query is set aside.
+    /// Returns the content of the box without the row of the filter.
     pub(crate) fn sheet(&self, setting: &Startup, terminal: (u16, u16)) -> TextBox {
         let size = largest(terminal, WIDEST);
         let rows = self.rows(setting);
@@ -144,7 +143,7 @@ impl Help {
         if lines.is_empty() {
             lines.push(DocLine::new(Tone::Dim, "no match"));
         }
-        // The box keeps its size while one types.
+        // The box keeps its size while the user types.
         let mut sheet = TextBox::new(lines, size, 1);
         sheet.height = usize::from(size.1.saturating_sub(3));
         sheet.size = size;

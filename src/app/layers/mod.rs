@@ -1,6 +1,7 @@
-//! What lies over the panes, as one stack: lines that are typed, questions, notes, help, palettes. The layer on top gets
-//! every key, paste, click and turn of the wheel first; by its place the footer and the help know which keys work. What
-//! comes of them is an [`LayerResult`], carried out elsewhere. `C` is what a choice in a question leads to.
+//! Stack of layers over the panes: input lines, dialogs, texts, help, palettes and full-screen views.
+//!
+//! The layer on top gets all input first and returns a [`LayerResult`]. Its place decides which keys the footer and the
+//! help show. `C` is the command of a choice.
 
 pub mod answer;
 pub mod compare;
@@ -22,30 +23,30 @@ use palette::Palette;
 use prompt::Prompt;
 use question::Question;
 
-/// Something over the panes.
+/// A layer over the panes.
 #[derive(Clone, Debug)]
 pub enum Layer<C> {
-    /// The line of the search over sessions; its text is the search's.
+    /// The input line of a search over all sessions; its text is in [`Search`](crate::app::search::Search).
     Search,
-    /// The line with what is looked for in the tree or the preview.
+    /// The input line of a search in the tree or the preview.
     Find(LineEdit),
-    /// A line for something that is wanted.
+    /// A prompt for a line of text.
     Prompt(Prompt),
-    /// A list to choose from.
+    /// A list with a filter.
     Palette(Palette),
-    /// A box that asks.
+    /// A dialog with choices.
     Question(Question<C>),
-    /// A box that tells something.
+    /// A text in a box.
     Note(Note),
-    /// Two ways, held against each other.
+    /// A comparison of two branches.
     Compare(Box<CompareView>),
-    /// The list of keys.
+    /// The help.
     Help(Help),
-    /// What the model sees at an entry.
+    /// A model context.
     Context(ContextView),
 }
 
-/// The stack.
+/// The stack of layers.
 #[derive(Debug)]
 pub struct Layers<C>(Vec<Layer<C>>);
 
@@ -56,57 +57,57 @@ impl<C> Default for Layers<C> {
 }
 
 impl<C: Clone> Layers<C> {
-    /// Puts a layer on top.
+    /// Opens a layer.
     pub fn push(&mut self, layer: Layer<C>) {
         self.0.push(layer);
     }
 
-    /// Takes the layer on top away.
+    /// Closes the layer on top.
     pub fn pop(&mut self) -> Option<Layer<C>> {
         self.0.pop()
     }
 
-    /// Takes all palettes away.
+    /// Closes all palettes.
     pub(crate) fn close_palettes(&mut self) {
         self.0.retain(|layer| !matches!(layer, Layer::Palette(_)));
     }
 
-    /// Takes the line of the search away.
+    /// Closes the input line of the search.
     pub(crate) fn close_search(&mut self) {
         self.0.retain(|layer| !matches!(layer, Layer::Search));
     }
 
-    /// The layer on top.
+    /// Returns the layer on top.
     pub fn top(&self) -> Option<&Layer<C>> {
         self.0.last()
     }
 
-    /// The layer on top.
+    /// Returns the layer on top.
     pub(crate) fn top_mut(&mut self) -> Option<&mut Layer<C>> {
         self.0.last_mut()
     }
 
-    /// All layers, the one on top last.
+    /// Returns all layers, the one on top last.
     pub fn all(&self) -> &[Layer<C>] {
         &self.0
     }
 
-    /// Whether there are none.
+    /// Returns `true` if no layer is open.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether the search is typed.
+    /// Returns `true` if the input line of the search is open.
     pub fn has_search(&self) -> bool {
         self.0.iter().any(|layer| matches!(layer, Layer::Search))
     }
 
-    /// Whether something is typed that is looked for in the tree or the preview.
+    /// Returns `true` if the input line of a search in the tree or the preview is open.
     pub(crate) fn has_find(&self) -> bool {
         self.0.iter().any(|layer| matches!(layer, Layer::Find(_)))
     }
 
-    /// The palettes, the one on top last.
+    /// Returns the palettes, the one on top last.
     pub fn palettes(&self) -> impl DoubleEndedIterator<Item = &Palette> {
         self.0.iter().filter_map(|layer| match layer {
             Layer::Palette(palette) => Some(palette),
@@ -114,7 +115,7 @@ impl<C: Clone> Layers<C> {
         })
     }
 
-    /// The palettes, the one on top last.
+    /// Returns the palettes, the one on top last.
     pub(crate) fn palettes_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Palette> {
         self.0.iter_mut().filter_map(|layer| match layer {
             Layer::Palette(palette) => Some(palette),
@@ -122,7 +123,7 @@ impl<C: Clone> Layers<C> {
         })
     }
 
-    /// What the model sees, if that is shown.
+    /// Returns the topmost model context.
     pub(crate) fn context_mut(&mut self) -> Option<&mut ContextView> {
         self.0.iter_mut().rev().find_map(|layer| match layer {
             Layer::Context(view) => Some(view),
@@ -130,17 +131,17 @@ impl<C: Clone> Layers<C> {
         })
     }
 
-    /// Where a key is pressed now: in the layer on top, if there is one.
+    /// Returns the place in which the layer on top resolves keys.
     pub fn place(&self) -> Option<Place> {
         self.top().map(Layer::place)
     }
 
-    /// Takes comparisons away.
+    /// Closes all comparisons.
     pub(crate) fn close_comparisons(&mut self) {
         self.0.retain(|layer| !matches!(layer, Layer::Compare(_)));
     }
 
-    /// The comparisons.
+    /// Returns the comparisons.
     pub(crate) fn comparisons_mut(&mut self) -> impl Iterator<Item = &mut CompareView> {
         self.0.iter_mut().filter_map(|layer| match layer {
             Layer::Compare(compare) => Some(&mut **compare),
@@ -148,7 +149,7 @@ impl<C: Clone> Layers<C> {
         })
     }
 
-    /// The layer on top takes a key and what it means there.
+    /// Passes a key and its action to the layer on top.
     pub fn press(&mut self, key: Key, action: Option<Action>, view: LayerContext<'_>) -> LayerResult<C> {
         if let Some(leaving @ (Action::Suspend | Action::Help)) = action
             && !matches!(self.top(), Some(Layer::Help(_)))
@@ -168,7 +169,7 @@ impl<C: Clone> Layers<C> {
         }
     }
 
-    /// The layer on top takes what was pasted.
+    /// Passes pasted text to the layer on top.
     pub fn paste(&mut self, text: &str) -> LayerResult<C> {
         match self.top_mut() {
             None | Some(Layer::Search) => return LayerResult::Pass,
@@ -184,11 +185,11 @@ impl<C: Clone> Layers<C> {
         LayerResult::Stay
     }
 
-    /// The mouse was pressed.
+    /// Passes a click to the layer on top.
     pub fn click(&mut self, (column, row): (u16, u16), view: LayerContext<'_>) -> LayerResult<C> {
         match self.top_mut() {
             None | Some(Layer::Search) => LayerResult::Pass,
-            // What was typed is not thrown away by accident.
+            // A click does not discard typed text.
             Some(Layer::Find(_) | Layer::Prompt(_)) => LayerResult::Stay,
             Some(Layer::Palette(palette)) => palette.click((column, row), view.size),
             Some(Layer::Question(question)) => question.click((column, row), view.size),
@@ -198,7 +199,7 @@ impl<C: Clone> Layers<C> {
         }
     }
 
-    /// The wheel was turned by some rows.
+    /// Passes a turn of the mouse wheel to the layer on top.
     pub fn wheel(&mut self, by: isize, view: LayerContext<'_>) -> LayerResult<C> {
         match self.top_mut() {
             None | Some(Layer::Search | Layer::Find(_) | Layer::Prompt(_)) => return LayerResult::Pass,
@@ -214,7 +215,7 @@ impl<C: Clone> Layers<C> {
 }
 
 impl<C> Layer<C> {
-    /// Where a key is pressed while the layer is on top.
+    /// Returns the place in which the layer resolves keys.
     pub fn place(&self) -> Place {
         match self {
             Self::Search => Place::Search,

@@ -1,4 +1,4 @@
-//! A text in a box, until a key closes it.
+//! A box with a text that a key closes.
 
 use crate::app::layers::answer::{LayerResult, movement};
 use crate::app::widgets::text_box::{TextBox, largest};
@@ -6,27 +6,27 @@ use crate::base::text::Tone;
 use crate::keymap::Action;
 use crate::render::plain;
 
-/// The widest that the box becomes, in columns.
+/// Maximum width of the box.
 const WIDEST: u16 = 88;
 
 /// A text in a box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// The first line.
+    /// The title.
     pub title: String,
-    /// What it says; may have several lines. The second one is a command to be copied if the first ends with a colon.
+    /// The text; may have several lines. If the first line ends with a colon, the second one is a command.
     pub text: String,
-    /// The first row that is seen.
+    /// The first visible row.
     pub top: usize,
 }
 
 impl Note {
-    /// A note that is seen from its start.
+    /// Creates a note.
     pub fn new(title: &str, text: impl Into<String>) -> Self {
         Self { title: title.into(), text: text.into(), top: 0 }
     }
 
-    /// What the box shows on a terminal of some columns and rows.
+    /// Returns the content of the box.
     pub(crate) fn sheet(&self, terminal: (u16, u16)) -> TextBox {
         let mut lines = plain(Tone::Text, &self.text);
         let has_command = self.text.lines().next().is_some_and(|first| first.ends_with(':'));

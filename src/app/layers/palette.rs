@@ -1,5 +1,4 @@
-//! A box with a line to type in and a list that follows it. What is listed comes from [`palettes`](crate::app::palettes);
-//! here is how one chooses.
+//! A box with an input line that filters a list. Module [`palettes`](crate::app::palettes) provides the items.
 
 use std::sync::Arc;
 
@@ -15,82 +14,82 @@ use crate::catalog::{ProjectKey, SessionKey};
 use crate::keymap::{Action, Key, Place};
 use crate::search::text_match::Words;
 
-/// The largest that the box becomes, in columns and rows.
+/// Maximum columns and rows of the box.
 const LARGEST: (u16, u16) = (116, 32);
-/// The widest that the box of commands becomes, so that each key is near its command.
+/// Maximum columns of the command palette, so that each key is near its command.
 const COMMANDS: u16 = 66;
-/// The fewest columns that have room for the names of groups.
+/// Columns from which on the groups are shown.
 const GROUPED: usize = 48;
 
-/// What a palette is for.
+/// Content of a palette.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PaletteKind {
-    /// What can be done here.
+    /// Actions.
     Actions,
-    /// The labels of all sessions.
+    /// Labels of all sessions.
     Labels,
-    /// The sessions of a family, to be shown in its tree or not.
+    /// Sessions of a family, to show or hide in the tree.
     Family,
-    /// The sessions in the trash.
+    /// Sessions in the trash.
     Trash,
-    /// All that was changed.
+    /// All changes.
     History,
-    /// The files that some sessions touched.
+    /// Files that sessions touched.
     Files(SessionScope),
-    /// The entries that touched a file.
+    /// Entries that touched a file.
     Touches {
         /// The file.
         file: String,
-        /// In which sessions.
+        /// The sessions.
         scope: SessionScope,
     },
 }
 
-/// Which sessions a list is of.
+/// Sessions of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionScope {
-    /// All.
+    /// All sessions.
     All,
-    /// One.
+    /// One session.
     Session(SessionKey),
-    /// Those of a project.
+    /// The sessions of a project.
     Project(ProjectKey),
 }
 
-/// Something that can be chosen.
+/// An item of a palette.
 #[derive(Clone, Debug)]
 pub struct PaletteItem {
-    /// What it says.
+    /// Left text.
     pub left: Vec<Span>,
-    /// What it says to the right.
+    /// Right text.
     pub right: Vec<Span>,
-    /// What stands behind that and is not looked through.
+    /// Facts after the right text; not searched.
     pub facts: Span,
-    /// What it leads to.
+    /// The action of the item.
     pub leads: ChoiceAction,
-    /// The group that it belongs to; empty if the rows have no groups.
+    /// The group; empty without groups.
     group: &'static str,
-    /// The name by which it can be called; empty if it has none.
+    /// The name that ranks first when typed; empty without a name.
     name: &'static str,
     folded: String,
-    /// The text and its description, which is not drawn.
+    /// The text with its description, which is not drawn.
     described: String,
 }
 
 impl PaletteItem {
-    /// Something that can be chosen.
+    /// Creates an item.
     pub fn new(left: Vec<Span>, right: Vec<Span>, facts: Span, leads: ChoiceAction) -> Self {
         let folded = fold(&text(&left, &right));
         Self { left, right, facts, leads, group: "", name: "", folded, described: String::new() }
     }
 
-    /// The same, that can be called by a name, and found by a description that is not drawn.
+    /// Adds a name, and a description that is searched but not drawn.
     pub(crate) fn called(self, name: &'static str, description: &str) -> Self {
         let described = format!("{} {name} {}", self.folded, fold(description));
         Self { name, described, ..self }
     }
 
-    /// The same in a group.
+    /// Sets the group.
     pub(crate) fn under(self, group: &'static str) -> Self {
         Self { group, ..self }
     }
@@ -107,28 +106,28 @@ fn text(left: &[Span], right: &[Span]) -> String {
     left.iter().chain(right).map(|span| span.text.as_str()).collect()
 }
 
-/// A palette.
+/// A list with a filter.
 #[derive(Clone, Debug)]
 pub struct Palette {
-    /// What it is for.
+    /// Content of the list.
     pub kind: PaletteKind,
-    /// The first line; may hold text from files.
+    /// The title; may contain text from files.
     pub title: String,
-    /// What is typed.
+    /// The input line.
     pub line: LineEdit,
-    /// The selected row, of those that match.
+    /// The selected row among the matches.
     pub cursor: Cursor,
-    /// The version of the catalog that is listed.
+    /// Version of the listed catalog.
     pub as_of: u64,
     rows: Vec<PaletteItem>,
-    /// What is looked for in them.
+    /// The filter.
     words: Arc<Words>,
-    /// The rows that match, the best first.
+    /// Indexes of the matching rows, best first.
     shown: Vec<usize>,
 }
 
 impl Palette {
-    /// A palette without rows.
+    /// Creates an empty palette.
     pub fn new(kind: PaletteKind, title: impl Into<String>) -> Self {
         Self {
             kind,
@@ -142,23 +141,23 @@ impl Palette {
         }
     }
 
-    /// Lists these rows. The selection stays on what it leads to, unless it stands at the top.
+    /// Replaces the items. Keeps the selected item selected unless it is the first one.
     pub fn list(&mut self, rows: Vec<PaletteItem>) {
         let selected = self.selected().filter(|_| self.cursor.at > 0).map(|row| row.leads.clone());
         self.rows = rows;
         self.narrow();
         let Some(selected) = selected else { return };
-        // What is gone leaves its place to what follows.
+        // If the item no longer exists, its row stays selected.
         if let Some(at) = self.shown.iter().position(|&at| self.rows[at].leads == selected) {
             self.cursor.follow(at);
         }
     }
 
-    /// Finds the rows that match what is typed.
+    /// Finds the rows that match the input.
     fn narrow(&mut self) {
         self.words = Arc::new(Words::plain(self.line.value()));
         let typed = fold(self.line.value().trim());
-        // Who types a name means what is called so, before all that only speaks of it.
+        // The start of a name outranks other matches.
         let begins = |row: &PaletteItem| !typed.is_empty() && row.name.starts_with(&typed);
         let called = |row: &PaletteItem| begins(row).then_some(std::cmp::Reverse(row.name.len()));
         let rank = |(at, row): (usize, &PaletteItem)| Some((called(row), row.score(&self.words)?, at));
@@ -167,23 +166,22 @@ impl Palette {
         self.shown = found.into_iter().map(|(.., at)| at).collect();
     }
 
-    /// How many rows match, and how many there are.
+    /// Returns the number of matches and the number of items.
     pub fn counts(&self) -> (usize, usize) {
         (self.shown.len(), self.rows.len())
     }
 
-    /// The selected row.
+    /// Returns the selected item.
     pub fn selected(&self) -> Option<&PaletteItem> {
         self.row(self.cursor.at)
     }
 
-    /// A row of those that match, as it is drawn in so many columns: what it says to the left and to the right, matches
-    /// marked.
+    /// Returns a match as drawn in some columns, left and right, with highlighted words.
     pub fn drawn(&self, at: usize, columns: usize, glyphs: &Glyphs) -> (Vec<Span>, Vec<Span>) {
         let Some(row) = self.row(at) else { return Default::default() };
         let mut left = row.left.clone();
         if let PaletteKind::Files(_) = self.kind {
-            // Of a path the name is seen.
+            // Shorten a path at its start.
             let room = columns.saturating_sub(width(&row.facts.text) + 1);
             left.iter_mut().for_each(|path| path.text = glyphs.cut_path(&path.text, room).into_owned());
         }
@@ -196,7 +194,7 @@ impl Palette {
         (self.group(at, columns).into_iter().chain(highlight(&left, &marks)).collect(), right)
     }
 
-    /// The column of groups, if there is room for it: the first row that is seen of a group names it.
+    /// Returns the column of groups if it fits; the first visible row of a group names it.
     fn group(&self, at: usize, columns: usize) -> Option<Span> {
         let name = |at: usize| self.row(at).map_or("", |row| row.group);
         let widest = self.rows.iter().map(|row| width(row.group)).max().filter(|&widest| widest > 0)?;
@@ -205,25 +203,25 @@ impl Palette {
         (columns >= GROUPED).then(|| Span::new(Tone::Heading, text))
     }
 
-    /// A row of those that match.
+    /// Returns an item among the matches.
     fn row(&self, at: usize) -> Option<&PaletteItem> {
         self.shown.get(at).map(|&at| &self.rows[at])
     }
 
-    /// Where the box stands.
+    /// Returns the area of the box.
     pub fn area(&self, terminal: (u16, u16)) -> Rect {
         let widest = if self.kind == PaletteKind::Actions { COMMANDS } else { LARGEST.0 };
         let (columns, rows) = largest(terminal, widest);
         middle(terminal, (columns, rows.min(LARGEST.1)))
     }
 
-    /// Where its list stands: below the line, inside the frame.
+    /// Returns the area of the list.
     pub fn list_area(&self, terminal: (u16, u16)) -> Rect {
         let Rect { x, y, width, height } = self.area(terminal);
         Rect::new(x + 2, y + 2, width.saturating_sub(4), height.saturating_sub(3))
     }
 
-    /// Brings the selection into sight.
+    /// Scrolls to the selection.
     pub fn fit(&mut self, terminal: (u16, u16)) {
         self.cursor.fit(self.shown.len(), self.list_area(terminal).height.into());
     }
@@ -233,7 +231,7 @@ impl Palette {
         self.narrow();
     }
 
-    /// Where its keys are looked up.
+    /// Returns the place in which the palette resolves keys.
     pub fn place(&self) -> Place {
         if self.kind == PaletteKind::Labels { Place::Labels } else { Place::Palette }
     }
@@ -267,7 +265,7 @@ impl Palette {
         self.typed();
     }
 
-    /// On a row is Enter there, beside the box closes it.
+    /// Chooses the clicked item; a click outside the box closes it.
     pub(super) fn click<C>(&mut self, (column, row): (u16, u16), terminal: (u16, u16)) -> LayerResult<C> {
         let list = self.list_area(terminal);
         if !self.area(terminal).contains((column, row).into()) {

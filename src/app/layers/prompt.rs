@@ -1,38 +1,38 @@
-//! A line in the footer for something that is wanted: a name, a label, a word.
+//! An input line in the footer: for a name, a label, a confirmation or a directory.
 
 use crate::app::layers::answer::{LayerResult, PromptPurpose};
 use crate::app::widgets::line::LineEdit;
 use crate::keymap::{Action, Key};
 
-/// A line that is wanted.
+/// A prompt for a line of text.
 #[derive(Clone, Debug)]
 pub struct Prompt {
-    /// What it is for.
+    /// Purpose of the line.
     pub purpose: PromptPurpose,
-    /// What stands in front of it.
+    /// Text before the line.
     pub question: String,
-    /// What is typed.
+    /// The input line.
     pub line: LineEdit,
-    /// How it may go on, as far as that was asked for.
+    /// Completion candidates.
     pub options: Vec<String>,
-    /// Why it was not taken.
+    /// The reason why the line was rejected.
     pub problem: Option<String>,
 }
 
 impl Prompt {
-    /// A line that begins with `value`.
+    /// Creates a prompt with an initial text.
     pub fn new(purpose: PromptPurpose, question: impl Into<String>, value: &str) -> Self {
         let line = LineEdit::new(value);
         Self { purpose, question: question.into(), line, options: Vec::new(), problem: None }
     }
 
-    /// Text was pasted.
+    /// Inserts pasted text.
     pub(super) fn paste(&mut self, text: &str) {
         self.line.paste(text);
         self.forget();
     }
 
-    /// What was said of the line does not hold for another one.
+    /// Removes candidates and error of the previous text.
     fn forget(&mut self) {
         self.options.clear();
         self.problem = None;

@@ -1,4 +1,4 @@
-//! A box that asks: a text, and choices with a key each.
+//! A dialog: a text and choices with one key each.
 
 use crossterm::event::KeyModifiers;
 
@@ -8,31 +8,31 @@ use crate::base::text::{Span, Tone};
 use crate::keymap::{Action, Key};
 use crate::render::{DocLine, plain};
 
-/// The widest that the box becomes, in columns.
+/// Maximum width of the box.
 const WIDEST: u16 = 76;
 
-/// One of the things that can be chosen.
+/// A choice of a dialog.
 #[derive(Clone, Debug)]
 pub struct QuestionChoice<C> {
-    /// The letter that takes it at once.
+    /// The letter that selects and confirms the choice.
     pub key: char,
-    /// What it is, in a word or two.
+    /// A short name.
     pub word: &'static str,
-    /// What it does; may hold text from files.
+    /// An explanation; may contain text from files.
     pub sentence: String,
-    /// What it leads to; nothing for leaving everything as it is.
+    /// The command; `None` only closes the dialog.
     pub then: Option<C>,
-    /// Whether the box stays, below what it leads to.
+    /// Whether the dialog stays open below the result.
     pub stays: bool,
 }
 
 impl<C> QuestionChoice<C> {
-    /// A choice.
+    /// Creates a choice.
     pub fn new(key: char, word: &'static str, sentence: impl Into<String>, then: Option<C>) -> Self {
         Self { key, word, sentence: sentence.into(), then, stays: false }
     }
 
-    /// The same, to which one comes back.
+    /// Returns the choice with the dialog staying open.
     #[must_use]
     pub fn and_back(self) -> Self {
         Self { stays: true, ..self }
@@ -46,36 +46,36 @@ impl<C: Clone> QuestionChoice<C> {
     }
 }
 
-/// A question.
+/// A dialog.
 #[derive(Clone, Debug)]
 pub struct Question<C> {
-    /// The first line, in pitree's own words.
+    /// The title.
     pub title: &'static str,
     text: Vec<DocLine>,
     choices: Vec<QuestionChoice<C>>,
-    /// The choice that Enter takes.
+    /// Index of the choice that Enter confirms.
     selected: usize,
-    /// The first row that is seen.
+    /// The first visible row.
     pub top: usize,
 }
 
 impl<C: Clone> Question<C> {
-    /// A question; Enter takes the first choice.
+    /// Creates a dialog that selects the first choice.
     pub fn new(title: &'static str, text: Vec<DocLine>, choices: Vec<QuestionChoice<C>>) -> Self {
         Self { title, text, choices, selected: 0, top: 0 }
     }
 
-    /// A question about a text that may come from a file and have several lines.
+    /// Creates a dialog about a text that may come from a file and have several lines.
     pub fn about(title: &'static str, text: &str, choices: Vec<QuestionChoice<C>>) -> Self {
         Self::new(title, plain(Tone::Text, text), choices)
     }
 
-    /// What Enter does, in a word.
+    /// Returns the name of the selected choice.
     pub fn word(&self) -> &'static str {
         self.choices.get(self.selected).map_or("close", |choice| choice.word)
     }
 
-    /// What the box shows on a terminal of some columns and rows.
+    /// Returns the content of the box.
     pub(crate) fn sheet(&self, terminal: (u16, u16)) -> TextBox {
         let mut lines = self.text.clone();
         if !lines.is_empty() && !self.choices.is_empty() {
@@ -94,13 +94,13 @@ impl<C: Clone> Question<C> {
         TextBox::new(lines, largest(terminal, WIDEST), 0)
     }
 
-    /// Whether a row of the sheet belongs to the selected choice.
+    /// Returns `true` if a row belongs to the selected choice.
     pub fn is_selected(&self, sheet: &TextBox, row: usize) -> bool {
         let line = sheet.lines.len() - self.choices.len() + self.selected;
         !self.choices.is_empty() && sheet.wrapped.place(&sheet.lines, row).is_some_and(|(at, _)| at == line)
     }
 
-    /// Takes a key; the letter of a choice takes that choice, whatever else it means.
+    /// Takes a key. The letter of a choice has priority over its action.
     pub(super) fn press(&mut self, key: Key, action: Option<Action>, terminal: (u16, u16)) -> LayerResult<C> {
         let letter = key.typed().filter(|_| key.modifiers() == KeyModifiers::NONE);
         if let Some(choice) = self.choices.iter().find(|choice| Some(choice.key) == letter) {
@@ -121,7 +121,7 @@ impl<C: Clone> Question<C> {
         LayerResult::Stay
     }
 
-    /// On a choice takes it, beside the box closes it.
+    /// Confirms the clicked choice; a click outside the box closes it.
     pub(super) fn click(&mut self, (column, row): (u16, u16), terminal: (u16, u16)) -> LayerResult<C> {
         let sheet = self.sheet(terminal);
         let area = middle(terminal, sheet.size);
@@ -139,7 +139,7 @@ impl<C: Clone> Question<C> {
         self.top = self.sheet(terminal).scrolled(self.top, by);
     }
 
-    /// Goes to the next choice up or down; where it is not in sight, or there is none, the box scrolls.
+    /// Selects the next or previous choice; scrolls if the selected choice is not visible or there is no other.
     fn go(&mut self, by: isize, terminal: (u16, u16)) {
         if self.is_in_sight(terminal) {
             let next = self.selected.saturating_add_signed(by).min(self.choices.len().saturating_sub(1));
@@ -158,7 +158,7 @@ impl<C: Clone> Question<C> {
         self.scroll(by, terminal);
     }
 
-    /// Whether the selected choice is seen; if it is higher than the box, its start.
+    /// Returns `true` if the selected choice is visible; if it is taller than the box, its start.
     fn is_in_sight(&self, terminal: (u16, u16)) -> bool {
         let sheet = self.sheet(terminal);
         let mut rows = (0..sheet.wrapped.len()).filter(|&row| self.is_selected(&sheet, row));

@@ -1,4 +1,4 @@
-//! The command palette: the actions of all panes and the saved queries.
+//! The command palette: actions of all panes and saved queries.
 
 use crate::app::layers::answer::ChoiceAction;
 use crate::app::layers::palette::PaletteItem;
@@ -7,20 +7,20 @@ use crate::base::text::{Span, Tone};
 use crate::config::SavedQuery;
 use crate::keymap::{Action, Group, Key, Place};
 
-/// The group of actions that were used lately.
+/// Heading for recent actions.
 const RECENT: &str = "Recent";
-/// The group of actions that work in every pane.
+/// Heading for actions that work in every pane.
 const EVERYWHERE: &str = "All panes";
-/// The group of saved queries.
+/// Heading for saved queries.
 const SAVED: &str = "Saved";
 
-/// Returns `true` if the palette lists an action: one of a pane that does not only move or go back.
+/// Returns `true` if the palette lists an action: one of a pane that does more than move or go back.
 pub(crate) fn is_listed(action: Action) -> bool {
     let is_of_pane = Place::PANES.iter().any(|place| action.places().contains(place));
     is_of_pane && action.group() != Group::Moving && !matches!(action, Action::Back | Action::Palette)
 }
 
-/// Lists recent actions, then those of the focused pane, of all panes and of the other panes, then saved queries.
+/// Returns recent actions, then those of the focused pane, of all panes and of the other panes, then saved queries.
 pub(super) fn rows(model: &Model) -> Vec<PaletteItem> {
     let row = |(group, action): (&'static str, Action)| {
         let keys: Vec<String> = model.setting.keymap.keys(action).iter().map(Key::to_string).collect();
@@ -44,7 +44,7 @@ pub(super) fn rows(model: &Model) -> Vec<PaletteItem> {
     recent.chain(others).map(row).chain(saved).collect()
 }
 
-/// The group of an action: the focused pane if it works there, else the first pane in which it works.
+/// Returns the group of an action: the focused pane if it works there, else the first pane in which it works.
 fn group(action: Action, focus: Place) -> &'static str {
     let is_in = |place: &Place| action.places().contains(place);
     if Place::PANES.iter().all(is_in) {

@@ -1,4 +1,4 @@
-//! The palette of the sessions of a family: the legend of its tree, in which each can be hidden.
+//! The palette of a family's sessions, which is also the legend of the family tree. Each session can be hidden.
 
 use crate::app::layers::answer::ChoiceAction;
 use crate::app::layers::palette::PaletteItem;
@@ -10,7 +10,7 @@ use crate::base::text::{Span, Tone};
 use crate::base::time;
 use crate::catalog::SessionKey;
 
-/// The rows: parents before forks, then those that share entries and say nothing of the family.
+/// Returns the sessions of the family, parents before forks, then sessions that share entries without a link.
 pub(super) fn rows(model: &Model) -> Vec<PaletteItem> {
     let Some(open) = model.tree.session.filter(|&open| model.catalog.has(open)) else { return Vec::new() };
     let family = model.catalog.family(open).into_iter().map(|key| row(model, key, true));

@@ -1,5 +1,4 @@
-//! The outline of files: what the selected session, or the sessions of a project, read and changed; and for a file the
-//! entries that did it, there or in all sessions.
+//! Files that a session or the sessions of a project touched, and the entries that touched a file.
 
 use std::cmp::Reverse;
 
@@ -17,7 +16,7 @@ use crate::catalog::{EntryRef, SessionKey};
 use crate::session::digest::touched_files::TouchDetails;
 use crate::session::entry::tool_call::Touch;
 
-/// The most entries that are listed of those that touched a file: the newest.
+/// Maximum number of listed entries: the most recent ones.
 const MOST: usize = 5000;
 
 /// Returns the sessions of the selected row.
@@ -59,7 +58,7 @@ fn sessions(model: &Model, scope: SessionScope) -> Vec<SessionKey> {
     }
 }
 
-/// The files, the most changed first.
+/// Returns the files, most changed first.
 pub(super) fn rows(model: &Model, scope: SessionScope) -> Vec<PaletteItem> {
     let digests = sessions(model, scope).into_iter().map(|key| &*model.catalog[key]);
     let mut files = outline(digests, &model.setting.home);
@@ -79,7 +78,7 @@ fn times(what: &str, count: usize) -> String {
     if count > 0 { format!("{what} {count}×") } else { String::new() }
 }
 
-/// A file as it is shown: from the selected project's directory on.
+/// Returns a file relative to the directory of the selected project.
 fn shown(model: &Model, file: &str) -> String {
     let cwd = match model.sessions.selected_row() {
         Some(SessionRow::Session { key, .. }) => model.catalog[*key].header.cwd.as_str(),
@@ -89,7 +88,7 @@ fn shown(model: &Model, file: &str) -> String {
     relative_to(cwd, file, &model.setting.home).into_owned()
 }
 
-/// The entries that touched a file, the newest first.
+/// Returns the entries that touched a file, most recent first.
 pub(super) fn touches(model: &Model, file: &str, scope: SessionScope) -> Vec<PaletteItem> {
     let catalog = &model.catalog;
     let name = file.rsplit('/').next().unwrap_or(file);
@@ -98,7 +97,7 @@ pub(super) fn touches(model: &Model, file: &str, scope: SessionScope) -> Vec<Pal
     catalog.sort_oldest_first(&mut keys);
     for session in keys {
         let digest = &catalog[session];
-        // Most paths differ in their last part already.
+        // Compare the end first: most paths differ there.
         let is_it =
             |path: &str| path.ends_with(name) && full_path(path, &digest.header.cwd, &model.setting.home) == file;
         let wanted: Vec<bool> = digest.details().touches.paths.iter().map(is_it).collect();

@@ -1,5 +1,4 @@
-//! What was changed: the sessions in the trash, and all that was done, the newest first. It is read from the journal when
-//! the list is opened.
+//! Sessions in the trash, and all changes, most recent first. The journal is read when the list opens.
 
 use crate::app::layers::answer::ChoiceAction;
 use crate::app::layers::palette::PaletteItem;
@@ -12,10 +11,10 @@ use crate::base::text::{Span, Tone, clean};
 use crate::changes::change::Change;
 use crate::changes::history::{HistoryEntry, in_words, state};
 
-/// The most that a row says of a session, in UTF-16 code units: no box is wider.
+/// Maximum length of a title in a row, in UTF-16 code units: no box is wider.
 const MOST: usize = 200;
 
-/// The sessions that are in the trash.
+/// Returns the sessions in the trash.
 pub(super) fn trash(model: &Model) -> Vec<PaletteItem> {
     let row = |past: &HistoryEntry| {
         // Another session may be at its path by now.
@@ -39,7 +38,7 @@ pub(super) fn trash(model: &Model) -> Vec<PaletteItem> {
     model.past().iter().filter(|past| past.is_away()).map(row).collect()
 }
 
-/// All that was done: a row for what was done together.
+/// Returns all changes, one row for each group.
 pub(super) fn history(model: &Model) -> Vec<PaletteItem> {
     let together = model.past().chunk_by(|a, b| a.record.group == b.record.group);
     let row = |group: &[HistoryEntry]| {
@@ -60,7 +59,7 @@ pub(super) fn history(model: &Model) -> Vec<PaletteItem> {
     together.filter_map(row).collect()
 }
 
-/// The first session that was changed, and how many others.
+/// Returns the first changed session and the number of others.
 fn sessions(model: &Model, group: &[HistoryEntry]) -> String {
     let Some(first) = group.last() else { return String::new() };
     let title = model.called(first.record.change.path(), first.session.as_ref().map(|(title, _)| &**title));

@@ -1,4 +1,4 @@
-//! The palette of every label in every session.
+//! The palette of all labels.
 
 use std::cmp::Reverse;
 
@@ -13,10 +13,10 @@ use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::{Request, SessionIdentity};
 use crate::session::digest::DigestLabel;
 
-/// The columns that a session's title has in a row.
+/// Columns of a session's title in a row.
 const TITLE: usize = 30;
 
-/// The rows, the newest label first.
+/// Returns the labels, most recent first.
 pub(super) fn rows(model: &Model) -> Vec<PaletteItem> {
     let catalog = &model.catalog;
     let mut keys: Vec<SessionKey> = catalog.keys().filter(|&key| !catalog[key].labels.is_empty()).collect();
@@ -34,13 +34,13 @@ pub(super) fn rows(model: &Model) -> Vec<PaletteItem> {
     labels.into_iter().map(row).collect()
 }
 
-/// How long ago something was, as the end of a row.
+/// Returns an age for the end of a row.
 pub(super) fn age(model: &Model, time: Option<i64>) -> Span {
     let age = time.map_or("?".into(), |then| time::age(model.now, then));
     Span::new(Tone::Dim, format!("  {age:>4}"))
 }
 
-/// The title of a session and in how many forks of it the same stands, for a row.
+/// Returns a session's title and the number of forks with the same item.
 pub(super) fn title<T>(model: &Model, listed: &ListedItem<SessionKey, T>) -> Vec<Span> {
     let forks = cost_sharing::in_forks(listed.forks);
     let room = TITLE - width(&forks).min(TITLE);
@@ -50,7 +50,7 @@ pub(super) fn title<T>(model: &Model, listed: &ListedItem<SessionKey, T>) -> Vec
     vec![Span::new(Tone::Dim, title), Span::new(Tone::Fork, forks), Span::new(Tone::Dim, gap)]
 }
 
-/// Clears the selected label, or asks for another text of it.
+/// Clears the selected label, or asks for a new text.
 pub fn change(model: &Model, selected: Option<&ChoiceAction>, clear: bool) -> Command {
     let Some(&ChoiceAction::Entry(EntryRef { session, at })) = selected else {
         return Command::warn("no label is selected");

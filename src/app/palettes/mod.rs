@@ -1,5 +1,5 @@
-//! What palettes list: [`actions`], the [`labels`] of all sessions, the sessions of a [`family`], the [`files`] that tools touched, what was changed in the
-//! [`history`]. All but the last is known by the catalog, so that a list is there at once and follows the sessions.
+//! Items of the palettes: [`actions`], [`labels`], sessions of a [`family`], touched [`files`], and the change
+//! [`history`]. All but the history come from the catalog: they appear at once and follow its changes.
 
 pub mod actions;
 pub mod family;
@@ -26,14 +26,14 @@ pub(crate) fn palette(model: &Model, kind: PaletteKind) -> Palette {
     palette
 }
 
-/// Lists anew what changed since a palette was filled.
+/// Refills a palette if the catalog has changed.
 pub(crate) fn follow(model: &Model, palette: &mut Palette) {
     if palette.as_of != model.catalog.version() {
         fill(model, palette);
     }
 }
 
-/// Lists the current rows.
+/// Fills a palette with its current items.
 pub(crate) fn fill(model: &Model, palette: &mut Palette) {
     palette.as_of = model.catalog.version();
     palette.list(match &palette.kind {

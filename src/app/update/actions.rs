@@ -1,4 +1,4 @@
-//! Doing actions: what a key of a pane leads to.
+//! Actions in the panes.
 
 use super::{commands, comparison, external_programs, family, find_in_session, search};
 use crate::app::command::{AfterChange, Command};
@@ -19,10 +19,10 @@ use crate::changes::Request;
 use crate::config::{Filter, Sort};
 use crate::keymap::{Action, Group, Key, Place};
 
-/// The most actions that the command palette lists as used lately.
+/// Maximum number of recent actions in the command palette.
 const MOST_RECENT: usize = 5;
 
-/// Notes that an action of the command palette is used.
+/// Records the use of an action for the command palette.
 fn note_use(model: &mut Model, action: Action) {
     if palettes::actions::is_listed(action) {
         model.recent.retain(|&other| other != action);
@@ -148,7 +148,7 @@ pub(super) fn open_palette(model: &mut Model, kind: PaletteKind) {
     model.layers.push(Layer::Palette(palettes::palette(model, kind)));
 }
 
-/// Lists what was changed; it is read anew each time.
+/// Opens the trash or the history and reads the journal again.
 fn look_back(model: &mut Model, kind: PaletteKind) {
     if let Some(why) = refusal(model) {
         return model.say(Tone::Warning, why);
@@ -158,8 +158,8 @@ fn look_back(model: &mut Model, kind: PaletteKind) {
     open_palette(model, kind);
 }
 
-/// A key that does nothing in the pane with the keyboard: what shapes the tree does so from any pane, and of anything else
-/// it is said where it works.
+/// Handles a key that is not bound in the focused pane. Tree filters and folds work from any pane; for other keys, a
+/// message names the pane.
 pub(super) fn act_elsewhere(model: &mut Model, key: Key) {
     let keymap = &model.setting.keymap;
     let others = Place::PANES.iter().filter(|place| **place != model.focus);
@@ -176,18 +176,18 @@ pub(super) fn act_elsewhere(model: &mut Model, key: Key) {
     }
 }
 
-/// Carries out what a flow wants.
+/// Runs a flow and its command.
 fn do_flow(model: &mut Model, flow: impl FnOnce(&Model) -> Command) {
     let command = flow(model);
     commands::carry(model, command);
 }
 
-/// Enter, or a double click.
+/// Handles Enter or a double click.
 pub(super) fn confirm(model: &mut Model) {
     do_flow(model, resume::confirm);
 }
 
-/// Reads all sessions, instead of going on with what was read before.
+/// Reads all sessions again.
 pub(super) fn scan(model: &mut Model) {
     model.catalog.begin_reading();
     let claim = Some(model.ask(Work::Scan { is_first: model.catalog.is_empty() }));
@@ -200,7 +200,7 @@ fn reload(model: &mut Model) {
     model.say(Tone::Dim, "reading again");
 }
 
-/// pi ended: everything is read again, as it may have changed.
+/// Reads all sessions again after pi exited.
 pub(super) fn returned(model: &mut Model, failure: Option<String>) {
     reload(model);
     match failure {
@@ -237,8 +237,7 @@ fn share_preview(model: &mut Model) {
     }
 }
 
-/// Goes to another entry without leaving the pane; from the list of sessions, and from a session's preview, to another
-/// session.
+/// Selects another entry without leaving the pane; in the list and in a session's preview, another session.
 fn step(model: &mut Model, by: isize) {
     let is_of_list = match model.focus {
         Place::Sessions => true,
@@ -250,12 +249,12 @@ fn step(model: &mut Model, by: isize) {
     } else {
         model.tree.cursor.go(by, model.tree.rows.list.len());
     }
-    // What it was about does not stay.
+    // The preview shows the new selection.
     model.preview.turn_to(Subject::Nothing, model.now);
     model.preview.is_of_list = is_of_list;
 }
 
-/// Goes back to where one was before a jump, or forward again.
+/// Goes to the previous or next position in the jump history.
 fn jump(model: &mut Model, forward: bool) {
     let is_there = |spot: &JumpPosition| spot.session.is_none_or(|session| model.catalog.has(session));
     let here = model.spot();
@@ -277,7 +276,7 @@ fn turn(model: &mut Model, by: usize) {
     model.focus = Place::PANES[(at + by) % Place::PANES.len()];
 }
 
-/// Marks all sessions that have a row, or unmarks them. In the line of a search the footer says what marks are for.
+/// Marks all listed sessions, or unmarks them. During a search, the footer shows what can be done with marks.
 fn mark_all(model: &mut Model) {
     let folded = model.sessions.toggle_all_marks();
     let marked = count(model.sessions.marks.len(), "session marked", "sessions marked");
@@ -298,7 +297,7 @@ fn mark_all(model: &mut Model) {
     model.say(Tone::Dim, text);
 }
 
-/// Another order of the list, or other sessions in it.
+/// Changes the order or the filter of the sessions.
 fn list(model: &mut Model, action: Action) {
     let is_searched = model.sessions.hits.is_some();
     let shows = &mut model.sessions.shows;
@@ -338,8 +337,8 @@ fn list(model: &mut Model, action: Action) {
     }
 }
 
-/// One step back: a change under way, what is looked for, the marks, a pane. At the first pane there is nothing to leave:
-/// quitting is another key, but for a picker.
+/// Goes back one step: stops a slow change, ends a search, clears marks or leaves the pane. In the first pane, only a
+/// picker quits.
 fn back(model: &mut Model) {
     let is_slow = |pending: &&PendingChange| pending.progress.is_some() || pending.waits.is_some();
     if let Some(pending) = model.changes.iter().find(is_slow)
@@ -352,7 +351,7 @@ fn back(model: &mut Model) {
     }
     match model.focus {
         Place::Tree if !model.marks.is_empty() => model.marks.clear(),
-        // One begins there.
+        // With a session to open, the tree is the first pane.
         Place::Tree if model.setting.at.is_some() && model.search.is_none() => model.effects.push(Effect::Quit),
         Place::Tree => search::go_back(model),
         Place::Sessions if !model.sessions.marks.is_empty() => model.sessions.marks.clear(),
@@ -364,7 +363,7 @@ fn back(model: &mut Model) {
 
 fn fold(model: &mut Model) {
     match model.focus {
-        // There is no pane to go back to.
+        // There is no pane to the left.
         Place::Sessions => drop(model.sessions.fold(&model.catalog, &model.setting.glyphs)),
         Place::Tree if model.tree.fold_or_up() => {}
         Place::Tree => model.focus = Place::Sessions,

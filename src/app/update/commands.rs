@@ -1,4 +1,4 @@
-//! Carrying out commands.
+//! Execution of commands.
 
 use super::search;
 use crate::app::command::{AfterChange, Command, ResumePlan};
@@ -15,7 +15,7 @@ use crate::changes::Request;
 use crate::keymap::{Action, Place};
 use crate::pi::launch::Start;
 
-/// Does what is wanted.
+/// Executes a command.
 pub(super) fn carry(model: &mut Model, command: Command) {
     match command {
         Command::All(commands) => commands.into_iter().for_each(|command| carry(model, command)),
@@ -73,7 +73,7 @@ pub(super) fn carry(model: &mut Model, command: Command) {
     }
 }
 
-/// A line that is wanted is for a change.
+/// Opens a layer. A prompt is for a change, which may not be possible.
 fn show(model: &mut Model, layer: Layer<Command>) {
     match (&layer, refusal(model)) {
         (Layer::Prompt(_), Some(why)) => model.say(Tone::Warning, why),
@@ -89,7 +89,7 @@ fn complain(model: &mut Model, title: &str, error: String) {
     }
 }
 
-/// Goes to an entry of any session, whatever hides it; as soon as its tree is open.
+/// Goes to an entry of any session, even a hidden one, once its tree is open.
 fn go_to(model: &mut Model, entry: EntryRef) {
     if model.tree.shown(entry).is_some() {
         model.jumps.leave(model.spot());
@@ -100,7 +100,7 @@ fn go_to(model: &mut Model, entry: EntryRef) {
     }
 }
 
-/// Turns to a session, to go to one of its entries. Returns whether it is there.
+/// Selects a session in order to go to one of its entries. Returns `true` if it exists.
 fn arrive(model: &mut Model, session: SessionKey) -> bool {
     let here = model.spot();
     let is_there = model.sessions.select(session, &model.catalog, &model.setting.glyphs);
@@ -114,7 +114,7 @@ fn arrive(model: &mut Model, session: SessionKey) -> bool {
     is_there
 }
 
-/// Has a change made, after those that were wanted before.
+/// Queues a change.
 fn change(model: &mut Model, request: Request, after: AfterChange) {
     if let Some(why) = refusal(model) {
         return model.say(Tone::Warning, why);
@@ -126,7 +126,7 @@ fn change(model: &mut Model, request: Request, after: AfterChange) {
     model.changes.push_back(PendingChange { claim, request, after, progress: None, waits: None });
 }
 
-/// Has something read, copied or asked.
+/// Starts background work with a next step.
 pub(super) fn errand(model: &mut Model, work: Work, then: NextStep) {
     let claim = model.ask(work);
     model.errands.push(Errand { claim, then });
@@ -160,7 +160,7 @@ fn resume(model: &mut Model, mut plan: ResumePlan) {
     });
 }
 
-/// A new session, as a picker says it: at its leaf.
+/// Returns the picker's output for a new session: its leaf.
 fn picked_fork(model: &Model, Start { path, cwd, .. }: Start, draft: Option<String>) -> PickedEntry {
     let session = model.catalog.key_of(&path).and_then(|key| model.catalog.get(key));
     let id = session.map_or(String::new(), |session| session.header.id.clone());
@@ -168,7 +168,7 @@ fn picked_fork(model: &Model, Start { path, cwd, .. }: Start, draft: Option<Stri
     PickedEntry { path, id, cwd, name, entry: None, draft }
 }
 
-/// Reads the tree of the session that the tree pane is about, instead of what was read before.
+/// Reads the tree of the selected session.
 pub(super) fn open(model: &mut Model) {
     model.tree.is_outdated = false;
     let session = model.tree.session.and_then(|key| model.catalog.get(key)).cloned();

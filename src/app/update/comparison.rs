@@ -1,4 +1,4 @@
-//! Comparing two ways: asked for, taken, shown, and what follows from there.
+//! Comparison of two branches.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::catalog::EntryRef;
 use crate::catalog::compare::ComparedBranches;
 use crate::keymap::{Action, Place};
 
-/// Marks the selected row, or takes its mark away.
+/// Marks or unmarks the selected row.
 pub(super) fn mark(model: &mut Model) {
     if model.focus == Place::Sessions {
         return model.sessions.toggle_mark();
@@ -33,7 +33,7 @@ pub(super) fn mark(model: &mut Model) {
     }
 }
 
-/// Has two ways compared.
+/// Starts a comparison.
 pub(super) fn open(model: &mut Model) {
     match compare::ask(model) {
         Err(why) => model.say(Tone::Warning, why),
@@ -44,7 +44,7 @@ pub(super) fn open(model: &mut Model) {
     }
 }
 
-/// Takes what came of it.
+/// Takes the result of a comparison.
 pub(super) fn take(model: &mut Model, compared: Result<Arc<ComparedBranches>, String>) {
     model.comparing = None;
     match compared {
@@ -56,7 +56,7 @@ pub(super) fn take(model: &mut Model, compared: Result<Arc<ComparedBranches>, St
     }
 }
 
-/// Does what is wanted of the chosen side.
+/// Does an action on the chosen side.
 pub(super) fn act(model: &mut Model, action: Action) {
     let Some(Layer::Compare(layer)) = model.layers.top() else { return };
     if action == Action::Confirm
@@ -72,7 +72,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
     commands::carry(model, command);
 }
 
-/// Brings what is shown in line with the terminal; what nobody sees any more is not read.
+/// Fits comparisons to the terminal; cancels the reading of a closed one.
 pub(super) fn settle(model: &mut Model) {
     let (layers, view) = model.layers();
     let mut is_there = false;

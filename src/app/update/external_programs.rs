@@ -1,4 +1,4 @@
-//! Showing what the preview is about in another program: a pager or an editor.
+//! Opening the previewed item in a pager or an editor.
 
 use super::commands;
 use crate::app::card::{self, Room};
@@ -7,10 +7,10 @@ use crate::app::model::{Model, NextStep};
 use crate::app::panes::preview::Subject;
 use crate::base::text::{Tone, spans_text};
 
-/// Nothing of a card is cut for want of it.
+/// Room in which a card is not shortened.
 const ROOM: Room = Room { columns: 1000, rows: 1000 };
 
-/// Shows it: of an entry as it was written, of a session or a project the card.
+/// Opens the source text of an entry, or the card of a session or a project.
 pub(super) fn open(model: &mut Model, with: Opener) {
     let tree = match model.preview.subject {
         Subject::Entry(entry) => model.tree.file(entry.session).cloned(),
@@ -30,7 +30,7 @@ pub(super) fn open(model: &mut Model, with: Opener) {
     }
 }
 
-/// Takes the text of an entry, and shows it if that is still wanted.
+/// Opens the text of an entry, if still requested.
 pub(super) fn take(model: &mut Model, ticket: u64, text: Result<String, String>) {
     let Some(NextStep::Open(with)) = model.end_errand(ticket) else { return };
     match text {

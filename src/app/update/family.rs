@@ -1,4 +1,4 @@
-//! The family of the open session in the tree: showing it, hiding some of it, and going over to one of its sessions.
+//! The family of the open session in the tree: showing it, hiding sessions, and going to another session.
 
 use super::commands;
 use crate::app::command::Command;
@@ -13,7 +13,7 @@ use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Action;
 use crate::session::entry::EntryId;
 
-/// Shows the whole family, or the session alone again.
+/// Shows the whole family, or only the session.
 pub(super) fn toggle(model: &mut Model) {
     let Some(session) = model.tree.session else { return };
     if !model.tree.is_whole() && model.catalog.family(session).len() < 2 {
@@ -47,7 +47,7 @@ pub(super) fn list(model: &mut Model) {
     }
 }
 
-/// Hides a session of the family, or shows it; where the family is not shown, it is then.
+/// Hides or shows a session of the family; shows the family first if necessary.
 pub(super) fn toggle_member(model: &mut Model, session: SessionKey) {
     let is_of_family = model.tree.session.is_some_and(|open| model.catalog.family(open).contains(&session));
     if model.tree.is_whole() {
@@ -61,14 +61,14 @@ pub(super) fn toggle_member(model: &mut Model, session: SessionKey) {
     fill(model);
 }
 
-/// The legend follows what is shown.
+/// Refills the palettes.
 pub(super) fn fill(model: &mut Model) {
     let mut layers = std::mem::take(&mut model.layers);
     layers.palettes_mut().for_each(|palette| palettes::fill(model, palette));
     model.layers = layers;
 }
 
-/// Has the sessions joined that are wanted in the tree beside the open one.
+/// Merges the sessions that the tree is to show.
 pub(super) fn settle(model: &mut Model) {
     let is_whole = model.tree.own().is_some_and(|tree| !tree.is_partial);
     if is_whole && let Some(to_join) = model.tree.next_to_join(&model.catalog) {
@@ -76,7 +76,7 @@ pub(super) fn settle(model: &mut Model) {
     }
 }
 
-/// Goes over to the session of the selected row, or to one that has its entry as well.
+/// Goes to the session of the selected row, or to another session that contains its entry.
 pub(super) fn go_over(model: &mut Model) {
     if let Some(fork) = model.tree.selected_fork().map(|fork| fork.key) {
         return commands::carry(model, Command::Select(fork));

@@ -1,4 +1,4 @@
-//! What is new in the session files: the list is brought up to date, and the open tree grows.
+//! Changes of session files: they update the list and the open tree.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::render::entry;
 use crate::session::digest::Digest;
 use crate::session::tree::{Index, Tree};
 
-/// Begins to hear what is new, once all sessions are read.
+/// Starts watching for changes once all sessions are read.
 pub(super) fn watch(model: &mut Model) {
     if model.watching.is_none() && !model.setting.demo {
         let known = model.catalog.keys().map(|key| model.catalog[key].clone()).collect();
@@ -23,7 +23,7 @@ pub(super) fn watch(model: &mut Model) {
     }
 }
 
-/// Takes what is new. What is known already, as pitree itself did it, changes nothing.
+/// Takes changes of files. Ignores changes already known because pitree made them.
 pub(super) fn take(model: &mut Model, news: FileChanges, gone_dirs: Vec<String>) {
     let FileChanges { mut read, unreadable, mut gone } = news;
     read.retain(|digest| !is_known(model, digest));
@@ -38,7 +38,7 @@ pub(super) fn take(model: &mut Model, news: FileChanges, gone_dirs: Vec<String>)
         return;
     }
     model.catalog.gone_dirs.extend(gone_dirs);
-    // Nothing takes the selection away from where it is.
+    // Changes do not move the selection.
     model.sessions.touched |= !model.sessions.rows.is_empty();
     let is_open = read.iter().any(|digest| is_open(model, &digest.path));
     let is_searched = model.search.as_ref().is_some_and(|search| !search.is_outdated(&model.catalog));
@@ -56,15 +56,15 @@ fn is_known(model: &Model, digest: &Digest) -> bool {
     })
 }
 
-/// Whether a file is that of the open session.
+/// Returns `true` if a file is that of the open session.
 pub(super) fn is_open(model: &Model, path: &Path) -> bool {
     model.tree.session.is_some() && model.catalog.key_of(path) == model.tree.session
 }
 
-/// Brings the list up to date with files that changed; gives the first session that is new in it.
+/// Updates the list with changed files. Returns the first session that is new in it.
 pub(super) fn bring(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf]) -> Option<SessionKey> {
     if model.scan.claim.is_some() {
-        // What a scan under way read of them before does not count.
+        // A running scan may have older versions of them.
         model.scan.changed.extend(read.iter().map(|session| &session.path).chain(gone).cloned());
     }
     let new = model.catalog.update(read, gone);
@@ -73,13 +73,13 @@ pub(super) fn bring(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf]) -> O
     new
 }
 
-/// The list of sessions changed.
+/// Rebuilds the list of sessions.
 pub(super) fn list_anew(model: &mut Model) {
     model.catalog.note_live(model.now);
     model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
 }
 
-/// Reads on in the open session if it has grown: when that is done that was asked for before.
+/// Reads the open session again if it has changed and no earlier reading is pending.
 pub(super) fn grow(model: &mut Model) {
     if model.tree.is_outdated && model.tree.opening.is_none() {
         commands::open(model);
@@ -97,13 +97,13 @@ pub(super) fn show(model: &mut Model, tree: Arc<Tree>) {
         (Some(_), Subject::Entry(entry)) if Some(entry.session) != model.tree.session => {}
         (Some(before), Subject::Entry(entry)) => model.preview.is_stale |= !is_shown_alike(before, &tree, entry.at),
         (Some(_), _) => {}
-        // What the card or the preview says of the session is known only now.
+        // Card and preview depend on the tree.
         (None, _) => model.preview.subject = Subject::Nothing,
     }
     model.tree.show(tree);
 }
 
-/// Shows the tree of several sessions; the preview is read again if what it shows is told in another way now.
+/// Shows the tree of several sessions. Reads the preview again if it shows an entry differently now.
 pub(super) fn show_family(model: &mut Model, family: Arc<FamilyTree>) {
     let entry = match model.preview.subject {
         Subject::Entry(entry) => Some(entry),
@@ -119,7 +119,7 @@ pub(super) fn show_family(model: &mut Model, family: Arc<FamilyTree>) {
     }
 }
 
-/// Whether an entry is shown as it was: with the same others, and the same label.
+/// Returns `true` if an entry is shown as before: with the same related entries and label.
 fn is_shown_alike(before: &Tree, now: &Tree, at: Index) -> bool {
     before.labels.get(&at) == now.labels.get(&at) && entry::related(before, at) == entry::related(now, at)
 }

@@ -1,4 +1,4 @@
-//! Looking for words in the open session, or in the text of the preview.
+//! Search in the open session or in the preview.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::base::text::Tone;
 use crate::keymap::Place;
 use crate::search::text_match::Words;
 
-/// Asks what to look for.
+/// Opens the input line.
 pub(super) fn open(model: &mut Model) {
     if model.focus == Place::Tree {
         if !model.tree.begin_find() {
@@ -23,7 +23,7 @@ pub(super) fn open(model: &mut Model) {
     model.layers.push(Layer::Find(LineEdit::default()));
 }
 
-/// Takes what is typed so far.
+/// Takes the typed words.
 pub(super) fn typed(model: &mut Model, text: &str) {
     let words = Words::new(text).map(Arc::new);
     if model.focus == Place::Preview {
@@ -33,7 +33,7 @@ pub(super) fn typed(model: &mut Model, text: &str) {
     ask(model);
 }
 
-/// Has the open session searched for the words.
+/// Searches the open session.
 fn ask(model: &mut Model) {
     let words = model.tree.find.as_ref().map(|find| find.words.clone());
     let (Some((files, start)), Some(words)) = (model.tree.to_search(), words) else { return };
@@ -45,7 +45,7 @@ fn ask(model: &mut Model) {
     }
 }
 
-/// Esc in the line: all is as it was before.
+/// Cancels the search and restores the previous state.
 pub(super) fn give_up(model: &mut Model) {
     match model.focus {
         Place::Preview => model.preview.give_up(),
@@ -53,7 +53,7 @@ pub(super) fn give_up(model: &mut Model) {
     }
 }
 
-/// Enter in the line: the hits stay.
+/// Closes the input line; the hits stay.
 pub(super) fn keep(model: &mut Model) {
     match model.focus {
         Place::Preview => model.preview.keep(),
@@ -61,7 +61,7 @@ pub(super) fn keep(model: &mut Model) {
     }
 }
 
-/// Ends what is looked for in a pane. Returns whether something was.
+/// Ends the search in the focused pane. Returns `true` if there was one.
 pub(super) fn end(model: &mut Model) -> bool {
     match model.focus {
         Place::Preview => model.preview.end_search(),
@@ -73,7 +73,7 @@ pub(super) fn end(model: &mut Model) -> bool {
     }
 }
 
-/// Goes to the next hit, or the previous one.
+/// Goes to the next or previous hit.
 pub(super) fn next(model: &mut Model, forward: bool) {
     let found = match model.focus {
         Place::Preview => model.preview.next_hit(forward),
@@ -88,7 +88,7 @@ pub(super) fn next(model: &mut Model, forward: bool) {
     }
 }
 
-/// Searches a tree that took the place of the one that was, and shows the words in the preview.
+/// Searches a tree that has been replaced, and marks hits in the preview.
 pub(super) fn settle(model: &mut Model) {
     follow_search(model);
     if model.tree.look_again() {
@@ -106,7 +106,7 @@ pub(super) fn settle(model: &mut Model) {
     }
 }
 
-/// The entry of the preview, if it was found by what is looked for in the tree.
+/// Returns the entry of the preview if it is a hit in the tree.
 fn found_entry(model: &Model) -> Option<EntryBody> {
     let Subject::Entry(entry) = model.preview.subject else { return None };
     let is_found = !model.preview.is_searched() && model.tree.words_of(entry).is_some();
@@ -114,7 +114,7 @@ fn found_entry(model: &Model) -> Option<EntryBody> {
     is_found.then(|| EntryBody { path: session.path.clone(), tree, at: entry.at })
 }
 
-/// The open session is searched for what a search over all found it by.
+/// Searches the open session for the query of the search over all sessions.
 fn follow_search(model: &mut Model) {
     let key = model.tree.session.filter(|&key| model.sessions.found(key).is_some());
     let query = key.and(model.search.as_ref()).and_then(|search| search.answered.clone());

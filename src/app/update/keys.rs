@@ -1,5 +1,4 @@
-//! What a person does: keys, pasted text, the mouse. The layer on top gets it first; what it passes on is the pane's that
-//! has the keyboard.
+//! Keys, pasted text and the mouse. The layer on top gets the input first; what it passes on goes to the focused pane.
 
 use super::actions::{act, act_elsewhere, confirm, open_palette};
 use super::{commands, comparison, family, find_in_session, query_input, search};
@@ -20,7 +19,7 @@ use crate::keymap::{Action, Key, Place};
 /// Rows that a turn of the wheel scrolls.
 pub(crate) const WHEEL: isize = 3;
 
-/// A key was pressed.
+/// Handles a key press.
 pub(super) fn press(model: &mut Model, key: Key) {
     touch(model);
     let place = model.place();
@@ -34,7 +33,7 @@ pub(super) fn press(model: &mut Model, key: Key) {
         LayerResult::Pass => {
             search::stay(model);
             match action {
-                // A letter would be typed into the line when it repeats.
+                // A repeated character key would type into the input line.
                 Some(Action::Up) if key.typed().is_none() && search::return_to_line(model) => {}
                 Some(action) => act(model, action),
                 None => act_elsewhere(model, key),
@@ -50,13 +49,13 @@ pub(super) fn press(model: &mut Model, key: Key) {
     }
 }
 
-/// Returns `true` if a key types nothing and chooses nothing in a place.
+/// Returns `true` if a key inserts no text and selects no choice.
 fn is_command(place: Place, key: Key) -> bool {
     key.typed().is_none() || !(place.takes_text() || place == Place::Question)
 }
 
-/// Returns the message for the first of some keys that arrived together, and how many keys it is for. Characters that a
-/// line takes are one message, so that a long text is searched for once.
+/// Returns the message for the first of several keys, and the number of keys in it. Characters for an input line form
+/// one message, so that a long text is searched for once.
 pub fn message(model: &Model, keys: &[Key]) -> Option<(Msg, usize)> {
     let place = model.place();
     let typed =
@@ -68,7 +67,7 @@ pub fn message(model: &Model, keys: &[Key]) -> Option<(Msg, usize)> {
     }
 }
 
-/// Text was pasted.
+/// Handles pasted text.
 pub(super) fn paste(model: &mut Model, text: &str) {
     touch(model);
     match model.layers.paste(text) {
@@ -77,10 +76,10 @@ pub(super) fn paste(model: &mut Model, text: &str) {
     }
 }
 
-/// The mouse was pressed.
+/// Handles a mouse press.
 pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool) {
     if row + 1 == model.size.1 {
-        // What the line at the bottom names is done as by its key.
+        // A click on a key hint acts like its key.
         let at = usize::from(column);
         if let Some(hint) = hints(model).into_iter().find(|hint| (hint.column..hint.end()).contains(&at)) {
             return press(model, hint.key);
@@ -98,7 +97,7 @@ pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool) 
     }
 }
 
-/// The wheel was turned.
+/// Handles a turn of the mouse wheel.
 pub(super) fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
     model.sessions.touched = true;
     let (layers, view) = model.layers();
@@ -120,7 +119,7 @@ pub(super) fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
     }
 }
 
-/// Somebody does something: what was to come later and would take them elsewhere does not.
+/// Cancels pending work that would move the user elsewhere after this input.
 fn touch(model: &mut Model) {
     model.clear_notice();
     model.to_open = None;
@@ -138,7 +137,7 @@ fn touch(model: &mut Model) {
     let waiting = model.changes.iter_mut().filter(|pending| matches!(pending.after, AfterChange::GoOn(_)));
     let waiting = waiting.map(|pending| {
         pending.after = AfterChange::Rest;
-        // What is changed only so that pi goes on there is not changed, if it is not begun yet.
+        // A change that only prepares resuming is canceled if it has not started.
         let request = match &pending.request {
             Request::IfSame { then, .. } => then,
             request => request,
@@ -152,7 +151,7 @@ fn touch(model: &mut Model) {
     }
 }
 
-/// Does what the layer on top answered.
+/// Handles the result of the layer on top.
 fn take(model: &mut Model, answer: LayerResult<Command>) {
     if matches!(
         answer,
@@ -204,7 +203,7 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
     }
 }
 
-/// Does something from where it is seen what the model sees. Going elsewhere leaves the question below it, too.
+/// Does an action of the model context. Going elsewhere also closes the dialog below.
 fn see(model: &mut Model, action: Action) {
     let Some(Layer::Context(view)) = model.layers.pop() else { return };
     let asks = matches!(model.layers.top(), Some(Layer::Question(_)));

@@ -1,7 +1,9 @@
-//! How the browser changes: a message comes in, the model changes, effects go out. Nothing else changes the model: panes,
-//! layers and flows say what they want. `keys` takes what a person does, `replies` what comes of work, `news` what is new in the files, `act` does
-//! actions, `carry` carries out commands, `opening` what other programs show, `comparing` what is compared, `searching`, its line `typing`, and `finding` see to what is looked for, and
-//! after each message `settle` brings the rest in line.
+//! Changes of the model. A message comes in, the model changes, effects go out. Only this module changes the model.
+//!
+//! `keys` handles user input, `replies` results of background work, `file_changes` changes of session files. `actions`
+//! does actions, `commands` executes commands, `external_programs` opens pagers and editors. `comparison`, `family`,
+//! `search`, `query_input` and `find_in_session` handle their features. After each message `sync` updates dependent
+//! state.
 
 mod actions;
 mod commands;
@@ -25,7 +27,7 @@ use crate::base::text::Tone;
 pub(crate) use keys::WHEEL;
 pub use keys::message;
 
-/// Starts reading.
+/// Starts reading the sessions.
 pub fn start(model: &mut Model) -> Vec<Effect> {
     actions::scan(model);
     let query = model.setting.query.clone();
@@ -36,17 +38,17 @@ pub fn start(model: &mut Model) -> Vec<Effect> {
     std::mem::take(&mut model.effects)
 }
 
-/// Takes a message.
+/// Handles a message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     match msg {
         Msg::Now(now) => {
-            // It comes before each of the others, which bring the rest in line.
+            // It precedes each other message, after which the dependent state is updated.
             model.now = now;
             if !search::is_due(model) {
                 return Vec::new();
             }
         }
-        // Nobody waits for it any more.
+        // The work was canceled.
         Msg::Reply(ticket, _) if !ticket.is_wanted() => return Vec::new(),
         Msg::Reply(ticket, reply) => replies::take(model, ticket.number, reply),
         Msg::Key(key) => keys::press(model, key),

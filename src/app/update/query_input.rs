@@ -1,4 +1,5 @@
-//! Keys in the line of a search over sessions. Keys that type nothing keep what they do in the list, as in pi's picker.
+//! Keys in the input line of a search over all sessions. Keys that insert no text act on the list, as in pi's session
+//! picker.
 
 use crossterm::event::KeyCode;
 
@@ -7,11 +8,11 @@ use crate::app::flows::picker;
 use crate::app::model::Model;
 use crate::keymap::{Action, Key, Place};
 
-/// Takes a key and what it means there.
+/// Handles a key and its action.
 pub(super) fn press(model: &mut Model, (key, action): (Key, Option<Action>)) {
     let Some(search) = &mut model.search else { return };
     let is_empty = search.line.value().is_empty();
-    // Behind the end of the line there is nothing that the key could delete.
+    // At the end of the line, Delete acts on the list.
     let deletes = key.code() == KeyCode::Delete && !search.line.is_at_end();
     match action.map(|action| if deletes { Action::DeleteForward } else { action }) {
         Some(action @ (Action::Complete | Action::CompleteBack)) => {
@@ -38,7 +39,7 @@ pub(super) fn press(model: &mut Model, (key, action): (Key, Option<Action>)) {
     }
 }
 
-/// Takes what was pasted.
+/// Inserts pasted text.
 pub(super) fn paste(model: &mut Model, text: &str) {
     if let Some(search) = model.search.as_mut().filter(|_| model.layers.has_search()) {
         search.line.paste(text);
@@ -46,7 +47,7 @@ pub(super) fn paste(model: &mut Model, text: &str) {
     }
 }
 
-/// Opens the saved query that has this key, if there is one and it is not for something else. Returns whether it did.
+/// Runs the saved query of a key, unless the key has another meaning. Returns `true` if it did.
 pub(super) fn press_saved(model: &mut Model, key: Key) -> bool {
     let is_free = match model.layers.place() {
         None => true,
@@ -59,7 +60,7 @@ pub(super) fn press_saved(model: &mut Model, key: Key) -> bool {
     true
 }
 
-/// Leaves the line; goes to the entry in which the selected session was found.
+/// Closes the input line and goes to the selected hit.
 fn enter(model: &mut Model) {
     let Some(search) = &mut model.search else { return };
     search.choose();

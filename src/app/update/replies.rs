@@ -1,4 +1,4 @@
-//! What comes of work that was asked for. Only replies that somebody waits for get here.
+//! Results of background work. Replies to canceled work do not arrive here.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::session::digest::Digest;
 use crate::session::entry::EntryId;
 use crate::session::prompt::listing::Listing;
 
-/// Takes a reply to the work of a ticket.
+/// Handles a reply.
 pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
     match reply {
         Reply::FilesFound { total, unreadable, outdated, pis } => {
@@ -129,7 +129,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
     }
 }
 
-/// Opens the session that was asked for, once it is there: pi may be writing its file just now.
+/// Opens the requested session once it is read: pi may still be writing its file.
 fn open_wanted(model: &mut Model) {
     let key = model.to_open.as_ref().and_then(|(path, _)| model.catalog.key_of(path));
     let Some(key) = key.filter(|&key| model.catalog.has(key)) else { return };
@@ -158,7 +158,7 @@ fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>) {
     commands::carry(model, command);
 }
 
-/// What the model sees was read, for the list that waits for it.
+/// Passes a model context to its view.
 fn take_context(model: &mut Model, listing: Result<Arc<Listing>, String>) {
     let mut layers = std::mem::take(&mut model.layers);
     if let Some(view) = layers.context_mut() {
@@ -195,8 +195,8 @@ fn take_changed(model: &mut Model, ticket: u64, changed: Changed) {
     model.hold_notice();
 }
 
-/// Brings the list up to date with the files that were touched; gives the first session that is new in it. The open
-/// tree is read again if it is one of them.
+/// Updates the list with touched files. Returns the first session that is new in it. Reads the open tree again if it is
+/// one of them.
 fn take_files(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf]) -> Option<SessionKey> {
     if read.is_empty() && gone.is_empty() {
         return None;
@@ -209,7 +209,7 @@ fn take_files(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf]) -> Option<
     new
 }
 
-/// Work broke off: that is shown where it was waited for.
+/// Handles work that failed, in the place that waits for it.
 fn take_failure(model: &mut Model, ticket: u64, error: String) {
     let is_it = |claim: &Option<Claim>| claim.as_ref().is_some_and(|claim| claim.number() == ticket);
     if is_it(&model.tree.opening) {

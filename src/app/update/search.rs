@@ -1,4 +1,4 @@
-//! Searching all sessions: from the line that is typed to the hits in the list.
+//! Search over all sessions: from the input line to the hits in the list.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::search::matching::Matcher;
 use crate::search::query::Query;
 use crate::search::value_lists::ValueLists;
 
-/// Begins to search, or goes on where one was.
+/// Opens the input line of a new or the current search.
 pub(super) fn open(model: &mut Model, text: &str) {
     let here = model.spot();
     model.focus = Place::Sessions;
@@ -35,8 +35,7 @@ pub(super) fn open(model: &mut Model, text: &str) {
     ask(model);
 }
 
-/// Ends the search; the selection stays on the session that was chosen, or goes back to where the search began. What was
-/// kept for it is given back.
+/// Ends the search and frees the search cache. Without a chosen hit, the previous selection returns.
 pub(super) fn close(model: &mut Model) {
     go_to_start(model);
     end(model);
@@ -44,14 +43,14 @@ pub(super) fn close(model: &mut Model) {
     model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
 }
 
-/// Goes back to where a search began, unless somebody chose a row since.
+/// Restores the selection from before the search, unless the user has selected a hit.
 fn go_to_start(model: &mut Model) {
     if let Some(from) = model.search.as_ref().and_then(|search| search.from) {
         model.sessions.select_key(from);
     }
 }
 
-/// Keeps the query that is in the line, to be called back.
+/// Adds the query to the history.
 pub(super) fn note(model: &mut Model) {
     if let Some(search) = &model.search {
         model.queries.note(search.line.value());
@@ -66,7 +65,7 @@ fn end(model: &mut Model) {
     model.giving_back = Some(model.ask(Work::ForgetTexts));
 }
 
-/// Somebody goes on in the list: the selection stays where it is, whatever is found.
+/// Keeps the selected row, whatever hits follow.
 pub(super) fn stay(model: &mut Model) {
     if let Some(search) = model.search.as_mut().filter(|_| !model.sessions.rows.is_empty()) {
         search.choose();
@@ -74,7 +73,7 @@ pub(super) fn stay(model: &mut Model) {
     }
 }
 
-/// The text of the line is to be this one.
+/// Replaces the text of the input line.
 pub(super) fn set_line(model: &mut Model, text: &str) {
     if let Some(search) = &mut model.search {
         search.line = LineEdit::new(text);
@@ -82,7 +81,7 @@ pub(super) fn set_line(model: &mut Model, text: &str) {
     }
 }
 
-/// The line is another one.
+/// Handles a change of the input line.
 pub(super) fn changed(model: &mut Model) {
     if let Some(search) = &mut model.search {
         search.begin_query();
@@ -91,7 +90,7 @@ pub(super) fn changed(model: &mut Model) {
     ask(model);
 }
 
-/// Calls back a query that was typed before, or after that.
+/// Recalls the previous or next query.
 pub(super) fn call_back(model: &mut Model, forward: bool) {
     let Some(search) = &model.search else { return };
     match model.queries.next(search.line.value(), forward) {
@@ -100,7 +99,7 @@ pub(super) fn call_back(model: &mut Model, forward: bool) {
     }
 }
 
-/// Switches between the conversation and everything in the files.
+/// Switches between the conversation and all text.
 pub(super) fn toggle_everything(model: &mut Model) {
     if let Some(search) = &mut model.search {
         search.toggle_everything();
@@ -108,7 +107,7 @@ pub(super) fn toggle_everything(model: &mut Model) {
     }
 }
 
-/// Leaves the line for the list of hits, where letters are keys.
+/// Moves the focus from the input line to the hits, where letters are key bindings.
 pub(super) fn go_to_results(model: &mut Model) {
     if model.sessions.rows.is_empty() {
         return;
@@ -118,7 +117,7 @@ pub(super) fn go_to_results(model: &mut Model) {
     stay(model);
 }
 
-/// Returns from the first hit to the line. Returns `true` if the selection is there.
+/// Moves the focus from the first hit to the input line. Returns `true` if the first hit is selected.
 pub(super) fn return_to_line(model: &mut Model) -> bool {
     let is_first = model.search.is_some() && model.focus == Place::Sessions && model.sessions.cursor.at == 0;
     if is_first {
@@ -127,7 +126,7 @@ pub(super) fn return_to_line(model: &mut Model) -> bool {
     is_first
 }
 
-/// Goes into the session that is selected, to the entry in which it was found if there is one. Returns whether it was found.
+/// Goes to the selected hit in its session. Returns `true` if a hit is selected.
 pub(super) fn go_to_hit(model: &mut Model) -> bool {
     let is_hit = model.sessions.selected_hit().is_some();
     if is_hit {
@@ -138,7 +137,7 @@ pub(super) fn go_to_hit(model: &mut Model) -> bool {
     is_hit
 }
 
-/// Goes back from a hit to the list, and to the line if one came from there.
+/// Goes back to the list of hits, and to the input line if the user came from there.
 pub(super) fn go_back(model: &mut Model) {
     model.focus = Place::Sessions;
     if model.search.as_ref().is_some_and(|search| search.from_line) {
@@ -160,7 +159,7 @@ fn ask(model: &mut Model) {
         go_to_start(model);
         model.sessions.hits = None;
     } else if search.sessions.is_empty() && !model.catalog.progress.finished {
-        // Sessions that are read meanwhile are not shown: most of them would disappear again at once.
+        // Sessions that are still being read are not shown: most of them would disappear again.
         model.sessions.hits = Some(HashMap::new());
     } else {
         let sessions = search.sessions.clone();
@@ -173,7 +172,7 @@ fn ask(model: &mut Model) {
     model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
 }
 
-/// Takes the sessions as they are now: their texts are read.
+/// Takes the current sessions and reads their texts.
 fn take_sessions(model: &mut Model) {
     let Some(mut search) = model.search.take() else { return };
     search.take_sessions(&model.catalog, model.now);
@@ -181,12 +180,12 @@ fn take_sessions(model: &mut Model) {
     model.search = Some(search);
 }
 
-/// Whether it is time to search what changed by itself.
+/// Returns `true` if a postponed search is due.
 pub(super) fn is_due(model: &Model) -> bool {
     model.search.as_ref().and_then(Search::due).is_some_and(|due| due <= model.now)
 }
 
-/// After a message: the list may have changed.
+/// Searches again after the list has changed.
 pub(super) fn follow_list(model: &mut Model) {
     let is_due = is_due(model);
     let is_outdated =
@@ -198,20 +197,20 @@ pub(super) fn follow_list(model: &mut Model) {
         take_sessions(model);
         ask(model);
     }
-    // Somebody went to a session that was not found.
+    // The user has gone to a session without a hit.
     if model.sessions.hits.is_none() && model.search.as_ref().is_some_and(|search| search.answered.is_some()) {
         end(model);
     }
 }
 
-/// Some of the texts were read.
+/// Records the number of texts read.
 pub(super) fn take_read(model: &mut Model, done: usize, total: usize) {
     if model.search.as_mut().is_some_and(|search| search.take_read(done, total)) {
         ask(model);
     }
 }
 
-/// Takes what the sessions have that qualifiers may ask for.
+/// Takes the values of qualifiers for completion.
 pub(super) fn take_values(model: &mut Model, values: Arc<ValueLists>) {
     model.values = values;
     let is_typing = model.layers.has_search();
@@ -220,14 +219,14 @@ pub(super) fn take_values(model: &mut Model, values: Arc<ValueLists>) {
     }
 }
 
-/// Takes where a query that found nothing would find something.
+/// Takes suggestions for a query without hits.
 pub(super) fn take_elsewhere(model: &mut Model, found: Suggestions) {
     if let Some(search) = &mut model.search {
         search.elsewhere = Some(found);
     }
 }
 
-/// Nothing is found in all that was read: it is looked for where there would be something.
+/// Requests suggestions for a query without hits.
 pub(super) fn look_elsewhere(model: &mut Model) {
     let is_nothing = model.sessions.hits.as_ref().is_some_and(HashMap::is_empty) && model.catalog.progress.finished;
     let is_done = |search: &&Search| search.read.or(search.searched).is_none() && search.looking.is_none();
@@ -240,7 +239,7 @@ pub(super) fn look_elsewhere(model: &mut Model) {
     }
 }
 
-/// Takes what was found, all of it or `more`.
+/// Takes hits: all of them or `more`.
 pub(super) fn take_hits(model: &mut Model, found: Vec<SessionHit>, more: bool, progress: Option<(usize, usize)>) {
     let Some(search) = &mut model.search else { return };
     let is_new = search.take_hits(progress);

@@ -1,5 +1,5 @@
-//! Brings everything in line after a message: selections into sight, the tree to the selected session, the preview to
-//! the selected row, palettes to what is known.
+//! Updates of dependent state after a message: scroll positions, the tree of the selected session, the preview of the
+//! selected row, and palettes.
 
 use super::{commands, comparison, family, file_changes, find_in_session, search};
 use crate::app::card;
@@ -14,7 +14,7 @@ use crate::catalog::search::HitPlace;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Place;
 
-/// Brings everything in line.
+/// Updates the dependent state.
 pub(super) fn settle(model: &mut Model) {
     search::follow_list(model);
     search::look_elsewhere(model);
@@ -36,7 +36,7 @@ pub(super) fn settle(model: &mut Model) {
             cursor.top = cursor.at.saturating_sub(height / 2);
         }
         if std::mem::take(&mut model.tree.fresh) {
-            // What led to the selected entry is seen above it.
+            // Entries before the selected one are visible above it.
             model.tree.cursor.top = model.tree.cursor.at.saturating_sub(height * 2 / 3);
         }
         model.tree.cursor.fit(model.tree.rows.list.len(), height);
@@ -52,7 +52,7 @@ pub(super) fn settle(model: &mut Model) {
     }
 }
 
-/// What palettes list changes with the sessions.
+/// Refills palettes after the sessions have changed.
 fn follow_library(model: &mut Model) {
     let mut layers = std::mem::take(&mut model.layers);
     for palette in layers.palettes_mut() {
@@ -95,7 +95,7 @@ fn follow_selection(model: &mut Model) {
     let entry = || match model.tree.selected_item()? {
         RowItem::Entry(at) => model.tree.entry(at).map(Subject::Entry),
         RowItem::Fork(place) => Some(Subject::Session(model.tree.forks.get(place)?.key)),
-        // Who follows wants to see what comes.
+        // While following the leaf, the preview shows the latest entry.
         RowItem::Run(run) if model.tree.follows => {
             model.tree.entry(model.tree.rows.runs[run].last()).map(Subject::Entry)
         }
@@ -107,9 +107,9 @@ fn follow_selection(model: &mut Model) {
         RowItem::Start => model.tree.session.map(Subject::Session),
     };
     let row = || match model.sessions.selected_row()? {
-        // The card of a session lists the labels or branches by which it was found.
+        // The card of a session lists the labels or branches that matched.
         SessionRow::Session { key, .. } if is_found_by_feature(model) => Some(Subject::Session(*key)),
-        // A session that was found by what an entry says shows that entry.
+        // A session that was found by an entry shows that entry.
         SessionRow::Session { .. } if model.tree.is_at_hit() => entry(),
         SessionRow::Session { .. } if model.sessions.selected_hit().is_some_and(|found| found.at.is_some()) => {
             entry().filter(|_| model.tree.pointed().is_some())
@@ -121,7 +121,7 @@ fn follow_selection(model: &mut Model) {
     let wanted = match model.focus {
         Place::Sessions => row(),
         Place::Tree => entry(),
-        // The preview stays with what it was about, unless that is gone.
+        // The preview keeps its item while that exists.
         _ if is_there(model, model.preview.subject) => Some(model.preview.subject),
         _ if model.preview.is_of_list => row(),
         _ => entry().or_else(row),
@@ -131,7 +131,7 @@ fn follow_selection(model: &mut Model) {
     if is_other {
         model.preview.turn_to(wanted, model.now);
     }
-    // What is read is waited for: of a file that grows all the time nothing would ever be shown.
+    // A pending reading is not restarted: a file that keeps growing would never be shown.
     let is_stale = model.preview.reading.is_none() && std::mem::take(&mut model.preview.is_stale);
     if let (true, Subject::Entry(EntryRef { session, at })) = (is_other || is_stale, wanted)
         && let Some(tree) = model.tree.file(session).cloned()
@@ -140,12 +140,12 @@ fn follow_selection(model: &mut Model) {
         model.preview.reading = Some(model.ask(Work::Read(EntryBody { path, tree, at })));
     }
     if is_other && matches!(wanted, Subject::Ghost(_)) && model.looking_back.is_none() {
-        // It may be in the trash.
+        // The missing session may be in the trash.
         model.past = None;
         model.looking_back = Some(model.ask(Work::LookBack));
     }
     if matches!(wanted, Subject::Project(_) | Subject::Session(_) | Subject::Run(_) | Subject::Ghost(_)) {
-        // A card is made of what is known, which grows while sessions are read.
+        // A card grows while sessions are read.
         let room = model.area(Place::Preview).map_or(model.size, |area| (area.text().width, area.text().height));
         let room = card::Room { columns: room.0, rows: room.1 };
         let lines = card::of(model, wanted, room);
@@ -153,12 +153,12 @@ fn follow_selection(model: &mut Model) {
     }
 }
 
-/// Returns `true` if the selected session was found by a feature of its tree, not by a text.
+/// Returns `true` if a feature of its tree matched the selected session, not a text.
 fn is_found_by_feature(model: &Model) -> bool {
     model.sessions.selected_hit().is_some_and(|found| matches!(found.at, Some(HitPlace::Newest(_))))
 }
 
-/// Whether what the preview is about is still there.
+/// Returns `true` if the previewed item still exists.
 fn is_there(model: &Model, subject: Subject) -> bool {
     match subject {
         Subject::Nothing => false,

@@ -1,5 +1,5 @@
-//! Two ways, held against each other, over the whole terminal: sections that fold, and a side that is chosen, to be
-//! resumed or labelled.
+//! A comparison of two branches over the whole screen: sections that can be folded, and a chosen side to resume or
+//! label.
 
 mod sections;
 
@@ -16,42 +16,42 @@ use crate::keymap::Action;
 use crate::session::tree::{Index, Tree};
 use sections::{Section, sections};
 
-/// The rows above the sections: what is in common, the sides, and a line.
+/// Rows above the sections: common entries, the two sides, a rule.
 const HEAD: u16 = 4;
 
-/// A row of the view.
+/// A row of a comparison.
 #[derive(Clone, Debug)]
 pub struct CompareRow {
-    /// The section it belongs to.
+    /// Index of its section.
     section: usize,
     is_heading: bool,
-    /// What it says, clean.
+    /// The text, cleaned.
     pub spans: Vec<Span>,
 }
 
-/// Two ways, held against each other, or being read.
+/// A comparison of two branches, or one that is being read.
 #[derive(Clone, Debug)]
 pub struct CompareView {
-    /// The session of each.
+    /// The session of each side.
     pub sessions: [SessionKey; 2],
-    /// What it is called.
+    /// The title of each session.
     pub titles: [String; 2],
-    /// What came of it; nothing while it is read.
+    /// The comparison; `None` while it is being read.
     pub compared: Option<Arc<ComparedBranches>>,
-    /// The side that is chosen: 0 or 1.
+    /// The chosen side: 0 or 1.
     pub chosen: usize,
     /// The selected row.
     pub cursor: Cursor,
     sections: Vec<Section>,
-    /// Which of them are folded.
+    /// Whether each section is folded.
     folded: Vec<bool>,
-    /// Those that are not, and the headings, in rows of so many columns.
+    /// Rows of headings and unfolded sections, for the current width.
     rows: Vec<CompareRow>,
     columns: usize,
 }
 
 impl CompareView {
-    /// One that is being read.
+    /// Creates a view whose comparison is being read.
     pub(crate) fn new(sessions: [SessionKey; 2], titles: [String; 2]) -> Self {
         Self {
             sessions,
@@ -66,7 +66,7 @@ impl CompareView {
         }
     }
 
-    /// Takes what came of it.
+    /// Takes the comparison.
     pub(crate) fn take(&mut self, compared: Arc<ComparedBranches>) {
         self.sections = sections(&compared.comparison);
         self.folded = self.sections.iter().map(Section::is_long).collect();
@@ -74,39 +74,39 @@ impl CompareView {
         self.columns = 0;
     }
 
-    /// The chosen session, its tree, and the last entry of its way there.
+    /// Returns the chosen session, its tree, and the last entry of the branch.
     pub(crate) fn end(&self) -> Option<(SessionKey, &Arc<Tree>, Index)> {
         let compared = self.compared.as_ref()?;
         let BranchEnd { tree, .. } = &compared.ends[self.chosen];
         Some((self.sessions[self.chosen], tree, compared.comparison.ends[self.chosen]))
     }
 
-    /// The last entry that both have, in the chosen session.
+    /// Returns the last common entry, in the chosen session.
     pub(crate) fn common(&self) -> Option<EntryRef> {
         let at = self.compared.as_ref()?.comparison.common[self.chosen];
         Some(EntryRef { session: self.sessions[self.chosen], at })
     }
 
-    /// Where it stands: all but the line at the bottom.
+    /// Returns the area: all rows but the footer.
     pub fn area((columns, rows): (u16, u16)) -> Rect {
         Rect::new(0, 0, columns, rows.saturating_sub(1))
     }
 
-    /// Where the sections stand.
+    /// Returns the area of the sections.
     pub fn body(terminal: (u16, u16)) -> Rect {
         let area = Self::area(terminal);
         Rect { y: HEAD, height: area.height.saturating_sub(HEAD), ..area }
     }
 
-    /// The rows of the sections.
+    /// Returns the rows of the sections.
     pub fn rows(&self) -> &[CompareRow] {
         &self.rows
     }
 
-    /// Makes the rows for the terminal, if they are not, and brings the selected one into sight.
+    /// Builds the rows for the terminal's width if necessary, and scrolls to the selection.
     pub(crate) fn fit(&mut self, LayerContext { setting, size }: LayerContext<'_>) {
         let body = Self::body(size);
-        // The scroll bar stands beside them.
+        // The scroll bar takes one column.
         let columns = usize::from(body.width.saturating_sub(1));
         if columns != self.columns {
             self.columns = columns;
@@ -115,7 +115,7 @@ impl CompareView {
         self.cursor.fit(self.rows.len(), body.height.into());
     }
 
-    /// Makes the rows anew. The selection stays in its section, as far below the heading as there are rows.
+    /// Builds the rows. The selection stays in its section, at the same distance from the heading if possible.
     fn make_rows(&mut self, glyphs: &Glyphs) {
         let section = self.section().unwrap_or(0);
         let below = self.cursor.at.saturating_sub(self.heading(section));
@@ -135,17 +135,17 @@ impl CompareView {
         self.cursor.follow(self.heading(section) + below.min(rows.saturating_sub(1)));
     }
 
-    /// The section of the selected row.
+    /// Returns the section of the selected row.
     fn section(&self) -> Option<usize> {
         self.rows.get(self.cursor.at).map(|row| row.section)
     }
 
-    /// The row of a section's heading.
+    /// Returns the row of a section's heading.
     fn heading(&self, section: usize) -> usize {
         self.rows.partition_point(|row| row.section < section)
     }
 
-    /// Folds the section of the selected row, or unfolds it; the rows are made when the rest is brought in line.
+    /// Folds or unfolds the section of the selected row. The next [`fit`](Self::fit) builds the rows.
     fn fold(&mut self, fold: bool) {
         if let Some(section) = self.section().filter(|&section| self.folded[section] != fold) {
             self.folded[section] = fold;
@@ -178,7 +178,7 @@ impl CompareView {
         LayerResult::Stay
     }
 
-    /// On a side chooses it, on a heading folds or unfolds what is below it.
+    /// Chooses the clicked side; folds or unfolds the clicked section.
     pub(super) fn click<C>(&mut self, (_, row): (u16, u16), terminal: (u16, u16)) -> LayerResult<C> {
         match row.checked_sub(Self::body(terminal).y) {
             None if (1..=2).contains(&row) => self.chosen = usize::from(row - 1),

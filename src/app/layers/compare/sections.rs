@@ -1,4 +1,4 @@
-//! What a comparison says, in sections: of both sides next to each other where there is room, else one below the other.
+//! Sections of a comparison: both sides next to each other on a wide terminal, else one below the other.
 
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Glyphs, Span, Tone, clean, clean_lines, spans_width, width};
@@ -9,39 +9,39 @@ use crate::session::compare::description::{self, DescriptionPart, SIDES};
 use crate::session::compare::files::{CommonFile, Difference};
 use crate::session::compare::side::SideSummary;
 
-/// From so many columns on, both sides stand next to each other: those of a terminal of 100 without the scroll bar.
+/// Columns from which on the sides are next to each other: a terminal of 100 columns without the scroll bar.
 const WIDE: usize = 99;
 
-/// A section of more lines is folded at first.
+/// Lines from which on a section is initially folded.
 const LONG: usize = 16;
 
-/// The columns of the name of a fact.
+/// Width of the names of facts.
 const NAME: usize = 10;
 
-/// The columns before what stands below a heading.
+/// Indentation below a heading.
 const INDENT: usize = 2;
 
-/// Some lines below a heading.
+/// Lines below a heading.
 #[derive(Clone, Debug)]
 pub(super) struct Section {
-    /// The heading, clean.
+    /// The heading, cleaned.
     pub(super) title: String,
-    /// What is said behind it, clean.
+    /// Facts after the heading, cleaned.
     pub(super) facts: String,
     body: SectionBody,
 }
 
 #[derive(Clone, Debug)]
 enum SectionBody {
-    /// A name, and what is so on each side.
+    /// Names, with one value for each side.
     Facts(Vec<(&'static str, [String; 2])>),
-    /// What there is on each side.
+    /// Lines of each side.
     Sides([Vec<DocLine>; 2]),
-    /// What is about both.
+    /// Lines about both sides.
     Both(Vec<DocLine>),
 }
 
-/// The sections of a comparison; what there is nothing to say of has none.
+/// Returns the sections of a comparison without empty ones.
 pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
     let sides = [&comparison.sides[0], &comparison.sides[1]];
     let numbers = |of: &dyn Fn(&SideSummary) -> usize| sides.map(|side| thousands(of(side)));
@@ -80,7 +80,7 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
     sections
 }
 
-/// How often each side touched a file.
+/// Formats how often each side touched a file.
 fn uses(both: &CommonFile) -> String {
     let [a, b] = [&both.uses[0], &both.uses[1]].map(description::uses);
     format!("A: {a}; B: {b}")
@@ -92,7 +92,7 @@ fn prompts(side: &SideSummary) -> Vec<DocLine> {
     side.prompts.iter().flat_map(|prompt| text(Tone::User, prompt)).chain(more).collect()
 }
 
-/// A text that may come from a file, wrapped between words; what follows its first line is indented.
+/// Wraps a text that may come from a file; all lines but the first are indented.
 fn text(tone: Tone, text: &str) -> Vec<DocLine> {
     let line = |(at, line): (usize, std::borrow::Cow<'_, str>)| {
         let lead = if at == 0 { "" } else { "  " };
@@ -133,12 +133,12 @@ impl Section {
         }
     }
 
-    /// Whether it is folded at first.
+    /// Returns `true` if the section is initially folded.
     pub(super) fn is_long(&self) -> bool {
         self.lines() > LONG
     }
 
-    /// What stands below the heading, in rows of so many columns.
+    /// Returns the rows below the heading.
     pub(super) fn rows(&self, columns: usize, glyphs: &Glyphs) -> Vec<Vec<Span>> {
         let room = columns.saturating_sub(INDENT);
         let lead = || Span::new(Tone::Text, " ".repeat(INDENT));
@@ -191,7 +191,7 @@ fn padded(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// Lines in rows of so many columns.
+/// Wraps lines into rows.
 fn wrapped(lines: &[DocLine], columns: usize) -> Vec<Vec<Span>> {
     let mut wrapped = Wrapped::new(columns);
     wrapped.all(lines);
