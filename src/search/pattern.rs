@@ -5,9 +5,7 @@
 //! length; a backreference to a group that did not participate fails; a match that backtracks too much fails.
 
 use std::fmt::{self, Write as _};
-use std::iter::Peekable;
 use std::ops::Range;
-use std::str::Chars;
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -23,6 +21,12 @@ const SPACE: &str = r"\t-\r \u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{20
 const NO_BREAK: &str = r"[^\n\r\u{2028}\u{2029}]";
 const ANYTHING: &str = r"[\s\S]";
 const NOTHING: &str = r"[^\s\S]";
+/// The translation of `\b`: word characters of JavaScript are ASCII.
+const BOUNDARY: &str = r"(?-u:\b)";
+/// The same for the backtracking engine, which has no ASCII `\b`.
+const FANCY_BOUNDARY: &str = "(?:(?<=[0-9A-Za-z_])(?![0-9A-Za-z_])|(?<![0-9A-Za-z_])(?=[0-9A-Za-z_]))";
+/// The translation of `\B`.
+const NO_BOUNDARY: &str = "(?:(?<=[0-9A-Za-z_])(?=[0-9A-Za-z_])|(?<![0-9A-Za-z_])(?![0-9A-Za-z_]))";
 
 /// A compiled regular expression.
 #[derive(Clone, Debug)]
@@ -58,14 +62,13 @@ impl Pattern {
     /// The reason in one line if the pattern is invalid.
     pub(crate) fn new(source: &str) -> Result<Self, String> {
         let invalid = |reason: String| format!("invalid pattern: {reason}");
-        let (plain, needs_fancy) = Translation::of(source, false).map_err(invalid)?;
+        let (translated, needs_fancy) = Translation::of(&source.nfc().collect::<String>()).map_err(invalid)?;
         let engine = if needs_fancy {
-            let (fancy, _) = Translation::of(source, true).map_err(invalid)?;
-            let mut builder = fancy_regex::RegexBuilder::new(&fancy);
+            let mut builder = fancy_regex::RegexBuilder::new(&translated.replace(BOUNDARY, FANCY_BOUNDARY));
             let built = builder.backtrack_limit(BACKTRACKS).build();
             RegexEngine::Fancy(Box::new(built.map_err(|error| invalid(last_line(&error)))?))
         } else {
-            RegexEngine::Plain(regex::Regex::new(&plain).map_err(|error| invalid(last_line(&error)))?)
+            RegexEngine::Plain(regex::Regex::new(&translated).map_err(|error| invalid(last_line(&error)))?)
         };
         Ok(Self { source: source.to_string(), engine })
     }
@@ -100,11 +103,10 @@ fn last_line(error: &dyn fmt::Display) -> String {
 }
 
 /// The translation of a JavaScript pattern to the syntax of the crates.
+#[derive(Default)]
 struct Translation<'a> {
-    rest: Peekable<Chars<'a>>,
+    rest: &'a str,
     out: String,
-    /// `true` if `out` supports lookaround.
-    is_fancy: bool,
     needs_fancy: bool,
     /// `true` if a quantifier can follow.
     is_atom: bool,
@@ -115,27 +117,38 @@ struct Translation<'a> {
 }
 
 impl<'a> Translation<'a> {
-    /// Translates a pattern. Also returns `true` if it needs the backtracking engine.
-    fn of(source: &str, is_fancy: bool) -> Result<(String, bool), String> {
-        let composed: String = source.nfc().collect();
-        let (groups, has_names) = groups(&composed);
-        let mut translation = Translation {
-            rest: composed.chars().peekable(),
-            out: String::new(),
-            is_fancy,
-            needs_fancy: false,
-            is_atom: false,
-            open: Vec::new(),
-            groups,
-            has_names,
-        };
-        while let Some(c) = translation.rest.next() {
+    /// Translates a composed pattern. Also returns `true` if it needs the backtracking engine.
+    fn of(source: &'a str) -> Result<(String, bool), String> {
+        let (groups, has_names) = groups(source);
+        let mut translation = Self { rest: source, groups, has_names, ..Self::default() };
+        while let Some(c) = translation.next() {
             translation.part(c)?;
         }
         if !translation.open.is_empty() {
             return Err("a group is not closed".into());
         }
         Ok((translation.out, translation.needs_fancy))
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let c = self.rest.chars().next()?;
+        self.rest = &self.rest[c.len_utf8()..];
+        Some(c)
+    }
+
+    /// Returns `true` and skips `text` if it is next.
+    fn skip(&mut self, text: &str) -> bool {
+        let after = self.rest.strip_prefix(text);
+        self.rest = after.unwrap_or(self.rest);
+        after.is_some()
+    }
+
+    /// Parses a group name up to `>`, which can be missing at the end.
+    fn name(&mut self) -> (&'a str, bool) {
+        let (name, after) = self.rest.split_once('>').unwrap_or((self.rest, ""));
+        let is_closed = name.len() < self.rest.len();
+        self.rest = after;
+        (name, is_closed)
     }
 
     fn part(&mut self, c: char) -> Result<(), String> {
@@ -147,14 +160,11 @@ impl<'a> Translation<'a> {
                 self.is_atom = self.open.pop().ok_or("a ) closes no group")?;
                 self.out.push(')');
             }
-            '|' | '^' | '$' => {
-                self.out.push(c);
-                self.is_atom = false;
-            }
+            '|' | '^' | '$' => self.no_atom(c.encode_utf8(&mut [0; 4])),
             '.' => self.atom(NO_BREAK),
-            '*' | '+' | '?' => self.repeat(&c.to_string())?,
+            '*' | '+' | '?' => self.repeat(c.encode_utf8(&mut [0; 4]))?,
             '{' => match self.counts()? {
-                Some(counts) => self.repeat(&counts)?,
+                Some(counts) => self.repeat(&format!("{{{counts}}}"))?,
                 None => self.literal(c),
             },
             _ => self.literal(c),
@@ -162,64 +172,66 @@ impl<'a> Translation<'a> {
         Ok(())
     }
 
+    /// Appends a part that can be repeated.
     fn atom(&mut self, text: &str) {
         self.out.push_str(text);
         self.is_atom = true;
     }
 
+    /// Appends a part that cannot be repeated.
+    fn no_atom(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.is_atom = false;
+    }
+
     /// Appends a literal character. Text is folded, so no flag is needed and the search is fast.
     fn literal(&mut self, c: char) {
         match c {
-            'İ' => self.out.push_str("(?:i\u{307})"),
-            _ => self.out.push_str(&regex::escape(fold_char(c).encode_utf8(&mut [0; 4]))),
+            'İ' => self.atom("(?:i\u{307})"),
+            _ => self.atom(&regex::escape(fold_char(c).encode_utf8(&mut [0; 4]))),
         }
-        self.is_atom = true;
     }
 
-    fn repeat(&mut self, how: &str) -> Result<(), String> {
+    fn repeat(&mut self, quantifier: &str) -> Result<(), String> {
         if !self.is_atom {
-            return Err(format!("nothing to repeat before {how}"));
+            return Err(format!("nothing to repeat before {quantifier}"));
         }
-        self.out.push_str(how);
-        if self.rest.next_if_eq(&'?').is_some() {
+        self.no_atom(quantifier);
+        if self.skip("?") {
             self.out.push('?');
         }
-        self.is_atom = false;
         Ok(())
     }
 
-    /// Parses `{2}`, `{2,}` or `{2,3}`; otherwise the brace is literal.
-    fn counts(&mut self) -> Result<Option<String>, String> {
-        let rest: String = self.rest.clone().take_while(|&c| c != '}').collect();
-        let is_closed = self.rest.clone().nth(rest.chars().count()) == Some('}');
-        let (least, most) = rest.split_once(',').unwrap_or((&rest, ""));
+    /// Parses the rest of `{2}`, `{2,}` or `{2,3}`; otherwise the brace is literal.
+    fn counts(&mut self) -> Result<Option<&'a str>, String> {
+        let Some((counts, after)) = self.rest.split_once('}') else { return Ok(None) };
+        let (least, most) = counts.split_once(',').unwrap_or((counts, ""));
         let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-        if !is_closed || least.is_empty() || !is_number(least) || !is_number(most) {
+        if least.is_empty() || !is_number(least) || !is_number(most) {
             return Ok(None);
         }
         let number = |text: &str| text.parse::<u32>().map_err(|_| format!("too many repetitions: {text}"));
         if !most.is_empty() && number(least)? > number(most)? {
-            return Err(format!("numbers out of order in {{{rest}}}"));
+            return Err(format!("numbers out of order in {{{counts}}}"));
         }
-        self.rest.nth(rest.len());
-        Ok(Some(format!("{{{rest}}}")))
+        self.rest = after;
+        Ok(Some(counts))
     }
 
     fn group(&mut self) -> Result<(), String> {
         let mut can_repeat = true;
-        if self.rest.next_if_eq(&'?').is_none() {
+        if !self.skip("?") {
             self.out.push('(');
         } else {
-            let rest: String = self.rest.clone().take(2).collect();
-            let start = ["<=", "<!", ":", "=", "!", "<"].into_iter().find(|start| rest.starts_with(start));
+            let start = ["<=", "<!", ":", "=", "!", "<"].into_iter().find(|start| self.skip(start));
             let start = start.ok_or("an invalid group; known are (?: (?= (?! (?<= (?<! (?<name>")?;
-            self.rest.nth(start.len() - 1);
             self.needs_fancy |= ["<=", "<!", "=", "!"].contains(&start);
             can_repeat = !["<=", "<!"].contains(&start);
             write!(self.out, "(?{start}").unwrap_or_default();
             if start == "<" {
-                let name: String = std::iter::from_fn(|| self.rest.next_if(|&c| c != '>')).collect();
-                if name.is_empty() || self.rest.next().is_none() {
+                let (name, is_closed) = self.name();
+                if name.is_empty() || !is_closed {
                     return Err("the name of a group is not closed".into());
                 }
                 write!(self.out, "{name}>").unwrap_or_default();
@@ -231,80 +243,58 @@ impl<'a> Translation<'a> {
     }
 
     fn escape(&mut self) -> Result<(), String> {
-        let c = *self.rest.peek().ok_or("a \\ stands at the end")?;
-        if let Some((set, is_excluded)) = set_of(c) {
-            self.rest.next();
-            self.atom(&format!("[{}{set}]", if is_excluded { "^" } else { "" }));
-            return Ok(());
+        if self.rest.is_empty() {
+            return Err("a \\ stands at the end".into());
         }
-        match c {
-            'b' | 'B' => {
-                self.rest.next();
-                self.boundary(c == 'b');
-            }
-            'k' if self.has_names => {
-                self.rest.next();
-                let name: String = std::iter::from_fn(|| self.rest.next_if(|&c| c != '>')).collect();
-                self.rest.next();
-                self.needs_fancy = true;
-                self.atom(&format!("(?:\\k{name}>)"));
-            }
-            '1'..='9' => {
-                let digits: String = self.rest.clone().take_while(char::is_ascii_digit).collect();
-                if digits.parse::<usize>().is_ok_and(|group| group <= self.groups) {
-                    self.rest.nth(digits.len() - 1);
-                    self.needs_fancy = true;
-                    self.atom(&format!("(?:\\{digits})"));
-                } else {
-                    let c = self.character();
-                    self.literal(c);
-                }
-            }
-            _ => {
-                let c = self.character();
-                self.literal(c);
-            }
+        let digits = &self.rest[..self.rest.bytes().take_while(u8::is_ascii_digit).count()];
+        let is_reference = digits.parse().is_ok_and(|group| (1..=self.groups).contains(&group));
+        if let Some((set, is_excluded)) = self.set() {
+            self.atom(&format!("[{}{set}]", if is_excluded { "^" } else { "" }));
+        } else if self.skip("b") {
+            self.no_atom(BOUNDARY);
+        } else if self.skip("B") {
+            self.needs_fancy = true;
+            self.no_atom(NO_BOUNDARY);
+        } else if self.has_names && self.skip("k") {
+            self.needs_fancy = true;
+            let (name, _) = self.name();
+            self.atom(&format!("(?:\\k{name}>)"));
+        } else if is_reference && !digits.starts_with('0') {
+            self.needs_fancy = true;
+            self.rest = &self.rest[digits.len()..];
+            self.atom(&format!("(?:\\{digits})"));
+        } else {
+            let c = self.character();
+            self.literal(c);
         }
         Ok(())
     }
 
-    /// Translates `\b` and `\B`: word characters of JavaScript are ASCII. The plain engine supports such a `\b`, the
-    /// backtracking engine does not.
-    fn boundary(&mut self, is_boundary: bool) {
-        let (before, after) = (format!("(?<=[{WORD}])"), format!("(?=[{WORD}])"));
-        let (not_before, not_after) = (format!("(?<![{WORD}])"), format!("(?![{WORD}])"));
-        match (is_boundary, self.is_fancy) {
-            (true, false) => self.out.push_str(r"(?-u:\b)"),
-            (true, true) => write!(self.out, "(?:{before}{not_after}|{not_before}{after})").unwrap_or_default(),
-            (false, _) => {
-                self.needs_fancy = true;
-                write!(self.out, "(?:{before}{after}|{not_before}{not_after})").unwrap_or_default();
-            }
-        }
-        self.is_atom = false;
-    }
-
     /// Parses the character of an escape after the backslash.
     fn character(&mut self) -> char {
-        let Some(c) = self.rest.next() else { return '\\' };
+        let Some(c) = self.next() else { return '\\' };
         match c {
             'n' => '\n',
             'r' => '\r',
             't' => '\t',
             'v' => '\u{b}',
             'f' => '\u{c}',
-            'c' => match self.rest.next_if(char::is_ascii_alphabetic) {
-                Some(letter) => char::from(letter as u8 % 32),
+            'c' => match self.rest.bytes().next().filter(u8::is_ascii_alphabetic) {
+                Some(letter) => {
+                    self.rest = &self.rest[1..];
+                    char::from(letter % 32)
+                }
                 None => '\\', // JavaScript treats the c as a literal too, but this is never intended
             },
-            'x' => self.hex(2).and_then(char::from_u32).unwrap_or('x'),
+            'x' => self.hex(2).map_or('x', |unit| char::from(unit as u8)),
             'u' => self.unit(),
             '0'..='7' => {
-                let mut code = c as u32 - '0' as u32;
-                while let Some(digit) = self.rest.next_if(|c| code < 32 && ('0'..='7').contains(c)) {
-                    code = code * 8 + (digit as u32 - '0' as u32);
+                let mut code = c as u8 - b'0';
+                while let Some(digit @ b'0'..=b'7') = self.rest.bytes().next().filter(|_| code < 32) {
+                    code = code * 8 + (digit - b'0');
+                    self.rest = &self.rest[1..];
                 }
-                char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+                char::from(code)
             }
             _ => c,
         }
@@ -312,42 +302,45 @@ impl<'a> Translation<'a> {
 
     /// Parses `\u00e9` or `\ud83d\ude00`. An unpaired surrogate becomes its replacement in decoded text.
     fn unit(&mut self) -> char {
-        let Some(high) = self.hex(4) else { return 'u' };
-        let mut units = vec![high as u16];
-        let ahead: String = self.rest.clone().take(2).collect();
-        if (0xd800..0xdc00).contains(&high) && ahead == "\\u" {
-            let mut after = self.rest.clone();
-            after.nth(1);
-            let before = std::mem::replace(&mut self.rest, after);
-            match self.hex(4).filter(|low| (0xdc00..0xe000).contains(low)) {
-                Some(low) => units.push(low as u16),
-                None => self.rest = before,
-            }
+        let Some(unit) = self.hex(4) else { return 'u' };
+        let after = self.rest;
+        let next = if self.skip("\\u") { self.hex(4) } else { None };
+        let c = char::decode_utf16([unit, next.unwrap_or_default()]).next().and_then(Result::ok);
+        if c.is_none_or(|c| c <= '\u{ffff}') {
+            self.rest = after;
         }
-        char::decode_utf16(units).next().and_then(Result::ok).unwrap_or(char::REPLACEMENT_CHARACTER)
+        c.unwrap_or(char::REPLACEMENT_CHARACTER)
     }
 
-    fn hex(&mut self, digits: usize) -> Option<u32> {
-        let text: String = self.rest.clone().take(digits).take_while(char::is_ascii_hexdigit).collect();
-        let number = u32::from_str_radix(&text, 16).ok().filter(|_| text.len() == digits)?;
-        self.rest.nth(digits - 1);
-        Some(number)
+    fn hex(&mut self, digits: usize) -> Option<u16> {
+        let text = self.rest.get(..digits).filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        self.rest = &self.rest[digits..];
+        u16::from_str_radix(text, 16).ok()
+    }
+
+    /// Parses an escape such as `\d` or `\W` after the backslash; `true` if the set is negated.
+    fn set(&mut self) -> Option<(&'static str, bool)> {
+        let c = self.rest.bytes().next()?;
+        let set = match c.to_ascii_lowercase() {
+            b'd' => DIGIT,
+            b'w' => WORD,
+            b's' => SPACE,
+            _ => return None,
+        };
+        self.rest = &self.rest[1..];
+        Some((set, c.is_ascii_uppercase()))
     }
 
     /// Translates a character class. In JavaScript, only `]`, `\`, `-` and a leading `^` are special in it.
     fn class(&mut self) -> Result<(), String> {
-        let is_excluded = self.rest.next_if_eq(&'^').is_some();
+        let is_excluded = self.skip("^");
         let mut items = String::new();
         while let Some(low) = self.class_item()? {
-            let dash_then_item = {
-                let mut ahead = self.rest.clone();
-                ahead.next() == Some('-') && ahead.next().is_some_and(|c| c != ']')
-            };
-            if !dash_then_item {
+            if !self.rest.starts_with('-') || self.rest.starts_with("-]") {
                 low.push_to(&mut items);
                 continue;
             }
-            self.rest.next();
+            self.skip("-");
             let high = self.class_item()?.unwrap_or(ClassItem::One('-'));
             match (low, high) {
                 (ClassItem::One(low), ClassItem::One(high)) if low > high => {
@@ -369,19 +362,15 @@ impl<'a> Translation<'a> {
 
     /// Parses the next item of a class, or `None` at its end.
     fn class_item(&mut self) -> Result<Option<ClassItem>, String> {
-        let item = match self.rest.next().ok_or("a class is not closed")? {
+        const OPEN: &str = "a class is not closed";
+        let item = match self.next().ok_or(OPEN)? {
             ']' => return Ok(None),
-            '\\' => {
-                let c = *self.rest.peek().ok_or("a class is not closed")?;
-                match set_of(c) {
-                    Some((set, is_excluded)) => {
-                        self.rest.next();
-                        ClassItem::Set(set, is_excluded)
-                    }
-                    None if self.rest.next_if_eq(&'b').is_some() => ClassItem::One('\u{8}'),
-                    None => ClassItem::One(self.character()),
-                }
-            }
+            '\\' if self.rest.is_empty() => return Err(OPEN.into()),
+            '\\' => match self.set() {
+                Some((set, is_excluded)) => ClassItem::Set(set, is_excluded),
+                None if self.skip("b") => ClassItem::One('\u{8}'),
+                None => ClassItem::One(self.character()),
+            },
             c => ClassItem::One(c),
         };
         Ok(Some(item))
@@ -404,17 +393,6 @@ impl ClassItem {
             Self::Set(set, true) => write!(out, "[^{set}]").unwrap_or_default(),
         }
     }
-}
-
-/// Returns the set of an escape such as `\d` or `\W`; `true` if it is negated.
-fn set_of(c: char) -> Option<(&'static str, bool)> {
-    let set = match c.to_ascii_lowercase() {
-        'd' => DIGIT,
-        'w' => WORD,
-        's' => SPACE,
-        _ => return None,
-    };
-    Some((set, c.is_ascii_uppercase()))
 }
 
 /// Counts the capturing groups, and returns `true` if any has a name. Both affect the meaning of `\1` and `\k`.
