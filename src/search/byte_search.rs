@@ -3,7 +3,6 @@
 //! characters. Therefore the search looks for three adjacent characters of the word in all their spellings: it has no
 //! false negatives and few false positives.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -13,6 +12,7 @@ use unicode_normalization::char::{canonical_combining_class, compose, decompose_
 
 use crate::base::javascript::is_js_space;
 use crate::base::normalize::{FoldedText, fold, fold_into};
+use crate::search::needle::{Needle, merged};
 
 /// The maximum number of adjacent characters in a window.
 const WINDOW: usize = 3;
@@ -26,9 +26,7 @@ const COMMON: &str = "etaoinsrlcdupmhg\"_.-(),:f0y=bw12vkx/3{}<>[]4568';79*#zj&q
 /// A word to search for.
 #[derive(Debug)]
 pub struct Probe {
-    /// The folded word, with one space for each run of white space.
-    word: String,
-    has_space: bool,
+    needle: Needle,
     strategy: Strategy,
     /// An estimate of the selectivity of the word.
     rarity: usize,
@@ -64,11 +62,8 @@ impl Probe {
     /// Creates a probe for a word. White space in the word matches any white space. Returns `None` if the word is
     /// empty.
     pub fn new(word: &str) -> Option<Self> {
-        let word = collapse(&fold(word)).0.into_owned();
-        if word.is_empty() {
-            return None;
-        }
-        let chars: Vec<char> = word.chars().collect();
+        let needle = Needle::phrase(word)?;
+        let chars: Vec<char> = fold(word).chars().collect();
         let spellings: Vec<Option<CharSpellings>> = chars.iter().map(|&c| spellings(c)).collect();
         let windows = (0..chars.len()).flat_map(|start| (1..=WINDOW).map(move |len| start..start + len));
         let windows = windows.filter_map(|range| CharWindow::new(spellings.get(range.clone())?, range));
@@ -76,11 +71,10 @@ impl Probe {
         let rarity = best.as_ref().map_or(0, |window| window.rarity);
         let strategy = match best {
             Some(window) => window.strategy(&chars, &spellings),
-            None if word.is_ascii() => Some(Strategy::Everywhere),
+            None if chars.iter().all(char::is_ascii) => Some(Strategy::Everywhere),
             None => Some(Strategy::Unusual),
         };
-        let has_space = word.contains(' ');
-        Some(Self { word, has_space, strategy: strategy.unwrap_or(Strategy::Everywhere), rarity })
+        Some(Self { needle, strategy: strategy.unwrap_or(Strategy::Everywhere), rarity })
     }
 
     /// Returns an estimate of the selectivity: higher values have fewer false positives.
@@ -117,60 +111,13 @@ impl Probe {
 
     /// Returns `true` if the word is in a folded text.
     pub fn is_in_folded(&self, folded: &str) -> bool {
-        if self.has_space { collapse(folded).0.contains(&self.word) } else { folded.contains(&self.word) }
+        self.needle.find(folded).is_some()
     }
 
-    /// Returns the byte ranges of all matches in a text, without overlaps, extended to whole grapheme clusters.
-    fn places(&self, haystack: &Haystack) -> impl Iterator<Item = Range<usize>> {
-        let text = if self.has_space { &haystack.collapsed } else { &haystack.folded.text };
-        text.match_indices(&self.word).map(|(at, word)| {
-            let range = at..at + word.len();
-            let range = if self.has_space { haystack.uncollapsed(range) } else { range };
-            haystack.folded.original(range)
-        })
+    /// Iterates over the byte ranges of the matches in the original text, extended to whole grapheme clusters.
+    fn places<'a>(&'a self, folded: &'a FoldedText) -> impl Iterator<Item = Range<usize>> + 'a {
+        self.needle.find_iter(&folded.text).map(|range| folded.original(range))
     }
-}
-
-/// A text prepared to locate matches.
-struct Haystack {
-    folded: FoldedText,
-    collapsed: String,
-    /// Offsets after collapsed white space, in the collapsed and in the folded text.
-    pieces: Vec<(usize, usize)>,
-}
-
-impl Haystack {
-    fn new(text: &str, has_space: bool) -> Self {
-        let folded = FoldedText::new(text);
-        let (collapsed, pieces) = if has_space { collapse(&folded.text) } else { (Cow::default(), Vec::new()) };
-        Self { collapsed: collapsed.into_owned(), pieces, folded }
-    }
-
-    fn uncollapsed(&self, range: Range<usize>) -> Range<usize> {
-        let place = |at: usize| {
-            let behind = self.pieces.partition_point(|(collapsed, _)| *collapsed <= at);
-            behind.checked_sub(1).map_or(at, |piece| self.pieces[piece].1 + at - self.pieces[piece].0)
-        };
-        place(range.start)..place(range.end)
-    }
-}
-
-/// Collapses white space as pi does for phrases (`\s+` becomes one space, 0.87.1). Also returns the offsets after white
-/// space in the result and in `text`.
-fn collapse(text: &str) -> (Cow<'_, str>, Vec<(usize, usize)>) {
-    if !text.contains(is_js_space) {
-        return (Cow::Borrowed(text), Vec::new());
-    }
-    let (mut out, mut pieces) = (String::with_capacity(text.len()), Vec::new());
-    let mut rest = text;
-    while let Some(space) = rest.find(is_js_space) {
-        out.push_str(&rest[..space]);
-        out.push(' ');
-        rest = rest[space..].trim_start_matches(is_js_space);
-        pieces.push((out.len(), text.len() - rest.len()));
-    }
-    out.push_str(rest);
-    (Cow::Owned(out), pieces)
 }
 
 /// An excerpt of a text around matches.
@@ -190,23 +137,11 @@ impl Snippet {
 
     /// Returns the excerpt of `text` around the first match of any probe, or `None` without a match.
     pub fn new(text: &str, probes: &[&Probe]) -> Option<Self> {
-        let haystack = Haystack::new(text, probes.iter().any(|probe| probe.has_space));
-        let first = probes.iter().filter_map(|probe| probe.places(&haystack).next().map(|range| range.start)).min()?;
-        let Range { start, end } = Self::bounds(text, first);
-        let mut ranges: Vec<Range<usize>> = Vec::new();
-        for probe in probes {
-            let places = probe.places(&haystack).skip_while(|range| range.end <= start);
-            ranges.extend(places.take_while(|range| range.start < end));
-        }
-        ranges.sort_unstable_by_key(|range| range.start);
-        let mut merged: Vec<Range<usize>> = Vec::new();
-        for range in ranges {
-            match merged.last_mut() {
-                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-                _ => merged.push(range),
-            }
-        }
-        Some(Self::around(text, &merged))
+        let folded = FoldedText::new(text);
+        let first = probes.iter().filter_map(|probe| probe.places(&folded).next()).map(|range| range.start).min()?;
+        let end = Self::bounds(text, first).end;
+        let ranges = probes.iter().flat_map(|probe| probe.places(&folded).take_while(|range| range.start < end));
+        Some(Self::around(text, &merged(ranges.collect())))
     }
 
     /// Returns the excerpt of `text` around the first of `places`, which are sorted, disjoint byte ranges. Without

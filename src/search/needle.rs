@@ -10,6 +10,7 @@ use crate::search::pattern::Pattern;
 use crate::search::query::TermKind;
 
 /// A search pattern.
+#[derive(Debug)]
 pub(crate) enum Needle {
     /// A folded text.
     Word(Finder<'static>),
@@ -31,14 +32,24 @@ impl Needle {
     pub(crate) fn of(what: &TermKind) -> Option<Self> {
         match what {
             TermKind::Word(word) => Some(Self::Word(Finder::new(&fold(word)).into_owned())),
-            TermKind::Phrase(phrase) => {
-                let words: Vec<String> = phrase.split(' ').map(fold).collect();
-                let (at, longest) = words.iter().enumerate().max_by_key(|(_, word)| word.len())?;
-                let anchor = Finder::new(longest).into_owned();
-                Some(if words.len() == 1 { Self::Word(anchor) } else { Self::Phrase { at, anchor, words } })
-            }
+            TermKind::Phrase(phrase) => Self::phrase(phrase),
             TermKind::Pattern(pattern) => Some(Self::Pattern(pattern.clone())),
             _ => None,
+        }
+    }
+
+    /// Creates the pattern of a text in which white space matches any white space. Returns `None` for an empty text.
+    pub(crate) fn phrase(text: &str) -> Option<Self> {
+        let last = text.split(is_js_space).count() - 1;
+        let words = text.split(is_js_space).enumerate();
+        // An empty word at either end requires white space there.
+        let words = words.filter(|(at, word)| !word.is_empty() || *at == 0 || *at == last);
+        let words: Vec<String> = words.map(|(_, word)| fold(word)).collect();
+        let (at, longest) = words.iter().enumerate().max_by_key(|(_, word)| word.len())?;
+        let anchor = Finder::new(longest).into_owned();
+        match words.len() {
+            1 => (!longest.is_empty()).then_some(Self::Word(anchor)),
+            _ => Some(Self::Phrase { at, anchor, words }),
         }
     }
 
@@ -56,7 +67,7 @@ impl Needle {
             Self::Word(finder) => finder.find(folded.as_bytes()).map(|start| start..start + finder.needle().len()),
             Self::Phrase { words, anchor, at } => {
                 let mut from = 0;
-                while let Some(found) = anchor.find(&folded.as_bytes()[from..]) {
+                while let Some(found) = folded.as_bytes().get(from..).and_then(|rest| anchor.find(rest)) {
                     let start = from + found;
                     let end = start + anchor.needle().len();
                     let (before, after) = (&words[..*at], &words[*at + 1..]);
@@ -71,21 +82,38 @@ impl Needle {
         }
     }
 
+    /// Iterates over the matches in a folded text that are not empty and do not overlap. A regular expression has no
+    /// lookbehind across matches.
+    pub(crate) fn find_iter<'a>(&'a self, folded: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let found = self.find(&folded[from..]).filter(|found| !found.is_empty())?;
+            let found = from + found.start..from + found.end;
+            from = found.end;
+            Some(found)
+        })
+    }
+
     /// Returns all matches in a folded text that are not empty and do not overlap.
     pub(crate) fn find_all(&self, folded: &str) -> Vec<Range<usize>> {
-        let (mut all, mut from) = (Vec::new(), 0);
         match self {
-            // Lookbehind needs the text before the match.
-            Self::Pattern(pattern) => all = pattern.find_all(folded),
-            _ => {
-                while let Some(found) = self.find(&folded[from..]).filter(|found| !found.is_empty()) {
-                    all.push(from + found.start..from + found.end);
-                    from += found.end;
-                }
-            }
+            Self::Pattern(pattern) => pattern.find_all(folded),
+            _ => self.find_iter(folded).collect(),
         }
-        all
     }
+}
+
+/// Sorts ranges and merges those that overlap or touch.
+pub(crate) fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|range| range.start);
+    let mut merged: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match merged.last_mut().filter(|last| range.start <= last.end) {
+            Some(last) => last.end = last.end.max(range.end),
+            None => merged.push(range),
+        }
+    }
+    merged
 }
 
 /// Returns the start of the words if they end the text, each followed by white space.

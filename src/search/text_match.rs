@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::base::normalize::{FoldedText, fold};
 use crate::search::byte_search::Probe;
 use crate::search::fuzzy::Fuzzy;
-use crate::search::needle::Needle;
+use crate::search::needle::{Needle, merged};
 use crate::search::query::{MOST_TERMS, Query, Term, TermKind};
 
 /// A set of search terms.
@@ -124,19 +124,6 @@ pub(crate) fn marks(terms: &[Word], text: &str, fuzzily: bool) -> Vec<Range<usiz
 
 /// More than any fuzzy score.
 const FUZZY: i64 = 1_000_000;
-
-/// Sorts ranges and merges adjacent ones.
-fn merged(mut marks: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    marks.sort_by_key(|mark| mark.start);
-    let mut merged: Vec<Range<usize>> = Vec::with_capacity(marks.len());
-    for mark in marks {
-        match merged.last_mut().filter(|last| mark.start <= last.end) {
-            Some(last) => last.end = last.end.max(mark.end),
-            None => merged.push(mark),
-        }
-    }
-    merged
-}
 
 #[cfg(test)]
 mod tests {
