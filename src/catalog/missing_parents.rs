@@ -10,7 +10,7 @@ const FEWEST: usize = 2;
 
 /// A missing session, identified by its former path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct MissingParentKey(IdHash);
+pub struct MissingParentKey(pub(super) IdHash);
 
 /// A missing session.
 #[derive(Clone, Debug)]
@@ -21,10 +21,6 @@ pub struct MissingParent {
     pub forks: Vec<SessionKey>,
 }
 
-/// All missing parents.
-#[derive(Debug, Default)]
-pub(super) struct MissingParents(ById<MissingParent>);
-
 impl MissingParentKey {
     /// Creates the key of a path.
     pub(super) fn new(path: &Path) -> Self {
@@ -32,22 +28,15 @@ impl MissingParentKey {
     }
 }
 
-impl MissingParents {
-    /// Groups sessions with missing parents, oldest first.
-    pub(super) fn new<'a>(orphans: impl Iterator<Item = (SessionKey, &'a Path)>) -> Self {
-        let mut ghosts: ById<MissingParent> = ById::default();
-        for (key, path) in orphans {
-            let ghost = ghosts.entry(MissingParentKey::new(path).0);
-            ghost.or_insert_with(|| MissingParent { path: path.into(), forks: Vec::new() }).forks.push(key);
-        }
-        ghosts.retain(|_, ghost| ghost.forks.len() >= FEWEST);
-        Self(ghosts)
+/// Groups sessions with missing parents, which are sorted oldest first.
+pub(super) fn group<'a>(orphans: impl Iterator<Item = (SessionKey, &'a Path)>) -> ById<MissingParent> {
+    let mut parents: ById<MissingParent> = ById::default();
+    for (key, path) in orphans {
+        let parent = parents.entry(MissingParentKey::new(path).0);
+        parent.or_insert_with(|| MissingParent { path: path.into(), forks: Vec::new() }).forks.push(key);
     }
-
-    /// Returns a missing parent.
-    pub(super) fn get(&self, key: MissingParentKey) -> Option<&MissingParent> {
-        self.0.get(&key.0)
-    }
+    parents.retain(|_, parent| parent.forks.len() >= FEWEST);
+    parents
 }
 
 /// Returns the id in the name of a session file of pi: `<time>_<id>.jsonl` (1.5.2).

@@ -39,7 +39,7 @@ use crate::session::links::{ById, IdHash};
 use cost_sharing::CostSharing;
 use families::{Families, cut_cycles};
 pub use key::{EntryRef, ProjectKey, SessionKey};
-use missing_parents::MissingParents;
+use missing_parents::MissingParent;
 use parents::ParentIndex;
 
 /// The progress of a scan.
@@ -77,7 +77,7 @@ pub struct Catalog {
     /// Sessions whose parent is unknown.
     orphans: BTreeSet<SessionKey>,
     /// Missing parents with several forks.
-    ghosts: MissingParents,
+    missing_parents: ById<MissingParent>,
     /// Sessions whose parent has another path than they name, found by id or entries.
     moved: BTreeSet<SessionKey>,
     /// Files that pi's list omits.
@@ -222,7 +222,7 @@ impl Catalog {
         let mut lost: Vec<SessionKey> = keys.iter().filter(is_lost).copied().collect();
         self.sort_oldest_first(&mut lost);
         let named = lost.into_iter().filter_map(|key| Some((key, self[key].parent_path.as_deref()?)));
-        self.ghosts = MissingParents::new(named);
+        self.missing_parents = missing_parents::group(named);
         (self.orphans, self.moved) = (orphans, moved);
         cut_cycles(&mut parents);
         self.find_unlisted(&keys);

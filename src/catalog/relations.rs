@@ -40,7 +40,7 @@ impl Catalog {
 
     /// Returns a missing parent.
     pub fn ghost(&self, key: MissingParentKey) -> Option<&MissingParent> {
-        self.ghosts.get(key)
+        self.missing_parents.get(&key.0)
     }
 
     /// Returns the missing parent of a fork if it has several forks. Returns `None` until the scan is complete.

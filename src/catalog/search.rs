@@ -7,7 +7,7 @@ use std::thread;
 
 use crate::catalog::grep::{self, HitOrder};
 pub use crate::catalog::search_cache::SearchedSession;
-use crate::catalog::search_cache::{CachedFile, CachedText, SearchCache};
+use crate::catalog::search_cache::{CachedFile, SearchCache, TextState};
 use crate::catalog::{SessionKey, search_text};
 use crate::disk::files::Files;
 use crate::disk::parallel::{self, threads};
@@ -144,7 +144,7 @@ impl Searcher {
     pub fn read(&self, files: Files, sessions: &[SearchedSession], mut told: impl FnMut(usize, usize) -> bool) {
         let missing: Vec<&SearchedSession> = {
             let kept = self.kept();
-            let is_known = |known: &CachedFile| !matches!(known.text, CachedText::Unread);
+            let is_known = |known: &CachedFile| known.text_state != TextState::Unread;
             sessions.iter().filter(|session| !kept.get(session).is_some_and(is_known)).collect()
         };
         let mut before = sessions.len() - missing.len();
@@ -370,7 +370,7 @@ impl SessionHit {
     /// Adds the place and the excerpt of a hit.
     pub(super) fn quote(&mut self, kept: &SearchCache, session: &SearchedSession, texts: Option<SearchTexts<'_>>) {
         let entry = self.hit.place.as_ref().and_then(|place| place.entry);
-        let is_active = |entry| Some(kept.whose(session)?.active.has(entry));
+        let is_active = |entry| Some(kept.facts(session)?.active.has(entry));
         self.is_active = entry.and_then(is_active);
         self.snippet = snippet(&self.hit, kept, session, texts);
     }
@@ -406,7 +406,7 @@ fn snippet(
     let end = (place.at.end + AROUND_HIT.1).min(text.end.max(place.at.end));
     let of = match place.field {
         MatchField::Summary => TextField::Summary,
-        _ if kept.whose(session)?.prompts.binary_search(&entry).is_ok() => TextField::User,
+        _ if kept.facts(session)?.prompts.binary_search(&entry).is_ok() => TextField::User,
         _ => TextField::Assistant,
     };
     let said = passages.said(start..folded.ceil_char_boundary(end));
@@ -451,7 +451,7 @@ mod tests {
         }
         all.forget();
         let kept = all.kept();
-        assert_eq!((kept.bytes, kept.sessions.len(), kept.shelves.bytes()), (0, 0, 0));
+        assert_eq!((kept.bytes, kept.sessions.len(), kept.arena.bytes()), (0, 0, 0));
         drop(kept);
         let cookie = found(&all, &sessions, "cookie");
         assert!(cookie.iter().all(|(_, snippet)| snippet.is_none()), "only titles are known");

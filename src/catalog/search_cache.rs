@@ -58,7 +58,7 @@ impl Catalog {
 pub(super) struct SearchCache {
     /// The sessions, indexed by key.
     pub(super) sessions: Vec<Option<CachedFile>>,
-    pub(super) shelves: TextArena,
+    pub(super) arena: TextArena,
     /// The size of the texts in bytes.
     pub(super) bytes: usize,
     /// The size of outdated texts in bytes.
@@ -73,8 +73,10 @@ pub(super) struct CachedFile {
     as_of: (u64, i64),
     /// Name, id, directory, first message and labels.
     titles: [ArenaRange; 5],
-    pub(super) text: CachedText,
-    whose: OnceLock<EntryFacts>,
+    /// Conversation and summaries; empty unless they are cached.
+    texts: [ArenaRange; 2],
+    pub(super) text_state: TextState,
+    facts: OnceLock<EntryFacts>,
 }
 
 /// The details of a session that hits need.
@@ -94,12 +96,12 @@ impl EntryFacts {
 }
 
 /// The state of the texts of a session.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum CachedText {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum TextState {
     /// Not loaded.
     Unread,
-    /// Cached: conversation and summaries.
-    Kept([ArenaRange; 2]),
+    /// Cached.
+    Cached,
     /// Not cached for lack of space; read for each search.
     OnDisk,
 }
@@ -127,8 +129,14 @@ impl SearchCache {
         let SearchTitles { name, id, cwd, first_message, labels } = folded.as_titles();
         let [name, id, cwd, first_message] =
             [name, id, cwd, first_message].map(|folded| Passages { folded, ..Passages::default() });
-        let titles = [name, id, cwd, first_message, labels].map(|title| self.shelves.put(title));
-        let known = CachedFile { as_of: as_of(session), titles, text: CachedText::Unread, whose: OnceLock::new() };
+        let titles = [name, id, cwd, first_message, labels].map(|title| self.arena.put(title));
+        let known = CachedFile {
+            as_of: as_of(session),
+            titles,
+            texts: Default::default(),
+            text_state: TextState::Unread,
+            facts: OnceLock::new(),
+        };
         let place = session.key.place();
         if self.sessions.len() <= place {
             self.sessions.resize(place + 1, None);
@@ -138,27 +146,25 @@ impl SearchCache {
 
     /// Adds the texts of a session if there is space.
     pub(super) fn put(&mut self, session: &SearchedSession, texts: SearchTexts<'_>, most: usize) {
-        if self.get(session).is_none_or(|known| !matches!(known.text, CachedText::Unread)) {
+        if self.get(session).is_none_or(|known| known.text_state != TextState::Unread) {
             self.know(session);
         }
         let texts = [texts.conversation, texts.summaries];
-        let bytes: usize = texts.iter().map(Passages::bytes).sum();
-        let text = match self.bytes + bytes <= most {
-            true => CachedText::Kept(texts.map(|passages| self.shelves.put(passages))),
-            false => CachedText::OnDisk,
-        };
-        self.bytes += text.places().iter().map(ArenaRange::bytes).sum::<usize>();
+        let has_space = self.bytes + texts.iter().map(Passages::bytes).sum::<usize>() <= most;
         if let Some(known) = &mut self.sessions[session.key.place()] {
-            known.text = text;
+            known.text_state = if has_space { TextState::Cached } else { TextState::OnDisk };
+            if has_space {
+                known.texts = texts.map(|passages| self.arena.put(passages));
+                self.bytes += bytes(&known.texts);
+            }
         }
         self.generation += 1;
     }
 
     fn forget(&mut self, key: SessionKey) {
         let Some(known) = self.sessions.get_mut(key.place()).and_then(Option::take) else { return };
-        let bytes = |places: &[ArenaRange]| places.iter().map(ArenaRange::bytes).sum::<usize>();
-        self.bytes -= bytes(known.text.places());
-        self.dead += bytes(known.text.places()) + bytes(&known.titles);
+        self.bytes -= bytes(&known.texts);
+        self.dead += bytes(&known.texts) + bytes(&known.titles);
         if self.dead > MOST_DEAD {
             self.tidy();
         }
@@ -166,34 +172,33 @@ impl SearchCache {
 
     /// Compacts the cache.
     fn tidy(&mut self) {
-        let old = std::mem::take(&mut self.shelves);
+        let old = std::mem::take(&mut self.arena);
         self.dead = 0;
         for known in self.sessions.iter_mut().flatten() {
-            let places = known.titles.iter_mut().chain(known.text.places_mut());
-            places.for_each(|place| *place = self.shelves.put(old.get(*place)));
+            let places = known.titles.iter_mut().chain(&mut known.texts);
+            places.for_each(|place| *place = self.arena.put(old.get(*place)));
         }
     }
 
     pub(super) fn titles(&self, known: &CachedFile) -> SearchTitles<'_> {
-        let [name, id, cwd, first_message, labels] = known.titles.map(|place| self.shelves.get(place));
+        let [name, id, cwd, first_message, labels] = known.titles.map(|place| self.arena.get(place));
         SearchTitles { name: name.folded, id: id.folded, cwd: cwd.folded, first_message: first_message.folded, labels }
     }
 
     /// Returns the cached texts of a session.
     fn texts(&self, known: &CachedFile) -> Option<SearchTexts<'_>> {
-        let CachedText::Kept(places) = known.text else { return None };
-        let [conversation, summaries] = places.map(|place| self.shelves.get(place));
-        Some(SearchTexts { conversation, summaries })
+        let [conversation, summaries] = known.texts.map(|place| self.arena.get(place));
+        (known.text_state == TextState::Cached).then_some(SearchTexts { conversation, summaries })
     }
 
     /// Returns the details of a session that hits need. Loaded on demand.
-    pub(super) fn whose(&self, session: &SearchedSession) -> Option<&EntryFacts> {
-        Some(self.get(session)?.whose.get_or_init(|| EntryFacts::new(&session.digest)))
+    pub(super) fn facts(&self, session: &SearchedSession) -> Option<&EntryFacts> {
+        Some(self.get(session)?.facts.get_or_init(|| EntryFacts::new(&session.digest)))
     }
 
     /// Returns `true` if the texts of a session must be read for each search.
     pub(super) fn is_on_disk(&self, session: &SearchedSession) -> bool {
-        self.get(session).is_some_and(|known| matches!(known.text, CachedText::OnDisk))
+        self.get(session).is_some_and(|known| known.text_state == TextState::OnDisk)
     }
 
     /// Calls a function with the texts of a session: from the cache, from the index, or from the file. Calls it without
@@ -221,14 +226,8 @@ impl SearchCache {
     }
 }
 
-impl CachedText {
-    fn places(&self) -> &[ArenaRange] {
-        if let Self::Kept(places) = self { places } else { &[] }
-    }
-
-    fn places_mut(&mut self) -> &mut [ArenaRange] {
-        if let Self::Kept(places) = self { places } else { &mut [] }
-    }
+fn bytes(places: &[ArenaRange]) -> usize {
+    places.iter().map(ArenaRange::bytes).sum()
 }
 
 #[cfg(test)]
@@ -258,7 +257,7 @@ mod tests {
         for at in 0..20 {
             growing.digest = Arc::new(Digest { bytes: at.into(), ..(*growing.digest).clone() });
             put(&mut kept, &growing, at, &long);
-            assert!(kept.shelves.bytes() <= 2 * MOST_DEAD, "{} bytes after {at}", kept.shelves.bytes());
+            assert!(kept.arena.bytes() <= 2 * MOST_DEAD, "{} bytes after {at}", kept.arena.bytes());
         }
         let texts = |session: &SearchedSession| {
             kept.with_texts(Files::Disk, session, |texts| {

@@ -22,7 +22,7 @@ struct ArenaBlock {
 /// The place of texts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ArenaRange {
-    shelf: u32,
+    block: u32,
     /// The start and end in bytes.
     folded: (u32, u32),
     starts: (u32, u32),
@@ -32,10 +32,10 @@ pub(super) struct ArenaRange {
 impl TextArena {
     /// Appends texts and returns their place.
     pub(super) fn put(&mut self, Passages { folded, starts, capitals }: Passages<'_>) -> ArenaRange {
-        let has_room = |shelf: &ArenaBlock| {
-            shelf.folded.capacity() - shelf.folded.len() >= folded.len()
-                && shelf.starts.capacity() - shelf.starts.len() >= starts.len()
-                && shelf.capitals.capacity() - shelf.capitals.len() >= capitals.len()
+        let has_room = |block: &ArenaBlock| {
+            block.folded.capacity() - block.folded.len() >= folded.len()
+                && block.starts.capacity() - block.starts.len() >= starts.len()
+                && block.capitals.capacity() - block.capitals.len() >= capitals.len()
         };
         if !self.0.last().is_some_and(has_room) {
             let most_starts = PIECE / size_of::<(u32, Index)>();
@@ -46,35 +46,35 @@ impl TextArena {
             });
         }
         let at = self.0.len() - 1;
-        let shelf = &mut self.0[at];
+        let block = &mut self.0[at];
         let run = |from: usize, len: usize| (from as u32, (from + len) as u32);
         let place = ArenaRange {
-            shelf: at as u32,
-            folded: run(shelf.folded.len(), folded.len()),
-            starts: run(shelf.starts.len(), starts.len()),
-            capitals: run(shelf.capitals.len(), capitals.len()),
+            block: at as u32,
+            folded: run(block.folded.len(), folded.len()),
+            starts: run(block.starts.len(), starts.len()),
+            capitals: run(block.capitals.len(), capitals.len()),
         };
-        shelf.folded.push_str(folded);
-        shelf.starts.extend_from_slice(starts);
-        shelf.capitals.extend_from_slice(capitals);
+        block.folded.push_str(folded);
+        block.starts.extend_from_slice(starts);
+        block.capitals.extend_from_slice(capitals);
         place
     }
 
     /// Returns the stored size in bytes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
-        let bytes = |shelf: &ArenaBlock| shelf.folded.len() + size_of_val(&*shelf.starts) + shelf.capitals.len();
+        let bytes = |block: &ArenaBlock| block.folded.len() + size_of_val(&*block.starts) + block.capitals.len();
         self.0.iter().map(bytes).sum()
     }
 
     /// Returns the texts at a place.
-    pub(super) fn get(&self, ArenaRange { shelf, folded, starts, capitals }: ArenaRange) -> Passages<'_> {
+    pub(super) fn get(&self, ArenaRange { block, folded, starts, capitals }: ArenaRange) -> Passages<'_> {
         let run = |(from, to): (u32, u32)| from as usize..to as usize;
-        let shelf = self.0.get(shelf as usize);
-        shelf.map_or_else(Passages::default, |shelf| Passages {
-            folded: &shelf.folded[run(folded)],
-            starts: &shelf.starts[run(starts)],
-            capitals: &shelf.capitals[run(capitals)],
+        let block = self.0.get(block as usize);
+        block.map_or_else(Passages::default, |block| Passages {
+            folded: &block.folded[run(folded)],
+            starts: &block.starts[run(starts)],
+            capitals: &block.capitals[run(capitals)],
         })
     }
 }
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn texts_come_back_from_where_they_were_put() {
-        let mut shelves = TextArena::default();
+        let mut arena = TextArena::default();
         let long = "x".repeat(PIECE / 2);
         let texts =
             [("", &[][..]), ("a b", &[(0, 1), (2, 7)]), (&long, &[(0, 3)]), (&long, &[(0, 4)]), ("é", &[(0, 5)])];
@@ -102,10 +102,10 @@ mod tests {
             starts,
             capitals: folded.get(..1).unwrap_or("").as_bytes(),
         });
-        let places = texts.map(|passages| shelves.put(passages));
-        assert_eq!(shelves.0.len(), 2);
+        let places = texts.map(|passages| arena.put(passages));
+        assert_eq!(arena.0.len(), 2);
         for (place, put) in places.into_iter().zip(texts) {
-            let found = shelves.get(place);
+            let found = arena.get(place);
             assert!(found.folded == put.folded && found.starts == put.starts && found.capitals == put.capitals);
             assert_eq!(place.bytes(), put.bytes());
         }

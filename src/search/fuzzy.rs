@@ -34,6 +34,7 @@ pub(crate) fn capped(text: &str) -> &str {
 static SKIM: LazyLock<SkimMatcherV2> = LazyLock::new(|| SkimMatcherV2::default().respect_case());
 
 /// A word to search for.
+#[derive(Debug)]
 pub struct Fuzzy {
     word: String,
     letters: Vec<char>,

@@ -9,23 +9,18 @@ use crate::search::needle::{Needle, merged};
 use crate::search::query::{MOST_TERMS, Query, Term, TermKind};
 
 /// A set of search terms.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Words {
     terms: Vec<Word>,
 }
 
 /// A search term; it can be excluded.
+#[derive(Debug)]
 pub(crate) struct Word {
     pub(crate) is_excluded: bool,
     pub(crate) needle: Needle,
     /// The fuzzy form of the word, if allowed.
     pub(crate) fuzzy: Option<Fuzzy>,
-}
-
-impl std::fmt::Debug for Words {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Words").field("terms", &self.terms.len()).finish_non_exhaustive()
-    }
 }
 
 impl Word {

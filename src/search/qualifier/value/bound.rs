@@ -2,29 +2,9 @@
 
 use std::fmt;
 
-/// A comparison operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Comparison {
-    /// `>=`, and the default.
-    AtLeast,
-    /// `<=`
-    AtMost,
-    /// `>`
-    More,
-    /// `<`
-    Less,
-    /// `=`
-    Equal,
-}
-
-/// The operators. Longer ones come first, because shorter ones are their prefixes.
-const SIGNS: [(&str, Comparison); 5] = [
-    (">=", Comparison::AtLeast),
-    ("<=", Comparison::AtMost),
-    (">", Comparison::More),
-    ("<", Comparison::Less),
-    ("=", Comparison::Equal),
-];
+/// The comparison operators. Longer ones come first, because shorter ones are their prefixes.
+const OPERATORS: [(&str, fn(&f64, &f64) -> bool); 5] =
+    [(">=", f64::ge), ("<=", f64::le), (">", f64::gt), ("<", f64::lt), ("=", f64::eq)];
 
 /// An example of each form.
 pub(crate) const FORMS: &[&str] = &[">1", ">=1.5", "<2k", "<=1M", "=3"];
@@ -32,23 +12,9 @@ pub(crate) const FORMS: &[&str] = &[">1", ">=1.5", "<2k", "<=1M", "=3"];
 /// A comparison with a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bound {
-    /// The operator.
-    pub(crate) order: Comparison,
+    operator: &'static str,
     /// The number: finite and not negative.
-    pub(crate) number: f64,
-}
-
-impl Bound {
-    /// Returns `true` if the comparison holds for a number.
-    pub(crate) fn holds(self, number: f64) -> bool {
-        match self.order {
-            Comparison::AtLeast => number >= self.number,
-            Comparison::AtMost => number <= self.number,
-            Comparison::More => number > self.number,
-            Comparison::Less => number < self.number,
-            Comparison::Equal => number == self.number,
-        }
-    }
+    number: f64,
 }
 
 fn number(text: &str) -> Option<f64> {
@@ -69,24 +35,28 @@ fn number(text: &str) -> Option<f64> {
 }
 
 impl Bound {
+    /// Returns `true` if the comparison holds for a number.
+    pub(crate) fn holds(self, number: f64) -> bool {
+        OPERATORS.iter().any(|(operator, compare)| *operator == self.operator && compare(&number, &self.number))
+    }
+
     /// Parses an optional operator and a number, with a suffix k, M or G or a prefix `$`. Returns `None` if the number
     /// is missing.
     pub(crate) fn read(text: &str) -> Result<Option<Self>, String> {
-        let signed = SIGNS.iter().find_map(|(sign, order)| Some((*order, text.strip_prefix(sign)?)));
-        let (order, digits) = signed.unwrap_or((Comparison::AtLeast, text));
+        let found = OPERATORS.iter().find_map(|(operator, _)| Some((*operator, text.strip_prefix(operator)?)));
+        let (operator, digits) = found.unwrap_or((">=", text));
         let digits = digits.strip_prefix('$').unwrap_or(digits);
         if digits.is_empty() {
             return Ok(None);
         }
-        let bound = number(digits).map(|number| Self { order, number });
+        let bound = number(digits).map(|number| Self { operator, number });
         bound.map(Some).ok_or_else(|| format!("no number: {text}; use {}", FORMS.join(", ")))
     }
 }
 
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = SIGNS.iter().find(|(_, order)| *order == self.order).map_or("", |(sign, _)| sign);
-        write!(f, "{sign}{}", self.number)
+        write!(f, "{}{}", self.operator, self.number)
     }
 }
 
@@ -97,10 +67,10 @@ mod tests {
     #[test]
     fn reads_numbers() {
         let bound = |text: &str| Bound::read(text).unwrap().unwrap();
-        assert_eq!(bound(">1.5M"), Bound { order: Comparison::More, number: 1.5e6 });
-        assert_eq!(bound("500"), Bound { order: Comparison::AtLeast, number: 500.0 });
-        assert_eq!(bound("<=$0.5"), Bound { order: Comparison::AtMost, number: 0.5 });
-        assert_eq!(bound("=2KB"), Bound { order: Comparison::Equal, number: 2000.0 });
+        assert_eq!(bound(">1.5M"), Bound { operator: ">", number: 1.5e6 });
+        assert_eq!(bound("500"), Bound { operator: ">=", number: 500.0 });
+        assert_eq!(bound("<=$0.5"), Bound { operator: "<=", number: 0.5 });
+        assert_eq!(bound("=2KB"), Bound { operator: "=", number: 2000.0 });
         assert_eq!((Bound::read(">"), Bound::read("")), (Ok(None), Ok(None)));
         for text in [">x", "1e9", "inf", "nan", "-1", "1.2.3", ">>1", "1T", "."] {
             assert!(Bound::read(text).is_err(), "{text}");
