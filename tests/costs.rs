@@ -203,7 +203,7 @@ fn a_search_keeps_little_of_each_entry() {
         scan.keep().unwrap();
         let mut catalog = Catalog::default();
         catalog.add(sources.remembered().sessions());
-        let (searcher, sessions) = (Searcher::default(), catalog.sought());
+        let (searcher, sessions) = (Searcher::default(), catalog.searched_sessions());
         let here = QueryScope { now_ms: 0, home: "/home/me".into(), dir: String::new(), zone: jiff::tz::TimeZone::UTC };
         searcher.read(Files::Disk, &sessions, |_, _| true);
         let counted = measure(|| {
@@ -211,7 +211,7 @@ fn a_search_keeps_little_of_each_entry() {
             for (query, count) in [("done", 8), ("file:nowhere", 0), ("tool:none", 0), ("model:none", 0)] {
                 let query = Query::parse(query).unwrap();
                 let hits = searcher.search(Files::Disk, &sessions, (&query, &here), || false).unwrap();
-                let hits = searcher.gather((Files::Disk, &sessions), (&query, &here), hits, || false).unwrap();
+                let hits = searcher.assign_entries((Files::Disk, &sessions), (&query, &here), hits, || false).unwrap();
                 assert_eq!(hits.len(), count);
             }
         });

@@ -23,7 +23,7 @@ fn key(bencher: Bencher, searcher: &Searcher, sessions: &Arc<[SearchedSession]>,
     let [query, other] = [query, "is:damaged"].map(|query| Query::parse(query).unwrap());
     let search = |query: &Query| {
         let hits = searcher.search(Files::Disk, sessions, (query, &here), || false).unwrap();
-        searcher.gather((Files::Disk, sessions), (query, &here), hits, || false).unwrap()
+        searcher.assign_entries((Files::Disk, sessions), (query, &here), hits, || false).unwrap()
     };
     bencher.with_inputs(|| search(&other)).bench_local_values(|_| search(black_box(&query)));
 }
@@ -44,7 +44,7 @@ fn key_in_10000_sessions(bencher: Bencher, query: &str) {
     };
     let mut catalog = Catalog::default();
     catalog.add((0..10_000usize).map(session).collect());
-    key(bencher, &Searcher::default(), &catalog.sought(), query);
+    key(bencher, &Searcher::default(), &catalog.searched_sessions(), query);
 }
 
 /// The same in the conversations of 1 GB.
@@ -63,7 +63,7 @@ fn sessions_of_1_gb() -> Arc<[SearchedSession]> {
         Path::to_path_buf,
     );
     assert_eq!(catalog.len(), 2000);
-    catalog.sought()
+    catalog.searched_sessions()
 }
 
 /// What is kept in memory of 1 GB.

@@ -49,7 +49,7 @@ pub fn of(model: &Model, subject: Subject, room: Room) -> Vec<DocLine> {
             shown.map_or(Vec::new(), |shown| project(model, shown))
         }
         Subject::Run(last) => model.tree.shown(last).map_or(Vec::new(), |last| run(model, last)),
-        Subject::Ghost(key) => model.catalog.ghost(key).map_or(Vec::new(), |gone| ghost(model, gone)),
+        Subject::Ghost(key) => model.catalog.missing_parent(key).map_or(Vec::new(), |gone| ghost(model, gone)),
         Subject::Nothing | Subject::Entry(_) => Vec::new(),
     }
 }

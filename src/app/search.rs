@@ -177,7 +177,7 @@ impl Search {
     pub(crate) fn take_sessions(&mut self, catalog: &Catalog, now: i64) {
         self.as_of = Some(catalog.version());
         (self.taken, self.is_put_off) = (now, false);
-        self.sessions = catalog.sought();
+        self.sessions = catalog.searched_sessions();
         let mut seen = HashSet::new();
         let dirs = self.sessions.iter().map(|session| &session.digest.header.cwd);
         self.dirs = dirs.filter(|cwd| !cwd.is_empty() && seen.insert(*cwd)).cloned().collect();

@@ -192,12 +192,12 @@ mod tests {
                 prop_assert_eq!(found, wanted, "{:?}", query);
             }
             if let Ok(query) = Query::parse(&format!("all: e {query}")) {
-                let mut session = catalog(&[("s", None, 1)]).sought()[0].clone();
+                let mut session = catalog(&[("s", None, 1)]).searched_sessions()[0].clone();
                 session.digest = std::sync::Arc::new(crate::session::digest::Digest { path: path.clone(), ..(*session.digest).clone() });
                 let asked = (Files::Disk, &session, &tree);
-                let found = Searcher::default().fulfilling(asked, (&query, &here()), || false).unwrap();
+                let found = Searcher::default().matching_entries(asked, (&query, &here()), || false).unwrap();
                 let (parts, mut holding) = (QueryParts::new(&query, &here()), EntryMatches::default());
-                slowly(&path, &tree, |said| parts.in_line(said.entry, &fold(said.texts), said.at, &mut holding));
+                slowly(&path, &tree, |said| parts.match_line(said.entry, &fold(said.texts), said.at, &mut holding));
                 let wanted: Vec<Index> = holding.best().into_iter().map(|entry| entry.at).collect();
                 prop_assert_eq!(found, wanted, "{:?}", query);
             }

@@ -23,7 +23,7 @@ use crate::session::tree::Tree;
 impl Searcher {
     /// Counts the matching entries of found sessions, drops sessions without their own, and points the others to one of
     /// them. Returns `None` if the search was canceled.
-    pub fn gather(
+    pub fn assign_entries(
         &self,
         (files, sessions): (Files, &Arc<[SearchedSession]>),
         (query, around): (&Query, &QueryScope),
@@ -34,10 +34,10 @@ impl Searcher {
         if let Some(feature) = parts.feature() {
             hits.iter_mut().for_each(|hit| hit.at = Some(HitPlace::Newest(feature)));
         }
-        if !parts.are_known() {
+        if !parts.can_match_cached() {
             return Some(hits);
         }
-        let kept = self.kept_of(sessions);
+        let kept = self.cache_with_titles(sessions);
         let mut by_key: Vec<Option<&SearchedSession>> = Vec::new();
         for session in sessions.iter() {
             let place = session.key.place();
@@ -47,10 +47,10 @@ impl Searcher {
         let sought = |hit: &SessionHit| by_key.get(hit.session.place()).copied().flatten();
         let is_on_disk = |hit: &SessionHit| sought(hit).is_some_and(|session| kept.is_on_disk(session));
         let alone = |hit: &mut SessionHit| {
-            let is_nowhere = hit.hit.tier == Tier::Fuzzy && parts.is_a_word();
+            let is_nowhere = hit.hit.tier == Tier::Fuzzy && parts.is_single_word();
             let session = sought(hit).filter(|_| !is_nowhere)?;
             with(&kept, (files, session), |candidate| {
-                let entries = parts.in_known(&candidate).best();
+                let entries = parts.match_cached(&candidate).best();
                 if let Some(kin) = session.kin {
                     return Some((kin, hit.session, entries));
                 }
@@ -85,7 +85,7 @@ impl Searcher {
     }
 
     /// Returns the matching entries of an open session in file order, or `None` if the search was canceled.
-    pub fn fulfilling(
+    pub fn matching_entries(
         &self,
         (files, session, tree): (Files, &SearchedSession, &Tree),
         (query, around): (&Query, &QueryScope),
@@ -93,16 +93,16 @@ impl Searcher {
     ) -> Option<Vec<Index>> {
         let parts = QueryParts::new(query, around);
         if parts.feature().is_some() {
-            return Some(parts.in_tree(tree));
+            return Some(parts.match_tree(tree));
         }
         let mut holding = EntryMatches::default();
-        if parts.are_known() {
-            let kept = self.kept_of(std::slice::from_ref(session));
+        if parts.can_match_cached() {
+            let kept = self.cache_with_titles(std::slice::from_ref(session));
             holding = with(&kept, (files, session), |candidate| {
                 let is_unread = candidate.texts.is_none();
                 let read = if is_unread { search_text::of(files, &session.digest.path).ok().flatten() } else { None };
                 let texts = candidate.texts.or_else(|| read.as_ref().map(SearchTextsBuf::as_texts));
-                parts.in_known(&Candidate { texts, ..candidate })
+                parts.match_cached(&Candidate { texts, ..candidate })
             });
         }
         let is_read = !parts.needs_lines() || {
@@ -116,7 +116,7 @@ impl Searcher {
                     if query.everything {
                         fold_into(&mut folded, texts);
                     }
-                    parts.in_line(entry, &folded, at, &mut holding);
+                    parts.match_line(entry, &folded, at, &mut holding);
                 }
                 !is_stale()
             })

@@ -160,7 +160,7 @@ impl Catalog {
     }
 
     /// Marks sessions as uncertain. They are removed at the end of a scan unless it reads them again.
-    pub(crate) fn doubt(&mut self, paths: &[PathBuf]) {
+    pub(crate) fn mark_uncertain(&mut self, paths: &[PathBuf]) {
         for path in paths {
             if let Some(key) = self.key_of(path) {
                 self.slots[key.place()].is_read = false;
@@ -500,7 +500,7 @@ pub(crate) mod tests {
         assert_eq!(catalog.keys().collect::<Vec<_>>(), [b, key(&catalog, "c")]);
         catalog.begin_reading();
         catalog.add(["b", "c"].map(|path| Digest { path: path.into(), modified: Some(3), ..Digest::default() }).into());
-        catalog.doubt(&["b".into(), "gone".into()]);
+        catalog.mark_uncertain(&["b".into(), "gone".into()]);
         catalog.end_reading();
         assert_eq!(catalog.newest_first(), [key(&catalog, "c")]);
     }

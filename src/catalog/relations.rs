@@ -33,30 +33,30 @@ impl Catalog {
     }
 
     /// Returns all sessions that share entries with a session, including itself, oldest first.
-    pub(crate) fn kindred(&self, key: SessionKey) -> Vec<(SessionKey, SharedDigest)> {
+    pub(crate) fn sharing_sessions(&self, key: SessionKey) -> Vec<(SessionKey, SharedDigest)> {
         let members = self.shares.members(key.place()).map(SessionKey::new);
         members.map(|member| (member, self[member].clone())).collect()
     }
 
     /// Returns a missing parent.
-    pub fn ghost(&self, key: MissingParentKey) -> Option<&MissingParent> {
+    pub fn missing_parent(&self, key: MissingParentKey) -> Option<&MissingParent> {
         self.missing_parents.get(&key.0)
     }
 
     /// Returns the missing parent of a fork if it has several forks. Returns `None` until the scan is complete.
-    pub fn ghost_of(&self, fork: SessionKey) -> Option<MissingParentKey> {
+    pub fn missing_parent_of(&self, fork: SessionKey) -> Option<MissingParentKey> {
         self.lost(fork).filter(|_| self.is_parent_missing(fork))
     }
 
     /// Returns the missing parent of a fork as far as the scan has progressed.
     fn lost(&self, fork: SessionKey) -> Option<MissingParentKey> {
         let key = MissingParentKey::new(self.get(fork)?.parent_path.as_deref()?);
-        self.ghost(key).filter(|_| self.orphans.contains(&fork)).map(|_| key)
+        self.missing_parent(key).filter(|_| self.orphans.contains(&fork)).map(|_| key)
     }
 
     /// Returns the session whose project contains a family: its root, or the oldest of those with a missing parent.
     pub(crate) fn first_of(&self, root: SessionKey) -> SessionKey {
-        let ghost = self.lost(root).and_then(|key| self.ghost(key));
+        let ghost = self.lost(root).and_then(|key| self.missing_parent(key));
         ghost.and_then(|ghost| ghost.forks.first().copied()).unwrap_or(root)
     }
 }

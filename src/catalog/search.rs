@@ -109,13 +109,13 @@ struct PreviousSearch {
 
 impl Default for Searcher {
     fn default() -> Self {
-        Self::keeping(MOST_KEPT)
+        Self::with_limit(MOST_KEPT)
     }
 }
 
 impl Searcher {
     /// Creates a searcher with a maximum size of cached texts in bytes.
-    pub(crate) fn keeping(most: usize) -> Self {
+    pub(crate) fn with_limit(most: usize) -> Self {
         Self { most, kept: RwLock::default(), last: Mutex::default() }
     }
 
@@ -134,7 +134,7 @@ impl Searcher {
     }
 
     /// Releases all cached data.
-    pub(crate) fn forget(&self) {
+    pub(crate) fn clear_cache(&self) {
         *self.last() = None;
         self.kept_mut().clear();
     }
@@ -180,7 +180,7 @@ impl Searcher {
     }
 
     /// Returns the cache with at least the titles of these sessions.
-    pub(super) fn kept_of(&self, sessions: &[SearchedSession]) -> RwLockReadGuard<'_, SearchCache> {
+    pub(super) fn cache_with_titles(&self, sessions: &[SearchedSession]) -> RwLockReadGuard<'_, SearchCache> {
         loop {
             let kept = self.kept();
             let missing: Vec<&SearchedSession> =
@@ -217,7 +217,7 @@ impl Searcher {
     }
 
     /// Like [`Searcher::search`] for an automatic query: does not replace the last search, and returns no excerpts.
-    pub(crate) fn look(
+    pub(crate) fn search_quietly(
         &self,
         files: Files,
         sessions: &Arc<[SearchedSession]>,
@@ -234,7 +234,7 @@ impl Searcher {
         (query, around): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<(Vec<SessionHit>, PreviousSearch)> {
-        let kept = self.kept_of(sessions);
+        let kept = self.cache_with_titles(sessions);
         let mut to_try = self.to_try(query, sessions, kept.generation);
         let matcher = Matcher::new(query, around);
         let is_on_disk = |at: &usize| kept.is_on_disk(&sessions[*at]);
@@ -269,13 +269,13 @@ impl Searcher {
 
     /// Returns the sessions to search completely: those that match all terms except words. Newest first. Returns `None`
     /// if the search was canceled.
-    pub(crate) fn fit<'a>(
+    pub(crate) fn sessions_to_grep<'a>(
         &self,
         (files, sessions): (Files, &'a Arc<[SearchedSession]>),
         (query, around): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<&'a SearchedSession>> {
-        let found = self.look(files, sessions, (&query.without_words(), around), is_stale)?;
+        let found = self.search_quietly(files, sessions, (&query.without_words(), around), is_stale)?;
         let by_key: HashMap<SessionKey, &SearchedSession> =
             sessions.iter().map(|session| (session.key, session)).collect();
         Some(found.iter().filter_map(|found| by_key.get(&found.session).copied()).collect())
@@ -290,7 +290,7 @@ impl Searcher {
         is_stale: impl Fn() -> bool + Sync,
         mut told: impl FnMut(Vec<SessionHit>, usize) -> bool,
     ) {
-        let Some(fit) = self.fit((files, sessions), (query, around), &is_stale) else { return };
+        let Some(fit) = self.sessions_to_grep((files, sessions), (query, around), &is_stale) else { return };
         let by_path: HashMap<_, _> = fit.iter().map(|session| (session.digest.path.as_path(), *session)).collect();
         let paths: Vec<_> = fit.iter().map(|session| &session.digest.path).collect();
         let (words, skipped) = (query.words(), sessions.len() - fit.len());
@@ -436,20 +436,20 @@ mod tests {
         let dirs = [demo::ROOT.into()];
         let sources = ScanSources { files: Files::Demo, dirs: &dirs, home: demo::HOME, cache: None };
         let catalog = Catalog::read(sources, 0, std::path::Path::to_path_buf);
-        let sessions = catalog.sought();
+        let sessions = catalog.searched_sessions();
         assert_eq!(sessions.len(), 17);
         let all = Searcher::default();
         all.read(Files::Demo, &sessions, |_, _| true);
         let whole = all.kept().bytes;
         for most in [0, whole / 3] {
-            let little = Searcher::keeping(most);
+            let little = Searcher::with_limit(most);
             little.read(Files::Demo, &sessions, |_, _| true);
             assert!(little.kept().bytes <= most);
             for query in ["cookie", "redis expiry", "rfctauth", "edited:store.ts the", "-redis is:abandoned"] {
                 assert_eq!(found(&little, &sessions, query), found(&all, &sessions, query), "{query}, {most} bytes");
             }
         }
-        all.forget();
+        all.clear_cache();
         let kept = all.kept();
         assert_eq!((kept.bytes, kept.sessions.len(), kept.arena.bytes()), (0, 0, 0));
         drop(kept);

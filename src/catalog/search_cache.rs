@@ -37,12 +37,12 @@ pub struct SearchedSession {
 
 impl Catalog {
     /// Returns all sessions in the form needed for a search, newest first.
-    pub fn sought(&self) -> Arc<[SearchedSession]> {
-        self.newest_first().into_iter().map(|key| self.sought_as(key)).collect()
+    pub fn searched_sessions(&self) -> Arc<[SearchedSession]> {
+        self.newest_first().into_iter().map(|key| self.searched_session(key)).collect()
     }
 
     /// Returns a session in the form needed for a search.
-    pub(crate) fn sought_as(&self, key: SessionKey) -> SearchedSession {
+    pub(crate) fn searched_session(&self, key: SessionKey) -> SearchedSession {
         SearchedSession {
             key,
             digest: self[key].clone(),
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn what_is_known_of_sessions_as_they_were_is_given_back() {
         let catalog = catalog(&[("a", None, 1), ("b", None, 2)]);
-        let [still, growing] = &catalog.sought()[..] else { panic!("two sessions") };
+        let [still, growing] = &catalog.searched_sessions()[..] else { panic!("two sessions") };
         let (mut growing, mut kept) = (growing.clone(), SearchCache::default());
         let long = "x".repeat(MOST_DEAD / 4);
         let put = |kept: &mut SearchCache, session: &SearchedSession, at: Index, text: &str| {

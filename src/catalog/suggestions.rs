@@ -20,7 +20,7 @@ pub struct Suggestions {
 
 impl Searcher {
     /// Runs the alternative searches and reports results until it is canceled.
-    pub fn elsewhere(
+    pub fn suggest(
         &self,
         (files, sessions): (Files, &Arc<[SearchedSession]>),
         (query, around): (&Query, &QueryScope),
@@ -28,7 +28,8 @@ impl Searcher {
         mut told: impl FnMut(Suggestions) -> bool,
     ) {
         let mut found = Suggestions::default();
-        let by_file = query.as_files().and_then(|query| self.look(files, sessions, (&query, around), &is_stale));
+        let by_file =
+            query.as_files().and_then(|query| self.search_quietly(files, sessions, (&query, around), &is_stale));
         found.files = by_file.map_or(0, |found| found.len());
         if !query.everything {
             let everything = Query { everything: true, ..query.clone() };

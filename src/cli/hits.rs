@@ -156,14 +156,15 @@ impl<'a> HitSearch<'a> {
     /// The sessions in which texts, or what is listed of them, fulfil the query, the best first.
     fn found(&self) -> Vec<SessionHit> {
         let asked = (&self.query, &self.here);
-        self.searcher.look(self.chosen.files, &self.sessions, asked, || false).unwrap_or_default()
+        self.searcher.search_quietly(self.chosen.files, &self.sessions, asked, || false).unwrap_or_default()
     }
 
     /// Looks for the words in all that the files hold, those of the newest sessions first, until `told` has enough; it
     /// gets the sessions by their files as well.
     fn bytes(&self, most: usize, mut told: impl FnMut(grep::GrepBatch, &HashMap<&PathBuf, &Digest>) -> bool) {
         let asked = (&self.query, &self.here);
-        let fit = self.searcher.fit((self.chosen.files, &self.sessions), asked, || false).unwrap_or_default();
+        let fit =
+            self.searcher.sessions_to_grep((self.chosen.files, &self.sessions), asked, || false).unwrap_or_default();
         let paths: Vec<&PathBuf> = fit.iter().map(|session| &session.digest.path).collect();
         let by_path = fit.iter().map(|sought| (&sought.digest.path, &*sought.digest)).collect();
         let asked = (&*self.query.words(), most, HitOrder::Given);

@@ -86,7 +86,7 @@ impl LsCommand {
         let mut unlisted: Vec<SharedDigest> = Vec::new();
         let found = query.map(|query| {
             let here = chosen.here_and_now();
-            let all = Catalog::of(sessions.clone(), here.now_ms).sought();
+            let all = Catalog::of(sessions.clone(), here.now_ms).searched_sessions();
             unlisted = sessions.extract_if(.., |session| !self.subagents && session.owner.is_some()).collect();
             HitSearch::new(chosen, query, all, here).files()
         });

@@ -134,7 +134,7 @@ impl SearchCommand {
                 && (self.subagents || session.digest.owner.is_none())
                 && is_here(session)
         };
-        let sessions: Arc<[SearchedSession]> = catalog.sought().iter().filter(is_wanted).cloned().collect();
+        let sessions: Arc<[SearchedSession]> = catalog.searched_sessions().iter().filter(is_wanted).cloned().collect();
         if let (Some(here), true) = (&here, sessions.is_empty()) {
             bail!("{} is not among the sessions that are read; name its directory with --dir", here.display());
         }

@@ -159,11 +159,11 @@ impl JobContext {
             Work::Elsewhere { query, sessions, around } => {
                 let told = |found| reply(Reply::Elsewhere(found));
                 let asked = (&*query, &*around);
-                self.searcher.elsewhere((self.files, &sessions), asked, || !is_wanted(), told);
+                self.searcher.suggest((self.files, &sessions), asked, || !is_wanted(), told);
             }
             Work::Fulfil { query, around, session, tree } => {
                 let found = (self.files, &*session, &*tree);
-                let found = self.searcher.fulfilling(found, (&query, &around), || !is_wanted());
+                let found = self.searcher.matching_entries(found, (&query, &around), || !is_wanted());
                 if let Some(found) = found {
                     let hits = found.into_iter().map(|at| EntryRef { session: session.key, at: seen(&tree, at) });
                     reply(Reply::EntriesFound { hits: hits.collect(), first_last: (true, true), progress: None });
@@ -222,7 +222,7 @@ impl JobContext {
                     self.searcher.read(self.files, &sessions, told);
                 }
             }
-            Work::ForgetTexts => self.searcher.forget(),
+            Work::ForgetTexts => self.searcher.clear_cache(),
             Work::Search { query, sessions, around } if query.everything && !query.words().is_empty() => {
                 let all = sessions.len();
                 let told = |hits, done| {
@@ -235,7 +235,8 @@ impl JobContext {
             Work::Search { query, sessions, around } => {
                 let (asked, is_stale) = ((&*query, &*around), || !is_wanted());
                 let hits = self.searcher.search(self.files, &sessions, asked, is_stale);
-                let hits = hits.and_then(|hits| self.searcher.gather((self.files, &sessions), asked, hits, is_stale));
+                let hits =
+                    hits.and_then(|hits| self.searcher.assign_entries((self.files, &sessions), asked, hits, is_stale));
                 hits.map(|hits| reply(Reply::SessionsFound { hits, more: false, progress: None }));
             }
             Work::Change { request, .. } if ticket.is_stopped() => {

@@ -73,7 +73,7 @@ impl QueryParts {
     }
 
     /// Returns the entries of a tree with one of the features.
-    pub fn in_tree(&self, tree: &Tree) -> Vec<Index> {
+    pub fn match_tree(&self, tree: &Tree) -> Vec<Index> {
         let mut entries: Vec<Index> = self.features.iter().flat_map(|&feature| tree.featured(feature)).collect();
         entries.sort_unstable();
         entries.dedup();
@@ -94,13 +94,13 @@ impl QueryParts {
     }
 
     /// Returns `true` if the cached data of a session is enough to find some of its entries.
-    pub fn are_known(&self) -> bool {
+    pub fn can_match_cached(&self) -> bool {
         let is_known = |scope: &EntryScope| matches!(scope, EntryScope::Known(_));
         !self.everything && !self.words.is_empty() || self.scopes.iter().any(is_known)
     }
 
     /// Returns `true` for a single word. Entries never match such a word fuzzily.
-    pub fn is_a_word(&self) -> bool {
+    pub fn is_single_word(&self) -> bool {
         self.words.len() == 1 && self.scopes.is_empty()
     }
 
@@ -119,7 +119,7 @@ impl QueryParts {
     }
 
     /// Matches entries with the cached data of their session.
-    pub fn in_known(&self, session: &Candidate<'_>) -> EntryMatches {
+    pub fn match_cached(&self, session: &Candidate<'_>) -> EntryMatches {
         let mut holding = EntryMatches { session: self.words_in(session.titles.name), ..EntryMatches::default() };
         if !self.everything && !self.words.is_empty() {
             let SearchTexts { conversation, summaries } = session.texts.unwrap_or_default();
@@ -156,7 +156,7 @@ impl QueryParts {
     }
 
     /// Matches an entry with its line and its folded texts.
-    pub fn in_line(&self, entry: &Entry<'_>, folded: &str, at: Index, holding: &mut EntryMatches) {
+    pub fn match_line(&self, entry: &Entry<'_>, folded: &str, at: Index, holding: &mut EntryMatches) {
         let words = if self.everything { self.words_in(folded) } else { 0 };
         let holds = |(at, scope): (usize, &EntryScope)| match scope {
             EntryScope::Read(holds) if holds(entry) => self.bit(at),
@@ -224,11 +224,11 @@ mod tests {
         LINES.iter().for_each(|line| texts.line(Line::new(0, line.as_bytes(), true)));
         let texts = texts.take();
         let parts = QueryParts::new(&Query::parse(query).unwrap(), &here());
-        let mut found = parts.in_known(&Candidate { texts: Some(texts.as_texts()), ..sample.candidate() });
+        let mut found = parts.match_cached(&Candidate { texts: Some(texts.as_texts()), ..sample.candidate() });
         for (at, line) in (0..).zip(LINES) {
             let line = Line::new(0, line.as_bytes(), true);
             let folded = crate::base::normalize::fold(std::str::from_utf8(line.bytes).unwrap());
-            parts.in_line(&line.read().unwrap().unwrap(), &folded, at, &mut found);
+            parts.match_line(&line.read().unwrap().unwrap(), &folded, at, &mut found);
         }
         found.best().into_iter().map(|entry| entry.at).collect()
     }

@@ -285,7 +285,9 @@ impl Browser {
             Place::Sessions => match self.model.sessions.selected_row() {
                 Some(SessionRow::Project(at)) => self.model.sessions.projects[*at].cwd.to_string(),
                 Some(SessionRow::Session { key, .. }) => self.model.catalog[*key].title().into(),
-                Some(SessionRow::Ghost(key, _)) => self.model.catalog.ghost(*key).unwrap().path.display().to_string(),
+                Some(SessionRow::Ghost(key, _)) => {
+                    self.model.catalog.missing_parent(*key).unwrap().path.display().to_string()
+                }
                 None => String::new(),
             },
             _ => match (self.model.tree.selected_entry(), &self.model.tree.tree) {

@@ -14,7 +14,7 @@ use crate::changes::history::HistoryEntry;
 
 /// Restores it from the trash if possible.
 pub(crate) fn confirm(model: &Model, key: MissingParentKey) -> Command {
-    let Some(ghost) = model.catalog.ghost(key) else { return Command::nothing() };
+    let Some(ghost) = model.catalog.missing_parent(key) else { return Command::nothing() };
     if let Some(why) = refusal(model) {
         return Command::warn(why);
     }

@@ -25,7 +25,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
     match reply {
         Reply::FilesFound { total, unreadable, outdated, pis } => {
             model.catalog.unreadable = unreadable;
-            model.catalog.doubt(&outdated);
+            model.catalog.mark_uncertain(&outdated);
             model.catalog.progress.total = Some(total);
             model.catalog.set_pis(pis, model.now);
         }

@@ -85,7 +85,7 @@ fn ask_for_forks(model: &mut Model) {
     if forks != model.tree.asked_forks {
         let sessions = forks.iter().map(|&key| (key, model.catalog[key].clone())).collect();
         model.tree.asked_forks = forks;
-        let kin = model.catalog.kindred(session);
+        let kin = model.catalog.sharing_sessions(session);
         let session = (session, model.catalog[session].clone());
         model.tree.splitting = Some(model.ask(Work::Split { tree, session, forks: sessions, kin }));
     }
@@ -164,7 +164,7 @@ fn is_there(model: &Model, subject: Subject) -> bool {
         Subject::Nothing => false,
         Subject::Entry(entry) | Subject::Run(entry) => model.catalog.has(entry.session),
         Subject::Session(key) => model.catalog.has(key),
-        Subject::Ghost(key) => model.catalog.ghost(key).is_some(),
+        Subject::Ghost(key) => model.catalog.missing_parent(key).is_some(),
         Subject::Project(key) => model.sessions.projects.iter().any(|project| project.key == key),
     }
 }

@@ -116,7 +116,7 @@ fn ghost_row(
     columns: usize,
 ) -> Vec<Span> {
     let glyphs = pen.glyphs();
-    let Some(gone) = model.catalog.ghost(key) else { return Vec::new() };
+    let Some(gone) = model.catalog.missing_parent(key) else { return Vec::new() };
     let is_folded = model.sessions.is_folded(row);
     let sign = if is_folded { &glyphs.closed } else { &glyphs.open };
     let mut right = if is_folded { format!("{} {} ", glyphs.hidden, thousands(forks)) } else { String::new() };

@@ -337,7 +337,7 @@ impl SessionsPane {
         for above in catalog.families().line(key).skip(1) {
             self.folds.remove(&RowKey::Session(above));
         }
-        if let Some(ghost) = catalog.families().line(key).last().and_then(|root| catalog.ghost_of(root)) {
+        if let Some(ghost) = catalog.families().line(key).last().and_then(|root| catalog.missing_parent_of(root)) {
             self.folds.remove(&RowKey::Ghost(ghost));
         }
         self.folds.remove(&RowKey::Project(project_of(catalog, key)));

@@ -28,7 +28,7 @@ impl SessionsPane {
         self.marks.retain(|&key| catalog.has(key));
         let is_gone = |row: &&SessionRow| match row {
             SessionRow::Session { key, .. } => !catalog.has(*key),
-            SessionRow::Ghost(key, _) => catalog.ghost(*key).is_none(),
+            SessionRow::Ghost(key, _) => catalog.missing_parent(*key).is_none(),
             SessionRow::Project(_) => false,
         };
         self.cursor.at -= self.rows.iter().take(self.cursor.at).filter(is_gone).count();
@@ -154,7 +154,7 @@ impl SessionsPane {
     fn steps(&self, project: usize, catalog: &Catalog) -> Vec<RowStep> {
         let roots = &self.projects[project].roots;
         let mut together: HashMap<MissingParentKey, Vec<SessionKey>> = HashMap::new();
-        let ghost = |root| catalog.ghost_of(root).filter(|_| self.hits.is_none());
+        let ghost = |root| catalog.missing_parent_of(root).filter(|_| self.hits.is_none());
         for (&root, key) in roots.iter().filter_map(|root| Some((root, ghost(*root)?))) {
             together.entry(key).or_default().push(root);
         }

@@ -192,6 +192,6 @@ impl FamilySelection {
         });
         let forks = forks.collect();
         let members = keys.iter().map(|&member| (member, catalog[member].clone())).collect();
-        Some(MergeRequest { base, members, numbers, forks, kin: catalog.kindred(key), is_whole: self.whole })
+        Some(MergeRequest { base, members, numbers, forks, kin: catalog.sharing_sessions(key), is_whole: self.whole })
     }
 }
