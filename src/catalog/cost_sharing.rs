@@ -43,7 +43,7 @@ struct SharedPart {
 /// Loads the details needed for sharing in parallel, so that drawing never waits for them.
 pub(crate) fn prepare(sessions: &[SharedDigest]) {
     let numbered: Vec<(usize, &Digest)> = sessions.iter().map(|session| &**session).enumerate().collect();
-    let members: Vec<usize> = kin(&numbered).into_iter().flatten().collect();
+    let members: Vec<usize> = groups_by_root(&numbered).into_iter().flatten().collect();
     parallel::map(&members, |&at| {
         sessions[at].details();
     });
@@ -56,9 +56,9 @@ impl CostSharing {
         let mut known: HashMap<usize, SharingGroup> = HashMap::new();
         known.extend(before.groups.into_iter().filter_map(|group| Some((group.members.first()?.0, group))));
         let mut shares = Self::default();
-        for mut kin in kin(&sessions) {
-            kin.sort_by_key(|&at| sessions[at].1.age());
-            let members = kin.iter().map(|&at| (sessions[at].0, sessions[at].1.details().clone()));
+        for mut group in groups_by_root(&sessions) {
+            group.sort_by_key(|&at| sessions[at].1.age());
+            let members = group.iter().map(|&at| (sessions[at].0, sessions[at].1.details().clone()));
             let members: Vec<(usize, Arc<Details>)> = members.collect();
             for (place, &(session, _)) in (0..).zip(&members) {
                 shares.of.resize(shares.of.len().max(session + 1), None);
@@ -91,7 +91,7 @@ impl CostSharing {
     }
 
     /// Returns the group of a session.
-    pub(crate) fn kin(&self, session: usize) -> Option<u32> {
+    pub(crate) fn group_of(&self, session: usize) -> Option<u32> {
         Some((*self.of.get(session)?)?.0)
     }
 
@@ -132,7 +132,7 @@ fn is_same(some: &[(usize, Arc<Details>)], others: &[(usize, Arc<Details>)]) -> 
 }
 
 /// Groups sessions with a common root, by index.
-fn kin(sessions: &[(usize, &Digest)]) -> Vec<Vec<usize>> {
+fn groups_by_root(sessions: &[(usize, &Digest)]) -> Vec<Vec<usize>> {
     let mut with_root: ById<usize> = ById::default();
     // Each index points to an earlier one of its group, and the first index to itself.
     let mut first: Vec<usize> = (0..sessions.len()).collect();

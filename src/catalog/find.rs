@@ -196,9 +196,9 @@ mod tests {
                 session.digest = std::sync::Arc::new(crate::session::digest::Digest { path: path.clone(), ..(*session.digest).clone() });
                 let asked = (Files::Disk, &session, &tree);
                 let found = Searcher::default().matching_entries(asked, (&query, &here()), || false).unwrap();
-                let (parts, mut holding) = (QueryParts::new(&query, &here()), EntryMatches::default());
-                slowly(&path, &tree, |said| parts.match_line(said.entry, &fold(said.texts), said.at, &mut holding));
-                let wanted: Vec<Index> = holding.best().into_iter().map(|entry| entry.at).collect();
+                let (parts, mut matches) = (QueryParts::new(&query, &here()), EntryMatches::default());
+                slowly(&path, &tree, |said| parts.match_line(said.entry, &fold(said.texts), said.at, &mut matches));
+                let wanted: Vec<Index> = matches.best().into_iter().map(|entry| entry.at).collect();
                 prop_assert_eq!(found, wanted, "{:?}", query);
             }
         }

@@ -71,7 +71,7 @@ pub fn each<P: AsRef<Path> + Sync>(
     paths: &[P],
     (words, in_one, order): (&[String], usize, HitOrder),
     is_stale: impl Fn() -> bool + Sync,
-    mut told: impl FnMut(GrepBatch) -> bool,
+    mut report: impl FnMut(GrepBatch) -> bool,
 ) {
     let mut probes: Vec<Probe> = words.iter().filter_map(|word| Probe::new(word)).collect();
     if probes.is_empty() {
@@ -80,12 +80,12 @@ pub fn each<P: AsRef<Path> + Sync>(
     probes.sort_by_key(|probe| std::cmp::Reverse(probe.rarity()));
     let grep = Grep { files, probes, most: in_one, is_stale: &is_stale };
     let items: Vec<(usize, &Path)> = paths.iter().map(AsRef::as_ref).enumerate().collect();
-    let is_told = |found: &Result<Vec<EntryHit>, _>| {
+    let is_reported = |found: &Result<Vec<EntryHit>, _>| {
         order == HitOrder::Given || found.as_ref().map_or(true, |hits| !hits.is_empty())
     };
     let work = |&(at, path): &(usize, &Path), buffer: &mut Vec<u8>, stop: StopSignal<'_>| {
         let found = grep.session(path, buffer, stop).map_err(|error| Unreadable::new(path, &error));
-        is_told(&found).then_some((at, found))
+        is_reported(&found).then_some((at, found))
     };
     let lost = |&(at, path): &(usize, &Path), reason: String| Some((at, Err(Unreadable::new(path, &reason))));
     let (mut waiting, mut next) = (BTreeMap::new(), 0);
@@ -99,7 +99,7 @@ pub fn each<P: AsRef<Path> + Sync>(
                 Err(unreadable) => batch.unreadable.push(unreadable),
             }
         }
-        !is_stale() && told(batch)
+        !is_stale() && report(batch)
     });
 }
 
@@ -127,8 +127,8 @@ impl Grep<'_> {
         if self.probes.len() > 1 {
             for probe in &self.probes {
                 let mut is_there = false;
-                self.suspects(path, &[probe], (buffer, stop), |suspect| {
-                    suspect.texts(&[probe], &mut folded, |_, _| is_there = true);
+                self.candidate_lines(path, &[probe], (buffer, stop), |candidate| {
+                    candidate.texts(&[probe], &mut folded, |_, _| is_there = true);
                     !is_there
                 })?;
                 if !is_there {
@@ -138,14 +138,14 @@ impl Grep<'_> {
         }
         let probes: Vec<&Probe> = self.probes.iter().collect();
         let mut hits: Vec<EntryHit> = Vec::new();
-        self.suspects(path, &probes, (buffer, stop), |suspect| {
-            suspect.texts(&probes, &mut folded, |field, text| {
-                let is_again = hits.last().is_some_and(|last| last.offset == suspect.offset && last.field == field);
+        self.candidate_lines(path, &probes, (buffer, stop), |candidate| {
+            candidate.texts(&probes, &mut folded, |field, text| {
+                let is_again = hits.last().is_some_and(|last| last.offset == candidate.offset && last.field == field);
                 if !is_again
                     && hits.len() < self.most
                     && let Some(snippet) = Snippet::new(text, &probes)
                 {
-                    hits.push(suspect.hit(path, field, snippet));
+                    hits.push(candidate.hit(path, field, snippet));
                 }
             });
             hits.len() < self.most
@@ -157,7 +157,7 @@ impl Grep<'_> {
     }
 
     /// Calls `each` with the candidate entries until it returns `false`. Returns `None` if the file is not a session.
-    fn suspects(
+    fn candidate_lines(
         &self,
         path: &Path,
         probes: &[&Probe],
@@ -225,16 +225,16 @@ fn lines_with<'a>(
         if gap.is_none() && !each(start, line) {
             return false;
         }
-        let behind = match gap.filter(|gap| *gap < line.len()) {
+        let after = match gap.filter(|gap| *gap < line.len()) {
             Some(gap) => start + gap,
             None => (end + 1).min(block.len()),
         };
         for (probe, next) in probes.iter().zip(&mut next) {
-            if next.is_some_and(|next| next < behind) {
-                *next = probe.next(block, behind);
+            if next.is_some_and(|next| next < after) {
+                *next = probe.next(block, after);
             }
         }
-        from = if behind > end { behind } else { start };
+        from = if after > end { after } else { start };
     }
     true
 }
@@ -469,7 +469,7 @@ mod tests {
 
     /// Builds an entry around a text; returns the line and the expected kind of hit.
     fn line(kind: u8, spelled: &Spelled) -> (Vec<u8>, Option<TextField>) {
-        let (before, behind, field) = match kind {
+        let (before, after, field) = match kind {
             0 => (
                 r#"{"type":"message","id":"jwt","message":{"role":"user","content":""#,
                 r#""}}"#,
@@ -496,7 +496,7 @@ mod tests {
             _ => (r#"{"type":"message","id":""#, r#"","message":{"role":"system"}}"#, None),
         };
         let inside = spelled.iter().flat_map(|(_, bytes)| bytes.iter().copied());
-        (before.bytes().chain(inside).chain(behind.bytes()).collect(), field)
+        (before.bytes().chain(inside).chain(after.bytes()).collect(), field)
     }
 
     /// Reference search that decodes and folds all texts.

@@ -26,58 +26,58 @@ impl Searcher {
     pub fn assign_entries(
         &self,
         (files, sessions): (Files, &Arc<[SearchedSession]>),
-        (query, around): (&Query, &QueryScope),
+        (query, scope): (&Query, &QueryScope),
         mut hits: Vec<SessionHit>,
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
-        let parts = QueryParts::new(query, around);
+        let parts = QueryParts::new(query, scope);
         if let Some(feature) = parts.feature() {
             hits.iter_mut().for_each(|hit| hit.at = Some(HitPlace::Newest(feature)));
         }
         if !parts.can_match_cached() {
             return Some(hits);
         }
-        let kept = self.cache_with_titles(sessions);
+        let cache = self.cache_with_titles(sessions);
         let mut by_key: Vec<Option<&SearchedSession>> = Vec::new();
         for session in sessions.iter() {
             let place = session.key.place();
             by_key.resize(by_key.len().max(place + 1), None);
             by_key[place] = Some(session);
         }
-        let sought = |hit: &SessionHit| by_key.get(hit.session.place()).copied().flatten();
-        let is_on_disk = |hit: &SessionHit| sought(hit).is_some_and(|session| kept.is_on_disk(session));
+        let searched = |hit: &SessionHit| by_key.get(hit.session.place()).copied().flatten();
+        let is_on_disk = |hit: &SessionHit| searched(hit).is_some_and(|session| cache.is_on_disk(session));
         let alone = |hit: &mut SessionHit| {
             let is_nowhere = hit.hit.tier == Tier::Fuzzy && parts.is_single_word();
-            let session = sought(hit).filter(|_| !is_nowhere)?;
-            with(&kept, (files, session), |candidate| {
+            let session = searched(hit).filter(|_| !is_nowhere)?;
+            with(&cache, (files, session), |candidate| {
                 let entries = parts.match_cached(&candidate).best();
-                if let Some(kin) = session.kin {
-                    return Some((kin, hit.session, entries));
+                if let Some(group) = session.sharing_group {
+                    return Some((group, hit.session, entries));
                 }
-                if let Some(entry) = leads_to(hit, &entries) {
-                    lead((&kept, session), &candidate, &parts, hit, entry);
+                if let Some(entry) = entry_to_open(hit, &entries) {
+                    point_to((&cache, session), &candidate, &parts, hit, entry);
                 }
                 None
             })
         };
         let shared: Vec<(u32, _, Vec<MatchingEntry>)> = each(&mut hits, (is_on_disk, &is_stale), alone)?;
         let mut families: HashMap<u32, Vec<(&SearchedSession, Vec<MatchingEntry>)>> = HashMap::new();
-        for (kin, key, entries) in shared {
+        for (group, key, entries) in shared {
             let session = by_key.get(key.place()).copied().flatten();
-            families.entry(kin).or_default().extend(session.map(|session| (session, entries)));
+            families.entry(group).or_default().extend(session.map(|session| (session, entries)));
         }
         let mut own = HashMap::new();
         for family in families.into_values() {
-            own.extend(share_out(family, &parts).into_iter().map(|(session, own)| (session.key, own)));
+            own.extend(assign_to_oldest(family, &parts).into_iter().map(|(session, own)| (session.key, own)));
         }
         hits.retain(|hit| !matches!(own.get(&hit.session), Some(OwnEntries::None)));
         let in_family = |hit: &mut SessionHit| {
-            let (OwnEntries::Some(entries, forks), session) = (own.get(&hit.session)?, sought(hit)?) else {
+            let (OwnEntries::Some(entries, forks), session) = (own.get(&hit.session)?, searched(hit)?) else {
                 return None;
             };
             hit.forks = *forks;
-            let entry = leads_to(hit, entries)?;
-            with(&kept, (files, session), |candidate| lead((&kept, session), &candidate, &parts, hit, entry));
+            let entry = entry_to_open(hit, entries)?;
+            with(&cache, (files, session), |candidate| point_to((&cache, session), &candidate, &parts, hit, entry));
             None::<()>
         };
         each(&mut hits, (is_on_disk, &is_stale), in_family)?;
@@ -88,17 +88,17 @@ impl Searcher {
     pub fn matching_entries(
         &self,
         (files, session, tree): (Files, &SearchedSession, &Tree),
-        (query, around): (&Query, &QueryScope),
+        (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool,
     ) -> Option<Vec<Index>> {
-        let parts = QueryParts::new(query, around);
+        let parts = QueryParts::new(query, scope);
         if parts.feature().is_some() {
             return Some(parts.match_tree(tree));
         }
-        let mut holding = EntryMatches::default();
+        let mut matches = EntryMatches::default();
         if parts.can_match_cached() {
-            let kept = self.cache_with_titles(std::slice::from_ref(session));
-            holding = with(&kept, (files, session), |candidate| {
+            let cache = self.cache_with_titles(std::slice::from_ref(session));
+            matches = with(&cache, (files, session), |candidate| {
                 let is_unread = candidate.texts.is_none();
                 let read = if is_unread { search_text::of(files, &session.digest.path).ok().flatten() } else { None };
                 let texts = candidate.texts.or_else(|| read.as_ref().map(SearchTextsBuf::as_texts));
@@ -110,27 +110,31 @@ impl Searcher {
             let may_have = |raw: &mut UnparsedEntry<'_>| {
                 probes.as_ref().is_none_or(|probes| probes.iter().any(|probe| raw.may_have(probe)))
             };
-            find::lines(files, &session.digest.path, (tree, 0), may_have, |said| {
-                if let Some(EntryTexts { at, entry, texts }) = said {
+            find::lines(files, &session.digest.path, (tree, 0), may_have, |texts| {
+                if let Some(EntryTexts { at, entry, texts }) = texts {
                     folded.clear();
                     if query.everything {
                         fold_into(&mut folded, texts);
                     }
-                    parts.match_line(entry, &folded, at, &mut holding);
+                    parts.match_line(entry, &folded, at, &mut matches);
                 }
                 !is_stale()
             })
         };
         let is_there = |at: &Index| (*at as usize) < tree.nodes.len();
-        is_read.then(|| holding.best().into_iter().map(|entry| entry.at).filter(is_there).collect())
+        is_read.then(|| matches.best().into_iter().map(|entry| entry.at).filter(is_there).collect())
     }
 }
 
 /// Calls a function with the loaded data of a session.
-fn with<T>(kept: &SearchCache, (files, session): (Files, &SearchedSession), act: impl FnOnce(Candidate<'_>) -> T) -> T {
+fn with<T>(
+    cache: &SearchCache,
+    (files, session): (Files, &SearchedSession),
+    act: impl FnOnce(Candidate<'_>) -> T,
+) -> T {
     let &SearchedSession { ref digest, is_live, has_forks, .. } = session;
-    let titles = kept.get(session).map_or_else(SearchTitles::default, |known| kept.titles(known));
-    kept.with_texts(files, session, |texts| act(Candidate { digest, titles, texts, is_live, has_forks }))
+    let titles = cache.get(session).map_or_else(SearchTitles::default, |known| cache.titles(known));
+    cache.with_texts(files, session, |texts| act(Candidate { digest, titles, texts, is_live, has_forks }))
 }
 
 /// The entries that belong to a session.
@@ -143,7 +147,7 @@ enum OwnEntries {
 
 /// Assigns each entry to the oldest found session that has it. A fork found by its own name points to one of its own
 /// entries, if there is any.
-fn share_out<'a>(
+fn assign_to_oldest<'a>(
     mut family: Vec<(&'a SearchedSession, Vec<MatchingEntry>)>,
     parts: &QueryParts,
 ) -> Vec<(&'a SearchedSession, OwnEntries)> {
@@ -172,23 +176,23 @@ fn share_out<'a>(
         }
         entries.retain(|entry| id(entry).is_none_or(|id| !first.contains_key(&id)));
         let is_named_so = |other: &'a SearchedSession| name(session).is_none_or(|own| name(other) == Some(own));
-        let share = match before.and_then(|before| own.get_mut(before)) {
+        let assigned = match before.and_then(|before| own.get_mut(before)) {
             Some((other, OwnEntries::Some(_, forks))) if entries.is_empty() && is_named_so(other) => {
                 *forks += 1;
                 OwnEntries::None
             }
             _ => OwnEntries::Some(entries, 0),
         };
-        if let OwnEntries::Some(entries, _) = &share {
+        if let OwnEntries::Some(entries, _) = &assigned {
             first.extend(entries.iter().filter_map(id).map(|id| (id, place)));
         }
-        own.push((session, share));
+        own.push((session, assigned));
     }
     own
 }
 
 /// Counts the entries of a hit, and returns the one to open, or `None` if the hit already points to an entry.
-fn leads_to(hit: &mut SessionHit, entries: &[MatchingEntry]) -> Option<Index> {
+fn entry_to_open(hit: &mut SessionHit, entries: &[MatchingEntry]) -> Option<Index> {
     hit.entries = entries.len();
     let is_there = |at: Index| entries.binary_search_by_key(&at, |entry| entry.at).is_ok();
     if matches!(hit.at, Some(HitPlace::Place(at)) if is_there(at)) {
@@ -198,8 +202,8 @@ fn leads_to(hit: &mut SessionHit, entries: &[MatchingEntry]) -> Option<Index> {
 }
 
 /// Points a hit to an entry.
-fn lead(
-    (kept, session): (&SearchCache, &SearchedSession),
+fn point_to(
+    (cache, session): (&SearchCache, &SearchedSession),
     known: &Candidate<'_>,
     parts: &QueryParts,
     hit: &mut SessionHit,
@@ -210,5 +214,5 @@ fn lead(
     let place = place.unwrap_or(MatchPlace { field, entry: Some(entry), at: 0..0 });
     hit.at = Some(HitPlace::Place(entry));
     hit.hit.place = Some(place);
-    hit.quote(kept, session, known.texts);
+    hit.quote(cache, session, known.texts);
 }

@@ -115,16 +115,16 @@ impl Catalog {
         for session in sessions {
             self.put(session.into());
         }
-        self.tie();
+        self.relink();
     }
 
     /// Updates single sessions, and removes those whose files are missing. A session keeps its subagent owner unless a
     /// new one is given. Returns the first new session. If sessions only grew, the cost depends on what changed.
-    pub fn update(&mut self, read: Vec<Digest>, gone: &[PathBuf]) -> Option<SessionKey> {
-        let (mut first_new, mut is_tied) = (None, true);
-        for path in gone {
+    pub fn update(&mut self, read: Vec<Digest>, missing: &[PathBuf]) -> Option<SessionKey> {
+        let (mut first_new, mut keeps_relations) = (None, true);
+        for path in missing {
             if let Some(key) = self.key_of(path) {
-                is_tied &= !std::mem::take(&mut self.slots[key.place()].is_there);
+                keeps_relations &= !std::mem::take(&mut self.slots[key.place()].is_there);
             }
         }
         if !self.unreadable.is_empty() {
@@ -136,16 +136,16 @@ impl Catalog {
             let known = self.key_of(&session.path).map(|key| &self.slots[key.place()]);
             session.owner = session.owner.or_else(|| known.and_then(|known| known.session.owner.clone()));
             let known = known.filter(|known| known.is_there);
-            is_tied &= known.is_some_and(|known| hangs_as(&known.session, &session));
+            keeps_relations &= known.is_some_and(|known| has_same_relations(&known.session, &session));
             let is_new = known.is_none();
             let key = self.put(session.into());
             first_new = first_new.or(is_new.then_some(key));
             keys.push(key);
         }
-        if is_tied {
+        if keeps_relations {
             self.reorder(&keys);
         } else {
-            self.tie();
+            self.relink();
         }
         first_new
     }
@@ -172,9 +172,9 @@ impl Catalog {
     pub(crate) fn end_reading(&mut self) {
         self.progress.finished = true;
         let is_gone = |slot: &&mut CatalogSlot| slot.is_there && !slot.is_read;
-        let gone = self.slots.iter_mut().filter(is_gone).map(|slot| slot.is_there = false).count();
-        if gone > 0 {
-            self.tie();
+        let missing = self.slots.iter_mut().filter(is_gone).map(|slot| slot.is_there = false).count();
+        if missing > 0 {
+            self.relink();
         }
     }
 
@@ -204,7 +204,7 @@ impl Catalog {
     }
 
     /// Recomputes families and shared entries.
-    fn tie(&mut self) {
+    fn relink(&mut self) {
         self.version += 1;
         let keys: Vec<SessionKey> = self.keys().collect();
         let linked = keys.iter().filter_map(|&key| Some((self[key].real_path.clone()?.into(), key)));
@@ -309,8 +309,8 @@ impl Catalog {
     }
 
     /// Returns the group of sessions that share entries with this one.
-    pub(crate) fn kin(&self, key: SessionKey) -> Option<u32> {
-        self.shares.kin(key.place())
+    pub(crate) fn sharing_group(&self, key: SessionKey) -> Option<u32> {
+        self.shares.group_of(key.place())
     }
 
     /// Returns the families of all sessions.
@@ -368,7 +368,7 @@ impl Catalog {
 }
 
 /// Returns `true` if a session that was read again has the same relations to others.
-fn hangs_as(before: &Digest, now: &Digest) -> bool {
+fn has_same_relations(before: &Digest, now: &Digest) -> bool {
     before.real_path == now.real_path
         && before.parent_path == now.parent_path
         && before.owner == now.owner
@@ -405,7 +405,7 @@ pub(crate) mod tests {
     }
 
     /// Describes all relations, for comparison.
-    fn tied(catalog: &Catalog) -> String {
+    fn relations(catalog: &Catalog) -> String {
         let keys: Vec<SessionKey> = catalog.keys().collect();
         let families = catalog.families();
         let of = |key: &SessionKey| {
@@ -452,9 +452,9 @@ pub(crate) mod tests {
                     0 => drop(catalog.update(Vec::new(), &[at.to_string().into()])),
                     _ => drop(catalog.update(vec![read(at, modified, entries), read(0, 3, entries)], &[])),
                 }
-                let now = tied(&catalog);
-                catalog.tie();
-                proptest::prop_assert_eq!(now, tied(&catalog));
+                let now = relations(&catalog);
+                catalog.relink();
+                proptest::prop_assert_eq!(now, relations(&catalog));
             }
         }
     }
@@ -500,7 +500,7 @@ pub(crate) mod tests {
         assert_eq!(catalog.keys().collect::<Vec<_>>(), [b, key(&catalog, "c")]);
         catalog.begin_reading();
         catalog.add(["b", "c"].map(|path| Digest { path: path.into(), modified: Some(3), ..Digest::default() }).into());
-        catalog.mark_uncertain(&["b".into(), "gone".into()]);
+        catalog.mark_uncertain(&["b".into(), "missing".into()]);
         catalog.end_reading();
         assert_eq!(catalog.newest_first(), [key(&catalog, "c")]);
     }

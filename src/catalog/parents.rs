@@ -65,7 +65,7 @@ impl ParentIndex {
     ) -> Self {
         let by_id = || keys.iter().map(|&key| (&*digest(key).header.id, key)).collect::<HashMap<_, _>>();
         let by_id = LazyCell::new(by_id);
-        let (mut parents, mut lost) = (Self::default(), Vec::new());
+        let (mut parents, mut lost_forks) = (Self::default(), Vec::new());
         for &key in keys {
             let session = digest(key);
             let id = session.header.parent_id.as_deref();
@@ -83,12 +83,12 @@ impl ParentIndex {
             match other.filter(|&other| other != key && shares_root(digest(other), session)) {
                 Some(other) => parents.add_moved(key, other),
                 None => {
-                    lost.extend(named.map(|_| key));
+                    lost_forks.extend(named.map(|_| key));
                     parents.orphans.insert(key);
                 }
             }
         }
-        for (fork, parent) in by_entries(lost, keys, digest) {
+        for (fork, parent) in by_entries(lost_forks, keys, digest) {
             parents.orphans.remove(&fork);
             parents.add_moved(fork, parent);
         }
@@ -112,12 +112,12 @@ fn by_entries<'a>(
     for root in keys.iter().filter(|_| !forks.is_empty()).flat_map(|&key| &digest(key).roots) {
         roots.entry(*root).and_modify(|sessions| *sessions += 1);
     }
-    let is_kin = |key: &SessionKey| digest(*key).roots.iter().any(|root| roots.get(root).is_some_and(|&n| n > 1));
-    forks.retain(is_kin);
+    let has_relative = |key: &SessionKey| digest(*key).roots.iter().any(|root| roots.get(root).is_some_and(|&n| n > 1));
+    forks.retain(has_relative);
     let last = |fork: SessionKey| digest(fork).details().entries.last_inherited();
     let mut holders: ById<Vec<SessionKey>> = forks.iter().filter_map(|&fork| Some((last(fork)?, Vec::new()))).collect();
-    let kin = keys.iter().filter(|key| !forks.is_empty() && is_kin(key));
-    for &key in kin {
+    let relatives = keys.iter().filter(|key| !forks.is_empty() && has_relative(key));
+    for &key in relatives {
         for id in &digest(key).details().entries.ids {
             holders.entry(*id).and_modify(|holders| holders.push(key));
         }
@@ -165,7 +165,7 @@ mod tests {
             session("/renamed", Some("/grandparent"), 2, (&[1, 2, 3, 4], 2)),
             session("/fork", Some("/custom"), 3, (&[1, 2, 3, 5], 3)),
             session("/sibling", Some("/custom"), 4, (&[1, 2, 3, 6], 3)),
-            session("/lost", Some("/gone"), 5, (&[1, 2, 8, 7], 3)),
+            session("/lost_forks", Some("/gone"), 5, (&[1, 2, 8, 7], 3)),
             session("/unrelated", Some("/gone too"), 6, (&[11, 12], 1)),
         ]
         .map(Into::into)
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(parent("/renamed"), Some(ForkParent::Present("/grandparent".as_ref())));
         assert_eq!(parent("/fork"), Some(ForkParent::Moved("/renamed".as_ref())));
         assert_eq!(parent("/sibling"), Some(ForkParent::Moved("/renamed".as_ref())));
-        assert_eq!(parent("/lost"), Some(ForkParent::Missing), "the grandparent lacks an inherited entry");
+        assert_eq!(parent("/lost_forks"), Some(ForkParent::Missing), "the grandparent lacks an inherited entry");
         assert_eq!(parent("/unrelated"), Some(ForkParent::Missing));
     }
 }

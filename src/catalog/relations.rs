@@ -45,18 +45,18 @@ impl Catalog {
 
     /// Returns the missing parent of a fork if it has several forks. Returns `None` until the scan is complete.
     pub fn missing_parent_of(&self, fork: SessionKey) -> Option<MissingParentKey> {
-        self.lost(fork).filter(|_| self.is_parent_missing(fork))
+        self.lost_parent(fork).filter(|_| self.is_parent_missing(fork))
     }
 
     /// Returns the missing parent of a fork as far as the scan has progressed.
-    fn lost(&self, fork: SessionKey) -> Option<MissingParentKey> {
+    fn lost_parent(&self, fork: SessionKey) -> Option<MissingParentKey> {
         let key = MissingParentKey::new(self.get(fork)?.parent_path.as_deref()?);
         self.missing_parent(key).filter(|_| self.orphans.contains(&fork)).map(|_| key)
     }
 
     /// Returns the session whose project contains a family: its root, or the oldest of those with a missing parent.
     pub(crate) fn first_of(&self, root: SessionKey) -> SessionKey {
-        let ghost = self.lost(root).and_then(|key| self.missing_parent(key));
-        ghost.and_then(|ghost| ghost.forks.first().copied()).unwrap_or(root)
+        let parent = self.lost_parent(root).and_then(|key| self.missing_parent(key));
+        parent.and_then(|parent| parent.forks.first().copied()).unwrap_or(root)
     }
 }

@@ -94,8 +94,8 @@ impl HitPlace {
 pub struct Searcher {
     /// The maximum size of cached texts in bytes.
     most: usize,
-    kept: RwLock<SearchCache>,
-    last: Mutex<Option<PreviousSearch>>,
+    cache: RwLock<SearchCache>,
+    previous: Mutex<Option<PreviousSearch>>,
 }
 
 /// The last search. A narrower query only searches its hits.
@@ -116,57 +116,57 @@ impl Default for Searcher {
 impl Searcher {
     /// Creates a searcher with a maximum size of cached texts in bytes.
     pub(crate) fn with_limit(most: usize) -> Self {
-        Self { most, kept: RwLock::default(), last: Mutex::default() }
+        Self { most, cache: RwLock::default(), previous: Mutex::default() }
     }
 
     // The cache is consistent even after a panic, because each update is a single step.
 
-    fn kept(&self) -> RwLockReadGuard<'_, SearchCache> {
-        self.kept.read().unwrap_or_else(PoisonError::into_inner)
+    fn cache(&self) -> RwLockReadGuard<'_, SearchCache> {
+        self.cache.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn kept_mut(&self) -> RwLockWriteGuard<'_, SearchCache> {
-        self.kept.write().unwrap_or_else(PoisonError::into_inner)
+    fn cache_mut(&self) -> RwLockWriteGuard<'_, SearchCache> {
+        self.cache.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn last(&self) -> MutexGuard<'_, Option<PreviousSearch>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    fn previous(&self) -> MutexGuard<'_, Option<PreviousSearch>> {
+        self.previous.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Releases all cached data.
     pub(crate) fn clear_cache(&self) {
-        *self.last() = None;
-        self.kept_mut().clear();
+        *self.previous() = None;
+        self.cache_mut().clear();
     }
 
     /// Loads the texts of sessions in order. Reports the progress after each batch until all are loaded or `told`
     /// returns `false`.
-    pub fn read(&self, files: Files, sessions: &[SearchedSession], mut told: impl FnMut(usize, usize) -> bool) {
+    pub fn read(&self, files: Files, sessions: &[SearchedSession], mut report: impl FnMut(usize, usize) -> bool) {
         let missing: Vec<&SearchedSession> = {
-            let kept = self.kept();
+            let cache = self.cache();
             let is_known = |known: &CachedFile| known.text_state != TextState::Unread;
-            sessions.iter().filter(|session| !kept.get(session).is_some_and(is_known)).collect()
+            sessions.iter().filter(|session| !cache.get(session).is_some_and(is_known)).collect()
         };
         let mut before = sessions.len() - missing.len();
-        let (lying, missing): (Vec<&SearchedSession>, Vec<&SearchedSession>) =
+        let (indexed, missing): (Vec<&SearchedSession>, Vec<&SearchedSession>) =
             missing.into_iter().partition(|session| session.digest.is_stored());
         let fetch = |session: &&SearchedSession, room: &mut TextBuffers, _: parallel::StopSignal<'_>| {
             let texts = session.digest.texts(room)?;
-            self.kept_mut().put(session, texts, self.most.min(MOST_COPIED));
+            self.cache_mut().add_texts(session, texts, self.most.min(MOST_COPIED));
             None::<()>
         };
         let mut is_wanted = true;
-        parallel::each(&lying, (fetch, |_, _| None), |batch| {
-            is_wanted = told(before + batch.done, sessions.len());
+        parallel::each(&indexed, (fetch, |_, _| None), |batch| {
+            is_wanted = report(before + batch.done, sessions.len());
             is_wanted
         });
         if !is_wanted {
             return;
         }
-        before += lying.len();
+        before += indexed.len();
         let paths: Vec<_> = missing.iter().map(|session| &session.digest.path).collect();
-        let found = |at: usize, texts: SearchTexts<'_>| self.kept_mut().put(missing[at], texts, self.most);
-        search_text::read(files, &paths, found, |batch| told(before + batch.done, sessions.len()));
+        let found = |at: usize, texts: SearchTexts<'_>| self.cache_mut().add_texts(missing[at], texts, self.most);
+        search_text::read(files, &paths, found, |batch| report(before + batch.done, sessions.len()));
     }
 
     /// Calls a function with the texts of a session, loading them if they are not cached.
@@ -176,27 +176,27 @@ impl Searcher {
         session: &SearchedSession,
         act: impl FnOnce(Option<SearchTexts<'_>>) -> T,
     ) -> T {
-        self.kept().with_texts(files, session, act)
+        self.cache().with_texts(files, session, act)
     }
 
     /// Returns the cache with at least the titles of these sessions.
     pub(super) fn cache_with_titles(&self, sessions: &[SearchedSession]) -> RwLockReadGuard<'_, SearchCache> {
         loop {
-            let kept = self.kept();
+            let cache = self.cache();
             let missing: Vec<&SearchedSession> =
-                sessions.iter().filter(|session| kept.get(session).is_none()).collect();
+                sessions.iter().filter(|session| cache.get(session).is_none()).collect();
             if missing.is_empty() {
-                return kept;
+                return cache;
             }
-            drop(kept);
-            let mut kept = self.kept_mut();
-            missing.into_iter().for_each(|session| kept.know(session));
+            drop(cache);
+            let mut cache = self.cache_mut();
+            missing.into_iter().for_each(|session| cache.add_titles(session));
         }
     }
 
     /// Returns the sessions to search: all, or the hits of the last search if the query narrows it.
-    fn to_try(&self, query: &Query, sessions: &Arc<[SearchedSession]>, generation: u64) -> Vec<usize> {
-        let last = self.last();
+    fn to_search(&self, query: &Query, sessions: &Arc<[SearchedSession]>, generation: u64) -> Vec<usize> {
+        let last = self.previous();
         let is_same = |last: &&PreviousSearch| Arc::ptr_eq(&last.sessions, sessions) && last.generation == generation;
         let narrowed = last.as_ref().filter(is_same).filter(|last| query.narrows(&last.query));
         narrowed.map_or_else(|| (0..sessions.len()).collect(), |last| last.hits.clone())
@@ -208,11 +208,11 @@ impl Searcher {
         &self,
         files: Files,
         sessions: &Arc<[SearchedSession]>,
-        (query, around): (&Query, &QueryScope),
+        (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
-        let (hits, last) = self.find((files, true), sessions, (query, around), is_stale)?;
-        *self.last() = Some(last);
+        let (hits, last) = self.find((files, true), sessions, (query, scope), is_stale)?;
+        *self.previous() = Some(last);
         Some(hits)
     }
 
@@ -221,37 +221,37 @@ impl Searcher {
         &self,
         files: Files,
         sessions: &Arc<[SearchedSession]>,
-        (query, around): (&Query, &QueryScope),
+        (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
-        self.find((files, false), sessions, (query, around), is_stale).map(|(hits, _)| hits)
+        self.find((files, false), sessions, (query, scope), is_stale).map(|(hits, _)| hits)
     }
 
     fn find(
         &self,
         (files, is_quoted): (Files, bool),
         sessions: &Arc<[SearchedSession]>,
-        (query, around): (&Query, &QueryScope),
+        (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<(Vec<SessionHit>, PreviousSearch)> {
-        let kept = self.cache_with_titles(sessions);
-        let mut to_try = self.to_try(query, sessions, kept.generation);
-        let matcher = Matcher::new(query, around);
-        let is_on_disk = |at: &usize| kept.is_on_disk(&sessions[*at]);
+        let cache = self.cache_with_titles(sessions);
+        let mut to_search = self.to_search(query, sessions, cache.generation);
+        let matcher = Matcher::new(query, scope);
+        let is_on_disk = |at: &usize| cache.is_on_disk(&sessions[*at]);
         let work = |at: &mut usize| {
             let session = &sessions[*at];
-            let known = kept.get(session)?;
+            let known = cache.get(session)?;
             let hit = |texts: Option<SearchTexts<'_>>| {
-                let mut hit = try_one(&matcher, session, kept.titles(known), texts)?;
+                let mut hit = match_session(&matcher, session, cache.titles(known), texts)?;
                 if is_quoted {
-                    hit.quote(&kept, session, texts);
+                    hit.quote(&cache, session, texts);
                 }
                 Some(hit)
             };
-            let hit = if matcher.has_texts() { kept.with_texts(files, session, hit) } else { hit(None) };
+            let hit = if matcher.has_texts() { cache.with_texts(files, session, hit) } else { hit(None) };
             hit.map(|hit| (*at, hit))
         };
-        let mut hits = each(&mut to_try, (is_on_disk, is_stale), work)?;
+        let mut hits = each(&mut to_search, (is_on_disk, is_stale), work)?;
         let places = hits.iter().map(|(at, _)| *at).collect();
         // Fuzzy matches only count if no session has a literal match.
         if hits.iter().any(|(_, found)| found.hit.tier < Tier::Fuzzy) {
@@ -261,7 +261,7 @@ impl Searcher {
         let last = PreviousSearch {
             query: query.clone(),
             sessions: sessions.clone(),
-            generation: kept.generation,
+            generation: cache.generation,
             hits: places,
         };
         Some((hits.into_iter().map(|(_, found)| found).collect(), last))
@@ -272,10 +272,10 @@ impl Searcher {
     pub(crate) fn sessions_to_grep<'a>(
         &self,
         (files, sessions): (Files, &'a Arc<[SearchedSession]>),
-        (query, around): (&Query, &QueryScope),
+        (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<&'a SearchedSession>> {
-        let found = self.search_quietly(files, sessions, (&query.without_words(), around), is_stale)?;
+        let found = self.search_quietly(files, sessions, (&query.without_words(), scope), is_stale)?;
         let by_key: HashMap<SessionKey, &SearchedSession> =
             sessions.iter().map(|session| (session.key, session)).collect();
         Some(found.iter().filter_map(|found| by_key.get(&found.session).copied()).collect())
@@ -286,26 +286,26 @@ impl Searcher {
     pub(crate) fn search_everything(
         &self,
         (files, sessions): (Files, &Arc<[SearchedSession]>),
-        (query, around): (&Query, &QueryScope),
+        (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
-        mut told: impl FnMut(Vec<SessionHit>, usize) -> bool,
+        mut report: impl FnMut(Vec<SessionHit>, usize) -> bool,
     ) {
-        let Some(fit) = self.sessions_to_grep((files, sessions), (query, around), &is_stale) else { return };
-        let by_path: HashMap<_, _> = fit.iter().map(|session| (session.digest.path.as_path(), *session)).collect();
-        let paths: Vec<_> = fit.iter().map(|session| &session.digest.path).collect();
-        let (words, skipped) = (query.words(), sessions.len() - fit.len());
+        let Some(to_grep) = self.sessions_to_grep((files, sessions), (query, scope), &is_stale) else { return };
+        let by_path: HashMap<_, _> = to_grep.iter().map(|session| (session.digest.path.as_path(), *session)).collect();
+        let paths: Vec<_> = to_grep.iter().map(|session| &session.digest.path).collect();
+        let (words, skipped) = (query.words(), sessions.len() - to_grep.len());
         grep::each(files, &paths, (&words, 1, HitOrder::Found), is_stale, |batch| {
             let mut found: Vec<SessionHit> = Vec::new();
             for hit in batch.hits {
                 let Some(session) = by_path.get(hit.path.as_path()) else { continue };
                 // The hits of a session are consecutive, and the first is the one to open.
                 if found.last().is_none_or(|last| last.session != session.key) {
-                    found.push(of_everything(&hit, session));
+                    found.push(grep_hit(&hit, session));
                 }
             }
-            told(found, skipped + batch.done)
+            report(found, skipped + batch.done)
         });
-        told(Vec::new(), sessions.len());
+        report(Vec::new(), sessions.len());
     }
 }
 
@@ -341,7 +341,7 @@ pub(super) fn each<T: Send, R: Send>(
     (!stop.into_inner()).then_some(done)
 }
 
-fn of_everything(hit: &grep::EntryHit, session: &SearchedSession) -> SessionHit {
+fn grep_hit(hit: &grep::EntryHit, session: &SearchedSession) -> SessionHit {
     SessionHit {
         session: session.key,
         hit: Match { tier: Tier::Text, score: 0, place: None, time: session.digest.order_time() },
@@ -353,7 +353,7 @@ fn of_everything(hit: &grep::EntryHit, session: &SearchedSession) -> SessionHit 
     }
 }
 
-fn try_one(
+fn match_session(
     matcher: &Matcher,
     session: &SearchedSession,
     titles: SearchTitles<'_>,
@@ -368,18 +368,18 @@ fn try_one(
 
 impl SessionHit {
     /// Adds the place and the excerpt of a hit.
-    pub(super) fn quote(&mut self, kept: &SearchCache, session: &SearchedSession, texts: Option<SearchTexts<'_>>) {
+    pub(super) fn quote(&mut self, cache: &SearchCache, session: &SearchedSession, texts: Option<SearchTexts<'_>>) {
         let entry = self.hit.place.as_ref().and_then(|place| place.entry);
-        let is_active = |entry| Some(kept.facts(session)?.active.has(entry));
+        let is_active = |entry| Some(cache.facts(session)?.active.has(entry));
         self.is_active = entry.and_then(is_active);
-        self.snippet = snippet(&self.hit, kept, session, texts);
+        self.snippet = snippet(&self.hit, cache, session, texts);
     }
 }
 
 /// Returns the text around a hit, or `None` if the list already shows it.
 fn snippet(
     hit: &Match,
-    kept: &SearchCache,
+    cache: &SearchCache,
     session: &SearchedSession,
     texts: Option<SearchTexts<'_>>,
 ) -> Option<HitQuote> {
@@ -406,11 +406,11 @@ fn snippet(
     let end = (place.at.end + AROUND_HIT.1).min(text.end.max(place.at.end));
     let of = match place.field {
         MatchField::Summary => TextField::Summary,
-        _ if kept.facts(session)?.prompts.binary_search(&entry).is_ok() => TextField::User,
+        _ if cache.facts(session)?.prompts.binary_search(&entry).is_ok() => TextField::User,
         _ => TextField::Assistant,
     };
-    let said = passages.said(start..folded.ceil_char_boundary(end));
-    Some(HitQuote { of: Some(of), text: said, is_cut: start > text.start })
+    let excerpt = passages.said(start..folded.ceil_char_boundary(end));
+    Some(HitQuote { of: Some(of), text: excerpt, is_cut: start > text.start })
 }
 
 #[cfg(test)]
@@ -440,19 +440,19 @@ mod tests {
         assert_eq!(sessions.len(), 17);
         let all = Searcher::default();
         all.read(Files::Demo, &sessions, |_, _| true);
-        let whole = all.kept().bytes;
-        for most in [0, whole / 3] {
+        let size = all.cache().bytes;
+        for most in [0, size / 3] {
             let little = Searcher::with_limit(most);
             little.read(Files::Demo, &sessions, |_, _| true);
-            assert!(little.kept().bytes <= most);
+            assert!(little.cache().bytes <= most);
             for query in ["cookie", "redis expiry", "rfctauth", "edited:store.ts the", "-redis is:abandoned"] {
                 assert_eq!(found(&little, &sessions, query), found(&all, &sessions, query), "{query}, {most} bytes");
             }
         }
         all.clear_cache();
-        let kept = all.kept();
-        assert_eq!((kept.bytes, kept.sessions.len(), kept.arena.bytes()), (0, 0, 0));
-        drop(kept);
+        let cache = all.cache();
+        assert_eq!((cache.bytes, cache.sessions.len(), cache.arena.bytes()), (0, 0, 0));
+        drop(cache);
         let cookie = found(&all, &sessions, "cookie");
         assert!(cookie.iter().all(|(_, snippet)| snippet.is_none()), "only titles are known");
     }

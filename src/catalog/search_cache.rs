@@ -17,7 +17,7 @@ const MOST_DEAD: usize = 32 * 1024 * 1024;
 
 thread_local! {
     /// The buffers of a thread for texts in the index.
-    static ROOM: Cell<TextBuffers> = Cell::default();
+    static BUFFERS: Cell<TextBuffers> = Cell::default();
 }
 
 /// A session to search.
@@ -32,7 +32,7 @@ pub struct SearchedSession {
     /// `true` if it has forks.
     pub has_forks: bool,
     /// The group of sessions that share entries; `None` if it shares none.
-    pub kin: Option<u32>,
+    pub sharing_group: Option<u32>,
 }
 
 impl Catalog {
@@ -48,7 +48,7 @@ impl Catalog {
             digest: self[key].clone(),
             is_live: self.is_live(key),
             has_forks: self.forks(key).next().is_some(),
-            kin: self.kin(key),
+            sharing_group: self.sharing_group(key),
         }
     }
 }
@@ -123,8 +123,8 @@ impl SearchCache {
     }
 
     /// Adds the titles of a session.
-    pub(super) fn know(&mut self, session: &SearchedSession) {
-        self.forget(session.key);
+    pub(super) fn add_titles(&mut self, session: &SearchedSession) {
+        self.remove(session.key);
         let folded = TitlesBuf::new(&session.digest);
         let SearchTitles { name, id, cwd, first_message, labels } = folded.as_titles();
         let [name, id, cwd, first_message] =
@@ -145,9 +145,9 @@ impl SearchCache {
     }
 
     /// Adds the texts of a session if there is space.
-    pub(super) fn put(&mut self, session: &SearchedSession, texts: SearchTexts<'_>, most: usize) {
+    pub(super) fn add_texts(&mut self, session: &SearchedSession, texts: SearchTexts<'_>, most: usize) {
         if self.get(session).is_none_or(|known| known.text_state != TextState::Unread) {
-            self.know(session);
+            self.add_titles(session);
         }
         let texts = [texts.conversation, texts.summaries];
         let has_space = self.bytes + texts.iter().map(Passages::bytes).sum::<usize>() <= most;
@@ -161,17 +161,17 @@ impl SearchCache {
         self.generation += 1;
     }
 
-    fn forget(&mut self, key: SessionKey) {
+    fn remove(&mut self, key: SessionKey) {
         let Some(known) = self.sessions.get_mut(key.place()).and_then(Option::take) else { return };
         self.bytes -= bytes(&known.texts);
         self.dead += bytes(&known.texts) + bytes(&known.titles);
         if self.dead > MOST_DEAD {
-            self.tidy();
+            self.compact();
         }
     }
 
     /// Compacts the cache.
-    fn tidy(&mut self) {
+    fn compact(&mut self) {
         let old = std::mem::take(&mut self.arena);
         self.dead = 0;
         for known in self.sessions.iter_mut().flatten() {
@@ -213,10 +213,10 @@ impl SearchCache {
             return act(Some(texts));
         }
         if session.digest.is_stored() {
-            let mut room = ROOM.take();
-            if let Some(texts) = session.digest.texts(&mut room) {
+            let mut buffers = BUFFERS.take();
+            if let Some(texts) = session.digest.texts(&mut buffers) {
                 let done = act(Some(texts));
-                ROOM.set(room);
+                BUFFERS.set(buffers);
                 return done;
             }
         }
@@ -242,25 +242,25 @@ mod tests {
     fn what_is_known_of_sessions_as_they_were_is_given_back() {
         let catalog = catalog(&[("a", None, 1), ("b", None, 2)]);
         let [still, growing] = &catalog.searched_sessions()[..] else { panic!("two sessions") };
-        let (mut growing, mut kept) = (growing.clone(), SearchCache::default());
+        let (mut growing, mut cache) = (growing.clone(), SearchCache::default());
         let long = "x".repeat(MOST_DEAD / 4);
-        let put = |kept: &mut SearchCache, session: &SearchedSession, at: Index, text: &str| {
+        let add = |cache: &mut SearchCache, session: &SearchedSession, at: Index, text: &str| {
             let mut conversation = PassagesBuf::default();
             conversation.push(at, text);
-            kept.put(
+            cache.add_texts(
                 session,
                 SearchTexts { conversation: conversation.as_passages(), ..SearchTexts::default() },
                 usize::MAX,
             );
         };
-        put(&mut kept, still, 3, "Still");
+        add(&mut cache, still, 3, "Still");
         for at in 0..20 {
             growing.digest = Arc::new(Digest { bytes: at.into(), ..(*growing.digest).clone() });
-            put(&mut kept, &growing, at, &long);
-            assert!(kept.arena.bytes() <= 2 * MOST_DEAD, "{} bytes after {at}", kept.arena.bytes());
+            add(&mut cache, &growing, at, &long);
+            assert!(cache.arena.bytes() <= 2 * MOST_DEAD, "{} bytes after {at}", cache.arena.bytes());
         }
         let texts = |session: &SearchedSession| {
-            kept.with_texts(Files::Disk, session, |texts| {
+            cache.with_texts(Files::Disk, session, |texts| {
                 let said = texts.unwrap().conversation.each();
                 said.map(|(at, text)| (at, text.to_string())).collect::<Vec<_>>()
             })

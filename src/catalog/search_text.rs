@@ -24,7 +24,7 @@ pub fn read<P: AsRef<Path> + Sync>(
     files: Files,
     paths: &[P],
     found: impl Fn(usize, SearchTexts<'_>) + Sync,
-    mut told: impl FnMut(TextProgress) -> bool,
+    mut report: impl FnMut(TextProgress) -> bool,
 ) {
     let items: Vec<(usize, &Path)> = paths.iter().map(AsRef::as_ref).enumerate().collect();
     let unreadable = |path: &Path, reason: String| Some(Unreadable::new(path, &reason));
@@ -38,7 +38,7 @@ pub fn read<P: AsRef<Path> + Sync>(
         };
     let lost = |(_, path): &(usize, &Path), reason| unreadable(path, reason);
     parallel::each(&items, (work, lost), |parallel::ParallelBatch { results, done }| {
-        told(TextProgress { unreadable: results, done })
+        report(TextProgress { unreadable: results, done })
     });
 }
 

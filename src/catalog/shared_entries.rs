@@ -19,20 +19,20 @@ pub struct SharedEntries {
 impl SharedEntries {
     /// Looks up entries, given by session and index, among sessions that share some.
     pub fn new<'a>(
-        kin: &[(SessionKey, SharedDigest)],
+        sharing: &[(SessionKey, SharedDigest)],
         entries: impl Iterator<Item = (SessionKey, &'a Digest, Index)>,
     ) -> Self {
-        if kin.is_empty() {
+        if sharing.is_empty() {
             return Self::default(); // the common case
         }
-        let had = MemberSets::new(kin.iter().map(|(_, session)| &session.details().entries.ids[..]));
+        let member_sets = MemberSets::new(sharing.iter().map(|(_, session)| &session.details().entries.ids[..]));
         let (mut sets, mut places) = (vec![Vec::new()], HashMap::new());
         let of = entries.map(|(session, digest, at)| {
-            let Some(&set) = digest.details().entries.ids.get(at as usize).and_then(|id| had.of.get(id)) else {
+            let Some(&set) = digest.details().entries.ids.get(at as usize).and_then(|id| member_sets.of.get(id)) else {
                 return 0;
             };
             *places.entry((set, session)).or_insert_with(|| {
-                let members = had.members(set).map(|member| kin[member as usize].0);
+                let members = member_sets.members(set).map(|member| sharing[member as usize].0);
                 let mut others: Vec<SessionKey> = members.filter(|&member| member != session).collect();
                 others.reverse();
                 if others.is_empty() {

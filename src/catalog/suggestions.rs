@@ -23,25 +23,25 @@ impl Searcher {
     pub fn suggest(
         &self,
         (files, sessions): (Files, &Arc<[SearchedSession]>),
-        (query, around): (&Query, &QueryScope),
+        (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
-        mut told: impl FnMut(Suggestions) -> bool,
+        mut report: impl FnMut(Suggestions) -> bool,
     ) {
         let mut found = Suggestions::default();
         let by_file =
-            query.as_files().and_then(|query| self.search_quietly(files, sessions, (&query, around), &is_stale));
+            query.as_files().and_then(|query| self.search_quietly(files, sessions, (&query, scope), &is_stale));
         found.files = by_file.map_or(0, |found| found.len());
         if !query.everything {
             let everything = Query { everything: true, ..query.clone() };
             let all = sessions.len();
             found.progress = Some((0, all));
-            self.search_everything((files, sessions), (&everything, around), &is_stale, |more, done| {
+            self.search_everything((files, sessions), (&everything, scope), &is_stale, |more, done| {
                 found.everything += more.len();
                 found.progress = (done < all).then_some((done, all));
-                told(found)
+                report(found)
             });
         } else {
-            told(found);
+            report(found);
         }
     }
 }

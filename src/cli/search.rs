@@ -147,13 +147,13 @@ pub(super) fn read_query(words: &[String]) -> Result<Query, ExitCode> {
     let text = words.join(" ");
     let problem = match Query::parse(&text) {
         Ok(query) if !query.is_empty() => return Ok(query),
-        Ok(_) => QueryProblem { at: 0..text.len(), what: "the query asks for nothing".into() },
+        Ok(_) => QueryProblem { at: 0..text.len(), message: "the query asks for nothing".into() },
         Err(problem) => problem,
     };
     let piece = |from: usize, to: usize| clean(text.get(from..to).unwrap_or_default()).into_owned();
     let before = width(&piece(0, problem.at.start));
     let marks = width(&piece(problem.at.start, problem.at.end)).max(1);
     let (before, marks) = (" ".repeat(before), "^".repeat(marks));
-    output::complain(&format!("{}\n{}\n{before}{marks}", problem.what, clean(&text)));
+    output::complain(&format!("{}\n{}\n{before}{marks}", problem.message, clean(&text)));
     Err(Exit::Failed.into())
 }

@@ -49,14 +49,14 @@ pub struct MatchingEntry {
 impl QueryParts {
     /// Extracts the terms of a query.
     pub fn new(query: &Query, here: &QueryScope) -> Self {
-        let wanted = || query.terms.iter().filter(|term| !term.is_excluded);
-        let scope = |term: &Term| match &term.what {
+        let included = || query.terms.iter().filter(|term| !term.is_excluded);
+        let scope = |term: &Term| match &term.kind {
             TermKind::Qualified(qualified) => Some(qualified.scope(here)),
             _ => None,
         };
-        let words: Vec<Needle> = wanted().filter_map(|term| Needle::of(&term.what)).collect();
+        let words: Vec<Needle> = included().filter_map(|term| Needle::of(&term.kind)).collect();
         let (mut scopes, mut features) = (Vec::new(), Vec::new());
-        for scope in wanted().filter_map(scope) {
+        for scope in included().filter_map(scope) {
             match scope {
                 EntryScope::Session => {}
                 EntryScope::Tree(feature) => features.push(feature),
@@ -120,26 +120,26 @@ impl QueryParts {
 
     /// Matches entries with the cached data of their session.
     pub fn match_cached(&self, session: &Candidate<'_>) -> EntryMatches {
-        let mut holding = EntryMatches { session: self.words_in(session.titles.name), ..EntryMatches::default() };
+        let mut matches = EntryMatches { session: self.words_in(session.titles.name), ..EntryMatches::default() };
         if !self.everything && !self.words.is_empty() {
             let SearchTexts { conversation, summaries } = session.texts.unwrap_or_default();
             for passages in [session.titles.labels, conversation, summaries] {
-                self.in_passages(passages, &mut holding);
+                self.in_passages(passages, &mut matches);
             }
         }
         for (at, scope) in self.scopes.iter().enumerate() {
             if let EntryScope::Known(entries) = scope {
-                entries(session).into_iter().for_each(|entry| holding.add(entry, self.bit(at)));
+                entries(session).into_iter().for_each(|entry| matches.add(entry, self.bit(at)));
             }
         }
-        holding
+        matches
     }
 
-    fn in_passages(&self, passages: Passages<'_>, holding: &mut EntryMatches) {
+    fn in_passages(&self, passages: Passages<'_>, matches: &mut EntryMatches) {
         for (bit, word) in self.words.iter().enumerate() {
             if let Needle::Pattern(_) = word {
                 let found = passages.each().filter(|(_, text)| word.find(text).is_some());
-                found.for_each(|(entry, _)| holding.add(entry, 1 << bit));
+                found.for_each(|(entry, _)| matches.add(entry, 1 << bit));
                 continue;
             }
             // Most passages have no match, so the search runs over all of them at once.
@@ -148,7 +148,7 @@ impl QueryParts {
                 let Some((entry, text)) = passages.around(from + found.start) else { break };
                 // A match across two passages does not count.
                 let is_inside = from + found.end <= text.end;
-                holding.add(entry, u64::from(is_inside) << bit);
+                matches.add(entry, u64::from(is_inside) << bit);
                 let after = passages.folded[from + found.start..].chars().next().map_or(1, char::len_utf8);
                 from = if is_inside { text.end } else { from + found.start + after };
             }
@@ -156,13 +156,13 @@ impl QueryParts {
     }
 
     /// Matches an entry with its line and its folded texts.
-    pub fn match_line(&self, entry: &Entry<'_>, folded: &str, at: Index, holding: &mut EntryMatches) {
+    pub fn match_line(&self, entry: &Entry<'_>, folded: &str, at: Index, matches: &mut EntryMatches) {
         let words = if self.everything { self.words_in(folded) } else { 0 };
         let holds = |(at, scope): (usize, &EntryScope)| match scope {
             EntryScope::Read(holds) if holds(entry) => self.bit(at),
             _ => 0,
         };
-        holding.add(at, words | self.scopes.iter().enumerate().map(holds).sum::<u64>());
+        matches.add(at, words | self.scopes.iter().enumerate().map(holds).sum::<u64>());
     }
 
     /// Returns the place of the first word in an entry.

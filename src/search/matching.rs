@@ -79,12 +79,12 @@ impl std::fmt::Debug for Matcher {
 impl Matcher {
     /// Compiles a query.
     pub fn new(query: &Query, here: &QueryScope) -> Self {
-        let test = |term: &Term| match &term.what {
+        let test = |term: &Term| match &term.kind {
             TermKind::Qualified(qualified) => Some((term.is_excluded, qualified.test(here))),
             _ => None,
         };
         let text = |term: &Term| {
-            let fuzzy = match &term.what {
+            let fuzzy = match &term.kind {
                 TermKind::Word(word) if !term.is_excluded => Fuzzy::new(&fold(word)),
                 _ => None,
             };

@@ -26,7 +26,7 @@ pub(crate) struct Word {
 impl Word {
     /// Converts a term, or returns `None` for a qualifier.
     pub(crate) fn of(term: &Term) -> Option<Self> {
-        Some(Self { is_excluded: term.is_excluded, needle: Needle::of(&term.what)?, fuzzy: None })
+        Some(Self { is_excluded: term.is_excluded, needle: Needle::of(&term.kind)?, fuzzy: None })
     }
 }
 
@@ -36,7 +36,7 @@ impl Words {
     /// # Errors
     /// The problem in one line. Qualifiers are errors, because they are about sessions.
     pub fn new(query: &str) -> Result<Self, String> {
-        let query = Query::parse(query).map_err(|problem| problem.what)?;
+        let query = Query::parse(query).map_err(|problem| problem.message)?;
         let term = |term: &Term| {
             const NOT_HERE: &str = "qualifiers are for the search over sessions; put it in quotes to search for it";
             Word::of(term).ok_or_else(|| NOT_HERE.to_string())

@@ -36,7 +36,7 @@ pub(crate) struct Term {
     /// `true` if the term is excluded (`-`).
     pub(crate) is_excluded: bool,
     /// The condition.
-    pub(crate) what: TermKind,
+    pub(crate) kind: TermKind,
 }
 
 /// A condition on a session.
@@ -60,12 +60,12 @@ pub struct QueryProblem {
     /// The byte range in the query.
     pub at: Range<usize>,
     /// The problem and its fix.
-    pub what: String,
+    pub message: String,
 }
 
 impl fmt::Display for QueryProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
+        f.write_str(&self.message)
     }
 }
 
@@ -74,12 +74,12 @@ impl std::error::Error for QueryProblem {}
 impl Query {
     /// Returns `true` if the query is empty and matches every session.
     pub fn is_empty(&self) -> bool {
-        self.terms.iter().all(|term| matches!(term.what, TermKind::Unfinished(_)))
+        self.terms.iter().all(|term| matches!(term.kind, TermKind::Unfinished(_)))
     }
 
     /// Returns the words and phrases that must match.
     pub fn words(&self) -> Vec<String> {
-        let word = |term: &Term| match &term.what {
+        let word = |term: &Term| match &term.kind {
             TermKind::Word(text) | TermKind::Phrase(text) if !term.is_excluded => Some(text.clone()),
             _ => None,
         };
@@ -89,7 +89,7 @@ impl Query {
     /// Returns the query without its words and phrases.
     #[must_use]
     pub(crate) fn without_words(&self) -> Self {
-        let is_word = |term: &&Term| !term.is_excluded && matches!(term.what, TermKind::Word(_) | TermKind::Phrase(_));
+        let is_word = |term: &&Term| !term.is_excluded && matches!(term.kind, TermKind::Word(_) | TermKind::Phrase(_));
         Self { everything: false, terms: self.terms.iter().filter(|term| !is_word(term)).cloned().collect() }
     }
 
@@ -98,9 +98,9 @@ impl Query {
     pub(crate) fn as_files(&self) -> Option<Self> {
         let (mut query, mut has_word) = (Self { everything: false, terms: self.terms.clone() }, false);
         for term in query.terms.iter_mut().filter(|term| !term.is_excluded) {
-            if let TermKind::Word(word) = &mut term.what {
+            if let TermKind::Word(word) = &mut term.kind {
                 let name = Text(std::mem::take(word));
-                (term.what, has_word) = (TermKind::Qualified(Qualified::File(name)), true);
+                (term.kind, has_word) = (TermKind::Qualified(Qualified::File(name)), true);
             }
         }
         has_word.then_some(query)
@@ -116,7 +116,7 @@ impl Query {
 
 impl Term {
     fn is_void(&self) -> bool {
-        matches!(self.what, TermKind::Unfinished(_))
+        matches!(self.kind, TermKind::Unfinished(_))
     }
 
     /// Returns `true` if every session that matches this term also matches `wide`.
@@ -127,7 +127,7 @@ impl Term {
         if self.is_excluded || wide.is_excluded {
             return false;
         }
-        match (&self.what, &wide.what) {
+        match (&self.kind, &wide.kind) {
             // The longer word can match fuzzily. Then its prefix matches too, unless it is too short.
             (TermKind::Word(narrow), TermKind::Word(wide)) => {
                 let (narrow, wide) = (fold(narrow), fold(wide));
@@ -162,7 +162,7 @@ impl fmt::Display for Term {
         if self.is_excluded {
             f.write_str("-")?;
         }
-        match &self.what {
+        match &self.kind {
             TermKind::Word(word) => f.write_str(word),
             TermKind::Phrase(phrase) => write!(f, "\"{phrase}\""),
             TermKind::Pattern(pattern) => write!(f, "re:{pattern}"),

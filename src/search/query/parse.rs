@@ -32,9 +32,9 @@ impl Query {
         if let Some(pattern) = rest.strip_prefix(PATTERN) {
             let pattern = js_trim(pattern);
             if !pattern.is_empty() {
-                let wrong = |what| QueryProblem { at: start..start + rest.len(), what };
-                let what = TermKind::Pattern(Pattern::new(pattern).map_err(wrong)?);
-                query.terms.push(Term { is_excluded: false, what });
+                let wrong = |message| QueryProblem { at: start..start + rest.len(), message };
+                let kind = TermKind::Pattern(Pattern::new(pattern).map_err(wrong)?);
+                query.terms.push(Term { is_excluded: false, kind });
             }
             return Ok(query);
         }
@@ -67,19 +67,19 @@ impl Query {
     }
 }
 
-fn problem(at: Range<usize>, what: impl Into<String>) -> QueryProblem {
-    QueryProblem { at, what: what.into() }
+fn problem(at: Range<usize>, message: impl Into<String>) -> QueryProblem {
+    QueryProblem { at, message: message.into() }
 }
 
 /// Parses a word or a phrase. Returns `None` for an empty phrase.
 fn plain(token: &Token<'_>) -> Option<Term> {
-    let what = if token.is_quoted {
+    let kind = if token.is_quoted {
         let words: Vec<&str> = token.text.split(is_js_space).filter(|word| !word.is_empty()).collect();
         (!words.is_empty()).then(|| TermKind::Phrase(words.join(" ")))
     } else {
         Some(TermKind::Word(token.text.into()))
     };
-    Some(Term { is_excluded: token.is_excluded, what: what? })
+    Some(Term { is_excluded: token.is_excluded, kind: kind? })
 }
 
 fn qualified(token: &Token<'_>, name: &str, at: Range<usize>) -> Result<Term, QueryProblem> {
@@ -87,12 +87,12 @@ fn qualified(token: &Token<'_>, name: &str, at: Range<usize>) -> Result<Term, Qu
     let Some(row) = qualifier::named(name) else {
         // `error: x` is pasted text.
         if token.text.is_empty() && !token.is_quoted {
-            return Ok(Term { is_excluded, what: TermKind::Word(format!("{name}:")) });
+            return Ok(Term { is_excluded, kind: TermKind::Word(format!("{name}:")) });
         }
         return Err(problem(at, unknown(name)));
     };
-    let what = value(row, token.text).map_err(|what| problem(at, what))?;
-    Ok(Term { is_excluded, what })
+    let kind = value(row, token.text).map_err(|message| problem(at, message))?;
+    Ok(Term { is_excluded, kind })
 }
 
 fn unknown(name: &str) -> String {
@@ -135,7 +135,7 @@ mod tests {
             assert_eq!(terms(text), cut, "{text}");
         }
         // Without its closing quote, `"c"` is a word that contains quotes.
-        assert!(matches!(&read(r#"a"b "c" d"#).terms[1].what, TermKind::Word(word) if word == r#""c""#));
+        assert!(matches!(&read(r#"a"b "c" d"#).terms[1].kind, TermKind::Word(word) if word == r#""c""#));
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
             "warning: unused",
         ] {
             let query = read(text);
-            let is_word = |term: &Term| matches!(term.what, TermKind::Word(_)) && !term.is_excluded;
+            let is_word = |term: &Term| matches!(term.kind, TermKind::Word(_)) && !term.is_excluded;
             assert!(query.terms.iter().all(is_word) && !query.everything, "{text}: {query:?}");
             assert_eq!(query.to_string(), text);
         }
@@ -203,8 +203,8 @@ mod tests {
         let text = words(MOST_TERMS + 1);
         let problem = Query::parse(&text).unwrap_err();
         assert_eq!(&text[problem.at.clone()], format!("w{MOST_TERMS}"));
-        assert!(problem.what.contains("64"), "{problem}");
-        assert!(Query::parse(&"é".repeat(MOST_BYTES / 2 + 1)).unwrap_err().what.contains("too long"));
+        assert!(problem.message.contains("64"), "{problem}");
+        assert!(Query::parse(&"é".repeat(MOST_BYTES / 2 + 1)).unwrap_err().message.contains("too long"));
     }
 
     #[test]
@@ -212,17 +212,20 @@ mod tests {
         let wrong = |text: &str| Query::parse(text).unwrap_err();
         let problem = wrong("é nmae:x y");
         assert_eq!(&"é nmae:x y"[problem.at.clone()], "nmae:x");
-        assert!(problem.what.contains("unknown qualifier nmae:") && problem.what.contains("entries:"), "{problem}");
-        assert!(wrong("is:nmaed").what.contains("abandoned"));
+        assert!(
+            problem.message.contains("unknown qualifier nmae:") && problem.message.contains("entries:"),
+            "{problem}"
+        );
+        assert!(wrong("is:nmaed").message.contains("abandoned"));
         for text in ["x re:y", "\"\"re::", "x re:", "-re:x"] {
-            assert!(wrong(text).what.contains("first"), "{text}");
+            assert!(wrong(text).message.contains("first"), "{text}");
         }
-        assert!(wrong("-all:x").what.contains("all:"));
+        assert!(wrong("-all:x").message.contains("all:"));
         let problem = wrong(" all: -after:x ");
         assert_eq!(&" all: -after:x "[problem.at], "-after:x");
         let problem = wrong(" all: re:( ");
         assert_eq!(&" all: re:( "[problem.at], "re:(");
-        assert!(!problem.what.is_empty());
+        assert!(!problem.message.is_empty());
     }
 
     #[test]
