@@ -274,7 +274,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_sum_counts_each_entry_once(
+        fn sums_count_each_entry_once(
             steps in proptest::collection::vec(any::<SampleStep>(), 0..60),
             there in any::<u64>(),
             wanted in any::<u64>(),
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fork_owns_what_is_new_in_it_and_all_of_it_when_its_parent_is_gone() {
+    fn forks_own_new_entries_and_all_entries_without_their_parent() {
         let parent = vec![header(1, 3), used("a", None, 1, 1.0), used("b", Some("a"), 2, 2.0)];
         let mut child = fork(&parent, 1, 5);
         child.push(used("c", Some("a"), 6, 4.0));
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_id_at_another_time_is_another_entry() {
+    fn equal_ids_with_different_times_are_different_entries() {
         let session = |time| vec![header(time, 3), used("00000001", None, time, 1.0)];
         let digests = digests(&[session(1), session(2)]);
         let shares = look(&digests, |_| true, CostSharing::default());
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_of_forks_take_no_longer_each() {
+    fn thousands_of_forks_form_one_set() {
         let mut parent = vec![header(0, 3)];
         for at in 1..50 {
             parent.push(used(&at.to_string(), Some(&(at - 1).to_string()), at, 1.0));
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_several_have_is_listed_once_at_the_first() {
+    fn lists_shared_items_once_at_the_first_session() {
         let all =
             [("x", 1, 'a'), ("y", 1, 'b'), ("y", 1, 'c'), ("y", 2, 'd'), ("z", 2, 'e'), ("y", 3, 'f'), ("y", 3, 'g')];
         let listed: Vec<_> = once(all.into_iter()).into_iter().map(|it| (it.session, it.what, it.forks)).collect();

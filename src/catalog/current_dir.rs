@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_project_on_the_way_up_is_the_one() {
+    fn finds_the_nearest_project_above() {
         let dirs = ["/", "/home/me", "/home/me/code", "/home/me/code/app", "/home/me/code/app/sub/x", ""];
         let here = |dir: &str| {
             let mut here = CurrentDir::new(dir.into(), "/home/me".into());

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_of_one_time_stand_in_one_order_whichever_is_read_first() {
+    fn sessions_with_equal_times_are_sorted_by_path() {
         for read in [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]] {
             let mut catalog = catalog(&read.map(|name| (name, None, 1)));
             assert_eq!(names(&catalog), "a b c");
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn shows_sessions_whose_parents_form_a_cycle() {
+    fn keeps_sessions_with_cyclic_parents() {
         let catalog = catalog(&[("a", Some("b"), 1), ("b", Some("a"), 2), ("c", Some("c"), 3)]);
         assert_eq!(names(&catalog), "c a b");
     }

@@ -80,7 +80,7 @@ mod tests {
     use crate::session::entry::tool_call::Touch;
 
     #[test]
-    fn a_file_has_one_path() {
+    fn paths_of_a_file_are_normalized() {
         for (path, wanted) in [
             ("src/a.rs", "/home/me/app/src/a.rs"),
             ("./src//b/../a.rs", "/home/me/app/src/a.rs"),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_summed_over_sessions() {
+    fn sums_files_over_sessions() {
         let session = |cwd: &str, touches: &[(&str, Touch, i64)]| {
             let mut session = Digest::default();
             session.header.cwd = cwd.into();

@@ -63,7 +63,7 @@ pub enum HitOrder {
     Given,
 }
 
-/// Searches files for words and reports hits in batches, at most `in_one` per session. Stops when `told` returns
+/// Searches files for words and reports hits in batches, at most `in_one` per session. Stops when `report` returns
 /// `false` or `is_stale` returns `true`. A session matches if each word is in one of its texts, case-insensitively.
 /// White space in a word matches any white space.
 pub fn each<P: AsRef<Path> + Sync>(
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn says_where_and_on_which_branch() {
+    fn hits_have_a_place_and_a_branch() {
         let text = HEADER.to_string()
             + &message("a", "", r#""role":"user","content":"Use JWT""#)
             + &message("b", "a", r#""role":"toolResult","content":[{"type":"text","text":"No \"jwt\" here"}]"#)
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_is_somewhere_in_the_session() {
+    fn every_word_must_be_in_the_session() {
         let text = HEADER.to_string()
             + &message("a", "", r#""role":"user","content":"one two""#)
             + &message("b", "a", r#""role":"user","content":"three""#)
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn only_sessions_are_searched_and_old_ones_have_no_ids() {
+    fn skips_other_files_and_omits_ids_of_version_1() {
         let line = message("a", "", r#""role":"user","content":"word""#);
         assert_eq!(find(&line, "word"), []);
         assert_eq!(find(&format!("no JSON\n\n{HEADER}{line}"), "word").len(), 1);
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn as_much_as_is_wanted() {
+    fn limits_the_hits_per_session() {
         let dir = tempfile::tempdir().unwrap();
         let line = message("a", "", r#""role":"user","content":"word""#);
         let paths: Vec<PathBuf> = (0..20).map(|at| dir.path().join(format!("{at}.jsonl"))).collect();
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_any_more() {
+    fn stops_when_canceled() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.jsonl");
         std::fs::write(&path, HEADER.to_string() + &message("a", "", r#""role":"user","content":"word""#)).unwrap();
@@ -523,7 +523,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn misses_nothing_and_invents_nothing(
+        fn agrees_with_a_plain_search(
             lines in proptest::collection::vec((0u8..8, proptest::collection::vec(spelled(), 0..14)), 1..8),
             // The offset and length of words cut from the texts; the last words are made up.
             cuts in proptest::collection::vec((0usize..8, 0usize..14, 1usize..7), 1..4),
@@ -558,7 +558,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_searched(bytes in proptest::collection::vec(any::<u8>(), 0..64), word: String) {
+        fn searches_any_bytes_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..64), word: String) {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("s.jsonl");
             std::fs::write(&path, [HEADER.as_bytes(), &bytes].concat()).unwrap();

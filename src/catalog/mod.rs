@@ -118,8 +118,8 @@ impl Catalog {
         self.relink();
     }
 
-    /// Updates single sessions, and removes those whose files are missing. A session keeps its subagent owner unless a
-    /// new one is given. Returns the first new session. If sessions only grew, the cost depends on what changed.
+    /// Updates single sessions, and removes those whose files are missing. A session without a new subagent owner keeps
+    /// its owner. Returns the first new session. If sessions only grew, the cost depends on the number of changes.
     pub fn update(&mut self, read: Vec<Digest>, missing: &[PathBuf]) -> Option<SessionKey> {
         let (mut first_new, mut keeps_relations) = (None, true);
         for path in missing {
@@ -437,7 +437,7 @@ pub(crate) mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_is_brought_up_to_date_is_as_if_it_were_read_anew(
+        fn updates_equal_a_complete_rebuild(
             parents in proptest::collection::vec(proptest::option::of(0usize..8), 1..8),
             steps in proptest::collection::vec((0usize..8, -20i64..20, 0usize..6, 0..9), 0..30),
         ) {
@@ -461,7 +461,7 @@ pub(crate) mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn paths_of_one_hash_are_two_sessions() {
+    fn paths_with_equal_hashes_are_different_sessions() {
         use std::os::unix::ffi::OsStrExt;
         const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
         const BACK: u64 = 0xf1de_83e1_9937_733d;
@@ -486,7 +486,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_session_that_is_gone_and_comes_back_has_the_key_that_it_had() {
+    fn restored_sessions_keep_their_key() {
         let mut catalog = catalog(&[("a", None, 1), ("b", Some("a"), 2), ("c", None, 3)]);
         let key = |catalog: &Catalog, name: &str| catalog.key_of(Path::new(name)).unwrap();
         let b = key(&catalog, "b");

@@ -159,13 +159,13 @@ mod tests {
     }
 
     #[test]
-    fn a_renamed_parent_is_found_by_the_entries_that_its_forks_inherited() {
+    fn finds_renamed_parents_by_inherited_entries() {
         let sessions: Vec<SharedDigest> = [
             session("/grandparent", None, 1, (&[1, 2, 9], 0)),
             session("/renamed", Some("/grandparent"), 2, (&[1, 2, 3, 4], 2)),
             session("/fork", Some("/custom"), 3, (&[1, 2, 3, 5], 3)),
             session("/sibling", Some("/custom"), 4, (&[1, 2, 3, 6], 3)),
-            session("/lost_forks", Some("/gone"), 5, (&[1, 2, 8, 7], 3)),
+            session("/lost", Some("/gone"), 5, (&[1, 2, 8, 7], 3)),
             session("/unrelated", Some("/gone too"), 6, (&[11, 12], 1)),
         ]
         .map(Into::into)
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(parent("/renamed"), Some(ForkParent::Present("/grandparent".as_ref())));
         assert_eq!(parent("/fork"), Some(ForkParent::Moved("/renamed".as_ref())));
         assert_eq!(parent("/sibling"), Some(ForkParent::Moved("/renamed".as_ref())));
-        assert_eq!(parent("/lost_forks"), Some(ForkParent::Missing), "the grandparent lacks an inherited entry");
+        assert_eq!(parent("/lost"), Some(ForkParent::Missing), "the grandparent lacks an inherited entry");
         assert_eq!(parent("/unrelated"), Some(ForkParent::Missing));
     }
 }

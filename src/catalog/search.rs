@@ -139,7 +139,7 @@ impl Searcher {
         self.cache_mut().clear();
     }
 
-    /// Loads the texts of sessions in order. Reports the progress after each batch until all are loaded or `told`
+    /// Loads the texts of sessions in order. Reports the progress after each batch until all are loaded or `report`
     /// returns `false`.
     pub fn read(&self, files: Files, sessions: &[SearchedSession], mut report: impl FnMut(usize, usize) -> bool) {
         let missing: Vec<&SearchedSession> = {
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_no_room_for_is_read_when_it_is_searched() {
+    fn uncached_texts_are_read_for_each_search() {
         let dirs = [demo::ROOT.into()];
         let sources = ScanSources { files: Files::Demo, dirs: &dirs, home: demo::HOME, cache: None };
         let catalog = Catalog::read(sources, 0, std::path::Path::to_path_buf);

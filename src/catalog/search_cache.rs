@@ -239,7 +239,7 @@ mod tests {
     use crate::session::search_text::PassagesBuf;
 
     #[test]
-    fn what_is_known_of_sessions_as_they_were_is_given_back() {
+    fn releases_texts_of_outdated_sessions() {
         let catalog = catalog(&[("a", None, 1), ("b", None, 2)]);
         let [still, growing] = &catalog.searched_sessions()[..] else { panic!("two sessions") };
         let (mut growing, mut cache) = (growing.clone(), SearchCache::default());

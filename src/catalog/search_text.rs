@@ -18,7 +18,7 @@ pub struct TextProgress {
     pub done: usize,
 }
 
-/// Reads the texts of files. `found` receives them on any thread, with the index of the file in `paths`. `told`
+/// Reads the texts of files. `found` receives them on any thread, with the index of the file in `paths`. `report`
 /// receives the progress until all are read or it returns `false`.
 pub fn read<P: AsRef<Path> + Sync>(
     files: Files,
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_all_files_and_says_which_it_could_not() {
+    fn reads_all_files_and_reports_failures() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name);
         for at in 0..20 {
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn stops_when_nobody_waits_any_more() {
+    fn stops_when_canceled() {
         let paths = vec![PathBuf::from("gone"); 10_000];
         let (mut batches, mut done) = (0, 0);
         read(

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_come_back_from_where_they_were_put() {
+    fn returns_stored_texts() {
         let mut arena = TextArena::default();
         let long = "x".repeat(PIECE / 2);
         let texts =

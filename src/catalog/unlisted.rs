@@ -67,7 +67,7 @@ mod tests {
     use crate::catalog::tests::catalog;
 
     #[test]
-    fn files_beside_the_folders_of_projects_are_omitted_by_pi() {
+    fn finds_files_outside_project_folders() {
         let all = ["/s/--p--/a.jsonl", "/s/stray.jsonl", "/flat/b.jsonl", "/flat/x/c.jsonl", "/s/--p--/d/e.jsonl"];
         let catalog = catalog(&all.map(|path| (path, None, 1)));
         let unlisted = |path: &str| {

@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn the_spellings_of_ascii_are_all_there_are() {
+    fn spellings_of_ascii_are_complete() {
         let (mut folded, mut buffer) = (String::new(), [0; 4]);
         for c in characters() {
             folded.clear();
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn the_characters_left_out_of_the_table_do_not_change() {
+    fn characters_outside_the_table_fold_to_themselves() {
         let changing: std::collections::HashSet<char> = changing().collect();
         for c in characters().filter(|c| !c.is_ascii() && !changing.contains(c)) {
             assert_eq!(fold(&c.to_string()), c.to_string(), "{c:?} {:x}", c as u32);
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn rare_characters_are_looked_for() {
+    fn candidates_contain_the_rarest_characters() {
         let found = |word: &str, raw: &str| Probe::new(word).unwrap().next(raw.as_bytes(), 0);
         // No false positives in simple cases.
         assert_eq!(found("context", r#"{"content":"the text of it"}"#), None);
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snippet_is_a_piece_around_the_first_word() {
+    fn snippets_surround_the_first_match() {
         let text = format!("{} É\u{301}x jwt {}", "ä".repeat(100), "b JWT ".repeat(100));
         let probes = [Probe::new("jwt").unwrap(), Probe::new("x j").unwrap()];
         let snippet = Snippet::new(&text, &[&probes[0], &probes[1]]).unwrap();
@@ -472,7 +472,7 @@ mod tests {
         }
 
         #[test]
-        fn any_word_is_found_in_any_text_with_it(before: String, word: String, behind: String) {
+        fn finds_any_word_in_any_text_that_contains_it(before: String, word: String, behind: String) {
             let (text, mut folded) = (format!("{before}{word}{behind}"), String::new());
             let Some(probe) = Probe::new(&word) else { return Ok(()) };
             let raw = serde_json::to_string(&text).unwrap();

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_of_what_is_asked_holds() {
+    fn returns_the_entries_with_the_most_matching_terms() {
         for (query, found) in [
             ("expiry", &[0, 1, 3][..]),
             ("redis expiry", &[0, 1]),

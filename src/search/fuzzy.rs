@@ -166,14 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn says_which_letters() {
+    fn returns_the_matching_letters() {
         let fuzzy = Fuzzy::new("rfé").unwrap();
         assert_eq!(fuzzy.letters("a refé"), [2..3, 4..5, 5..7]);
         assert!(fuzzy.letters("nothing").is_empty());
     }
 
     #[test]
-    fn rates_what_stands_together_higher() {
+    fn adjacent_letters_score_higher() {
         let fuzzy = Fuzzy::new("auth").unwrap();
         let score = |text: &str| fuzzy.find(text).unwrap().score;
         assert!(score("au th") > score("axuxtxh") && score("a-u-t-h") > score("abcude thing"));
@@ -181,7 +181,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_a_word_begins_with_is_found_where_the_word_is(word in "[a-d]{4,7}", text in "[a-d éx]{0,60}") {
+        fn prefixes_match_where_the_word_matches(word in "[a-d]{4,7}", text in "[a-d éx]{0,60}") {
             let shorter = Fuzzy::new(&word[..word.len() - 1]).unwrap();
             if Fuzzy::new(&word).unwrap().find(&text).is_some() {
                 prop_assert!(shorter.find(&text).is_some());
@@ -189,7 +189,7 @@ mod tests {
         }
 
         #[test]
-        fn agrees_with_trying_all_starts(word in "[a-c]{3,5}", text in "[a-c x]{0,40}") {
+        fn agrees_with_an_exhaustive_search(word in "[a-c]{3,5}", text in "[a-c x]{0,40}") {
             let letters: Vec<char> = word.chars().collect();
             let text_chars: Vec<char> = text.chars().collect();
             let starts = (0..text_chars.len())

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_words_where_they_are() {
+    fn finds_words_in_all_fields() {
         let session = session();
         for (query, at) in [
             ("login", (Tier::Name, MatchField::Name, None)),
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_and_exclusions_hold() {
+    fn evaluates_qualifiers_and_exclusions() {
         let mut session = session();
         session.is_live = true;
         session.digest.cost = 1.5;
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_texts_are_read_the_digest_is_searched() {
+    fn searches_the_digest_until_texts_are_loaded() {
         let session = session();
         let first = |query: &str| session.try_with(query, None);
         assert_eq!(
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_come_first() {
+    fn ranks_better_matches_first() {
         let [whole, begins, word, inside, label, said, scattered] = [
             Session::new("auth", "", &[]),
             Session::new("auth module", "", &[]),
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_what_matches() {
+    fn marks_all_matches() {
         let marks = |query: &str, text: &'static str| -> Vec<&str> {
             matcher(query).marks(text, true).into_iter().map(|mark| &text[mark]).collect()
         };
@@ -454,7 +454,7 @@ mod tests {
     proptest! {
         /// A narrower query never finds more than the earlier query.
         #[test]
-        fn narrowing_loses_nothing(
+        fn narrower_queries_find_a_subset(
             (earlier, later) in "(-?[ab]{1,3}|\"[ab ]{1,4}\"|is:named|in:a|-?label:[ab]{1,2})( -?[ab]{1,3}| \"[ab]{1,3} [ab]\")?".prop_flat_map(|query| {
                 let longer = query.clone();
                 (Just(query), "[ab\" -]{0,4}".prop_map(move |more| longer.clone() + &more))

@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn means_what_javascript_means() {
+    fn patterns_match_as_in_javascript() {
         // Results of `new RegExp(pattern, "i").test(text)` in Node 22.
         for (pattern, text, is_match) in [
             ("AUTH", "my auth", true),
@@ -483,12 +483,12 @@ mod tests {
     }
 
     #[test]
-    fn composes_as_the_text_does() {
+    fn patterns_are_composed_like_texts() {
         assert!(matches("e\u{301}tude", "Étude") && matches("étude", "e\u{301}tude") && matches("İ", "İ"));
     }
 
     #[test]
-    fn refuses_what_javascript_refuses() {
+    fn rejects_patterns_that_javascript_rejects() {
         for pattern in [
             "(",
             ")",
@@ -519,14 +519,14 @@ mod tests {
     }
 
     #[test]
-    fn gives_up_going_back() {
+    fn stops_after_too_much_backtracking() {
         let pattern = Pattern::new(r"(?=a)(a+)+\1$").unwrap();
         assert_eq!(pattern.find(&("a".repeat(5000) + "b")), None);
     }
 
     proptest::proptest! {
         #[test]
-        fn any_pattern_is_read_without_panic(source in "\\PC{0,20}|[a-c()\\[\\]{}?*+|^$.\\\\bdkux<=!:0-3,-]{0,16}", text in "\\PC{0,20}") {
+        fn parsing_never_panics(source in "\\PC{0,20}|[a-c()\\[\\]{}?*+|^$.\\\\bdkux<=!:0-3,-]{0,16}", text in "\\PC{0,20}") {
             if let Ok(pattern) = Pattern::new(&source) {
                 pattern.find(&text);
             }

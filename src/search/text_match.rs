@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_terms_must_be_there() {
+    fn all_terms_must_match() {
         let is_in = |query: &str, text: &str| Words::new(query).unwrap().is_in(&fold(text));
         assert!(is_in("jwt Token", "The TOKEN is a JWT"));
         assert!(!is_in("jwt token", "a jwt"));
@@ -136,14 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_query_is_said() {
+    fn reports_invalid_queries() {
         assert!(Words::new("re:(").err().unwrap().contains("pattern"));
         assert!(Words::new("file:a.rs").err().unwrap().contains("qualifiers"));
         assert!(!Words::plain("file:a.rs \"").is_empty());
     }
 
     #[test]
-    fn rows_match_literally_before_fuzzily() {
+    fn literal_matches_score_above_fuzzy_ones() {
         let score = |query: &str, text: &str| Words::plain(query).score(&fold(text));
         assert_eq!(score("label entry", "Label the entry"), Some(0));
         assert!(score("lblentry", "label the entry").unwrap() < 0);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_of_the_text_as_it_is() {
+    fn marks_refer_to_the_original_text() {
         let many: Vec<String> = (0..2000).map(|at| format!("w{at} w0")).collect();
         assert_eq!(Words::plain(&many.join(" ")).terms.len(), MOST_TERMS);
         assert_eq!(Words::plain("É b").marks("aÉb bé"), [1..4, 5..8]);

@@ -1,5 +1,5 @@
-//! Searching against pi's session picker (1.5.2; `scripts/pi/search.mjs`): for words, phrases and patterns the sessions
-//! that have all of it literally are the same. Labels and summaries, which pi doesn't search, are left out for that.
+//! Comparison of the search with pi's session picker (1.5.2; `scripts/pi/search.mjs`). Words, phrases and patterns find
+//! the same sessions literally. Labels and summaries are excluded, because pi does not search them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ impl Sessions {
         Self(sessions.collect())
     }
 
-    /// Leaves what pi searches, too.
+    /// Removes the texts that pi does not search.
     fn limited_to_pi(mut self) -> Self {
         for (digest, texts) in self.0.values_mut() {
             digest.labels.clear();
@@ -46,7 +46,7 @@ impl Sessions {
         self
     }
 
-    /// What a query finds, with the tier and the field of each.
+    /// Returns the sessions found by a query, with tier and field.
     fn find(&self, query: &str) -> BTreeMap<&str, (Tier, Option<MatchField>)> {
         let query = Query::parse(query).unwrap();
         let here = QueryScope { now_ms: 0, home: "/home/dev".into(), dir: String::new(), zone: TimeZone::UTC };
@@ -71,11 +71,11 @@ impl Sessions {
     }
 }
 
-/// What differs, and why.
+/// The intended differences, with their reasons.
 const MEANT: &[&str] = &[
-    // Nothing is typed yet behind `re:`. pi finds nothing and says that the pattern is empty.
+    // For pitree, the pattern is incomplete. pi finds nothing and reports an empty pattern.
     "re:: pitree takes it",
-    // The file has these letters as two characters each, and pi compares characters.
+    // The file has these letters in decomposed form, and pi does not normalize.
     "é: only pitree finds sessions/--home-dev-app--/wide-text.jsonl",
     "É: only pitree finds sessions/--home-dev-app--/wide-text.jsonl",
     "ä: only pitree finds sessions/--home-dev-app--/wide-text.jsonl",
@@ -85,7 +85,7 @@ const MEANT: &[&str] = &[
 ];
 
 #[test]
-fn finds_what_pi_finds() {
+fn finds_the_same_sessions_as_pi() {
     let world = World::new();
     let sessions = Sessions::read(&world).limited_to_pi();
     let list: Vec<Value> = serde_json::from_str(&golden("list.json")).unwrap();
@@ -116,7 +116,7 @@ fn finds_what_pi_finds() {
 }
 
 #[test]
-fn labels_and_summaries_add_to_that() {
+fn also_finds_labels_and_summaries() {
     let world = World::new();
     let (all, pi) = (Sessions::read(&world), Sessions::read(&world).limited_to_pi());
     let queries: Vec<Value> = serde_json::from_str(&golden("search.json")).unwrap();

@@ -1,4 +1,4 @@
-//! Search over sessions: what is typed, what the list shows, and where a hit leads.
+//! Search over sessions: the query line, the list of hits, and opening hits.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -25,14 +25,14 @@ use crate::common::session::Session;
 use crate::finding::marked;
 use crate::harness::{Browser, NOW};
 
-/// Types a query, instead of what was typed before.
+/// Replaces the query by typing another one.
 pub(crate) fn search(browser: &mut Browser, text: &str) {
     let is_typing = browser.model.layers.has_search();
     browser.press(if is_typing { "ctrl+u" } else { "/" });
     browser.send(Msg::Paste(text.into()));
 }
 
-/// The titles of the rows.
+/// Returns the titles of the rows.
 pub(crate) fn titles(browser: &Browser) -> Vec<String> {
     let pane = &browser.model.sessions;
     let title = |row: &SessionRow| match row {
@@ -47,19 +47,19 @@ pub(crate) fn hits(browser: &Browser) -> usize {
     browser.model.sessions.hits.as_ref().map_or(0, |hits| hits.len())
 }
 
-/// What is typed.
+/// Returns the typed query.
 pub(crate) fn line(browser: &Browser) -> String {
     browser.model.search.as_ref().unwrap().line.value().to_string()
 }
 
-/// The text of the entry that the tree has selected.
+/// Returns the text of the selected entry of the tree.
 fn entry(browser: &Browser) -> String {
     let tree = browser.model.tree.tree.as_ref().unwrap();
     tree.nodes[browser.model.tree.selected_entry().unwrap() as usize].text.to_string()
 }
 
 #[test]
-fn what_is_too_long_for_a_query_says_so() {
+fn rejects_queries_that_are_too_long() {
     let mut browser = Browser::demo(160, 40);
     let words = |count: usize| (0..count).map(|at| format!("w{at} ")).collect::<String>();
     for (text, problem) in [(words(2000), "the query is too long"), (words(100), "may have 64 different ones")] {
@@ -71,7 +71,7 @@ fn what_is_too_long_for_a_query_says_so() {
 }
 
 #[test]
-fn a_hit_is_a_place() {
+fn hits_are_recorded_in_the_jump_history() {
     let mut browser = Browser::demo(160, 40);
     search(&mut browser, "cookie");
     assert_eq!(hits(&browser), 1);
@@ -102,7 +102,7 @@ fn a_hit_is_a_place() {
 }
 
 #[test]
-fn esc_goes_back_to_the_list_if_one_came_from_there() {
+fn esc_returns_to_the_list_after_opening_a_hit() {
     let mut browser = Browser::demo(160, 40);
     search(&mut browser, "cookie");
     browser.press("enter");
@@ -117,7 +117,7 @@ fn esc_goes_back_to_the_list_if_one_came_from_there() {
 }
 
 #[test]
-fn a_session_found_by_its_name_has_its_text_hits() {
+fn sessions_found_by_name_have_text_hits() {
     let mut browser = Browser::demo(160, 40);
     search(&mut browser, "redis expiry");
     assert_eq!(browser.selected(), "Redis: sliding expiry");
@@ -130,7 +130,7 @@ fn a_session_found_by_its_name_has_its_text_hits() {
 }
 
 #[test]
-fn the_text_of_a_hit_has_a_line_of_its_own_where_it_needs_one() {
+fn long_excerpts_have_their_own_line() {
     for columns in [40, 64, 100, 200] {
         let mut browser = Browser::demo(columns, 20);
         search(&mut browser, "\"hard stop\"");
@@ -151,7 +151,7 @@ fn the_text_of_a_hit_has_a_line_of_its_own_where_it_needs_one() {
 }
 
 #[test]
-fn next_walks_all_that_fulfils_the_query_and_only_that() {
+fn next_visits_exactly_the_matching_entries() {
     let mut browser = Browser::demo(160, 40);
     let mut walk = |query: &str| -> Vec<String> {
         search(&mut browser, query);
@@ -180,7 +180,7 @@ fn next_walks_all_that_fulfils_the_query_and_only_that() {
 }
 
 #[test]
-fn enter_on_a_hit_never_starts_pi() {
+fn enter_on_a_hit_does_not_start_pi() {
     let dir = tempfile::tempdir().unwrap();
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sessions/--home-dev-app--/branches.jsonl");
     fs::copy(fixture, dir.path().join("branches.jsonl")).unwrap();
@@ -204,7 +204,7 @@ fn enter_on_a_hit_never_starts_pi() {
 }
 
 #[test]
-fn a_hit_on_an_abandoned_branch_says_so_and_leads_there() {
+fn hits_on_abandoned_branches_are_marked_and_opened() {
     let mut browser = Browser::demo(160, 40);
     search(&mut browser, "\"hard stop\"");
     let found = |browser: &Browser| browser.model.sessions.selected_hit().unwrap().clone();
@@ -218,7 +218,7 @@ fn a_hit_on_an_abandoned_branch_says_so_and_leads_there() {
 }
 
 #[test]
-fn titles_are_searched_before_texts_are_read_and_words_are_anded() {
+fn searches_titles_before_texts_and_requires_all_words() {
     let mut browser = Browser::demo(100, 30);
     browser.press("/");
     let effects = browser.take(Msg::Paste("redis sliding".into()));
@@ -230,7 +230,7 @@ fn titles_are_searched_before_texts_are_read_and_words_are_anded() {
 }
 
 #[test]
-fn a_long_text_that_arrives_as_keys_is_searched_for_once() {
+fn pasted_text_starts_one_search() {
     let mut browser = Browser::demo(100, 30);
     browser.press("/");
     let text = "redis sliding ".repeat(40);
@@ -251,7 +251,7 @@ fn a_long_text_that_arrives_as_keys_is_searched_for_once() {
 }
 
 #[test]
-fn fuzzy_is_for_what_is_nowhere_as_typed() {
+fn matches_fuzzily_only_without_literal_matches() {
     let mut browser = Browser::demo(100, 30);
     search(&mut browser, "rfctauth");
     assert_eq!(browser.selected(), "Refactor auth module");
@@ -260,7 +260,7 @@ fn fuzzy_is_for_what_is_nowhere_as_typed() {
 }
 
 #[test]
-fn what_excludes_and_qualifies() {
+fn applies_exclusions_and_qualifiers() {
     let mut browser = Browser::demo(120, 40);
     for (query, wanted) in [
         ("cookie -sliding", 1),
@@ -280,7 +280,7 @@ fn what_excludes_and_qualifies() {
 }
 
 #[test]
-fn what_is_wrong_is_said_while_typing_and_the_last_hits_stay() {
+fn shows_query_errors_and_keeps_the_previous_hits() {
     let mut browser = Browser::demo(140, 30);
     search(&mut browser, "cookie");
     browser.send(Msg::Paste(" cost:much".into()));
@@ -292,7 +292,7 @@ fn what_is_wrong_is_said_while_typing_and_the_last_hits_stay() {
 }
 
 #[test]
-fn the_keys_of_the_list_work_while_typing() {
+fn list_keys_work_while_typing() {
     let mut browser = Browser::demo(100, 12);
     search(&mut browser, "the");
     assert!(browser.model.sessions.is_flat && hits(&browser) > 9, "more than fit");
@@ -313,7 +313,7 @@ fn the_keys_of_the_list_work_while_typing() {
 }
 
 #[test]
-fn down_leads_from_the_line_to_the_hits_and_up_or_slash_back() {
+fn down_moves_to_the_hits_and_up_or_slash_returns() {
     let mut browser = Browser::demo(120, 30);
     search(&mut browser, "the");
     assert!(browser.footer().contains("↓: results · alt+*: mark all"), "{}", browser.footer());
@@ -353,7 +353,7 @@ fn down_leads_from_the_line_to_the_hits_and_up_or_slash_back() {
 }
 
 #[test]
-fn a_key_in_the_line_marks_all_hits_and_nothing_else() {
+fn marking_from_the_input_line_marks_exactly_the_hits() {
     let mut browser = Browser::demo(120, 40);
     search(&mut browser, "is:fork");
     assert!(titles(&browser).len() > hits(&browser), "what they were forked from has rows as well");
@@ -376,7 +376,7 @@ fn a_key_in_the_line_marks_all_hits_and_nothing_else() {
 }
 
 #[test]
-fn who_chose_no_hit_comes_back_to_where_the_search_began() {
+fn restores_the_selection_without_a_chosen_hit() {
     let mut browser = Browser::demo(120, 30);
     browser.press("j j j");
     let before = browser.selected();
@@ -394,7 +394,7 @@ fn who_chose_no_hit_comes_back_to_where_the_search_began() {
 }
 
 #[test]
-fn hits_have_three_orders() {
+fn sorts_hits_in_three_orders() {
     let mut browser = Browser::demo(120, 40);
     search(&mut browser, "is:fork");
     let threads = titles(&browser);
@@ -408,7 +408,7 @@ fn hits_have_three_orders() {
 }
 
 #[test]
-fn everything_finds_tool_output_and_shows_the_entry_whatever_hides_it() {
+fn all_finds_tool_output_and_shows_hidden_entries() {
     let mut browser = Browser::demo(160, 40);
     search(&mut browser, "expires_at");
     assert_eq!(hits(&browser), 0, "it is in no conversation");
@@ -422,7 +422,7 @@ fn everything_finds_tool_output_and_shows_the_entry_whatever_hides_it() {
 }
 
 #[test]
-fn enter_goes_to_the_hit_and_then_resumes_there() {
+fn enter_opens_the_hit_and_then_resumes() {
     let dir = tempfile::tempdir().unwrap();
     let sessions = dir.path().join("sessions");
     fs::create_dir(&sessions).unwrap();
@@ -443,7 +443,7 @@ fn enter_goes_to_the_hit_and_then_resumes_there() {
 }
 
 #[test]
-fn a_tree_that_is_read_again_does_not_go_back_to_the_hit() {
+fn rereading_a_tree_keeps_the_selection() {
     let dir = tempfile::tempdir().unwrap();
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sessions/--home-dev-app--/branches.jsonl");
     fs::copy(fixture, dir.path().join("branches.jsonl")).unwrap();
@@ -458,7 +458,7 @@ fn a_tree_that_is_read_again_does_not_go_back_to_the_hit() {
 }
 
 #[test]
-fn a_renamed_session_is_found_by_its_new_name() {
+fn finds_renamed_sessions_by_their_new_name() {
     let dir = tempfile::tempdir().unwrap();
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sessions/--home-dev-app--/branches.jsonl");
     fs::copy(fixture, dir.path().join("branches.jsonl")).unwrap();
@@ -470,7 +470,7 @@ fn a_renamed_session_is_found_by_its_new_name() {
     assert_eq!(hits(&browser), 1, "{}", browser.screen());
 }
 
-/// The browser on the sample sessions with a configuration, and what it begins with; nothing is read yet.
+/// Creates a browser on the sample sessions with a configuration and an initial query. No session is read yet.
 fn configured(text: &str, query: &str) -> (Model, JobContext) {
     let config = Config::parse(text, "config.toml").unwrap();
     let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
@@ -482,7 +482,7 @@ fn configured(text: &str, query: &str) -> (Model, JobContext) {
 }
 
 #[test]
-fn it_begins_with_a_search() {
+fn starts_with_a_query() {
     let (mut model, desk) = configured("", "cookie");
     let mut todo: VecDeque<Effect> = start(&mut model).into();
     let (mut rows, mut selected) = (Vec::new(), Vec::new());
@@ -504,7 +504,7 @@ fn it_begins_with_a_search() {
 }
 
 #[test]
-fn a_key_opens_a_saved_query_in_any_pane() {
+fn saved_queries_open_by_key_in_any_pane() {
     let text =
         "queries.left = { query = 'is:abandoned', key = 'f7' }\nqueries.crumbs = { query = 'is:fork', key = 'Q' }\n";
     let config = Config::parse(text, "config.toml").unwrap();
@@ -543,7 +543,7 @@ fn screens() {
 }
 
 #[test]
-fn what_is_looked_for_is_told_where_its_line_is_closed() {
+fn shows_the_query_after_its_input_line_is_closed() {
     let mut browser = Browser::demo(160, 40);
     search(&mut browser, "voucher");
     let title =
@@ -564,7 +564,7 @@ fn what_is_looked_for_is_told_where_its_line_is_closed() {
     assert!(title(&browser).contains(" · letters in order · flkychk"), "{}", title(&browser));
 }
 
-/// A session with a label, a prompt of which two ways were tried before the third one, and another prompt at the leaf.
+/// Creates a session with a label, a prompt with two abandoned branches, and another prompt at the leaf.
 fn branched() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::new("stores").costing(0.1).user("u1", "pick a store").assistant("a1", "which one?");
@@ -577,7 +577,7 @@ fn branched() -> tempfile::TempDir {
 }
 
 #[test]
-fn a_session_found_by_its_branches_opens_at_the_newest_abandoned_end() {
+fn branch_hits_open_the_newest_abandoned_leaf() {
     let dir = branched();
     let mut browser = Browser::on(&[dir.path()], 120, 40);
     search(&mut browser, "is:abandoned");
@@ -599,7 +599,7 @@ fn a_session_found_by_its_branches_opens_at_the_newest_abandoned_end() {
 }
 
 #[test]
-fn what_a_session_is_leads_to_the_entries_that_make_it_so() {
+fn category_hits_open_the_matching_entries() {
     let dir = branched();
     for (query, newest, count) in [
         ("is:labelled", "try redis", Some(1)),

@@ -1,16 +1,16 @@
-//! `pitree search`: what is found, as text and as JSON, and how it ends.
+//! `pitree search`: hits as text and as JSON, and exit codes.
 
 use serde_json::Value;
 
 use super::pitree::Pitree;
 use crate::common::home::json_lines;
 
-/// What is found in the sample sessions.
+/// Returns the hits in the sample sessions.
 fn search(args: &[&str]) -> Vec<Value> {
     page(args).0
 }
 
-/// The same, and the last line.
+/// Returns the hits in the sample sessions, and the last line.
 fn page(args: &[&str]) -> (Vec<Value>, Value) {
     let mut lines = json_lines(&Pitree::new().print(&[&["search", "--demo", "--json"], args].concat()));
     let end = lines.pop().unwrap();
@@ -19,7 +19,7 @@ fn page(args: &[&str]) -> (Vec<Value>, Value) {
 }
 
 #[test]
-fn pages_are_what_there_is_in_all() {
+fn pages_together_contain_all_hits() {
     for query in ["jwt", "is:fork", "the", "rfctauth"] {
         let (all, end) = page(&[query]);
         assert_eq!(
@@ -50,7 +50,7 @@ fn pages_are_what_there_is_in_all() {
     assert!(outcome.code == 2 && outcome.err.contains("begin without --after"), "{}", outcome.err);
 }
 
-/// The parts of a snippet that matched.
+/// Returns the matching parts of an excerpt.
 fn matched(hit: &Value) -> Vec<String> {
     let snippet: Vec<char> = hit["snippet"].as_str().unwrap().chars().collect();
     let part = |range: &Value| {
@@ -61,7 +61,7 @@ fn matched(hit: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_query_that_is_too_long_is_refused() {
+fn rejects_queries_that_are_too_long() {
     let words = |count: usize| (0..count).map(|at| format!("w{at} ")).collect::<String>();
     for (text, problem) in [(words(2000), "the query is too long"), (words(100), "may have 64 different ones")] {
         let outcome = Pitree::new().run(&["search", "--demo", &text]);
@@ -71,7 +71,7 @@ fn a_query_that_is_too_long_is_refused() {
 }
 
 #[test]
-fn a_hit_is_an_entry_with_what_was_said() {
+fn hits_have_an_entry_and_an_excerpt() {
     let hits = search(&["jwt"]);
     let names = "active cwd entryId field hit id modified name path project ranges schema snippet time title type";
     let names = names.split(' ');
@@ -92,7 +92,7 @@ fn a_hit_is_an_entry_with_what_was_said() {
 }
 
 #[test]
-fn a_session_that_was_found_by_its_title_is_one_hit() {
+fn sessions_found_by_title_are_one_hit() {
     let hits = search(&["refactor", "auth"]);
     assert_eq!(
         (&hits[0]["field"], &hits[0]["entryId"], &hits[0]["active"]),
@@ -111,7 +111,7 @@ fn a_session_that_was_found_by_its_title_is_one_hit() {
 }
 
 #[test]
-fn everything_has_tool_output_as_well() {
+fn all_searches_tool_output() {
     let pitree = Pitree::new();
     assert_eq!(pitree.run(&["search", "--demo", "expires_at"]).code, 1);
     let hits = search(&["--all", "expires_at"]);
@@ -122,7 +122,7 @@ fn everything_has_tool_output_as_well() {
 }
 
 #[test]
-fn there_are_no_more_hits_than_wanted() {
+fn limits_the_number_of_hits() {
     assert_eq!(search(&["the", "--limit", "7"]).len(), 7);
     let (few, all) = (search(&["all:the", "--limit", "7"]), search(&["all:the", "--limit", "100000"]));
     assert!(few == all[..7] && all.len() > 100, "those of the newest sessions, always the same");
@@ -131,7 +131,7 @@ fn there_are_no_more_hits_than_wanted() {
 }
 
 #[test]
-fn a_line_says_where_a_hit_is() {
+fn lines_show_the_place_of_a_hit() {
     let text = Pitree::new().print(&["search", "--demo", "use jwt"]);
     let line = text.lines().find(|line| line.contains("Use JWT, but")).unwrap();
     let (_, line) = line.trim_start().split_once("  ").unwrap();
@@ -140,7 +140,7 @@ fn a_line_says_where_a_hit_is() {
 }
 
 #[test]
-fn a_wrong_query_is_shown_and_nothing_found_is_said_by_the_exit_code() {
+fn shows_invalid_queries_and_returns_an_exit_code_without_hits() {
     let pitree = Pitree::new();
     let wrong = pitree.run(&["search", "--demo", "é cost:much x"]);
     assert_eq!((wrong.code, wrong.out.as_str()), (2, ""));
@@ -174,7 +174,7 @@ fn a_wrong_query_is_shown_and_nothing_found_is_said_by_the_exit_code() {
 }
 
 #[test]
-fn what_files_say_does_nothing_to_the_terminal() {
+fn file_content_cannot_control_the_terminal() {
     let pitree = Pitree::new();
     pitree.fixture("control-characters");
     for args in [&["re:."][..], &["re:.", "--json"], &["--all", "e"], &["--all", "e", "--json"]] {
@@ -191,7 +191,7 @@ fn what_files_say_does_nothing_to_the_terminal() {
 }
 
 #[test]
-fn entries_without_ids_are_found_too() {
+fn finds_entries_without_ids() {
     let pitree = Pitree::new();
     pitree.fixture("v1-branched-from");
     let hits = pitree.objects(&["search", "--json", "re:."]);

@@ -27,16 +27,15 @@ pub(super) fn scope(path: &Text, here: &QueryScope, is_wanted: fn(Touch) -> bool
 fn touching(wanted: &Path, session: &Candidate<'_>, is_wanted: fn(Touch) -> bool) -> Vec<Index> {
     let touches = &session.digest.details_once().touches;
     // A file can be touched many times, so each path is tested once.
-    let is_such: Vec<bool> =
-        touches.paths.iter().map(|path| is_such_a_file(wanted, path, session.titles.cwd)).collect();
+    let is_such: Vec<bool> = touches.paths.iter().map(|path| is_match(wanted, path, session.titles.cwd)).collect();
     let is_it = |touch: &&FileTouch| is_wanted(touch.touch) && is_such.get(touch.path as usize) == Some(&true);
     touches.all.iter().filter(is_it).map(|touch| touch.entry).collect()
 }
 
-/// Returns `true` if a path matches. A query without `/` matches any part of the path, a query that ends with `/` matches a
-/// directory, an absolute path matches as a whole, and other queries match the last components. `cwd` is the folded
-/// directory of relative paths.
-fn is_such_a_file(wanted: &Path, path: &str, cwd: &str) -> bool {
+/// Returns `true` if a path matches. A query without `/` matches any part of the path. A query that ends with `/`
+/// matches a directory. An absolute path matches completely, and other queries match the last components. `cwd` is the
+/// folded directory of relative paths.
+fn is_match(wanted: &Path, path: &str, cwd: &str) -> bool {
     let path = fold(path);
     if !wanted.text.contains('/') {
         return path.contains(&wanted.text);
@@ -64,7 +63,7 @@ mod tests {
     use crate::search::qualifier::sample::{Sample, here};
 
     #[test]
-    fn says_at_which_entry() {
+    fn file_matches_have_an_entry() {
         let session = Sample::calling("read", "src/auth.rs");
         let place = MatchPlace { field: MatchField::File, entry: Some(1), at: 0..0 };
         assert_eq!(session.test("file:auth"), TestResult::At(Some(place)));
@@ -72,9 +71,8 @@ mod tests {
     }
 
     #[test]
-    fn files_match_by_ending_or_piece() {
-        let has =
-            |file: &str, path: &str| is_such_a_file(&Path::new(&Text(file.into()), &here()), path, "/home/dev/app");
+    fn files_match_by_suffix_or_substring() {
+        let has = |file: &str, path: &str| is_match(&Path::new(&Text(file.into()), &here()), path, "/home/dev/app");
         for (file, path) in [
             ("src/auth.rs", "src/auth.rs"),
             ("src/auth.rs", "/x/src/Auth.rs"),

@@ -91,7 +91,7 @@ mod tests {
     use crate::session::entry::EntryId;
 
     #[test]
-    fn each_kind_is_told_from_the_others() {
+    fn sessions_have_the_expected_categories() {
         let kinds = |session: &Sample| -> Vec<&str> {
             Category::names().into_iter().filter(|name| session.is(&format!("is:{name}"))).collect()
         };
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn says_which_kinds_there_are() {
+    fn unknown_categories_are_reported_with_the_known_ones() {
         assert!(Category::read("nmaed").is_err_and(|what| what.contains("is:nmaed") && what.contains("abandoned")));
         assert_eq!(Category::read("labeled"), Category::read("labelled"));
     }

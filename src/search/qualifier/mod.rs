@@ -331,7 +331,7 @@ mod tests {
     use crate::search::query::Query;
 
     #[test]
-    fn each_row_is_as_it_says() {
+    fn examples_and_forms_of_each_row_are_valid() {
         for (at, row) in TABLE.iter().enumerate() {
             assert!(TABLE[..at].iter().all(|other| other.name != row.name), "duplicate: {}", row.name);
             let (name, value) = row.example.split_once(':').unwrap();
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_itself_is_not_before_it() {
+    fn after_includes_and_before_excludes_the_time() {
         let mut session = Sample::default();
         assert!(!session.is("after:2w") && !session.is("before:2w"), "the time of the last activity is unknown");
         session.digest.modified = Some(here().now_ms - 14 * 86_400_000);

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn offers_nothing_where_nothing_fits() {
+    fn offers_no_completion_for_other_text() {
         for query in [
             "foo|",
             "xyz:|",
@@ -168,7 +168,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_place_in_any_text_is_fine(text in "[ \"a-fil:é/-]{0,16}", cursor in 0usize..20) {
+        fn completes_at_any_position_without_panic(text in "[ \"a-fil:é/-]{0,16}", cursor in 0usize..20) {
             let dirs = ["/a b".to_string(), "~/é".into(), "//x".into()];
             if let Some(completion) = complete(&text, cursor, ValueList { dirs: &dirs, files: &dirs, ..ValueList::default() }) {
                 for option in completion.options {

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_words_and_phrases_as_pi_does() {
+    fn splits_words_and_phrases_like_pi() {
         for (text, cut) in [
             ("  foo   bar ", "[foo][bar]"),
             (r#"foo "node   cve" bar"#, r#"[foo]["node cve"][bar]"#),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn pasted_text_is_words() {
+    fn parses_pasted_text_as_words() {
         for text in [
             "TypeError: x",
             "foo::bar",
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_qualifiers() {
+    fn parses_qualifiers() {
         for (text, same) in [
             (r#"in:"~/my dir" x"#, r#"[in:"~/my dir"][x]"#),
             (r#"in:"~/my d"#, r#"[in:"~/my d"]"#),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_terms_count_once_and_there_are_not_too_many() {
+    fn removes_duplicate_terms_and_limits_their_number() {
         assert_eq!(terms("b a in:x b -b \"a c\" in:x A \"a  c\""), "[b][a][in:x][-b][\"a c\"][A]");
         let words = |count: usize| (0..count).map(|at| format!("w{at}")).collect::<Vec<_>>().join(" ");
         assert_eq!(read(&(words(MOST_TERMS) + " w0 w1")).terms.len(), MOST_TERMS);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_wrong_and_where() {
+    fn reports_errors_with_their_position() {
         let wrong = |text: &str| Query::parse(text).unwrap_err();
         let problem = wrong("é nmae:x y");
         assert_eq!(&"é nmae:x y"[problem.at.clone()], "nmae:x");
@@ -322,7 +322,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(16 * ProptestConfig::default().cases))]
 
         #[test]
-        fn what_is_printed_reads_the_same(text in nearly()) {
+        fn displayed_queries_parse_to_the_same_query(text in nearly()) {
             match Query::parse(&text) {
                 Ok(query) => {
                     let printed = query.to_string();

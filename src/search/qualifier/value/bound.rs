@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_numbers() {
+    fn parses_numbers() {
         let bound = |text: &str| Bound::read(text).unwrap().unwrap();
         assert_eq!(bound(">1.5M"), Bound { operator: ">", number: 1.5e6 });
         assert_eq!(bound("500"), Bound { operator: ">=", number: 500.0 });

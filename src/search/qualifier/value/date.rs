@@ -105,7 +105,7 @@ mod tests {
     use jiff::tz::TimeZone;
 
     #[test]
-    fn reads_moments() {
+    fn parses_dates_and_ages() {
         let zone = TimeZone::fixed(jiff::tz::offset(2));
         // 2026-05-10T00:30 in the time zone.
         let here = QueryScope { now_ms: 1_778_365_800_000, home: String::new(), dir: String::new(), zone };

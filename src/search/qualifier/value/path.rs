@@ -39,7 +39,7 @@ mod tests {
     use crate::search::qualifier::sample::here;
 
     #[test]
-    fn is_folded_and_starts_at_the_root_where_it_can() {
+    fn expands_and_folds_paths() {
         let path = |text: &str| Path::new(&Text(text.into()), &here());
         assert_eq!((path("~/Code/./app/").text.as_str(), path("~").is_absolute), ("/home/dev/code/./app/", true));
         assert_eq!(path("~/Code//./app/").components, ["home", "dev", "code", "app"]);

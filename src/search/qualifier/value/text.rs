@@ -38,14 +38,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn is_quoted_where_it_has_to_be() {
+    fn quotes_values_if_necessary() {
         for (text, printed) in [("a", "a"), ("a b", "\"a b\""), (":a", "\":a\""), ("//a", "\"//a\""), ("a:/", "a:/")] {
             assert_eq!(Text(text.into()).to_string(), printed);
         }
     }
 
     #[test]
-    fn pieces_whatever_the_case() {
+    fn substrings_ignore_case() {
         let has = |text: &str, piece: &str| Text(text.into()).has_piece(&Text(piece.into()));
         assert!(has("Works", "ork") && has("É", "e\u{301}") && !has("ork", "works"));
     }
