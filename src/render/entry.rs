@@ -32,23 +32,7 @@ pub fn related(tree: &Tree, at: Index) -> Vec<Index> {
                 |at: Index| tree.children(at).iter().copied().find(|&child| kind(child) == EntryKind::ToolResult);
             std::iter::successors(result(at), |&at| result(at)).take(NEARBY).collect()
         }
-        EntryKind::User
-        | EntryKind::Bash
-        | EntryKind::SystemRole
-        | EntryKind::CustomRole
-        | EntryKind::SummaryRole
-        | EntryKind::OtherMessage
-        | EntryKind::CustomMessage
-        | EntryKind::Compaction
-        | EntryKind::BranchSummary
-        | EntryKind::ModelChange
-        | EntryKind::ThinkingLevel
-        | EntryKind::Custom
-        | EntryKind::Label
-        | EntryKind::SessionInfo
-        | EntryKind::Usage
-        | EntryKind::ContextEdit
-        | EntryKind::Unknown => Vec::new(),
+        _ => Vec::new(),
     }
 }
 

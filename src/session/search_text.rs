@@ -265,20 +265,7 @@ pub fn searched(entry: &Entry<'_>) -> Option<(TextField, String)> {
         EntryKind::Assistant => said(TextField::Assistant),
         EntryKind::SummaryRole => summary(message?.summary),
         EntryKind::Compaction | EntryKind::BranchSummary => summary(entry.summary),
-        EntryKind::ToolResult
-        | EntryKind::Bash
-        | EntryKind::SystemRole
-        | EntryKind::CustomRole
-        | EntryKind::OtherMessage
-        | EntryKind::CustomMessage
-        | EntryKind::ModelChange
-        | EntryKind::ThinkingLevel
-        | EntryKind::Custom
-        | EntryKind::Label
-        | EntryKind::SessionInfo
-        | EntryKind::Usage
-        | EntryKind::ContextEdit
-        | EntryKind::Unknown => None,
+        _ => None,
     }
 }
 

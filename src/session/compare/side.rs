@@ -126,22 +126,7 @@ impl<'n> SideGatherer<'n> {
             EntryKind::User => self.prompt(entry),
             EntryKind::Assistant => self.answer(node, entry, message),
             EntryKind::ToolResult => self.result(node, message),
-            EntryKind::Bash
-            | EntryKind::SystemRole
-            | EntryKind::CustomRole
-            | EntryKind::SummaryRole
-            | EntryKind::OtherMessage
-            | EntryKind::CustomMessage
-            | EntryKind::Compaction
-            | EntryKind::BranchSummary
-            | EntryKind::ModelChange
-            | EntryKind::ThinkingLevel
-            | EntryKind::Custom
-            | EntryKind::Label
-            | EntryKind::SessionInfo
-            | EntryKind::Usage
-            | EntryKind::ContextEdit
-            | EntryKind::Unknown => {}
+            _ => {}
         }
     }
 

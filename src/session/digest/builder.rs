@@ -218,19 +218,7 @@ impl DigestBuilder {
             }
             // What they say is gathered with the lines.
             EntryKind::Label => self.label_lines.push(at),
-            EntryKind::Bash
-            | EntryKind::SystemRole
-            | EntryKind::CustomRole
-            | EntryKind::SummaryRole
-            | EntryKind::CustomMessage
-            | EntryKind::Compaction
-            | EntryKind::BranchSummary
-            | EntryKind::ModelChange
-            | EntryKind::ThinkingLevel
-            | EntryKind::Custom
-            | EntryKind::Usage
-            | EntryKind::ContextEdit
-            | EntryKind::Unknown => {}
+            _ => {}
         }
     }
 

@@ -1,7 +1,6 @@
-//! Which kinds of entries there are, read once off a line's `type` and its message's `role` (pi 0.74.2, 0.87.1). Whatever
-//! differs from kind to kind is said by a match without an arm for the rest, so that a new kind is a variant here, and the
-//! compiler names each place that has to say something about it: its row and what it is to the model, the texts that are
-//! searched, what is shown of it in full, what it costs.
+//! The kinds of entries, determined once from the `type` of a line and the `role` of its message (pi 0.74.2, 0.87.1).
+//! The text of a row (`row`), the searched texts (`text_fields`) and the text of an entry (`Entry::text`) match every kind,
+//! so that the compiler reports them when a kind is added.
 
 use crate::session::json::Str;
 
@@ -79,27 +78,16 @@ impl EntryKind {
 
     /// Whether pi's `/tree` hides it by default: settings, marks and the state of extensions (0.87.1).
     pub(crate) fn is_bookkeeping(self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::ModelChange
-            | Self::ThinkingLevel
-            | Self::Custom
-            | Self::Label
-            | Self::SessionInfo
-            | Self::Usage
-            | Self::ContextEdit => true,
-            Self::User
-            | Self::Assistant
-            | Self::ToolResult
-            | Self::Bash
-            | Self::SystemRole
-            | Self::CustomRole
-            | Self::SummaryRole
-            | Self::OtherMessage
-            | Self::CustomMessage
-            | Self::Compaction
-            | Self::BranchSummary
-            | Self::Unknown => false,
-        }
+                | Self::ThinkingLevel
+                | Self::Custom
+                | Self::Label
+                | Self::SessionInfo
+                | Self::Usage
+                | Self::ContextEdit
+        )
     }
 
     /// Whether the model sees the same before it and behind it. A context edit is bookkeeping, too, but takes away or
@@ -110,72 +98,18 @@ impl EntryKind {
 
     /// Whether it is one by whose time one finds one's way: a prompt, or where the conversation was summed up.
     pub(crate) fn is_milestone(self) -> bool {
-        match self {
-            Self::User | Self::Compaction | Self::BranchSummary => true,
-            Self::Assistant
-            | Self::ToolResult
-            | Self::Bash
-            | Self::SystemRole
-            | Self::CustomRole
-            | Self::SummaryRole
-            | Self::OtherMessage
-            | Self::CustomMessage
-            | Self::ModelChange
-            | Self::ThinkingLevel
-            | Self::Custom
-            | Self::Label
-            | Self::SessionInfo
-            | Self::Usage
-            | Self::ContextEdit
-            | Self::Unknown => false,
-        }
+        matches!(self, Self::User | Self::Compaction | Self::BranchSummary)
     }
 
     /// Whether it is what was done because of a prompt. Settings, marks and what extensions put in come at any time.
     pub(crate) fn is_work(self) -> bool {
-        match self {
-            Self::Assistant | Self::ToolResult | Self::Bash | Self::Compaction => true,
-            Self::User
-            | Self::SystemRole
-            | Self::CustomRole
-            | Self::SummaryRole
-            | Self::OtherMessage
-            | Self::CustomMessage
-            | Self::BranchSummary
-            | Self::ModelChange
-            | Self::ThinkingLevel
-            | Self::Custom
-            | Self::Label
-            | Self::SessionInfo
-            | Self::Usage
-            | Self::ContextEdit
-            | Self::Unknown => false,
-        }
+        matches!(self, Self::Assistant | Self::ToolResult | Self::Bash | Self::Compaction)
     }
 
     /// Whether its text goes back to the user, who may send it again in other words, when pi is to go on from it: pi's
     /// `/tree` then goes on from its parent (0.87.1).
     pub(crate) fn goes_back_to_user(self) -> bool {
-        match self {
-            Self::User | Self::CustomMessage => true,
-            Self::Assistant
-            | Self::ToolResult
-            | Self::Bash
-            | Self::SystemRole
-            | Self::CustomRole
-            | Self::SummaryRole
-            | Self::OtherMessage
-            | Self::Compaction
-            | Self::BranchSummary
-            | Self::ModelChange
-            | Self::ThinkingLevel
-            | Self::Custom
-            | Self::Label
-            | Self::SessionInfo
-            | Self::Usage
-            | Self::ContextEdit
-            | Self::Unknown => false,
-        }
+        matches!(self, Self::User | Self::CustomMessage)
     }
 }
 

@@ -342,20 +342,7 @@ impl Entry<'_> {
         match self.kind {
             EntryKind::Assistant | EntryKind::ToolResult => self.message.as_ref()?.usage,
             EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::Usage => self.usage,
-            EntryKind::User
-            | EntryKind::Bash
-            | EntryKind::SystemRole
-            | EntryKind::CustomRole
-            | EntryKind::SummaryRole
-            | EntryKind::OtherMessage
-            | EntryKind::CustomMessage
-            | EntryKind::ModelChange
-            | EntryKind::ThinkingLevel
-            | EntryKind::Custom
-            | EntryKind::Label
-            | EntryKind::SessionInfo
-            | EntryKind::ContextEdit
-            | EntryKind::Unknown => None,
+            _ => None,
         }
     }
 

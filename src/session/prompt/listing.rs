@@ -82,17 +82,7 @@ impl ContextShare {
             EntryKind::User | EntryKind::Bash => Self::User,
             EntryKind::Assistant => Self::Assistant,
             EntryKind::ToolResult => Self::Tools,
-            EntryKind::CustomRole
-            | EntryKind::CustomMessage
-            | EntryKind::OtherMessage
-            | EntryKind::ModelChange
-            | EntryKind::ThinkingLevel
-            | EntryKind::Custom
-            | EntryKind::Label
-            | EntryKind::SessionInfo
-            | EntryKind::Usage
-            | EntryKind::ContextEdit
-            | EntryKind::Unknown => Self::Custom,
+            _ => Self::Custom,
         }
     }
 }

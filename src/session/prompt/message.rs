@@ -149,14 +149,7 @@ impl SentMessage {
             }
             // pi reckons nothing for them.
             EntryKind::OtherMessage => vec![Self::new(Role::User, MessageSource::Message, content.text("\n"), 0)],
-            EntryKind::ModelChange
-            | EntryKind::ThinkingLevel
-            | EntryKind::Custom
-            | EntryKind::Label
-            | EntryKind::SessionInfo
-            | EntryKind::Usage
-            | EntryKind::ContextEdit
-            | EntryKind::Unknown => Vec::new(),
+            _ => Vec::new(),
         }
     }
 
@@ -204,22 +197,7 @@ pub(crate) fn role(kind: EntryKind) -> Role {
         EntryKind::Assistant => Role::Assistant,
         EntryKind::ToolResult => Role::Tool,
         EntryKind::SystemRole => Role::System,
-        EntryKind::User
-        | EntryKind::Bash
-        | EntryKind::CustomRole
-        | EntryKind::SummaryRole
-        | EntryKind::OtherMessage
-        | EntryKind::CustomMessage
-        | EntryKind::Compaction
-        | EntryKind::BranchSummary
-        | EntryKind::ModelChange
-        | EntryKind::ThinkingLevel
-        | EntryKind::Custom
-        | EntryKind::Label
-        | EntryKind::SessionInfo
-        | EntryKind::Usage
-        | EntryKind::ContextEdit
-        | EntryKind::Unknown => Role::User,
+        _ => Role::User,
     }
 }
 
@@ -230,19 +208,7 @@ pub(crate) fn from(kind: EntryKind) -> MessageSource {
         EntryKind::CustomRole | EntryKind::CustomMessage => MessageSource::CustomMessage,
         EntryKind::Compaction | EntryKind::SummaryRole => MessageSource::Compaction,
         EntryKind::BranchSummary => MessageSource::BranchSummary,
-        EntryKind::User
-        | EntryKind::Assistant
-        | EntryKind::ToolResult
-        | EntryKind::Bash
-        | EntryKind::OtherMessage
-        | EntryKind::ModelChange
-        | EntryKind::ThinkingLevel
-        | EntryKind::Custom
-        | EntryKind::Label
-        | EntryKind::SessionInfo
-        | EntryKind::Usage
-        | EntryKind::ContextEdit
-        | EntryKind::Unknown => MessageSource::Message,
+        _ => MessageSource::Message,
     }
 }
 

@@ -174,23 +174,7 @@ fn unsent(kind: EntryKind, outcome: EntryStatus, failed: bool) -> OmissionReason
         EntryKind::Assistant if failed => OmissionReason::Failed,
         EntryKind::Bash => OmissionReason::Excluded,
         EntryKind::OtherMessage => OmissionReason::UnknownRole,
-        EntryKind::User
-        | EntryKind::Assistant
-        | EntryKind::ToolResult
-        | EntryKind::SystemRole
-        | EntryKind::CustomRole
-        | EntryKind::SummaryRole
-        | EntryKind::CustomMessage
-        | EntryKind::Compaction
-        | EntryKind::BranchSummary
-        | EntryKind::ModelChange
-        | EntryKind::ThinkingLevel
-        | EntryKind::Custom
-        | EntryKind::Label
-        | EntryKind::SessionInfo
-        | EntryKind::Usage
-        | EntryKind::ContextEdit
-        | EntryKind::Unknown => OmissionReason::Empty,
+        _ => OmissionReason::Empty,
     }
 }
 
@@ -205,19 +189,6 @@ fn left_out(kind: EntryKind, at: Index, context: &ModelContext) -> Option<Omissi
         EntryKind::BranchSummary => Some(OmissionReason::Empty),
         EntryKind::OtherMessage => Some(OmissionReason::UnknownRole),
         EntryKind::Unknown => Some(OmissionReason::UnknownType),
-        EntryKind::User
-        | EntryKind::Assistant
-        | EntryKind::ToolResult
-        | EntryKind::Bash
-        | EntryKind::CustomRole
-        | EntryKind::SummaryRole
-        | EntryKind::CustomMessage
-        | EntryKind::ModelChange
-        | EntryKind::ThinkingLevel
-        | EntryKind::Custom
-        | EntryKind::Label
-        | EntryKind::SessionInfo
-        | EntryKind::Usage
-        | EntryKind::ContextEdit => None,
+        _ => None,
     }
 }

@@ -39,14 +39,7 @@ impl ModelRole {
             EntryKind::OtherMessage => u8::from(entry.message.is_some()),
             EntryKind::BranchSummary => u8::from(entry.summary.is_some_and(|summary| !summary.is_empty())),
             EntryKind::Compaction => 1 + u8::from(entry.system_message.is_some()),
-            EntryKind::ModelChange
-            | EntryKind::ThinkingLevel
-            | EntryKind::Custom
-            | EntryKind::Label
-            | EntryKind::SessionInfo
-            | EntryKind::Usage
-            | EntryKind::ContextEdit
-            | EntryKind::Unknown => 0,
+            _ => 0,
         };
         Self { messages, setting: 0, sending: SendState::of(entry) }
     }
@@ -122,22 +115,7 @@ impl ModelSettings {
                 (0, message.provider, message.model)
             }
             EntryKind::ThinkingLevel => (1, None, entry.thinking_level),
-            EntryKind::User
-            | EntryKind::ToolResult
-            | EntryKind::Bash
-            | EntryKind::SystemRole
-            | EntryKind::CustomRole
-            | EntryKind::SummaryRole
-            | EntryKind::OtherMessage
-            | EntryKind::CustomMessage
-            | EntryKind::Compaction
-            | EntryKind::BranchSummary
-            | EntryKind::Custom
-            | EntryKind::Label
-            | EntryKind::SessionInfo
-            | EntryKind::Usage
-            | EntryKind::ContextEdit
-            | EntryKind::Unknown => return 0,
+            _ => return 0,
         };
         let (first, second) = (first.unwrap_or_default(), second.unwrap_or_default());
         let text = |text: Str<'_>| text.text().into_owned();

@@ -102,21 +102,7 @@ impl NodeLink {
                 let calls = entry.message.as_ref().map(|message| sendable::calls(&message.content));
                 calls.filter(|calls| !calls.is_empty()).map(Self::Calls)
             }
-            EntryKind::User
-            | EntryKind::Bash
-            | EntryKind::SystemRole
-            | EntryKind::CustomRole
-            | EntryKind::SummaryRole
-            | EntryKind::OtherMessage
-            | EntryKind::CustomMessage
-            | EntryKind::BranchSummary
-            | EntryKind::ModelChange
-            | EntryKind::ThinkingLevel
-            | EntryKind::Custom
-            | EntryKind::Label
-            | EntryKind::SessionInfo
-            | EntryKind::Usage
-            | EntryKind::Unknown => None,
+            _ => None,
         }
     }
 }

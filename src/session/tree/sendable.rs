@@ -37,16 +37,7 @@ impl SendState {
             | EntryKind::SummaryRole
             | EntryKind::Compaction
             | EntryKind::BranchSummary => Self::Yes,
-            EntryKind::SystemRole
-            | EntryKind::OtherMessage
-            | EntryKind::ModelChange
-            | EntryKind::ThinkingLevel
-            | EntryKind::Custom
-            | EntryKind::Label
-            | EntryKind::SessionInfo
-            | EntryKind::Usage
-            | EntryKind::ContextEdit
-            | EntryKind::Unknown => Self::No,
+            _ => Self::No,
         }
     }
 }
@@ -90,23 +81,7 @@ impl SendableContent {
         let is_sent = match kind {
             EntryKind::Assistant => self.has_words || self.has_calls,
             EntryKind::User => self.is_text || self.has_characters || self.has_more,
-            EntryKind::CustomRole
-            | EntryKind::CustomMessage
-            | EntryKind::ToolResult
-            | EntryKind::Bash
-            | EntryKind::SystemRole
-            | EntryKind::SummaryRole
-            | EntryKind::OtherMessage
-            | EntryKind::Compaction
-            | EntryKind::BranchSummary
-            | EntryKind::ModelChange
-            | EntryKind::ThinkingLevel
-            | EntryKind::Custom
-            | EntryKind::Label
-            | EntryKind::SessionInfo
-            | EntryKind::Usage
-            | EntryKind::ContextEdit
-            | EntryKind::Unknown => self.has_characters || self.has_more,
+            _ => self.has_characters || self.has_more,
         };
         if is_sent { SendState::Yes } else { SendState::Empty }
     }

@@ -74,19 +74,6 @@ pub(crate) fn can_be_replaced(kind: EntryKind) -> bool {
         | EntryKind::ToolResult
         | EntryKind::CustomRole
         | EntryKind::CustomMessage => true,
-        EntryKind::Bash
-        | EntryKind::SystemRole
-        | EntryKind::SummaryRole
-        | EntryKind::OtherMessage
-        | EntryKind::Compaction
-        | EntryKind::BranchSummary
-        | EntryKind::ModelChange
-        | EntryKind::ThinkingLevel
-        | EntryKind::Custom
-        | EntryKind::Label
-        | EntryKind::SessionInfo
-        | EntryKind::Usage
-        | EntryKind::ContextEdit
-        | EntryKind::Unknown => false,
+        _ => false,
     }
 }

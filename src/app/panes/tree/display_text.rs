@@ -42,14 +42,7 @@ pub fn entry(tree: &Tree, at: Index, home: &str, room: usize, glyphs: &Glyphs) -
         | EntryKind::SummaryRole
         | EntryKind::OtherMessage
         | EntryKind::CustomMessage => ("", Tone::Text, (&*node.text).into()),
-        EntryKind::ModelChange
-        | EntryKind::ThinkingLevel
-        | EntryKind::Custom
-        | EntryKind::Label
-        | EntryKind::SessionInfo
-        | EntryKind::Usage
-        | EntryKind::ContextEdit
-        | EntryKind::Unknown => ("", Tone::Meta, (&*node.text).into()),
+        _ => ("", Tone::Meta, (&*node.text).into()),
     };
     spans.extend([Span::new(tone, word), Span::new(said(node, tone), text)]);
     spans

@@ -38,14 +38,7 @@ pub fn entry(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
         | EntryKind::SummaryRole
         | EntryKind::OtherMessage
         | EntryKind::CustomMessage => ("", Tone::Text),
-        EntryKind::ModelChange
-        | EntryKind::ThinkingLevel
-        | EntryKind::Custom
-        | EntryKind::Label
-        | EntryKind::SessionInfo
-        | EntryKind::Usage
-        | EntryKind::ContextEdit
-        | EntryKind::Unknown => ("", Tone::Meta),
+        _ => ("", Tone::Meta),
     };
     if !word.is_empty() {
         spans.push(Span::new(tone, word));
