@@ -10,7 +10,7 @@ use crate::base::paths::relative_to;
 use crate::catalog::files::full_path;
 use crate::disk::files::Files;
 use crate::disk::load::{self, Bodies};
-use crate::session::compare::files::{self, FilesGatherer as FileGatherer, SideFile};
+use crate::session::compare::files::{self, FilesGatherer, SideFile};
 use crate::session::compare::side::{SideGatherer, SideSummary};
 use crate::session::compare::{BranchPath, Comparison, Divergence, part};
 use crate::session::entry::Entry;
@@ -146,7 +146,7 @@ fn before(
         return Ok(BTreeMap::new());
     }
     let name = |path: &str| name(end, path, reading.home);
-    let mut gatherer = FileGatherer::new(&name);
+    let mut gatherer = FilesGatherer::new(&name);
     let tells = |at: &Index| matches!(end.tree.nodes[*at as usize].kind, EntryKind::Assistant | EntryKind::ToolResult);
     let told: Vec<Index> = parting.shared.iter().copied().filter(tells).collect();
     each(end, &told, reading, |node, entry| match &entry.message {

@@ -23,7 +23,7 @@ use crate::disk::load;
 use crate::session::compare::Comparison;
 use crate::session::compare::description::{self, DescriptionPart, SIDES};
 use crate::session::compare::files::{CommonFile, Difference, FileChange, FileUses};
-use crate::session::compare::side::SideSummary;
+use crate::session::compare::side::{Failures, SideSummary, ToolUse};
 use crate::session::tree::{Index, Tree};
 
 /// The form of the JSON; another number, if what is there now is not there any more, or means something else.
@@ -221,22 +221,15 @@ struct SideObject<'a> {
     messages: usize,
     prompts: &'a [String],
     prompt_count: usize,
-    tools: Vec<ToolObject<'a>>,
+    tools: &'a [ToolUse],
     models: Vec<ModelObject<'a>>,
     cost: Option<Number>,
     tokens: TokensObject,
     from: Option<String>,
     to: Option<String>,
     duration_ms: Option<i64>,
-    errors: ErrorsObject<'a>,
+    errors: &'a Failures,
     last_answer: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct ToolObject<'a> {
-    name: &'a str,
-    calls: usize,
-    failed: usize,
 }
 
 #[derive(Serialize)]
@@ -257,14 +250,6 @@ struct TokensObject {
 }
 
 #[derive(Serialize)]
-struct ErrorsObject<'a> {
-    tools: usize,
-    answers: usize,
-    aborted: usize,
-    texts: &'a [String],
-}
-
-#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FilesObject<'a> {
     only_a: Vec<FileObject<'a>>,
@@ -276,22 +261,15 @@ struct FilesObject<'a> {
 struct FileObject<'a> {
     path: &'a str,
     #[serde(flatten)]
-    uses: UsesObject,
-}
-
-#[derive(Serialize)]
-struct UsesObject {
-    reads: usize,
-    writes: usize,
-    edits: usize,
+    uses: &'a FileUses,
 }
 
 /// `same` is null where not both changed the file, or it is not known what became of it.
 #[derive(Serialize)]
 struct BothObject<'a> {
     path: &'a str,
-    a: UsesObject,
-    b: UsesObject,
+    a: &'a FileUses,
+    b: &'a FileUses,
     same: Option<bool>,
     diff: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -325,7 +303,7 @@ impl<'a> DiffObject<'a> {
         let side = |at: usize| SideObject::new(&comparison.sides[at], ends[at], comparison.ends[at]);
         let only = |at: usize| {
             let files = comparison.files.only[at].iter();
-            files.map(|(path, uses)| FileObject { path, uses: uses.into() }).collect()
+            files.map(|(path, uses)| FileObject { path, uses }).collect()
         };
         Self {
             version: FORM,
@@ -353,11 +331,7 @@ impl<'a> SideObject<'a> {
             messages: side.messages,
             prompts: &side.prompts,
             prompt_count: side.prompt_count,
-            tools: side
-                .tools
-                .iter()
-                .map(|tool| ToolObject { name: &tool.name, calls: tool.calls, failed: tool.failed })
-                .collect(),
+            tools: &side.tools,
             models: side
                 .models
                 .iter()
@@ -374,20 +348,9 @@ impl<'a> SideObject<'a> {
             from: time(side.times.map(|(from, _)| from)),
             to: time(side.times.map(|(_, to)| to)),
             duration_ms: side.duration(),
-            errors: ErrorsObject {
-                tools: side.failures.tools,
-                answers: side.failures.answers,
-                aborted: side.failures.aborted,
-                texts: &side.failures.texts,
-            },
+            errors: &side.failures,
             last_answer: side.answer.as_deref(),
         }
-    }
-}
-
-impl From<&FileUses> for UsesObject {
-    fn from(&FileUses { reads, writes, edits }: &FileUses) -> Self {
-        Self { reads, writes, edits }
     }
 }
 
@@ -404,7 +367,7 @@ impl<'a> BothObject<'a> {
             }
         };
         let [a, b] = &both.uses;
-        Self { path: &both.path, a: a.into(), b: b.into(), same, diff, changes }
+        Self { path: &both.path, a, b, same, diff, changes }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::session::write::line;
 use crate::session::write::line::NewEntry;
 
 pub(crate) fn make(work: &mut Engine<'_>, path: &Path, target: &EntryId, label: &str) -> Result<ChangeResult> {
-    let label = line::clean_label(label).context("the label is not taken")?;
+    let label = line::clean_name(label).context("the label is not taken")?;
     let after = Some(label).filter(|label| !label.is_empty());
     let now = work.now;
     let change = work.append(path, true, |tree, id| {

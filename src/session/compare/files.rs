@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use serde::Serialize;
 use similar::group_diff_ops;
 
 use crate::base::diff::diff;
@@ -24,7 +25,7 @@ const MAX_LINES: usize = 5_000;
 const CONTEXT: usize = 3;
 
 /// How often the tools of a way touched a file, without failing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FileUses {
     /// Calls of `read`.
     pub reads: usize,

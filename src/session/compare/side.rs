@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use serde::Serialize;
+
 use crate::base::javascript::{js_trim, utf16_prefix};
-use crate::session::compare::files::FilesGatherer as FileGatherer;
-use crate::session::compare::files::SideFile;
+use crate::session::compare::files::{FilesGatherer, SideFile};
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, Message, Usage};
 use crate::session::models::{ModelUse, Models};
@@ -22,7 +23,7 @@ const FAILURE: usize = 300;
 const MOST: usize = 500;
 
 /// How often a tool was called.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ToolUse {
     /// Its name.
     pub name: String,
@@ -33,7 +34,7 @@ pub struct ToolUse {
 }
 
 /// What went wrong.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Failures {
     /// Tool calls that failed.
     pub tools: usize,
@@ -90,17 +91,17 @@ pub struct SideGatherer<'n> {
     models: Models,
     /// The places of tools among those of the side.
     tools: HashMap<String, usize>,
-    files: FileGatherer<'n>,
+    files: FilesGatherer<'n>,
 }
 
 impl<'n> SideGatherer<'n> {
-    /// Nothing so far; `name` as in [`FileGatherer::new`].
+    /// Nothing so far; `name` as in [`FilesGatherer::new`].
     pub fn new(name: &'n dyn Fn(&str) -> String) -> Self {
         Self {
             side: SideSummary::default(),
             models: Models::default(),
             tools: HashMap::new(),
-            files: FileGatherer::new(name),
+            files: FilesGatherer::new(name),
         }
     }
 

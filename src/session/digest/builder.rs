@@ -17,6 +17,7 @@ use crate::session::json::value::Fields;
 use crate::session::lines::{LabelLine, Line, LineCollector, NotASession};
 use crate::session::links::{Index, ParentLinks};
 use crate::session::models::Models;
+use crate::session::partial_line::PartialLine;
 use crate::session::problem::Problem;
 use crate::session::search_text::SearchTextsBuf;
 use crate::session::tree::active::ActivePath;
@@ -31,14 +32,6 @@ pub(super) const FIRST_MESSAGE: usize = 2000;
 /// labels.
 pub type RereadLine<'a> = dyn FnMut(u64) -> Option<Vec<u8>> + 'a;
 
-/// A [`Line`] that stands for itself.
-#[derive(Clone, Debug)]
-struct PendingLastLine {
-    offset: u64,
-    len: u64,
-    bytes: Box<[u8]>,
-}
-
 /// Gathers a digest from the lines of a file. It is written without its texts, and without what may be a part of a line.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DigestBuilder {
@@ -46,7 +39,7 @@ pub struct DigestBuilder {
     lines: LineCollector,
     /// The last line, while no line break follows it: it may be a part of one.
     #[serde(skip)]
-    last: Option<PendingLastLine>,
+    last: Option<PartialLine>,
     /// What is searched, if that is wanted too.
     #[serde(skip)]
     texts: Option<SearchTextsBuf>,
@@ -77,17 +70,15 @@ impl DigestBuilder {
 
     /// Takes the next line of the file.
     pub fn line(&mut self, line: Line<'_>) {
+        self.last = (!line.ended).then(|| PartialLine::new(&line));
         if line.ended {
-            self.last = None;
             self.take(line);
-        } else {
-            self.last = Some(PendingLastLine { offset: line.offset, len: line.len, bytes: line.bytes.into() });
         }
     }
 
     /// Where to go on when the file has grown: at the last line, if no line break followed it, else behind it.
     pub fn place(&self) -> u64 {
-        self.last.as_ref().map_or(self.lines.end().0, |last| last.offset)
+        self.last.as_ref().map_or(self.lines.end().0, |last| last.line().offset)
     }
 
     /// Whether all lines that were taken are whole.
@@ -126,8 +117,8 @@ impl DigestBuilder {
         mtime: i64,
         again: &mut RereadLine<'_>,
     ) -> Result<(Digest, SearchTextsBuf), NotASession> {
-        if let Some(PendingLastLine { offset, len, bytes }) = self.last.take() {
-            self.take(Line { offset, len, bytes: &bytes, ended: false, behind: 0 });
+        if let Some(last) = self.last.take() {
+            self.take(last.line());
         }
         let header = self.lines.session()?.clone();
         let shape = self.lines.shape();

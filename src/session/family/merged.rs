@@ -21,7 +21,7 @@ pub struct MergedFamily {
     pub tree: Arc<Tree>,
     /// How many entries have an id that another one has, in another file, with other words or at another place.
     pub differing: usize,
-    files: Vec<SampleFile>,
+    files: Vec<FamilyFile>,
     /// The file that each entry is looked at in, and its place there.
     of: Vec<(u32, Index)>,
     /// The first file that has each entry.
@@ -29,7 +29,7 @@ pub struct MergedFamily {
 }
 
 #[derive(Debug)]
-struct SampleFile {
+struct FamilyFile {
     tree: Arc<Tree>,
     /// Where each of its entries stands among all.
     places: Vec<Index>,
@@ -42,10 +42,10 @@ impl MergedFamily {
     pub fn new(trees: &[Arc<Tree>], base: usize, header: Header, is_same: IsSame<'_>) -> Self {
         let mut making =
             MergeState { has_idless: trees.iter().any(|tree| tree.header.version < 2.0), ..MergeState::default() };
-        let files: Vec<SampleFile> = trees
+        let files: Vec<FamilyFile> = trees
             .iter()
             .enumerate()
-            .map(|(file, tree)| SampleFile { tree: tree.clone(), places: making.add(file, trees, is_same) })
+            .map(|(file, tree)| FamilyFile { tree: tree.clone(), places: making.add(file, trees, is_same) })
             .collect();
         let MergeState { mut ties, mut of, differing, .. } = making;
         let first = of.iter().map(|(file, _)| *file).collect();
@@ -106,7 +106,7 @@ impl MergedFamily {
 
     /// Where a file's active path leaves what the files before it have; `None` if it shares nothing with them.
     pub fn split(&self, file: usize) -> Option<Index> {
-        let SampleFile { tree, places } = self.files.get(file)?;
+        let FamilyFile { tree, places } = self.files.get(file)?;
         let path = std::iter::successors(tree.leaf, |&at| tree.parent(at)).map(|at| places[at as usize]);
         let mut shared = path.filter(|&at| self.first(at) < file);
         shared.next()
@@ -236,11 +236,11 @@ mod tests {
 
     use super::*;
     use crate::session::entry::equality;
-    use crate::session::family::sample::{SampleFile, SampleStep, files, fork, header};
+    use crate::session::family::sample::{FamilyFile, SampleStep, files, fork, header};
     use crate::session::lines::Line;
     use crate::session::tree::TreeLines;
 
-    fn tree(file: &SampleFile) -> Arc<Tree> {
+    fn tree(file: &FamilyFile) -> Arc<Tree> {
         let (mut part, mut offset) = (TreeLines::new("").with_contents(), 0);
         for line in file {
             let line = line.to_string();
@@ -250,7 +250,7 @@ mod tests {
         Arc::new(Tree::build([part]).unwrap())
     }
 
-    fn join(files: &[SampleFile], base: usize) -> MergedFamily {
+    fn join(files: &[FamilyFile], base: usize) -> MergedFamily {
         let line = |(file, at): (usize, Index)| files[file][at as usize + 1].to_string();
         let is_same: IsSame<'_> = &mut |[a, b]| equality::is_same(line(a).as_bytes(), line(b).as_bytes());
         MergedFamily::new(&files.iter().map(tree).collect::<Vec<_>>(), base, Header::default(), is_same)
@@ -264,7 +264,7 @@ mod tests {
 
     /// Each entry of each file stands in the tree, each path of each file is one of the tree, but for labels that the file
     /// does not have, and nothing else is there.
-    fn holds_all(files: &[SampleFile], joined: &MergedFamily) {
+    fn holds_all(files: &[FamilyFile], joined: &MergedFamily) {
         let mut all = HashSet::new();
         for (number, file) in files.iter().enumerate() {
             let tree = joined.file(number).unwrap();

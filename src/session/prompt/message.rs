@@ -3,7 +3,7 @@
 
 use crate::base::javascript;
 use crate::session::entry::kind::EntryKind;
-use crate::session::entry::{Block, Content, Entry, Message as Said, ToolCall, parse};
+use crate::session::entry::{Block, Content, Entry, Message, ToolCall, parse};
 use crate::session::json::Str;
 use crate::session::json::value::{Fields, Value};
 use crate::session::prompt::tokens;
@@ -124,7 +124,7 @@ impl SentMessage {
     /// whose words it has instead of its own. Of a line that was too long to be read, `cut` stands for the text.
     pub fn of(entry: &Entry<'_>, (line, len): (&[u8], u64), edit: Option<&[u8]>, cut: &str) -> Vec<Self> {
         let replacement = edit.and_then(|edit| parse::line(edit).ok().flatten()?.replacement.map(parse::replacement));
-        let said = Said::default();
+        let said = Message::default();
         let message = entry.message.as_ref().unwrap_or(&said);
         let own = if entry.kind == EntryKind::CustomMessage { &entry.content } else { &message.content };
         let content = replacement.as_ref().unwrap_or(own);
@@ -158,7 +158,7 @@ impl SentMessage {
         Self { images: images(content), ..message }
     }
 
-    fn result(message: &Said<'_>, content: &Content<'_>) -> Self {
+    fn result(message: &Message<'_>, content: &Content<'_>) -> Self {
         let (said, images) = (content.text("\n"), images(content));
         let text = match () {
             () if content.has_words() => said,
@@ -181,7 +181,7 @@ impl SentMessage {
         Self { calls, ..Self::new(Role::Assistant, MessageSource::Message, content.text(""), chars) }
     }
 
-    fn system(message: &Said<'_>) -> Self {
+    fn system(message: &Message<'_>) -> Self {
         let part = SystemPart::new(message);
         let mut texts = vec![message.content.text("\n")];
         texts.extend(message.sections().filter_map(|section| Some(section.text?.text().into_owned())));
@@ -219,7 +219,7 @@ fn summary(summary: Option<Str<'_>>, from: MessageSource) -> SentMessage {
 }
 
 /// A command that the user ran, as pi's `bashExecutionToText` tells it.
-fn bash(message: &Said<'_>, line: &[u8]) -> SentMessage {
+fn bash(message: &Message<'_>, line: &[u8]) -> SentMessage {
     let (command, output) = (message.command.unwrap_or_default(), message.output.unwrap_or_default());
     let mut text = format!("Ran `{}`\n", command.text());
     match output.is_empty() {

@@ -68,12 +68,12 @@ pub(super) fn sent(tree: &Tree, entries: &[Index], replaced: &HashMap<Index, &Se
 
 /// Whether a context edit can give an entry other words (`projectContextEntry`, 1.5.2).
 pub(crate) fn can_be_replaced(kind: EntryKind) -> bool {
-    match kind {
+    matches!(
+        kind,
         EntryKind::User
-        | EntryKind::Assistant
-        | EntryKind::ToolResult
-        | EntryKind::CustomRole
-        | EntryKind::CustomMessage => true,
-        _ => false,
-    }
+            | EntryKind::Assistant
+            | EntryKind::ToolResult
+            | EntryKind::CustomRole
+            | EntryKind::CustomMessage
+    )
 }

@@ -59,21 +59,13 @@ pub fn clean_name(text: &str) -> Result<String, TooLong> {
     }
 }
 
-/// A label as it is written: as [`clean_name`]. pi takes labels as they come.
-///
-/// # Errors
-/// As [`clean_name`].
-pub fn clean_label(text: &str) -> Result<String, TooLong> {
-    clean_name(text)
-}
-
 /// The line that names a session; an empty name clears it. `name` comes from [`clean_name`].
 pub fn session_info(new: &NewEntry<'_>, name: &str) -> String {
     format!("{},\"name\":{}}}", head("session_info", new), quote(name))
 }
 
 /// The line that labels the entry with the id `target`; `None` or an empty text clears, and then there is no `label`
-/// key. `label` comes from [`clean_label`].
+/// key. `label` comes from [`clean_name`].
 pub fn label(new: &NewEntry<'_>, target: &str, label: Option<&str>) -> String {
     let head = head("label", new);
     match label.filter(|label| !label.is_empty()) {
