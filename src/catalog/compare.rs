@@ -97,21 +97,21 @@ pub struct CompareControl<'a> {
 /// # Errors
 /// The branches have nothing in common, a file cannot be read, or the comparison was canceled.
 pub fn compare(ends: [&BranchEnd; 2], reading: CompareControl<'_>) -> Result<Comparison> {
-    let ways = ends.map(|end| BranchPath { tree: &end.tree, end: end.at });
-    let Some(parting) = part(ways) else {
+    let branches = ends.map(|end| BranchPath { tree: &end.tree, end: end.at });
+    let Some(divergence) = part(branches) else {
         bail!(
             "these two have nothing in common: no entry is on both of their paths. Choose two of one session or family"
         );
     };
-    let (a, a_files) = side(ends[0], &parting.own[0], reading)?;
-    let (b, b_files) = side(ends[1], &parting.own[1], reading)?;
-    let before = before(ends[0], &parting, [&a_files, &b_files], reading)?;
+    let (a, a_files) = side(ends[0], &divergence.own[0], reading)?;
+    let (b, b_files) = side(ends[1], &divergence.own[1], reading)?;
+    let before = before(ends[0], &divergence, [&a_files, &b_files], reading)?;
     let files = files::ComparedFiles::new([a_files, b_files], &before, reading.is_wanted);
     if !(reading.is_wanted)() {
         bail!("comparison canceled");
     }
-    let ends = parting.ends(ways);
-    let Divergence { shared, common, .. } = parting;
+    let ends = divergence.ends(branches);
+    let Divergence { shared, common, .. } = divergence;
     Ok(Comparison { common, ends, shared: shared.len(), sides: [a, b], files })
 }
 
@@ -135,7 +135,7 @@ fn name(end: &BranchEnd, path: &str, home: &str) -> String {
 /// Returns the known contents of files at the point of divergence, for files that both sides changed later.
 fn before(
     end: &BranchEnd,
-    parting: &Divergence,
+    divergence: &Divergence,
     sides: [&BTreeMap<String, SideFile>; 2],
     reading: CompareControl<'_>,
 ) -> Result<BTreeMap<String, String>> {
@@ -147,9 +147,10 @@ fn before(
     }
     let name = |path: &str| name(end, path, reading.home);
     let mut gatherer = FilesGatherer::new(&name);
-    let tells = |at: &Index| matches!(end.tree.nodes[*at as usize].kind, EntryKind::Assistant | EntryKind::ToolResult);
-    let told: Vec<Index> = parting.shared.iter().copied().filter(tells).collect();
-    each(end, &told, reading, |node, entry| match &entry.message {
+    let has_files =
+        |at: &Index| matches!(end.tree.nodes[*at as usize].kind, EntryKind::Assistant | EntryKind::ToolResult);
+    let with_files: Vec<Index> = divergence.shared.iter().copied().filter(has_files).collect();
+    each(end, &with_files, reading, |node, entry| match &entry.message {
         Some(message) if node.kind == EntryKind::Assistant => gatherer.asked(message),
         Some(message) => gatherer.answered(message),
         None => {}

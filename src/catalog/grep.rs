@@ -198,7 +198,7 @@ impl Grep<'_> {
             lines.note(&line, &line.read());
             !lines.is_refused()
         })?;
-        let shape = lines.shape();
+        let shape = lines.parent_links();
         let (active, stubs) = (ActivePath::new(&shape), lines.stubs(&shape));
         for hit in hits {
             let entry = lines.offsets().binary_search(&hit.offset);

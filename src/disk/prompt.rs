@@ -25,7 +25,7 @@ pub fn each(
     let mut bodies = Bodies::open(files, path)?;
     let mut sum = ContextSum::default();
     for part in &plan.parts {
-        let messages = match part.fate {
+        let messages = match part.outcome {
             EntryOutcome::Sent | EntryOutcome::Counted(_) => read(&mut bodies, tree, part)?,
             EntryOutcome::NoResult => vec![SentMessage::no_result()],
             EntryOutcome::LeftOut(_) => Vec::new(),

@@ -351,20 +351,20 @@ impl LineCollector {
     }
 
     /// Who is whose parent.
-    pub(crate) fn shape(&self) -> ParentLinks {
+    pub(crate) fn parent_links(&self) -> ParentLinks {
         ParentLinks::new(&self.ids, self.header().map_or(1.0, |header| header.version))
     }
 
     /// Which entries are stubs: see [`ParentLinks::stubs`].
-    pub(crate) fn stubs(&self, shape: &ParentLinks) -> Vec<bool> {
-        shape.stubs(|at| self.bookkeeping[at as usize])
+    pub(crate) fn stubs(&self, parent_links: &ParentLinks) -> Vec<bool> {
+        parent_links.stubs(|at| self.bookkeeping[at as usize])
     }
 
     /// The labels that are set, by the entries that have them.
-    pub(crate) fn labels(&self, shape: &ParentLinks) -> BTreeMap<Index, &LabelLine> {
+    pub(crate) fn labels(&self, parent_links: &ParentLinks) -> BTreeMap<Index, &LabelLine> {
         let mut set = BTreeMap::new();
         for label in &self.labels {
-            let Some(target) = shape.find(label.target) else { continue };
+            let Some(target) = parent_links.find(label.target) else { continue };
             match label.text.is_empty() {
                 false => set.insert(target, label),
                 true => set.remove(&target),
@@ -374,9 +374,9 @@ impl LineCollector {
     }
 
     /// What is wrong with the lines, and with how they hang together.
-    pub(crate) fn problems(&self, shape: &ParentLinks) -> Vec<Problem> {
+    pub(crate) fn problems(&self, parent_links: &ParentLinks) -> Vec<Problem> {
         let newer = self.header().filter(|header| header.is_newer()).map(|header| Problem::Newer(header.version));
-        newer.into_iter().chain(self.bad.problems()).chain(shape.problems()).collect()
+        newer.into_iter().chain(self.bad.problems()).chain(parent_links.problems()).collect()
     }
 }
 
@@ -471,9 +471,9 @@ mod tests {
             lines.note(&line, &line.read());
             let header = lines.session().ok();
             assert_eq!(header.map(|header| header.version), version);
-            let shape = lines.shape();
+            let parent_links = lines.parent_links();
             let is_newer = header.is_some_and(Header::is_newer);
-            assert_eq!((is_newer, lines.problems(&shape).len()), (version > Some(3.0), usize::from(is_newer)));
+            assert_eq!((is_newer, lines.problems(&parent_links).len()), (version > Some(3.0), usize::from(is_newer)));
         }
     }
 }

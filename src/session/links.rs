@@ -99,37 +99,37 @@ pub struct ParentLinks {
 impl ParentLinks {
     /// Resolves the parents. In files without ids (`version` below 2) each entry follows the one before it.
     pub fn new(ids: &[EntryIds], version: f64) -> Self {
-        let mut shape = Self { parents: Vec::with_capacity(ids.len()), ..Self::default() };
+        let mut links = Self { parents: Vec::with_capacity(ids.len()), ..Self::default() };
         if version < 2.0 {
-            shape.parents = (0..ids.len() as Index).map(|at| at.checked_sub(1)).collect();
-            return shape;
+            links.parents = (0..ids.len() as Index).map(|at| at.checked_sub(1)).collect();
+            return links;
         }
-        shape.by_id.reserve(ids.len());
+        links.by_id.reserve(ids.len());
         for (at, ids) in ids.iter().enumerate() {
             if let Some(id) = ids.id
-                && shape.by_id.insert(id, at as Index).is_some()
+                && links.by_id.insert(id, at as Index).is_some()
             {
-                shape.duplicates.push(at as Index);
+                links.duplicates.push(at as Index);
             }
         }
         for (at, EntryIds { id, parent }) in ids.iter().enumerate() {
             // Nearly always it is the entry before. Where ids stand twice, another one may have the same.
             let before = at
                 .checked_sub(1)
-                .filter(|&before| shape.duplicates.is_empty() && parent.is_some() && ids[before].id == *parent);
-            let found = || parent.and_then(|id| shape.by_id.get(&id).copied());
+                .filter(|&before| links.duplicates.is_empty() && parent.is_some() && ids[before].id == *parent);
+            let found = || parent.and_then(|id| links.by_id.get(&id).copied());
             let above = before.map(|before| before as Index).or_else(found);
             if parent.is_some() && above.is_none() {
-                shape.orphans.push(at as Index);
+                links.orphans.push(at as Index);
             }
             let is_own = above.is_some() && parent == id;
             if is_own {
-                shape.cycles.push(at as Index);
+                links.cycles.push(at as Index);
             }
-            shape.parents.push(above.filter(|_| !is_own));
+            links.parents.push(above.filter(|_| !is_own));
         }
-        shape.cut_cycles();
-        shape
+        links.cut_cycles();
+        links
     }
 
     /// That of entries whose parents are known; free of cycles.

@@ -24,7 +24,7 @@ fn hash(text: &str) -> u32 {
 
 /// What convertToLlm makes of messages that are sent and of those that providers leave out.
 fn told(part: &PlannedPart, messages: &[SentMessage]) -> String {
-    match part.fate {
+    match part.outcome {
         EntryOutcome::Counted(OmissionReason::Excluded | OmissionReason::UnknownRole)
         | EntryOutcome::NoResult
         | EntryOutcome::LeftOut(_) => String::new(),

@@ -66,9 +66,9 @@ impl<'a> BranchPath<'a> {
 }
 
 /// Where two ways part; `None` if they have nothing in common.
-pub fn part(ways: [BranchPath<'_>; 2]) -> Option<Divergence> {
-    let [one, other] = ways;
-    let paths = ways.map(BranchPath::entries);
+pub fn part(branches: [BranchPath<'_>; 2]) -> Option<Divergence> {
+    let [one, other] = branches;
+    let paths = branches.map(BranchPath::entries);
     // How many entries each has up to the common point.
     let (a, b) = if std::ptr::eq(one.tree, other.tree) {
         let shared = paths[0].iter().zip(&paths[1]).take_while(|(a, b)| a == b).count();
@@ -89,9 +89,9 @@ pub fn part(ways: [BranchPath<'_>; 2]) -> Option<Divergence> {
 impl Divergence {
     /// The entry at which each of the ways ends for the model. Behind it there may be names, settings and the state of
     /// extensions: pi goes on there as well as at it.
-    pub fn ends(&self, ways: [BranchPath<'_>; 2]) -> [Index; 2] {
+    pub fn ends(&self, branches: [BranchPath<'_>; 2]) -> [Index; 2] {
         [0, 1].map(|side| {
-            let (own, nodes) = (&self.own[side], &ways[side].tree.nodes);
+            let (own, nodes) = (&self.own[side], &branches[side].tree.nodes);
             let says = |at: &&Index| !nodes[**at as usize].kind.is_nothing_to_the_model();
             own.iter().rfind(says).or(own.last()).copied().unwrap_or(self.common[side])
         })
@@ -155,8 +155,8 @@ mod tests {
         ];
         let tree = tree(&entries);
         let ends = |a: &str, b: &str| {
-            let ways = [a, b].map(|end| BranchPath { tree: &tree, end: tree.find(end).unwrap() });
-            ids(&tree, &part(ways).unwrap().ends(ways))
+            let branches = [a, b].map(|end| BranchPath { tree: &tree, end: tree.find(end).unwrap() });
+            ids(&tree, &part(branches).unwrap().ends(branches))
         };
         assert_eq!(ends("d", "e"), ["b", "e"]);
         assert_eq!(ends("f", "a"), ["f", "a"], "what the model sees is another thing behind it");
@@ -204,10 +204,10 @@ mod tests {
             Tree::build([part]).unwrap()
         };
         let (one, copy) = (old(), old());
-        let ways = [1, 0].map(|end| BranchPath { tree: &one, end });
-        let parting = part(ways).unwrap();
+        let branches = [1, 0].map(|end| BranchPath { tree: &one, end });
+        let parting = part(branches).unwrap();
         assert_eq!((parting.common, parting.own.clone()), ([0, 0], [vec![1], vec![]]));
-        assert_eq!(parting.ends(ways), [1, 0]);
+        assert_eq!(parting.ends(branches), [1, 0]);
         assert_eq!(part([BranchPath { tree: &one, end: 1 }, BranchPath { tree: &copy, end: 1 }]), None);
     }
 }

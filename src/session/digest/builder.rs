@@ -52,7 +52,7 @@ pub struct DigestBuilder {
     /// Which of them are labels.
     label_lines: Vec<Index>,
     touches: TouchGatherer,
-    spoken: MessageTexts,
+    messages: MessageTexts,
     is_hidden_in_pi: bool,
     is_undrawn_in_pi: bool,
 }
@@ -95,8 +95,8 @@ impl DigestBuilder {
     ///
     /// # Errors
     /// As [`DigestBuilder::finish`].
-    pub fn snapshot(&self, mtime: i64, again: &mut RereadLine<'_>) -> Result<Digest, NotASession> {
-        self.clone().finish(mtime, again)
+    pub fn snapshot(&self, mtime: i64, reread: &mut RereadLine<'_>) -> Result<Digest, NotASession> {
+        self.clone().finish(mtime, reread)
     }
 
     /// The digest. `path`, `bytes` and what else the file system knows is left to the caller; `mtime` is when the file
@@ -104,8 +104,8 @@ impl DigestBuilder {
     ///
     /// # Errors
     /// It is no session.
-    pub fn finish(self, mtime: i64, again: &mut RereadLine<'_>) -> Result<Digest, NotASession> {
-        self.finish_with_texts(mtime, again).map(|(digest, _)| digest)
+    pub fn finish(self, mtime: i64, reread: &mut RereadLine<'_>) -> Result<Digest, NotASession> {
+        self.finish_with_texts(mtime, reread).map(|(digest, _)| digest)
     }
 
     /// As [`DigestBuilder::finish`], with the texts; without any if they are not gathered.
@@ -115,24 +115,24 @@ impl DigestBuilder {
     pub(crate) fn finish_with_texts(
         mut self,
         mtime: i64,
-        again: &mut RereadLine<'_>,
+        reread: &mut RereadLine<'_>,
     ) -> Result<(Digest, SearchTextsBuf), NotASession> {
         if let Some(last) = self.last.take() {
             self.take(last.line());
         }
         let header = self.lines.session()?.clone();
-        let shape = self.lines.shape();
-        let labels = self.labels(&shape, again);
+        let parent_links = self.lines.parent_links();
+        let labels = self.labels(&parent_links, reread);
         let mut digest = self.digest;
         let mut details = self.details;
-        let may_repeat = header.version < 2.0 || !shape.duplicates.is_empty() || self.label_lines.len() > 1;
+        let may_repeat = header.version < 2.0 || !parent_links.duplicates.is_empty() || self.label_lines.len() > 1;
         digest.all = self.entries.finish(may_repeat);
         let is_label = |at: Index| self.label_lines.binary_search(&at).is_ok();
-        let is_root = |at: &Index| shape.parents[*at as usize].is_none_or(is_label);
-        let roots = (0..shape.parents.len() as Index).filter(is_root);
+        let is_root = |at: &Index| parent_links.parents[*at as usize].is_none_or(is_label);
+        let roots = (0..parent_links.parents.len() as Index).filter(is_root);
         digest.roots = roots.map(|at| self.entries.ids[at as usize]).collect();
-        let stubs = self.lines.stubs(&shape);
-        for (children, is_stub) in shape.child_counts(&stubs).into_iter().zip(stubs) {
+        let stubs = self.lines.stubs(&parent_links);
+        for (children, is_stub) in parent_links.child_counts(&stubs).into_iter().zip(stubs) {
             digest.branch_points += usize::from(children > 1);
             digest.leaves += usize::from(children == 0 && !is_stub);
         }
@@ -141,7 +141,7 @@ impl DigestBuilder {
             Some(activity) => time::from_number(activity),
             None => Some(header.created.filter(|_| header.created_is_text).unwrap_or(mtime)),
         };
-        digest.problems = self.lines.problems(&shape);
+        digest.problems = self.lines.problems(&parent_links);
         digest.problems.extend(self.is_hidden_in_pi.then_some(Problem::NoContent));
         digest.problems.extend(self.is_undrawn_in_pi.then_some(Problem::NoText));
         digest.labels = labels;
@@ -151,11 +151,11 @@ impl DigestBuilder {
         }
         details.offsets = self.lines.offsets().into();
         details.entries = self.entries;
-        details.prompts = self.spoken.prompts().collect();
-        (details.last_prompt, details.last_answer) = self.spoken.last(&shape);
-        details.touches = self.touches.finish(&shape, &self.spoken);
+        details.prompts = self.messages.prompts().collect();
+        (details.last_prompt, details.last_answer) = self.messages.last(&parent_links);
+        details.touches = self.touches.finish(&parent_links, &self.messages);
         details.models = self.models.busiest_first();
-        details.active = ActivePath::new(&shape);
+        details.active = ActivePath::new(&parent_links);
         digest.header = header;
         digest.details = details.into();
         Ok((digest, self.texts.unwrap_or_default()))
@@ -217,7 +217,7 @@ impl DigestBuilder {
     fn said(&mut self, at: Index, written: Option<i64>, entry: &Entry<'_>) {
         let Some(message) = &entry.message else { return };
         if !row::is_silent(entry) {
-            self.spoken.push(at, entry);
+            self.messages.push(at, entry);
         }
         if matches!(message.content, Content::Missing) {
             return;
@@ -283,20 +283,20 @@ impl DigestBuilder {
         self.touches.call(at, time, call);
     }
 
-    fn labels(&self, shape: &ParentLinks, again: &mut RereadLine<'_>) -> Vec<DigestLabel> {
+    fn labels(&self, parent_links: &ParentLinks, reread: &mut RereadLine<'_>) -> Vec<DigestLabel> {
         let label = |(at, set): (Index, &LabelLine)| DigestLabel {
             entry: EntryId::Id(set.target_id.clone().into()),
             at,
             text: set.text.clone(),
             time: set.time,
-            row: self.row(at, shape, again).unwrap_or_default().into(),
+            row: self.row(at, parent_links, reread).unwrap_or_default().into(),
         };
-        self.lines.labels(shape).into_iter().map(label).collect()
+        self.lines.labels(parent_links).into_iter().map(label).collect()
     }
 
     /// The row of an entry, from its line; that of a tool's answer is its call.
-    fn row(&self, at: Index, shape: &ParentLinks, again: &mut RereadLine<'_>) -> Option<String> {
-        let mut line = |at: Index| again(*self.lines.offsets().get(at as usize)?);
+    fn row(&self, at: Index, parent_links: &ParentLinks, reread: &mut RereadLine<'_>) -> Option<String> {
+        let mut line = |at: Index| reread(*self.lines.offsets().get(at as usize)?);
         let own = line(at)?;
         let entry = parse::line(&own).ok()??;
         let row = || {
@@ -307,7 +307,7 @@ impl DigestBuilder {
         };
         let answer = entry.message.as_ref().filter(|_| entry.kind == EntryKind::ToolResult);
         let Some(call) = answer.and_then(|answer| answer.tool_call_id) else { return row() };
-        let parent = |&at: &Index| shape.parents[at as usize];
+        let parent = |&at: &Index| parent_links.parents[at as usize];
         for at in std::iter::successors(parent(&at), parent).take(NEARBY) {
             let line = line(at)?;
             let Ok(Some(above)) = parse::line(&line) else { break };
@@ -347,7 +347,7 @@ mod tests {
     }
 
     /// Reads lines of a text again.
-    fn again(text: &[u8]) -> impl FnMut(u64) -> Option<Vec<u8>> {
+    fn reread(text: &[u8]) -> impl FnMut(u64) -> Option<Vec<u8>> {
         move |offset| text.get(offset as usize..)?.split(|&b| b == b'\n').next().map(<[u8]>::to_vec)
     }
 
@@ -358,7 +358,7 @@ mod tests {
     fn digest(text: &[u8]) -> Result<Digest, NotASession> {
         let mut builder = builder();
         lines(text).for_each(|line| builder.line(line));
-        builder.finish(5, &mut again(text))
+        builder.finish(5, &mut reread(text))
     }
 
     fn of(lines: &[&str]) -> Digest {
@@ -450,12 +450,12 @@ mod tests {
     fn in_two_goes(text: &[u8], cut: usize) -> Result<Digest, NotASession> {
         let mut builder = builder();
         lines(&text[..cut]).for_each(|line| builder.line(line));
-        let between = builder.snapshot(5, &mut again(&text[..cut]));
+        let between = builder.snapshot(5, &mut reread(&text[..cut]));
         assert_eq!(format!("{between:?}"), format!("{:?}", digest(&text[..cut])));
         let place = builder.place();
         let rest = lines(&text[place as usize..]);
         rest.for_each(|line| builder.line(Line { offset: place + line.offset, ..line }));
-        builder.finish(5, &mut again(text))
+        builder.finish(5, &mut reread(text))
     }
 
     #[test]
@@ -681,7 +681,7 @@ mod tests {
                 let head = format!(r#""id":"{id}","parentId":"{other}","timestamp":{id}"#);
                 text += &match kind {
                     0 => format!(r#"{{"type":"label",{head},"targetId":"{other}","label":"{word}"}}"#),
-                    1 => "{\"type\":\"session\",\"id\":\"again\"}".into(),
+                    1 => "{\"type\":\"session\",\"id\":\"reread\"}".into(),
                     2 => "no JSON".into(),
                     3 => format!(r#"{{"type":"session_info",{head},"name":"{word}"}}"#),
                     4 => format!(r#"{{"type":"compaction",{head},"summary":"{word}"}}"#),

@@ -56,7 +56,7 @@ pub trait DetailsSource: fmt::Debug + Send + Sync {
     fn details(&self, number: u32, path: &Path) -> Details;
 
     /// Its texts, read into a room that is used again; `None` if they can't be had there.
-    fn texts<'a>(&self, number: u32, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>>;
+    fn texts<'a>(&self, number: u32, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>>;
 }
 
 /// [`Details`] that are here, or are read when they are asked for.
@@ -74,8 +74,8 @@ impl From<Details> for LazyDetails {
 
 impl LazyDetails {
     /// Details that are read when they are asked for: by their number where they lie.
-    pub(crate) fn stored(lies: Arc<dyn DetailsSource>, number: u32) -> Self {
-        Self { here: OnceLock::new(), stored: Some((lies, number)) }
+    pub(crate) fn stored(source: Arc<dyn DetailsSource>, number: u32) -> Self {
+        Self { here: OnceLock::new(), stored: Some((source, number)) }
     }
 
     /// The details, read if they are not here yet; `path` is that of the session.
@@ -89,7 +89,7 @@ impl LazyDetails {
     }
 
     fn read(&self, path: &Path) -> Arc<Details> {
-        self.stored.as_ref().map(|(lies, number)| lies.details(*number, path)).unwrap_or_default().into()
+        self.stored.as_ref().map(|(source, number)| source.details(*number, path)).unwrap_or_default().into()
     }
 
     /// Whether they lie somewhere.
@@ -98,9 +98,9 @@ impl LazyDetails {
     }
 
     /// The texts that lie beside them.
-    pub(super) fn texts<'a>(&self, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
-        let (lies, number) = self.stored.as_ref()?;
-        lies.texts(*number, room)
+    pub(super) fn texts<'a>(&self, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
+        let (source, number) = self.stored.as_ref()?;
+        source.texts(*number, buffers)
     }
 
     #[cfg(test)]

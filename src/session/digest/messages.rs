@@ -122,10 +122,10 @@ impl MessageTexts {
     }
 
     /// The last prompt on the way to the leaf, and what was answered last since.
-    pub(super) fn last(&self, shape: &ParentLinks) -> (Option<LastMessage>, Option<LastMessage>) {
-        let leaf = (shape.parents.len() as Index).checked_sub(1);
+    pub(super) fn last(&self, parent_links: &ParentLinks) -> (Option<LastMessage>, Option<LastMessage>) {
+        let leaf = (parent_links.parents.len() as Index).checked_sub(1);
         let mut answer = None;
-        for entry in std::iter::successors(leaf, |&at| shape.parents[at as usize]) {
+        for entry in std::iter::successors(leaf, |&at| parent_links.parents[at as usize]) {
             let Some(row) = self.row(entry).filter(|&row| !self.text(row).is_empty()) else { continue };
             let is_user = self.starts[row].is_user;
             let long = &self.long[usize::from(is_user)];
@@ -173,9 +173,9 @@ mod tests {
             "type": "message", "id": "a", "parentId": null,
             "message": {"role": "user", "content": [{"type": "text", "text": long}, {"type": "text", "text": "y"}]},
         });
-        let mut spoken = MessageTexts::default();
-        spoken.push(0, &parse::line(line.to_string().as_bytes()).unwrap().unwrap());
-        assert_eq!(spoken.long[1].raw, "x".repeat(RAW - 1).as_bytes());
+        let mut messages = MessageTexts::default();
+        messages.push(0, &parse::line(line.to_string().as_bytes()).unwrap().unwrap());
+        assert_eq!(messages.long[1].raw, "x".repeat(RAW - 1).as_bytes());
     }
 
     proptest! {

@@ -156,8 +156,8 @@ impl Digest {
 
     /// Its texts as they were kept when it was read, looked at in a room that is used again; `None` if they can't be had
     /// there.
-    pub fn texts<'a>(&self, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
-        self.details.texts(room)
+    pub fn texts<'a>(&self, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
+        self.details.texts(buffers)
     }
 
     /// The first user message with text, however long it is.

@@ -129,16 +129,16 @@ impl TouchGatherer {
     }
 
     /// What was gathered; `spoken` has what those said who said something.
-    pub(crate) fn finish(self, shape: &ParentLinks, spoken: &MessageTexts) -> TouchedFiles {
+    pub(crate) fn finish(self, parent_links: &ParentLinks, messages: &MessageTexts) -> TouchedFiles {
         let mut touches = self.touches;
         if touches.all.is_empty() {
             return touches;
         }
-        let mut above = NearestMessages { shape, spoken, known: vec![UNKNOWN; shape.parents.len()] };
-        let mut places = vec![None; spoken.len() + 1];
+        let mut above = NearestMessages { parent_links, messages, known: vec![UNKNOWN; parent_links.parents.len()] };
+        let mut places = vec![None; messages.len() + 1];
         for touch in &mut touches.all {
             let number = above.number(touch.entry);
-            let said = || number.checked_sub(FIRST).map_or("", |row| spoken.text(row as usize));
+            let said = || number.checked_sub(FIRST).map_or("", |row| messages.text(row as usize));
             touch.said = *places[number as usize - 1].get_or_insert_with(|| touches.said.push(said()));
         }
         touches.all.shrink_to_fit();
@@ -157,18 +157,18 @@ const FIRST: u32 = 2;
 
 /// Finds the nearest entries above others that say something; each entry is passed once, however many are asked for.
 struct NearestMessages<'a> {
-    shape: &'a ParentLinks,
-    spoken: &'a MessageTexts,
+    parent_links: &'a ParentLinks,
+    messages: &'a MessageTexts,
     /// What is known of each entry: the number of what it says, or the nearest above it.
     known: Vec<u32>,
 }
 
 impl NearestMessages<'_> {
     fn number(&mut self, of: Index) -> u32 {
-        let Self { shape, spoken, known } = self;
-        let path = || std::iter::successors(Some(of), |&at| shape.parents[at as usize]);
+        let Self { parent_links, messages, known } = self;
+        let path = || std::iter::successors(Some(of), |&at| parent_links.parents[at as usize]);
         let number = |at: Index| match known[at as usize] {
-            UNKNOWN => spoken.row(at).map(|row| row as u32 + FIRST),
+            UNKNOWN => messages.row(at).map(|row| row as u32 + FIRST),
             known => Some(known),
         };
         let end = path().find(|&at| number(at).is_some());

@@ -40,33 +40,33 @@ impl MergedFamily {
     /// The file at the place `base` is the one that is looked at: what it has is looked at in it. Whether it says what it
     /// inherited is said by `header`, its own or one of no fork.
     pub fn new(trees: &[Arc<Tree>], base: usize, header: Header, is_same: IsSame<'_>) -> Self {
-        let mut making =
+        let mut state =
             MergeState { has_idless: trees.iter().any(|tree| tree.header.version < 2.0), ..MergeState::default() };
         let files: Vec<FamilyFile> = trees
             .iter()
             .enumerate()
-            .map(|(file, tree)| FamilyFile { tree: tree.clone(), places: making.add(file, trees, is_same) })
+            .map(|(file, tree)| FamilyFile { tree: tree.clone(), places: state.add(file, trees, is_same) })
             .collect();
-        let MergeState { mut ties, mut of, differing, .. } = making;
+        let MergeState { mut links, mut of, differing, .. } = state;
         let first = of.iter().map(|(file, _)| *file).collect();
-        if let Some(looked_at) = files.get(base) {
-            for (at, &place) in (0..).zip(&looked_at.places) {
-                let own = &looked_at.tree.nodes[at as usize];
-                let node = &mut ties.nodes[place as usize];
+        if let Some(shown) = files.get(base) {
+            for (at, &place) in (0..).zip(&shown.places) {
+                let own = &shown.tree.nodes[at as usize];
+                let node = &mut links.nodes[place as usize];
                 (node.offset, node.len) = (own.offset, own.len);
                 of[place as usize] = (base as u32, at);
             }
-            ties.leaf = looked_at.tree.leaf.map(|leaf| looked_at.places[leaf as usize]);
+            links.leaf = shown.tree.leaf.map(|leaf| shown.places[leaf as usize]);
         }
         // What the file says that is looked at counts before what the others do.
         let others = files.iter().enumerate().filter(|(file, _)| *file != base).map(|(_, file)| file);
         for file in files.get(base).into_iter().chain(others) {
             for (&at, label) in &file.tree.labels {
-                ties.labels.entry(file.places[at as usize]).or_insert_with(|| label.clone());
+                links.labels.entry(file.places[at as usize]).or_insert_with(|| label.clone());
             }
         }
-        ties.header = header;
-        Self { tree: Arc::new(Tree::tied(ties)), differing, files, of, first }
+        links.header = header;
+        Self { tree: Arc::new(Tree::tied(links)), differing, files, of, first }
     }
 
     /// The file that an entry is looked at in, and its place there.
@@ -116,7 +116,7 @@ impl MergedFamily {
 /// What is known while files are added.
 #[derive(Default)]
 struct MergeState {
-    ties: MergeLinks,
+    links: MergeLinks,
     /// The first file that has each entry, and its place there.
     of: Vec<(u32, Index)>,
     /// The last file that has each entry.
@@ -165,7 +165,7 @@ impl MergeState {
                 key = key.with(IdHash::number(*times));
                 *times += 1;
             }
-            let fits = |making: &Self, place: &Index| making.fits(*place, parent, file);
+            let fits = |state: &Self, place: &Index| state.fits(*place, parent, file);
             let found = self.known.get(&key).copied().filter(|place| fits(self, place));
             let found = found.or_else(|| {
                 // Written in another way, or by a pi that gave it an id.
@@ -183,7 +183,7 @@ impl MergeState {
                     if let Some(id) = id {
                         let first = *self.by_id.entry(id).or_insert(place);
                         if first != place && self.of[first as usize].0 as usize != file {
-                            self.ties.flagged.extend([first, place]);
+                            self.links.flagged.extend([first, place]);
                             self.differing += 1;
                         }
                     }
@@ -195,9 +195,9 @@ impl MergeState {
             };
             places[at as usize] = place;
             self.last[place as usize] = file as u32;
-            self.ties.stubs[place as usize] &= tree.is_stub(at);
+            self.links.stubs[place as usize] &= tree.is_stub(at);
             if tree.is_flagged(at) {
-                self.ties.flagged.insert(place);
+                self.links.flagged.insert(place);
             }
         }
         places
@@ -207,20 +207,20 @@ impl MergeState {
     /// labels that the file does not have.
     fn fits(&self, place: Index, parent: Option<Index>, file: usize) -> bool {
         let is_left_out = |at: Index| {
-            self.ties.nodes[at as usize].kind == EntryKind::Label && self.last[at as usize] as usize != file
+            self.links.nodes[at as usize].kind == EntryKind::Label && self.last[at as usize] as usize != file
         };
-        let mut above = self.ties.parents[place as usize];
+        let mut above = self.links.parents[place as usize];
         while let Some(at) = above.filter(|&at| above != parent && is_left_out(at)) {
-            above = self.ties.parents[at as usize];
+            above = self.links.parents[at as usize];
         }
         above == parent && self.last[place as usize] as usize != file
     }
 
     fn put(&mut self, tree: &Tree, (file, at): (usize, Index), parent: Option<Index>) -> Index {
         let place = self.of.len() as Index;
-        self.ties.nodes.push(tree.nodes[at as usize].clone());
-        self.ties.parents.push(parent);
-        self.ties.stubs.push(true);
+        self.links.nodes.push(tree.nodes[at as usize].clone());
+        self.links.parents.push(parent);
+        self.links.stubs.push(true);
         self.of.push((file as u32, at));
         self.last.push(u32::MAX);
         place
@@ -236,11 +236,11 @@ mod tests {
 
     use super::*;
     use crate::session::entry::equality;
-    use crate::session::family::sample::{FamilyFile, SampleStep, files, fork, header};
+    use crate::session::family::sample::{SampleFile, SampleStep, files, fork, header};
     use crate::session::lines::Line;
     use crate::session::tree::TreeLines;
 
-    fn tree(file: &FamilyFile) -> Arc<Tree> {
+    fn tree(file: &SampleFile) -> Arc<Tree> {
         let (mut part, mut offset) = (TreeLines::new("").with_contents(), 0);
         for line in file {
             let line = line.to_string();
@@ -250,7 +250,7 @@ mod tests {
         Arc::new(Tree::build([part]).unwrap())
     }
 
-    fn join(files: &[FamilyFile], base: usize) -> MergedFamily {
+    fn join(files: &[SampleFile], base: usize) -> MergedFamily {
         let line = |(file, at): (usize, Index)| files[file][at as usize + 1].to_string();
         let is_same: IsSame<'_> = &mut |[a, b]| equality::is_same(line(a).as_bytes(), line(b).as_bytes());
         MergedFamily::new(&files.iter().map(tree).collect::<Vec<_>>(), base, Header::default(), is_same)
@@ -264,7 +264,7 @@ mod tests {
 
     /// Each entry of each file stands in the tree, each path of each file is one of the tree, but for labels that the file
     /// does not have, and nothing else is there.
-    fn holds_all(files: &[FamilyFile], joined: &MergedFamily) {
+    fn holds_all(files: &[SampleFile], joined: &MergedFamily) {
         let mut all = HashSet::new();
         for (number, file) in files.iter().enumerate() {
             let tree = joined.file(number).unwrap();

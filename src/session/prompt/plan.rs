@@ -72,7 +72,7 @@ pub struct PlannedPart {
     /// The entry.
     pub at: Index,
     /// What becomes of it.
-    pub fate: EntryOutcome,
+    pub outcome: EntryOutcome,
     /// The context edit whose words it has instead of its own.
     pub words: Option<Index>,
 }
@@ -80,12 +80,12 @@ pub struct PlannedPart {
 impl PlannedPart {
     /// Whether its messages are in pi's context: `buildSessionContext` gives them.
     pub fn is_in_context(&self) -> bool {
-        matches!(self.fate, EntryOutcome::Sent | EntryOutcome::Counted(_))
+        matches!(self.outcome, EntryOutcome::Sent | EntryOutcome::Counted(_))
     }
 
     /// Why the model does not get it, if so.
     pub fn why(&self) -> Option<OmissionReason> {
-        match self.fate {
+        match self.outcome {
             EntryOutcome::Sent | EntryOutcome::NoResult => None,
             EntryOutcome::Counted(why) | EntryOutcome::LeftOut(why) => Some(why),
         }
@@ -119,18 +119,18 @@ impl Plan {
         let before = &path[..place.unwrap_or(0)];
         let kept = before.iter().position(|at| Some(at) == first).unwrap_or(before.len());
         if let Some(compaction) = plan.context.compaction {
-            let fate = EntryOutcome::LeftOut(OmissionReason::Compacted(compaction));
-            let gone = before[..kept].iter().filter(|at| !kind(**at).is_bookkeeping());
-            plan.parts.extend(gone.map(|&at| PlannedPart { at, fate, words: None }));
+            let outcome = EntryOutcome::LeftOut(OmissionReason::Compacted(compaction));
+            let dropped = before[..kept].iter().filter(|at| !kind(**at).is_bookkeeping());
+            plan.parts.extend(dropped.map(|&at| PlannedPart { at, outcome, words: None }));
         }
         let rest = place.into_iter().map(|place| path[place]);
         let rest = rest.chain(before[kept..].iter().copied());
-        plan.tell(tree, rest.chain(path[place.map_or(0, |place| place + 1)..].iter().copied()));
+        plan.add_entries(tree, rest.chain(path[place.map_or(0, |place| place + 1)..].iter().copied()));
         plan
     }
 
     /// Adds what becomes of entries, in the order in which their messages stand in the context.
-    fn tell(&mut self, tree: &Tree, entries: impl Iterator<Item = Index>) {
+    fn add_entries(&mut self, tree: &Tree, entries: impl Iterator<Item = Index>) {
         let in_context: HashSet<Index> = self.context.entries.iter().copied().collect();
         let sent = self.context.sent.clone();
         let mut sent = sent.into_iter().peekable();
@@ -141,23 +141,23 @@ impl Plan {
         for at in entries {
             // What pi answers itself stands before what follows.
             while let Some(Sent::NoResult(at)) = sent.next_if(|sent| matches!(sent, Sent::NoResult(_))) {
-                self.parts.push(PlannedPart { at, fate: EntryOutcome::NoResult, words: None });
+                self.parts.push(PlannedPart { at, outcome: EntryOutcome::NoResult, words: None });
             }
             let is_sent = sent.next_if_eq(&Sent::Entry(at)).is_some();
             let node = &tree.nodes[at as usize];
-            let fate = match (in_context.contains(&at), is_sent || node.kind == EntryKind::SystemRole) {
+            let outcome = match (in_context.contains(&at), is_sent || node.kind == EntryKind::SystemRole) {
                 (true, true) => EntryOutcome::Sent,
-                (true, false) => EntryOutcome::Counted(unsent(node.kind, node.outcome, node.sense.is_failed())),
+                (true, false) => EntryOutcome::Counted(unsent(node.kind, node.outcome, node.model_role.is_failed())),
                 (false, _) => match left_out(node.kind, at, &self.context) {
                     Some(why) => EntryOutcome::LeftOut(why),
                     None => continue,
                 },
             };
-            self.parts.push(PlannedPart { at, fate, words: words(at, &self.context) });
+            self.parts.push(PlannedPart { at, outcome, words: words(at, &self.context) });
         }
         for last in sent {
             let (Sent::NoResult(at) | Sent::Entry(at)) = last;
-            self.parts.push(PlannedPart { at, fate: EntryOutcome::NoResult, words: None });
+            self.parts.push(PlannedPart { at, outcome: EntryOutcome::NoResult, words: None });
         }
     }
 

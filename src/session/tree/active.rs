@@ -13,17 +13,17 @@ pub struct ActivePath {
 
 impl ActivePath {
     /// Walks from the leaf up.
-    pub fn new(shape: &ParentLinks) -> Self {
-        Self::to(shape, (shape.parents.len() as Index).checked_sub(1))
+    pub fn new(parent_links: &ParentLinks) -> Self {
+        Self::to(parent_links, (parent_links.parents.len() as Index).checked_sub(1))
     }
 
     /// The same to any entry.
-    pub fn to(shape: &ParentLinks, leaf: Option<Index>) -> Self {
-        let mut active = Self { bits: vec![0; shape.parents.len().div_ceil(64)].into() };
+    pub fn to(parent_links: &ParentLinks, leaf: Option<Index>) -> Self {
+        let mut active = Self { bits: vec![0; parent_links.parents.len().div_ceil(64)].into() };
         let mut at = leaf;
         while let Some(here) = at {
             active.bits[here as usize / 64] |= 1 << (here % 64);
-            at = shape.parents[here as usize];
+            at = parent_links.parents[here as usize];
         }
         active
     }

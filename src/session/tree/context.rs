@@ -35,7 +35,7 @@ pub fn context(tree: &Tree, at: Option<Index>) -> ModelContext {
     let kind = |at: Index| tree.nodes[at as usize].kind;
     let mut is_set = (false, false);
     for &at in path.iter().rev() {
-        match tree.settings.get(tree.nodes[at as usize].sense.setting) {
+        match tree.settings.get(tree.nodes[at as usize].model_role.setting) {
             Some(ModelSetting::Model(provider, model)) if !is_set.0 => {
                 context.model = Some((provider.clone(), model.clone()));
                 is_set.0 = true;
@@ -62,7 +62,7 @@ pub fn context(tree: &Tree, at: Option<Index>) -> ModelContext {
     let words = |edit: &Index| tree.edits.get(edit).and_then(|(_, words)| words.as_ref());
     for at in seen {
         let is_older_compaction = kind(at) == EntryKind::Compaction && Some(at) != context.compaction;
-        let messages = tree.nodes[at as usize].sense.messages;
+        let messages = tree.nodes[at as usize].model_role.messages;
         let is_omitted = context.edits.get(&at).is_some_and(|edit| words(edit).is_none());
         if messages > 0 && !is_older_compaction && !is_omitted {
             context.entries.push(at);

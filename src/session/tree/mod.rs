@@ -51,7 +51,7 @@ pub struct Tree {
     pub ended: bool,
     /// Whether only the end of the file was read so far: see [`Tree::of_end`].
     pub is_partial: bool,
-    shape: ParentLinks,
+    parent_links: ParentLinks,
     stubs: Vec<bool>,
     children: Vec<Index>,
     children_start: Vec<u32>,
@@ -136,14 +136,15 @@ impl Tree {
     /// The tree of entries that are tied already. What the model sees is known of the trees of their files alone.
     pub(crate) fn tied(ties: MergeLinks) -> Self {
         let MergeLinks { header, nodes, parents, leaf, labels, stubs, flagged } = ties;
-        let shape = ParentLinks::tied(parents);
-        let mut tree = Self { header, nodes, shape, leaf, labels, stubs, flagged, ended: true, ..Self::default() };
+        let parent_links = ParentLinks::tied(parents);
+        let mut tree =
+            Self { header, nodes, parent_links, leaf, labels, stubs, flagged, ended: true, ..Self::default() };
         tree.tie();
         tree
     }
 
     fn tie(&mut self) {
-        self.active = ActivePath::to(&self.shape, self.leaf);
+        self.active = ActivePath::to(&self.parent_links, self.leaf);
         self.tie_children();
         self.order = self.preorder(true);
         self.sum_below();
@@ -170,13 +171,13 @@ impl Tree {
     ) {
         self.nodes = nodes;
         self.leaf = (self.nodes.len() as Index).checked_sub(1);
-        self.shape = lines.shape();
-        self.stubs = lines.stubs(&self.shape);
-        self.problems = lines.problems(&self.shape);
-        let ParentLinks { duplicates, orphans, cycles, .. } = &self.shape;
+        self.parent_links = lines.parent_links();
+        self.stubs = lines.stubs(&self.parent_links);
+        self.problems = lines.problems(&self.parent_links);
+        let ParentLinks { duplicates, orphans, cycles, .. } = &self.parent_links;
         self.flagged = duplicates.iter().chain(orphans).chain(cycles).copied().collect();
         let label = |(at, set): (Index, &LabelLine)| (at, TreeLabel { text: set.text.clone(), time: set.time });
-        self.labels = lines.labels(&self.shape).into_iter().map(label).collect();
+        self.labels = lines.labels(&self.parent_links).into_iter().map(label).collect();
         if self.header.version < 2.0 {
             self.nodes.iter_mut().for_each(|node| node.id = None); // pi gives new ones
         }
@@ -192,11 +193,11 @@ impl Tree {
                     }
                 }
                 NodeLink::Kept(first) => {
-                    let first = first.resolve(&self.shape, self.header.version, lines.headers());
+                    let first = first.resolve(&self.parent_links, self.header.version, lines.headers());
                     self.first_kept.extend(first.map(|first| (at, first)));
                 }
                 NodeLink::Edit(edit) => {
-                    let target = self.shape.find(edit.target);
+                    let target = self.parent_links.find(edit.target);
                     self.edits.extend(target.map(|target| (at, (target, edit.words))));
                 }
             }
@@ -207,7 +208,7 @@ impl Tree {
     fn tie_children(&mut self) {
         let count = self.nodes.len();
         let mut start = vec![0u32; count + 1];
-        for parent in self.shape.parents.iter().flatten() {
+        for parent in self.parent_links.parents.iter().flatten() {
             start[*parent as usize + 1] += 1;
         }
         for at in 0..count {
@@ -215,7 +216,7 @@ impl Tree {
         }
         let mut next = start.clone();
         self.children = vec![0; start[count] as usize];
-        for (at, parent) in self.shape.parents.iter().enumerate() {
+        for (at, parent) in self.parent_links.parents.iter().enumerate() {
             match parent {
                 Some(parent) => {
                     let place = &mut next[*parent as usize];
@@ -255,7 +256,7 @@ impl Tree {
             })
             .collect();
         for &at in self.order.iter().rev() {
-            if let Some(parent) = self.shape.parents[at as usize] {
+            if let Some(parent) = self.parent_links.parents[at as usize] {
                 let child = self.below[at as usize];
                 let sum = &mut self.below[parent as usize];
                 sum.entries += child.entries;
@@ -315,7 +316,7 @@ impl Tree {
 
     /// The parent of an entry, if it is in the file.
     pub fn parent(&self, at: Index) -> Option<Index> {
-        self.shape.parents[at as usize]
+        self.parent_links.parents[at as usize]
     }
 
     /// Whether the entry is on the path from the root to the leaf.
@@ -335,7 +336,7 @@ impl Tree {
 
     /// The entry with an id: the last one, as in pi, if it stands twice.
     pub fn find(&self, id: &str) -> Option<Index> {
-        self.shape.find(IdHash::new(id.as_bytes()))
+        self.parent_links.find(IdHash::new(id.as_bytes()))
     }
 
     /// Whether going on at an entry is the same as going on at the leaf: below it there is only what is nothing to the

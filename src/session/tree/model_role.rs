@@ -59,9 +59,9 @@ impl FirstKept {
     }
 
     /// The entry. `headers` has, for each header in the file, how many entries stand before it.
-    pub(crate) fn resolve(self, shape: &ParentLinks, version: f64, headers: &[usize]) -> Option<Index> {
+    pub(crate) fn resolve(self, parent_links: &ParentLinks, version: f64, headers: &[usize]) -> Option<Index> {
         if version >= 2.0 {
-            return shape.find(self.id?); // pi does not look at an index any more
+            return parent_links.find(self.id?); // pi does not look at an index any more
         }
         let value = self.index.filter(|index| *index >= 0.0 && index.fract() == 0.0)?;
         // The n-th header stands behind n other headers.
@@ -70,7 +70,7 @@ impl FirstKept {
             return None;
         }
         let at = value - places.filter(|place| *place < value).count() as f64;
-        (at < shape.parents.len() as f64).then_some(at as Index)
+        (at < parent_links.parents.len() as f64).then_some(at as Index)
     }
 }
 

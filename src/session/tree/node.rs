@@ -48,7 +48,7 @@ pub struct Node {
     pub cost: f64,
     /// The call that it is the result of, if that is in the file.
     pub called: Option<Arc<CallDescription>>,
-    pub(crate) sense: ModelRole,
+    pub(crate) model_role: ModelRole,
 }
 
 /// What ties a node to another one besides its parent; most have nothing.
@@ -79,7 +79,7 @@ impl Node {
             time: entry.timestamp.and_then(RawTime::ms),
             cost: entry.cost(),
             called: None,
-            sense: ModelRole::new(entry),
+            model_role: ModelRole::new(entry),
         }
     }
 

@@ -117,7 +117,7 @@ impl TreeLines {
         };
         self.links.extend(NodeLink::new(entry).map(|link| (self.nodes.len() as Index, link)));
         let mut node = Node::new((line.offset, line.len), entry, text);
-        node.sense.setting = self.settings.note(entry);
+        node.model_role.setting = self.settings.note(entry);
         self.nodes.push(node);
     }
 
@@ -151,7 +151,7 @@ impl TreeLines {
         }
         let settings = self.settings.add(later.settings);
         for node in &mut later.nodes {
-            node.sense.setting = settings[usize::from(node.sense.setting)];
+            node.model_role.setting = settings[usize::from(node.model_role.setting)];
         }
         let before = self.nodes.len() as Index;
         self.nodes.extend(later.nodes);

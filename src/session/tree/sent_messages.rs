@@ -42,7 +42,7 @@ pub(super) fn sent(tree: &Tree, entries: &[Index], replaced: &HashMap<Index, &Se
     for &at in entries {
         let node = &tree.nodes[at as usize];
         let words = replaced.get(&at).filter(|_| can_be_replaced(node.kind));
-        let sending = match (node.sense.sending, words) {
+        let sending = match (node.model_role.sending, words) {
             (SendState::Yes | SendState::Empty, Some(words)) if node.kind != EntryKind::ToolResult => {
                 words.sending(node.kind)
             }

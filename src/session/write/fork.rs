@@ -249,7 +249,7 @@ mod tests {
     }
 
     /// A tree: for each entry its parent (counted back from it) and whether it labels one (counted back as well).
-    fn entries(shape: &[(usize, Option<usize>)]) -> Vec<String> {
+    fn entries(parent_links: &[(usize, Option<usize>)]) -> Vec<String> {
         let id = |at: usize| format!("e{at}");
         let entry = |(at, (parent, target)): (usize, &(usize, Option<usize>))| {
             let parent = at.checked_sub(*parent + 1).map(id);
@@ -260,7 +260,7 @@ mod tests {
                 None => line::session_info(&new, &format!("name {at}")),
             }
         };
-        shape.iter().enumerate().map(entry).collect()
+        parent_links.iter().enumerate().map(entry).collect()
     }
 
     fn tree(lines: &[String]) -> Tree {
@@ -273,10 +273,10 @@ mod tests {
     proptest! {
         #[test]
         fn a_fork_is_the_path_with_its_labels(
-            shape in proptest::collection::vec((0usize..3, proptest::option::of(0usize..4)), 1..30),
+            parent_links in proptest::collection::vec((0usize..3, proptest::option::of(0usize..4)), 1..30),
             at in 0usize..30,
         ) {
-            let lines = entries(&shape);
+            let lines = entries(&parent_links);
             let source = tree(&lines);
             let at = (at % lines.len()) as Index;
             let path: Vec<&str> = source.path(at).iter().map(|&at| &*lines[at as usize]).collect();
@@ -284,7 +284,7 @@ mod tests {
             let fork = tree(&forked(&path, &labels));
             prop_assert!(fork.problems.is_empty());
             prop_assert_eq!(fork.branch_points(), 0);
-            let kept: Vec<_> = source.path(at).into_iter().filter(|&at| shape[at as usize].1.is_none()).collect();
+            let kept: Vec<_> = source.path(at).into_iter().filter(|&at| parent_links[at as usize].1.is_none()).collect();
             let facts = |tree: &Tree, at: Index| (tree.nodes[at as usize].text.clone(), tree.labels.get(&at).cloned());
             let wanted: Vec<_> = kept.iter().map(|&at| facts(&source, at)).collect();
             let found: Vec<_> = (0..kept.len()).map(|at| facts(&fork, at as Index)).collect();

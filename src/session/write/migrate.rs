@@ -81,7 +81,7 @@ pub fn migrate(file: &[u8], random: &mut dyn FnMut() -> u128) -> Result<Migrated
                 let mut changes: Vec<(&str, Option<Vec<u8>>)> = Vec::new();
                 changes.extend(message.map(|message| ("message", Some(message))));
                 if let Some(chain) = &mut chain {
-                    changes.extend(chain.tie(&values, at, &object, random));
+                    changes.extend(chain.assign(&values, at, &object, random));
                 }
                 let changes: Vec<_> = changes
                     .iter()
@@ -121,7 +121,7 @@ impl IdChain {
     }
 
     /// What changes in the entry at `at`.
-    fn tie(
+    fn assign(
         &mut self,
         values: &[MigrateValue<'_>],
         at: usize,
