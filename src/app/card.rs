@@ -106,7 +106,7 @@ fn session(model: &Model, key: SessionKey, room: Room) -> Vec<DocLine> {
     let columns = usize::from(room.columns).saturating_sub(NAMES);
     if let (Some(_), Some(first)) = (&digest.name, digest.typed_message()) {
         let first = clean(utf16_prefix(first.trim(), columns));
-        lines.push(fact("first", &model.setting.glyphs.cut(&first, columns)));
+        lines.push(fact("started", &model.setting.glyphs.cut(&first, columns)));
     }
     lines.push(fact("id", &digest.header.id));
     lines.push(fact("file", &shorten(&digest.path.to_string_lossy(), &model.setting.home)));
@@ -164,7 +164,7 @@ fn said_last(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room: Roo
     let last = both.map(|(name, said)| Some((name, said.as_ref()?)));
     let is_new = |(_, said): &(&str, &LastMessage)| !is_parents(said);
     if digest.header.is_fork() && !last.iter().flatten().any(is_new) && parent.is_some() {
-        lines.push(DocLine::new(Tone::Fork, "no messages of its own yet; the last in its parent:"));
+        lines.push(DocLine::new(Tone::Fork, "no messages of its own yet; last in the parent:"));
     }
     for (name, said) in last.into_iter().flatten() {
         let (text, is_cut) = said.text();
@@ -203,15 +203,17 @@ fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     let size = format!("{messages}, {}", bytes(digest.bytes));
     match model.catalog.came_with(key) {
         None => {
-            lines.push(fact("used", &format!("{}, {} tokens", dollars(digest.cost), tokens(digest.tokens))));
+            lines.push(fact("cost", &format!("{}, {} tokens", dollars(digest.cost), tokens(digest.tokens))));
             lines.push(fact("size", &format!("{}, {size}", count(digest.entry_count, "entry", "entries"))));
         }
-        Some(with) => {
+        Some(_) => {
+            let with = if header.is_fork() { "with inherited entries" } else { "with copied entries" };
             let dot = &model.setting.glyphs.dot;
-            lines.push(fact("used", &format!("{} own {dot} {} {with}", dollars(own.cost), dollars(digest.cost))));
-            lines.push(fact("tokens", &format!("{} own {dot} {} {with}", tokens(own.tokens), tokens(digest.tokens))));
-            let entries = count(own.entries, "entry", "entries");
-            lines.push(fact("size", &format!("{entries} own {dot} {} {with}", thousands(digest.entry_count))));
+            lines.push(fact("cost", &format!("{} unique {dot} {} {with}", dollars(own.cost), dollars(digest.cost))));
+            lines
+                .push(fact("tokens", &format!("{} unique {dot} {} {with}", tokens(own.tokens), tokens(digest.tokens))));
+            let entries = thousands(own.entries);
+            lines.push(fact("entries", &format!("{entries} unique {dot} {} {with}", thousands(digest.entry_count))));
             lines.push(fact("", &size));
         }
     }
@@ -223,10 +225,10 @@ fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     let wall = |ms| wall(model, ms);
     lines.extend(digest.modified.and_then(wall).map(|time| fact("last active", &time)));
     lines.extend(header.created.and_then(wall).map(|time| fact("created", &time)));
-    let gone = if model.catalog.gone_dirs.contains(&header.cwd) { " (gone)" } else { "" };
+    let gone = if model.catalog.gone_dirs.contains(&header.cwd) { " (missing)" } else { "" };
     lines.push(fact("project", &format!("{}{gone}", shorten(&header.cwd, &model.setting.home))));
     if header.version < 3.0 {
-        lines.push(fact("version", &format!("{}: pi rewrites the file when it opens it", header.version)));
+        lines.push(fact("version", &format!("{}; pi migrates the file when it opens it", header.version)));
     }
 }
 
@@ -254,12 +256,12 @@ fn abandoned(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room: Roo
 fn pis(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     let Some(live) = model.catalog.live(key) else { return };
     if *live == SessionActivity::Guessed {
-        lines.push(fact("pi", "likely at work here: a guess, as it does not say so"));
+        lines.push(fact("pi", "probably running here (guess: no extension installed)"));
     }
     for (at, told) in live.all().iter().take(LONGEST).enumerate() {
         let running = told.model.as_ref().map_or(String::new(), |name| format!(", {name}"));
         let lasting = time::duration_since(model.now, told.since);
-        let said = format!("{} {lasting}{running} (process {})", told.state.in_words(), told.pid);
+        let said = format!("{} {lasting}{running} (pid {})", told.state.in_words(), told.pid);
         lines.push(fact(if at == 0 { "pi" } else { "" }, &said));
     }
     more(lines, live.all().len());
@@ -281,15 +283,15 @@ fn family(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     }
     heading(lines, "Family");
     if let Some(parent) = parent {
-        let what = if digest.owner.is_some() { "sub-agent of" } else { "forked from" };
+        let what = if digest.owner.is_some() { "subagent of" } else { "forked from" };
         lines.push(related(model, what, parent));
         if let Some(path) = digest.header.parent_session.as_ref().filter(|_| catalog.is_parent_moved(key)) {
             let path = shorten(path, &model.setting.home);
-            lines.push(fact("", &format!("moved: it is no longer at {path}")));
+            lines.push(fact("", &format!("moved from {path}")));
         }
     } else if let Some(path) = &digest.header.parent_session {
         let known = digest.parent_path.as_deref().is_some_and(|path| catalog.has_file(path));
-        let what = if known { "parents in a circle" } else { "not there" };
+        let what = if known { "parent cycle" } else { "missing" };
         lines.push(fact("forked from", &format!("{} ({what})", shorten(path, &model.setting.home))));
     } else if let Some(id) = &digest.header.parent_id {
         lines.push(fact("forked from", &format!("{id} (missing)")));
@@ -305,7 +307,7 @@ fn family(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
         let by_them = nonzero_dollars(sum - catalog.sum(shown).cost).filter(|_| !subagents.is_empty());
         let by_them = by_them
             .map_or(String::new(), |cost| format!(", {cost} by {}", count(subagents.len(), "subagent", "subagents")));
-        lines.push(fact("together", &format!("{} in {all}{by_them}", dollars(sum))));
+        lines.push(fact("family", &format!("{} in {all}{by_them}", dollars(sum))));
     }
 }
 
@@ -321,8 +323,8 @@ fn related(model: &Model, name: &str, key: SessionKey) -> DocLine {
 fn ghost(model: &Model, gone: &MissingParent) -> Vec<DocLine> {
     let mut lines = vec![DocLine::new(Tone::Strong, &flows::missing_parent::title(model, gone)), DocLine::default()];
     let (said, tone) = match flows::missing_parent::in_trash(model, gone) {
-        Some(_) => ("It is in the trash: Enter brings it back.", Tone::Active),
-        None => ("This session is gone. What its forks have of it is all that is known.", Tone::Warning),
+        Some(_) => ("In the trash. Press Enter to restore it.", Tone::Active),
+        None => ("The session file is missing. Only entries inherited by its forks remain.", Tone::Warning),
     };
     lines.push(DocLine::new(tone, said));
     lines.push(DocLine::default());
@@ -331,7 +333,7 @@ fn ghost(model: &Model, gone: &MissingParent) -> Vec<DocLine> {
     more(&mut lines, gone.forks.len());
     let together = model.catalog.sum(&gone.forks);
     let all = count(gone.forks.len(), "fork", "forks");
-    lines.push(fact("together", &format!("{} in {all}", dollars(together.cost))));
+    lines.push(fact("family", &format!("{} in {all}", dollars(together.cost))));
     lines
 }
 
@@ -375,13 +377,13 @@ fn inside(lines: &mut Vec<DocLine>, model: &Model, digest: &Digest) {
         }
         more(lines, digest.details().models.len());
         for name in digest.details().response_models.iter().take(LONGEST) {
-            lines.push(DocLine::new(Tone::Dim, &format!("a provider answered as {name}")));
+            lines.push(DocLine::new(Tone::Dim, &format!("provider reported {name}")));
         }
     }
 }
 
 /// The card's sentence about files that pi's list omits.
-const UNLISTED: &str = "These files lie directly in pi's session directory, which holds one folder for each working directory. pi does not list them, but opens them by path.";
+const UNLISTED: &str = "These files are directly in pi's session directory instead of in a folder per working directory. pi does not list them, but opens them by path.";
 
 fn project(model: &Model, project: &Project) -> Vec<DocLine> {
     let home = &model.setting.home;
@@ -389,7 +391,7 @@ fn project(model: &Model, project: &Project) -> Vec<DocLine> {
     let name = if project.cwd.is_empty() { "(no directory)".into() } else { shorten(&project.cwd, home) };
     let mut lines = vec![DocLine::new(Tone::Strong, &name), DocLine::default()];
     if gone {
-        lines.push(DocLine::new(Tone::Warning, "This directory is gone."));
+        lines.push(DocLine::new(Tone::Warning, "Directory not found."));
         lines.push(DocLine::default());
     }
     if project.is_unlisted {
@@ -401,11 +403,11 @@ fn project(model: &Model, project: &Project) -> Vec<DocLine> {
     lines.push(fact("entries", &thousands(project.sum.entries)));
     lines.push(fact("size", &bytes(sessions().map(|session| session.bytes).sum())));
     let hidden = project.hidden.in_words().map_or(String::new(), |hidden| format!(", {hidden}"));
-    lines.push(fact("used", &format!("{}{hidden}", dollars(project.sum.cost))));
+    lines.push(fact("cost", &format!("{}{hidden}", dollars(project.sum.cost))));
     lines.extend(wall(model, project.latest).map(|time| fact("last active", &time)));
     let unreadable = &model.catalog.unreadable;
     if !unreadable.is_empty() {
-        heading(&mut lines, "Unreadable, here or in other projects");
+        heading(&mut lines, "Unreadable files in all projects");
         for one in unreadable.iter().take(LONGEST) {
             let text = format!("{}: {}", shorten(&one.path.to_string_lossy(), home), one.reason);
             lines.push(DocLine::new(Tone::Warning, &text));

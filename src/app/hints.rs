@@ -288,7 +288,7 @@ fn word(model: &Model, action: Action) -> &'static str {
         (None, Action::Confirm) if toggles(model) == Some(true) => "unfold",
         (None, Action::Confirm) if toggles(model) == Some(false) => "fold",
         (None, Action::Confirm) if model.focus == Place::Sessions && model.sessions.selected_ghost().is_some() => {
-            "bring back"
+            "restore"
         }
         (None, Action::Confirm) if goes_there(model) => "go there",
         (None, Action::Confirm) if model.setting.picker.is_some() => "choose",
@@ -303,7 +303,7 @@ fn word(model: &Model, action: Action) -> &'static str {
         (None, Action::Search | Action::Up) if is_found(model) => "edit query",
         (None, Action::Back) if is_found(model) && model.sessions.marks.is_empty() => "end search",
         (None, Action::Follow) if model.tree.follows => "stop following",
-        (None, Action::Family) if model.tree.is_whole() => "session alone",
+        (None, Action::Family) if model.tree.is_whole() => "this session only",
         (None, Action::Back) if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "unmark all",
         (None, Action::Back) if !model.marks.is_empty() && model.focus == Place::Tree => "unmark all",
         (None, action) => action.word(),

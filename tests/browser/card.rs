@@ -19,7 +19,7 @@ fn a_card_begins_with_what_was_said_last_and_ends_with_the_file() {
     assert_eq!(lines[1], "prompt      Then have a look at search, same approach");
     assert!(lines[2].starts_with("answer      240 of 240. The key of the query holds"), "{}", lines[2]);
     let place = |what: &str| lines.iter().position(|line| line.starts_with(what)).unwrap_or_else(|| panic!("{what}"));
-    let order = ["answer", "used", "size", "Files", "Labels", "Models", "id"].map(place);
+    let order = ["answer", "cost", "size", "Files", "Labels", "Models", "id"].map(place);
     assert!(order.is_sorted(), "{order:?}");
     let file = lines.iter().find(|line| line.starts_with("file  ")).unwrap();
     assert!(file.ends_with("0eb1b9caa.jsonl") && !file.contains('…'), "{file}");
@@ -84,14 +84,14 @@ fn a_fork_says_what_is_its_own_first() {
     };
     write("bare", "");
     let bare = card_of("bare");
-    assert_eq!(bare[1], "no messages of its own yet; the last in its parent:");
+    assert_eq!(bare[1], "no messages of its own yet; last in the parent:");
     assert_eq!(bare[2..4], ["prompt      the question", "answer      the answer"]);
     let own = Session::new("own").under("a1").at(200).user("u2", "and then?").text();
     write("own", own.split_once('\n').unwrap().1);
     let own = card_of("own");
     assert_eq!(own[1..3], ["prompt      and then?", "answer      none yet"]);
     let says = |what: &str| own.iter().any(|line| line.starts_with(what));
-    assert!(says("used        $0.00 own · ") && says("size        1 entry own · 3 with its parent's"), "{own:#?}");
+    assert!(says("cost        $0.00 unique · ") && says("entries     1 unique · 3 with inherited entries"), "{own:#?}");
 }
 
 #[test]

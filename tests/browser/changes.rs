@@ -121,7 +121,7 @@ fn an_open_line_takes_every_key_and_can_be_left() {
     browser.press("enter");
     assert_eq!(browser.selected(), "two lines");
     browser.press("g R");
-    shows(&browser, "a project cannot be renamed");
+    shows(&browser, "cannot rename a project");
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn an_old_session_is_brought_up_to_date_only_if_wanted() {
     fs::write(&path, &old).unwrap();
     let mut browser = Browser::on(&[dir.path()], 160, 40);
     browser.press("l g L").type_text("mark").press("enter");
-    shows(&browser, "The session is in version 1 of the format.");
+    shows(&browser, "This session uses format version 1;");
     browser.press("n");
     assert_eq!(fs::read_to_string(&path).unwrap(), old);
     browser.press("L").type_text("mark").press("enter enter");
@@ -187,7 +187,7 @@ fn a_fork_of_an_old_session_adds_nothing_to_the_total() {
     let mut browser = Browser::on(&[dir.path()], 160, 40);
     shows(&browser, "1 session · 1 project · $0.50");
     browser.press("l g f");
-    shows(&browser, "This change needs version 3");
+    shows(&browser, "this change requires version 3");
     browser.press("enter");
     shows(&browser, "2 sessions · 1 project · $0.50");
     browser.press("u u");
@@ -204,7 +204,7 @@ fn what_goes_wrong_is_said() {
     fail(&mut browser, "the disk is full");
     assert_eq!(browser.footer(), "the disk is full");
     fail(&mut browser, &"the disk is full, ".repeat(9));
-    shows(&browser, "Not done");
+    shows(&browser, "Change failed");
     browser.press("x");
     assert!(!browser.has_note());
 }
@@ -247,7 +247,7 @@ fn copying_offers_what_there_is() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("y");
-    shows_not(&browser, "entry text");
+    shows_not(&browser, "Entry text");
     browser.press("p");
     assert_eq!(browser.copied.pop().unwrap(), world.path("main").to_str().unwrap());
     assert!(browser.footer().starts_with("copied: /"));
@@ -261,9 +261,9 @@ fn copying_offers_what_there_is() {
     assert_eq!(browser.copied.last().unwrap(), "go left");
     browser.has_clipboard = false;
     browser.press("y t");
-    shows(&browser, "No access to the clipboard");
+    shows(&browser, "Clipboard not available");
     browser.press("x").press("esc esc g y");
-    shows(&browser, "a project has nothing to copy");
+    shows(&browser, "cannot copy a project");
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn samples_cannot_be_changed_but_copied() {
     let mut browser = Browser::demo(100, 30);
     for keys in ["R", "ctrl+d", "u", "U", "l L", "f"] {
         browser.press(keys);
-        assert_eq!(browser.footer(), "these are sample sessions: nothing can be changed", "{keys}");
+        assert_eq!(browser.footer(), "demo sessions are read-only", "{keys}");
         assert!(!browser.asks());
     }
     browser.press("y t");
@@ -306,10 +306,10 @@ fn small_plain_and_colourless() {
         assert!(screen.is_ascii(), "{screen}");
     };
     ascii(&browser);
-    shows(&browser, "enter only this, esc cancels");
+    shows(&browser, "enter This session, esc cancels");
     browser.press("down down down down down down down");
-    shows(&browser, "enter cancel, esc cancels");
-    shows(&browser, "> n  cancel");
+    shows(&browser, "enter Cancel, esc cancels");
+    shows(&browser, "> n  Cancel");
     ascii(&browser);
     browser.press("up up up up up up up up up up up");
     shows(&browser, "the main session");
@@ -336,7 +336,7 @@ fn without_colours_cursor_and_choice_are_seen() {
         cells.map(|cell| cell.symbol().to_string()).collect::<String>()
     };
     browser.press("ctrl+d");
-    assert!(reversed(&browser).contains("> t  only this"), "{}", reversed(&browser));
+    assert!(reversed(&browser).contains("> t  This session"), "{}", reversed(&browser));
     browser.press("esc R").type_text("ab").press("left");
     assert!(reversed(&browser).ends_with('b'));
 }
@@ -401,7 +401,7 @@ fn lines_that_pi_appends_while_a_name_is_typed_are_no_reason_to_ask() {
 #[test]
 fn a_label_and_a_moved_leaf_are_bound_to_the_session_too() {
     let world = World::new();
-    for (keys, word) in [("L", "label its entry \"mine\""), ("enter", "make the change in this session")] {
+    for (keys, word) in [("L", "label its entry \"mine\""), ("enter", "apply the change to this session")] {
         let mut browser = world.open(160, 40);
         browser.press("l");
         to_entry(&mut browser, "left it is");

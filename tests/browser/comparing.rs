@@ -100,12 +100,12 @@ fn a_marked_session_and_the_selected_one() {
     let family = Family::new();
     let mut browser = family.open(120, 40);
     browser.press("g j =");
-    assert_eq!(browser.footer(), "nothing is marked: space marks two sessions of one family");
+    assert_eq!(browser.footer(), "no sessions marked; press space to mark two of one family");
     browser.press("space =");
     assert!(is_open(&browser));
     shows(&browser, "4 entries in common");
     browser.press("esc k =");
-    assert_eq!(browser.footer(), "this is the marked session: select or mark another one of its family");
+    assert_eq!(browser.footer(), "this session is already marked; select or mark another one of its family");
 }
 
 #[test]
@@ -123,13 +123,13 @@ fn marks_in_the_trees_of_two_sessions() {
     select(&mut browser, "main");
     to_entry(&mut browser, "Let it expire");
     browser.press("space");
-    assert_eq!(browser.footer(), "1 marked: = compares it with the selected entry, space marks another one");
+    assert_eq!(browser.footer(), "1 entry marked · =: compare with the selected entry · space: mark another");
     shows(&browser, "✓ • user  Let it expire");
     select(&mut browser, "fork");
     shows_not(&browser, "✓");
     to_entry(&mut browser, "Redis it is.");
     browser.press("space");
-    assert_eq!(browser.footer(), "2 marked: = compares");
+    assert_eq!(browser.footer(), "2 entries marked · =: compare");
     browser.press("k");
     assert!(browser.footer().starts_with("? help  = compare  ␣ mark  esc unmark all"), "{}", browser.footer());
     browser.press("=");
@@ -151,14 +151,14 @@ fn without_marks_the_selected_entry_and_the_leaf() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("l =");
-    assert_eq!(browser.footer(), "this is the leaf: select another entry, or mark two (space)");
+    assert_eq!(browser.footer(), "cannot compare the leaf with itself; select another entry or mark two (space)");
     to_entry(&mut browser, "left it is");
     browser.press("=");
     shows(&browser, "2 entries in common, up to  • asst  first answer");
     shows(&browser, "▌A  the main session · asst  left it is");
     shows(&browser, "B  the main session · • asst  right it is");
     browser.press("esc space =");
-    assert_eq!(browser.footer(), "this is the marked entry: select or mark another one");
+    assert_eq!(browser.footer(), "this entry is already marked; select or mark another one");
     to_entry(&mut browser, "go left");
     browser.press("=");
     shows(&browser, "B  the main session · nothing of its own: it ends at the common point");
@@ -236,7 +236,7 @@ fn the_chosen_side_is_resumed() {
     browser.press("l");
     to_entry(&mut browser, "left it is");
     browser.press("= enter");
-    shows(&browser, "Resume from here");
+    shows(&browser, "Resume from this entry");
     shows(&browser, "The model will see 4 messages.");
     browser.press("h");
     assert!(world.text("main").lines().last().unwrap().contains("\"parentId\":\"a2\""));
@@ -252,13 +252,10 @@ fn what_has_grown_since_is_read_again_before_it_is_resumed() {
     assert_eq!(browser.wants.len(), 1, "{:?}", browser.wants);
     // The other side was the leaf, and is not any more.
     browser.press("b enter");
-    assert_eq!(
-        (browser.footer().as_str(), browser.wants.len()),
-        ("the session has grown since: it is compared again", 1)
-    );
+    assert_eq!((browser.footer().as_str(), browser.wants.len()), ("the session has changed; comparing again", 1));
     shows(&browser, "▌B  the main session · asst  right it is");
     browser.press("enter");
-    shows(&browser, "Resume from here");
+    shows(&browser, "Resume from this entry");
     browser.press("h");
     assert!(world.text("main").lines().last().unwrap().contains("\"parentId\":\"a3\""));
 }
@@ -301,7 +298,7 @@ fn samples_are_compared_and_not_resumed() {
     browser.press("l g =");
     assert!(is_open(&browser), "{}", browser.screen());
     browser.press("enter");
-    shows(&browser, "Nothing to resume");
+    shows(&browser, "Cannot resume a demo session");
 }
 
 #[test]

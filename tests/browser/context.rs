@@ -73,7 +73,7 @@ fn resuming_and_forking_there_asks_what_the_tree_asks() {
     browser.press("l");
     to_entry(&mut browser, "left it is");
     browser.press("c r");
-    shows(&browser, "Resume from here");
+    shows(&browser, "Resume from this entry");
     shows(&browser, "The model will see 4 messages.");
     // The question has the list, too, and stays below it.
     browser.press("c");
@@ -166,5 +166,5 @@ fn the_sum_is_explained() {
     fs::write(dir.path().join("s.jsonl"), session.text()).unwrap();
     let mut browser = Browser::on(&[dir.path()], 120, 30);
     browser.press("l c");
-    shows(&browser, "~3 tokens estimated: the provider counted nothing since");
+    shows(&browser, "~3 tokens estimated: no provider count since");
 }

@@ -16,7 +16,7 @@ fn a_session_goes_to_the_trash_and_the_next_row_is_selected() {
     let mut browser = world.open(160, 40);
     world.select(&mut browser, "twin");
     browser.press("ctrl+d");
-    shows(&browser, "Move to the trash?");
+    shows(&browser, "Move to trash?");
     shows(&browser, "the twin session");
     shows(&browser, "1 file, ");
     browser.press("esc");
@@ -37,7 +37,7 @@ fn a_parent_goes_alone_or_with_its_family() {
     browser.press("ctrl+d");
     shows(&browser, "2 sessions lose their parent:");
     shows(&browser, "the fork session");
-    shows(&browser, "the family  4 files, ");
+    shows(&browser, "Whole family  4 files, ");
     browser.press("t");
     assert_eq!(browser.trashed(), ["main.jsonl"]);
     world.select(&mut browser, "fork");
@@ -177,7 +177,7 @@ fn a_session_that_changed_is_asked_about_again() {
     let more = world.text("other").replace("\"a3\"", "\"a4\"");
     fs::write(world.path("other"), world.text("other") + more.lines().last().unwrap() + "\n").unwrap();
     browser.press("enter");
-    shows(&browser, "1 session changed meanwhile");
+    shows(&browser, "1 session changed since it was read");
     assert!(world.path("other").exists());
     assert_eq!(browser.session().unwrap().entry_count, 7, "the list knows");
     browser.press("enter");
@@ -197,7 +197,7 @@ fn what_the_trash_cannot_take_is_deleted_only_by_a_word() {
         browser.change_goes(Request::Trash { files: files.clone() }, Err(ChangeFailure::Refused(refusal)));
     };
     refuse(&mut browser);
-    shows(&browser, "The trash did not take it: it is full");
+    shows(&browser, "Moving to the trash failed: it is full");
     browser.press("enter");
     assert!(!browser.asks());
     refuse(&mut browser);
@@ -206,7 +206,7 @@ fn what_the_trash_cannot_take_is_deleted_only_by_a_word() {
     assert!(path.exists());
     refuse(&mut browser);
     browser.press("d");
-    shows(&browser, "type delete (1 file): ");
+    shows(&browser, "Type \"delete\" to delete 1 file permanently: ");
     browser.type_text("delete").press("enter");
     assert!(!path.exists());
     assert!(browser.trashed().is_empty());
@@ -234,7 +234,7 @@ fn what_folds_hide_is_not_marked_and_that_is_said() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("g h *");
-    shows(&browser, "0 sessions marked, not those 5 in folded rows");
+    shows(&browser, "0 sessions marked; 5 in folded rows not marked");
     browser.press("l * *");
     shows(&browser, "0 sessions marked");
     browser.press("*");

@@ -118,7 +118,7 @@ fn what_is_done_to_an_entry_of_a_fork_is_done_in_its_file() {
     let there = |path: &Path| path == files.paths[1];
     let resumed = |effect: &Effect| matches!(effect, Effect::Resume(Start { path, .. }) if there(path));
     if !browser.wants.iter().any(resumed) {
-        shows(&browser, "Resume from here");
+        shows(&browser, "Resume from this entry");
         browser.press("esc");
     }
     // An entry that both have is the open session's.
@@ -236,7 +236,7 @@ fn a_parent_that_was_moved_is_found_by_its_id() {
     while browser.session().is_none_or(|session| session.header.id != "f") {
         browser.press("j");
     }
-    shows(&browser, "moved: it is no longer at");
+    shows(&browser, "moved from");
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn forks_of_a_parent_that_is_gone_stand_together() {
     while browser.model.sessions.selected_ghost().is_none() {
         browser.press("j");
     }
-    shows(&browser, "It is in the trash: Enter brings it back.");
+    shows(&browser, "In the trash. Press Enter to restore it.");
     browser.press("h");
     assert!(!browser.screen().contains("├─ ⋎"), "folded\n{}", browser.screen());
     browser.press("l j");

@@ -52,10 +52,10 @@ fn next_and_previous_go_round() {
     shows(&browser, "2/2");
     assert_ne!(browser.selected(), first);
     browser.press("n");
-    shows(&browser, "end reached, continuing from the top");
+    shows(&browser, "search wrapped to the top");
     assert_eq!(browser.selected(), first);
     browser.press("N");
-    shows(&browser, "top reached, continuing from the end");
+    shows(&browser, "search wrapped to the end");
     shows(&browser, "2/2");
     browser.press("g");
     shows(&browser, "2 hits");

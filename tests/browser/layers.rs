@@ -63,7 +63,7 @@ fn the_footer_says_which_keys_work_in_the_layer_on_top() {
     assert!(browser.footer().starts_with("↵ accept  ^R rename  ^D clear"), "{}", browser.footer());
     assert!(browser.footer().ends_with("F1 help"), "a question mark would be typed: {}", browser.footer());
     browser.press("esc y");
-    assert!(browser.footer().starts_with("↵ session path"), "what Enter does: {}", browser.footer());
+    assert!(browser.footer().starts_with("↵ Session path"), "what Enter does: {}", browser.footer());
     browser.press("esc ?");
     assert!(browser.footer().starts_with("esc close"), "{}", browser.footer());
     browser.press("esc");

@@ -207,7 +207,7 @@ fn a_tree_that_is_being_read_is_waited_for() {
 fn where_nothing_tells_of_changes_that_is_said() {
     let mut live = Live::new();
     live.browser.send(Msg::Reply(live.ticket.clone(), Reply::Polls("no watch left".into())));
-    assert_eq!(live.browser.footer(), "no watch left: pitree looks for changes every few seconds");
+    assert_eq!(live.browser.footer(), "no watch left; checking for changes every few seconds");
 }
 
 #[test]

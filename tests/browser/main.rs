@@ -193,7 +193,7 @@ fn enter_resumes_a_session_or_its_leaf_and_folds_a_project() {
     assert_eq!(browser.wants.len(), 2, "the leaf");
     browser.press("g enter");
     assert_eq!(browser.wants.len(), 2, "elsewhere only after a question");
-    assert!(browser.screen().contains("Resume from here"), "{}", browser.screen());
+    assert!(browser.screen().contains("Resume from this entry"), "{}", browser.screen());
     browser.press("esc").press("esc g enter");
     assert_eq!(browser.wants.len(), 2);
     assert!(browser.model.sessions.is_folded(0));
@@ -223,7 +223,7 @@ fn the_demo_says_that_there_is_nothing_to_resume() {
     let mut browser = Browser::demo(100, 30);
     browser.press("enter");
     assert!(browser.wants.is_empty());
-    assert!(browser.screen().contains("sample sessions"));
+    assert!(browser.screen().contains("Demo sessions"));
     browser.press("j");
     assert!(!browser.has_note(), "a key closes the box");
     assert!(browser.selected().starts_with("Flaky"), "and does nothing else");
@@ -511,7 +511,7 @@ fn what_shapes_the_tree_does_so_from_any_pane_and_no_key_is_silent() {
     browser.press("l l ctrl+t");
     assert_eq!((filter(&browser), browser.model.focus), (Filter::NoTools, Place::Preview));
     browser.press("f7");
-    assert!(browser.footer().contains("f7 does nothing here"), "{}", browser.footer());
+    assert!(browser.footer().contains("f7 is not bound in any pane"), "{}", browser.footer());
     browser.press("space");
     assert!(browser.footer().contains("space (mark) works in the Sessions pane"), "{}", browser.footer());
     // As in pi's /tree; in the sessions it deletes, in the preview it goes down.
@@ -522,7 +522,7 @@ fn what_shapes_the_tree_does_so_from_any_pane_and_no_key_is_silent() {
     browser.press("ctrl+u");
     assert_eq!((browser.model.preview.top, filter(&browser)), (0, Filter::Default));
     browser.press("esc esc ctrl+d");
-    assert!(browser.footer().contains("sample sessions"), "{}", browser.footer());
+    assert!(browser.footer().contains("demo sessions"), "{}", browser.footer());
 }
 
 #[test]
@@ -538,7 +538,7 @@ fn only_the_sessions_of_the_directory_where_one_is_can_be_shown() {
     let shown = browser.model.sessions.totals.sessions;
     assert!(shown > 1 && shown < all, "{shown} of {all}");
     assert_eq!(browser.model.sessions.totals.projects, 1);
-    assert!(browser.footer().contains("only sessions of this directory"), "{}", browser.footer());
+    assert!(browser.footer().contains("showing sessions of this project only"), "{}", browser.footer());
     browser.press("H");
     assert_eq!(browser.model.sessions.totals.sessions, all);
 }

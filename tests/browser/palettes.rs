@@ -135,7 +135,7 @@ fn a_click_takes_a_choice_and_beside_the_box_none() {
         let screen = browser.screen();
         screen.lines().position(|line| line.contains(text)).unwrap_or_else(|| panic!("{text}\n{screen}")) as u16
     };
-    let at = row(&browser, "session id");
+    let at = row(&browser, "Session ID");
     browser.send(Msg::Click { column: 40, row: at, double: false });
     assert!(!browser.asks() && browser.copied.len() == 1, "{:?}", browser.copied);
     browser.press("y");
@@ -253,7 +253,7 @@ fn samples_keep_their_labels() {
     let before = labels(&browser);
     assert!(before > 0);
     browser.press("ctrl+d");
-    shows(&browser, "sample sessions: nothing can be changed");
+    shows(&browser, "demo sessions are read-only");
     browser.press("ctrl+r");
     assert!(!browser.asks());
     assert_eq!(labels(&browser), before);

@@ -39,7 +39,7 @@ fn a_pane_is_resized_and_it_is_said_where_it_can_not() {
     assert_eq!(width(&browser), before - 4);
     let mut browser = Browser::demo(80, 24);
     browser.press(">");
-    shows(&browser, "this pane can't be larger");
+    shows(&browser, "pane is already at its maximum size");
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn the_preview_is_shared_and_it_is_said_where_it_can_not_be() {
     assert!(layout(&browser).preview.is_none());
     let mut browser = Browser::demo(80, 12);
     browser.press("l p");
-    shows(&browser, "not enough rows");
+    shows(&browser, "terminal too low");
 }
 
 #[test]

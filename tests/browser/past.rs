@@ -100,7 +100,7 @@ fn the_history_is_a_list_in_which_anything_is_taken_back() {
     browser.press("Z");
     shows(&browser, "undone");
     browser.press("down down enter");
-    assert_eq!(browser.footer(), "that is not so any more, so that there is nothing to undo");
+    assert_eq!(browser.footer(), "already reverted; nothing to undo");
 }
 
 /// The changes that Enter leads to, which are not made.
@@ -117,7 +117,7 @@ fn wanted(browser: &mut Browser) -> Vec<Request> {
 fn samples_have_no_past() {
     let mut browser = Browser::demo(100, 30);
     browser.press("X");
-    assert_eq!(browser.footer(), "these are sample sessions: nothing can be changed");
+    assert_eq!(browser.footer(), "demo sessions are read-only");
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn a_command_for_another_entry_asks_and_changes_first() {
     browser.press("l");
     to_entry(&mut browser, "left it is");
     browser.press("enter");
-    assert!(browser.wants.is_empty() && browser.screen().contains("Resume from here"));
+    assert!(browser.wants.is_empty() && browser.screen().contains("Resume from this entry"));
     browser.press("h");
     assert_eq!(
         answers(&browser),

@@ -101,11 +101,11 @@ fn of_several_pis_in_a_session_the_one_that_asks_is_shown_with_their_count() {
     let row = rows(&browser).into_iter().find(|row| row.contains("¿3 ")).unwrap();
     assert!(row.contains("the main session"), "{row}");
     shows(&browser, "¿ 1 blocked ● 1 working ○ 1 idle");
-    shows(&browser, "pi          blocked on a question for 3m, some-model (process 1)");
-    shows(&browser, "            working for 2m, some-model (process 2)");
-    shows(&browser, "            open, idle for 1m, some-model (process 3)");
+    shows(&browser, "pi          blocked on a question for 3m, some-model (pid 1)");
+    shows(&browser, "            working for 2m, some-model (pid 2)");
+    shows(&browser, "            open, idle for 1m, some-model (pid 3)");
     browser.press("enter");
-    shows(&browser, "Several pis have this session open");
+    shows(&browser, "This session is open in several running pi processes");
     shows(&browser, "A pi (process 3) has it open: idle for 1m.");
 }
 
@@ -120,7 +120,7 @@ fn the_card_says_what_pi_does() {
         .catalog
         .set_pis(RunningPis { told: vec![told(&world, "main", PiState::Waiting, 3)], ..RunningPis::default() }, NOW);
     browser.press("j").press("k");
-    shows(&browser, "waiting for you for 3m, some-model (process 4711)");
+    shows(&browser, "waiting for you for 3m, some-model (pid 4711)");
     assert!(browser.model.catalog.live(key).is_some());
 }
 
@@ -135,7 +135,7 @@ fn a_name_for_a_session_that_a_pi_has_open_is_written_by_that_pi_or_here() {
         .catalog
         .set_pis(RunningPis { told: vec![told(&world, "main", PiState::Waiting, 3)], ..RunningPis::default() }, NOW);
     browser.press("R").type_text("new").press("enter");
-    shows(&browser, "A pi has this session open");
+    shows(&browser, "This session is open in a running pi");
     shows(&browser, "A pi (process 4711) has it open");
     let wanted = browser.take(Msg::Key("p".parse().unwrap()));
     let [Effect::Ask(ticket, Work::TellPi(pi, what))] = &wanted[..] else { panic!("{wanted:?}") };
@@ -159,7 +159,7 @@ fn a_pi_that_does_not_do_it_is_complained_about() {
         .set_pis(RunningPis { told: vec![told(&world, "main", PiState::Waiting, 3)], ..RunningPis::default() }, NOW);
     world.select(&mut browser, "main");
     browser.press("l L").type_text("mark").press("enter");
-    shows(&browser, "A pi has this session open");
+    shows(&browser, "This session is open in a running pi");
     let wanted = browser.take(Msg::Key("p".parse().unwrap()));
     let [Effect::Ask(ticket, Work::TellPi(_, what @ PiRequest::Label(..)))] = &wanted[..] else { panic!("{wanted:?}") };
     let why = "pi (process 4711) does not answer: nothing was changed, and this is said in full";

@@ -33,7 +33,7 @@ fn code_goes_on_behind_a_sign_or_to_the_side() {
     assert!(with_sign(&browser) >= 5, "{}", browser.screen());
     shows(&browser, "needle here");
     browser.press("w");
-    assert_eq!(browser.footer(), "long lines are cut: left and right scroll");
+    assert_eq!(browser.footer(), "not wrapping long lines; scroll with left and right");
     assert_eq!(with_sign(&browser), 0);
     assert!(!browser.screen().contains("needle") && browser.screen().contains("…"), "{}", browser.screen());
     shows(&browser, "unwrapped");

@@ -21,10 +21,10 @@ fn jumps_are_gone_back_and_forward_again() {
     assert_eq!(goes(&mut browser, "backspace"), one);
     assert_eq!(goes(&mut browser, "b"), start);
     assert_eq!(goes(&mut browser, "b"), start);
-    assert!(browser.footer().contains("no jump to go back to"), "{}", browser.footer());
+    assert!(browser.footer().contains("at the oldest jump"), "{}", browser.footer());
     assert_eq!(goes(&mut browser, "B B"), other);
     goes(&mut browser, "B");
-    assert!(browser.footer().contains("no jump to go forward to"), "{}", browser.footer());
+    assert!(browser.footer().contains("at the newest jump"), "{}", browser.footer());
     while browser.model.focus != Place::Sessions {
         browser.press("tab");
     }
@@ -50,7 +50,7 @@ fn queries_are_called_back() {
     browser.press("alt+up");
     assert_eq!(line(&browser), "cookie");
     browser.press("alt+up");
-    assert!(browser.footer().contains("no query before"), "{}", browser.footer());
+    assert!(browser.footer().contains("at the oldest query"), "{}", browser.footer());
     browser.press("alt+down alt+down");
     assert_eq!(line(&browser), "half", "what was typed is not lost");
     assert_eq!(browser.model.queries.all(), ["cookie", "redis"]);
@@ -93,7 +93,7 @@ fn the_help_has_the_language() {
     browser.press("f1");
     browser.press("pagedown");
     let screen = browser.screen();
-    assert!(screen.contains("Queries") && screen.contains("re:o?auth"), "below the keys of the line\n{screen}");
+    assert!(screen.contains("Query syntax") && screen.contains("re:o?auth"), "below the keys of the line\n{screen}");
 }
 
 #[test]

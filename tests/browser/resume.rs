@@ -47,7 +47,7 @@ fn a_message_means_the_place_before_it_and_its_text_is_copied() {
     browser.press("l");
     to_entry(&mut browser, "go left");
     browser.press("enter");
-    shows(&browser, "pi resumes before this message.");
+    shows(&browser, "pi resumes before this message and copies");
     shows(&browser, "The model will see 2 messages.");
     browser.press("enter");
     assert_eq!(resumed(&browser), ["main"]);
@@ -68,7 +68,7 @@ fn a_newer_format_is_opened_as_it_is_and_not_written_to() {
         shows(&browser, "a newer format: version 4, which pitree");
         for change in ["R", "l L"] {
             browser.press(change).type_text("new").press("enter");
-            shows(&browser, "Not done");
+            shows(&browser, "Change failed");
             shows(&browser, "version 4 of pi's format");
             browser.press("esc");
         }
@@ -76,7 +76,7 @@ fn a_newer_format_is_opened_as_it_is_and_not_written_to() {
         browser.press("f");
         shows(&browser, "version 4 of pi's format");
         browser.press("esc enter");
-        shows(&browser, "opens it where it was left.");
+        shows(&browser, "current leaf");
         browser.press("esc");
         assert_eq!(resumed(&browser), [""; 0]);
         browser.press("enter o");
@@ -111,7 +111,7 @@ fn a_text_that_cannot_be_copied_is_shown_before_pi_starts() {
     browser.press("l");
     to_entry(&mut browser, "go left");
     browser.press("enter h");
-    shows(&browser, "No access to the clipboard");
+    shows(&browser, "Clipboard not available");
     assert!(browser.wants.is_empty());
     browser.press("enter");
     assert_eq!(resumed(&browser), ["main"]);
@@ -154,7 +154,7 @@ fn the_whole_box_is_reached_on_a_small_terminal() {
         seen += &browser.screen();
         browser.press("down");
     }
-    for text in ["The model will see 2", "its text is copied", "h  here", "n  new session", "stays as it is"] {
+    for text in ["The model will see 2", "copies its text", "h  Resume here", "n  New session", "is unchanged"] {
         assert!(seen.to_lowercase().contains(&text.to_lowercase()), "{text}\n{}", browser.screen());
     }
 }
@@ -183,7 +183,7 @@ fn beside_a_pi_at_work_it_is_asked_first() {
     browser.press("x l");
     to_entry(&mut browser, "left it is");
     browser.press("enter");
-    shows(&browser, "continues from its own last");
+    shows(&browser, "does not see the new entries");
 }
 
 /// A session whose directory is gone, and the directory that it became, with the file that it touched.
@@ -212,7 +212,7 @@ fn with_a_gone_directory() -> (tempfile::TempDir, Browser, String, std::path::Pa
     browser.wants.clear();
     let cwd = gone.to_str().unwrap().to_string();
     browser.send(Msg::Gone(Start { path, cwd: cwd.clone(), first: None }));
-    shows(&browser, "The session's directory is gone");
+    shows(&browser, "Working directory not found");
     shows(&browser, "in /home/dev/started, where pitree was started");
     (dir, browser, cwd, moved)
 }
@@ -229,7 +229,7 @@ fn places(browser: &Browser) -> Vec<String> {
 #[test]
 fn where_the_directory_is_gone_the_one_that_it_became_is_offered_and_remembered() {
     let (_dir, mut browser, gone, moved) = with_a_gone_directory();
-    shows(&browser, "1 of the 1 files are there");
+    shows(&browser, "contains 1 of 1 touched");
     browser.press("1");
     assert_eq!(places(&browser), [moved.to_str().unwrap()]);
     let state = browser.desk.state_dir.clone();
@@ -265,7 +265,7 @@ fn where_the_directory_is_gone_another_one_can_be_named() {
     browser.press("backspace");
     assert!(!browser.screen().contains("there is no directory"));
     browser.press("tab");
-    shows(&browser, "no directory goes on like this");
+    shows(&browser, "no matching directory");
 }
 
 #[test]
@@ -300,11 +300,11 @@ fn a_pi_that_goes_by_itself_is_told_where_and_nothing_is_written() {
     browser.press("l");
     to_entry(&mut browser, "left it is");
     browser.press("enter");
-    shows(&browser, "nothing is written to it");
+    shows(&browser, "pi writes nothing until");
     browser.press("h");
     to_entry(&mut browser, "go left");
     browser.press("enter");
-    shows(&browser, "Its text stands in pi's editor");
+    shows(&browser, "puts its text in the editor");
     browser.press("s");
     let [Some(here), Some(summarize)] = told(&browser)[..] else { panic!("{:?}", browser.wants) };
     assert_eq!([here, summarize], ["/pitree-goto a2", "/pitree-goto u2 summarize"]);
@@ -341,7 +341,7 @@ fn where_the_directory_is_gone_pi_is_told_the_same_in_another_one() {
     browser.press("enter h");
     let Some(Effect::Resume(Start { path, cwd, first })) = browser.wants.pop() else { panic!("{:?}", browser.wants) };
     browser.send(Msg::Gone(Start { path, cwd, first: first.clone() }));
-    shows(&browser, "The session's directory is gone");
+    shows(&browser, "Working directory not found");
     browser.press("h");
     assert_eq!(told(&browser), [first.as_deref()]);
 }

@@ -182,7 +182,7 @@ fn the_row_of_a_fork_counts_what_its_card_and_its_own_tree_count() {
         let screen = browser.screen();
         let row = screen.lines().nth(line).unwrap();
         let own = row.split('+').find_map(|text| text.split_once(" entries · ")).unwrap().0.to_string();
-        shows(&browser, &format!("{own} entries own · "));
+        shows(&browser, &format!("{own} unique · "));
         select(&mut browser, fork);
         shows(&browser, &format!(" here · {own} own"));
     }

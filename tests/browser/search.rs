@@ -305,7 +305,7 @@ fn list_keys_work_while_typing() {
     browser.press("pagedown");
     assert_eq!(browser.selected(), newest[browser.model.sessions.cursor.at]);
     browser.press("ctrl+d");
-    assert!(browser.screen().contains("sample sessions"), "Ctrl+D deletes, as in pi");
+    assert!(browser.screen().contains("demo sessions"), "Ctrl+D deletes, as in pi");
     browser.press("ctrl+n");
     assert!(browser.model.sessions.shows.named_only);
     assert!(browser.model.layers.has_search());

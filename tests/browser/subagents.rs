@@ -25,9 +25,9 @@ fn hidden_subagents_are_counted_and_shown_ones_are_nested() {
     let mut browser = Browser::on(&[dir.path()], 160, 40);
     shows(&browser, "2 sessions · 1 project · $2.00 ($1.50 by 3 hidden subagents)");
     browser.press("g");
-    shows(&browser, "used        $2.00, $1.50 by 3 hidden subagents");
+    shows(&browser, "cost        $2.00, $1.50 by 3 hidden subagents");
     browser.press("j");
-    shows(&browser, "together    $2.00 in 4 sessions, $1.50 by 3 subagents");
+    shows(&browser, "family      $2.00 in 4 sessions, $1.50 by 3 subagents");
     let live = |path: &std::path::Path| super::pis::reported(path);
     let told = vec![live(&dir.path().join("--p--/top.jsonl")), live(&path.with_extension("jsonl"))];
     browser.model.catalog.set_pis(RunningPis { told, ..RunningPis::default() }, NOW);

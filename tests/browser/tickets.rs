@@ -98,7 +98,7 @@ fn who_goes_on_is_not_taken_to_pi_later() {
         // A long change is under way; the message's text is read at once, the leaf is moved after it.
         let (long, work) = change(&mut browser, "U");
         browser.press("enter");
-        shows(&browser, "Resume from here");
+        shows(&browser, "Resume from this entry");
         let mut text = asked(&mut browser, "h");
         let (ticket, read) = text.remove(0);
         let mut wanted = Vec::new();
@@ -109,7 +109,7 @@ fn who_goes_on_is_not_taken_to_pi_later() {
         assert_eq!(browser.footer(), "waiting for the previous change");
         if is_gone_on {
             browser.press("j");
-            assert_eq!(browser.footer(), "pi was not started: you pressed a key meanwhile");
+            assert_eq!(browser.footer(), "resuming canceled by a key press");
         }
         assert_eq!(moves.is_stopped(), is_gone_on, "the leaf stays where it is");
         browser.send(Msg::Reply(long, done(work)));
@@ -177,5 +177,5 @@ fn a_key_before_a_text_is_opened_says_that_it_is_not() {
     let late = asked(&mut browser, "v");
     assert!(late.iter().any(|(_, work)| matches!(work, Work::Written(_))));
     browser.press("j");
-    assert_eq!(browser.footer(), "not opened: you pressed a key meanwhile");
+    assert_eq!(browser.footer(), "opening canceled by a key press");
 }

@@ -78,7 +78,7 @@ fn a_session_goes_to_the_trash_and_comes_back_in_another_pitree() {
     let before = fs::read(&world.one).unwrap();
     let mut pitree = world.open();
     pitree.send(&ctrl('d'));
-    pitree.wait_for("Move to the trash?");
+    pitree.wait_for("Move to trash?");
     assert!(world.one.exists());
     pitree.send(ENTER);
     pitree.wait_selected("good bye");
@@ -89,7 +89,7 @@ fn a_session_goes_to_the_trash_and_comes_back_in_another_pitree() {
     let mut pitree = world.home.open(&[]);
     pitree.wait_selected("good bye");
     pitree.send("u");
-    pitree.wait_for("Undo?");
+    pitree.wait_for("Undo this change?");
     pitree.send("u");
     pitree.wait_selected("hello");
     pitree.wait_for("2 sessions ·");
@@ -127,9 +127,9 @@ fn samples_stay_as_they_are() {
     let mut pitree = home.open(&["--demo"]);
     pitree.wait_selected("Flaky");
     pitree.send("R");
-    wait_footer(&pitree, "these are sample sessions: nothing can be changed");
+    wait_footer(&pitree, "demo sessions are read-only");
     pitree.send("y");
-    pitree.wait_for("session path");
+    pitree.wait_for("Session path");
     pitree.send("p");
     wait_footer(&pitree, "copied: /home/demo/");
     pitree.quit();

@@ -19,7 +19,7 @@ fn a_label_is_gone_to_and_words_are_found_from_there() {
     pitree.send("\r");
     pitree.wait_without("/rotat");
     pitree.send("n");
-    pitree.wait_for("end reached, continuing from the top");
+    pitree.wait_for("search wrapped to the top");
     pitree.wait_for("1/4");
     pitree.quit();
 }

@@ -107,7 +107,7 @@ fn a_closed_window_ends_like_a_key() {
     outer.send("*");
     outer.wait_for("6 sessions marked");
     outer.send(&ctrl('d'));
-    outer.wait_for("Move to the trash?");
+    outer.wait_for("Move to trash?");
     outer.send("t");
     let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
     while left() == 6 {

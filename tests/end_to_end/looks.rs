@@ -169,10 +169,10 @@ fn ascii_draws_ascii_only() {
     pitree.send("\x1b");
     pitree.wait_without("filter:");
     pitree.send("\r");
-    pitree.wait_for("Resume from here");
+    pitree.wait_for("Resume from this entry");
     check(&pitree);
     pitree.send("\x1b");
-    pitree.wait_without("Resume from here");
+    pitree.wait_without("Resume from this entry");
     pitree.send("L");
     pitree.wait_until("a line to type", |screen| row(screen, 23).contains("label: "));
     check(&pitree);

@@ -17,7 +17,7 @@ fn another_run_names_what_it_takes_back() {
     first.wait_selected("the two");
     first.send(" ");
     first.send(&ctrl('d'));
-    first.wait_for("Move to the trash?");
+    first.wait_for("Move to trash?");
     first.send("t");
     first.wait_for("2 sessions are in the trash");
     first.quit();
@@ -32,7 +32,7 @@ fn another_run_names_what_it_takes_back() {
     second.wait_for("1 session is back from the trash");
     second.wait_selected("the two");
     second.send("u");
-    second.wait_for("Undo?");
+    second.wait_for("Undo this change?");
     second.wait_for("1 session is in the trash, today");
     second.wait_for("the three");
     second.send("u");
@@ -61,9 +61,9 @@ fn a_parent_that_is_gone_comes_back_by_enter_on_its_row() {
     terminal.send("k");
     terminal.wait_selected("the question");
     terminal.send(&ctrl('d'));
-    terminal.wait_for("Move to the trash?");
+    terminal.wait_for("Move to trash?");
     terminal.send("t");
-    terminal.wait_for("It is in the trash: Enter brings it back.");
+    terminal.wait_for("In the trash. Press Enter to restore it.");
     assert!(!path.exists());
     terminal.send(ENTER);
     terminal.wait_for("1 session is back from the trash");

@@ -74,7 +74,7 @@ fn an_entry_and_a_command() {
     pitree.send("G");
     pitree.wait_selected("left");
     pitree.send(ENTER);
-    pitree.wait_for("Resume from here");
+    pitree.wait_for("Resume from this entry");
     pitree.send("h");
     let (project, session) = (world.home.path().join("my project"), &world.session);
     let command = format!("cd '{}' && pi --session {}\n", project.display(), session.display());

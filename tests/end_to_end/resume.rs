@@ -91,7 +91,7 @@ fn enter_on_an_old_branch_moves_the_leaf_there_first() {
     pitree.send("G");
     pitree.wait_selected("left");
     pitree.send(ENTER);
-    pitree.wait_for("Resume from here");
+    pitree.wait_for("Resume from this entry");
     pitree.wait_for("The model will see 2 messages.");
     assert_eq!(world.started(), None);
     pitree.send("h");
@@ -136,9 +136,9 @@ fn a_terminal_without_a_clipboard_shows_the_message_first() {
     pitree.send("g");
     pitree.wait_selected("user  hello");
     pitree.send(ENTER);
-    pitree.wait_for("Resume from here");
+    pitree.wait_for("Resume from this entry");
     pitree.send("h");
-    pitree.wait_for("No access to the clipboard");
+    pitree.wait_for("Clipboard not available");
     assert_eq!(world.started(), None);
     pitree.send(ENTER);
     world.assert_handed_over(pitree, &[]);
@@ -177,10 +177,10 @@ fn where_the_directory_is_gone_pi_goes_on_here_or_where_it_is_said_to_be() {
     let mut pitree = world.open();
     pitree.wait_for("my project (gone)");
     pitree.send(ENTER);
-    pitree.wait_for("The session's directory is gone");
+    pitree.wait_for("Working directory not found");
     assert_eq!(world.started(), None);
     pitree.send("c");
-    pitree.wait_without("The session's directory is gone");
+    pitree.wait_without("Working directory not found");
     pitree.send(ENTER);
     pitree.wait_for("in ~, where pitree was started");
     let moved = world.home.dir("moved");
@@ -225,9 +225,9 @@ fn samples_are_not_resumed() {
     let mut pitree = home.open(&["--demo"]);
     pitree.wait_selected("Flaky");
     pitree.send(ENTER);
-    pitree.wait_for("Nothing to resume");
+    pitree.wait_for("Cannot resume a demo session");
     pitree.send(ENTER);
-    pitree.wait_without("Nothing to resume");
+    pitree.wait_without("Cannot resume a demo session");
     pitree.quit();
 }
 

@@ -26,7 +26,7 @@ fn a_scrap_leads_to_a_branch_that_was_left_and_pi_goes_on_there() {
     pitree.wait_selected("Refresh tokens are in");
     pitree.wait_for("1/");
     pitree.send(ENTER);
-    pitree.wait_for("Resume from here");
+    pitree.wait_for("Resume from this entry");
     pitree.send("h");
     assert_eq!(pitree.wait_exit(), 0);
     let started = fs::read_to_string(home.path().join("started")).unwrap();

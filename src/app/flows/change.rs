@@ -30,7 +30,7 @@ pub fn take(
             take_done(model, (done, said), new, after)
         }
         Err(ChangeFailure::Refused(refusal)) => take_refusal(model, refusal, request, after),
-        Err(ChangeFailure::Failed(error)) => Command::Complain("Not done", error),
+        Err(ChangeFailure::Failed(error)) => Command::Complain("Change failed", error),
     }
 }
 
@@ -76,18 +76,18 @@ fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: AfterC
         (Refusal::Old { version, path }, request) => {
             let Some(request) = migrating(request) else { return Command::nothing() };
             let text = format!(
-                "The session is in version {version} of the format. This change needs version 3, to which pi migrates it when it opens it. pitree can do that first: the original goes to the trash, and undo brings it back."
+                "This session uses format version {version}; this change requires version 3. pitree can migrate it first, as pi does on opening. The original goes to the trash; undo restores it."
             );
             let choice = QuestionChoice::new(
                 'b',
-                "migrate before",
-                "migrate to version 3, then make the change",
+                "Migrate and continue",
+                "convert to version 3, then apply the change",
                 Some(Command::Change(request, after)),
             );
             let session = model.catalog.key_of(&path);
             let mut lines = vec![DocLine::new(Tone::Text, &text)];
             lines.extend(delete::signs(model, session.as_slice()));
-            Command::ask("An old format", lines, vec![choice, cancel()])
+            Command::ask("Old session format", lines, vec![choice, cancel()])
         }
         (Refusal::Replaced { path }, Request::IfSame { then, .. }) => ask_again(model, &path, *then, after),
         (Refusal::Changed { paths }, Request::Trash { files } | Request::Delete { files }) => {
@@ -95,23 +95,26 @@ fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: AfterC
         }
         (Refusal::Earlier(earlier), _) => undo::ask(model, earlier),
         (Refusal::NoTrash { reason, left }, _) => delete::ask_for_good(&reason, left),
-        (refusal, _) => Command::Complain("Not done", refusal.to_string()),
+        (refusal, _) => Command::Complain("Change failed", refusal.to_string()),
     }
 }
 
 /// Asks again because the session file was replaced.
 fn ask_again(model: &Model, path: &Path, then: Request, after: AfterChange) -> Command {
-    let text = format!("{} was replaced meanwhile, so nothing was written. It now holds this session:", path.display());
+    let text = format!(
+        "{} was replaced since it was read; nothing was written. It now contains this session:",
+        path.display()
+    );
     let title = model.short(&model.called(path, None));
     let lines = vec![DocLine::new(Tone::Text, &text), DocLine::new(Tone::Text, &title)];
     let what = match &then {
         Request::Rename { name, .. } if name.is_empty() => "clear the name of this session".into(),
         Request::Rename { name, .. } => format!("name this session {:?}", model.short(name)),
         Request::Label { label, .. } => format!("label its entry {:?}", model.short(label)),
-        _ => "make the change in this session".into(),
+        _ => "apply the change to this session".into(),
     };
-    let anyway = QuestionChoice::new('a', "change anyway", what, Some(Command::Change(then, after)));
-    Command::ask("Another session", lines, vec![anyway, cancel()])
+    let anyway = QuestionChoice::new('a', "Change anyway", what, Some(Command::Change(then, after)));
+    Command::ask("File was replaced", lines, vec![anyway, cancel()])
 }
 
 /// Returns the request with permission to migrate the session.

@@ -40,7 +40,7 @@ impl ChosenBranch {
     }
 
     fn asked(&self, model: &Model) -> Result<CompareRequest, String> {
-        let session = model.catalog.get(self.session).ok_or("a marked session is gone")?;
+        let session = model.catalog.get(self.session).ok_or("a marked session no longer exists")?;
         Ok(CompareRequest { path: session.path.clone(), tree: self.tree.clone(), at: self.at })
     }
 }
@@ -64,15 +64,15 @@ fn sessions(model: &Model) -> Result<[ChosenBranch; 2], String> {
         (&[a, b], _) => Ok([ChosenBranch::leaf(a), ChosenBranch::leaf(b)]),
         (&[a], _) => match model.sessions.selected_session() {
             Some(b) if a != b => Ok([ChosenBranch::leaf(a), ChosenBranch::leaf(b)]),
-            Some(_) => Err("this is the marked session: select or mark another one of its family".into()),
+            Some(_) => Err("this session is already marked; select or mark another one of its family".into()),
             None => Err(NO_SESSION.into()),
         },
         (&[], &[a, b]) => Ok([ChosenBranch::entry(model, a), ChosenBranch::entry(model, b)]),
         (&[], _) => {
             let mark = model.setting.key(Action::Mark);
-            Err(format!("nothing is marked: {mark} marks two sessions of one family"))
+            Err(format!("no sessions marked; press {mark} to mark two of one family"))
         }
-        (several, _) => Err(format!("two are compared, and {} are marked", several.len())),
+        (several, _) => Err(format!("cannot compare {} sessions; mark exactly two", several.len())),
     }
 }
 
@@ -83,7 +83,7 @@ fn entries(model: &Model) -> Result<[ChosenBranch; 2], String> {
         [a, ..] => {
             let here = ChosenBranch::selected(model)?;
             if here.at == Some(a.at) && here.session == a.session {
-                return Err("this is the marked entry: select or mark another one".into());
+                return Err("this entry is already marked; select or mark another one".into());
             }
             Ok([ChosenBranch::entry(model, a), here])
         }
@@ -93,7 +93,7 @@ fn entries(model: &Model) -> Result<[ChosenBranch; 2], String> {
             let is_tip = here.tree.as_ref().zip(here.at).is_some_and(|(tree, at)| tree.is_tip(at));
             if is_tip && here.session == session {
                 let mark = model.setting.key(Action::Mark);
-                return Err(format!("this is the leaf: select another entry, or mark two ({mark})"));
+                return Err(format!("cannot compare the leaf with itself; select another entry or mark two ({mark})"));
             }
             // The tree of the open session is loaded.
             let leaf = model.tree.own().and_then(|tree| tree.leaf);
@@ -119,7 +119,7 @@ pub(crate) fn act(model: &Model, compare: &CompareView, action: Action) -> Comma
         return Command::warn("the sessions are still being read");
     };
     match action {
-        _ if !model.catalog.has(session) => Command::warn("this session is gone"),
+        _ if !model.catalog.has(session) => Command::warn("this session no longer exists"),
         Action::Label => name::label_at(model, session, tree, at),
         Action::GoToCommon => Command::GoTo(common),
         _ => resume::at_entry(model, session, tree, at),

@@ -50,8 +50,7 @@ pub(crate) fn explain(model: &Model, tree: &Tree, listing: &Listing) -> [String;
         format!("system prompt {} + tools {}", number(prompt), number(tools))
     };
     let all = number(prompt + tools + messages);
-    let sum =
-        counted.unwrap_or_else(|| "estimated: the provider counted nothing since the last compaction or edit".into());
+    let sum = counted.unwrap_or_else(|| "estimated: no provider count since the last compaction or edit".into());
     let total = number(listing.tokens as u64);
     [format!("~{total} tokens {sum}"), format!("estimate {all} = messages {} + {system}", number(messages))]
 }
@@ -60,7 +59,7 @@ pub(crate) fn explain(model: &Model, tree: &Tree, listing: &Listing) -> [String;
 pub fn act(model: &Model, view: &ContextView, action: Action) -> Command {
     let ContextTarget { session, path, tree, chosen, at } = &view.place;
     if !model.catalog.has(*session) {
-        return Command::warn("this session is gone");
+        return Command::warn("this session no longer exists");
     }
     match action {
         Action::Confirm => view.selected().map_or_else(Command::nothing, Command::GoTo),

@@ -21,25 +21,25 @@ const BY_HAND: usize = 50_000;
 pub fn ask(model: &Model) -> Command {
     let Some((_, session)) = model.meant_session() else {
         let is_project = model.sessions.selected_project().is_some();
-        return Command::warn(if is_project { "a project has nothing to copy: select a session" } else { NO_SESSION });
+        return Command::warn(if is_project { "cannot copy a project; select a session" } else { NO_SESSION });
     };
     let text = |text: String| Some(Command::Copy(Clip::Text(text)));
     let mut choices = Vec::new();
     if let Some((_, tree, at)) = model.meant_entry() {
         let node = &tree.nodes[at as usize];
         let body = EntryBody { path: session.path.clone(), tree: tree.clone(), at };
-        choices.push(QuestionChoice::new('t', "entry text", model.short(&node.text), Some(Command::CopyText(body))));
+        choices.push(QuestionChoice::new('t', "Entry text", model.short(&node.text), Some(Command::CopyText(body))));
         if let Some(id) = &node.id {
-            choices.push(QuestionChoice::new('i', "entry id", &**id, text(id.to_string())));
+            choices.push(QuestionChoice::new('i', "Entry ID", &**id, text(id.to_string())));
         }
     }
     let path = session.path.to_string_lossy();
-    choices.push(QuestionChoice::new('p', "session path", path, Some(copy_path(&session.path, &session.header.id))));
+    choices.push(QuestionChoice::new('p', "Session path", path, Some(copy_path(&session.path, &session.header.id))));
     let id = session.header.id.clone();
-    choices.push(QuestionChoice::new('s', "session id", id.clone(), text(id)));
+    choices.push(QuestionChoice::new('s', "Session ID", id.clone(), text(id)));
     let start = ResumePlan::at(session.path.clone(), session.header.cwd.clone()).start;
     let command = Command::Copy(Clip::Command(start));
-    choices.push(QuestionChoice::new('c', "command", "that resumes the session in pi, for a shell", Some(command)));
+    choices.push(QuestionChoice::new('c', "Resume command", "resumes the session in pi, from a shell", Some(command)));
     Command::ask("Copy", Vec::new(), choices)
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn path_of(model: &Model, leads: Option<&ChoiceAction>) -> Command {
     };
     match path.map(|path| path.to_str().filter(|path| !path.contains(char::is_control))) {
         Some(Some(path)) => Command::Copy(Clip::Text(path.into())),
-        Some(None) => Command::warn("this path has characters that the clipboard cannot take"),
+        Some(None) => Command::warn("this path contains control characters or invalid UTF-8 and cannot be copied"),
         None => Command::warn("this row has no path to copy"),
     }
 }
@@ -65,9 +65,9 @@ fn copy_path(path: &Path, id: &str) -> Command {
     match path.to_str().filter(|path| !path.contains(char::is_control)) {
         Some(path) => Command::Copy(Clip::Text(path.into())),
         None => Command::Complain(
-            "Not copied",
+            "Cannot copy path",
             format!(
-                "The path has characters that no clipboard takes as they are. In a pipe this prints it exactly:\n\n\
+                "The path contains control characters or invalid UTF-8 and cannot be copied exactly. To get the exact path, pipe this command:\n\n\
                  pitree path {}",
                 quote(id)
             ),
@@ -78,7 +78,7 @@ fn copy_path(path: &Path, id: &str) -> Command {
 /// Returns the command after the text of an entry was read for copying.
 pub(crate) fn take_text(text: Result<String, String>) -> Command {
     match text {
-        Err(error) => Command::Complain("Not read", error),
+        Err(error) => Command::Complain("Cannot read entry", error),
         Ok(text) if text.is_empty() => Command::warn("this entry has no text"),
         Ok(text) => Command::Copy(Clip::Text(text)),
     }
@@ -96,9 +96,9 @@ pub(crate) fn take_copied(text: &str, done: bool, then: Option<ResumePlan>, glyp
             Command::Say(Tone::Active, format!("copied: {start}{more}"))
         }
         (false, Some(go_on)) => {
-            let go = QuestionChoice::new('g', "go on", "in pi; copy the text above first", Some(Command::GoOn(go_on)));
-            Command::show(Layer::Question(Question::about("No access to the clipboard", shown, vec![go])))
+            let go = QuestionChoice::new('g', "Resume", "in pi; first copy the text above", Some(Command::GoOn(go_on)));
+            Command::show(Layer::Question(Question::about("Clipboard not available", shown, vec![go])))
         }
-        (false, None) => Command::note("No access to the clipboard", shown),
+        (false, None) => Command::note("Clipboard not available", shown),
     }
 }

@@ -38,26 +38,31 @@ pub fn ask(model: &Model) -> Command {
             let hidden = count(hidden, "marked session is", "marked sessions are");
             notes.push(format!("{hidden} hidden from the list."));
         }
-        choices.push(to_trash(model, 't', "trash", &marked));
+        choices.push(to_trash(model, 't', "Move to trash", &marked));
         marked
     } else {
         match pane.selected_row() {
             Some(SessionRow::Project(at)) if model.focus == Place::Sessions => {
                 let sessions = with_subagents(model, &pane.projects[*at].sessions);
                 project = Some(named_project(model, &pane.projects[*at].cwd));
-                choices.push(to_trash(model, 't', "trash", &sessions));
+                choices.push(to_trash(model, 't', "Move to trash", &sessions));
                 sessions
             }
             Some(SessionRow::Session { key, .. }) => {
                 let (one, family) = (vec![*key], catalog.families().family(*key));
-                choices.push(to_trash(model, 't', if family.len() > 1 { "only this" } else { "trash" }, &one));
+                choices.push(to_trash(
+                    model,
+                    't',
+                    if family.len() > 1 { "This session" } else { "Move to trash" },
+                    &one,
+                ));
                 if family.len() > 1 {
-                    choices.push(to_trash(model, 'f', "the family", &family));
+                    choices.push(to_trash(model, 'f', "Whole family", &family));
                 }
                 one
             }
             Some(SessionRow::Ghost(..)) => {
-                return Command::warn("this session is gone already: select one of its forks");
+                return Command::warn("this session is missing; select one of its forks");
             }
             Some(SessionRow::Project(_)) => return Command::warn("select a session"),
             None => return Command::warn(NO_SESSION),
@@ -65,7 +70,7 @@ pub fn ask(model: &Model) -> Command {
     };
     choices.push(cancel());
     let lines = project.into_iter().chain(facts(model, &all, &notes)).collect();
-    let question = Command::ask("Move to the trash?", lines, choices);
+    let question = Command::ask("Move to trash?", lines, choices);
     // A pi may have started since the sessions were read.
     Command::All(vec![Command::LookForPis, question])
 }
@@ -76,13 +81,13 @@ pub(crate) fn ask_again(model: &Model, files: &[FileSnapshot], changed: &[PathBu
     let known = files.iter().filter_map(|file| catalog.key_of(&file.path)).filter(|&key| catalog.has(key));
     let sessions: Vec<SessionKey> = known.collect();
     if sessions.is_empty() {
-        return Command::warn("these sessions are gone already");
+        return Command::warn("these sessions no longer exist");
     }
     let what = count(changed.len(), "session", "sessions");
-    let notes = [format!("{what} changed meanwhile, so nothing was moved. As of now:")];
+    let notes = [format!("{what} changed since it was read; no files were moved. Current state:")];
     let lines = facts(model, &sessions, &notes);
-    let choices = vec![to_trash(model, 't', "trash", &sessions), cancel()];
-    Command::ask("Move to the trash?", lines, choices)
+    let choices = vec![to_trash(model, 't', "Move to trash", &sessions), cancel()];
+    Command::ask("Move to trash?", lines, choices)
 }
 
 /// Asks whether to permanently delete the files that could not be moved to the trash.
@@ -90,22 +95,22 @@ pub(crate) fn ask_for_good(reason: &str, left: Vec<FileSnapshot>) -> Command {
     let files = count(left.len(), "file", "files");
     let size = bytes(left.iter().map(|file| file.bytes).sum());
     let lines = vec![
-        DocLine::new(Tone::Warning, &format!("The trash did not take it: {reason}")),
-        DocLine::new(Tone::Text, &format!("Not moved: {files}, {size}.")),
+        DocLine::new(Tone::Warning, &format!("Moving to the trash failed: {reason}")),
+        DocLine::new(Tone::Text, &format!("Still in place: {files}, {size}.")),
     ];
-    let prompt = format!("type {WORD} ({files}): ");
+    let prompt = format!("Type \"{WORD}\" to delete {files} permanently: ");
     let prompt = Command::prompt(PromptPurpose::Word(left), prompt, "");
     let choices = vec![
         cancel(),
-        QuestionChoice::new('d', "for good", "delete permanently, without the trash; no undo", Some(prompt)),
+        QuestionChoice::new('d', "Delete permanently", "bypass the trash; cannot be undone", Some(prompt)),
     ];
-    Command::ask("Not moved to the trash", lines, choices)
+    Command::ask("Cannot move to trash", lines, choices)
 }
 
 /// Returns the choice that moves sessions to the trash.
 fn to_trash(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> QuestionChoice<Command> {
     let files = sessions.iter().map(|&key| FileSnapshot::of(&model.catalog[key])).collect();
-    QuestionChoice::new(key, word, format!("{} to the trash", size(model, sessions)), Some(Command::ToTrash(files)))
+    QuestionChoice::new(key, word, size(model, sessions), Some(Command::ToTrash(files)))
 }
 
 /// Moves files to the trash. Asks again if a pi may be using one of them.
@@ -117,7 +122,7 @@ pub(crate) fn go(model: &Model, files: Vec<FileSnapshot>) -> Command {
         return trash;
     }
     lines.push(DocLine::new(Tone::Text, LOSES));
-    let sure = QuestionChoice::new('d', "delete", "move it to the trash anyway", Some(trash));
+    let sure = QuestionChoice::new('d', "Move anyway", "a running pi would lose its session file", Some(trash));
     Command::ask(at_work(model, &sessions), lines, vec![cancel(), sure])
 }
 
@@ -126,10 +131,10 @@ pub(crate) fn at_work(model: &Model, sessions: &[SessionKey]) -> &'static str {
     let is_told = |&key: &SessionKey| model.catalog.live(key).is_some_and(|live| live.told().is_some());
     let pis = |key: &SessionKey| model.catalog.live(*key).map_or(0, |live| live.all().len());
     match sessions {
-        [only] if pis(only) > 1 => "Several pis have this session open",
-        [only] if is_told(only) => "A pi has this session open",
-        several if several.iter().any(is_told) => "A pi has one of these open",
-        _ => "A pi seems to be at work here",
+        [only] if pis(only) > 1 => "This session is open in several running pi processes",
+        [only] if is_told(only) => "This session is open in a running pi",
+        several if several.iter().any(is_told) => "One of these sessions is open in a running pi",
+        _ => "A pi may be running here",
     }
 }
 

@@ -43,12 +43,12 @@ pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCan
     let moved = |(key, candidate): (char, &RelocationCandidate)| {
         let dir = candidate.dir.to_string_lossy();
         let why = match candidate.of {
-            0 => "a repository of that name".into(),
-            of => format!("{} of the {of} files are there", candidate.files),
+            0 => "repository with the same name".into(),
+            of => format!("contains {} of {of} touched files", candidate.files),
         };
-        let what = format!("in {} ({why}); remembered for all sessions of that directory", shorten(&dir, home));
+        let what = format!("{}: {why}; remembered for this project", shorten(&dir, home));
         let elsewhere = Command::Elsewhere { then: go_on.clone(), dir: dir.into_owned() };
-        QuestionChoice::new(key, "moved", what, Some(elsewhere))
+        QuestionChoice::new(key, "Use directory", what, Some(elsewhere))
     };
     let mut choices: Vec<QuestionChoice<Command>> = ('1'..='9').zip(candidates).map(moved).collect();
     let here = Start { cwd: String::new(), ..go_on.start.clone() };
@@ -57,19 +57,19 @@ pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCan
         dir if dir.is_empty() => "in the directory where pitree was started".into(),
         dir => format!("in {dir}, where pitree was started"),
     };
-    choices.push(QuestionChoice::new('h', "here", started, Some(choice)));
+    choices.push(QuestionChoice::new('h', "Resume here", started, Some(choice)));
     let purpose = PromptPurpose::Directory(go_on.start.clone());
     let prompt = Layer::Prompt(Prompt::new(purpose, "directory: ", &start(gone)));
-    let other = "in another directory; remembered for all sessions of this one";
-    choices.push(QuestionChoice::new('d', "directory", other, Some(Command::show(prompt))));
+    let other = "remembered for all sessions of this project";
+    choices.push(QuestionChoice::new('d', "Enter directory", other, Some(Command::show(prompt))));
     choices.push(QuestionChoice::new(
         'y',
-        "copy",
-        "copy the command, to run it elsewhere",
+        "Copy command",
+        "to run it elsewhere",
         Some(Command::Copy(Clip::Command(here))),
     ));
     choices.push(cancel_by('c'));
-    Command::ask("The session's directory is gone", lines, choices)
+    Command::ask("Working directory not found", lines, choices)
 }
 
 /// Returns the initial text of a directory prompt.
@@ -93,7 +93,7 @@ pub(crate) fn go(layers: &mut Layers<Command>, go_on: ResumePlan, kept: Result<P
             let start = Start { cwd: dir.to_string_lossy().into_owned(), ..go_on.start };
             Command::GoOn(ResumePlan { start, ..go_on })
         }
-        Err(why) => Command::Complain("pi was not started", why),
+        Err(why) => Command::Complain("Cannot start pi", why),
     }
 }
 
@@ -108,7 +108,7 @@ fn prompt(layers: &mut Layers<Command>) -> Option<&mut Prompt> {
 /// Completes the directory prompt on top if its text is still `typed`, and lists the candidates.
 pub(crate) fn complete(layers: &mut Layers<Command>, (typed, path): (&str, &str), names: Vec<String>, home: &str) {
     let Some(prompt) = prompt(layers).filter(|prompt| prompt.line.value() == typed) else { return };
-    prompt.problem = names.is_empty().then(|| "no directory goes on like this".into());
+    prompt.problem = names.is_empty().then(|| "no matching directory".into());
     if !names.is_empty() {
         // A trailing slash means that the directory is unique.
         let end = if path.ends_with('/') { "/" } else { "" };

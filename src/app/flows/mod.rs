@@ -26,10 +26,10 @@ fn cancel() -> QuestionChoice<Command> {
 
 /// Returns the choice that changes nothing, with its own key.
 fn cancel_by(key: char) -> QuestionChoice<Command> {
-    QuestionChoice::new(key, "cancel", "leave everything as it is", None)
+    QuestionChoice::new(key, "Cancel", "change nothing", None)
 }
 
 /// Returns the reason if changes are not possible.
 pub fn refusal(model: &Model) -> Option<&'static str> {
-    model.setting.demo.then_some("these are sample sessions: nothing can be changed")
+    model.setting.demo.then_some("demo sessions are read-only")
 }

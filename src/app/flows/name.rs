@@ -20,8 +20,8 @@ use crate::session::tree::{Index, Tree};
 pub fn rename(model: &Model) -> Command {
     let Some((key, session)) = model.meant_session() else {
         return Command::warn(match (model.sessions.selected_project(), model.sessions.selected_ghost()) {
-            (Some(_), _) => "a project cannot be renamed: select a session",
-            (None, Some(_)) => "a missing session cannot be renamed: select one of its forks",
+            (Some(_), _) => "cannot rename a project; select a session",
+            (None, Some(_)) => "cannot rename a missing session; select one of its forks",
             (None, None) => NO_SESSION,
         });
     };
@@ -96,11 +96,18 @@ fn by_pi(model: &Model, session: SessionKey, what: Option<PiRequest>, here: Comm
     let told = model.catalog.live(session).and_then(SessionActivity::told);
     let (Some(what), Some(pi)) = (what, told.filter(|_| flows::refusal(model).is_none())) else { return here };
     let mut lines = delete::signs(model, &[session]);
-    lines.push(DocLine::new(Tone::Text, "It does not see what is written here until it opens the session again."));
-    let by_pi =
-        QuestionChoice::new('p', "by pi", "pi writes it, and shows it", Some(Command::TellPi(pi.clone(), what)));
-    let here = QuestionChoice::new('w', "written here", "a line is added to the file, which can be undone", Some(here));
-    Command::ask("A pi has this session open", lines, vec![by_pi, here, cancel()])
+    lines.push(DocLine::new(
+        Tone::Text,
+        "The running pi does not see changes to the file until it reopens the session.",
+    ));
+    let by_pi = QuestionChoice::new(
+        'p',
+        "Let pi write it",
+        "pi shows the change at once",
+        Some(Command::TellPi(pi.clone(), what)),
+    );
+    let here = QuestionChoice::new('w', "Write it here", "append a line to the file; can be undone", Some(here));
+    Command::ask("This session is open in a running pi", lines, vec![by_pi, here, cancel()])
 }
 
 /// Returns the command after a request to a running pi.
@@ -111,6 +118,6 @@ pub(crate) fn told(what: &PiRequest, told: Result<(), String>) -> Command {
     };
     match told {
         Ok(()) => Command::Say(Tone::Active, said.into()),
-        Err(why) => Command::Complain("Not done", why),
+        Err(why) => Command::Complain("Change failed", why),
     }
 }

@@ -69,8 +69,8 @@ pub(crate) fn at_entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Ind
 
 /// Explains that demo sessions cannot be resumed.
 fn no_file() -> Command {
-    let text = "These are pitree's sample sessions: there is no file that pi could open.\nRun `pitree` without --demo to browse and resume your own.";
-    Command::note("Nothing to resume", text)
+    let text = "Demo sessions have no file for pi to open.\nRun `pitree` without --demo to browse and resume your own sessions.";
+    Command::note("Cannot resume a demo session", text)
 }
 
 /// Resumes at an entry. Asks first unless opening the session is enough.
@@ -97,7 +97,7 @@ fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
         return Command::GoOn(leaf);
     }
     let mut lines = delete::signs(model, &[key]);
-    let text = "Two pis in one session don't see each other's entries: each continues from its own last one, on a branch of its own.";
+    let text = "Two running pi processes do not see each other's entries. Each continues on its own branch.";
     lines.push(DocLine::new(Tone::Text, text));
     let tree = model.tree.file(key).filter(|tree| !tree.is_partial);
     let fork = tree.filter(|tree| !tree.header.is_newer()).and_then(|tree| {
@@ -107,17 +107,12 @@ fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
         let there = Command::GoOn(ResumePlan { request, ..leaf.clone() });
         Some(QuestionChoice::new(
             'n',
-            "new session",
-            "a new file with all entries; that pi keeps this one",
+            "New session",
+            "copy the path to the leaf into a fork; the running pi keeps this session",
             Some(there),
         ))
     });
-    let open = QuestionChoice::new(
-        'o',
-        "open anyway",
-        "resume this session as well, beside that pi",
-        Some(Command::GoOn(leaf)),
-    );
+    let open = QuestionChoice::new('o', "Resume anyway", "open this session in a second pi", Some(Command::GoOn(leaf)));
     let choices = fork.into_iter().chain([open, cancel_by('c')]).collect();
     Command::ask(delete::at_work(model, &[key]), lines, choices)
 }
@@ -145,29 +140,32 @@ fn question(
         // pitree copies text that pi cannot give back itself.
         None => ResumePlan { request, text_of: to.text_of.map(|at| (tree.clone(), at)), ..leaf.clone() },
     };
-    let new = "as a new session: a new file with the path to this entry; this session stays as it is";
+    let new = "copy the path to this entry into a fork; this session is unchanged";
     let sees = ContextTarget { session: key, path, tree: tree.clone(), chosen, at: to.at };
-    let what = "what the model will see: each message, with its tokens";
+    let what = "show each message the model will see, with token counts";
     if !tree.header.is_newer() {
-        choices.push(QuestionChoice::new('n', "new session", new, Some(Command::GoOn(fork))));
+        choices.push(QuestionChoice::new('n', "New session", new, Some(Command::GoOn(fork))));
     }
-    choices.push(QuestionChoice::new('c', "context", what, Some(Command::See(sees))).and_back());
+    choices.push(QuestionChoice::new('c', "Context", what, Some(Command::See(sees))).and_back());
     let mut lines = facts(model, tree, to, pi_goes);
     if model.catalog.is_live(key) {
         lines.extend(delete::signs(model, &[key]));
-        lines.push(DocLine::new(Tone::Text, "That pi does not see it, and continues from its own last entry."));
+        lines.push(DocLine::new(
+            Tone::Text,
+            "A running pi does not see the new entries and continues from its own last entry.",
+        ));
     }
-    Question::new("Resume from here", lines, choices)
+    Question::new("Resume from this entry", lines, choices)
 }
 
 /// Returns the choices if pi goes to the entry by itself, with or without a summary of the current branch.
 fn by_itself(tree: &Tree, chosen: Index, to: ResumePoint, leaf: &ResumePlan) -> Vec<QuestionChoice<Command>> {
     let goto = |summarize| leaf.told(resume::goto(tree, chosen, summarize));
-    let here = "in this session; nothing is written to it until you say something";
-    let mut choices = vec![QuestionChoice::new('h', "here", here, Some(Command::GoOn(goto(false))))];
+    let here = "in this session; pi writes nothing until you send a message";
+    let mut choices = vec![QuestionChoice::new('h', "Resume here", here, Some(Command::GoOn(goto(false))))];
     if left(tree, to.at).is_some() {
-        let with = "here, and the model sums up the current branch first, as in pi's /tree";
-        choices.push(QuestionChoice::new('s', "summarize", with, Some(Command::GoOn(goto(true)))));
+        let with = "the model summarizes the current branch first, as in pi's /tree";
+        choices.push(QuestionChoice::new('s', "Summarize, then resume", with, Some(Command::GoOn(goto(true)))));
     }
     choices
 }
@@ -182,43 +180,43 @@ fn by_a_line(
     let to_leaf = || to.at.map(|at| EntryId::of(tree, at));
     let request = |path| Request::MoveLeaf { path, to: to_leaf(), migrate: false }.if_same(session);
     let (here, request) = match to.is_here {
-        true => ("in this session; nothing is written", None),
+        true => ("in this session; pitree writes nothing", None),
         false => {
-            let what = "in this session: one line is added to its file, which moves the leaf; nothing is removed";
+            let what = "in this session; pitree appends one line that moves the leaf";
             (what, Some(request(leaf.start.path.clone())))
         }
     };
     let text_of = to.text_of.map(|at| (tree.clone(), at));
-    QuestionChoice::new('h', "here", here, Some(Command::GoOn(ResumePlan { request, text_of, ..leaf.clone() })))
+    QuestionChoice::new('h', "Resume here", here, Some(Command::GoOn(ResumePlan { request, text_of, ..leaf.clone() })))
 }
 
 /// Asks whether to open a session that pitree cannot write to.
 fn as_it_is(tree: &Tree, leaf: ResumePlan) -> Question<Command> {
     let text = format!(
-        "The session is written in version {} of pi's format, which pitree {} doesn't know. Nothing is written to it, so the leaf can't be moved: pi opens it where it was left.",
+        "This session uses format version {}, which pitree {} does not support. pitree does not write to it, so pi opens it at its current leaf.",
         tree.header.version,
         env!("CARGO_PKG_VERSION"),
     );
-    let open = QuestionChoice::new('o', "open", "open it in pi as it is", Some(Command::GoOn(leaf)));
-    Question::new("A newer format", vec![DocLine::new(Tone::Text, &text)], vec![open, cancel()])
+    let open = QuestionChoice::new('o', "Open in pi", "at the current leaf", Some(Command::GoOn(leaf)));
+    Question::new("Unsupported session format", vec![DocLine::new(Tone::Text, &text)], vec![open, cancel()])
 }
 
 /// Describes the state after resuming.
 fn facts(model: &Model, tree: &Tree, to: ResumePoint, pi_goes: Result<(), &str>) -> Vec<DocLine> {
     let seen = model_context(tree, to.at);
     let messages = match seen.sent.len() {
-        0 => "The model will see no messages: an empty conversation.".into(),
+        0 => "The model will see an empty conversation.".into(),
         messages => {
-            let from = if seen.compaction.is_some() { ", the summary of a compaction first" } else { "" };
+            let from = if seen.compaction.is_some() { ", starting with a compaction summary" } else { "" };
             let last = seen.model.map(|(_, last)| last).filter(|last| !last.is_empty());
-            let last = last.map(|last| format!(" The last model was {}.", model.short(&last))).unwrap_or_default();
+            let last = last.map(|last| format!(" Last model: {}.", model.short(&last))).unwrap_or_default();
             format!("The model will see {}{from}.{last}", count(messages, "message", "messages"))
         }
     };
     let mut lines = vec![DocLine::new(Tone::Text, &messages)];
     if to.text_of.is_some() {
-        let goes = if pi_goes.is_ok() { "stands in pi's editor" } else { "is copied to the clipboard" };
-        let text = format!("pi resumes before this message. Its text {goes}, to be edited and sent again.");
+        let goes = if pi_goes.is_ok() { "puts its text in the editor" } else { "copies its text to the clipboard" };
+        let text = format!("pi resumes before this message and {goes} so that you can edit and resend it.");
         lines.push(DocLine::new(Tone::Text, &text));
     }
     if let Err(reason) = pi_goes

@@ -18,10 +18,10 @@ pub(crate) fn ask(model: &Model, earlier: EarlierChange) -> Command {
     let name = |(path, title): &(PathBuf, Option<String>)| model.short(&model.called(path, title.as_deref()));
     lines.extend(sessions.iter().map(|session| DocLine::new(Tone::Text, &format!("  {}", name(session)))));
     lines.extend((more > 0).then(|| DocLine::new(Tone::Text, &format!("  and {}", count(more, "more", "more")))));
-    lines.push(DocLine::new(Tone::Dim, "It was done before this pitree was started, or by another one."));
+    lines.push(DocLine::new(Tone::Dim, "This change was made by an earlier run or another pitree."));
     let undo = Command::Change(Request::UndoLast { sure: Some(group) }, AfterChange::Show);
-    let choices = vec![QuestionChoice::new('u', "undo", "take it back", Some(undo)), cancel()];
-    Command::ask("Undo?", lines, choices)
+    let choices = vec![QuestionChoice::new('u', "Undo", "revert this change", Some(undo)), cancel()];
+    Command::ask("Undo this change?", lines, choices)
 }
 
 /// Formats a recent time.

@@ -19,19 +19,19 @@ const KEYS: usize = 19;
 /// Heading for the keys of the layer below the help.
 const HERE: &str = "Here";
 /// Heading for the query syntax.
-const QUERIES: &str = "Queries";
+const QUERIES: &str = "Query syntax";
 /// Query syntax besides qualifiers.
 const LANGUAGE: &[(&str, &str)] = &[
-    ("word", "Sessions with the word: in the name, a label, what was said, a summary, the id or the directory."),
-    ("\"two words\"", "Sessions with the words one after the other."),
-    ("-word", "Sessions without the word; a - before a qualifier excludes as well."),
-    ("re:o?auth", "Sessions in which a regular expression matches; it takes the whole query."),
-    ("all: word", "Sessions with the word anywhere: in tool output, thinking and arguments too."),
+    ("word", "Match a word in names, labels, messages, summaries, IDs and directories"),
+    ("\"two words\"", "Match words in sequence"),
+    ("-word", "Exclude sessions with the word; also excludes a qualifier"),
+    ("re:o?auth", "Match a regular expression; must be the whole query"),
+    ("all: word", "Also search tool output, thinking and arguments"),
 ];
 /// Heading for the symbols.
 const SYMBOLS: &str = "Symbols";
 /// A symbol that is not a glyph.
-const OWN_COST: (&str, &str) = ("+$0.10", "Before the cost of a fork: without the entries that it inherited.");
+const OWN_COST: (&str, &str) = ("+$0.10", "Cost of a fork without its inherited entries");
 /// Heading for saved queries.
 const SAVED: &str = "Saved queries";
 

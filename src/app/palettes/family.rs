@@ -36,7 +36,7 @@ fn row(model: &Model, key: SessionKey, is_of_family: bool) -> PaletteItem {
     facts.extend((!is_of_family).then(|| "same origin".into()));
     facts.extend((is_of_family && tree.is_hidden(key)).then(|| "hidden".into()));
     let own = catalog.own(key);
-    facts.push(count(own.entries, "own entry", "own entries"));
+    facts.push(count(own.entries, "unique entry", "unique entries"));
     facts.extend(nonzero_dollars(own.cost));
     let dot = format!(" {} ", model.setting.glyphs.dot);
     let age = catalog[key].modified.map_or("?".into(), |then| time::age(model.now, then));

@@ -119,10 +119,10 @@ pub(super) fn touches(model: &Model, file: &str, scope: SessionScope) -> Vec<Pal
     };
     let rows = found.into_iter().take(MOST).map(row);
     let rest = (all > MOST).then(|| {
-        let text = format!("the newest {} of {}", thousands(MOST), count(all, "entry", "entries"));
+        let text = format!("showing the newest {} of {}", thousands(MOST), count(all, "entry", "entries"));
         PaletteItem::new(vec![Span::new(Tone::Dim, text)], Vec::new(), Span::default(), ChoiceAction::Nothing)
     });
-    let everywhere = format!("look in all {}", count(catalog.len(), "session", "sessions"));
+    let everywhere = format!("search all {}", count(catalog.len(), "session", "sessions"));
     let more = PaletteItem::new(
         vec![Span::new(Tone::Accent, everywhere)],
         Vec::new(),

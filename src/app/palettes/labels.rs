@@ -57,7 +57,7 @@ pub fn change(model: &Model, selected: Option<&ChoiceAction>, clear: bool) -> Co
     };
     let digest = &model.catalog[session];
     let Some(label) = digest.labels.iter().find(|label| label.at == at) else {
-        return Command::warn("this label is gone");
+        return Command::warn("this label no longer exists");
     };
     let (target, identity) = (label.entry.clone(), SessionIdentity::of(digest));
     if clear {

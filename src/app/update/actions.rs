@@ -61,7 +61,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
             let is_wrapped = model.preview.toggle_wrap();
             model.say(
                 Tone::Dim,
-                if is_wrapped { "long lines wrap" } else { "long lines are cut: left and right scroll" },
+                if is_wrapped { "wrapping long lines" } else { "not wrapping long lines; scroll with left and right" },
             );
         }
         Action::NextPane => turn(model, 1),
@@ -112,9 +112,9 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::ToolRuns => {
             model.tree.toggle_runs();
             let said = if model.tree.tells_runs {
-                "runs of tool calls in one row"
+                "showing each run of tool calls in one row"
             } else {
-                "every tool call in a row of its own"
+                "showing each tool call in its own row"
             };
             model.say(Tone::Dim, said);
         }
@@ -170,8 +170,8 @@ pub(super) fn act_elsewhere(model: &mut Model, key: Key) {
             model.say(Tone::Dim, format!("{key} ({}) works in the {} pane", action.word(), place.name()));
         }
         None => {
-            let help = model.setting.key(Action::Help);
-            model.say(Tone::Dim, format!("{key} does nothing here; {help} lists the keys"));
+            let (help, dot) = (model.setting.key(Action::Help), &model.setting.glyphs.dot);
+            model.say(Tone::Dim, format!("{key} is not bound in any pane {dot} {help}: help"));
         }
     }
 }
@@ -197,7 +197,7 @@ pub(super) fn scan(model: &mut Model) {
 fn reload(model: &mut Model) {
     scan(model);
     commands::open(model);
-    model.say(Tone::Dim, "reading again");
+    model.say(Tone::Dim, "reloading sessions");
 }
 
 /// Reads all sessions again after pi exited.
@@ -205,7 +205,7 @@ pub(super) fn returned(model: &mut Model, failure: Option<String>) {
     reload(model);
     match failure {
         Some(failure) => model.say(Tone::Warning, failure),
-        None => model.say(Tone::Dim, "pi ended; reading the sessions again"),
+        None => model.say(Tone::Dim, "pi exited; reloading sessions"),
     }
 }
 
@@ -221,7 +221,10 @@ fn go(model: &mut Model, by: isize) {
 fn resize(model: &mut Model, larger: bool) {
     let is_zoomed = std::mem::take(&mut model.sharing.zoomed);
     if !model.sharing.resize(model.screen(), larger) && !is_zoomed {
-        model.say(Tone::Dim, if larger { "this pane can't be larger" } else { "this pane can't be smaller" });
+        model.say(
+            Tone::Dim,
+            if larger { "pane is already at its maximum size" } else { "pane is already at its minimum size" },
+        );
     }
 }
 
@@ -230,10 +233,8 @@ fn share_preview(model: &mut Model) {
     let is_seen = |layout: Layout| layout.preview.is_some() && (layout.is_stacked() || layout.tree.is_some());
     if shown && !model.layout().is_some_and(is_seen) {
         let is_room = model.focus == Place::Sessions && model.size.1 >= TALL;
-        model.say(
-            Tone::Dim,
-            if is_room { "the preview is below the tree" } else { "not enough rows for the preview as well" },
-        );
+        model
+            .say(Tone::Dim, if is_room { "the preview is below the tree" } else { "terminal too low for the preview" });
     }
 }
 
@@ -259,7 +260,7 @@ fn jump(model: &mut Model, forward: bool) {
     let is_there = |spot: &JumpPosition| spot.session.is_none_or(|session| model.catalog.has(session));
     let here = model.spot();
     let Some(spot) = std::iter::from_fn(|| model.jumps.next(here, forward)).find(is_there) else {
-        let text = if forward { "no jump to go forward to" } else { "no jump to go back to" };
+        let text = if forward { "at the newest jump" } else { "at the oldest jump" };
         return model.say(Tone::Dim, text);
     };
     if let Some(session) = spot.session.filter(|&session| model.sessions.selected_session() != Some(session)) {
@@ -289,8 +290,9 @@ fn mark_all(model: &mut Model) {
         }
         0 => marked,
         folded => format!(
-            "{marked}, not those {} in folded rows: {} unfolds them",
+            "{marked}; {} in folded rows not marked {} {}: unfold all",
             thousands(folded),
+            model.setting.glyphs.dot,
             model.setting.key(Action::UnfoldAll)
         ),
     };
@@ -317,15 +319,15 @@ fn list(model: &mut Model, action: Action) {
         }
         Action::NamedOnly => {
             shows.named_only = !shows.named_only;
-            Some(if shows.named_only { "only sessions with a name" } else { "all sessions" }.into())
+            Some(if shows.named_only { "showing named sessions only" } else { "showing all sessions" }.into())
         }
         Action::HereOnly => {
             shows.here_only = !shows.here_only;
-            Some(if shows.here_only { "only sessions of this directory" } else { "all sessions" }.into())
+            Some(if shows.here_only { "showing sessions of this project only" } else { "showing all sessions" }.into())
         }
         _ => {
             shows.subagents = !shows.subagents;
-            Some(if shows.subagents { "sub-agents' sessions shown" } else { "sub-agents' sessions hidden" }.into())
+            Some(if shows.subagents { "showing subagent sessions" } else { "hiding subagent sessions" }.into())
         }
     };
     match action {
@@ -380,7 +382,7 @@ fn unfold(model: &mut Model) {
         Place::Tree if model.tree.unfold_or_in() => {}
         Place::Tree => match model.tree.selected_fork().map(|fork| fork.key) {
             Some(_) if model.tree.selected_fork().is_some_and(|fork| fork.is_open) => {
-                model.say(Tone::Dim, "this fork has nothing of its own yet");
+                model.say(Tone::Dim, "this fork has no entries of its own yet");
             }
             Some(fork) => drop(model.sessions.select(fork, &model.catalog, &model.setting.glyphs)),
             None => model.focus = Place::Preview,

@@ -109,7 +109,8 @@ fn arrive(model: &mut Model, session: SessionKey) -> bool {
         model.focus = Place::Tree;
     } else {
         let reload = model.setting.key(Action::Reload);
-        model.say(Tone::Warning, format!("this session is gone; {reload} reads all again"));
+        model
+            .say(Tone::Warning, format!("this session no longer exists {} {reload}: reload", model.setting.glyphs.dot));
     }
     is_there
 }

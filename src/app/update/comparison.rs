@@ -23,10 +23,13 @@ pub(super) fn mark(model: &mut Model) {
         Ok((session, _, at)) => {
             model.marks.toggle(EntryRef { session, at });
             let (compare, mark) = (model.setting.key(Action::Compare), model.setting.key(Action::Mark));
+            let dot = &model.setting.glyphs.dot;
             let said = match model.marks.all().len() {
-                0 => "no entry is marked".into(),
-                1 => format!("1 marked: {compare} compares it with the selected entry, {mark} marks another one"),
-                marked => format!("{marked} marked: {compare} compares"),
+                0 => "no entries marked".into(),
+                1 => format!(
+                    "1 entry marked {dot} {compare}: compare with the selected entry {dot} {mark}: mark another"
+                ),
+                marked => format!("{marked} entries marked {dot} {compare}: compare"),
             };
             model.say(Tone::Dim, said);
         }
@@ -51,7 +54,7 @@ pub(super) fn take(model: &mut Model, compared: Result<Arc<ComparedBranches>, St
         Ok(compared) => model.layers.comparisons_mut().for_each(|compare| compare.take(compared.clone())),
         Err(error) => {
             model.layers.close_comparisons();
-            commands::carry(model, Command::Complain("Not compared", error));
+            commands::carry(model, Command::Complain("Cannot compare", error));
         }
     }
 }
@@ -63,7 +66,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         && let Some(asked) = compare::again(model, layer)
     {
         model.comparing = Some(model.ask(Work::Compare(asked)));
-        return model.say(Tone::Dim, "the session has grown since: it is compared again");
+        return model.say(Tone::Dim, "the session has changed; comparing again");
     }
     let command = compare::act(model, layer, action);
     if matches!(command, Command::GoTo(_)) {

@@ -26,7 +26,7 @@ pub(super) fn open(model: &mut Model, with: Opener) {
             let text = lines.iter().map(|line| spans_text(&line.spans) + "\n").collect();
             model.effects.push(Effect::Open(TextCopy { with, name: "card.txt".into(), text }));
         }
-        (Subject::Nothing | Subject::Entry(_), _) => model.say(Tone::Dim, "there is nothing to open"),
+        (Subject::Nothing | Subject::Entry(_), _) => model.say(Tone::Dim, "nothing to open"),
     }
 }
 

@@ -19,24 +19,24 @@ pub(super) fn toggle(model: &mut Model) {
     if !model.tree.is_whole() && model.catalog.family(session).len() < 2 {
         if !model.catalog.progress.finished {
             model.tree.toggle_family();
-            return model.say(Tone::Dim, "the family as far as it is read by now");
+            return model.say(Tone::Dim, "showing the family; sessions are still being read");
         }
         let others = model.catalog.same_origin(session).len();
         return match others {
-            0 => model.say(Tone::Dim, "this session has no forks, and was forked from none"),
+            0 => model.say(Tone::Dim, "no related sessions: no parent and no forks found"),
             others => {
                 model.tree.toggle_family();
                 let share = count(
                     others,
-                    "session shares entries with this one and says nothing of it",
-                    "sessions share entries with this one and say nothing of it",
+                    "session shares entries with this one but is not linked to it",
+                    "sessions share entries with this one but are not linked to it",
                 );
-                let key = model.setting.key(Action::FamilyFiles);
-                model.say(Tone::Dim, format!("{share}: {key} lists the family"));
+                let (key, dot) = (model.setting.key(Action::FamilyFiles), &model.setting.glyphs.dot);
+                model.say(Tone::Dim, format!("{share} {dot} {key}: list family"));
             }
         };
     }
-    let said = if model.tree.toggle_family() { "the whole family as one tree" } else { "this session alone" };
+    let said = if model.tree.toggle_family() { "showing the whole family" } else { "showing this session only" };
     model.say(Tone::Dim, said);
 }
 
@@ -82,7 +82,7 @@ pub(super) fn go_over(model: &mut Model) {
         return commands::carry(model, Command::Select(fork));
     }
     let meant = model.meant_entry();
-    let Some((session, tree, at)) = meant else { return model.say(Tone::Dim, "select an entry, or a fork") };
+    let Some((session, tree, at)) = meant else { return model.say(Tone::Dim, "select an entry or a fork") };
     let id = EntryId::of(&tree, at);
     if Some(session) != model.tree.session {
         return commands::carry(model, Command::GoOver(session, id));

@@ -82,8 +82,8 @@ pub(super) fn next(model: &mut Model, forward: bool) {
     match found {
         None if model.focus == Place::Preview && model.preview.is_awaited() => {}
         None => model.say(Tone::Dim, "no match in this session"),
-        Some(true) if forward => model.say(Tone::Dim, "end reached, continuing from the top"),
-        Some(true) => model.say(Tone::Dim, "top reached, continuing from the end"),
+        Some(true) if forward => model.say(Tone::Dim, "search wrapped to the top"),
+        Some(true) => model.say(Tone::Dim, "search wrapped to the end"),
         Some(false) => {}
     }
 }

@@ -132,7 +132,7 @@ fn touch(model: &mut Model) {
     let dropped: Vec<Errand> = model.errands.extract_if(.., |errand| !matches!(errand.then, NextStep::Tell)).collect();
     let waits = asks || dropped.iter().any(|errand| matches!(errand.then, NextStep::GoOn(_)));
     if dropped.iter().any(|errand| matches!(errand.then, NextStep::Open(_))) {
-        model.say(Tone::Warning, "not opened: you pressed a key meanwhile");
+        model.say(Tone::Warning, "opening canceled by a key press");
     }
     let waiting = model.changes.iter_mut().filter(|pending| matches!(pending.after, AfterChange::GoOn(_)));
     let waiting = waiting.map(|pending| {
@@ -147,7 +147,7 @@ fn touch(model: &mut Model) {
         }
     });
     if waiting.count() > 0 || waits {
-        model.say(Tone::Warning, "pi was not started: you pressed a key meanwhile");
+        model.say(Tone::Warning, "resuming canceled by a key press");
     }
 }
 

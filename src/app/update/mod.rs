@@ -59,7 +59,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Returned(failure) => actions::returned(model, failure),
         Msg::Shown(said) => said.into_iter().for_each(|said| model.say(Tone::Warning, said)),
         Msg::Gone(start) => commands::carry(model, Command::LookForMoved(ResumePlan::of(start))),
-        Msg::NotResumed(text) => model.layers.push(Layer::Note(Note::new("pi was not started", text))),
+        Msg::NotResumed(text) => model.layers.push(Layer::Note(Note::new("Cannot start pi", text))),
     }
     sync::settle(model);
     std::mem::take(&mut model.effects)

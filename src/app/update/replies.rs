@@ -60,7 +60,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             open_wanted(model);
         }
         Reply::Polls(why) => {
-            model.say(Tone::Warning, format!("{why}: pitree looks for changes every few seconds"));
+            model.say(Tone::Warning, format!("{why}; checking for changes every few seconds"));
         }
         Reply::Opened(Ok(tree)) => file_changes::show(model, tree),
         Reply::Opened(Err(error)) => model.tree.fail(error),

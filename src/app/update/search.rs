@@ -95,7 +95,7 @@ pub(super) fn call_back(model: &mut Model, forward: bool) {
     let Some(search) = &model.search else { return };
     match model.queries.next(search.line.value(), forward) {
         Some(text) => set_line(model, &text),
-        None => model.say(Tone::Dim, if forward { "no query after this one" } else { "no query before this one" }),
+        None => model.say(Tone::Dim, if forward { "at the newest query" } else { "at the oldest query" }),
     }
 }
 
