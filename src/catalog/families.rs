@@ -1,5 +1,7 @@
 //! Families of forks, threaded as in pi's session list (0.87.1).
 
+use std::cmp::Ordering;
+
 use crate::catalog::key::SessionKey;
 use crate::session::digest::Digest;
 
@@ -56,12 +58,9 @@ impl Families {
             parent.below += 1 + below;
         }
         let latest: Vec<i64> = families.members.iter().map(|member| member.latest).collect();
-        // Copies have equal times. The key breaks the tie, so that their order is the same at each start.
-        let order = |&a: &SessionKey, &b: &SessionKey| {
-            let by_time = latest[b.place()].cmp(&latest[a.place()]);
-            by_time.then_with(|| digest(a).path.as_os_str().cmp(digest(b).path.as_os_str()))
+        let newest_first = |keys: &mut Vec<SessionKey>| {
+            keys.sort_by(|&a, &b| order([a, b].map(|key| (latest[key.place()], digest(key)))));
         };
-        let newest_first = |keys: &mut Vec<SessionKey>| keys.sort_by(order);
         newest_first(&mut families.roots);
         families.members.iter_mut().for_each(|member| newest_first(&mut member.forks));
         families
@@ -81,10 +80,7 @@ impl Families {
                 Some(parent) => std::mem::take(&mut self.members[parent.place()].forks),
                 None => std::mem::take(&mut self.roots),
             };
-            let order = |families: &Self, a: SessionKey, b: SessionKey| {
-                let by_time = families.latest(b).cmp(&families.latest(a));
-                by_time.then_with(|| digest(a).path.as_os_str().cmp(digest(b).path.as_os_str()))
-            };
+            let order = |families: &Self, a, b| order([a, b].map(|key| (families.latest(key), digest(key))));
             if let Ok(place) = siblings.binary_search_by(|&one| order(self, one, key)) {
                 siblings.remove(place);
             }
@@ -170,6 +166,12 @@ impl Families {
         }
         order
     }
+}
+
+/// Compares two sessions, given by latest time and digest: newest first. Copies have equal times, so the path breaks the
+/// tie and their order is the same at each start.
+fn order([(latest_a, a), (latest_b, b)]: [(i64, &Digest); 2]) -> Ordering {
+    latest_b.cmp(&latest_a).then_with(|| a.path.as_os_str().cmp(b.path.as_os_str()))
 }
 
 /// Cuts each cycle of parents at its first session. pi's list drops such sessions.

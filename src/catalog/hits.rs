@@ -11,7 +11,7 @@ use crate::catalog::search::{HitPlace, SearchedSession, Searcher, SessionHit, ea
 use crate::catalog::search_cache::SearchCache;
 use crate::catalog::search_text;
 use crate::disk::files::Files;
-use crate::search::candidate::{Candidate, MatchField, MatchPlace, SearchTitles};
+use crate::search::candidate::{Candidate, MatchField, MatchPlace};
 use crate::search::entry_match::{EntryMatches, MatchingEntry, QueryParts};
 use crate::search::matching::Tier;
 use crate::search::query::Query;
@@ -132,9 +132,7 @@ fn with<T>(
     (files, session): (Files, &SearchedSession),
     act: impl FnOnce(Candidate<'_>) -> T,
 ) -> T {
-    let &SearchedSession { ref digest, is_live, has_forks, .. } = session;
-    let titles = cache.get(session).map_or_else(SearchTitles::default, |known| cache.titles(known));
-    cache.with_texts(files, session, |texts| act(Candidate { digest, titles, texts, is_live, has_forks }))
+    cache.with_texts(files, session, |texts| act(cache.candidate(session, texts)))
 }
 
 /// The entries that belong to a session.

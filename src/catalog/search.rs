@@ -11,7 +11,7 @@ use crate::catalog::search_cache::{CachedFile, SearchCache, TextState};
 use crate::catalog::{SessionKey, search_text};
 use crate::disk::files::Files;
 use crate::disk::parallel::{self, threads};
-use crate::search::candidate::{Candidate, MatchField, SearchTitles};
+use crate::search::candidate::{Candidate, MatchField};
 use crate::search::matching::{Match, Matcher, Tier};
 use crate::search::query::Query;
 use crate::search::scope::QueryScope;
@@ -240,9 +240,8 @@ impl Searcher {
         let is_on_disk = |at: &usize| cache.is_on_disk(&sessions[*at]);
         let work = |at: &mut usize| {
             let session = &sessions[*at];
-            let known = cache.get(session)?;
             let hit = |texts: Option<SearchTexts<'_>>| {
-                let mut hit = match_session(&matcher, session, cache.titles(known), texts)?;
+                let mut hit = match_session(&matcher, session.key, &cache.candidate(session, texts))?;
                 if is_quoted {
                     hit.quote(&cache, session, texts);
                 }
@@ -353,17 +352,10 @@ fn grep_hit(hit: &grep::EntryHit, session: &SearchedSession) -> SessionHit {
     }
 }
 
-fn match_session(
-    matcher: &Matcher,
-    session: &SearchedSession,
-    titles: SearchTitles<'_>,
-    texts: Option<SearchTexts<'_>>,
-) -> Option<SessionHit> {
-    let &SearchedSession { ref digest, is_live, has_forks, .. } = session;
-    let hit = matcher.matches(&Candidate { digest, titles, texts, is_live, has_forks })?;
-    let entry = hit.place.as_ref().and_then(|place| place.entry);
-    let at = entry.map(HitPlace::Place);
-    Some(SessionHit { session: session.key, at, hit, snippet: None, is_active: None, entries: 0, forks: 0 })
+fn match_session(matcher: &Matcher, session: SessionKey, candidate: &Candidate<'_>) -> Option<SessionHit> {
+    let hit = matcher.matches(candidate)?;
+    let at = hit.place.as_ref().and_then(|place| place.entry).map(HitPlace::Place);
+    Some(SessionHit { session, at, hit, snippet: None, is_active: None, entries: 0, forks: 0 })
 }
 
 impl SessionHit {

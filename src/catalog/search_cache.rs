@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use crate::catalog::text_arena::{ArenaRange, TextArena};
 use crate::catalog::{Catalog, SessionKey, search_text};
 use crate::disk::files::Files;
-use crate::search::candidate::{SearchTitles, TitlesBuf};
+use crate::search::candidate::{Candidate, SearchTitles, TitlesBuf};
 use crate::session::digest::{Digest, SharedDigest};
 use crate::session::links::Index;
 use crate::session::search_text::{Passages, SearchTexts, SearchTextsBuf, TextBuffers};
@@ -180,9 +180,19 @@ impl SearchCache {
         }
     }
 
-    pub(super) fn titles(&self, known: &CachedFile) -> SearchTitles<'_> {
-        let [name, id, cwd, first_message, labels] = known.titles.map(|place| self.arena.get(place));
-        SearchTitles { name: name.folded, id: id.folded, cwd: cwd.folded, first_message: first_message.folded, labels }
+    /// Returns the data of a session for matching, with the given texts.
+    pub(super) fn candidate<'a>(
+        &'a self,
+        session: &'a SearchedSession,
+        texts: Option<SearchTexts<'a>>,
+    ) -> Candidate<'a> {
+        let &SearchedSession { ref digest, is_live, has_forks, .. } = session;
+        let titles = self.get(session).map_or_else(SearchTitles::default, |known| {
+            let [name, id, cwd, first_message, labels] = known.titles.map(|place| self.arena.get(place));
+            let [name, id, cwd, first_message] = [name, id, cwd, first_message].map(|passages| passages.folded);
+            SearchTitles { name, id, cwd, first_message, labels }
+        });
+        Candidate { digest, titles, texts, is_live, has_forks }
     }
 
     /// Returns the cached texts of a session.
