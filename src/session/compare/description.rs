@@ -1,5 +1,5 @@
-//! A comparison in words: the facts of both sides, uses of files, and what differs in a file. Shared by the browser and
-//! the command line. Names from files come as they are: who shows them makes them safe.
+//! Descriptions of a comparison: facts of both sides, file uses, and file differences. The browser and the command line
+//! share them. Names from files are raw; the caller escapes them.
 
 use crate::base::numbers::{count, dollars, duration, thousands, tokens};
 use crate::session::compare::Comparison;
@@ -9,16 +9,16 @@ use crate::session::compare::side::{Failures, SideSummary, ToolUse};
 /// The names of the sides.
 pub const SIDES: [&str; 2] = ["A", "B"];
 
-/// A piece of what is said of a difference.
+/// A piece of the description of a difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DescriptionPart {
-    /// In pitree's words.
+    /// A sentence by pitree.
     Words(String),
-    /// Lines that begin with `-`, `+` or a space; a unified diff, or pieces of one.
+    /// Lines that begin with `-`, `+` or a space: a unified diff or parts of one.
     Lines(String),
 }
 
-/// What is said of both sides: a name, and the words for each.
+/// Returns the facts of both sides: the name of each fact and its text for each side.
 pub fn facts(comparison: &Comparison) -> Vec<(&'static str, [String; 2])> {
     let sides = [&comparison.sides[0], &comparison.sides[1]];
     let mut facts = vec![
@@ -42,7 +42,7 @@ pub fn facts(comparison: &Comparison) -> Vec<(&'static str, [String; 2])> {
     facts
 }
 
-/// `121k: 100k in, 1k out, 20k cached`
+/// Returns the token usage, such as `121k: 100k in, 1k out, 20k cached`.
 fn used(side: &SideSummary) -> String {
     let usage = side.usage;
     let parts = [(usage.input, "in"), (usage.output, "out"), (usage.cache_read + usage.cache_write, "cached")];
@@ -55,7 +55,7 @@ fn used(side: &SideSummary) -> String {
     format!("{}{colon}{}", tokens(usage.tokens), parts.join(", "))
 }
 
-/// A time that may be days, of milliseconds.
+/// Formats a duration in milliseconds that may be days.
 fn long(ms: i64) -> String {
     match ms as f64 / 3_600_000.0 {
         hours if hours < 2.0 => duration(ms as f64),
@@ -64,7 +64,7 @@ fn long(ms: i64) -> String {
     }
 }
 
-/// `none`, `3: 2 tool calls, 1 answer stopped`
+/// Returns the failures, such as `none` or `3: 2 tool calls, 1 answer stopped`.
 fn failures(failures: &Failures) -> String {
     let parts = [
         (failures.tools, "tool call", "tool calls"),
@@ -85,13 +85,13 @@ fn models(side: &SideSummary) -> String {
     if names.is_empty() { "-".into() } else { names.join(", ") }
 }
 
-/// `bash 4, 1 failed`
+/// Returns the calls of a tool, such as `bash 4, 1 failed`.
 pub fn tool(tool: &ToolUse) -> String {
     let failed = if tool.failed > 0 { format!(", {} failed", thousands(tool.failed)) } else { String::new() };
     format!("{} {}{failed}", tool.name, thousands(tool.calls))
 }
 
-/// `read 2, edited 1`
+/// Returns the uses of a file, such as `read 2, edited 1`.
 pub fn uses(uses: &FileUses) -> String {
     let parts = [(uses.reads, "read"), (uses.writes, "wrote"), (uses.edits, "edited")];
     let parts: Vec<String> =
@@ -99,7 +99,7 @@ pub fn uses(uses: &FileUses) -> String {
     parts.join(", ")
 }
 
-/// What a difference says.
+/// Returns the description of a difference.
 pub fn difference(difference: &Difference, uses: &[FileUses; 2]) -> Vec<DescriptionPart> {
     match difference {
         Difference::None => vec![DescriptionPart::Words("both left the same text".into())],
@@ -112,7 +112,7 @@ pub fn difference(difference: &Difference, uses: &[FileUses; 2]) -> Vec<Descript
     }
 }
 
-/// What one side did, where the whole texts can't be held against each other.
+/// Describes the changes of one side if the whole texts cannot be compared.
 fn apart(name: &str, apart: &SeparateChanges, uses: &FileUses) -> Vec<DescriptionPart> {
     let times = |count: usize, what: &str| match count {
         0 => None,

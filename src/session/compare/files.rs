@@ -1,6 +1,6 @@
-//! What two ways did to files: which ones only one of them touched, and where both changed one, the difference of what
-//! they wrote. What a file holds is known only as far as the calls of `write` and `edit` tell: after a whole text was
-//! written, while the edits that followed fit into it. Commands may change files as well; that is not seen.
+//! The files of two branches: files that only one branch touched, and the differences of files that both changed. The
+//! contents of a file are known only from calls of `write` and `edit`: after a whole text was written, as long as the
+//! following edits fit. Commands may also change files; these changes are not detected.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,16 +15,16 @@ use crate::session::entry::{Message, ToolCall};
 use crate::session::json::value::{Fields, items};
 use crate::session::links::{ById, IdHash};
 
-/// As many bytes are kept of what a way wrote: beyond that the texts of files are not known.
+/// The maximum number of bytes kept of what a branch wrote. Beyond it, the texts of files are unknown.
 const MOST: usize = 16 * 1024 * 1024;
 
-/// The lines of a text up to which differences are looked for: the cost grows with the lines times the differences.
+/// The maximum number of lines to compare. The cost grows with the number of lines times the number of differences.
 const MAX_LINES: usize = 5_000;
 
-/// Unchanged lines around a difference.
+/// The number of unchanged lines around a difference.
 const CONTEXT: usize = 3;
 
-/// How often the tools of a way touched a file, without failing.
+/// The number of successful tool calls of a branch on a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FileUses {
     /// Calls of `read`.
@@ -44,7 +44,7 @@ impl FileUses {
         }
     }
 
-    /// Whether the file was changed.
+    /// Returns `true` if the file was changed.
     pub fn changes(&self) -> bool {
         self.writes + self.edits > 0
     }
@@ -53,82 +53,83 @@ impl FileUses {
 /// A change of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileChange {
-    /// A whole text was written.
+    /// Writes a whole text.
     Write(String),
-    /// Pieces were replaced: each old one, found once, by a new one.
+    /// Replaces pieces: each old text, which occurs once, by a new one.
     Edit(Vec<(String, String)>),
-    /// A change that is not known: there is too much of it, or its call does not say.
+    /// An unknown change: it is too large, or the call has no text.
     Unknown,
 }
 
-/// A file of one way.
+/// A file of one branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SideFile {
-    /// How often it was touched.
+    /// The number of uses.
     pub uses: FileUses,
-    /// How it was changed, from the last time on that a whole text was written.
+    /// The changes since a whole text was last written.
     pub changes: Vec<FileChange>,
 }
 
-/// A file that both ways touched.
+/// A file that both branches touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommonFile {
-    /// Its path.
+    /// The path.
     pub path: String,
-    /// How often each touched it.
+    /// The uses by each branch.
     pub uses: [FileUses; 2],
-    /// How what they wrote differs, if both changed it.
+    /// The difference of the results, if both changed the file.
     pub difference: Option<Difference>,
 }
 
-/// How what two ways wrote into a file differs.
+/// The difference of a file between two branches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// Not at all: both left the same text.
+    /// The texts are equal.
     None,
-    /// As a unified diff from the first to the second.
+    /// A unified diff from the first to the second text.
     Unified(String),
-    /// The texts are known and too long to be held against each other: their lines.
+    /// The texts are known but too long to compare; their line counts.
     TooLong([usize; 2]),
-    /// On a side the whole text isn't known.
+    /// The whole text is unknown on at least one side.
     Apart([SeparateChanges; 2]),
 }
 
-/// What is known of a side where the whole text isn't on both.
+/// The known changes of one side if the whole text is not known on both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeparateChanges {
-    /// Whether the whole text is known on this side.
+    /// `true` if the whole text is known on this side.
     pub is_whole: bool,
-    /// The changes from the last whole text on.
+    /// The changes since the last whole text.
     pub changes: Vec<FileChange>,
 }
 
-/// The files of two ways, by their paths.
+/// The files of two branches, by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ComparedFiles {
-    /// Those that only one way touched.
+    /// Files that only one branch touched.
     pub only: [Vec<(String, FileUses)>; 2],
-    /// Those that both touched.
+    /// Files that both branches touched.
     pub both: Vec<CommonFile>,
 }
 
-/// Gathers what tools did to files from the entries of a way, in their order.
+/// Collects the file changes of tools from the entries of a branch, in order.
 pub struct FilesGatherer<'n> {
-    /// Gives a file the name by which it is known on both sides.
+    /// Returns the name that identifies a file on both sides.
     name: &'n dyn Fn(&str) -> String,
     files: BTreeMap<String, SideFile>,
-    /// The calls without an answer so far.
+    /// The calls without a result so far.
     calls: ById<(String, Touch, Option<FileChange>)>,
     room: usize,
 }
 
 impl<'n> FilesGatherer<'n> {
-    /// Nothing so far. `name` makes of a path, as a tool was given it, the one by which the file is known on both sides.
+    /// Creates an empty collector. `name` converts a path of a tool call to the name that identifies the file on both
+    /// sides.
     pub fn new(name: &'n dyn Fn(&str) -> String) -> Self {
         Self { name, files: BTreeMap::new(), calls: ById::default(), room: MOST }
     }
 
-    /// Takes the calls of an assistant's message.
+    /// Adds the calls of an assistant message.
     pub fn asked(&mut self, message: &Message<'_>) {
         for call in message.content.tool_calls() {
             if let Some(known) = self.call(call) {
@@ -137,7 +138,7 @@ impl<'n> FilesGatherer<'n> {
         }
     }
 
-    /// Takes the result of a call, with the calls that the tool made itself. What failed did nothing.
+    /// Adds the result of a call and the nested calls of the tool. Failed calls have no effect.
     pub fn answered(&mut self, message: &Message<'_>) {
         let call = self.calls.remove(&IdHash::of(message.tool_call_id.unwrap_or_default()));
         if let Some(call) = call.filter(|_| !message.is_error) {
@@ -155,7 +156,7 @@ impl<'n> FilesGatherer<'n> {
         Some(((self.name)(&path), touch, self.change(touch, call)))
     }
 
-    /// How a call changes its file.
+    /// Returns the change that a call makes to its file.
     fn change(&mut self, touch: Touch, call: &ToolCall<'_>) -> Option<FileChange> {
         if touch == Touch::Read {
             return None;
@@ -180,13 +181,13 @@ impl<'n> FilesGatherer<'n> {
         file.changes.extend(change);
     }
 
-    /// The files, by their paths.
+    /// Returns the files by path.
     pub fn finish(self) -> BTreeMap<String, SideFile> {
         self.files
     }
 }
 
-/// The pieces that a call of `edit` replaces: `edits`, or one as it was called before (pi 0.74.2, 1.5.2).
+/// Returns the replacements of an `edit` call: `edits`, or the single one of older versions (pi 0.74.2, 1.5.2).
 fn edits(args: &Fields<'_>) -> Option<Vec<(String, String)>> {
     let pair = |args: &Fields<'_>| {
         let text = |name| Some(args.get(name)?.text().into_owned());
@@ -199,8 +200,8 @@ fn edits(args: &Fields<'_>) -> Option<Vec<(String, String)>> {
 }
 
 impl FileChange {
-    /// What becomes of a text, if that is known. The pieces of an edit are looked for in the text as it was, as pi does
-    /// (1.5.2). pi also takes what is only similar; that is not done here.
+    /// Applies the change to a text, if the result is known. Edits are located in the original text, as in pi (1.5.2).
+    /// pi also accepts similar text; pitree does not.
     fn apply(&self, before: Option<String>) -> Option<String> {
         match self {
             Self::Write(text) => Some(text.clone()),
@@ -210,9 +211,9 @@ impl FileChange {
     }
 }
 
-/// A text with pieces replaced; `None` if one of them is not found exactly once, or two overlap.
+/// Replaces pieces of a text. Returns `None` if an old piece does not occur exactly once, or if two pieces overlap.
 fn replaced(text: &str, edits: &[(String, String)]) -> Option<String> {
-    // pi takes line ends apart and puts them back.
+    // pi normalizes line endings and restores them.
     if text.contains('\r') {
         return None;
     }
@@ -220,7 +221,7 @@ fn replaced(text: &str, edits: &[(String, String)]) -> Option<String> {
     for (old, new) in edits {
         let mut found = text.match_indices(old.as_str());
         let (start, _) = found.next().filter(|_| !old.is_empty())?;
-        // One that overlaps the first is another one as well.
+        // An overlapping match also counts as a second match.
         let rest = &text[start + text[start..].chars().next().map_or(1, char::len_utf8)..];
         if rest.contains(old.as_str()) {
             return None;
@@ -238,14 +239,14 @@ fn replaced(text: &str, edits: &[(String, String)]) -> Option<String> {
     Some(out)
 }
 
-/// The whole text of a file behind some changes, if it is known.
+/// Returns the whole text of a file after some changes, if it is known.
 pub fn text(before: Option<String>, changes: &[FileChange]) -> Option<String> {
     changes.iter().fold(before, |text, change| change.apply(text))
 }
 
 impl ComparedFiles {
-    /// Holds the files of two ways against each other. `before` has the whole texts that files had at the common point,
-    /// as far as they are known; `goes_on` says whether somebody waits for the rest.
+    /// Compares the files of two branches. `before` contains the known texts at the point of divergence. The comparison
+    /// stops when `goes_on` returns `false`.
     pub fn new(
         [a, mut b]: [BTreeMap<String, SideFile>; 2],
         before: &BTreeMap<String, String>,
@@ -272,7 +273,7 @@ impl ComparedFiles {
 }
 
 impl Difference {
-    /// Of what two ways made of a file, of which the whole text may be known `before`.
+    /// Compares the changes of two branches to a file. `before` is its text before them, if it is known.
     fn new(path: &str, changes: [Vec<FileChange>; 2], before: Option<&String>) -> Self {
         let texts = [0, 1].map(|side| text(before.cloned(), &changes[side]));
         match texts {
@@ -296,7 +297,7 @@ impl Difference {
     }
 }
 
-/// The difference of two texts of a file as `diff -u` says it.
+/// Returns the difference of two texts in the format of `diff -u`.
 fn unified(a: &str, b: &str, path: &str) -> String {
     let [old, new] = [a, b].map(whole_lines);
     let mut out = format!("--- a/{path}\n+++ b/{path}\n");
@@ -304,7 +305,7 @@ fn unified(a: &str, b: &str, path: &str) -> String {
         let ([first, ..], [.., last]) = (&hunk[..], &hunk[..]) else { continue };
         let range = |first: Range<usize>, last: Range<usize>| match last.end - first.start {
             1 => format!("{}", first.start + 1),
-            // No line is named by the one before it.
+            // An empty range is identified by the line before it.
             0 => format!("{},0", first.start),
             lines => format!("{},{lines}", first.start + 1),
         };
@@ -321,13 +322,13 @@ fn unified(a: &str, b: &str, path: &str) -> String {
     out
 }
 
-/// The lines of a text, with their ends.
+/// Returns the lines of a text with their line endings.
 fn whole_lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
 impl FileChange {
-    /// The change in lines that begin with `-`, `+` or a space, as pi's `edit` reports them; `...` between pieces.
+    /// Returns the change as lines that begin with `-`, `+` or a space, like pi's `edit`, with `...` between pieces.
     pub fn lines(&self) -> String {
         match self {
             Self::Unknown => {
@@ -342,7 +343,7 @@ impl FileChange {
     }
 }
 
-/// How a piece became another one.
+/// Returns the change of a piece as lines.
 fn piece(old: &str, new: &str) -> String {
     let mark = |mark: char, text: &str, out: &mut String| {
         for line in text.lines() {
@@ -357,7 +358,7 @@ fn piece(old: &str, new: &str) -> String {
         mark('+', new, &mut out);
         return out;
     }
-    // A piece ends anywhere: that the last line is whole on one side alone is no difference.
+    // A piece can end within a line, so a line break on one side only is no difference.
     let [old, new] = [old, new].map(|text| format!("{}\n", text.strip_suffix('\n').unwrap_or(text)));
     let [old, new] = [&*old, &*new].map(whole_lines);
     for change in diff(&old, &new).iter().flat_map(|op| op.iter_changes(&old[..], &new[..])) {
@@ -379,7 +380,7 @@ mod tests {
         FileChange::Write(text.into())
     }
 
-    /// The files of some messages.
+    /// Returns the files of some messages.
     fn gathered(messages: &[&str]) -> BTreeMap<String, SideFile> {
         let name = |path: &str| path.to_uppercase();
         let mut gatherer = FilesGatherer::new(&name);
@@ -468,7 +469,7 @@ mod tests {
         ComparedFiles::new([file(a), file(b)], &before, || true).both.remove(0).difference
     }
 
-    /// As GNU's `diff -u` has it.
+    /// Matches GNU `diff -u`.
     #[test]
     fn differences_are_hunks() {
         let numbers = |from: usize, to: usize| (from..=to).map(|n| format!("{n}\n")).collect::<String>();

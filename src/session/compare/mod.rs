@@ -1,6 +1,6 @@
-//! Two ways held against each other. A way is the path from the root to an entry: that of a session leads to its leaf.
-//! From the last entry that both have on, each has a [`side`]: what was said, done and paid for, and what went wrong. What
-//! both did to the same [`files`] is held against each other as well. Pure: the caller reads the bodies of entries.
+//! Compares two branches. A branch is the path from the root to an entry; the branch of a session ends at its leaf.
+//! After the last shared entry, each branch has a [`side`]: its messages, tool calls, costs and failures. Changes to
+//! the same [`files`] are compared too. This module does no I/O: the caller reads the entries.
 
 pub mod description;
 pub mod files;
@@ -16,60 +16,60 @@ use side::SideSummary;
 /// The path from the root to an entry.
 #[derive(Clone, Copy, Debug)]
 pub struct BranchPath<'a> {
-    /// The tree of the file. Of two ways in one file both have the same one.
+    /// The tree of the file; the same one if both branches are in one file.
     pub tree: &'a Tree,
     /// The last entry.
     pub end: Index,
 }
 
-/// Where two ways part.
+/// The point where two branches diverge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divergence {
-    /// The entries that both have, the first one first, in the tree of the first way.
+    /// The shared entries from the root, in the tree of the first branch.
     pub shared: Vec<Index>,
-    /// The last one of them, in the tree of each.
+    /// The last shared entry, in each tree.
     pub common: [Index; 2],
-    /// The entries of each from there on, the first one first; none where a way ends at the common point.
+    /// The entries of each branch after it; empty if a branch ends there.
     pub own: [Vec<Index>; 2],
 }
 
-/// Two ways, held against each other.
+/// The comparison of two branches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// The last entry that both have, in the tree of each.
+    /// The last shared entry, in each tree.
     pub common: [Index; 2],
-    /// Where each ends, in its tree: see [`Divergence::ends`].
+    /// The end of each branch in its tree: see [`Divergence::ends`].
     pub ends: [Index; 2],
-    /// How many entries both have.
+    /// The number of shared entries.
     pub shared: usize,
-    /// What each did on its own.
+    /// The summary of each branch after the last shared entry.
     pub sides: [SideSummary; 2],
-    /// The files that were touched on a side, or on both.
+    /// The touched files.
     pub files: ComparedFiles,
 }
 
 impl<'a> BranchPath<'a> {
-    /// Its entries without labels, the first one first. A label only says something of another entry, and a fork does not
-    /// have its parent's: pi hangs what follows at the entry before them, and writes new ones (1.5.2).
+    /// Returns the entries without labels, from the root. Labels only refer to other entries. A fork does not have the
+    /// labels of its parent: pi attaches the next entry to the one before them and writes new labels (1.5.2).
     fn entries(self) -> Vec<Index> {
         let mut path = self.tree.path(self.end);
         path.retain(|&at| self.tree.nodes[at as usize].kind != EntryKind::Label);
         path
     }
 
-    /// What an entry is known by in whichever file of its family it stands: forks keep ids and times (pi 1.5.2). An entry
-    /// without an id, as in version 1, is known in its own file alone.
+    /// Returns a key that identifies an entry in all files of its family: forks keep IDs and times (pi 1.5.2). An entry
+    /// without an ID, as in version 1, has no key.
     fn known_by(self, at: Index) -> Option<(&'a str, Option<i64>)> {
         let node = &self.tree.nodes[at as usize];
         Some((node.id.as_deref()?, node.time))
     }
 }
 
-/// Where two ways part; `None` if they have nothing in common.
+/// Returns the point where two branches diverge, or `None` if they share no entry.
 pub fn part(branches: [BranchPath<'_>; 2]) -> Option<Divergence> {
     let [one, other] = branches;
     let paths = branches.map(BranchPath::entries);
-    // How many entries each has up to the common point.
+    // The number of entries of each up to the last shared one.
     let (a, b) = if std::ptr::eq(one.tree, other.tree) {
         let shared = paths[0].iter().zip(&paths[1]).take_while(|(a, b)| a == b).count();
         (shared, shared)
@@ -87,8 +87,8 @@ pub fn part(branches: [BranchPath<'_>; 2]) -> Option<Divergence> {
 }
 
 impl Divergence {
-    /// The entry at which each of the ways ends for the model. Behind it there may be names, settings and the state of
-    /// extensions: pi goes on there as well as at it.
+    /// Returns the entry where each branch ends for the model. Names, settings and extension state may follow it;
+    /// resuming there is equivalent.
     pub fn ends(&self, branches: [BranchPath<'_>; 2]) -> [Index; 2] {
         [0, 1].map(|side| {
             let (own, nodes) = (&self.own[side], &branches[side].tree.nodes);
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use crate::session::tree::tests::tree;
 
-    /// An entry with a parent: a message, or a label if its id begins with `l`.
+    /// Returns an entry with a parent: a message, or a label if its ID begins with `l`.
     fn entry(id: &str, parent: &str, second: u8) -> String {
         let parent = if parent.is_empty() { "null".into() } else { format!("{parent:?}") };
         let rest = match id.strip_prefix('l') {
@@ -117,7 +117,7 @@ mod tests {
         entries.iter().map(|&at| tree.nodes[at as usize].id.as_deref().unwrap_or("?").into()).collect()
     }
 
-    /// The common point, and what each has of its own, by ids.
+    /// Returns the IDs of the last shared entry and of each branch after it.
     fn parted(a: (&Tree, &str), b: (&Tree, &str)) -> Option<[Vec<String>; 3]> {
         let way = |(tree, end): (_, &str)| BranchPath { tree, end: Tree::find(tree, end).unwrap() };
         let parting = part([way(a), way(b)])?;
@@ -172,7 +172,7 @@ mod tests {
     fn a_label_between_is_no_common_point_and_nothing_of_its_own() {
         let parent =
             [entry("a", "", 1), entry("la", "a", 2), entry("b", "la", 3), entry("c", "b", 4), entry("lb", "c", 5)];
-        // As pi writes it: without the label, which comes anew behind what was copied.
+        // As pi writes it: without the label, which is written again after the copied entries.
         let fork = [entry("a", "", 1), entry("b", "a", 3), entry("lx", "b", 8), entry("d", "lx", 9)];
         let (parent, fork) = (tree(&parent), tree(&fork));
         assert_eq!(parted((&parent, "c"), (&fork, "d")), is("b", &["c"], &["d"]));

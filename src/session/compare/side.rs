@@ -1,5 +1,5 @@
-//! What a way did on its own, in sum, from the bodies of its entries in their order. Texts are kept as they are in the
-//! file, cut: who shows them makes them safe.
+//! The summary of a branch after the point of divergence, from its entries in order. Texts are raw and shortened; the
+//! caller escapes them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,90 +12,90 @@ use crate::session::entry::{Entry, Message, Usage};
 use crate::session::models::{ModelUse, Models};
 use crate::session::tree::node::{EntryStatus, Node};
 
-/// As much is kept of a prompt, in UTF-16 code units,
+/// The maximum length of a prompt in UTF-16 code units.
 const PROMPT: usize = 1_000;
-/// of the last answer,
+/// The maximum length of the last answer in UTF-16 code units.
 const ANSWER: usize = 8_000;
-/// and of what went wrong.
+/// The maximum length of a failure in UTF-16 code units.
 const FAILURE: usize = 300;
 
-/// As many prompts, and as many failures, are kept with their texts.
+/// The maximum number of prompts and of failures whose texts are kept.
 const MOST: usize = 500;
 
-/// How often a tool was called.
+/// The number of calls of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ToolUse {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Calls that were answered.
+    /// The number of calls with a result.
     pub calls: usize,
-    /// Those that failed.
+    /// The number of failed calls.
     pub failed: usize,
 }
 
-/// What went wrong.
+/// The failures of a branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Failures {
-    /// Tool calls that failed.
+    /// The number of failed tool calls.
     pub tools: usize,
-    /// Answers that ended with an error.
+    /// The number of answers that ended with an error.
     pub answers: usize,
-    /// Answers that were stopped.
+    /// The number of answers that were stopped.
     pub aborted: usize,
-    /// The first ones in words: the call and the first line of what it gave, or the error.
+    /// The texts of the first failures: the call and the first line of its result, or the error.
     pub texts: Vec<String>,
 }
 
 impl Failures {
-    /// All of them.
+    /// Returns the total number of failures.
     pub fn count(&self) -> usize {
         self.tools + self.answers + self.aborted
     }
 }
 
-/// What a way did on its own.
+/// The summary of a branch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SideSummary {
-    /// Entries, without labels.
+    /// The number of entries without labels.
     pub entries: usize,
-    /// Those that are messages.
+    /// The number of messages.
     pub messages: usize,
-    /// How many prompts there are.
+    /// The number of prompts.
     pub prompt_count: usize,
-    /// The first of them.
+    /// The first prompts.
     pub prompts: Vec<String>,
-    /// The tools, the busiest first.
+    /// The tools, by number of calls.
     pub tools: Vec<ToolUse>,
-    /// The models that answered, the busiest first.
+    /// The models, by number of answers.
     pub models: Vec<(Box<str>, ModelUse)>,
-    /// Tokens, and US dollars.
+    /// Tokens and US dollars.
     pub usage: Usage,
-    /// When the first and the last entry was written, in milliseconds since 1970.
+    /// The times of the first and the last entry, in milliseconds since 1970.
     pub times: Option<(i64, i64)>,
-    /// What went wrong.
+    /// The failures.
     pub failures: Failures,
-    /// The last answer that says something.
+    /// The last answer with text.
     pub answer: Option<String>,
 }
 
 impl SideSummary {
-    /// From the first entry to the last, in milliseconds.
+    /// Returns the time from the first to the last entry, in milliseconds.
     pub fn duration(&self) -> Option<i64> {
         self.times.map(|(first, last)| last - first)
     }
 }
 
-/// Gathers what a way did, from its entries in their order.
+/// Collects the summary of a branch from its entries in order.
 pub struct SideGatherer<'n> {
     side: SideSummary,
     models: Models,
-    /// The places of tools among those of the side.
+    /// The index of each tool in the summary.
     tools: HashMap<String, usize>,
     files: FilesGatherer<'n>,
 }
 
 impl<'n> SideGatherer<'n> {
-    /// Nothing so far; `name` as in [`FilesGatherer::new`].
+    /// Creates an empty collector; `name` as in [`FilesGatherer::new`].
     pub fn new(name: &'n dyn Fn(&str) -> String) -> Self {
         Self {
             side: SideSummary::default(),
@@ -105,7 +105,7 @@ impl<'n> SideGatherer<'n> {
         }
     }
 
-    /// Takes the next entry: what the tree knows of it, and its body.
+    /// Adds the next entry: its node and its contents.
     pub fn entry(&mut self, node: &Node, entry: &Entry<'_>) {
         let side = &mut self.side;
         side.entries += 1;
@@ -135,7 +135,7 @@ impl<'n> SideGatherer<'n> {
         self.side.prompt_count += 1;
         if self.side.prompts.len() < MOST {
             let text = entry.text();
-            // One may be of images alone.
+            // A prompt may consist of images only.
             let text = if js_trim(&text).is_empty() { "(no text)" } else { &*text };
             self.side.prompts.push(short(text, PROMPT));
         }
@@ -181,7 +181,7 @@ impl<'n> SideGatherer<'n> {
         }
     }
 
-    /// Something went wrong: what, and in whose words.
+    /// Adds a failure: what failed, and the error.
     fn failure(&mut self, what: &str, error: &str) {
         if self.side.failures.texts.len() < MOST {
             let error = js_trim(error).lines().next().unwrap_or_default();
@@ -190,7 +190,7 @@ impl<'n> SideGatherer<'n> {
         }
     }
 
-    /// What was gathered, and the files by their paths.
+    /// Returns the summary and the files by path.
     pub fn finish(self) -> (SideSummary, BTreeMap<String, SideFile>) {
         let Self { mut side, models, files, .. } = self;
         side.models = models.busiest_first();
@@ -199,7 +199,7 @@ impl<'n> SideGatherer<'n> {
     }
 }
 
-/// The start of a text, without white space around it; `…` where it was cut.
+/// Trims and shortens a text; `…` marks the cut.
 fn short(text: &str, units: usize) -> String {
     let text = js_trim(text);
     let start = utf16_prefix(text, units);
@@ -212,7 +212,7 @@ mod tests {
     use crate::session::entry::parse;
     use crate::session::tree::tests::tree;
 
-    /// What messages did, each a second behind the one before.
+    /// Returns the summary of messages with an interval of one second.
     fn side(messages: &[&str]) -> SideSummary {
         let line = |(at, message): (usize, &&str)| {
             let parent = at.checked_sub(1).map_or("null".into(), |at| format!("\"{at}\""));

@@ -1,4 +1,4 @@
-//! Gathers a digest from the lines of a file in one pass, which can stop anywhere and go on when the file has grown.
+//! Collects a digest from the lines of a file in one pass. It can stop anywhere and continue when the file has grown.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,31 +25,30 @@ use crate::session::tree::active::ActivePath;
 /// Length limit of a fork's first own message and of typed words, in UTF-16 code units.
 const OWN_MESSAGE: usize = 300;
 
-/// About how much lists have of the first message, in bytes: it may be a pasted file.
+/// The approximate maximum length of the first message in a digest, in bytes: the message may be a pasted file.
 pub(super) const FIRST_MESSAGE: usize = 2000;
 
-/// Reads again the line that starts at an offset, if it can: for the rows of labelled entries, which stand before their
-/// labels.
+/// Reads the line at an offset again, if it can: for rows of labeled entries, which come before their labels.
 pub type RereadLine<'a> = dyn FnMut(u64) -> Option<Vec<u8>> + 'a;
 
-/// Gathers a digest from the lines of a file. It is written without its texts, and without what may be a part of a line.
+/// Collects a digest from the lines of a file. It is serialized without its texts and without a partial last line.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DigestBuilder {
     home: Box<str>,
     lines: LineCollector,
-    /// The last line, while no line break follows it: it may be a part of one.
+    /// The last line while no line break follows it: it may be incomplete.
     #[serde(skip)]
     last: Option<PartialLine>,
-    /// What is searched, if that is wanted too.
+    /// The search texts, if they are collected.
     #[serde(skip)]
     texts: Option<SearchTextsBuf>,
     digest: Digest,
     details: Details,
-    /// The newest time of a user or an assistant.
+    /// The time of the newest message of a user or an assistant.
     activity: Option<f64>,
     models: Models,
     entries: EntryKeys,
-    /// Which of them are labels.
+    /// The entries that are labels.
     label_lines: Vec<Index>,
     touches: TouchGatherer,
     messages: MessageTexts,
@@ -58,17 +57,17 @@ pub struct DigestBuilder {
 }
 
 impl DigestBuilder {
-    /// An empty digest. In tool calls, paths below `home` start with `~`.
+    /// Creates an empty digest. In tool calls, `~` replaces `home` in paths.
     pub fn new(home: &str) -> Self {
         Self { home: home.into(), ..Self::default() }
     }
 
-    /// One that gathers the texts as well; `before` has those of the lines that were taken.
+    /// Also collects the search texts; `before` contains the texts of earlier lines.
     pub(crate) fn with_texts(self, before: SearchTextsBuf) -> Self {
         Self { texts: Some(before), ..self }
     }
 
-    /// Takes the next line of the file.
+    /// Adds the next line of the file.
     pub fn line(&mut self, line: Line<'_>) {
         self.last = (!line.ended).then(|| PartialLine::new(&line));
         if line.ended {
@@ -76,42 +75,43 @@ impl DigestBuilder {
         }
     }
 
-    /// Where to go on when the file has grown: at the last line, if no line break followed it, else behind it.
+    /// Returns the offset to continue from when the file has grown: the partial last line, or the end.
     pub fn place(&self) -> u64 {
         self.last.as_ref().map_or(self.lines.end().0, |last| last.line().offset)
     }
 
-    /// Whether all lines that were taken are whole.
+    /// Returns `true` if all added lines are complete.
     pub(crate) fn is_at_end(&self) -> bool {
         self.last.is_none()
     }
 
-    /// Whether no further line can make a session of it.
+    /// Returns `true` if the file cannot be a session, whatever follows.
     pub fn is_refused(&self) -> bool {
         self.lines.is_refused()
     }
 
-    /// The digest so far; more lines may follow. Costs a copy, so [`DigestBuilder::finish`] if none do.
+    /// Returns the digest of the lines so far. This copies the builder; use [`DigestBuilder::finish`] if no lines
+    /// follow.
     ///
     /// # Errors
-    /// As [`DigestBuilder::finish`].
+    /// The errors of [`DigestBuilder::finish`].
     pub fn snapshot(&self, mtime: i64, reread: &mut RereadLine<'_>) -> Result<Digest, NotASession> {
         self.clone().finish(mtime, reread)
     }
 
-    /// The digest. `path`, `bytes` and what else the file system knows is left to the caller; `mtime` is when the file
-    /// was last written, in milliseconds since 1970.
+    /// Returns the digest. The caller sets `path`, `bytes` and other file system data. `mtime` is the modification time
+    /// of the file, in milliseconds since 1970.
     ///
     /// # Errors
-    /// It is no session.
+    /// The file is not a session.
     pub fn finish(self, mtime: i64, reread: &mut RereadLine<'_>) -> Result<Digest, NotASession> {
         self.finish_with_texts(mtime, reread).map(|(digest, _)| digest)
     }
 
-    /// As [`DigestBuilder::finish`], with the texts; without any if they are not gathered.
+    /// Returns the digest and the search texts, which are empty if they were not collected.
     ///
     /// # Errors
-    /// As [`DigestBuilder::finish`].
+    /// The errors of [`DigestBuilder::finish`].
     pub(crate) fn finish_with_texts(
         mut self,
         mtime: i64,
@@ -183,7 +183,7 @@ impl DigestBuilder {
         let (cost, tokens) = entry.used().map_or((0.0, 0.0), |usage| (usage.cost, usage.tokens));
         self.digest.cost += cost;
         self.digest.tokens += tokens;
-        let is_label = entry.kind == EntryKind::Label; // pi writes those of a fork anew
+        let is_label = entry.kind == EntryKind::Label; // pi rewrites the labels of a fork
         let inherits = !is_label && self.lines.header().is_some_and(|header| header.inherits(time));
         self.entries.push(identity(entry, self.lines.last_id(), at, time, line), cost, tokens, inherits);
         self.digest.message_count += usize::from(entry.type_name.is("message"));
@@ -207,13 +207,13 @@ impl DigestBuilder {
             EntryKind::SessionInfo => {
                 self.digest.name = entry.session_name();
             }
-            // What they say is gathered with the lines.
+            // `LineCollector` collects the contents of labels.
             EntryKind::Label => self.label_lines.push(at),
             _ => {}
         }
     }
 
-    /// Takes a message of the user or of an assistant, and when its entry was written.
+    /// Adds a message of a user or an assistant with the time of its entry.
     fn said(&mut self, at: Index, written: Option<i64>, entry: &Entry<'_>) {
         let Some(message) = &entry.message else { return };
         if !row::is_silent(entry) {
@@ -250,12 +250,12 @@ impl DigestBuilder {
         }
     }
 
-    /// Whether an entry was written since the file was forked off another one.
+    /// Returns `true` if an entry was written after the file was forked.
     fn is_own(&self, written: Option<i64>) -> bool {
         self.lines.header().is_some_and(|header| header.is_fork() && !header.inherits(written))
     }
 
-    /// Takes what an assistant did: the tools it called, as which model.
+    /// Adds the tool calls and the model of an assistant message.
     fn did(&mut self, at: Index, time: Option<i64>, entry: &Entry<'_>) {
         let Some(message) = &entry.message else { return };
         for call in message.content.tool_calls() {
@@ -273,7 +273,7 @@ impl DigestBuilder {
         }
     }
 
-    /// Takes a call of a tool.
+    /// Adds a tool call.
     fn called(&mut self, at: Index, time: Option<i64>, call: &ToolCall<'_>) {
         let name = call.name.text();
         match self.details.tools.get_mut(&*name) {
@@ -294,7 +294,7 @@ impl DigestBuilder {
         self.lines.labels(parent_links).into_iter().map(label).collect()
     }
 
-    /// The row of an entry, from its line; that of a tool's answer is its call.
+    /// Returns the row of an entry from its line. The row of a tool result is its call.
     fn row(&self, at: Index, parent_links: &ParentLinks, reread: &mut RereadLine<'_>) -> Option<String> {
         let mut line = |at: Index| reread(*self.lines.offsets().get(at as usize)?);
         let own = line(at)?;
@@ -336,7 +336,7 @@ mod tests {
     use crate::session::search_text;
     use crate::session::tree::{Tree, TreeLines};
 
-    /// A file in lines.
+    /// Returns the lines of a file.
     fn lines(text: &[u8]) -> impl Iterator<Item = Line<'_>> {
         let mut offset = 0;
         text.split_inclusive(|&b| b == b'\n').map(move |line| {
@@ -365,7 +365,7 @@ mod tests {
         digest(lines.iter().map(|line| format!("{line}\n")).collect::<String>().as_bytes()).unwrap()
     }
 
-    /// Both readings of the same file.
+    /// Returns the digest and the tree of a file.
     fn both(text: &[u8]) -> Option<(Digest, Tree)> {
         let mut part = TreeLines::new("/home/me");
         lines(text).for_each(|line| part.line(line));
@@ -430,7 +430,7 @@ mod tests {
         assert_eq!((0..tree.nodes.len() as Index).filter(is_end).count(), digest.leaves);
     }
 
-    /// The texts of the same file are those of entries of the tree.
+    /// The search texts belong to entries of the tree.
     fn texts_agree(text: &[u8], tree: &Tree) {
         let mut builder = search_text::SearchTextBuilder::default();
         lines(text).for_each(|line| builder.line(line));
@@ -446,7 +446,7 @@ mod tests {
         assert_eq!(said.into_iter().filter(|&at| !is_there(at)).collect::<Vec<_>>(), [0; 0]);
     }
 
-    /// The file cut at a byte, and gathered in two goes, with a look at what is there in between.
+    /// Returns the digest of a file that is cut at a byte and read in two parts, with a snapshot between them.
     fn in_two_goes(text: &[u8], cut: usize) -> Result<Digest, NotASession> {
         let mut builder = builder();
         lines(&text[..cut]).for_each(|line| builder.line(line));
@@ -672,7 +672,7 @@ mod tests {
         assert_eq!((found.details().touches.all.len(), found.details().touches.said.len()), (100_000, 1));
     }
 
-    /// A file of any lines that matter, odd ones included.
+    /// A file of random relevant lines, including invalid ones.
     fn any_file() -> impl Strategy<Value = String> {
         let line = (0u8..9, 0u8..20, 0u8..20, "[a-c]?", any::<bool>());
         (1u8..4, proptest::collection::vec(line, 0..60)).prop_map(|(version, lines)| {
@@ -706,7 +706,7 @@ mod tests {
         #[test]
         fn agrees_with_the_tree_of_any_file(text in any_file()) {
             let (mut digest, tree) = both(text.as_bytes()).unwrap();
-            // The tree finds the call of an answer wherever it stands; the digest above it.
+            // The tree finds the call of a result anywhere; the digest only above it.
             for label in &mut digest.labels {
                 let node = &tree.nodes[label.at as usize];
                 if node.kind == EntryKind::ToolResult {

@@ -1,4 +1,4 @@
-//! What a digest knows beyond what lists show of every session: read only of those that somebody looks at.
+//! The details of a digest that lists do not show. They are read only when needed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -15,51 +15,51 @@ use crate::session::models::ModelUse;
 use crate::session::search_text::{SearchTexts, TextBuffers};
 use crate::session::tree::active::ActivePath;
 
-/// What is known of a session beyond what lists show of it.
+/// The details of a session that lists do not show.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Details {
-    /// The first user message with text, if the digest has only its beginning.
+    /// The first user message with text, if the digest has only its start.
     pub first_message: Option<String>,
-    /// What the user said, in file order.
+    /// The user messages, in file order.
     pub prompts: Box<[Index]>,
-    /// The last prompt on the way to the leaf.
+    /// The last prompt on the active path.
     pub last_prompt: Option<LastMessage>,
-    /// What was answered last since that prompt.
+    /// The last answer after that prompt.
     pub last_answer: Option<LastMessage>,
-    /// Where each entry starts in the file, in bytes.
+    /// The offset of each entry, in bytes.
     pub offsets: Box<[u64]>,
-    /// What tells its entries from those of other sessions, and what each used.
+    /// The keys and usage of the entries.
     pub entries: EntryKeys,
-    /// Every call of a tool that read, wrote or edited a file.
+    /// The tool calls that read, wrote or edited a file.
     pub touches: TouchedFiles,
-    /// The tools that were called, and how often.
+    /// The number of calls of each tool.
     pub tools: BTreeMap<Box<str>, u32>,
-    /// The models that answered, the busiest first.
+    /// The models, by number of answers.
     pub models: Vec<(Box<str>, ModelUse)>,
-    /// Other names under which providers say that they answered.
+    /// Other names of the models, reported by providers.
     pub response_models: BTreeSet<Box<str>>,
-    /// The entries on the path from the root to the leaf: a bit each.
+    /// The active path as a bit set.
     pub active: ActivePath,
 }
 
 impl Details {
-    /// The models that answered, by the names that pi gave them and by those that providers did.
+    /// Returns the names of the models: pi's and those reported by providers.
     pub(crate) fn model_names(&self) -> impl Iterator<Item = &str> {
         let asked = self.models.iter().map(|(model, _)| &**model);
         asked.chain(self.response_models.iter().map(|model| &**model))
     }
 }
 
-/// Where the rest of what is known of sessions lies.
+/// A source of stored details of sessions.
 pub trait DetailsSource: fmt::Debug + Send + Sync {
-    /// The details of the session with a number there, whose file is at a path.
+    /// Returns the details of the session with the given number and file path.
     fn details(&self, number: u32, path: &Path) -> Details;
 
-    /// Its texts, read into a room that is used again; `None` if they can't be had there.
+    /// Reads the search texts into reusable buffers. Returns `None` if they are not available.
     fn texts<'a>(&self, number: u32, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>>;
 }
 
-/// [`Details`] that are here, or are read when they are asked for.
+/// Details that are loaded, or read on demand.
 #[derive(Clone, Debug, Default)]
 pub struct LazyDetails {
     here: OnceLock<Arc<Details>>,
@@ -73,17 +73,17 @@ impl From<Details> for LazyDetails {
 }
 
 impl LazyDetails {
-    /// Details that are read when they are asked for: by their number where they lie.
+    /// Creates details that are read on demand, by their number in the source.
     pub(crate) fn stored(source: Arc<dyn DetailsSource>, number: u32) -> Self {
         Self { here: OnceLock::new(), stored: Some((source, number)) }
     }
 
-    /// The details, read if they are not here yet; `path` is that of the session.
+    /// Returns the details and reads them if needed; `path` is the path of the session.
     pub(super) fn get(&self, path: &Path) -> &Arc<Details> {
         self.here.get_or_init(|| self.read(path))
     }
 
-    /// The details; those that are not here are read for this once.
+    /// Returns the details without caching them.
     pub(super) fn once(&self, path: &Path) -> Arc<Details> {
         self.here.get().cloned().unwrap_or_else(|| self.read(path))
     }
@@ -92,12 +92,12 @@ impl LazyDetails {
         self.stored.as_ref().map(|(source, number)| source.details(*number, path)).unwrap_or_default().into()
     }
 
-    /// Whether they lie somewhere.
+    /// Returns `true` if the details are in a source.
     pub(super) fn is_stored(&self) -> bool {
         self.stored.is_some()
     }
 
-    /// The texts that lie beside them.
+    /// Returns the search texts in the source.
     pub(super) fn texts<'a>(&self, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
         let (source, number) = self.stored.as_ref()?;
         source.texts(*number, buffers)

@@ -1,5 +1,5 @@
-//! What tells the entries of a session from all others, wherever they are copied to, and what they used: a fork holds its
-//! parent's entries, and what they cost was paid once.
+//! Keys that identify the entries of a session in all files, and their usage. A fork contains copies of its parent's
+//! entries, which were paid for once.
 
 use std::collections::HashSet;
 use std::ops::AddAssign;
@@ -10,14 +10,14 @@ use crate::session::entry::Entry;
 use crate::session::entry::kind::EntryKind;
 use crate::session::links::{ById, IdHash, Index};
 
-/// How many entries, and what they used.
+/// The number of entries and their total usage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EntryTotals {
-    /// Entries.
+    /// The number of entries.
     pub entries: usize,
     /// US dollars.
     pub cost: f64,
-    /// Tokens, in and out, cached ones included.
+    /// Input and output tokens, including cached ones.
     pub tokens: f64,
 }
 
@@ -29,32 +29,32 @@ impl AddAssign for EntryTotals {
     }
 }
 
-/// What an entry used.
+/// The usage of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EntryUsage {
     /// The entry.
     pub at: Index,
     /// US dollars.
     pub cost: f64,
-    /// Tokens.
+    /// The number of tokens.
     pub tokens: f64,
 }
 
-/// The entries of a session.
+/// The keys and usage of the entries of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EntryKeys {
-    /// What each is known by in whichever file it stands, in file order: a hash of its id and time.
+    /// The key of each entry, in file order: a hash of its ID and time.
     pub ids: Vec<IdHash>,
-    /// What they used, in file order. What stands twice in the file is here once.
+    /// The usage, in file order. Repeated entries are counted once.
     pub used: Vec<EntryUsage>,
     /// The number of entries up to the last one that a fork inherited.
     pub inherited: Index,
 }
 
-/// What an entry is known by in whichever file it stands. Forks and copies keep its id and its time (pi 1.5.2). Ids alone
-/// are not enough: they are 8 hex digits, unique in their file. A label is written anew into a fork, with another id: it
-/// is known by what it says. An entry without a time is known by its line, one without an id by that and its place. `id`
-/// is its own, `at` its place.
+/// Returns a key that identifies an entry in all files. Forks and copies keep IDs and times (pi 1.5.2). IDs alone are
+/// not enough: they have 8 hex digits and are unique only in their file. Forks contain labels with new IDs, so the key
+/// of a label is its target and text. The key of an entry without a time is its line. Without an ID, its index `at` is
+/// added. `id` is the ID of the entry.
 pub(crate) fn identity(entry: &Entry<'_>, id: Option<IdHash>, at: Index, time: Option<i64>, line: &[u8]) -> IdHash {
     let known = match entry.target_id.filter(|_| entry.kind == EntryKind::Label) {
         Some(target) => Some(IdHash::of(target).with(IdHash::of(entry.label.unwrap_or_default()))),
@@ -68,7 +68,7 @@ pub(crate) fn identity(entry: &Entry<'_>, id: Option<IdHash>, at: Index, time: O
 }
 
 impl EntryKeys {
-    /// Takes the next entry; `inherits` if the fork inherited it.
+    /// Adds the next entry. `inherits` is `true` if the fork inherited it.
     pub(crate) fn push(&mut self, id: IdHash, cost: f64, tokens: f64, inherits: bool) {
         if cost != 0.0 || tokens != 0.0 {
             self.used.push(EntryUsage { at: self.ids.len() as Index, cost, tokens });
@@ -84,7 +84,7 @@ impl EntryKeys {
         self.ids.get((self.inherited as usize).checked_sub(1)?).copied()
     }
 
-    /// All together when all are there, each counted once; whether some may stand twice.
+    /// Returns the totals and counts each entry once. `may_repeat` is `true` if entries may occur twice.
     pub(crate) fn finish(&mut self, may_repeat: bool) -> EntryTotals {
         let mut all = EntryTotals { entries: self.ids.len(), ..EntryTotals::default() };
         if may_repeat {

@@ -1,4 +1,4 @@
-//! What the user and the assistant said, as far as it is kept while a file is read, and what of it was said last.
+//! The texts of user and assistant messages that are kept while a file is read, and the last ones.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,16 +8,16 @@ use crate::session::entry::{Entry, row, typed_prompt};
 use crate::session::json::Str;
 use crate::session::links::{Index, ParentLinks};
 
-/// How much is kept of each that was said, in UTF-16 code units.
+/// The maximum length of a kept message in UTF-16 code units.
 pub(super) const SAID: usize = 100;
 
-/// How much is known of what was said last, in UTF-16 code units.
+/// The maximum length of the last messages in UTF-16 code units.
 const LAST: usize = 400;
 
-/// As many bytes of it are kept as they stand in the file: it is read only when somebody looks at it.
+/// The maximum number of raw bytes kept of the last messages. They are decoded only when needed.
 const RAW: usize = 1000;
 
-/// What was said last, as far as it is kept.
+/// The start of the last message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastMessage {
     /// The entry.
@@ -27,14 +27,14 @@ pub struct LastMessage {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum KeptText {
-    /// As a row says it.
+    /// The text of its row.
     Row(Box<str>),
-    /// As it stands in the file.
+    /// The raw JSON string.
     Raw(Box<[u8]>),
 }
 
 impl LastMessage {
-    /// Its beginning, clean and on one line, and whether it goes on behind that.
+    /// Returns the cleaned start on one line, and `true` if the message is longer.
     pub fn text(&self) -> (String, bool) {
         match &self.text {
             KeptText::Row(row) => (row.to_string(), row.len() >= SAID && row.encode_utf16().count() + 1 >= SAID),
@@ -47,10 +47,10 @@ impl LastMessage {
     }
 }
 
-/// The bytes of a character that is written as two escapes.
+/// The length in bytes of a character that is written as two escapes.
 const LONGEST_ESCAPE: usize = 12;
 
-/// What the user and the assistant said, as their rows begin.
+/// The starts of the rows of user and assistant messages.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct MessageTexts {
     rows: String,
@@ -59,14 +59,14 @@ pub(crate) struct MessageTexts {
     long: [LongText; 2],
 }
 
-/// A text as it stands in the file, as far as it is kept.
+/// The raw start of a text.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct LongText {
     entry: Index,
     raw: Vec<u8>,
 }
 
-/// Where a row starts.
+/// The start of a row.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct RowText {
     entry: Index,
@@ -75,7 +75,7 @@ struct RowText {
 }
 
 impl MessageTexts {
-    /// Takes the next entry that says something.
+    /// Adds the next message.
     pub(crate) fn push(&mut self, entry: Index, said: &Entry<'_>) {
         let (at, is_user) = (self.rows.len(), said.kind == EntryKind::User);
         self.starts.push(RowText { entry, at, is_user });
@@ -100,28 +100,28 @@ impl MessageTexts {
         }
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub(super) fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// The row of an entry.
+    /// Returns the row of an entry.
     pub(super) fn row(&self, entry: Index) -> Option<usize> {
         self.starts.binary_search_by_key(&entry, |start| start.entry).ok()
     }
 
-    /// What a row says.
+    /// Returns the text of a row.
     pub(super) fn text(&self, row: usize) -> &str {
         let start = |row: usize| self.starts.get(row).map_or(self.rows.len(), |start| start.at);
         &self.rows[start(row)..start(row + 1)]
     }
 
-    /// The entries in which the user said something, in file order.
+    /// Returns the user messages, in file order.
     pub(super) fn prompts(&self) -> impl Iterator<Item = Index> {
         self.starts.iter().filter(|start| start.is_user).map(|start| start.entry)
     }
 
-    /// The last prompt on the way to the leaf, and what was answered last since.
+    /// Returns the last prompt on the active path and the last answer after it.
     pub(super) fn last(&self, parent_links: &ParentLinks) -> (Option<LastMessage>, Option<LastMessage>) {
         let leaf = (parent_links.parents.len() as Index).checked_sub(1);
         let mut answer = None;
@@ -145,7 +145,7 @@ impl MessageTexts {
     }
 }
 
-/// The first bytes of a text as it stands in the file: no escape and no character is cut.
+/// Returns the start of a raw text without splitting an escape or a character.
 fn whole_start(raw: &[u8], most: usize) -> &[u8] {
     if raw.len() <= most {
         return raw;

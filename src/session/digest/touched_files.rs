@@ -1,5 +1,5 @@
-//! Which files the tools of a session read, wrote and edited, when, and what was last said before: kept small, because
-//! lists hold them for all sessions.
+//! The files that the tools of a session read, wrote and edited, with times and the preceding messages. The data is
+//! compact because lists keep it for all sessions.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::session::entry::tool_call::Touch;
 use crate::session::json::Str;
 use crate::session::links::{ById, IdHash, Index, ParentLinks};
 
-/// How often tools touched a file.
+/// The number of uses of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileUse {
     /// Calls of `read`.
@@ -30,49 +30,49 @@ impl FileUse {
     }
 }
 
-/// Every call of a tool that did something to a file.
+/// The tool calls that touched a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TouchedFiles {
-    /// The files, each once, as the model named them.
+    /// The distinct paths, as given by the model.
     pub paths: StringPool,
-    /// What was said before them: the beginnings of rows.
+    /// The starts of the rows of the preceding messages.
     pub said: StringPool,
     /// The calls, in file order.
     pub all: Vec<FileTouch>,
 }
 
-/// A call of a tool that did something to a file, with places in [`TouchedFiles`] for its texts.
+/// A tool call that touched a file. Its texts are indexes into [`TouchedFiles`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileTouch {
-    /// The file: its place in [`TouchedFiles::paths`].
+    /// The index of the file in [`TouchedFiles::paths`].
     pub path: u32,
-    /// What was last said when the tool was called: its place in [`TouchedFiles::said`].
+    /// The index of the preceding message in [`TouchedFiles::said`].
     pub said: u32,
-    /// The entry with the tool's answer, else the one with the call.
+    /// The entry of the tool result, or else of the call.
     pub entry: Index,
-    /// What was done.
+    /// The operation.
     pub touch: Touch,
-    /// When that entry was written, in milliseconds since 1970.
+    /// The time of that entry, in milliseconds since 1970.
     pub time: Option<i64>,
 }
 
-/// A call of a tool that did something to a file, with its texts.
+/// A tool call that touched a file, with its texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TouchDetails<'a> {
-    /// The file, as the model named it.
+    /// The path as given by the model.
     pub path: &'a str,
-    /// What was done.
+    /// The operation.
     pub touch: Touch,
-    /// The entry with the tool's answer, else the one with the call.
+    /// The entry of the tool result, or else of the call.
     pub entry: Index,
-    /// When that entry was written, in milliseconds since 1970.
+    /// The time of that entry, in milliseconds since 1970.
     pub time: Option<i64>,
-    /// What the user or the assistant last said above that entry, as the row begins; empty if nobody said anything.
+    /// The start of the row of the last message above that entry; empty if there is none.
     pub said: &'a str,
 }
 
 impl TouchedFiles {
-    /// The files, and how often each was touched.
+    /// Returns the files with the number of their uses.
     pub(crate) fn uses(&self) -> impl Iterator<Item = (&str, FileUse)> {
         let mut uses = vec![FileUse::default(); self.paths.len()];
         for touch in &self.all {
@@ -81,7 +81,7 @@ impl TouchedFiles {
         self.paths.iter().zip(uses)
     }
 
-    /// The calls with their texts, in file order.
+    /// Returns the calls with their texts, in file order.
     pub fn iter(&self) -> impl Iterator<Item = TouchDetails<'_>> {
         self.all.iter().map(move |&FileTouch { path, said, entry, touch, time }| TouchDetails {
             path: self.paths.get(path),
@@ -93,7 +93,7 @@ impl TouchedFiles {
     }
 }
 
-/// Gathers the calls from the entries of a file, in file order.
+/// Collects tool calls from the entries of a file, in file order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct TouchGatherer {
     touches: TouchedFiles,
@@ -103,7 +103,7 @@ pub(crate) struct TouchGatherer {
 }
 
 impl TouchGatherer {
-    /// Takes a call in the entry `at`, which was written at a time.
+    /// Adds a call of the entry `at`.
     pub(crate) fn call(&mut self, at: Index, time: Option<i64>, call: &ToolCall<'_>) {
         let Some((path, touch)) = tool_call::touched(call) else { return };
         let next = self.touches.paths.len() as u32;
@@ -115,8 +115,7 @@ impl TouchGatherer {
         self.touches.all.push(FileTouch { path: number, said: 0, entry: at, touch, time });
     }
 
-    /// Takes the answer to a call, in the entry `at`, which was written at a time: models give the same id again, and the
-    /// last call is meant.
+    /// Adds the result of a call in the entry `at`. Models repeat IDs; the result belongs to the last call.
     pub(crate) fn answer(&mut self, at: Index, time: Option<i64>, call: Option<Str<'_>>) {
         if self.calls.is_empty() {
             return;
@@ -128,7 +127,7 @@ impl TouchGatherer {
         }
     }
 
-    /// What was gathered; `spoken` has what those said who said something.
+    /// Returns the touched files; `messages` contains the texts of the messages.
     pub(crate) fn finish(self, parent_links: &ParentLinks, messages: &MessageTexts) -> TouchedFiles {
         let mut touches = self.touches;
         if touches.all.is_empty() {
@@ -148,18 +147,18 @@ impl TouchGatherer {
     }
 }
 
-/// Of an entry it is not known yet who spoke above it.
+/// The preceding message of an entry is not computed yet.
 const UNKNOWN: u32 = 0;
-/// Nobody did.
+/// The entry has no preceding message.
 const NOBODY: u32 = 1;
-/// The first of those who did.
+/// The number of the first message.
 const FIRST: u32 = 2;
 
-/// Finds the nearest entries above others that say something; each entry is passed once, however many are asked for.
+/// Finds the nearest message above entries. Each entry is visited once.
 struct NearestMessages<'a> {
     parent_links: &'a ParentLinks,
     messages: &'a MessageTexts,
-    /// What is known of each entry: the number of what it says, or the nearest above it.
+    /// The number of the nearest message of each entry, or one of the constants above.
     known: Vec<u32>,
 }
 
