@@ -1,12 +1,12 @@
-//! Whether entries of two files say the same. A fork writes its parent's entries anew, from what `JSON.parse` made of them,
-//! and hangs those behind labels elsewhere, as labels come last (pi 1.5.2).
+//! Comparison of the contents of entries in two files. A fork writes copies of entries from the result of `JSON.parse`.
+//! It also changes the parents of entries after labels, because it writes labels last (pi 1.5.2).
 
 use crate::session::entry::Entry;
 use crate::session::json::edit::{FieldEdit, RawObject};
 use crate::session::json::value::stringify;
 use crate::session::links::IdHash;
 
-/// Fields that say where an entry stands, and not what it says.
+/// Fields with the position of an entry instead of its contents.
 const PLACE: [(&str, FieldEdit<'_>); 4] = [
     ("id", FieldEdit::Gone),
     ("parentId", FieldEdit::Gone),
@@ -14,11 +14,11 @@ const PLACE: [(&str, FieldEdit<'_>); 4] = [
     ("firstKeptEntryIndex", FieldEdit::Gone),
 ];
 
-/// As much is compared of an entry, in UTF-16 code units: no line that is read is longer.
+/// The maximum length of a compared entry in UTF-16 code units; no line is longer.
 const MOST: usize = 256 * 1024 * 1024;
 
-/// The hash of a line but for the id of the parent: where two are alike, entries say the same. Lines that say the same may
-/// be written in several ways, which [`is_same`] tells.
+/// Returns a hash of a line without the ID of the parent. Equal hashes mean equal contents. Equal contents may be
+/// written differently; see [`is_same`].
 pub(crate) fn hash(entry: &Entry<'_>, line: &[u8]) -> IdHash {
     let parent = entry.parent_id.map(|id| id.raw()).and_then(|id| {
         let start = (id.as_ptr() as usize).checked_sub(line.as_ptr() as usize)?;
@@ -30,7 +30,7 @@ pub(crate) fn hash(entry: &Entry<'_>, line: &[u8]) -> IdHash {
     }
 }
 
-/// Whether two lines say the same, wherever they stand and however they are written.
+/// Returns `true` if two lines have the same contents, regardless of their positions and JSON formatting.
 pub fn is_same(a: &[u8], b: &[u8]) -> bool {
     let said = |line| Some(stringify(&RawObject::new(line)?.with(&PLACE), MOST));
     a == b || matches!((said(a), said(b)), (Some(a), Some(b)) if a == b)

@@ -4,7 +4,7 @@
 
 use crate::session::json::Str;
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum EntryKind {
     /// A user's message.
@@ -17,39 +17,39 @@ pub enum EntryKind {
     Bash,
     /// A message with the role `system`.
     SystemRole,
-    /// A message with the role `custom`, or `hookMessage` as it was called up to version 2: put in by an extension.
+    /// A message of an extension with the role `custom`, or `hookMessage` up to version 2.
     CustomRole,
     /// A message with the role `compactionSummary` or `branchSummary`.
     SummaryRole,
-    /// A message of any other role, of none, or an entry of that type without a message.
+    /// A message with another role or none, or a `message` entry without a message.
     OtherMessage,
-    /// A message put in by an extension, as an entry of its own type.
+    /// A message of an extension as an entry of its own type.
     CustomMessage,
-    /// The summary of what was compacted away.
+    /// The summary of compacted entries.
     Compaction,
-    /// The summary of a branch that was left.
+    /// The summary of an abandoned branch.
     BranchSummary,
     /// A change of the model.
     ModelChange,
     /// A change of the thinking level.
     ThinkingLevel,
-    /// State of an extension.
+    /// The state of an extension.
     Custom,
     /// A label set or cleared.
     Label,
     /// A name set or cleared.
     SessionInfo,
-    /// What something outside the conversation cost.
+    /// The cost of something outside the conversation.
     Usage,
-    /// Another entry replaced or left out for the model.
+    /// A replacement or omission of another entry for the model.
     ContextEdit,
-    /// A type that pitree does not know. So is a header's: it is no entry.
+    /// An unknown type, or a header, which is not an entry.
     #[default]
     Unknown,
 }
 
 impl EntryKind {
-    /// The kind of an entry of this `type`; `role` is that of its message, empty if it has none.
+    /// Returns the kind for a `type` and the `role` of the message, which is empty if there is none.
     pub(crate) fn of(type_name: Str<'_>, role: Str<'_>) -> Self {
         match &*type_name.bytes() {
             b"message" => match &*role.bytes() {
@@ -76,7 +76,7 @@ impl EntryKind {
         }
     }
 
-    /// Whether pi's `/tree` hides it by default: settings, marks and the state of extensions (0.87.1).
+    /// Returns `true` if pi's `/tree` hides the entry by default: settings, labels, names and extension state (0.87.1).
     pub(crate) fn is_bookkeeping(self) -> bool {
         matches!(
             self,
@@ -90,24 +90,25 @@ impl EntryKind {
         )
     }
 
-    /// Whether the model sees the same before it and behind it. A context edit is bookkeeping, too, but takes away or
-    /// replaces what stands before it: pi writes one behind each answer that was cut off at its length (1.5.2).
+    /// Returns `true` if the entry does not change the context of the model. A context edit is bookkeeping, but it
+    /// replaces or omits earlier entries. pi writes one after each answer that reached its length limit (1.5.2).
     pub(crate) fn is_nothing_to_the_model(self) -> bool {
         self.is_bookkeeping() && self != Self::ContextEdit
     }
 
-    /// Whether it is one by whose time one finds one's way: a prompt, or where the conversation was summed up.
+    /// Returns `true` if the time of the entry helps with orientation: a prompt or a summary.
     pub(crate) fn is_milestone(self) -> bool {
         matches!(self, Self::User | Self::Compaction | Self::BranchSummary)
     }
 
-    /// Whether it is what was done because of a prompt. Settings, marks and what extensions put in come at any time.
+    /// Returns `true` if the entry is a response to a prompt. Settings, labels and extension messages can occur at any
+    /// time.
     pub(crate) fn is_work(self) -> bool {
         matches!(self, Self::Assistant | Self::ToolResult | Self::Bash | Self::Compaction)
     }
 
-    /// Whether its text goes back to the user, who may send it again in other words, when pi is to go on from it: pi's
-    /// `/tree` then goes on from its parent (0.87.1).
+    /// Returns `true` if pi returns the text of the entry to the user for editing when it resumes there. pi's `/tree`
+    /// then continues from the parent of the entry (0.87.1).
     pub(crate) fn goes_back_to_user(self) -> bool {
         matches!(self, Self::User | Self::CustomMessage)
     }

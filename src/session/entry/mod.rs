@@ -1,6 +1,6 @@
-//! One line of a session file, borrowed and tolerant: the fields that pitree knows, whatever their order, types it
-//! does not know included. How lines make a tree is said in `tree`, what is known of a session without its tree in `digest`.
-//! Facts read off pi 0.74.2 and 0.87.1.
+//! A line of a session file, borrowed and parsed leniently: known fields in any order, and entries of unknown types.
+//! The module `tree` builds a tree from lines; `digest` summarizes a session without its tree. Based on pi 0.74.2 and
+//! 0.87.1.
 
 pub mod equality;
 pub mod kind;
@@ -20,28 +20,28 @@ use crate::session::json::Str;
 use crate::session::json::value::Value;
 use crate::session::links::Index;
 
-/// The newest version of pi's format that pitree knows (pi 1.5.2).
+/// The newest supported version of pi's format (pi 1.5.2).
 pub(crate) const NEWEST: f64 = 3.0;
 
-/// Which entry of a session is meant, as its file grows and changes.
+/// An identifier of an entry that stays valid while its file grows and changes.
 #[derive(serde::Serialize, serde::Deserialize, Clone, Debug, PartialEq, Eq)]
 pub enum EntryId {
-    /// The one with this id.
+    /// The ID.
     Id(String),
-    /// The one in this place among the entries: files of version 1 have no ids.
+    /// The index among the entries: files of version 1 have no IDs.
     Place(Index),
 }
 
-/// The fields of one line. Where a key stands twice, the last one counts, as in JavaScript.
+/// The fields of a line. The last one of repeated keys is used, as in JavaScript.
 #[derive(Debug, Default)]
 pub struct Entry<'a> {
-    /// What it is, by its type and its message's role.
+    /// The kind, from the type and the role of the message.
     pub kind: EntryKind,
     /// `type`; empty if absent or not a string.
     pub type_name: Str<'a>,
-    /// `id`. A number is kept as it is written.
+    /// `id`. A number keeps its spelling.
     pub id: Option<Str<'a>>,
-    /// Whether `id` is a string.
+    /// `true` if `id` is a string.
     pub id_is_text: bool,
     /// `parentId`.
     pub parent_id: Option<Str<'a>>,
@@ -65,23 +65,23 @@ pub struct Entry<'a> {
     pub tokens_before: Option<f64>,
     /// `firstKeptEntryId` of a compaction.
     pub first_kept_id: Option<Str<'a>>,
-    /// `firstKeptEntryIndex` of a compaction of version 1: a place among the file's values, the header being 0.
+    /// `firstKeptEntryIndex` of a compaction of version 1: an index into the values of the file; the header is 0.
     pub first_kept_index: Option<f64>,
-    /// `systemMessage` of a compaction as it stands in the file, if JavaScript does not take it for false.
+    /// Raw `systemMessage` of a compaction, unless it is falsy in JavaScript.
     pub system_message: Option<&'a [u8]>,
     /// `fromId` of a branch summary.
     pub from_id: Option<Str<'a>>,
     /// `customType` of a `custom` or `custom_message`.
     pub custom_type: Option<Str<'a>>,
-    /// `provider` of a model change, of a `usage` entry, of a v1 header.
+    /// `provider` of a model change, a `usage` entry or a version 1 header.
     pub provider: Option<Str<'a>>,
     /// `modelId` of a model change, `model` of a `usage` entry.
     pub model_id: Option<Str<'a>>,
     /// `thinkingLevel` of a thinking level change.
     pub thinking_level: Option<Str<'a>>,
-    /// `replacement` of a `context_edit` as it stands in the file, if it is there and not null.
+    /// Raw `replacement` of a `context_edit`, if it is present and not null.
     pub replacement: Option<&'a [u8]>,
-    /// `data` of a `custom` entry, or `details` of any other, as it stands in the file.
+    /// Raw `data` of a `custom` entry, or `details` of any other entry.
     pub data: Option<&'a [u8]>,
     /// `version` of a header.
     pub version: Option<f64>,
@@ -93,11 +93,11 @@ pub struct Entry<'a> {
     pub parent_session_id: Option<Str<'a>>,
     /// `branchedFrom` of an old header.
     pub branched_from: Option<Str<'a>>,
-    /// Whether there is only the beginning of it: see [`parse::beginning`].
+    /// `true` if only the beginning of the line was read: see [`parse::beginning`].
     pub is_cut: bool,
 }
 
-/// A time as it stands in the file.
+/// A timestamp as written in the file.
 #[derive(Clone, Copy, Debug)]
 pub enum RawTime<'a> {
     /// An ISO string, usually.
@@ -107,7 +107,7 @@ pub enum RawTime<'a> {
 }
 
 impl RawTime<'_> {
-    /// Milliseconds since 1970, if it is a time.
+    /// Returns milliseconds since 1970, if the time is valid.
     pub fn ms(self) -> Option<i64> {
         match self {
             Self::Text(text) => time::parse_pi_format(text.raw()).or_else(|| time::parse(&text.text())),
@@ -131,7 +131,7 @@ pub struct Message<'a> {
     pub provider: Option<Str<'a>>,
     /// `model` of an assistant.
     pub model: Option<Str<'a>>,
-    /// `responseModel` of an assistant: the model that the provider says has answered.
+    /// `responseModel` of an assistant: the model reported by the provider.
     pub response_model: Option<Str<'a>>,
     /// `thinkingLevel` of an assistant.
     pub thinking_level: Option<Str<'a>>,
@@ -147,13 +147,13 @@ pub struct Message<'a> {
     pub tool_name: Option<Str<'a>>,
     /// `isError` of a tool result.
     pub is_error: bool,
-    /// `nestedCalls` of a tool result as they stand in the file.
+    /// Raw `nestedCalls` of a tool result.
     pub nested_calls: Option<&'a [u8]>,
-    /// `sections` of a system message as they stand in the file.
+    /// Raw `sections` of a system message.
     pub sections: Option<&'a [u8]>,
-    /// `toolsAdded` of a system message as they stand in the file.
+    /// Raw `toolsAdded` of a system message.
     pub tools_added: Option<&'a [u8]>,
-    /// `toolsRemoved` of a system message as they stand in the file.
+    /// Raw `toolsRemoved` of a system message.
     pub tools_removed: Option<&'a [u8]>,
     /// `details.diff` of a tool result.
     pub diff: Option<Str<'a>>,
@@ -176,18 +176,18 @@ pub struct Message<'a> {
 /// `content` of a message.
 #[derive(Debug, Default)]
 pub enum Content<'a> {
-    /// There is no such key.
+    /// The key is missing.
     #[default]
     Missing,
-    /// `null`, or something else that is neither text nor a list.
+    /// `null`, or a value that is neither a string nor an array.
     Null,
     /// A string.
     Text(Str<'a>),
-    /// A list of blocks.
+    /// An array of blocks.
     Blocks(Vec<Block<'a>>),
 }
 
-/// One block of a message's content.
+/// A block of a message.
 #[derive(Debug)]
 pub enum Block<'a> {
     /// `text`
@@ -203,31 +203,31 @@ pub enum Block<'a> {
         /// The decoded size in bytes.
         bytes: usize,
     },
-    /// A block of a type that pitree does not know, or a text block whose text is none.
+    /// A block of an unknown type, or a text block without a string.
     Other {
         /// Its `type`.
         type_name: Str<'a>,
-        /// The block as it stands in the file.
+        /// The raw block.
         raw: &'a [u8],
     },
-    /// Not an object (`null`, a number…): pi drops a session with such a block from its list.
+    /// A value that is not an object (`null`, a number…): pi omits a session with such a block from its list.
     Broken,
 }
 
-/// A call of a tool by an assistant.
+/// A tool call of an assistant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ToolCall<'a> {
-    /// `id`, which the result names.
+    /// `id`, which the result refers to.
     pub id: Str<'a>,
     /// `name` of the tool.
     pub name: Str<'a>,
-    /// `arguments` as they stand in the file; empty if absent.
+    /// Raw `arguments`; empty if absent.
     pub arguments: &'a [u8],
-    /// `path` of the arguments, or `file_path`: the file that it is about.
+    /// `path` or `file_path` of the arguments: the file of the call.
     pub path: Option<Value<'a>>,
 }
 
-/// What an entry used. Absent numbers are 0.
+/// The usage of an entry. Missing numbers are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
     /// Tokens sent.
@@ -238,40 +238,40 @@ pub struct Usage {
     pub cache_read: f64,
     /// Tokens written to the cache.
     pub cache_write: f64,
-    /// All of them: their sum as in pi's session statistics, or `totalTokens` if the parts are missing.
+    /// The total: the sum as in pi's session statistics, or `totalTokens` if the parts are missing.
     pub tokens: f64,
     /// US dollars: `cost.total`, or the sum of its parts.
     pub cost: f64,
-    /// `cost.totalFromProvider`: the provider said what it cost; otherwise pi reckoned.
+    /// `cost.totalFromProvider`: `true` if the provider reported the cost, `false` if pi estimated it.
     pub is_billed: bool,
 }
 
 impl<'a> Entry<'a> {
-    /// Whether the line is a header of a session.
+    /// Returns `true` if the line is a session header.
     pub(crate) fn is_header(&self) -> bool {
         self.type_name.is("session")
     }
 
-    /// Whether a file that starts with this line is a session: it is a header with a string for an id.
+    /// Returns `true` if a file that starts with this line is a session: the line is a header with a string as its ID.
     pub(crate) fn starts_session(&self) -> bool {
         self.is_header() && self.id_is_text
     }
 
-    /// `message.role`, or nothing.
+    /// Returns `message.role` if it is not empty.
     pub fn role(&self) -> Option<Str<'a>> {
         self.message.as_ref().map(|message| message.role).filter(|role| !role.is_empty())
     }
 }
 
 impl Message<'_> {
-    /// Whether an assistant's answer failed or was stopped.
+    /// Returns `true` if the answer of an assistant failed or was stopped.
     pub(crate) fn has_failed(&self) -> bool {
         self.stop_reason.is_some_and(|stop| stop.is("error") || stop.is("aborted"))
     }
 }
 
 impl<'a> Content<'a> {
-    /// The texts: the string, or the text blocks.
+    /// Returns the texts: the string, or the text blocks.
     pub fn texts(&self) -> impl Iterator<Item = Str<'a>> {
         let (text, blocks) = match self {
             Self::Text(text) => (Some(*text), &[][..]),
@@ -284,12 +284,12 @@ impl<'a> Content<'a> {
         }))
     }
 
-    /// Whether there is more in the texts than white space.
+    /// Returns `true` if the texts contain more than white space.
     pub(crate) fn has_words(&self) -> bool {
         self.texts().any(|text| text.chars().any(|c| !is_js_space(c)))
     }
 
-    /// The texts as one, with `between` between the blocks.
+    /// Returns the joined texts with `between` between them.
     pub fn text(&self, between: &str) -> String {
         let mut out = String::new();
         for (i, text) in self.texts().enumerate() {
@@ -301,13 +301,13 @@ impl<'a> Content<'a> {
         out
     }
 
-    /// The call with an id.
+    /// Returns the call with the given ID.
     pub(crate) fn tool_call(&self, id: Str<'_>) -> Option<&ToolCall<'a>> {
         let id = id.text();
         self.tool_calls().find(|call| call.id.is(&id))
     }
 
-    /// The tool calls.
+    /// Returns the tool calls.
     pub(crate) fn tool_calls(&self) -> impl Iterator<Item = &ToolCall<'a>> {
         let blocks = match self {
             Self::Blocks(blocks) => &blocks[..],
@@ -319,7 +319,7 @@ impl<'a> Content<'a> {
         })
     }
 
-    /// Whether pi's list throws the session away for this content of a user or assistant message (0.87.1).
+    /// Returns `true` if pi's list omits a session with this content of a user or assistant message (0.87.1).
     pub(crate) fn breaks_pi_list(&self) -> bool {
         match self {
             Self::Null => true,
@@ -328,7 +328,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Whether pi's `/tree` throws at this content of an assistant (0.87.1).
+    /// Returns `true` if pi's `/tree` fails for this content of an assistant message (0.87.1).
     pub(crate) fn breaks_pi_tree(&self) -> bool {
         let is_odd_text = |block: &Block<'_>| matches!(block, Block::Other { type_name, .. } if type_name.is("text"));
         matches!(self, Self::Blocks(blocks) if blocks.iter().any(is_odd_text))
@@ -336,8 +336,8 @@ impl<'a> Content<'a> {
 }
 
 impl Entry<'_> {
-    /// What the entry used, as pi's session statistics count it (0.87.1): assistants, tool results, compactions,
-    /// branch summaries and `usage` entries.
+    /// Returns the usage as counted by pi's session statistics (0.87.1): of assistant messages, tool results,
+    /// compactions, branch summaries and `usage` entries.
     pub fn used(&self) -> Option<Usage> {
         match self.kind {
             EntryKind::Assistant | EntryKind::ToolResult => self.message.as_ref()?.usage,
@@ -346,17 +346,17 @@ impl Entry<'_> {
         }
     }
 
-    /// US dollars that the entry cost.
+    /// Returns the cost in US dollars.
     pub fn cost(&self) -> f64 {
         self.used().map_or(0.0, |usage| usage.cost)
     }
 
-    /// The name that the entry gives its session, as pi trims it (1.5.2); none if it takes the name away.
+    /// Returns the session name set by the entry, trimmed as in pi (1.5.2), or `None` if the entry clears the name.
     pub(crate) fn session_name(&self) -> Option<String> {
         self.name.map(|name| js_trim(&name.text()).to_owned()).filter(|name| !name.is_empty())
     }
 
-    /// All the text of the entry: what was said, summarised, run, or set.
+    /// Returns the whole text of the entry: the message, summary, command, or new value.
     pub fn text(&self) -> String {
         let text = |text: Option<Str<'_>>| text.map_or(String::new(), |text| text.text().into_owned());
         let message = self.message.as_ref();

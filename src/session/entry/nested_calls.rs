@@ -1,23 +1,23 @@
-//! The tool calls that a tool made itself: pi's codemode runs scripts that read, write and edit files. They stand in
-//! `nestedCalls` of the tool's result (1.5.2), without what came of them, and without arguments that were too long.
+//! Nested tool calls: calls made by a tool itself. pi's codemode runs scripts that read, write and edit files. Their
+//! calls are in `nestedCalls` of the tool result (1.5.2), without results and without overlong arguments.
 
 use crate::session::entry::{Message, ToolCall, parse};
 use crate::session::json::Str;
 use crate::session::json::value::{Fields, Value, items};
 
-/// A tool call that a tool made.
+/// A tool call made by a tool.
 #[derive(Debug)]
 pub struct NestedCall<'a> {
     /// The call.
     pub call: ToolCall<'a>,
-    /// Whether it was still running when the tool ended.
+    /// `true` if it was still running when the tool ended.
     pub is_unfinished: bool,
-    /// Why it failed, if it did.
+    /// The error, if it failed.
     pub error: Option<Str<'a>>,
 }
 
 impl<'a> Message<'a> {
-    /// The calls that the tool made itself, in their order.
+    /// Returns the nested calls in order.
     pub fn nested_calls(&self) -> impl Iterator<Item = NestedCall<'a>> {
         let calls = self.nested_calls.and_then(|raw| Fields::new(raw).get("calls")?.raw());
         items(calls.unwrap_or_default()).map(NestedCall::new)

@@ -8,25 +8,25 @@ use crate::session::json::edit::is_falsy;
 use crate::session::json::value::{Fields, Value};
 use crate::session::json::{JsonReader, NotJson, Result, Str, ValueKind as Json};
 
-/// The blocks of a message that are read one by one; what follows is one more, as it stands in the file. What is kept of a
-/// block takes a multiple of the smallest ones.
+/// The maximum number of blocks parsed one by one; the remaining ones become one raw block. A parsed block takes
+/// several times the memory of the smallest blocks.
 const MOST_BLOCKS: usize = 10_000;
 
-/// The text of the entry on a line; empty where there is none.
+/// Returns the text of the entry on a line, or an empty string.
 pub fn text(line: &[u8]) -> String {
     self::line(line).ok().flatten().map_or(String::new(), |entry| entry.text())
 }
 
-/// Reads one line. `None`: nothing that pi takes for an entry (blank, `null`, `false`, `0`, `""`), and of what version 4
-/// writes what is none.
+/// Parses a line. Returns `None` for values that are not entries in pi (blank, `null`, `false`, `0`, `""`) and for
+/// other records of version 4.
 ///
 /// # Errors
-/// The line is not JSON as JavaScript reads it: pi skips it.
+/// The line is not JSON in JavaScript: pi skips it.
 pub fn line(line: &[u8]) -> Result<Option<Entry<'_>>> {
     if is_blank(line) {
         return Ok(None);
     }
-    // It is large: it is made where it is handed on.
+    // An entry is large, so it is built in place.
     let mut read = None;
     let entry = read.insert(Entry::default());
     let mut r = JsonReader::new(line);
@@ -44,35 +44,34 @@ pub fn line(line: &[u8]) -> Result<Option<Entry<'_>>> {
     Ok(read)
 }
 
-/// Reads the beginning of a line that is too long to be read whole: the fields that stand before the one in which it is cut
-/// off, without what they make of the entry.
+/// Parses the beginning of an overlong line: the complete fields, without the kind of the entry.
 ///
 /// # Errors
-/// It does not begin as JSON of an entry does.
+/// It is not the beginning of a JSON object.
 pub fn beginning(start: &[u8]) -> Result<Entry<'_>> {
     let mut entry = Entry { is_cut: true, ..Entry::default() };
     let mut r = JsonReader::new(start);
     if r.kind()? != Json::Object {
         return Err(NotJson);
     }
-    // Where it is cut off it is no JSON any more.
+    // The JSON is incomplete at the cut.
     let _ = read_fields(&mut r, &mut entry);
     Ok(entry)
 }
 
-/// A message that stands alone, such as the `systemMessage` of a compaction; an empty one, if it is none.
+/// Parses a separate message, such as the `systemMessage` of a compaction. Returns an empty message if it is invalid.
 pub fn message(raw: &[u8]) -> Message<'_> {
     let mut message = None;
-    // It was read before, and is JSON.
+    // The JSON was checked before.
     let _ = read_message(&mut JsonReader::new(raw), &mut message);
     message.unwrap_or_default()
 }
 
-/// The content that a context edit gives to its target: `content` of its `replacement`.
+/// Parses the content of a context edit for its target: `content` of its `replacement`.
 pub fn replacement(raw: &[u8]) -> Content<'_> {
     let mut content = Content::Missing;
     let mut r = JsonReader::new(raw);
-    // It was read before, and is JSON; what is no object has no content.
+    // The JSON was checked before; values other than objects have no content.
     let _ = object(&mut r, |r, key| {
         match key {
             b"content" => content = read_content(r)?,
@@ -83,13 +82,13 @@ pub fn replacement(raw: &[u8]) -> Content<'_> {
     content
 }
 
-/// The file that the arguments of a tool call name.
+/// Returns the file named in the arguments of a tool call.
 pub(super) fn path(arguments: &[u8]) -> Option<Value<'_>> {
-    // They were read before, and are JSON; what is no object names none.
+    // The JSON was checked before; values other than objects name no file.
     read_arguments(&mut JsonReader::new(arguments)).ok()?.1
 }
 
-/// Whether a line is white space, as JavaScript's `trim` sees it.
+/// Returns `true` if a line consists of white space as defined by JavaScript's `trim`.
 fn is_blank(line: &[u8]) -> bool {
     match line.trim_ascii_start().first() {
         None => true,
@@ -98,7 +97,7 @@ fn is_blank(line: &[u8]) -> bool {
     }
 }
 
-/// Goes through the keys of the object that comes next.
+/// Calls `field` for each key of the next object.
 fn object<'a>(r: &mut JsonReader<'a>, mut field: impl FnMut(&mut JsonReader<'a>, &[u8]) -> Result<()>) -> Result<()> {
     r.enter_object()?;
     let mut first = true;
@@ -109,7 +108,7 @@ fn object<'a>(r: &mut JsonReader<'a>, mut field: impl FnMut(&mut JsonReader<'a>,
     Ok(())
 }
 
-/// Whether the object that comes next is an entry, and which.
+/// Parses the next object and returns `true` if it is an entry.
 fn read_entry<'a>(r: &mut JsonReader<'a>, entry: &mut Entry<'a>) -> Result<bool> {
     let write = read_fields(r, entry)?;
     match write.kind.filter(|_| entry.type_name.is_empty()) {
@@ -124,10 +123,10 @@ fn read_entry<'a>(r: &mut JsonReader<'a>, entry: &mut Entry<'a>) -> Result<bool>
     Ok(true)
 }
 
-/// What version 4 writes beside entries: what they used, and values such as the session's name.
+/// Records of version 4 that are not entries: usage, and values such as the session name.
 const NO_ENTRIES: [&str; 3] = ["usage", "value", "list"];
 
-/// What tells the objects of version 4 apart (pi 0.87.1, `harness/session/jsonl`): they have no `type`, but for entries.
+/// Fields that identify the objects of version 4 (pi 0.87.1, `harness/session/jsonl`). Only entries have a `type`.
 #[derive(Default)]
 struct Version4Object<'a> {
     /// `kind`.
@@ -185,7 +184,7 @@ fn read_fields<'a>(r: &mut JsonReader<'a>, e: &mut Entry<'a>) -> Result<Version4
     Ok(write)
 }
 
-/// pi writes ids as strings; a number is taken as it is written, as JavaScript would compare it.
+/// pi writes IDs as strings. A number keeps its spelling, as JavaScript compares it.
 fn read_id<'a>(r: &mut JsonReader<'a>) -> Result<Option<Str<'a>>> {
     match r.kind()? {
         Json::Str => r.string().map(Some),
@@ -194,7 +193,7 @@ fn read_id<'a>(r: &mut JsonReader<'a>) -> Result<Option<Str<'a>>> {
     }
 }
 
-/// pi compares versions as JavaScript does, for which `"3"` is a number as well.
+/// pi compares versions as JavaScript does: `"3"` is also a number.
 fn read_version(r: &mut JsonReader<'_>) -> Result<Option<f64>> {
     match r.kind()? {
         Json::Str => Ok(r.string()?.text().trim().parse().ok()),
@@ -210,9 +209,9 @@ fn read_stamp<'a>(r: &mut JsonReader<'a>) -> Result<Option<RawTime<'a>>> {
     })
 }
 
-/// Reads a message into where it stays, as it is large. On an error what was there before is there.
+/// Parses a message in place, because it is large. On an error, the previous message remains.
 fn read_message<'a>(r: &mut JsonReader<'a>, message: &mut Option<Message<'a>>) -> Result<()> {
-    // Nearly never is there one.
+    // A previous message is rare.
     let before = if message.is_some() { message.take() } else { None };
     let read = match r.kind() {
         Ok(Json::Object) => read_message_fields(r, message.insert(Message::default())),
@@ -336,7 +335,7 @@ fn read_block<'a>(r: &mut JsonReader<'a>) -> Result<Block<'a>> {
     })
 }
 
-/// The arguments of a tool call as they are written, and the file that they name.
+/// Returns the raw arguments of a tool call, and the file they name.
 fn read_arguments<'a>(r: &mut JsonReader<'a>) -> Result<(&'a [u8], Option<Value<'a>>)> {
     if r.kind()? != Json::Object {
         return Ok((r.skip()?, None));
@@ -376,7 +375,7 @@ fn read_usage(r: &mut JsonReader<'_>) -> Result<Option<Usage>> {
     Ok(Some(usage))
 }
 
-/// The cost in US dollars, and whether the provider said it.
+/// Returns the cost in US dollars, and `true` if the provider reported it.
 fn read_cost(r: &mut JsonReader<'_>) -> Result<(f64, bool)> {
     if r.kind()? != Json::Object {
         return Ok((r.opt_number()?.unwrap_or(0.0), false));

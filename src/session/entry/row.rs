@@ -1,4 +1,4 @@
-//! The text of an entry's row, and whether pi hides the row, as in pi's `/tree` (1.5.2).
+//! The text of an entry's row and its visibility in pi's `/tree` (1.5.2).
 
 use crate::base::javascript::{is_js_space, js_trim, number, utf16_prefix};
 use crate::base::text::{clean, clean_char};
@@ -6,13 +6,14 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, Message};
 use crate::session::json::Str;
 
-/// How much a row shows of what was said, in UTF-16 code units, as in pi's `/tree` (1.5.2).
+/// The maximum length of a message in a row in UTF-16 code units, as in pi's `/tree` (1.5.2).
 pub(crate) const SAID: usize = 200;
 
-/// How much is kept of any other row, in UTF-16 code units. pi cuts it at the width of the screen; no screen is wider.
+/// The maximum length of any other row in UTF-16 code units. pi cuts such rows at the width of the screen; no screen is
+/// wider.
 pub(super) const LONGEST: usize = 2000;
 
-/// Whether pi's `/tree` hides an entry: an assistant's message without text that stopped as it should.
+/// Returns `true` if pi's `/tree` hides an entry: an assistant message without text that ended normally.
 pub(crate) fn is_silent(entry: &Entry<'_>) -> bool {
     let stopped_well = |message: &Message<'_>| {
         let stop = message.stop_reason.unwrap_or_default();
@@ -22,15 +23,15 @@ pub(crate) fn is_silent(entry: &Entry<'_>) -> bool {
     entry.kind == EntryKind::Assistant && entry.message.as_ref().is_some_and(is_silent)
 }
 
-/// The text of an entry's row: clean, on one line, without white space around. That of a tool's result names the tool;
-/// a tree and a digest put the call in its place.
+/// Returns the text of an entry's row: cleaned, on one line, trimmed. The row of a tool result contains the tool; a
+/// tree and a digest replace it by the call.
 pub(crate) fn text(entry: &Entry<'_>) -> String {
     let mut out = String::new();
     text_into(&mut out, entry);
     out
 }
 
-/// Appends it.
+/// Appends the text of an entry's row.
 pub(crate) fn text_into(out: &mut String, entry: &Entry<'_>) {
     match entry.kind {
         EntryKind::User | EntryKind::Assistant => start_into(out, entry, SAID),
@@ -38,7 +39,7 @@ pub(crate) fn text_into(out: &mut String, entry: &Entry<'_>) {
     }
 }
 
-/// The text of the row of what is neither the user's nor an assistant's.
+/// Returns the row of an entry that is no user or assistant message.
 fn named(entry: &Entry<'_>) -> String {
     let message = entry.message.as_ref();
     match entry.kind {
@@ -48,7 +49,7 @@ fn named(entry: &Entry<'_>) -> String {
             None => "[tool]".into(),
         },
         EntryKind::Bash => flat(message.and_then(|message| message.command)),
-        EntryKind::CustomRole => "[custom]".into(), // so pi names `hookMessage` when it migrates v2 to v3
+        EntryKind::CustomRole => "[custom]".into(), // pi's name for `hookMessage` when it migrates version 2 to 3
         EntryKind::SystemRole | EntryKind::SummaryRole | EntryKind::OtherMessage => {
             let role = plain(entry.role());
             format!("[{}]", if role.is_empty() { "no role" } else { &role })
@@ -84,7 +85,7 @@ fn named(entry: &Entry<'_>) -> String {
     }
 }
 
-/// Appends the first `units` UTF-16 code units of what a user or an assistant said.
+/// Appends the first `units` UTF-16 code units of a user or assistant message.
 pub(crate) fn start_into(out: &mut String, entry: &Entry<'_>, units: usize) {
     let Some(message) = &entry.message else { return };
     let start = out.len();
@@ -99,27 +100,27 @@ pub(crate) fn start_into(out: &mut String, entry: &Entry<'_>, units: usize) {
     }
 }
 
-/// Texts, joined, without white space around.
+/// Returns joined and trimmed texts.
 fn flat<'a>(texts: impl IntoIterator<Item = Str<'a>>) -> String {
     let mut out = String::new();
     flat_into(&mut out, texts.into_iter(), LONGEST);
     out
 }
 
-/// The first `units` UTF-16 code units of a text, without white space around.
+/// Returns the first `units` UTF-16 code units of a text, trimmed.
 pub(crate) fn flat_start(text: Str<'_>, units: usize) -> String {
     let mut out = String::new();
     flat_into(&mut out, std::iter::once(text), units);
     out
 }
 
-/// A text with the white space around it: pi trims what was said, but not names.
+/// Returns an untrimmed text: pi trims messages, but not names.
 fn plain(text: Option<Str<'_>>) -> String {
     let text = text.map_or(String::new(), |text| text.start(LONGEST));
     clean(&text).into_owned()
 }
 
-/// The first `most` UTF-16 code units of texts, joined, in one pass: every line of a file comes through here.
+/// Appends the first `most` UTF-16 code units of joined texts in one pass. This is a hot path: it runs for every line.
 fn flat_into<'a>(out: &mut String, texts: impl Iterator<Item = Str<'a>>, most: usize) {
     let start = out.len();
     out.reserve(most.min(SAID));

@@ -1,42 +1,42 @@
-//! What a system message says to the model (pi 0.86 and newer): parts of the prompt, which replace those of the same name or
-//! take them away, and tools that are added and removed. Its `content` is empty, most of the time.
+//! Changes that a system message makes to the prompt (pi 0.86 and newer): sections, which replace or remove sections of
+//! the same name, and added or removed tools. Its `content` is mostly empty.
 
 use crate::session::entry::Message;
 use crate::session::json::Str;
 use crate::session::json::value::{Fields, Value, items};
 
-/// A part of the prompt.
+/// A section of the prompt.
 #[derive(Debug)]
 pub struct PromptSection<'a> {
     /// Its name, such as `rules`.
     pub name: String,
-    /// The text; none takes the part away.
+    /// The text; `None` removes the section.
     pub text: Option<Str<'a>>,
 }
 
-/// A tool that the model can call from then on, or no more.
+/// An added or removed tool.
 #[derive(Debug)]
 pub struct ToolDefinition<'a> {
     /// Its name.
     pub name: Str<'a>,
-    /// What the model is told of it; empty for one that is removed.
+    /// The description for the model; empty for a removed tool.
     pub description: Str<'a>,
 }
 
 impl<'a> Message<'a> {
-    /// `sections`, as they stand in the file.
+    /// Returns `sections` in file order.
     pub fn sections(&self) -> impl Iterator<Item = PromptSection<'a>> {
         Fields::new(self.sections.unwrap_or_default())
             .into_iter()
             .map(|(name, value)| PromptSection { name: String::from_utf8_lossy(&name).into_owned(), text: value.str() })
     }
 
-    /// `toolsAdded`.
+    /// Returns `toolsAdded`.
     pub fn tools_added(&self) -> impl Iterator<Item = ToolDefinition<'a>> {
         tools(self.tools_added)
     }
 
-    /// `toolsRemoved`.
+    /// Returns `toolsRemoved`.
     pub fn tools_removed(&self) -> impl Iterator<Item = ToolDefinition<'a>> {
         tools(self.tools_removed)
     }

@@ -1,41 +1,41 @@
-//! The texts of an entry by what they are: all that a person might look for, tool output and thinking included, but no
-//! ids, no names of fields that every entry has, and no images.
+//! The texts of an entry by field: everything that a user may search for, including tool output and thinking, but no
+//! IDs, common field names, or images.
 
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Block, Content, Entry, Message, parse};
 use crate::session::json::{JsonReader, Str, ValueKind as Json};
 
-/// What a text is.
+/// The field of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TextField {
-    /// What the user said.
+    /// A user message.
     User,
-    /// What the assistant said.
+    /// An assistant message.
     Assistant,
-    /// What the model thought.
+    /// Thinking of the model.
     Thinking,
     /// The arguments of a tool call: names and values.
     Arguments,
-    /// What a tool gave, its diff included.
+    /// Tool output, including its diff.
     Tool,
-    /// A command that the user ran, and what it gave.
+    /// A command run by the user, and its output.
     Bash,
     /// Messages and data of extensions.
     Custom,
     /// A summary of a compaction or a branch, with its details.
     Summary,
-    /// A label, be it set still or not.
+    /// A label, current or not.
     Label,
-    /// A name of the session, be it the last one or not.
+    /// A session name, current or not.
     Name,
-    /// How an assistant's message failed.
+    /// The error of an assistant message.
     Error,
-    /// Anything else: system messages, edits of the context, types that pitree does not know.
+    /// Any other text: system messages, context edits, unknown types.
     Other,
 }
 
 impl TextField {
-    /// Its name for scripts.
+    /// Returns the name for scripts.
     pub fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -54,13 +54,13 @@ impl TextField {
     }
 }
 
-/// Fields that hold no text in objects that pitree does not know.
+/// Fields of unknown objects that contain no text.
 const NO_TEXT: [&str; 4] = ["type", "id", "parentId", "timestamp"];
 
-/// From this length on, in bytes, a string of nothing but base64 digits is taken for data.
+/// The minimum length in bytes from which a string of base64 digits is treated as data.
 const DATA: usize = 256;
 
-/// Calls `each` with every text of an entry; `line` is the line that it was read from.
+/// Calls `each` with every text of an entry; `line` is the line of the entry.
 pub fn texts<'a>(entry: &Entry<'a>, line: &'a [u8], each: &mut dyn FnMut(TextField, Str<'a>)) {
     let mut some = |field, text: Option<Str<'a>>| {
         if let Some(text) = text {
@@ -115,7 +115,7 @@ fn message<'a>(entry: &Entry<'a>, field: TextField, each: &mut dyn FnMut(TextFie
     }
 }
 
-/// What a system message says besides its content.
+/// Calls `each` with the sections and tools of a system message.
 fn system<'a>(message: &Message<'a>, each: &mut dyn FnMut(TextField, Str<'a>)) {
     message.sections().filter_map(|section| section.text).for_each(|text| each(TextField::Other, text));
     for tool in message.tools_added().chain(message.tools_removed()) {
@@ -141,13 +141,13 @@ fn content<'a>(content: &Content<'a>, field: TextField, each: &mut dyn FnMut(Tex
     }
 }
 
-/// The texts of an object that pitree does not know.
+/// Calls `each` with the texts of an unknown object.
 fn object<'a>(raw: &'a [u8], field: TextField, each: &mut dyn FnMut(TextField, Str<'a>)) {
     let mut r = JsonReader::new(raw);
     if r.kind() != Ok(Json::Object) {
         return values(raw, field, each);
     }
-    // What stood in a checked line reads without errors.
+    // The line was checked before, so there are no errors.
     let _ = r.enter_object();
     let mut is_first = true;
     while let Ok(Some(key)) = r.next_key(is_first) {
@@ -159,7 +159,7 @@ fn object<'a>(raw: &'a [u8], field: TextField, each: &mut dyn FnMut(TextField, S
     }
 }
 
-/// Every name, string and number in JSON of any shape, without recursion.
+/// Calls `each` with every key, string and number in any JSON, without recursion.
 fn values<'a>(raw: &'a [u8], field: TextField, each: &mut dyn FnMut(TextField, Str<'a>)) {
     let mut at = 0;
     while let Some(&byte) = raw.get(at) {
@@ -184,10 +184,10 @@ fn values<'a>(raw: &'a [u8], field: TextField, each: &mut dyn FnMut(TextField, S
     }
 }
 
-/// Whether a string, as it is written, is an image or the like in base64.
+/// Returns `true` if a raw string is an image or other data in base64.
 fn is_data(raw: &[u8]) -> bool {
     let is_digit = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'-' | b'_');
-    // A slash may be written with a backslash before it.
+    // A slash may be escaped with a backslash.
     let is_slash = |at: usize| raw[at] == b'\\' && raw.get(at + 1) == Some(&b'/');
     let digits = match memchr::memmem::find(&raw[..raw.len().min(DATA)], b";base64,") {
         Some(at) if raw.starts_with(b"data:") => at + b";base64,".len(),

@@ -1,4 +1,4 @@
-//! How a tool call is said in one line: `[read: src/auth.rs:10-40]`, as pi's `/tree` says it (1.5.2).
+//! Descriptions of tool calls on one line, such as `[read: src/auth.rs:10-40]`, as in pi's `/tree` (1.5.2).
 
 use std::borrow::Cow;
 
@@ -10,10 +10,10 @@ use crate::session::entry::row::LONGEST;
 use crate::session::json::value::{Fields, Value, items, stringify};
 use crate::session::json::{JsonReader, Str};
 
-/// How many entries up a tool's answer has its call at most: the answers of one message hang below each other.
+/// The maximum distance of a tool call above its result: the results of one message are a chain.
 pub(crate) const NEARBY: usize = 64;
 
-/// What a tool did with a file.
+/// A file operation of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Touch {
     /// `read`
@@ -25,7 +25,7 @@ pub enum Touch {
 }
 
 impl Touch {
-    /// The name of the tool.
+    /// Returns the name of the tool.
     pub fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -35,22 +35,23 @@ impl Touch {
     }
 }
 
-/// How much is kept of a command or of arguments, in UTF-16 code units.
+/// The maximum length of a command or of arguments in UTF-16 code units.
 const SAID: usize = 400;
 
-/// What a tool was called for, in pieces that a row is made of. All of it is clean.
+/// The parts of a tool call's row, cleaned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallDescription {
     /// The name of the tool.
     pub name: Box<str>,
-    /// The file or directory that it is about, as it was given; empty if there is none.
+    /// The file or directory as given; empty if there is none.
     pub path: Box<str>,
-    /// The rest of the call: lines, the command on one line, the pattern, the most descriptive argument of a custom tool.
+    /// The rest of the call: the lines, the command on one line, the pattern, or the most descriptive argument of a
+    /// custom tool.
     pub about: Box<str>,
 }
 
 impl CallDescription {
-    /// From a call and its arguments.
+    /// Describes a call with its arguments.
     pub(crate) fn new(call: &ToolCall<'_>, args: &Fields<'_>) -> Self {
         let name = call.name.text();
         let text = |names: &[&str]| given(args, names).map_or(Cow::Borrowed(""), |value| value.text());
@@ -71,12 +72,12 @@ impl CallDescription {
         Self { name: short(&name), path: short(&path), about: short(&about) }
     }
 
-    /// The end of the path.
+    /// Returns the last part of the path.
     pub fn file_name(&self) -> &str {
         self.path.rsplit(['/', '\\']).next().unwrap_or_default()
     }
 
-    /// What it does with a file.
+    /// Returns the file operation of the tool.
     pub fn touch(&self) -> Option<Touch> {
         [Touch::Read, Touch::Write, Touch::Edit].into_iter().find(|touch| touch.name() == &*self.name)
     }
@@ -114,12 +115,12 @@ fn descriptive(arguments: &[u8]) -> Option<(&'static str, Cow<'_, str>)> {
     None
 }
 
-/// The first of some arguments that says something.
+/// Returns the first of some arguments that is truthy.
 fn given<'a>(args: &Fields<'a>, names: &[&str]) -> Option<Value<'a>> {
     names.iter().filter_map(|name| args.get(name)).find(|value| !value.is_falsy())
 }
 
-/// A tool call with its arguments in one line, as far as a screen could show it. Paths below `home` start with `~`.
+/// Returns a tool call with its arguments on one line, limited to the width of a screen. `~` replaces `home` in paths.
 pub fn describe(call: &ToolCall<'_>, args: &Fields<'_>, home: &str) -> String {
     let mut said = whole(call, args, home);
     said.truncate(utf16_prefix(&said, LONGEST).len());
@@ -151,12 +152,12 @@ fn whole(call: &ToolCall<'_>, args: &Fields<'_>, home: &str) -> String {
     }
 }
 
-/// Returns the path that the arguments of a call name, if they do.
+/// Returns the path in the arguments of a call, if there is one.
 pub(crate) fn path_in(arguments: &[u8]) -> Option<String> {
     given(&Fields::new(arguments), &["path", "file_path"]).map(|path| path.text().into_owned())
 }
 
-/// The file that a call reads, writes or edits.
+/// Returns the file that a call reads, writes or edits.
 pub fn touched<'a>(call: &ToolCall<'a>) -> Option<(Cow<'a, str>, Touch)> {
     let touch = match &*call.name.bytes() {
         b"read" => Touch::Read,
@@ -167,7 +168,8 @@ pub fn touched<'a>(call: &ToolCall<'a>) -> Option<(Cow<'a, str>, Touch)> {
     Some((call.path?.text(), touch))
 }
 
-/// `:10-40` behind the path of a `read`, from its `offset` and `limit`; nothing if one of them is no number.
+/// Returns the suffix `:10-40` for the path of a `read`, from `offset` and `limit`; empty if one of them is not a
+/// number.
 fn lines(args: &Fields<'_>) -> String {
     let given = |name| args.get(name).filter(|value| value.raw() != Some(b"null"));
     let lines = || match (given("offset"), given("limit")) {
@@ -253,7 +255,7 @@ mod tests {
         }
     }
 
-    /// As pi 1.5.2 was seen to draw them.
+    /// Rows observed in pi 1.5.2.
     #[test]
     fn says_odd_arguments_as_pi_does() {
         for (name, arguments, said) in [

@@ -1,8 +1,8 @@
-//! The words of a prompt that a person typed, without the text that pi and its extensions wrap around them.
+//! Extraction of the words that a user typed in a prompt, without the wrappers added by pi and its extensions.
 //!
-//! pi 1.5.2 expands `/skill:NAME words` to `<skill name="NAME" location="…">…</skill>` and the words, and `@FILE` on its
-//! command line to `<file name="…">…</file>`. Some extensions put a block of context before each prompt, between two lines
-//! that begin with `--- pi-extension-context`.
+//! pi 1.5.2 expands `/skill:NAME words` to `<skill name="NAME" location="…">…</skill>` and the words, and `@FILE` on
+//! its command line to `<file name="…">…</file>`. Some extensions insert a block of context before each prompt, between
+//! two lines that begin with `--- pi-extension-context`.
 
 use crate::base::javascript::{is_js_space, js_trim, utf16_prefix};
 use crate::base::text::clean;
@@ -17,14 +17,14 @@ const CONTEXT: &str = "--- pi-extension-context";
 /// Length limit of the returned text in UTF-16 code units.
 const LONGEST: usize = 2000;
 
-/// Returns the typed words of a user message that starts with a wrapper: `/skill:NAME` and the words behind it, or the
-/// names of the attached files if there are no words. Returns `None` for any other entry.
+/// Returns the typed words of a user message that starts with a wrapper: `/skill:NAME` and the words after it. Without
+/// words, returns the names of the attached files. Returns `None` for any other entry.
 pub(crate) fn typed(entry: &Entry<'_>) -> Option<String> {
     let message = entry.message.as_ref().filter(|_| entry.kind == EntryKind::User)?;
     of_content(&message.content)
 }
 
-/// The same for the content of a user message.
+/// Returns the typed words in the content of a user message.
 pub(crate) fn of_content(content: &Content<'_>) -> Option<String> {
     let starts_with = |text: Str<'_>, wrapper: &str| {
         let mut chars = text.chars().skip_while(|&c| is_js_space(c));

@@ -1,7 +1,7 @@
-//! Several sessions of a family as one tree: an entry that stands in several files stands once, and what each file has of its
-//! own hangs where it left the others. Entries are known by id and by what they say (`entry::same`): two with one id that
-//! say different things are two, and flagged. Entries without ids, of version 1, are known by their place, their time and what
-//! they say.
+//! Several sessions of a family merged into one tree. An entry that is in several files occurs once; the own entries of
+//! each file follow the point where it diverged. Entries are identified by ID and contents (`entry::equality`). Entries
+//! with the same ID but different contents are separate and flagged. Entries of version 1 have no IDs and are
+//! identified by position, time and contents.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,34 +11,35 @@ use crate::session::lines::Header;
 use crate::session::links::{ById, IdHash, Index};
 use crate::session::tree::{MergeLinks, Tree};
 
-/// Says whether entries of two files, each by its file and its place there, say the same, however they are written.
+/// Returns `true` if entries of two files, each given by file and index, have the same contents in any JSON formatting.
 pub type IsSame<'a> = &'a mut dyn FnMut([(usize, Index); 2]) -> bool;
 
 /// Several sessions as one tree.
 #[derive(Debug)]
 pub struct MergedFamily {
-    /// The tree. Its leaf is that of the file that is looked at, the bytes of an entry's line are those of [`MergedFamily::of`].
+    /// The tree. Its leaf belongs to the displayed file; the line positions of an entry refer to the file in
+    /// [`MergedFamily::of`].
     pub tree: Arc<Tree>,
-    /// How many entries have an id that another one has, in another file, with other words or at another place.
+    /// The number of entries that share an ID with an entry of another file, but differ in contents or position.
     pub differing: usize,
     files: Vec<FamilyFile>,
-    /// The file that each entry is looked at in, and its place there.
+    /// The displayed file of each entry and the index there.
     of: Vec<(u32, Index)>,
-    /// The first file that has each entry.
+    /// The first file that contains each entry.
     first: Vec<u32>,
 }
 
 #[derive(Debug)]
 struct FamilyFile {
     tree: Arc<Tree>,
-    /// Where each of its entries stands among all.
+    /// The index of each of its entries in the merged tree.
     places: Vec<Index>,
 }
 
 impl MergedFamily {
-    /// Joins files, parents before their forks; their trees know what their entries say ([`crate::session::tree::TreeLines::with_contents`]).
-    /// The file at the place `base` is the one that is looked at: what it has is looked at in it. Whether it says what it
-    /// inherited is said by `header`, its own or one of no fork.
+    /// Merges files, parents before forks. The trees need content hashes
+    /// ([`crate::session::tree::TreeLines::with_contents`]). Entries of the file `base` are displayed from that file.
+    /// `header` is its header, or one without a parent to hide inherited marks.
     pub fn new(trees: &[Arc<Tree>], base: usize, header: Header, is_same: IsSame<'_>) -> Self {
         let mut state =
             MergeState { has_idless: trees.iter().any(|tree| tree.header.version < 2.0), ..MergeState::default() };
@@ -58,7 +59,7 @@ impl MergedFamily {
             }
             links.leaf = shown.tree.leaf.map(|leaf| shown.places[leaf as usize]);
         }
-        // What the file says that is looked at counts before what the others do.
+        // Labels of the displayed file take precedence.
         let others = files.iter().enumerate().filter(|(file, _)| *file != base).map(|(_, file)| file);
         for file in files.get(base).into_iter().chain(others) {
             for (&at, label) in &file.tree.labels {
@@ -69,28 +70,28 @@ impl MergedFamily {
         Self { tree: Arc::new(Tree::tied(links)), differing, files, of, first }
     }
 
-    /// The file that an entry is looked at in, and its place there.
+    /// Returns the displayed file of an entry and the index there.
     pub fn of(&self, at: Index) -> (usize, Index) {
         let (file, at) = self.of[at as usize];
         (file as usize, at)
     }
 
-    /// The first file that has an entry: whose branch it is on.
+    /// Returns the first file that contains an entry: the owner of its branch.
     pub fn first(&self, at: Index) -> usize {
         self.first[at as usize] as usize
     }
 
-    /// Where an entry of a file stands.
+    /// Returns the index in the merged tree of an entry of a file.
     pub fn place(&self, file: usize, at: Index) -> Option<Index> {
         self.files.get(file)?.places.get(at as usize).copied()
     }
 
-    /// The tree of a file.
+    /// Returns the tree of a file.
     pub fn file(&self, file: usize) -> Option<&Arc<Tree>> {
         self.files.get(file).map(|file| &file.tree)
     }
 
-    /// How many files there are.
+    /// Returns the number of files.
     pub fn files(&self) -> usize {
         self.files.len()
     }
