@@ -1,6 +1,6 @@
-//! What is gathered of the lines of a session file whatever they are read for: whether it is a session, its header, the
-//! ids and places of its entries, which labels were set, and what is damaged. Digests, trees and the marking of what is
-//! active build on it; parts of a file that were read apart are joined.
+//! Data collected from the lines of a session file for all purposes: whether it is a session, its header, the IDs and
+//! offsets of its entries, the labels, and damage. Digests and trees are based on it. Parts of a file that were read
+//! separately can be joined.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,48 +14,49 @@ use crate::session::json::{self, JsonReader, Str};
 use crate::session::links::{EntryIds, IdHash, Index, ParentLinks};
 use crate::session::problem::Problem;
 
-/// The longest line that is read, in bytes: what fills memory is bounded by it. An entry holds what was sent to a model,
-/// and no provider takes requests of more than some 100 MB, images included.
+/// The maximum length of a line in bytes, which limits memory use. An entry contains data sent to a model, and no
+/// provider accepts requests of more than about 100 MB, including images.
 pub const LONGEST: u64 = 256 * 1024 * 1024;
 
-/// As much is kept of a longer line, in bytes: in it stand the ids of its entry.
+/// The number of bytes read of an overlong line. They contain the IDs of the entry.
 pub const BEGINNING: usize = 64 * 1024;
 
-/// How many entries a file may have however small they are, and one more for so many bytes: what is kept of an entry
-/// takes a multiple of the smallest lines. One that pi writes has a type, a time, mostly ids: over 100 bytes.
+/// The maximum number of entries of a file of any size, and the number of bytes for each further entry. An entry in
+/// memory takes several times the space of the smallest lines. An entry by pi has a type, a time and mostly IDs: over
+/// 100 bytes.
 const ENTRIES: u64 = 20_000;
 const BYTES_AN_ENTRY: u64 = 100;
 
-/// A line of a session file, as it was read.
+/// A line of a session file.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
-    /// Where it starts in the file, in bytes.
+    /// The offset in the file, in bytes.
     pub offset: u64,
-    /// How long it is, in bytes, without the line break.
+    /// The length in bytes, without the line break.
     pub len: u64,
-    /// Its bytes, without the line break; of one over [`LONGEST`] the first [`BEGINNING`].
+    /// The bytes without the line break; of a line over [`LONGEST`], the first [`BEGINNING`] bytes.
     pub bytes: &'a [u8],
-    /// Whether a line break follows.
+    /// `true` if a line break follows.
     pub ended: bool,
-    /// What stands between it and that, in bytes: see [`Line::parts`].
+    /// The number of bytes between the line and the line break: see [`Line::parts`].
     pub behind: u64,
 }
 
 impl<'a> Line<'a> {
-    /// A line that was read whole.
+    /// Creates a complete line.
     pub fn new(offset: u64, bytes: &'a [u8], ended: bool) -> Self {
         Self { offset, len: bytes.len() as u64, bytes, ended, behind: 0 }
     }
 
-    /// The values of a line that is a list of them, as version 4 writes what belongs together (pi 0.87.1), each as a line
-    /// of its own; `None` of any other line.
+    /// Returns the values of a line that is an array, each as a separate line. Version 4 writes related records so (pi
+    /// 0.87.1). Returns `None` for any other line.
     pub fn parts(&self) -> Option<Vec<Self>> {
-        // One that may still be written to is no list yet.
+        // An incomplete line is not an array yet.
         let parts = if self.ended && self.bytes.first() == Some(&b'[') { self.writes().ok()? } else { Vec::new() };
         (!parts.is_empty()).then_some(parts)
     }
 
-    /// The values of a list of objects with a `kind`; none of any other list.
+    /// Returns the values of an array of objects with a `kind`; none of any other array.
     fn writes(&self) -> json::Result<Vec<Self>> {
         let (mut r, mut parts) = (JsonReader::new(self.bytes), Vec::new());
         r.enter_array()?;
@@ -74,21 +75,21 @@ impl<'a> Line<'a> {
         Ok(parts)
     }
 
-    /// Whether there is only the beginning of it.
+    /// Returns `true` if only the beginning of the line was read.
     pub fn is_cut(&self) -> bool {
         self.len > self.bytes.len() as u64
     }
 
-    /// Its entry, as [`parse::line`] reads it, or [`parse::beginning`] if there is only the beginning.
+    /// Parses the entry with [`parse::line`], or with [`parse::beginning`] if only the beginning was read.
     ///
     /// # Errors
-    /// It is not JSON.
+    /// The line is not JSON.
     pub fn read(&self) -> json::Result<Option<Entry<'a>>> {
         if self.is_cut() { parse::beginning(self.bytes).map(Some) } else { parse::line(self.bytes) }
     }
 }
 
-/// The first line of a session file.
+/// The header of a session file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Header {
     /// `id`.
@@ -97,36 +98,36 @@ pub struct Header {
     pub cwd: String,
     /// `timestamp`, in milliseconds since 1970.
     pub created: Option<i64>,
-    /// Whether `timestamp` is a string: pi's list takes no other one for the time of the session (0.87.1).
+    /// `true` if `timestamp` is a string: pi's list ignores other values (0.87.1).
     pub created_is_text: bool,
     /// `version`; 1 if absent.
     pub version: f64,
-    /// `parentSession`, or `branchedFrom` of old files: the path of the file that this one was forked from.
+    /// `parentSession`, or `branchedFrom` of old files: the path of the parent session.
     pub parent_session: Option<String>,
-    /// `parentSessionId` of version 4: the id of the session that this one was forked from.
+    /// `parentSessionId` of version 4: the ID of the parent session.
     pub parent_id: Option<String>,
 }
 
 impl Header {
-    /// Whether the file is of a version that pitree doesn't know: what can be read of it is shown, and nothing is ever
-    /// written to it.
+    /// Returns `true` if the version is newer than the supported ones. The readable parts are shown, but the file is
+    /// read-only for pitree.
     pub fn is_newer(&self) -> bool {
         self.version > NEWEST
     }
 
-    /// Whether it says that the session was forked from another one.
+    /// Returns `true` if the session is a fork.
     pub fn is_fork(&self) -> bool {
         self.parent_session.is_some() || self.parent_id.is_some()
     }
 
-    /// Whether an entry of this time came from the session that the file was forked from: it is older than the header, which
-    /// pi writes when it forks (1.5.2).
+    /// Returns `true` if an entry with this time was inherited from the parent: it is older than the header, which pi
+    /// writes when it forks (1.5.2).
     pub fn inherits(&self, time: Option<i64>) -> bool {
         let forked = self.created.filter(|_| self.is_fork());
         forked.is_some_and(|forked| time.is_some_and(|time| time < forked))
     }
 
-    /// Takes the facts of a header line.
+    /// Creates a header from its entry.
     pub fn new(entry: &Entry<'_>) -> Self {
         let text = |text: Str<'_>| text.text().into_owned();
         Self {
@@ -141,17 +142,17 @@ impl Header {
     }
 }
 
-/// The file is not a session.
+/// An error: the file is not a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotASession {
-    /// Its first line that parses is not a header: pi refuses it.
+    /// The first valid line is not a header: pi rejects the file.
     NoHeader,
-    /// Its first line that parses is an entry: a pi whose session file is gone goes on writing so (1.5.2), and refuses
-    /// the file later.
+    /// The first valid line is an entry. pi continues to write like this after its session file was deleted (1.5.2),
+    /// and later rejects the file.
     Headless,
-    /// Its first line is a title, as a relative of pi (oh-my-pi) writes it before the header: pi refuses it.
+    /// The first line is a title, as written by oh-my-pi, a program derived from pi: pi rejects the file.
     Titled,
-    /// It has more entries than pi could have written into so many bytes.
+    /// The file has more entries than pi could have written in its size.
     TooMany,
 }
 
@@ -172,55 +173,55 @@ impl fmt::Display for NotASession {
 
 impl std::error::Error for NotASession {}
 
-/// What a label entry says: its target gets a label, or loses the one that it has.
+/// A label entry: it sets or clears the label of its target.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct LabelLine {
     target: IdHash,
-    /// The id of the target.
+    /// The ID of the target.
     pub(crate) target_id: Box<str>,
-    /// The label; empty clears.
+    /// The label; empty to clear it.
     pub(crate) text: Box<str>,
-    /// When that was, in milliseconds since 1970.
+    /// The time of the entry, in milliseconds since 1970.
     pub(crate) time: Option<i64>,
 }
 
-/// Gathers what all readers of a file need, line by line.
+/// Collects the data that all readers of a file need, line by line.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct LineCollector {
     first: FirstLine,
-    /// How many entries stand before each header.
+    /// The number of entries before each header.
     headers: Vec<usize>,
     ids: Vec<EntryIds>,
     offsets: Vec<u64>,
-    /// Which entries are bookkeeping.
+    /// `true` for each entry that is bookkeeping.
     bookkeeping: Vec<bool>,
     labels: Vec<LabelLine>,
     bad: BadLines,
-    /// The bytes of the lines so far.
+    /// The total length of the lines.
     bytes: u64,
     end: u64,
     ended: bool,
 }
 
-/// What the first line that parses is.
+/// The kind of the first valid line.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 enum FirstLine {
-    /// None was met so far.
+    /// No valid line yet.
     #[default]
     Unknown,
     /// A header.
     Header(Header),
-    /// An entry as pi writes them.
+    /// An entry by pi.
     Entry,
-    /// Something else.
+    /// Any other value.
     Other,
-    /// The title of a relative of pi.
+    /// A title by oh-my-pi.
     Title,
 }
 
 impl LineCollector {
-    /// Takes a line of the file, and what was read of it. Gives its entry, unless it has none: a blank line, a header, no
-    /// JSON. (An entry is too large to be handed on.)
+    /// Adds a line and its parsed entry. Returns a reference to the entry, because it is large to move, or `None` for a
+    /// blank line, a header or invalid JSON.
     pub(crate) fn note<'e, 'a>(
         &mut self,
         line: &Line<'_>,
@@ -266,7 +267,7 @@ impl LineCollector {
         Some(entry)
     }
 
-    /// Adds what was gathered of a later part of the file.
+    /// Appends the data of a later part of the file.
     pub(crate) fn add(&mut self, later: Self) {
         if self.is_blank() {
             self.first = later.first;
@@ -283,35 +284,35 @@ impl LineCollector {
         }
     }
 
-    /// Whether no line that parses was met so far.
+    /// Returns `true` if there was no valid line yet.
     pub(crate) fn is_blank(&self) -> bool {
         matches!(self.first, FirstLine::Unknown)
     }
 
-    /// Whether no further line can make a session of it.
+    /// Returns `true` if the file cannot be a session, whatever follows.
     pub(crate) fn is_refused(&self) -> bool {
         matches!(self.first, FirstLine::Entry | FirstLine::Title | FirstLine::Other) || self.is_crowded()
     }
 
-    /// Whether it begins with an entry.
+    /// Returns `true` if the file begins with an entry.
     pub(crate) fn is_headless(&self) -> bool {
         matches!(self.first, FirstLine::Entry)
     }
 
-    /// Whether it begins with a title.
+    /// Returns `true` if the file begins with a title.
     pub(crate) fn is_titled(&self) -> bool {
         matches!(self.first, FirstLine::Title)
     }
 
-    /// Whether there are more entries than fit into so many bytes.
+    /// Returns `true` if there are too many entries for the size.
     pub(crate) fn is_crowded(&self) -> bool {
         self.ids.len() as u64 > ENTRIES + self.bytes / BYTES_AN_ENTRY
     }
 
-    /// The header of the session that it is.
+    /// Returns the header of the session.
     ///
     /// # Errors
-    /// It is none, as far as it is known.
+    /// The file is not a session, as far as it was read.
     pub(crate) fn session(&self) -> Result<&Header, NotASession> {
         match &self.first {
             _ if self.is_crowded() => Err(NotASession::TooMany),
@@ -322,7 +323,7 @@ impl LineCollector {
         }
     }
 
-    /// The header, if it was met.
+    /// Returns the header, if it was read.
     pub(crate) fn header(&self) -> Option<&Header> {
         match &self.first {
             FirstLine::Header(header) => Some(header),
@@ -330,37 +331,37 @@ impl LineCollector {
         }
     }
 
-    /// The id of the last entry.
+    /// Returns the ID of the last entry.
     pub(crate) fn last_id(&self) -> Option<IdHash> {
         self.ids.last()?.id
     }
 
-    /// Where the line of each entry starts, in bytes.
+    /// Returns the offset of each entry, in bytes.
     pub(crate) fn offsets(&self) -> &[u64] {
         &self.offsets
     }
 
-    /// Where the last line ends, in bytes, and whether a line break stands there.
+    /// Returns the end of the last line in bytes, and `true` if a line break is there.
     pub(crate) fn end(&self) -> (u64, bool) {
         (self.end, self.ended)
     }
 
-    /// How many entries stand before each header.
+    /// Returns the number of entries before each header.
     pub(crate) fn headers(&self) -> &[usize] {
         &self.headers
     }
 
-    /// Who is whose parent.
+    /// Resolves the parents of the entries.
     pub(crate) fn parent_links(&self) -> ParentLinks {
         ParentLinks::new(&self.ids, self.header().map_or(1.0, |header| header.version))
     }
 
-    /// Which entries are stubs: see [`ParentLinks::stubs`].
+    /// Returns `true` for each entry that is a stub: see [`ParentLinks::stubs`].
     pub(crate) fn stubs(&self, parent_links: &ParentLinks) -> Vec<bool> {
         parent_links.stubs(|at| self.bookkeeping[at as usize])
     }
 
-    /// The labels that are set, by the entries that have them.
+    /// Returns the current labels by entry.
     pub(crate) fn labels(&self, parent_links: &ParentLinks) -> BTreeMap<Index, &LabelLine> {
         let mut set = BTreeMap::new();
         for label in &self.labels {
@@ -373,20 +374,20 @@ impl LineCollector {
         set
     }
 
-    /// What is wrong with the lines, and with how they hang together.
+    /// Returns the problems of the lines and of the parent links.
     pub(crate) fn problems(&self, parent_links: &ParentLinks) -> Vec<Problem> {
         let newer = self.header().filter(|header| header.is_newer()).map(|header| Problem::Newer(header.version));
         newer.into_iter().chain(self.bad.problems()).chain(parent_links.problems()).collect()
     }
 }
 
-/// Lines that are not JSON, which pi skips, and those that are too long.
+/// Invalid JSON lines, which pi skips, and overlong lines.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct BadLines {
     count: usize,
     first: u64,
     torn: bool,
-    /// How many, and where the first of them starts.
+    /// The number of overlong lines and the offset of the first.
     too_long: Option<(usize, u64)>,
 }
 

@@ -1,5 +1,5 @@
-//! Who is whose parent in a session file: ids resolved as pi's `SessionManager` resolves them (0.74.2, 0.87.1), with
-//! what pi can't show (ids that stand twice, cycles) found and cut, so that everything above sees a forest.
+//! The parent links of a session file. IDs are resolved as in pi's `SessionManager` (0.74.2, 0.87.1). Duplicate IDs and
+//! cycles, which pi cannot show, are detected; cycles are cut, so that the result is a forest.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -9,36 +9,36 @@ use serde::{Deserialize, Serialize};
 use crate::session::json::Str;
 use crate::session::problem::Problem;
 
-/// The place of an entry in its file, counted from 0 without headers.
+/// The index of an entry in its file, starting at 0, without headers.
 pub type Index = u32;
 
-/// An id by its hash: files have hundreds of thousands, and 64 bits tell them apart.
+/// The hash of an ID. Files have hundreds of thousands of IDs; 64 bits are enough to avoid collisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdHash(u64);
 
 impl IdHash {
-    /// The hash of an id, eight bytes a step: pi's ids are so long. A map can use any of its bits.
+    /// Hashes an ID in steps of eight bytes, the length of pi's IDs. A map can use any bits of the result.
     pub fn new(id: &[u8]) -> Self {
         let (words, rest) = id.as_chunks();
         let mut last = [0; 8];
         last[..rest.len()].copy_from_slice(rest);
         let words = words.iter().chain((!rest.is_empty()).then_some(&last)).map(|word| u64::from_le_bytes(*word));
-        // What is filled up with zeros differs from what ends with them by its length.
+        // The length distinguishes zero padding from trailing zeros.
         words.fold(Self(0), |hash, word| hash.with(Self(word))).with(Self(id.len() as u64))
     }
 
-    /// A number as a hash.
+    /// Uses a number as a hash.
     pub(crate) fn number(number: u64) -> Self {
         Self(number)
     }
 
-    /// The hash of two together.
+    /// Combines two hashes.
     pub(crate) fn with(self, other: Self) -> Self {
         let mixed = (self.0.rotate_left(23) ^ other.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Self(mixed ^ (mixed >> 32))
     }
 
-    /// The hash of an id in a file.
+    /// Hashes an ID of a file.
     pub fn of(id: Str<'_>) -> Self {
         Self::new(&id.bytes())
     }
@@ -50,7 +50,7 @@ impl Hash for IdHash {
     }
 }
 
-/// Passes a hash through: hashing it again would gain nothing.
+/// A hasher that returns its input, which is already a hash.
 #[derive(Debug, Default)]
 pub struct IdentityHasher(u64);
 
@@ -70,34 +70,34 @@ impl Hasher for IdentityHasher {
     }
 }
 
-/// A map by ids.
+/// A map with IDs as keys.
 pub type ById<V> = HashMap<IdHash, V, BuildHasherDefault<IdentityHasher>>;
 
-/// What an entry says of its place.
+/// The IDs of an entry.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct EntryIds {
-    /// Its own id.
+    /// The ID.
     pub id: Option<IdHash>,
-    /// Its parent's.
+    /// The ID of the parent.
     pub parent: Option<IdHash>,
 }
 
 /// The parents of the entries of a file.
 #[derive(Debug, Default)]
 pub struct ParentLinks {
-    /// The parent of each entry; roots have none. Free of cycles.
+    /// The parent of each entry; `None` for roots. Without cycles.
     pub parents: Vec<Option<Index>>,
-    /// Entries whose id stood before: children belong to the last one that has it.
+    /// Entries that repeat an earlier ID; the last entry with the ID gets the children.
     pub duplicates: Vec<Index>,
-    /// Entries whose parent is not in the file: roots.
+    /// Entries whose parent is not in the file; they are roots.
     pub orphans: Vec<Index>,
-    /// The first entry of each cycle of parents, be it of one entry alone: made a root.
+    /// The first entry of each cycle, including cycles of one entry; they are roots.
     pub cycles: Vec<Index>,
     by_id: ById<Index>,
 }
 
 impl ParentLinks {
-    /// Resolves the parents. In files without ids (`version` below 2) each entry follows the one before it.
+    /// Resolves the parents. In files without IDs (`version` below 2), the parent of each entry is the one before it.
     pub fn new(ids: &[EntryIds], version: f64) -> Self {
         let mut links = Self { parents: Vec::with_capacity(ids.len()), ..Self::default() };
         if version < 2.0 {
@@ -113,7 +113,8 @@ impl ParentLinks {
             }
         }
         for (at, EntryIds { id, parent }) in ids.iter().enumerate() {
-            // Nearly always it is the entry before. Where ids stand twice, another one may have the same.
+            // Fast path: the parent is nearly always the entry before. With duplicate IDs, another entry may have the
+            // same ID.
             let before = at
                 .checked_sub(1)
                 .filter(|&before| links.duplicates.is_empty() && parent.is_some() && ids[before].id == *parent);
@@ -132,19 +133,19 @@ impl ParentLinks {
         links
     }
 
-    /// That of entries whose parents are known; free of cycles.
+    /// Creates links from known parents without cycles.
     pub(crate) fn tied(parents: Vec<Option<Index>>) -> Self {
         Self { parents, ..Self::default() }
     }
 
-    /// The entry with an id: the last one, if it stands twice.
+    /// Returns the last entry with an ID.
     pub fn find(&self, id: IdHash) -> Option<Index> {
         self.by_id.get(&id).copied()
     }
 
-    /// Which entries are stubs: they and all below them are bookkeeping, and the leaf, the last entry, is not among them.
-    /// A name or a label that is given beside a pi at work is left so, as pi's next entry hangs at pi's own leaf. They
-    /// make no branch.
+    /// Returns `true` for each stub: an entry whose subtree is only bookkeeping and does not contain the leaf, the last
+    /// entry. Names and labels set while pi runs become stubs, because pi attaches the next entry to its own leaf. They
+    /// are not branches.
     pub(crate) fn stubs(&self, is_bookkeeping: impl Fn(Index) -> bool) -> Vec<bool> {
         let mut stubs = vec![true; self.parents.len()];
         let leaf = (self.parents.len() as Index).checked_sub(1);
@@ -158,7 +159,7 @@ impl ParentLinks {
         stubs
     }
 
-    /// How many children that are no stubs each entry has.
+    /// Returns the number of children of each entry, without stubs.
     pub(crate) fn child_counts(&self, stubs: &[bool]) -> Vec<u32> {
         let mut counts = vec![0; self.parents.len()];
         for (parent, _) in self.parents.iter().zip(stubs).filter(|(_, is_stub)| !**is_stub) {
@@ -167,7 +168,7 @@ impl ParentLinks {
         counts
     }
 
-    /// What is wrong.
+    /// Returns the problems.
     pub fn problems(&self) -> impl Iterator<Item = Problem> {
         let found =
             |found: &Vec<Index>, problem: fn(usize) -> Problem| (!found.is_empty()).then(|| problem(found.len()));
@@ -177,7 +178,7 @@ impl ParentLinks {
     }
 
     fn cut_cycles(&mut self) {
-        // Where all parents stand before their children there are none.
+        // If all parents come before their children, there are no cycles.
         if self.parents.iter().zip(0..).all(|(parent, at)| parent.is_none_or(|parent| parent < at)) {
             return;
         }
@@ -225,7 +226,7 @@ mod tests {
         let hashes: HashSet<u64> = ids.map(|id| IdHash::new(id.as_bytes()).0).collect();
         assert_eq!(hashes.len(), 3 << 16);
         for shift in [0, 16, 32, 48] {
-            // As many as so many balls thrown into so many boxes hit: 95 %.
+            // The expected share of balls thrown into as many boxes: 95 %.
             let hit: HashSet<u64> = hashes.iter().map(|hash| hash >> shift & 0xffff).collect();
             assert!(hit.len() > 60_000, "{} at {shift}", hit.len());
         }

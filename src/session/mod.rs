@@ -1,9 +1,9 @@
-//! What a session file means: pure, no I/O. A line is read into an [`entry`], on top of [`json`]; a file's [`lines`] make
-//! a [`tree`], or a [`digest`] where no tree is needed; both say which [`models`] answered and what is a [`problem`].
-//! A [`partial_line`] line may still be written. The [`search_text`] are what is searched as one types, and `frame` says
-//! where in a line none stands. The [`links`] is how entries hang together. Files make families in [`family`], and
-//! [`compare`] holds two ways in one against each other. What the model gets at an entry, message by message, is a
-//! [`prompt`]. What is to be written is built in [`write`](mod@write).
+//! The session format, without I/O. An [`entry`] is parsed from a line with [`json`]. The [`lines`] of a file form a
+//! [`tree`], or a [`digest`] without a tree; both report the [`models`] and each [`problem`]. A [`partial_line`] may
+//! still be incomplete. [`search_text`] contains the texts for interactive search; `text_spans` skips parts of a line
+//! without text. [`links`] resolves parents. A [`family`] consists of related files, and [`compare`] compares two
+//! branches. A [`prompt`] lists the messages that the model receives. New lines and files are built in
+//! [`write`](mod@write).
 
 pub mod compare;
 pub mod digest;

@@ -1,4 +1,4 @@
-//! The models of a session, and how much each of them answered.
+//! The models of a session and their number of answers.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::json::Str;
 
-/// How much a model answered.
+/// The use of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelUse {
-    /// Its messages.
+    /// The number of answers.
     pub answers: usize,
     /// US dollars.
     pub cost: f64,
 }
 
-/// Counts the answers of models.
+/// Counts the answers of each model.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Models(BTreeMap<Box<str>, ModelUse>);
 
 impl Models {
-    /// Takes note of an answer and of what it cost.
+    /// Adds an answer and its cost.
     pub(crate) fn note(&mut self, model: Str<'_>, cost: f64) {
         let name = model.text();
         let uses = match self.0.get_mut(&*name) {
@@ -31,7 +31,7 @@ impl Models {
         uses.cost += cost;
     }
 
-    /// All of them, the busiest first.
+    /// Returns the models by number of answers, highest first.
     pub(crate) fn busiest_first(self) -> Vec<(Box<str>, ModelUse)> {
         let mut models: Vec<_> = self.0.into_iter().collect();
         models.sort_by(|(a, a_use), (b, b_use)| b_use.answers.cmp(&a_use.answers).then_with(|| a.cmp(b)));

@@ -1,8 +1,8 @@
-//! The last line of a file while no line break follows it, kept until it is known how it goes on.
+//! The last line of a file without a line break, kept until it is complete.
 
 use crate::session::lines::Line;
 
-/// A [`Line`] that stands for itself.
+/// An owned [`Line`].
 #[derive(Clone, Debug)]
 pub struct PartialLine {
     offset: u64,
@@ -11,17 +11,17 @@ pub struct PartialLine {
 }
 
 impl PartialLine {
-    /// Keeps a line that no line break follows.
+    /// Copies a line without a line break.
     pub fn new(line: &Line<'_>) -> Self {
         Self { offset: line.offset, len: line.len, bytes: line.bytes.into() }
     }
 
-    /// The line.
+    /// Returns the line.
     pub fn line(&self) -> Line<'_> {
         Line { offset: self.offset, len: self.len, bytes: &self.bytes, ended: false, behind: 0 }
     }
 
-    /// Whether it is no JSON: it may be written at the moment.
+    /// Returns `true` if the line is not JSON: it may be incomplete.
     pub fn is_torn(&self) -> bool {
         self.line().read().is_err()
     }

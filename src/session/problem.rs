@@ -1,39 +1,39 @@
-//! What can be wrong with a session file: as facts, and in words where it is shown.
+//! Problems of a session file and their descriptions.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Something that is wrong with a session file.
+/// A problem of a session file.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Problem {
-    /// The file is of this version, which is newer than what pitree knows.
+    /// The version of the file is newer than the supported ones.
     Newer(f64),
-    /// Lines that are not JSON, which pi skips.
+    /// Invalid JSON lines, which pi skips.
     NotJson {
-        /// How many.
+        /// The number of lines.
         lines: usize,
-        /// Where the first of them starts, in bytes.
+        /// The offset of the first one, in bytes.
         first: u64,
     },
-    /// Lines that are too long to be read.
+    /// Overlong lines.
     TooLong {
-        /// How many.
+        /// The number of lines.
         lines: usize,
-        /// Where the first of them starts, in bytes.
+        /// The offset of the first one, in bytes.
         first: u64,
     },
-    /// The last line is cut off: no line break follows it, and it is not JSON.
+    /// The last line is incomplete: it has no line break and is not JSON.
     CutOff,
-    /// So many entries have an id that stood before.
+    /// The number of entries that repeat an earlier ID.
     DoubleIds(usize),
-    /// So many entries have a parent that is not in the file.
+    /// The number of entries whose parent is not in the file.
     UnknownParents(usize),
-    /// So many cycles of parents: pi hangs in them (0.87.1).
+    /// The number of cycles of parents: pi hangs in them (0.87.1).
     Cycles(usize),
-    /// A message has no content: pi's list leaves the session out (0.87.1).
+    /// A message has no content: pi's list omits the session (0.87.1).
     NoContent,
-    /// A text block of an assistant holds no text: pi's `/tree` fails (0.87.1).
+    /// A text block of an assistant contains no string: pi's `/tree` fails (0.87.1).
     NoText,
 }
 

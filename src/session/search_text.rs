@@ -1,5 +1,5 @@
-//! The texts of a session that are searched as one types: the conversation and the summaries. Tool output is none of
-//! them: it is most of a file, and is searched where it lies.
+//! The texts of a session for interactive search: the conversation and the summaries. Tool output is not included: it
+//! is most of a file and is searched in the file.
 
 use std::ops::Range;
 
@@ -11,38 +11,37 @@ use crate::session::json::Str;
 use crate::session::lines::{Line, LineCollector, NotASession};
 use crate::session::links::Index;
 
-/// The texts of a session that are searched as one types.
+/// The texts of a session for interactive search.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SearchTexts<'a> {
-    /// What user and assistant said: their text blocks, joined as pi's list joins them.
+    /// The text blocks of user and assistant messages, joined as in pi's list.
     pub conversation: Passages<'a>,
-    /// The summaries of compactions and of branches.
+    /// The summaries of compactions and branches.
     pub summaries: Passages<'a>,
 }
 
-/// The texts of many entries as one, each of them folded (see [`crate::base::normalize`]), with a space between them: as pi
-/// joins them to search in (`allMessagesText`, 0.87.1). Texts without characters are left out.
+/// The folded texts of many entries (see [`crate::base::normalize`]), joined with spaces as pi does for its search
+/// (`allMessagesText`, 0.87.1). Empty texts are omitted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Passages<'a> {
-    /// The texts.
+    /// The joined texts.
     pub folded: &'a str,
-    /// Where in them each text begins, in bytes, and of which entry it is.
+    /// The start of each text in bytes, and its entry.
     pub starts: &'a [(u32, Index)],
-    /// A bit for each byte of the texts, the lowest of a byte first: whether a capital letter stood there. What is missing
-    /// at the end is 0.
+    /// A bit for each byte of the texts, lowest bit first: 1 for a capital letter. Missing bits are 0.
     pub(crate) capitals: &'a [u8],
 }
 
-/// [`SearchTexts`] that stand for themselves.
+/// Owned [`SearchTexts`].
 #[derive(Clone, Debug, Default)]
 pub struct SearchTextsBuf {
-    /// What user and assistant said.
+    /// The user and assistant messages.
     pub conversation: PassagesBuf,
     /// The summaries.
     pub summaries: PassagesBuf,
 }
 
-/// [`Passages`] that stand for themselves.
+/// Owned [`Passages`].
 #[derive(Clone, Debug, Default)]
 pub struct PassagesBuf {
     folded: String,
@@ -50,25 +49,25 @@ pub struct PassagesBuf {
     capitals: Vec<u8>,
 }
 
-/// Room to look at texts that lie elsewhere, to be used again.
+/// Reusable buffers for stored texts.
 #[derive(Debug, Default)]
 pub struct TextBuffers {
-    /// The texts as they lie there: see [`SearchTexts::to_bytes`].
+    /// The serialized texts: see [`SearchTexts::to_bytes`].
     pub(crate) bytes: Vec<u8>,
     pub(crate) starts: [Vec<(u32, Index)>; 2],
 }
 
-/// How a number is written, in bytes.
+/// The length of a serialized number in bytes.
 const NUMBER: usize = size_of::<u32>();
 
 impl<'a> SearchTexts<'a> {
-    /// The texts in one piece, to be looked at as they lie.
+    /// Serializes the texts.
     pub(crate) fn to_bytes(self) -> Vec<u8> {
         let passages = [self.conversation, self.summaries];
         let lengths = passages.map(|one| [one.folded.len(), one.starts.len(), one.capitals.len()]);
         let mut bytes = Vec::with_capacity(6 * NUMBER + passages.iter().map(Passages::bytes).sum::<usize>());
         let put = |bytes: &mut Vec<u8>, number: u32| bytes.extend(number.to_le_bytes());
-        // Texts end before numbers do: see `PassagesBuf::push`.
+        // Texts are shorter than 4 GB: see `PassagesBuf::push`.
         lengths.iter().flatten().for_each(|&length| put(&mut bytes, length as u32));
         for Passages { folded, starts, capitals } in passages {
             bytes.extend(folded.as_bytes());
@@ -81,7 +80,7 @@ impl<'a> SearchTexts<'a> {
         bytes
     }
 
-    /// The texts that [`SearchTexts::to_bytes`] gave; `starts` is room for what can't be looked at as it lies.
+    /// Deserializes the texts in place; `starts` is a buffer for the decoded positions.
     pub(crate) fn from_bytes(bytes: &'a [u8], starts: &'a mut [Vec<(u32, Index)>; 2]) -> Option<Self> {
         let (numbers, mut rest) = bytes.split_at_checked(6 * NUMBER)?;
         let mut lengths = numbers.chunks_exact(NUMBER).filter_map(|four| four.first_chunk());
@@ -104,12 +103,12 @@ impl<'a> SearchTexts<'a> {
 }
 
 impl Passages<'_> {
-    /// How large they are, in bytes.
+    /// Returns the size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.folded.len() + size_of_val(self.starts) + self.capitals.len()
     }
 
-    /// The entry whose text stands around a byte of the texts, and from where to where that stands.
+    /// Returns the entry whose text contains a byte of the joined texts, and the range of that text.
     pub(crate) fn around(&self, byte: usize) -> Option<(Index, Range<usize>)> {
         let behind = self.starts.partition_point(|(start, _)| *start as usize <= byte);
         let (start, entry) = self.starts.get(behind.checked_sub(1)?)?;
@@ -117,13 +116,13 @@ impl Passages<'_> {
         Some((*entry, *start as usize..end))
     }
 
-    /// The entry whose text stands at a byte of the texts.
+    /// Returns the entry whose text contains a byte of the joined texts.
     pub(crate) fn entry_at(&self, byte: usize) -> Option<Index> {
         self.around(byte).map(|(entry, _)| entry)
     }
 
-    /// A piece of the texts with its capital letters, as far as they are known: near enough to how it was written to be
-    /// shown, if not composed in the same way.
+    /// Returns a range of the texts with its known capital letters: close to the original, except for Unicode
+    /// composition.
     pub(crate) fn said(&self, piece: Range<usize>) -> String {
         let is_capital = |at: usize| self.capitals.get(at / 8).is_some_and(|bits| bits >> (at % 8) & 1 == 1);
         let letters = self.folded[piece.clone()].char_indices();
@@ -134,7 +133,7 @@ impl Passages<'_> {
 }
 
 impl<'a> Passages<'a> {
-    /// The text of an entry, and where it begins among all.
+    /// Returns the text of an entry and its start in the joined texts.
     pub(crate) fn of(self, entry: Index) -> Option<(usize, &'a str)> {
         let place = self.starts.binary_search_by_key(&entry, |(_, entry)| *entry).ok()?;
         let start = self.starts[place].0 as usize;
@@ -142,7 +141,7 @@ impl<'a> Passages<'a> {
         Some((start, &self.folded[start..end]))
     }
 
-    /// The texts, folded, with their entries.
+    /// Returns the folded texts with their entries.
     pub fn each(self) -> impl Iterator<Item = (Index, &'a str)> {
         let ends = self.starts.iter().skip(1).map(|(next, _)| *next as usize - 1).chain([self.folded.len()]);
         self.starts.iter().zip(ends).map(move |((start, entry), end)| (*entry, &self.folded[*start as usize..end]))
@@ -150,7 +149,7 @@ impl<'a> Passages<'a> {
 }
 
 impl SearchTextsBuf {
-    /// Takes what is searched of the next entry.
+    /// Adds the searchable text of the next entry.
     pub(crate) fn take(&mut self, at: Index, entry: &Entry<'_>) {
         if let Some((field, text)) = searched(entry) {
             let passages = if field == TextField::Summary { &mut self.summaries } else { &mut self.conversation };
@@ -158,7 +157,7 @@ impl SearchTextsBuf {
         }
     }
 
-    /// To look at.
+    /// Borrows the texts.
     pub fn as_texts(&self) -> SearchTexts<'_> {
         SearchTexts { conversation: self.conversation.as_passages(), summaries: self.summaries.as_passages() }
     }
@@ -176,15 +175,15 @@ impl From<SearchTexts<'_>> for SearchTextsBuf {
 }
 
 impl PassagesBuf {
-    /// To look at.
+    /// Borrows the passages.
     pub fn as_passages(&self) -> Passages<'_> {
         Passages { folded: &self.folded, starts: &self.starts, capitals: &self.capitals }
     }
 
-    /// Takes the text of an entry that follows those taken before.
+    /// Appends the text of an entry.
     pub(crate) fn push(&mut self, entry: Index, text: &str) {
         let gap = usize::from(!self.folded.is_empty());
-        // Of a conversation of 4 GB the rest can't be found.
+        // Text beyond 4 GB is not searchable.
         let Ok(start) = u32::try_from(self.folded.len() + gap) else { return };
         if text.is_empty() {
             return;
@@ -203,10 +202,10 @@ impl PassagesBuf {
     }
 }
 
-/// How much memory is kept for the next file, in bytes: one huge conversation must not keep its own.
+/// The maximum capacity in bytes kept for the next file: one huge conversation must not hold its memory.
 const MOST_CAPACITY: usize = 4 * 1024 * 1024;
 
-/// Gathers the texts from the lines of a file, and then of another one.
+/// Collects the texts from the lines of a file, and can be reused for other files.
 #[derive(Debug, Default)]
 pub struct SearchTextBuilder {
     lines: LineCollector,
@@ -214,7 +213,7 @@ pub struct SearchTextBuilder {
 }
 
 impl SearchTextBuilder {
-    /// Takes the next line of the file.
+    /// Adds the next line of the file.
     pub fn line(&mut self, line: Line<'_>) {
         let read = line.read();
         let place = self.lines.offsets().len() as Index;
@@ -223,25 +222,25 @@ impl SearchTextBuilder {
         }
     }
 
-    /// Whether no further line can make a session of it.
+    /// Returns `true` if the file cannot be a session, whatever follows.
     pub fn is_refused(&self) -> bool {
         self.lines.is_refused()
     }
 
-    /// The texts so far.
+    /// Returns the texts so far.
     ///
     /// # Errors
-    /// It is no session, as far as it is known.
+    /// The file is not a session, as far as it was read.
     pub fn texts(&self) -> Result<SearchTexts<'_>, NotASession> {
         self.lines.session().map(|_| self.texts.as_texts())
     }
 
-    /// The texts so far, to keep.
+    /// Returns the owned texts so far.
     pub(crate) fn take(self) -> SearchTextsBuf {
         self.texts
     }
 
-    /// Makes ready for another file.
+    /// Clears the data for another file.
     pub(crate) fn clear(&mut self) {
         self.lines = LineCollector::default();
         for passages in [&mut self.texts.conversation, &mut self.texts.summaries] {
@@ -255,7 +254,7 @@ impl SearchTextBuilder {
     }
 }
 
-/// What of an entry is searched as one types, and what it is: what the user or the assistant said, or a summary.
+/// Returns the text of an entry for interactive search with its field: a user or assistant message, or a summary.
 pub fn searched(entry: &Entry<'_>) -> Option<(TextField, String)> {
     let message = entry.message.as_ref();
     let said = |field| Some((field, message?.content.text(" ")));
@@ -273,7 +272,7 @@ pub fn searched(entry: &Entry<'_>) -> Option<(TextField, String)> {
 mod tests {
     use super::*;
 
-    /// Gathers after another session.
+    /// Returns a builder that was used for another session before.
     fn builder(lines: &[&str]) -> SearchTextBuilder {
         let mut builder = SearchTextBuilder::default();
         builder.line(Line::new(0, br#"{"type":"session","version":3,"id":"other"}"#, true));

@@ -1,20 +1,20 @@
-//! Where in a line of a message no text stands, told without reading all of it: names of fields, ids and numbers are in
-//! every line, and whoever looks for a word in texts passes over them. A line that gives its `type` twice, which nothing
-//! writes, counts for what it says first.
+//! Detection of the parts of a message line that contain no text, without parsing all of it. Every line contains field
+//! names, IDs and numbers, which a text search can skip. If a line repeats `type`, the first one is used; no program
+//! writes such lines.
 
 use memchr::memmem;
 
 use crate::session::json::JsonReader;
 
-/// What pi begins a message with (0.74.2 to 0.87.1).
+/// The start of a message line by pi (0.74.2 to 0.87.1).
 const MESSAGE: &[u8] = br#"{"type":"message","#;
 
-/// The fields before the content of a message are within so many bytes,
+/// The maximum length of the fields before the content of a message.
 const HEAD: usize = 512;
-/// and those behind it within so many from its end.
+/// The maximum length of the fields after it.
 const TAIL: usize = 1024;
 
-/// Whether a field of a message never holds a text.
+/// Returns `true` if a field of a message never contains text.
 fn has_no_text(field: &[u8]) -> bool {
     matches!(
         field,
@@ -36,7 +36,7 @@ fn has_no_text(field: &[u8]) -> bool {
     )
 }
 
-/// How far from `at` on in a line there is no text: up to a place behind it; `None` if one may stand there.
+/// Returns the end of the part without text that starts at `at`, or `None` if text may be at `at`.
 pub(crate) fn gap(line: &[u8], at: usize) -> Option<usize> {
     if !line.starts_with(MESSAGE) {
         return None;
@@ -49,7 +49,7 @@ pub(crate) fn gap(line: &[u8], at: usize) -> Option<usize> {
     (walk.end > at).then_some(walk.end)
 }
 
-/// Where the fields behind the content begin; the end if they are not those that pi writes there.
+/// Returns the start of the fields after the content, or the length of the line if they are unusual.
 fn tail(line: &[u8]) -> usize {
     let near = line.len().saturating_sub(TAIL);
     let Some(found) = memmem::rfind(&line[near..], b"],\"") else { return line.len() };
@@ -61,19 +61,19 @@ fn tail(line: &[u8]) -> usize {
             return line.len();
         }
     }
-    // Both message and entry end here, so that all these were fields of the message.
+    // The message and the entry both end here, so these fields belong to the message.
     if line[start + reader.place()..].trim_ascii_end() == b"}" { start } else { line.len() }
 }
 
-/// Goes through a line up to what may be a text at a place or behind it.
+/// Scans a line up to the first possible text at or after a position.
 struct TextSpans<'a> {
     reader: JsonReader<'a>,
     at: usize,
-    /// Up to here there is no text, seen from what may hold one before.
+    /// The end of the part without text after the last possible text.
     end: usize,
 }
 
-// `None` is the end of the way: such a text, or where something is unusual.
+// The methods return `None` to stop: at such a text, or at an unusual value.
 impl TextSpans<'_> {
     fn entry(&mut self) -> Option<()> {
         self.each_field(|walk, key| match key {
@@ -91,7 +91,7 @@ impl TextSpans<'_> {
     }
 
     fn content(&mut self) -> Option<()> {
-        /// The last of very many blocks are read in another way.
+        /// The maximum number of scanned blocks.
         const MOST: usize = 1000;
         if self.reader.enter_array().is_err() {
             return self.text();
@@ -127,13 +127,13 @@ impl TextSpans<'_> {
         self.note()
     }
 
-    /// Passes over a value that holds no text.
+    /// Skips a value without text.
     fn no_text(&mut self) -> Option<()> {
         self.reader.skip().ok()?;
         self.note()
     }
 
-    /// Passes over a value that may hold one.
+    /// Skips a value that may contain text.
     fn text(&mut self) -> Option<()> {
         self.end = self.reader.here();
         (self.end <= self.at).then_some(())?;
@@ -164,7 +164,7 @@ mod tests {
         r#"{"type":"custom","data":{"type":"text","a":[{"b":[1],"model":"text"}]}}"#,
     ];
 
-    /// The places in a line at which texts stand.
+    /// Returns the ranges of texts in a line.
     fn texts(line: &[u8]) -> Vec<std::ops::Range<usize>> {
         let mut places = Vec::new();
         if let Ok(Some(entry)) = parse::line(line) {
@@ -182,7 +182,7 @@ mod tests {
         if line.starts_with(MESSAGE)
             && parse::line(line).is_ok_and(|entry| entry.is_some_and(|entry| !entry.type_name.is("message")))
         {
-            return; // it has two types
+            return; // repeated type
         }
         let texts = texts(line);
         for at in 0..line.len() {

@@ -1,5 +1,4 @@
-//! Sessions that were forked from each other: at which entry a fork left ([`fork_point`]), and several of them as one tree
-//! ([`merged`]).
+//! Related sessions: the entry where a fork diverged ([`fork_point`]), and several sessions as one tree ([`merged`]).
 
 pub mod fork_point;
 pub mod merged;

@@ -1,17 +1,17 @@
-//! Changes of single top-level values in the raw text of a line: everything else stays byte for byte, which parsing and
-//! writing anew would not give (numbers beyond a double, invalid UTF-8, white space, keys that stand twice).
+//! Edits of single top-level values in a raw line. All other bytes stay the same; parsing and serializing would change
+//! numbers beyond a double, invalid UTF-8, white space and repeated keys.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::session::json::{JsonReader, Result, Str, ValueKind};
 
-/// An object as it stands in a line, with the places of its top-level fields.
+/// A raw object with the positions of its top-level fields.
 #[derive(Debug)]
 pub(crate) struct RawObject<'a> {
     raw: &'a [u8],
     fields: Vec<RawField<'a>>,
-    /// Behind the opening bracket.
+    /// The offset after the opening bracket.
     start: usize,
 }
 
@@ -21,17 +21,17 @@ struct RawField<'a> {
     value: Range<usize>,
 }
 
-/// What becomes of a field.
+/// An edit of a field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum FieldEdit<'a> {
-    /// It gets this value (JSON); a field that is not there comes last.
+    /// Sets the value (JSON) and appends the field if it is missing.
     Value(&'a [u8]),
-    /// It goes.
+    /// Removes the field.
     Gone,
 }
 
 impl<'a> RawObject<'a> {
-    /// Finds the fields of a line. `None`: it is no JSON, or no object.
+    /// Parses the fields of a line. Returns `None` if it is not a JSON object.
     pub(crate) fn new(raw: &'a [u8]) -> Option<Self> {
         Self::read(raw).ok().flatten()
     }
@@ -52,21 +52,21 @@ impl<'a> RawObject<'a> {
         Ok(Some(object))
     }
 
-    /// The value of a key as it is written: the last one, if the key stands twice, as in JavaScript.
+    /// Returns the raw value of a key: the last one if the key is repeated, as in JavaScript.
     pub(crate) fn get(&self, key: &str) -> Option<&'a [u8]> {
         self.last(key).map(|at| &self.raw[self.fields[at].value.clone()])
     }
 
-    /// The value of a key if it is a string.
+    /// Returns the value of a key if it is a string.
     pub(crate) fn text(&self, key: &str) -> Option<Cow<'a, str>> {
         JsonReader::new(self.get(key)?).opt_string().ok()?.map(Str::text)
     }
 
-    /// The line with some of its fields changed.
+    /// Returns the line with the edits.
     pub(crate) fn with(&self, changes: &[(&str, FieldEdit<'_>)]) -> Vec<u8> {
         let mut out = self.raw[..self.start].to_vec();
         let mut is_first = true;
-        let mut from = self.start; // where the text of the next field begins, with the comma before it
+        let mut from = self.start; // start of the next field, including the comma before it
         for (at, field) in self.fields.iter().enumerate() {
             let head = &self.raw[from..field.value.start];
             from = field.value.end;
@@ -102,21 +102,20 @@ impl<'a> RawObject<'a> {
         self.fields.iter().rposition(|field| field.key.is(key))
     }
 
-    /// Whether a field is the last one of its key.
+    /// Returns `true` if a field is the last one with its key.
     fn is_last(&self, at: usize) -> bool {
         let key = self.fields[at].key.bytes();
         !self.fields[at + 1..].iter().any(|field| field.key.bytes() == key)
     }
 }
 
-/// Whether two values are the same text or the same bytes. Texts that are no Unicode are compared as they are written.
+/// Returns `true` if two values are the same text or the same bytes. Invalid Unicode is compared as bytes.
 pub(crate) fn same(a: &[u8], b: &[u8]) -> bool {
     let text = |raw| JsonReader::new(raw).opt_string().ok().flatten().map(Str::text);
     a == b || matches!((text(a), text(b)), (Some(a), Some(b)) if a == b && !a.contains(char::REPLACEMENT_CHARACTER))
 }
 
-/// Whether JavaScript takes a value for false, as it does one that is absent: `null`, `false`, `""`, and zero however it
-/// is written.
+/// Returns `true` if a value is falsy in JavaScript: absent, `null`, `false`, `""`, or zero in any notation.
 pub(crate) fn is_falsy(raw: Option<&[u8]>) -> bool {
     let Some(raw) = raw else { return true };
     match JsonReader::new(raw).kind() {
@@ -127,7 +126,7 @@ pub(crate) fn is_falsy(raw: Option<&[u8]>) -> bool {
     }
 }
 
-/// A text as JSON, as JavaScript's `JSON.stringify` writes it.
+/// Returns a text as JSON, like JavaScript's `JSON.stringify`.
 pub(crate) fn quote(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -1,9 +1,8 @@
-//! Reads JSON as JavaScript's `JSON.parse` does, because pi parses its session files with it: lone surrogates,
-//! invalid UTF-8 (as U+FFFD), deep nesting and `1e999` are accepted, everything else that is not JSON is refused.
-//! One pass, no copies, no recursion. What the values mean for a session is said in `entry`.
+//! A JSON reader compatible with JavaScript's `JSON.parse`, which pi uses for session files. It accepts lone
+//! surrogates, invalid UTF-8 (as U+FFFD), deep nesting and `1e999`, and rejects everything else that is not JSON. It
+//! reads in one pass without copies or recursion. The module `entry` interprets the values.
 //!
-//! serde_json can't serve here: it refuses lone surrogates in strings and nesting over 128, and a session would lose
-//! the entry.
+//! serde_json is unsuitable: it rejects lone surrogates in strings and nesting over 128, so entries would be lost.
 
 pub(crate) mod edit;
 mod string_end;
@@ -15,10 +14,10 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotJson;
 
-/// The result of reading a piece of JSON.
+/// The result of reading JSON.
 pub type Result<T> = std::result::Result<T, NotJson>;
 
-/// What the next value is.
+/// The kind of a JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
     /// `{`
@@ -37,7 +36,7 @@ pub enum ValueKind {
     Null,
 }
 
-/// A JSON string as it stands in the file, known to be valid.
+/// A raw JSON string, known to be valid.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Str<'a> {
     raw: &'a [u8],
@@ -45,26 +44,26 @@ pub struct Str<'a> {
 }
 
 impl<'a> Str<'a> {
-    /// A string without escapes.
+    /// Creates a string without escapes.
     pub fn plain(raw: &'a str) -> Self {
         Self { raw: raw.as_bytes(), escaped: false }
     }
 
-    /// A string as it is written in a file, without its quotes; known to be valid.
+    /// Creates a string from its raw text without quotes, which must be valid.
     pub(crate) fn of_raw(raw: &'a [u8]) -> Self {
         Self { raw, escaped: true }
     }
 
-    /// The text; what is not Unicode (lone surrogates, invalid UTF-8) is U+FFFD.
+    /// Returns the text. Lone surrogates and invalid UTF-8 become U+FFFD.
     pub fn text(self) -> Cow<'a, str> {
         if self.escaped {
             return Cow::Owned(self.unescaped());
         }
-        // Much faster than the lossy reading, which nearly no text needs.
+        // Much faster than lossy decoding, which is rarely needed.
         std::str::from_utf8(self.raw).map_or_else(|_| String::from_utf8_lossy(self.raw), Cow::Borrowed)
     }
 
-    /// The same as [`Str::chars`] gives, faster: what stands between escapes is taken as it is.
+    /// Decodes the text like [`Str::chars`], but faster: copies runs between escapes.
     fn unescaped(self) -> String {
         let (mut raw, mut text) = (self.raw, String::with_capacity(self.raw.len()));
         while let Some(at) = memchr::memchr(b'\\', raw) {
@@ -77,12 +76,12 @@ impl<'a> Str<'a> {
         text
     }
 
-    /// The characters of the text, decoded one by one.
+    /// Returns the decoded characters one by one.
     pub fn chars(self) -> Chars<'a> {
         Chars { raw: self.raw }
     }
 
-    /// The first `units` UTF-16 code units of the text, as JavaScript's `slice(0, units)` (a character is not split).
+    /// Returns the first `units` UTF-16 code units, like JavaScript's `slice(0, units)`, without splitting a character.
     pub fn start(self, units: usize) -> String {
         let mut left = units;
         let fits = |c: &char| {
@@ -93,7 +92,7 @@ impl<'a> Str<'a> {
         self.chars().take_while(fits).collect()
     }
 
-    /// How many UTF-16 code units the text has: JavaScript's `length`.
+    /// Returns the length in UTF-16 code units, like JavaScript's `length`.
     pub fn units(self) -> u64 {
         let (mut chars, mut units) = (self.chars(), 0);
         loop {
@@ -105,27 +104,27 @@ impl<'a> Str<'a> {
         }
     }
 
-    /// Whether the text is `text`.
+    /// Returns `true` if the decoded text equals `text`.
     pub fn is(self, text: &str) -> bool {
         if self.escaped { self.text() == text } else { self.raw == text.as_bytes() }
     }
 
-    /// The text's bytes, for matching keys.
+    /// Returns the bytes of the decoded text, to compare keys.
     pub fn bytes(self) -> Cow<'a, [u8]> {
         if self.escaped { Cow::Owned(self.text().into_owned().into_bytes()) } else { Cow::Borrowed(self.raw) }
     }
 
-    /// The string as it is written in the file, without its quotes.
+    /// Returns the raw string without quotes.
     pub fn raw(self) -> &'a [u8] {
         self.raw
     }
 
-    /// The bytes that the string takes in the file.
+    /// Returns the length of the raw string in bytes.
     pub(crate) fn raw_len(self) -> usize {
         self.raw.len()
     }
 
-    /// Whether the text has no characters.
+    /// Returns `true` if the text is empty.
     pub fn is_empty(self) -> bool {
         self.raw.is_empty()
     }
@@ -138,10 +137,9 @@ pub struct Chars<'a> {
 }
 
 impl<'a> Chars<'a> {
-    /// Takes printable ASCII characters that stand as they are, at most `most` of them: nearly all text is made of
-    /// such runs.
+    /// Consumes up to `most` unescaped printable ASCII characters: nearly all text consists of such runs.
     pub(crate) fn ascii_run(&mut self, most: usize) -> &'a str {
-        const STEP: usize = 16; // a block is tested at once, as vectors
+        const STEP: usize = 16; // compared together, as vectors
         let is_in = |b: &u8| matches!(b, b' '..=b'[' | b']'..=b'~');
         let head = &self.raw[..self.raw.len().min(most)];
         let is_whole = |block: &&[u8]| block.iter().fold(true, |whole, b| whole & is_in(b));
@@ -167,7 +165,8 @@ impl Iterator for Chars<'_> {
     }
 }
 
-/// The first character of `raw` and its length in bytes; U+FFFD for as many bytes as the Encoding Standard says.
+/// Returns the first character of `raw` and its length in bytes. Invalid bytes become U+FFFD as in the Encoding
+/// Standard.
 fn first_char(raw: &[u8]) -> (char, usize) {
     let len = match raw.first() {
         Some(0xf0..) => 4,
@@ -182,7 +181,7 @@ fn first_char(raw: &[u8]) -> (char, usize) {
     }
 }
 
-/// One escape sequence at the start of `raw` (valid by construction): its character and its length in bytes.
+/// Decodes the valid escape at the start of `raw`. Returns the character and the length in bytes.
 fn unescape(raw: &[u8]) -> (char, usize) {
     let c = match raw.get(1) {
         Some(b'n') => '\n',
@@ -214,18 +213,18 @@ fn unescape_unicode(raw: &[u8]) -> (char, usize) {
     }
 }
 
-/// Reads values one after the other.
+/// Reads JSON values in sequence.
 #[derive(Debug)]
 pub struct JsonReader<'a> {
     bytes: &'a [u8],
-    /// The end of them, which is not read yet.
+    /// The unread rest.
     rest: &'a [u8],
-    /// The open brackets while [`JsonReader::skip`] passes over a value; kept to be used again.
+    /// The open brackets in [`JsonReader::skip`]; a reusable buffer.
     open: Vec<u8>,
 }
 
 impl<'a> JsonReader<'a> {
-    /// Reads from `bytes`.
+    /// Creates a reader of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, rest: bytes, open: Vec::new() }
     }
@@ -241,7 +240,7 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    /// Passes over `byte`, if it comes next.
+    /// Consumes `byte` if it is next. Returns `true` if it was.
     #[inline]
     fn takes(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == Some(byte);
@@ -256,23 +255,23 @@ impl<'a> JsonReader<'a> {
         if self.takes(byte) { Ok(()) } else { Err(NotJson) }
     }
 
-    /// The place of the next value.
+    /// Returns the position of the next value.
     pub fn here(&mut self) -> usize {
         self.peek();
         self.place()
     }
 
-    /// The place behind what was read.
+    /// Returns the position after the last read byte.
     pub fn place(&self) -> usize {
         self.bytes.len() - self.rest.len()
     }
 
-    /// What was read since `start`, a place that [`JsonReader::here`] gave.
+    /// Returns the bytes read since `start`, a position from [`JsonReader::here`].
     pub fn since(&self, start: usize) -> &'a [u8] {
         &self.bytes[start..self.place()]
     }
 
-    /// What the next value is, without reading it.
+    /// Returns the kind of the next value without reading it.
     #[inline]
     pub fn kind(&mut self) -> Result<ValueKind> {
         Ok(match self.peek().ok_or(NotJson)? {
@@ -287,17 +286,17 @@ impl<'a> JsonReader<'a> {
         })
     }
 
-    /// Steps into an object; [`JsonReader::next_key`] goes through it.
+    /// Enters an object; [`JsonReader::next_key`] iterates over it.
     pub(crate) fn enter_object(&mut self) -> Result<()> {
         self.expect(b'{')
     }
 
-    /// The next key of the object (`first` says whether it is the first one), or `None` and steps out at its end.
-    /// The value must be read before the next call.
+    /// Returns the next key of the object, or `None` after its end. `first` is `true` for the first key. The value must
+    /// be read before the next call.
     #[inline(always)]
     pub(crate) fn next_key(&mut self, first: bool) -> Result<Option<Str<'a>>> {
         if !first && let [b',', b'"', rest @ ..] = self.rest {
-            self.rest = rest; // nearly always there is nothing between
+            self.rest = rest; // mostly without white space
         } else if self.takes(b'}') {
             return Ok(None);
         } else {
@@ -311,12 +310,13 @@ impl<'a> JsonReader<'a> {
         Ok(Some(key))
     }
 
-    /// Steps into an array; [`JsonReader::next_item`] goes through it.
+    /// Enters an array; [`JsonReader::next_item`] iterates over it.
     pub(crate) fn enter_array(&mut self) -> Result<()> {
         self.expect(b'[')
     }
 
-    /// Whether the array has another item, which must be read before the next call; steps out at its end.
+    /// Returns `true` if the array has another item, which must be read before the next call. Leaves the array at its
+    /// end.
     pub(crate) fn next_item(&mut self, first: bool) -> Result<bool> {
         if self.takes(b']') {
             return Ok(false);
@@ -337,7 +337,7 @@ impl<'a> JsonReader<'a> {
         self.text(string_end::soon(self.rest))
     }
 
-    /// The text from here to the quote that ends it.
+    /// Reads the text up to its closing quote.
     #[inline(always)]
     fn text(&mut self, ending: Option<(usize, bool)>) -> Result<Str<'a>> {
         let (end, escaped) = ending.ok_or(NotJson)?;
@@ -346,12 +346,12 @@ impl<'a> JsonReader<'a> {
         Ok(Str { raw, escaped })
     }
 
-    /// Reads a number; beyond the range of a double it is infinite, as in JavaScript.
+    /// Reads a number. Numbers beyond the range of a double become infinite, as in JavaScript.
     pub fn number(&mut self) -> Result<f64> {
-        /// The most digits of which a double holds each number as it is.
+        /// The maximum number of digits that a double represents exactly.
         const EXACT: usize = 15;
         self.peek();
-        // Most are whole and small.
+        // Fast path: most numbers are small integers.
         let (mut whole, mut digits) = (0u64, 0);
         while let Some(digit @ b'0'..=b'9') = self.rest.get(digits).filter(|_| digits < EXACT) {
             whole = whole * 10 + u64::from(digit - b'0');
@@ -393,7 +393,7 @@ impl<'a> JsonReader<'a> {
         Ok(())
     }
 
-    /// Passes over the next value, checking all of it, and returns it as it stands in the file.
+    /// Skips and validates the next value. Returns it raw.
     pub fn skip(&mut self) -> Result<&'a [u8]> {
         let start = self.here();
         self.open.clear();
@@ -421,7 +421,7 @@ impl<'a> JsonReader<'a> {
                 ValueKind::False => self.word(b"false")?,
                 ValueKind::Null => self.word(b"null")?,
             }
-            // A value ended: close what ends with it, up to the next value.
+            // After a value: close the brackets that end here.
             loop {
                 let Some(&close) = self.open.last() else { return Ok(self.since(start)) };
                 if self.takes(b',') {
@@ -437,18 +437,18 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    /// The next value if it is a string; any other value is passed over.
+    /// Reads the next value if it is a string, or skips it.
     #[inline(always)]
     pub(crate) fn opt_string(&mut self) -> Result<Option<Str<'a>>> {
         if self.kind()? == ValueKind::Str { self.string().map(Some) } else { self.skip().map(|_| None) }
     }
 
-    /// The next value if it is a number; any other value is passed over.
+    /// Reads the next value if it is a number, or skips it.
     pub(crate) fn opt_number(&mut self) -> Result<Option<f64>> {
         if self.kind()? == ValueKind::Number { self.number().map(Some) } else { self.skip().map(|_| None) }
     }
 
-    /// The next value if it is `true` or `false`; any other value is passed over.
+    /// Reads the next value if it is `true` or `false`, or skips it.
     pub(crate) fn opt_bool(&mut self) -> Result<Option<bool>> {
         let kind = self.kind()?;
         self.skip()?;
@@ -459,7 +459,7 @@ impl<'a> JsonReader<'a> {
         })
     }
 
-    /// Checks that nothing but white space is left.
+    /// Checks that only white space remains.
     pub fn end(&mut self) -> Result<()> {
         if self.peek().is_none() { Ok(()) } else { Err(NotJson) }
     }
@@ -539,7 +539,7 @@ mod tests {
     proptest! {
         #[test]
         fn agrees_with_serde_json(text in r#"[\[\]{},:"\\a-c0-2.eEtruflsn u\n -]{0,24}"#) {
-            // serde_json refuses lone surrogates and out-of-range numbers; the alphabet can spell neither to the end.
+            // serde_json rejects lone surrogates and out-of-range numbers; the alphabet can produce neither.
             prop_assert_eq!(valid(text.as_bytes()), serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok());
         }
 

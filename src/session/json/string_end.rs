@@ -1,13 +1,13 @@
-//! Where a string ends. Most bytes of a session file stand in strings that nobody looks into: they are checked many at a
-//! time, in loops of which the compiler makes vectors.
+//! Search for the end of a string. Most bytes of a session file are in strings that are not needed, so they are checked
+//! several at a time, in loops that the compiler vectorizes.
 
-/// The bytes of a word.
+/// The number of bytes in a word.
 const STEP: usize = 8;
 
-/// As many bytes are looked at together where most are as they should be. Larger blocks meet something else too often.
+/// The number of bytes checked together in usual text. Larger blocks contain exceptions too often.
 const BLOCK: usize = 32;
 
-/// The same as [`of`] for what mostly ends within two words, such as a key.
+/// Works like [`of`], optimized for strings shorter than two words, such as keys.
 #[inline(always)]
 pub(super) fn soon(text: &[u8]) -> Option<(usize, bool)> {
     if let Some((words, _)) = text.as_chunks::<STEP>().0.split_first_chunk::<2>() {
@@ -22,11 +22,11 @@ pub(super) fn soon(text: &[u8]) -> Option<(usize, bool)> {
     of(text)
 }
 
-/// Finds the quote that ends the string of which `text` is behind the first quote, and says whether there are escapes before
-/// it. `None`: there is no such quote, or something before it that JSON does not allow.
+/// Returns the position of the closing quote, and `true` if there are escapes before it. `text` starts after the
+/// opening quote. Returns `None` if there is no closing quote or an invalid byte before it.
 pub(super) fn of(text: &[u8]) -> Option<(usize, bool)> {
     let (mut at, mut has_escapes) = (0, false);
-    // Keys, ids, names and times end before.
+    // Keys, IDs, names and times are shorter.
     let (mut near, mut gap) = (4 * STEP, BLOCK);
     loop {
         let rest = text.get(at..)?;
@@ -45,14 +45,14 @@ pub(super) fn of(text: &[u8]) -> Option<(usize, bool)> {
         if at >= near {
             let (end, are_escapes) = usual(text, at);
             has_escapes |= are_escapes;
-            // Where little is usual it is tried less and less often.
+            // In unusual text, the fast path is tried less and less often.
             gap = if end > at { BLOCK } else { 2 * gap };
             (at, near) = (end, end + gap);
         }
     }
 }
 
-/// The first bytes; behind the end stand zeros.
+/// Returns the first bytes, padded with zeros.
 #[inline]
 fn word(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bytes.first_chunk().copied().unwrap_or_else(|| {
@@ -65,17 +65,17 @@ fn word(bytes: &[u8]) -> u64 {
 const ONES: u64 = u64::from_ne_bytes([1; STEP]);
 const HIGH: u64 = u64::from_ne_bytes([0x80; STEP]);
 
-/// Marks quotes, backslashes and control characters by the highest bit of their byte. The lowest bit set is exact.
+/// Sets the highest bit of bytes that are quotes, backslashes or control characters. The lowest bit set is exact.
 #[inline]
 fn specials(word: u64) -> u64 {
-    // With its second bit flipped, a quote comes right behind the control characters.
+    // With its second bit flipped, a quote follows the control characters.
     let low = word ^ (ONES * 0x02);
     let backslash = word ^ (ONES * 0x5c);
-    // A borrow can only falsify the bytes above a true hit.
+    // A borrow can only falsify bytes above a true hit.
     (low.wrapping_sub(ONES * 0x21) | backslash.wrapping_sub(ONES)) & !word & HIGH
 }
 
-/// The length of the escape that begins here; `None` if it is none.
+/// Returns the length of a valid escape.
 fn escape(bytes: &[u8]) -> Option<usize> {
     match bytes.get(1)? {
         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(2),
@@ -84,8 +84,8 @@ fn escape(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Passes over blocks of text in which no string ends, nothing is wrong, and all escapes are usual ones. Where they end, and
-/// whether there are escapes in them. No escape may have begun before `start`.
+/// Skips blocks of text with common escapes only, without the end of the string or errors. Returns the position after
+/// them, and `true` if they contain escapes. No escape may start before `start`.
 fn usual(bytes: &[u8], start: usize) -> (usize, bool) {
     let (mut at, mut has_escapes) = (start, false);
     if bytes.get(start).is_none_or(|&b| b == b'"' || b < b' ') {
@@ -94,12 +94,12 @@ fn usual(bytes: &[u8], start: usize) -> (usize, bool) {
     while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<BLOCK>())
         && let Some(behind) = bytes[at + 1..].first_chunk::<BLOCK>()
     {
-        // All of it is looked at, as vectors: each byte with the one behind it.
+        // Compares each byte with the next one, as vectors.
         let (mut odd, mut escapes) = (false, false);
         for (&a, &b) in block.iter().zip(behind) {
             let (is_escape, is_quote) = (a == b'\\', b == b'"');
             let is_letter = (b == b'n') | (b == b't') | (b == b'r');
-            // A backslash and a quote stand together or not at all, unless the backslash stands before a letter.
+            // A backslash and a quote occur together or not at all, unless a letter follows the backslash.
             odd |= ((is_escape ^ is_quote) & !is_letter) | (b < b' ');
             escapes |= is_escape;
         }
@@ -109,7 +109,7 @@ fn usual(bytes: &[u8], start: usize) -> (usize, bool) {
         at += BLOCK;
         has_escapes |= escapes;
     }
-    // The letter behind a backslash was looked at with it.
+    // The letter after a backslash was checked with it.
     at += usize::from(at > start && bytes[at - 1] == b'\\');
     (at, has_escapes)
 }
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Byte for byte.
+    /// Reference implementation, byte by byte.
     fn slowly(bytes: &[u8]) -> Option<(usize, bool)> {
         let (mut at, mut has_escapes) = (0, false);
         loop {

@@ -1,4 +1,4 @@
-//! JSON of any shape that stands inside an entry: a tool call's arguments, the data of extensions.
+//! JSON of any shape inside an entry: arguments of tool calls, data of extensions.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -6,20 +6,20 @@ use std::collections::HashMap;
 use crate::base::javascript;
 use crate::session::json::{JsonReader, Result, Str, ValueKind as Json, edit};
 
-/// The fields of an object that are looked at: nothing that pitree looks for stands behind so many.
+/// The maximum number of parsed fields; relevant fields come earlier.
 const MOST_FIELDS: usize = 1000;
 
-/// The fields of an object that stands alone, such as a tool call's arguments.
+/// The fields of a separate object, such as the arguments of a tool call.
 #[derive(Debug)]
 pub struct Fields<'a>(Vec<(Cow<'a, [u8]>, Value<'a>)>);
 
 impl<'a> Fields<'a> {
-    /// Reads the fields; none, if it is no object.
+    /// Parses the fields; none if `raw` is not an object.
     pub fn new(raw: &'a [u8]) -> Self {
         let mut fields = Vec::new();
         let mut r = JsonReader::new(raw);
         if r.kind() == Ok(Json::Object) {
-            // What stood in a checked line reads without errors; anything else gives what came before the error.
+            // A checked line has no errors. Otherwise the fields before the error are kept.
             let _ = r.enter_object();
             while fields.len() < MOST_FIELDS
                 && let Ok(Some(key)) = r.next_key(fields.is_empty())
@@ -31,12 +31,12 @@ impl<'a> Fields<'a> {
         Self(fields)
     }
 
-    /// The names, as they are meant, and their values.
+    /// Returns the decoded keys with their values.
     pub(crate) fn into_iter(self) -> impl Iterator<Item = (Cow<'a, [u8]>, Value<'a>)> {
         self.0.into_iter()
     }
 
-    /// The values that are numbers.
+    /// Returns the numeric values.
     pub fn numbers(&self) -> impl Iterator<Item = f64> {
         self.0.iter().filter_map(|(_, value)| match value {
             Value::Raw(raw) => std::str::from_utf8(raw).ok()?.parse().ok(),
@@ -44,8 +44,8 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// Names and values in the order in which JavaScript has them: small whole numbers first, then each name where it stood
-    /// first, with the value that stood last.
+    /// Returns keys and values in JavaScript's order: small integers first, then each key at its first position with
+    /// its last value.
     fn in_order(self) -> Vec<(Cow<'a, [u8]>, Value<'a>)> {
         let mut places = HashMap::new();
         let mut fields: Vec<(Cow<'a, [u8]>, Value<'a>)> = Vec::new();
@@ -60,19 +60,19 @@ impl<'a> Fields<'a> {
         fields
     }
 
-    /// The value of a name: the last one, if it stands twice.
+    /// Returns the value of a key: the last one if it is repeated.
     pub fn get(&self, name: &str) -> Option<Value<'a>> {
         self.0.iter().rev().find(|(key, _)| &**key == name.as_bytes()).map(|(_, value)| *value)
     }
 }
 
-/// The place in an array that a name is to JavaScript.
+/// Returns the array index that a key is in JavaScript.
 fn index(key: &[u8]) -> Option<u32> {
     let is_written_so = key == b"0" || (key.first() != Some(&b'0') && key.iter().all(u8::is_ascii_digit));
     std::str::from_utf8(key).ok()?.parse().ok().filter(|&index| is_written_so && index < u32::MAX)
 }
 
-/// The items of an array that stands alone, as they are written.
+/// Returns the raw items of a separate array.
 pub(crate) fn items(raw: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut r = JsonReader::new(raw);
     let (mut is_in, mut is_first) = (r.kind() == Ok(Json::Array) && r.enter_array().is_ok(), true);
@@ -87,20 +87,20 @@ pub(crate) fn items(raw: &[u8]) -> impl Iterator<Item = &[u8]> {
 pub enum Value<'a> {
     /// A string.
     Text(Str<'a>),
-    /// Anything else, as it is written.
+    /// Any other value, raw.
     Raw(&'a [u8]),
 }
 
 impl<'a> Value<'a> {
-    /// Reads the value that comes next.
+    /// Reads the next value.
     ///
     /// # Errors
-    /// It is not JSON.
+    /// The value is not JSON.
     pub fn read(r: &mut JsonReader<'a>) -> Result<Self> {
         if r.kind()? == Json::Str { r.string().map(Self::Text) } else { r.skip().map(Self::Raw) }
     }
 
-    /// The value as JavaScript's `String` has it; of an array not more than is looked at.
+    /// Converts the value like JavaScript's `String`. Long arrays are cut.
     pub fn text(&self) -> Cow<'a, str> {
         match self {
             Self::Text(text) => text.text(),
@@ -108,7 +108,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value as a number, as pi reads line numbers (1.5.2): a finite one, or a text that is one for JavaScript.
+    /// Converts the value to a number as pi does for line numbers (1.5.2): a finite number, or a string that is a
+    /// number in JavaScript.
     pub(crate) fn number(self) -> Option<f64> {
         match self {
             Self::Text(text) => javascript::to_number(&text.text()),
@@ -116,7 +117,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value, if it is a string.
+    /// Returns the value if it is a string.
     pub(crate) fn str(self) -> Option<Str<'a>> {
         match self {
             Self::Text(text) => Some(text),
@@ -124,7 +125,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value as it is written, unless it is a string.
+    /// Returns the raw value unless it is a string.
     pub fn raw(self) -> Option<&'a [u8]> {
         match self {
             Self::Text(_) => None,
@@ -132,7 +133,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether JavaScript takes it for false: empty, `null`, `false`, `0` however it is written.
+    /// Returns `true` if the value is falsy in JavaScript: empty, `null`, `false`, or zero in any notation.
     pub fn is_falsy(self) -> bool {
         match self {
             Self::Text(text) => text.is_empty(),
@@ -141,10 +142,11 @@ impl<'a> Value<'a> {
     }
 }
 
-/// As much is made of an array that stands for a text, in bytes: nothing shows more of it.
+/// The maximum length in bytes of an array converted to text.
 const MOST_TEXT: usize = 8 * 1024;
 
-/// A value that is no string as JavaScript's `String` has it, without recursion; `null` is empty, as in an array.
+/// Converts a value other than a string like JavaScript's `String`, without recursion; `null` becomes empty, as in an
+/// array.
 fn string(raw: &[u8]) -> Result<String> {
     let (mut r, mut out, mut depth) = (JsonReader::new(raw), String::new(), 0usize);
     loop {
@@ -176,10 +178,10 @@ fn string(raw: &[u8]) -> Result<String> {
     }
 }
 
-/// A value as JavaScript's `JSON.stringify` writes it: its first `units` UTF-16 code units, and whether there are more.
-/// Without recursion.
+/// Serializes a value like JavaScript's `JSON.stringify`, without recursion. Returns the first `units` UTF-16 code
+/// units, and `true` if the result was cut.
 pub(crate) fn stringify(raw: &[u8], units: usize) -> (String, bool) {
-    let most = 3 * units; // no code unit takes more bytes
+    let most = 3 * units; // the maximum bytes of a code unit
     let mut out = String::new();
     let mut parts = vec![PendingPart::Value(Value::read(&mut JsonReader::new(raw)).unwrap_or(Value::Raw(b"")))];
     while out.len() <= most
@@ -225,20 +227,19 @@ pub(crate) fn stringify(raw: &[u8], units: usize) -> (String, bool) {
     (out, is_cut)
 }
 
-/// What is still to be written.
+/// A part to serialize.
 enum PendingPart<'a> {
     Sign(char),
     Key(Cow<'a, [u8]>),
     Value(Value<'a>),
 }
 
-/// Pretty-prints JSON, two columns a level, without recursion: what is shown of data that pitree does not know.
-/// Text that is not JSON comes back as it is.
+/// Formats JSON with two spaces per level, without recursion, to show unknown data. Returns invalid JSON unchanged.
 pub(crate) fn pretty(raw: &[u8]) -> String {
     let mut out = String::with_capacity(raw.len() * 2);
     let mut depth = 0usize;
     let mut at = 0;
-    // Deeper levels are not indented further, or the output would grow with the square of the depth.
+    // The indentation is limited; otherwise, the output would grow with the square of the depth.
     let newline = |out: &mut String, depth: usize| {
         out.push('\n');
         out.extend(std::iter::repeat_n(' ', 2 * depth.min(32)));
@@ -294,7 +295,7 @@ mod tests {
         assert!(pretty(&vec![b'['; 100_000]).len() > 100_000);
     }
 
-    /// As node 22 was seen to write them.
+    /// Observed with node 22.
     #[test]
     fn writes_values_as_javascript_does() {
         for (value, json, text) in [

@@ -1,4 +1,4 @@
-//! What the model gets as a list: a row for each message and for what is left out, and what takes the room.
+//! A list of what the model receives: a row for each message and for each omitted entry, and the token use by category.
 
 use std::sync::Arc;
 
@@ -14,31 +14,31 @@ use crate::session::prompt::sum::{ContextSum, TokenParts};
 use crate::session::tree::Tree;
 use crate::session::tree::node::Node;
 
-/// As much of a message is kept for its row, in UTF-16 code units: no row is wider.
+/// The maximum length of a row in UTF-16 code units; no screen is wider.
 const ROW: usize = 200;
 
-/// What takes room in the context.
+/// A category of token use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContextShare {
-    /// The instructions and the tools.
+    /// The system prompt and the tools.
     System,
     /// Summaries of compactions and branches.
     Summary,
-    /// What the user wrote and ran.
+    /// Messages and commands of the user.
     User,
-    /// What extensions put in.
+    /// Messages of extensions.
     Custom,
     /// Answers: texts, thinking and calls.
     Assistant,
-    /// What tools said.
+    /// Tool output.
     Tools,
 }
 
 impl ContextShare {
-    /// Each of them, in the order in which they are shown.
+    /// All categories in display order.
     pub const ALL: [Self; 6] = [Self::System, Self::Summary, Self::User, Self::Custom, Self::Assistant, Self::Tools];
 
-    /// Its name, in a word.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -50,7 +50,7 @@ impl ContextShare {
         }
     }
 
-    /// The letter that stands for it.
+    /// Returns the letter of the category.
     pub fn letter(self) -> char {
         match self {
             Self::System => 'S',
@@ -62,7 +62,7 @@ impl ContextShare {
         }
     }
 
-    /// What a message takes the room as.
+    /// Returns the category of a message.
     pub fn of(message: &SentMessage) -> Self {
         match (message.role, message.from) {
             (Role::System, _) => Self::System,
@@ -74,7 +74,7 @@ impl ContextShare {
         }
     }
 
-    /// The same of an entry that was not read.
+    /// Returns the category of an entry that was not read.
     fn of_kind(kind: EntryKind) -> Self {
         match kind {
             EntryKind::SystemRole => Self::System,
@@ -92,41 +92,41 @@ impl ContextShare {
 pub struct ListingRow {
     /// The entry.
     pub at: Index,
-    /// What it takes the room as.
+    /// The category.
     pub share: ContextShare,
-    /// How many tokens pi reckons for it; of what is not in pi's context none.
+    /// The estimated tokens; `None` outside pi's context.
     pub tokens: Option<u64>,
-    /// The beginning of what it says, clean, on one line.
+    /// The start of the text, cleaned, on one line.
     pub text: Arc<str>,
-    /// Why it is left out, if it is.
+    /// The reason, if it is omitted.
     pub why: Option<OmissionReason>,
 }
 
 /// The list.
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
-    /// The rows, in the order in which the model gets them; what was compacted away stands first.
+    /// The rows in the order in which the model receives them, after those omitted by the compaction.
     pub rows: Vec<ListingRow>,
-    /// The tokens of what is sent, by what takes them: as in [`ContextShare::ALL`].
+    /// The estimated tokens of each category in [`ContextShare::ALL`].
     pub shares: [u64; ContextShare::ALL.len()],
-    /// How many messages are sent.
+    /// The number of sent messages.
     pub messages: usize,
-    /// How many entries are left out.
+    /// The number of omitted entries.
     pub left_out: usize,
-    /// How many tokens the context has, as pi says.
+    /// The tokens of the context as counted by pi.
     pub tokens: f64,
-    /// The provider and the id of the model.
+    /// The provider and the ID of the model.
     pub model: Option<(String, String)>,
     /// The thinking level.
     pub thinking_level: String,
-    /// The tools that the model has, clean.
+    /// The names of the active tools, cleaned.
     pub tools: Vec<String>,
-    /// Parts of the sum.
+    /// The parts of the token count.
     pub parts: TokenParts,
 }
 
 impl Listing {
-    /// Adds a part and its messages.
+    /// Adds a part with its messages.
     pub fn add(&mut self, tree: &Tree, part: &PlannedPart, messages: &[SentMessage]) {
         let (at, why) = (part.at, part.why());
         let node = &tree.nodes[at as usize];
@@ -141,7 +141,7 @@ impl Listing {
         }
     }
 
-    /// Counts a part and its messages, without rows.
+    /// Counts a part with its messages, without rows.
     pub fn count(&mut self, part: &PlannedPart, messages: &[SentMessage]) {
         self.left_out += usize::from(part.why().is_some());
         for message in messages.iter().filter(|_| part.why().is_none()) {
@@ -150,7 +150,7 @@ impl Listing {
         }
     }
 
-    /// Adds what is known when all is read.
+    /// Adds the totals after all parts.
     pub fn end(&mut self, plan: &Plan, sum: &ContextSum) {
         self.tokens = sum.tokens(plan);
         self.model.clone_from(&plan.context.model);
@@ -159,7 +159,7 @@ impl Listing {
         self.tools = sum.tools().map(|tool| clean(tool).into_owned()).collect();
     }
 
-    /// What holds for all of it, in a line, with a sign between the parts: `claude · thinking high · 12 messages · ~4k tokens`.
+    /// Returns a summary on one line with a separator: `claude · thinking high · 12 messages · ~4k tokens`.
     pub fn summary(&self, dot: &str) -> String {
         let mut parts = Vec::new();
         parts.extend(self.model.as_ref().map(|(_, model)| model.clone()).filter(|model| !model.is_empty()));
@@ -171,14 +171,14 @@ impl Listing {
         clean(&parts.join(&format!(" {dot} "))).into_owned()
     }
 
-    /// What is reckoned for all that is sent.
+    /// Returns the estimated tokens of all sent messages.
     pub fn reckoned(&self) -> u64 {
         self.shares.iter().sum()
     }
 }
 
-/// The beginning of a message, of a summary without pi's words around it, and the tools that are called, with their files;
-/// the text of its entry's row where there is nothing.
+/// Returns the start of a message, or of a summary without pi's wrapper, followed by the called tools with their files.
+/// Returns the row of the entry if there is no text.
 pub fn row(message: &SentMessage, node: &Node) -> String {
     let said = match message.from {
         MessageSource::Compaction | MessageSource::BranchSummary => {
@@ -201,7 +201,7 @@ pub fn row(message: &SentMessage, node: &Node) -> String {
         if message.images > 0 { format!("[{}] ", count(message.images, "image", "images")) } else { String::new() };
     match (text.is_empty() && images.is_empty(), node.kind) {
         (true, _) => node.text.to_string(),
-        // The tool and its file are known from the call.
+        // The row of the entry contains the tool and the file of the call.
         (false, EntryKind::ToolResult) => format!("{} {images}{text}", node.text),
         (false, _) => images + &text,
     }

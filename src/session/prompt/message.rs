@@ -1,5 +1,5 @@
-//! What an entry says to the model: its messages as pi sends them (`convertToLlm` of pi 1.5.2, and what its providers make of
-//! texts), and how many tokens pi reckons for them.
+//! The messages that pi sends for an entry (`convertToLlm` of pi 1.5.2, and the conversions of its providers), and pi's
+//! estimate of their tokens.
 
 use crate::base::javascript;
 use crate::session::entry::kind::EntryKind;
@@ -9,25 +9,25 @@ use crate::session::json::value::{Fields, Value};
 use crate::session::prompt::tokens;
 use crate::session::prompt::tokens::SystemPart;
 
-/// What pi answers to a call that was given no answer.
+/// pi's result for a call without a result.
 pub const NO_RESULT: &str = "No result provided";
 
-/// What pi puts around the summary of a compaction.
+/// pi's wrapper around the summary of a compaction.
 const COMPACTION: [&str; 2] = [
     "The conversation history before this point was compacted into the following summary:\n\n<summary>\n",
     "\n</summary>",
 ];
 
-/// What pi puts around the summary of a branch.
+/// pi's wrapper around the summary of a branch.
 const BRANCH: [&str; 2] =
     ["The following is a summary of a branch that this conversation came back from:\n\n<summary>\n", "</summary>"];
 
-/// Who speaks, to the model.
+/// The role of a message for the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// pi itself.
+    /// The system.
     System,
-    /// The user, and all that pi sends in the user's name.
+    /// The user, including messages that pi sends as the user.
     User,
     /// The model.
     Assistant,
@@ -36,7 +36,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The role in pi's messages.
+    /// Returns the role name in pi's messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -47,10 +47,10 @@ impl Role {
     }
 }
 
-/// What kind of thing a message is made of.
+/// The source of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageSource {
-    /// A message of the conversation, or a command that the user ran.
+    /// A message of the conversation, or a command run by the user.
     Message,
     /// The summary of a compaction.
     Compaction,
@@ -58,12 +58,12 @@ pub enum MessageSource {
     BranchSummary,
     /// A message of an extension.
     CustomMessage,
-    /// The instructions and the tools.
+    /// The system prompt and the tools.
     System,
 }
 
 impl MessageSource {
-    /// Its name, as scripts see it.
+    /// Returns the name for scripts.
     pub fn name(self) -> &'static str {
         match self {
             Self::Message => "message",
@@ -75,37 +75,37 @@ impl MessageSource {
     }
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentCall {
-    /// Its id.
+    /// The ID.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
     /// The arguments, as JSON.
     pub arguments: String,
 }
 
-/// A message.
+/// A message for the model.
 #[derive(Clone, Debug)]
 pub struct SentMessage {
-    /// Who speaks.
+    /// The role.
     pub role: Role,
-    /// What it is made of.
+    /// The source.
     pub from: MessageSource,
-    /// What it says.
+    /// The text.
     pub text: String,
-    /// The calls in it.
+    /// The tool calls.
     pub calls: Vec<SentCall>,
-    /// The id of the call that it answers.
+    /// The ID of the call that it answers.
     pub answers: Option<String>,
-    /// The images in it.
+    /// The number of images.
     pub images: usize,
-    /// How many tokens pi reckons for it (`estimateTokens`).
+    /// pi's estimate of the tokens (`estimateTokens`).
     pub tokens: u64,
-    /// How many tokens it is said to have used, with all that stands before it, if pi relies on that.
+    /// The tokens reported by the provider for the message and everything before it, if pi uses them.
     pub(super) used: Option<f64>,
-    /// What it changes of the instructions and the tools, if it is a system message.
+    /// The changes of a system message.
     pub(super) system: Option<SystemPart>,
 }
 
@@ -115,13 +115,13 @@ impl SentMessage {
         Self { role, from, text, calls: Vec::new(), answers: None, images: 0, tokens, used: None, system: None }
     }
 
-    /// What pi answers to a call that has no answer. pi adds it when it sends, and does not count it.
+    /// Returns pi's result for a call without a result. pi adds it when it sends, and does not count it.
     pub fn no_result() -> Self {
         Self::new(Role::Tool, MessageSource::Message, NO_RESULT.into(), NO_RESULT.len() as u64)
     }
 
-    /// The messages of an entry by its line, which has so many bytes in the file; `edit` is the line of the context edit
-    /// whose words it has instead of its own. Of a line that was too long to be read, `cut` stands for the text.
+    /// Returns the messages of an entry. `len` is the length of the line in the file. `edit` is the line of the context
+    /// edit that replaces its contents. `cut` replaces the text of an overlong line.
     pub fn of(entry: &Entry<'_>, (line, len): (&[u8], u64), edit: Option<&[u8]>, cut: &str) -> Vec<Self> {
         let replacement = edit.and_then(|edit| parse::line(edit).ok().flatten()?.replacement.map(parse::replacement));
         let said = Message::default();
@@ -147,7 +147,7 @@ impl SentMessage {
                 let system = entry.system_message.map(|raw| Self::system(&parse::message(raw)));
                 system.into_iter().chain([summary(entry.summary, MessageSource::Compaction)]).collect()
             }
-            // pi reckons nothing for them.
+            // pi's estimate is zero.
             EntryKind::OtherMessage => vec![Self::new(Role::User, MessageSource::Message, content.text("\n"), 0)],
             _ => Vec::new(),
         }
@@ -191,7 +191,7 @@ impl SentMessage {
     }
 }
 
-/// Who speaks in messages of a kind.
+/// Returns the role of messages of a kind.
 pub(crate) fn role(kind: EntryKind) -> Role {
     match kind {
         EntryKind::Assistant => Role::Assistant,
@@ -201,7 +201,7 @@ pub(crate) fn role(kind: EntryKind) -> Role {
     }
 }
 
-/// What messages of a kind are made of.
+/// Returns the source of messages of a kind.
 pub(crate) fn from(kind: EntryKind) -> MessageSource {
     match kind {
         EntryKind::SystemRole => MessageSource::System,
@@ -218,7 +218,7 @@ fn summary(summary: Option<Str<'_>>, from: MessageSource) -> SentMessage {
     SentMessage::new(Role::User, from, format!("{before}{}{behind}", summary.text()), summary.units())
 }
 
-/// A command that the user ran, as pi's `bashExecutionToText` tells it.
+/// Formats a command run by the user, like pi's `bashExecutionToText`.
 fn bash(message: &Message<'_>, line: &[u8]) -> SentMessage {
     let (command, output) = (message.command.unwrap_or_default(), message.output.unwrap_or_default());
     let mut text = format!("Ran `{}`\n", command.text());

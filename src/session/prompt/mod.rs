@@ -1,6 +1,6 @@
-//! What the model gets when pi goes on at an entry, message by message: which messages in which order and what is left out
-//! ([`plan`]), what they say ([`message`]), how much room they take (`tokens`, [`sum`]); and the rows of a list of them ([`listing`]). The lines of the entries are read by a
-//! caller, one after the other, so that nothing of a long session but the rows of its list is held.
+//! The messages that the model receives when pi resumes at an entry: their order and the omitted ones ([`plan`]), their
+//! contents ([`message`]), their size (`tokens`, [`sum`]), and the rows of a list ([`listing`]). The caller reads the
+//! entries one by one, so that only the rows of a long session are in memory.
 
 pub mod listing;
 pub mod message;

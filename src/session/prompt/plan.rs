@@ -1,5 +1,5 @@
-//! Which entries of a path give the model messages, in the order in which it gets them, and which don't, and why (pi 0.87.1,
-//! 1.5.2). Of entries that are nothing to the model, such as names and labels, nothing is said.
+//! The entries of a path in the order in which the model receives them, and the omitted ones with reasons (pi 0.87.1,
+//! 1.5.2). Entries without meaning for the model, such as names and labels, are not included.
 
 use std::collections::HashSet;
 
@@ -10,16 +10,16 @@ use crate::session::tree::context::{ModelContext, context};
 use crate::session::tree::node::EntryStatus;
 use crate::session::tree::sent_messages::{Sent, can_be_replaced};
 
-/// Why the model does not get what an entry says.
+/// The reason why the model does not receive an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OmissionReason {
-    /// It stands before what the compaction keeps, which is this entry.
+    /// It is before the first entry kept by this compaction.
     Compacted(Index),
-    /// A system message before the compaction: they are not kept.
+    /// A system message before the compaction; these are not kept.
     SystemNotKept,
-    /// A compaction before the one that counts.
+    /// A compaction before the current one.
     OlderCompaction,
-    /// This context edit leaves it out.
+    /// This context edit omits it.
     Omitted(Index),
     /// The answer failed.
     Failed,
@@ -27,16 +27,16 @@ pub enum OmissionReason {
     Stopped,
     /// The user ran it with `!!`.
     Excluded,
-    /// It says nothing.
+    /// It is empty.
     Empty,
-    /// pi does not know its role.
+    /// Its role is unknown to pi.
     UnknownRole,
-    /// pi does not know its type.
+    /// Its type is unknown to pi.
     UnknownType,
 }
 
 impl OmissionReason {
-    /// The reason, in words.
+    /// Returns the description.
     pub fn text(self) -> &'static str {
         match self {
             Self::Compacted(_) => "compacted away",
@@ -53,37 +53,37 @@ impl OmissionReason {
     }
 }
 
-/// What becomes of an entry.
+/// The outcome of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryOutcome {
-    /// The model gets it.
+    /// The model receives it.
     Sent,
-    /// pi answers a call in it, to which no answer is there.
+    /// pi answers a call in it that has no result.
     NoResult,
-    /// pi has it in mind, and counts it, but does not send it.
+    /// pi keeps and counts it, but does not send it.
     Counted(OmissionReason),
-    /// It is left out.
+    /// It is omitted.
     LeftOut(OmissionReason),
 }
 
-/// An entry, or what pi says because of it.
+/// An entry, or a result that pi adds for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedPart {
     /// The entry.
     pub at: Index,
-    /// What becomes of it.
+    /// The outcome.
     pub outcome: EntryOutcome,
-    /// The context edit whose words it has instead of its own.
+    /// The context edit that replaces its contents.
     pub words: Option<Index>,
 }
 
 impl PlannedPart {
-    /// Whether its messages are in pi's context: `buildSessionContext` gives them.
+    /// Returns `true` if its messages are in pi's context, as returned by `buildSessionContext`.
     pub fn is_in_context(&self) -> bool {
         matches!(self.outcome, EntryOutcome::Sent | EntryOutcome::Counted(_))
     }
 
-    /// Why the model does not get it, if so.
+    /// Returns the reason if the model does not receive it.
     pub fn why(&self) -> Option<OmissionReason> {
         match self.outcome {
             EntryOutcome::Sent | EntryOutcome::NoResult => None,
@@ -92,20 +92,20 @@ impl PlannedPart {
     }
 }
 
-/// What the model gets at an entry, before anything is read.
+/// The plan of what the model receives at an entry, before entries are read.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// The parts: what was compacted away, the compaction, what it kept and what followed.
+    /// The entries omitted by the compaction, the compaction, the kept entries and the following ones.
     pub parts: Vec<PlannedPart>,
-    /// What pi's context is.
+    /// pi's context.
     pub context: ModelContext,
-    /// What stands behind the last compaction and the last context edit of the path: only what an answer there used tells
-    /// how large the context is now.
+    /// The entries after the last compaction and the last context edit of the path. Only token counts reported there
+    /// are current.
     fresh: HashSet<Index>,
 }
 
 impl Plan {
-    /// The plan for going on behind `at`; before the first entry, that is nothing.
+    /// Plans resuming after `at`; `None` is an empty conversation.
     pub fn new(tree: &Tree, at: Option<Index>) -> Self {
         let context = context(tree, at);
         let path = at.map(|at| tree.path(at)).unwrap_or_default();
@@ -113,7 +113,7 @@ impl Plan {
         let changes = |at: &&Index| matches!(kind(**at), EntryKind::Compaction | EntryKind::ContextEdit);
         let fresh = path.iter().rev().take_while(|at| !changes(at)).copied().collect();
         let mut plan = Self { parts: Vec::with_capacity(path.len()), context, fresh };
-        // Where the compaction stands, and what it keeps.
+        // The position of the compaction, and its first kept entry.
         let place = path.iter().rposition(|at| Some(*at) == plan.context.compaction);
         let first = plan.context.compaction.and_then(|at| tree.first_kept.get(&at));
         let before = &path[..place.unwrap_or(0)];
@@ -129,7 +129,7 @@ impl Plan {
         plan
     }
 
-    /// Adds what becomes of entries, in the order in which their messages stand in the context.
+    /// Adds the outcomes of entries in the order of the context.
     fn add_entries(&mut self, tree: &Tree, entries: impl Iterator<Item = Index>) {
         let in_context: HashSet<Index> = self.context.entries.iter().copied().collect();
         let sent = self.context.sent.clone();
@@ -139,7 +139,7 @@ impl Plan {
             tree.edits.get(&edit).is_some_and(|(_, words)| words.is_some()).then_some(edit)
         };
         for at in entries {
-            // What pi answers itself stands before what follows.
+            // pi's own results come before the next entry.
             while let Some(Sent::NoResult(at)) = sent.next_if(|sent| matches!(sent, Sent::NoResult(_))) {
                 self.parts.push(PlannedPart { at, outcome: EntryOutcome::NoResult, words: None });
             }
@@ -161,13 +161,13 @@ impl Plan {
         }
     }
 
-    /// Whether what an answer used tells how large the context is behind it.
+    /// Returns `true` if the reported tokens of an answer are current.
     pub(super) fn is_fresh(&self, at: Index) -> bool {
         self.fresh.contains(&at)
     }
 }
 
-/// Why something that pi has in its context is not sent.
+/// Returns the reason why an entry in pi's context is not sent.
 fn unsent(kind: EntryKind, outcome: EntryStatus, failed: bool) -> OmissionReason {
     match kind {
         EntryKind::Assistant if failed && outcome == EntryStatus::Aborted => OmissionReason::Stopped,
@@ -178,10 +178,10 @@ fn unsent(kind: EntryKind, outcome: EntryStatus, failed: bool) -> OmissionReason
     }
 }
 
-/// Why an entry behind the first one that is kept is not in the context; nothing for what never is.
+/// Returns the reason why an entry after the first kept one is not in the context; `None` for kinds that never are.
 fn left_out(kind: EntryKind, at: Index, context: &ModelContext) -> Option<OmissionReason> {
     if let Some(&edit) = context.edits.get(&at).filter(|_| !kind.is_bookkeeping()) {
-        return Some(OmissionReason::Omitted(edit)); // one that gives other words would be in the context
+        return Some(OmissionReason::Omitted(edit)); // an edit with other contents would keep it in the context
     }
     match kind {
         EntryKind::SystemRole => Some(OmissionReason::SystemNotKept),

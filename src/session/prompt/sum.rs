@@ -1,5 +1,6 @@
-//! How many tokens pi's context has: what the last answer used and an estimate of what stands behind it, or an estimate of all
-//! (`estimateProjectedContextTokens`, by which pi says how full it is and when it compacts; pi 0.87.1, 1.5.2).
+//! The tokens of pi's context: those reported for the last answer plus an estimate of what follows, or an estimate of
+//! everything. pi uses this count (`estimateProjectedContextTokens`) to show usage and to decide when to compact (pi
+//! 0.87.1, 1.5.2).
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +9,7 @@ use crate::session::prompt::message::SentMessage;
 use crate::session::prompt::plan::Plan;
 use crate::session::prompt::tokens::{SystemPart, list, of_chars};
 
-/// The instructions and the tools as all system messages together make them (pi's `getCurrentSystemMessage`).
+/// The system prompt and tools after all system messages (pi's `getCurrentSystemMessage`).
 #[derive(Clone, Debug, Default)]
 struct SystemPrompt {
     contents: Vec<u64>,
@@ -51,24 +52,24 @@ pub struct TokenParts {
     pub tools: u64,
     /// Estimate for the messages.
     pub messages: u64,
-    /// The last answer, the tokens that its provider counted, and the estimate for what follows it, if pi relies on that.
+    /// The last answer, the tokens reported by its provider, and the estimate for what follows it, if pi uses them.
     pub counted: Option<(Index, f64, u64)>,
 }
 
-/// Adds up the messages of pi's context, in their order.
+/// Sums the messages of pi's context, in order.
 #[derive(Clone, Debug, Default)]
 pub struct ContextSum {
     system: SystemPrompt,
-    /// Of all messages but the system's.
+    /// The tokens of all messages except system messages.
     said: u64,
-    /// The last answer that says what it used, and how much that is.
+    /// The last answer with reported tokens, and their number.
     used: Option<(Index, f64)>,
-    /// Of what stands behind it.
+    /// The tokens after it.
     behind: u64,
 }
 
 impl ContextSum {
-    /// Adds a message that is in the context, of an entry.
+    /// Adds a message of an entry in the context.
     pub fn add(&mut self, at: Index, message: &SentMessage) {
         match &message.system {
             Some(part) => self.system.add(part),
@@ -80,8 +81,8 @@ impl ContextSum {
         }
     }
 
-    /// How many tokens all of it has, as pi says: what the last answer used and an estimate of what follows, or an estimate of
-    /// all, if a compaction or a context edit came behind that answer.
+    /// Returns the tokens of the context as counted by pi. These are the reported tokens of the last answer plus an
+    /// estimate of what follows. After a newer compaction or context edit, everything is estimated.
     pub fn tokens(&self, plan: &Plan) -> f64 {
         match self.used {
             Some((at, used)) if plan.is_fresh(at) => used + self.behind as f64,
@@ -89,7 +90,7 @@ impl ContextSum {
         }
     }
 
-    /// Returns the parts that the tokens are made of.
+    /// Returns the parts of the token count.
     pub fn parts(&self, plan: &Plan) -> TokenParts {
         let all = self.system.tokens();
         let prompt = SystemPrompt { tools: Vec::new(), ..self.system.clone() }.tokens();
@@ -97,7 +98,7 @@ impl ContextSum {
         TokenParts { prompt, tools: all.saturating_sub(prompt), messages: self.said, counted }
     }
 
-    /// The tools that the model has, those that were added last at the end.
+    /// Returns the active tools; the last added ones come last.
     pub fn tools(&self) -> impl Iterator<Item = &str> {
         self.system.tools.iter().map(|(name, _)| &**name)
     }

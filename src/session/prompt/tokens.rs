@@ -1,19 +1,19 @@
-//! How many tokens pi reckons for a message: its characters by four (`estimateTokens`, pi 0.87.1, 1.5.2).
+//! pi's estimate of the tokens of a message: one for four characters (`estimateTokens`, pi 0.87.1, 1.5.2).
 
 use crate::session::entry::system_message::PromptSection;
 use crate::session::entry::{Block, Content, Message};
 use crate::session::json::Str;
 use crate::session::json::value::{Fields, Value, items, stringify};
 
-/// The UTF-16 code units that pi reckons for an image.
+/// pi's estimate of an image in UTF-16 code units.
 const IMAGE: u64 = 4800;
 
-/// The tokens of so many UTF-16 code units.
+/// Converts UTF-16 code units to tokens.
 pub(super) fn of_chars(chars: u64) -> u64 {
     chars.div_ceil(4)
 }
 
-/// The UTF-16 code units of texts, and what images count for.
+/// Returns the UTF-16 code units of texts and images.
 pub(super) fn chars(content: &Content<'_>) -> u64 {
     match content {
         Content::Text(text) => text.units(),
@@ -29,8 +29,8 @@ pub(super) fn chars(content: &Content<'_>) -> u64 {
     }
 }
 
-/// The same of an answer: its texts, its thinking and the names of the tools that it calls. pi counts an answer that is a
-/// string for nothing, unless a context edit put it there.
+/// Returns the UTF-16 code units of an answer: its texts, thinking and tool names. pi counts an answer that is a string
+/// as zero, unless a context edit set it.
 pub(super) fn answer_chars(content: &Content<'_>, is_replaced: bool) -> u64 {
     match content {
         Content::Text(text) if is_replaced => text.units(),
@@ -46,8 +46,8 @@ pub(super) fn answer_chars(content: &Content<'_>, is_replaced: bool) -> u64 {
     }
 }
 
-/// What an answer is said to have used, with all that stands before it, if pi relies on it: `totalTokens`, or the sum of its
-/// parts, of an answer that did not fail.
+/// Returns the tokens reported for an answer and everything before it, if pi uses them. The value is `totalTokens` or
+/// the sum of its parts, of an answer that did not fail.
 pub(super) fn used(line: &[u8], message: &Message<'_>) -> Option<f64> {
     if message.has_failed() || message.usage.is_none() {
         return None;
@@ -59,27 +59,27 @@ pub(super) fn used(line: &[u8], message: &Message<'_>) -> Option<f64> {
     number("totalTokens").filter(|total| *total != 0.0).or_else(parts).filter(|used| *used > 0.0)
 }
 
-/// JSON as JavaScript's `JSON.stringify` writes it.
+/// Serializes JSON like JavaScript's `JSON.stringify`.
 pub(super) fn json(raw: &[u8]) -> String {
-    stringify(raw, usize::MAX / 8).0 // all of it
+    stringify(raw, usize::MAX / 8).0 // without a limit
 }
 
-/// What a system message changes of the instructions and the tools.
+/// The changes that a system message makes to the system prompt and the tools.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SystemPart {
-    /// The tools that the model has from then on.
+    /// The added tools.
     pub added: Vec<String>,
-    /// The tools that it has no more.
+    /// The removed tools.
     pub removed: Vec<String>,
-    /// The UTF-16 code units of its content.
+    /// The UTF-16 code units of the content.
     pub(super) content: u64,
-    /// The same of its parts; nothing takes one away.
+    /// The UTF-16 code units of each section; `None` removes it.
     pub(super) sections: Vec<(String, Option<u64>)>,
-    /// The same of the JSON of the tools that it adds, in their order.
+    /// The UTF-16 code units of the JSON of each added tool.
     pub(super) tools: Vec<u64>,
-    /// Whether the list of those is there.
+    /// `true` if there is an array of added tools.
     has_tools: bool,
-    /// Whether it has a time.
+    /// `true` if the message has a time.
     pub(super) has_time: bool,
 }
 
@@ -99,7 +99,7 @@ impl SystemPart {
         }
     }
 
-    /// The UTF-16 code units that pi reckons for it.
+    /// Returns pi's estimate in UTF-16 code units.
     pub(super) fn chars(&self) -> u64 {
         let sections = self.sections.iter().filter_map(|(_, units)| *units).sum::<u64>();
         let tools = if self.has_tools { list(self.tools.iter().copied()) } else { 0 };
@@ -107,7 +107,7 @@ impl SystemPart {
     }
 }
 
-/// The length of a list of JSON values of some lengths, brackets and commas included.
+/// Returns the length of a JSON array from the lengths of its values, including brackets and commas.
 pub(super) fn list(lengths: impl Iterator<Item = u64>) -> u64 {
     let (count, sum) = lengths.fold((0u64, 0), |(count, sum), length| (count + 1, sum + length));
     2 + sum + count.saturating_sub(1)

@@ -1,4 +1,4 @@
-//! What the model would see if pi went on from an entry, as pi's `buildSessionProjection` has it (0.87.1).
+//! The context of the model when pi resumes at an entry, as in pi's `buildSessionProjection` (0.87.1).
 
 use std::collections::HashMap;
 
@@ -9,26 +9,26 @@ use crate::session::tree::model_role::ModelSetting;
 use crate::session::tree::sent_messages;
 use crate::session::tree::sent_messages::Sent;
 
-/// What the model would see at an entry.
+/// The context of the model at an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelContext {
-    /// The entries that give messages, in the order of the messages: the compaction comes first.
+    /// The entries with messages, in the order of the messages: the compaction is first.
     pub entries: Vec<Index>,
-    /// The messages, as many as pi's `buildSessionContext` gives.
+    /// The number of messages returned by pi's `buildSessionContext`.
     pub messages: usize,
-    /// What pi sends of them.
+    /// The messages that pi sends.
     pub sent: Vec<Sent>,
-    /// The provider and the id of the model set last or that answered last.
+    /// The provider and the ID of the last model that was set or answered.
     pub model: Option<(String, String)>,
-    /// The thinking level set last; pi's `off` if none was.
+    /// The last thinking level that was set, or else pi's default `off`.
     pub thinking_level: String,
-    /// The compaction whose summary stands for what came before.
+    /// The compaction whose summary replaces the earlier entries.
     pub compaction: Option<Index>,
-    /// The context edit that says what becomes of an entry, by that entry: of several the last one.
+    /// The last context edit of each edited entry.
     pub edits: HashMap<Index, Index>,
 }
 
-/// What the model would see if pi went on from an entry; before the first one, that is nothing.
+/// Returns the context when pi resumes at an entry; `None` is an empty conversation.
 pub fn context(tree: &Tree, at: Option<Index>) -> ModelContext {
     let path = at.map(|at| tree.path(at)).unwrap_or_default();
     let mut context = ModelContext { thinking_level: "off".into(), ..ModelContext::default() };
@@ -57,7 +57,7 @@ pub fn context(tree: &Tree, at: Option<Index>) -> ModelContext {
         seen.extend(path[..place].iter().skip_while(|at| first != Some(*at)).filter(is_kept));
     }
     seen.extend(&path[compaction.map_or(0, |place| place + 1)..]);
-    // Only edits that are in the context count, and the last one of a target.
+    // Only context edits in the context apply, and only the last one of each target.
     context.edits = seen.iter().filter_map(|&edit| Some((tree.edits.get(&edit)?.0, edit))).collect();
     let words = |edit: &Index| tree.edits.get(edit).and_then(|(_, words)| words.as_ref());
     for at in seen {
@@ -80,7 +80,7 @@ mod tests {
     use crate::session::lines::Line;
     use crate::session::tree::TreeLines;
 
-    /// The lines in two parts, cut before the line `cut`.
+    /// Builds a tree from two parts of the lines, split before the line `cut`.
     fn tree(lines: &[&str], cut: usize) -> Tree {
         let part = |lines: &[&str]| {
             let mut part = TreeLines::new("");
