@@ -155,9 +155,9 @@ fn a_journal_that_is_held_keeps_nobody_waiting() {
     pitree.send("k");
     pitree.wait_selected("hello");
     pitree.send(crate::terminal::ESC);
-    pitree.wait_for("Not done");
+    pitree.wait_for("Change failed");
     pitree.send(ENTER);
-    pitree.wait_without("Not done");
+    pitree.wait_without("Change failed");
     let waits = "waiting for ";
     pitree.send(&ctrl('r'));
     wait_footer(&pitree, "name: ");

@@ -113,7 +113,7 @@ fn a_message_is_given_back_by_the_terminal() {
     pitree.send("g");
     pitree.wait_selected("user  hello");
     pitree.send(ENTER);
-    pitree.wait_for("Its text is copied to the clipboard");
+    pitree.wait_for("copies its text to the clipboard");
     pitree.send("n");
     pitree.wait_for("pi is here");
     let raw = pitree.raw();
@@ -160,11 +160,11 @@ fn without_pi_there_is_the_command_to_run_by_hand() {
     let world = World::new();
     let mut pitree = world.open();
     pitree.send(ENTER);
-    pitree.wait_for("pi was not started");
+    pitree.wait_for("Cannot start pi");
     pitree.wait_for("There is no pi on the PATH.");
     pitree.wait_for("/my project' && pi --session");
     pitree.send("j"); // any key closes the box, and does nothing else
-    pitree.wait_without("pi was not started");
+    pitree.wait_without("Cannot start pi");
     pitree.wait_selected("hello");
     pitree.quit();
 }
@@ -175,7 +175,7 @@ fn where_the_directory_is_gone_pi_goes_on_here_or_where_it_is_said_to_be() {
     world.home.script("bin/pi", PI);
     fs::remove_dir(&world.project).unwrap();
     let mut pitree = world.open();
-    pitree.wait_for("my project (gone)");
+    pitree.wait_for("my project (missing)");
     pitree.send(ENTER);
     pitree.wait_for("Working directory not found");
     assert_eq!(world.started(), None);
@@ -199,7 +199,7 @@ fn where_the_directory_is_gone_pi_goes_on_here_or_where_it_is_said_to_be() {
     // It is known from then on.
     fs::remove_file(world.home.path().join("started")).unwrap();
     let mut again = world.open();
-    again.wait_for("my project (gone)");
+    again.wait_for("my project (missing)");
     goes_on_there(&mut again);
 }
 
