@@ -1,4 +1,4 @@
-//! Every line, whatever is wrong with it, is read as the slow reader reads it.
+//! Parses all lines, valid or damaged, like the reference reader.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ fn of_all_that_there_is() {
     lines.iter().for_each(|line| agree(line));
 }
 
-/// What ends a string, is an escape, or none, or must not stand there.
+/// Bytes that end a string, belong to an escape, or are invalid in strings.
 const MARKS: &[&[u8]] = &[
     b"",
     b"\"",
@@ -69,12 +69,12 @@ const MARKS: &[&[u8]] = &[
     b"\xff",
 ];
 
-/// Vectors are of 16 to 64 bytes, and words of 8.
+/// Vectors have 16 to 64 bytes; words have 8.
 #[test]
 fn whatever_stands_wherever_in_a_string() {
     for mark in MARKS {
         for before in 0..150 {
-            // The last ones are at the end of the line, as far as a word or a block reaches.
+            // The last lengths reach the end of the line within a word or a block.
             for behind in [0, 1, 7, 31, 70] {
                 let text = [&vec![b'x'; before][..], mark, &vec![b'x'; behind]].concat();
                 for end in [&b"\"}"[..], b"\"", b""] {
@@ -85,24 +85,24 @@ fn whatever_stands_wherever_in_a_string() {
     }
 }
 
-/// Something done to a line.
+/// A mutation of a line.
 #[derive(Clone, Debug)]
 enum Change {
-    /// A bit is turned.
+    /// Flips a bit.
     Turn(Index, u8),
-    /// Something is put in.
+    /// Inserts bytes.
     Put(Index, Vec<u8>),
-    /// A piece is left out.
+    /// Removes a range.
     Leave(Index, Index),
-    /// A piece stands twice.
+    /// Duplicates a range.
     Double(Index, Index),
-    /// The rest is another line's.
+    /// Appends the rest of another line.
     Glue(Index, Index, Index),
-    /// It ends.
+    /// Truncates the line.
     Cut(Index),
 }
 
-/// What stands in lines beside [`MARKS`].
+/// Other words of lines, besides [`MARKS`].
 const WORDS: &[&[u8]] = &[
     b"{",
     b"}",

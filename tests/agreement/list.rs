@@ -7,17 +7,17 @@ use serde_json::Value;
 use crate::world::{World, assert_same, golden};
 
 const MEANT: &[&str] = &[
-    // One such message, and pi's list drops the whole session: null, or no message at all, where it reads a property.
+    // pi's list omits a session with one such message: it reads a property of null or of a missing message.
     "sessions/--home-dev-odd--/content-null-assistant.jsonl: only pitree lists it",
     "sessions/--home-dev-odd--/content-null-block.jsonl: only pitree lists it",
     "sessions/--home-dev-odd--/content-null-user.jsonl: only pitree lists it",
     "sessions/--home-dev-odd--/message-missing.jsonl: only pitree lists it",
-    // pi lists them and then refuses to open them: their header's id is no string.
+    // pi lists these and then refuses to open them: the ID of their header is not a string.
     "sessions/--home-dev-odd--/not-a-session-id-missing.jsonl: only pi lists it",
     "sessions/--home-dev-odd--/not-a-session-id-number.jsonl: only pi lists it",
-    // pi's list ends a line at a CR alone, pi's tree does not; pitree nowhere.
+    // pi's list treats a single CR as a line break; pi's tree and pitree do not.
     "sessions/--home-dev-odd--/lone-cr.jsonl messageCount: pi 5, pitree 4",
-    // `branchedFrom` of version 1 means what `parentSession` means today.
+    // `branchedFrom` of version 1 is the later `parentSession`.
     "sessions/--home-dev-old--/v1-branched-from.jsonl parentSession: pi null, \
      pitree \"/fixtures-root/sessions/--home-dev-old--/v1-linear.jsonl\"",
 ];

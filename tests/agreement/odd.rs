@@ -1,15 +1,15 @@
-//! What pi can't show, pitree shows in full.
+//! Files that pi cannot show are shown completely.
 
 use crate::slow::{self, Reading};
 use crate::world::World;
 
-/// Files at which pi hangs, throws, or loses entries, with a word of what `ls` says of them.
+/// Files for which pi hangs, throws, or loses entries, with a word of the problem in `ls`.
 const TROUBLE: [(&str, &str); 6] = [
-    // `getTree` finds no root in a ring, `getBranch` never ends.
+    // `getTree` finds no root in a cycle; `getBranch` never ends.
     ("cycle", "cycle"),
     ("cycle-leaf", "cycle"),
     ("parent-is-itself-leaf", "cycle"),
-    // `getTree` keeps the last entry of an id.
+    // `getTree` keeps the last entry with an ID.
     ("id-twice", "stands twice"),
     // `/tree` throws.
     ("content-odd", "/tree"),
@@ -31,7 +31,7 @@ fn sound_files_have_no_problems() {
     let sound: Vec<_> = listed.iter().filter(|(file, _)| file.contains("--home-dev-app--")).collect();
     assert!(sound.len() > 20, "{}", sound.len());
     for (file, session) in sound {
-        // What pitree can't know is told, whatever it may be.
+        // A newer version is reported for every such file.
         let told = usize::from(session["version"] == 9);
         assert_eq!(session["problems"].as_array().unwrap().len(), told, "{file}: {}", session["problems"]);
     }

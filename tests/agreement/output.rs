@@ -1,4 +1,4 @@
-//! Whatever a file holds, nothing that a terminal could act on comes out.
+//! Output contains no terminal control sequences, whatever a file contains.
 
 use pitree::base::text::is_unsafe;
 

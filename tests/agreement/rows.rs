@@ -1,4 +1,4 @@
-//! `pitree tree --filter` against what pi's `/tree` draws.
+//! `pitree tree --filter` against the rows of pi's `/tree`.
 
 use pitree::base::text::clean;
 
@@ -9,18 +9,18 @@ const MODES: [&str; 5] = ["default", "no-tools", "user-only", "labeled-only", "a
 
 const LEAF: &str = "  ← leaf";
 
-/// pi does not count an entry that is its own parent among the roots when it indents, but draws it as one.
+/// pi does not count an entry that is its own parent as a root for the indentation, but draws it as one.
 const INDENTED_OTHERWISE: &str = "--home-dev-odd--/parent-is-itself";
 
 const MEANT: &[&str] = &[
-    // pi says nothing at all of types that it does not know.
+    // pi shows no text for unknown types.
     "--home-dev-odd--/unknown-types: pi '•', pitree '• [checkpoint]'",
     "--home-dev-odd--/unknown-types: pi '•', pitree '• [no type]'",
     "--home-dev-odd--/unknown-types: pi '•', pitree '• [telemetry]'",
-    // JavaScript's word for what is not there, and a role that can't be one.
+    // JavaScript's `undefined` for a missing role, and an invalid role.
     "--home-dev-odd--/role-missing: pi '• [undefined]', pitree '• [no role]'",
     "--home-dev-odd--/role-missing: pi '• [5]', pitree '• [no role]'",
-    // pi never shows what cost something outside the conversation.
+    // pi never shows costs outside the conversation.
     "--home-dev-app--/usage-entries: only pitree draws '• [usage: claude-haiku-4-5 $0.006]'",
     "--home-dev-app--/usage-entries: only pitree draws '• [usage: text-embedding-3-small $0.000]'",
     // Damage is marked.
@@ -31,10 +31,10 @@ const MEANT: &[&str] = &[
     "--home-dev-odd--/parent-odd: pi 'user: An empty text', pitree '⚠ user: An empty text'",
 ];
 
-/// The rows of each mode.
+/// Returns the rows of each mode.
 fn sections(golden: &str) -> Vec<(&str, Vec<String>)> {
     let mut sections: Vec<(&str, Vec<String>)> = Vec::new();
-    // Not `lines`, which would take a CR off the end of a row.
+    // `lines` would remove a CR at the end of a row.
     for row in golden.strip_suffix('\n').unwrap().split('\n') {
         match (row.strip_prefix("## ").filter(|mode| MODES.contains(mode)), sections.last_mut()) {
             (Some(mode), _) => sections.push((mode, Vec::new())),
@@ -45,7 +45,7 @@ fn sections(golden: &str) -> Vec<(&str, Vec<String>)> {
     sections
 }
 
-/// Rows that pitree draws and pi doesn't.
+/// Returns `true` for rows that only pitree draws.
 fn is_extra(row: &str) -> bool {
     row.contains("[usage: ")
 }

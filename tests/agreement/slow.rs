@@ -1,23 +1,23 @@
-//! A reader of session files that is as simple as can be: serde_json for every line, and loops in loops.
+//! A minimal reader of session files: serde_json for every line, and nested loops.
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
-/// A session: its header, and what follows.
+/// A session: its header and its entries.
 pub(crate) struct Session {
     pub(crate) header: Value,
     pub(crate) entries: Vec<Value>,
 }
 
-/// What became of a file.
+/// The result of reading a file.
 pub(crate) enum Reading {
-    /// It is a session.
+    /// A session.
     Session(Session),
-    /// Its first value is not a header.
+    /// The first value is not a header.
     NotASession,
-    /// It has a line that serde_json can't read: JavaScript might, or it is skipped.
+    /// serde_json cannot read a line; JavaScript might, or skips it.
     Unreadable,
 }
 
@@ -37,17 +37,17 @@ pub(crate) fn read(path: &Path) -> Reading {
     }
 }
 
-/// Whether JavaScript's `trim` leaves nothing.
+/// Returns `true` if JavaScript's `trim` returns an empty string.
 fn is_blank(line: &[u8]) -> bool {
     std::str::from_utf8(line).is_ok_and(|line| line.chars().all(|c| c == '\u{feff}' || c.is_whitespace()))
 }
 
-/// What JavaScript takes for false.
+/// Returns `true` if the value is falsy in JavaScript.
 fn is_falsy(value: &Value) -> bool {
     matches!(value, Value::Null | Value::Bool(false)) || value == "" || value.as_f64() == Some(0.0)
 }
 
-/// An id: text, or a number as text.
+/// Returns an ID: a string, or a number as text.
 pub(crate) fn id(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -65,7 +65,7 @@ impl Session {
         self.header["version"].as_f64().unwrap_or(1.0) < 2.0
     }
 
-    /// The place of the last entry that has an id; entries of version 1 have none.
+    /// Returns the index of the last entry with an ID; entries of version 1 have none.
     fn find(&self, wanted: &str) -> Option<usize> {
         if self.is_old() {
             return None;
@@ -73,7 +73,7 @@ impl Session {
         self.entries.iter().rposition(|entry| id(&entry["id"]).as_deref() == Some(wanted))
     }
 
-    /// The parent of each entry, with every ring of parents cut at its first entry.
+    /// Returns the parent of each entry. Cycles are cut at their first entry.
     pub(crate) fn parents(&self) -> Vec<Option<usize>> {
         if self.is_old() {
             return (0..self.entries.len()).map(|at| at.checked_sub(1)).collect();
@@ -93,8 +93,8 @@ impl Session {
         parents
     }
 
-    /// The entries at which branches part, and those at which one ends: what is bookkeeping down to its ends is none,
-    /// unless it ends with the last entry of the file.
+    /// Returns the numbers of branch points and of branch ends. A subtree of bookkeeping only is no branch, unless it
+    /// ends with the last entry of the file.
     pub(crate) fn branches(&self) -> (usize, usize) {
         const BOOKKEEPING: [&str; 7] =
             ["label", "session_info", "model_change", "thinking_level_change", "custom", "usage", "context_edit"];
@@ -121,7 +121,7 @@ impl Session {
         self.entries.iter().filter(|entry| entry["type"] == "message").count()
     }
 
-    /// Entries with a label.
+    /// Returns the number of entries with a label.
     pub(crate) fn label_count(&self) -> usize {
         let labels: Vec<&Value> = self.entries.iter().filter(|entry| entry["type"] == "label").collect();
         let is_labelled = |at: &usize| {
@@ -143,8 +143,8 @@ impl Session {
         })
     }
 
-    /// What entries are known by wherever they are copied to, with what they cost; labels left out, which a fork writes
-    /// anew. `None` if some have no id or no time.
+    /// Returns the keys of the entries with their costs, without labels, which a fork writes again. Returns `None` if
+    /// an entry has no ID or no time.
     pub(crate) fn known(&self) -> Option<Vec<((String, String), f64)>> {
         let entries = self.entries.iter().filter(|entry| entry["type"] != "label");
         let known = |entry: &Value| {

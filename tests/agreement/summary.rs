@@ -1,4 +1,4 @@
-//! The fast pass behind `pitree ls` against the slow reader: the facts that pi's list does not have, too.
+//! The digests of `pitree ls` against the slow reader, including facts that pi's list does not contain.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,9 +9,9 @@ use crate::common::home::{files_below, json_lines, repository};
 use crate::slow::{self, Reading, Session};
 use crate::world::{World, assert_same, short};
 
-/// Files with lines that serde_json can't read.
+/// Files with lines that serde_json cannot read.
 const UNREADABLE: &[&str] = &[
-    // No JSON at all.
+    // Not JSON.
     "sessions/--home-dev-odd--/bom.jsonl",
     "sessions/--home-dev-odd--/garbage-before-header.jsonl",
     "sessions/--home-dev-odd--/not-a-session-text.jsonl",
@@ -23,7 +23,7 @@ const UNREADABLE: &[&str] = &[
     "sessions/--home-dev-odd--/glued-header.jsonl",
     "sessions/--home-dev-odd--/glued-lines.jsonl",
     "sessions/--home-dev-odd--/lone-cr.jsonl",
-    // JavaScript reads it.
+    // Only JavaScript reads it.
     "sessions/--home-dev-odd--/deep-nesting.jsonl",
     "sessions/--home-dev-odd--/huge-number.jsonl",
     "sessions/--home-dev-odd--/invalid-utf8.jsonl",
@@ -42,7 +42,7 @@ fn facts(session: &Session) -> Value {
     })
 }
 
-/// Compares a line of `ls --json` with what the slow reader finds; says whether that could read the file.
+/// Compares a line of `ls --json` with the slow reader. Returns `true` if it could read the file.
 fn check(path: &Path, listed: Option<&Value>) -> bool {
     match slow::read(path) {
         Reading::Unreadable => return false,
@@ -54,7 +54,7 @@ fn check(path: &Path, listed: Option<&Value>) -> bool {
             }
             for (fact, value) in [("cost", session.cost()), ("tokens", session.tokens())] {
                 let listed = listed[fact].as_f64().unwrap();
-                // Numbers lose a last digit when they are read, and in sums.
+                // Parsing and sums lose the last digit of numbers.
                 assert!(
                     (listed - value).abs() <= 1e-9 * value.abs(),
                     "{fact} of {}: {listed}, {value}",

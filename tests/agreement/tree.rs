@@ -7,11 +7,11 @@ use serde_json::Value;
 use crate::world::{World, assert_same, golden};
 
 const MEANT: &[&str] = &[
-    // Ids are always text in pitree's JSON.
+    // IDs are always strings in pitree's JSON.
     "sessions/--home-dev-odd--/id-number.jsonl entry 2 id: pi 7, pitree \"7\"",
     "sessions/--home-dev-odd--/id-number.jsonl entry 3 parentId: pi 7, pitree \"7\"",
     "sessions/--home-dev-odd--/parent-odd.jsonl entry 3 parentId: pi 5, pitree \"5\"",
-    // A field of a kind that it can't be is as good as absent.
+    // A field of an invalid type is treated as missing.
     "sessions/--home-dev-odd--/parent-odd.jsonl entry 5 parentId: pi false, pitree null",
     "sessions/--home-dev-odd--/role-missing.jsonl entry 3 role: pi 5, pitree null",
     "sessions/--home-dev-odd--/time-garbage.jsonl entry 1 timestamp: pi {}, pitree null",
@@ -53,7 +53,7 @@ fn refuses_what_pi_refuses() {
 
 #[test]
 fn an_empty_file_is_no_session() {
-    // pi makes a new session out of it.
+    // pi creates a new session from it.
     let run = World::new().run(&["tree", "sessions/--home-dev-odd--/empty.jsonl"]);
     assert_eq!((run.code, &*run.out), (2, ""));
     assert!(run.err.contains("is not a pi session"), "{}", run.err);

@@ -1,5 +1,5 @@
-//! The fixtures in a folder of their own, and the program run on them as in pi's golden run: the same times, the same
-//! home directory, nothing of pi's in the environment.
+//! The fixtures in a temporary directory. The program runs on them as in pi's golden run: with the same times and home
+//! directory, and without pi's environment variables.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,10 +14,10 @@ use crate::common::home::{Home, files_below, json_lines, repository, set_modifie
 /// 2026-01-02T03:04:05Z, in seconds since 1970.
 const MTIME: u64 = 1_767_323_045;
 
-/// The folders of the fixtures that are session directories.
+/// The session directories of the fixtures.
 pub(crate) const DIRS: [&str; 3] = ["sessions", "flat", "subagents"];
 
-/// The files with entries and no header; that of one is damaged.
+/// The files with entries but without a header; one of them is damaged.
 const HEADLESS: [&str; 2] = ["not-a-session-entry-first.jsonl", "bom.jsonl"];
 
 /// A copy of the fixtures.
@@ -25,17 +25,17 @@ pub(crate) struct World {
     home: Home,
 }
 
-/// What the real pi said.
+/// Reads the output of the real pi.
 pub(crate) fn golden(path: &str) -> String {
     fs::read_to_string(repository("fixtures/golden").join(path)).unwrap()
 }
 
-/// `path` below `root`, as the golden files name it.
+/// Returns `path` relative to `root`, as in the golden files.
 pub(crate) fn short(path: &Path, root: &Path) -> String {
     path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/")
 }
 
-/// Fails unless what was found is what is meant, whatever the order.
+/// Asserts that the differences are the intended ones, in any order.
 pub(crate) fn assert_same(mut found: Vec<String>, meant: &[&str]) {
     let mut meant = meant.to_vec();
     meant.sort_unstable();
@@ -63,7 +63,7 @@ impl World {
         self.home.path()
     }
 
-    /// The files that have the name of a session, by their paths in the fixtures.
+    /// Returns the session files by their paths in the fixtures.
     pub(crate) fn files(&self) -> Vec<String> {
         let files = files_below(self.root()).into_iter().map(|path| short(&path, self.root()));
         files.filter(|path| path.ends_with(".jsonl")).collect()
@@ -75,13 +75,13 @@ impl World {
         Outcome::of(&mut command)
     }
 
-    /// `ls` on all directories of the fixtures.
+    /// Runs `ls` on all directories of the fixtures.
     pub(crate) fn ls(&self, args: &[&str]) -> Outcome {
         let dirs = DIRS.iter().flat_map(|dir| ["--dir", dir]);
         self.run(&["ls"].into_iter().chain(dirs).chain(args.iter().copied()).collect::<Vec<_>>())
     }
 
-    /// The lines of `ls --json`, by the paths in the fixtures.
+    /// Returns the lines of `ls --json` by path in the fixtures.
     pub(crate) fn list(&self) -> BTreeMap<String, Value> {
         let run = self.ls(&["--json"]);
         assert_eq!((run.code, run.err.lines().count()), (0, HEADLESS.len()), "{}", run.err);
@@ -93,12 +93,12 @@ impl World {
         lines.map(|line| (short(Path::new(line["path"].as_str().unwrap()), self.root()), line)).collect()
     }
 
-    /// The lines of `tree --json`.
+    /// Returns the lines of `tree --json`.
     pub(crate) fn tree(&self, file: &str) -> Vec<Value> {
         let run = self.run(&["tree", file, "--json"]);
         assert_eq!((run.code, &*run.err), (0, ""), "{file}");
         let mut entries = json_lines(&run.out);
-        // pi's own tree has no such field.
+        // pi's tree does not have this field.
         entries.iter_mut().for_each(|entry| drop(entry.as_object_mut().unwrap().remove("schema")));
         entries
     }

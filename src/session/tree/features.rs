@@ -1,4 +1,4 @@
-//! Entries of a tree that stand out by their place or state, and its abandoned branches.
+//! Entries of a tree with special positions or states, and its abandoned branches.
 
 use std::collections::HashSet;
 
@@ -6,12 +6,12 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::tree::active::AbandonedBranch;
 use crate::session::tree::{Index, Tree};
 
-/// A feature that an entry may have.
+/// A feature of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryFeature {
     /// A label.
     Label,
-    /// Several branches that go on from it.
+    /// Several branches start at the entry.
     BranchPoint,
     /// The end of a branch that does not lead to the leaf.
     AbandonedEnd,

@@ -1,8 +1,8 @@
-//! The tree of a session file: its entries in file order, tied by parent and child, with the leaf, the labels and what
-//! each subtree holds. Built from lines, in parts if need be; flat lists and loops only, whatever the depth.
+//! The tree of a session file: its entries in file order with parents and children, the leaf, the labels and subtree
+//! statistics. It is built from lines, possibly in several parts, with flat lists and without recursion.
 //!
-//! Agrees with pi's `SessionManager` (0.74.2, 0.87.1). What pi can't show (cycles, entries whose id stands twice) is
-//! shown here and named in [`Tree::problems`].
+//! Trees match pi's `SessionManager` (0.74.2, 0.87.1). Cycles and duplicate IDs, which pi cannot show, are shown and
+//! reported in [`Tree::problems`].
 
 pub mod active;
 pub mod context;
@@ -33,23 +33,23 @@ use crate::session::tree::sendable::SendableContent;
 /// The tree of one session file.
 #[derive(Debug, Default)]
 pub struct Tree {
-    /// What the first line says.
+    /// The header.
     pub header: Header,
     /// The entries, in file order.
     pub nodes: Vec<Node>,
     /// The entries without a parent in the file, in file order.
     pub roots: Vec<Index>,
-    /// The last entry of the file: where pi goes on.
+    /// The last entry of the file: pi resumes after it.
     pub leaf: Option<Index>,
-    /// The label of each labelled entry.
+    /// The label of each labeled entry.
     pub labels: HashMap<Index, TreeLabel>,
-    /// What is wrong with the file.
+    /// The problems of the file.
     pub problems: Vec<Problem>,
-    /// Where the last line ends: the length of the file as far as it was read, in bytes.
+    /// The end of the last line: the length of the file when it was read, in bytes.
     pub end: u64,
-    /// Whether a line break stands there.
+    /// `true` if a line break is at the end.
     pub ended: bool,
-    /// Whether only the end of the file was read so far: see [`Tree::of_end`].
+    /// `true` if only the end of the file was read so far: see [`Tree::of_end`].
     pub is_partial: bool,
     parent_links: ParentLinks,
     stubs: Vec<bool>,
@@ -63,62 +63,62 @@ pub struct Tree {
     pub(crate) settings: ModelSettings,
     /// The first entry that each compaction keeps, if it is in the file.
     pub(crate) first_kept: HashMap<Index, Index>,
-    /// The target of each context edit that is in the file, and what that says instead; nothing if it is left out.
+    /// The target of each context edit, if it is in the file, and the new contents; `None` omits the target.
     pub(crate) edits: HashMap<Index, (Index, Option<SendableContent>)>,
-    /// The tool calls of each assistant's message that has some.
+    /// The tool calls of each assistant message with calls.
     pub(crate) calls: HashMap<Index, Box<[IdHash]>>,
-    /// The call that each tool's result answers.
+    /// The call of each tool result.
     pub(crate) answers: HashMap<Index, IdHash>,
-    /// What each entry says, by a hash, if that is wanted: see [`TreeLines::with_contents`].
+    /// The hash of the contents of each entry, if it was requested: see [`TreeLines::with_contents`].
     pub(crate) contents: Vec<IdHash>,
 }
 
-/// What ties entries of several files to one tree: see [`crate::session::family::merged`].
+/// The links between the entries of several files in one tree: see [`crate::session::family::merged`].
 #[derive(Debug, Default)]
 pub(crate) struct MergeLinks {
-    /// Of whom it is the tree.
+    /// The header of the tree.
     pub(crate) header: Header,
     /// The entries.
     pub(crate) nodes: Vec<Node>,
-    /// The parent of each; free of cycles.
+    /// The parent of each entry, without cycles.
     pub(crate) parents: Vec<Option<Index>>,
-    /// Where pi goes on.
+    /// The leaf.
     pub(crate) leaf: Option<Index>,
     /// The labels.
     pub(crate) labels: HashMap<Index, TreeLabel>,
-    /// Which entries are stubs: see [`Tree::is_stub`].
+    /// `true` for each stub: see [`Tree::is_stub`].
     pub(crate) stubs: Vec<bool>,
-    /// Entries with which something is wrong.
+    /// Entries with problems.
     pub(crate) flagged: HashSet<Index>,
 }
 
-/// A label and when it was set, in milliseconds since 1970.
+/// A label and the time when it was set, in milliseconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeLabel {
     /// The text.
     pub text: Box<str>,
-    /// When it was set.
+    /// The time when it was set.
     pub time: Option<i64>,
 }
 
-/// What hangs at an entry, the entry itself included.
+/// Statistics of a subtree, including its top entry.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SubtreeStats {
-    /// Entries.
+    /// The number of entries.
     pub entries: u32,
-    /// Ends of branches; a stub is none.
+    /// The number of branch ends, without stubs.
     pub leaves: u32,
     /// US dollars.
     pub cost: f64,
-    /// The newest entry, in milliseconds since 1970.
+    /// The time of the newest entry, in milliseconds since 1970.
     pub latest: Option<i64>,
 }
 
 impl Tree {
-    /// Ties the lines of the parts of a file, in order, to a tree.
+    /// Builds a tree from the lines of a file in one or more parts, in order.
     ///
     /// # Errors
-    /// The first line that parses is not a header, or there are too many entries.
+    /// The first valid line is not a header, or there are too many entries.
     pub fn build(parts: impl IntoIterator<Item = TreeLines>) -> Result<Self, NotASession> {
         let mut all = TreeLines::join(parts);
         if let Some(last) = all.last.take() {
@@ -133,7 +133,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// The tree of entries that are tied already. What the model sees is known of the trees of their files alone.
+    /// Builds a tree from linked entries. Only the trees of the individual files have the context of the model.
     pub(crate) fn tied(ties: MergeLinks) -> Self {
         let MergeLinks { header, nodes, parents, leaf, labels, stubs, flagged } = ties;
         let parent_links = ParentLinks::tied(parents);
@@ -150,11 +150,11 @@ impl Tree {
         self.sum_below();
     }
 
-    /// The tree of the end of a large file, to be seen while the rest is read: the header and the last lines. Entries
-    /// whose parent is further up in the file are roots, and nothing is said of problems.
+    /// Builds a partial tree of a large file from its header and its last lines, to show it while the rest is read.
+    /// Entries whose parent was not read are roots. Problems are not reported.
     ///
     /// # Errors
-    /// As [`Tree::build`].
+    /// The errors of [`Tree::build`].
     pub fn of_end(parts: impl IntoIterator<Item = TreeLines>) -> Result<Self, NotASession> {
         let mut tree = Self::build(parts)?;
         tree.is_partial = true;
@@ -179,7 +179,7 @@ impl Tree {
         let label = |(at, set): (Index, &LabelLine)| (at, TreeLabel { text: set.text.clone(), time: set.time });
         self.labels = lines.labels(&self.parent_links).into_iter().map(label).collect();
         if self.header.version < 2.0 {
-            self.nodes.iter_mut().for_each(|node| node.id = None); // pi gives new ones
+            self.nodes.iter_mut().for_each(|node| node.id = None); // pi generates new ones
         }
         for (at, link) in links {
             match link {
@@ -204,7 +204,8 @@ impl Tree {
         }
     }
 
-    /// Children by time, as in pi's `getTree`; one without a time stays behind the one before it in the file.
+    /// Collects the children by time, as in pi's `getTree`. A child without a time follows the one before it in the
+    /// file.
     fn tie_children(&mut self) {
         let count = self.nodes.len();
         let mut start = vec![0u32; count + 1];
@@ -267,8 +268,8 @@ impl Tree {
         }
     }
 
-    /// All entries, parents before children: the branch with the leaf first among siblings (as in pi's `/tree`), or
-    /// by time only (as in pi's `getTree`).
+    /// Returns all entries with parents before children. Siblings are ordered by time, as in pi's `getTree`.
+    /// `active_first` moves the active branch to the front, as in pi's `/tree`.
     pub(crate) fn preorder(&self, active_first: bool) -> Vec<Index> {
         let mut order = Vec::with_capacity(self.nodes.len());
         let mut stack = Vec::new();
@@ -285,62 +286,63 @@ impl Tree {
         order
     }
 
-    /// All entries in the order in which they are drawn.
+    /// Returns all entries in display order.
     pub fn order(&self) -> &[Index] {
         &self.order
     }
 
-    /// Whether it is that of a file that was read before and has grown since: all entries are in their places.
+    /// Returns `true` if the file of the tree is a longer version of the file of `before`: all entries have the same
+    /// indexes.
     pub fn goes_on(&self, before: &Self) -> bool {
         let last = |tree: &Self, at: usize| tree.nodes.get(at).map(|node| (node.offset, node.id.clone(), node.time));
         let is_there = |at| last(self, at) == last(before, at);
         !before.is_partial && !self.is_partial && before.nodes.len().checked_sub(1).is_none_or(is_there)
     }
 
-    /// The children of an entry, by time.
+    /// Returns the children of an entry by time.
     pub fn children(&self, at: Index) -> &[Index] {
         let at = at as usize;
         &self.children[self.children_start[at] as usize..self.children_start[at + 1] as usize]
     }
 
-    /// Whether the entry and all below it are bookkeeping and the leaf is not among them, such as a name that was given
-    /// beside a pi at work: what is no branch, and no end of one.
+    /// Returns `true` if the subtree of the entry is only bookkeeping without the leaf, such as a name set while pi
+    /// runs. A stub is not a branch.
     pub fn is_stub(&self, at: Index) -> bool {
         self.stubs[at as usize]
     }
 
-    /// The children of an entry that are no stubs, by time.
+    /// Returns the children of an entry by time, without stubs.
     pub fn branches(&self, at: Index) -> impl Iterator<Item = Index> {
         self.children(at).iter().copied().filter(|&child| !self.is_stub(child))
     }
 
-    /// The parent of an entry, if it is in the file.
+    /// Returns the parent of an entry, if it is in the file.
     pub fn parent(&self, at: Index) -> Option<Index> {
         self.parent_links.parents[at as usize]
     }
 
-    /// Whether the entry is on the path from the root to the leaf.
+    /// Returns `true` if the entry is on the active path.
     pub fn is_active(&self, at: Index) -> bool {
         self.active.has(at)
     }
 
-    /// Whether the entry has a part in one of the problems.
+    /// Returns `true` if the entry is part of a problem.
     pub(crate) fn is_flagged(&self, at: Index) -> bool {
         self.flagged.contains(&at)
     }
 
-    /// What hangs at an entry.
+    /// Returns the statistics of a subtree.
     pub fn below(&self, at: Index) -> SubtreeStats {
         self.below[at as usize]
     }
 
-    /// The entry with an id: the last one, as in pi, if it stands twice.
+    /// Returns the last entry with an ID, as in pi.
     pub fn find(&self, id: &str) -> Option<Index> {
         self.parent_links.find(IdHash::new(id.as_bytes()))
     }
 
-    /// Whether going on at an entry is the same as going on at the leaf: below it there is only what is nothing to the
-    /// model, such as labels and names.
+    /// Returns `true` if resuming at an entry is equivalent to resuming at the leaf: only entries without meaning for
+    /// the model follow, such as labels and names.
     pub fn is_tip(&self, at: Index) -> bool {
         std::iter::successors(self.leaf, |&here| {
             self.parent(here).filter(|_| self.nodes[here as usize].kind.is_nothing_to_the_model())
@@ -348,7 +350,7 @@ impl Tree {
         .any(|here| here == at)
     }
 
-    /// As [`Tree::is_tip`], where going on before the first entry is meant by `None`: with an empty conversation.
+    /// Works like [`Tree::is_tip`]; `None` is an empty conversation.
     pub fn goes_on_at(&self, at: Option<Index>) -> bool {
         let is_nothing = |at: &Index| self.nodes[*at as usize].kind.is_nothing_to_the_model();
         match at {
@@ -357,46 +359,47 @@ impl Tree {
         }
     }
 
-    /// The entries from the root to `at`.
+    /// Returns the entries from the root to `at`.
     pub fn path(&self, at: Index) -> Vec<Index> {
         let mut path: Vec<Index> = std::iter::successors(Some(at), |&at| self.parent(at)).collect();
         path.reverse();
         path
     }
 
-    /// The last of the entries that a fork has of the session that it was forked from, on the path to the leaf.
+    /// Returns the last entry on the active path that a fork inherited.
     pub fn inherited(&self) -> Option<Index> {
         self.path(self.leaf?).into_iter().take_while(|&at| self.is_inherited(at)).last()
     }
 
-    /// Whether an entry came with a fork. So do its labels, which pi writes anew.
+    /// Returns `true` if a fork inherited the entry. Labels of inherited entries count as inherited, although pi writes
+    /// them again.
     pub fn is_inherited(&self, at: Index) -> bool {
         self.header.inherits(self.nodes[at as usize].time)
     }
 
-    /// The label entries, in file order: with their lines, [`crate::session::write::fork`] takes the labels along.
+    /// Returns the label entries in file order: [`crate::session::write::fork`] copies labels from their lines.
     pub fn label_entries(&self) -> impl Iterator<Item = Index> {
         (0..self.nodes.len() as Index).filter(|&at| self.nodes[at as usize].kind == EntryKind::Label)
     }
 
-    /// Whether more than one branch goes on from an entry.
+    /// Returns `true` if several branches start at an entry.
     pub(crate) fn is_branch_point(&self, at: Index) -> bool {
         self.branches(at).nth(1).is_some()
     }
 
-    /// Entries from which more than one branch goes on.
+    /// Returns the number of branch points.
     pub fn branch_points(&self) -> usize {
         (0..self.nodes.len() as Index).filter(|&at| self.is_branch_point(at)).count()
     }
 
-    /// US dollars.
+    /// Returns the cost in US dollars.
     pub fn cost(&self) -> f64 {
         self.nodes.iter().map(|node| node.cost).sum()
     }
 }
 
 impl EntryId {
-    /// How an entry of a tree is meant in later versions of its file.
+    /// Returns an identifier of an entry that is valid in later versions of the file.
     pub fn of(tree: &Tree, at: Index) -> Self {
         match &tree.nodes[at as usize].id {
             Some(id) => Self::Id(id.to_string()),
@@ -404,7 +407,7 @@ impl EntryId {
         }
     }
 
-    /// Where the entry is in a tree.
+    /// Returns the index of the entry in a tree.
     pub fn find(&self, tree: &Tree) -> Option<Index> {
         match self {
             Self::Id(id) => tree.find(id),
@@ -498,7 +501,7 @@ pub(crate) mod tests {
     proptest! {
         #[test]
         fn every_entry_stands_once_in_the_order(parents in proptest::collection::vec(0usize..12, 1..12)) {
-            // Any parents at all: cycles, self-parents, unknown ones.
+            // Any parents: cycles, self-parents, unknown ones.
             let lines: Vec<String> = parents.iter().enumerate().map(|(id, parent)| user(&id.to_string(), Some(&parent.to_string()), 0)).collect();
             let tree = tree(&lines);
             let mut order = tree.order().to_vec();

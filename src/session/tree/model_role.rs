@@ -1,4 +1,4 @@
-//! What entries are to the model, taken from their lines: whether they give messages, what they set, keep and leave out.
+//! The meaning of entries for the model: their messages, settings, kept and omitted entries.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -9,19 +9,19 @@ use crate::session::json::Str;
 use crate::session::links::{IdHash, IdentityHasher, Index, ParentLinks};
 use crate::session::tree::sendable::{SendState, SendableContent};
 
-/// What an entry is to the model.
+/// The meaning of an entry for the model.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ModelRole {
-    /// How many messages it gives.
+    /// The number of messages.
     pub(super) messages: u8,
-    /// Its setting in [`ModelSettings`], from 1 on; 0 for none.
+    /// The index of its setting in [`ModelSettings`], starting at 1; 0 for none.
     pub(crate) setting: u16,
-    /// Whether it is sent.
+    /// The send state.
     pub(super) sending: SendState,
 }
 
 impl ModelRole {
-    /// Whether it is an answer that failed or was stopped.
+    /// Returns `true` if the entry is an answer that failed or was stopped.
     pub(crate) fn is_failed(&self) -> bool {
         self.sending == SendState::Failed
     }
@@ -45,11 +45,11 @@ impl ModelRole {
     }
 }
 
-/// From where on a compaction keeps what stands before it.
+/// The reference of a compaction to its first kept entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FirstKept {
     id: Option<IdHash>,
-    /// In version 1: its place among the file's values.
+    /// The index among the values of the file, in version 1.
     index: Option<f64>,
 }
 
@@ -58,13 +58,13 @@ impl FirstKept {
         Self { id: entry.first_kept_id.map(IdHash::of), index: entry.first_kept_index }
     }
 
-    /// The entry. `headers` has, for each header in the file, how many entries stand before it.
+    /// Returns the entry. `headers` contains the number of entries before each header.
     pub(crate) fn resolve(self, parent_links: &ParentLinks, version: f64, headers: &[usize]) -> Option<Index> {
         if version >= 2.0 {
-            return parent_links.find(self.id?); // pi does not look at an index any more
+            return parent_links.find(self.id?); // pi ignores the index in newer versions
         }
         let value = self.index.filter(|index| *index >= 0.0 && index.fract() == 0.0)?;
-        // The n-th header stands behind n other headers.
+        // n other headers are before the n-th header.
         let places = headers.iter().enumerate().map(|(n, before)| (n + before) as f64);
         if places.clone().any(|place| place == value) {
             return None;
@@ -74,11 +74,11 @@ impl FirstKept {
     }
 }
 
-/// What a context edit does.
+/// A context edit.
 #[derive(Clone, Debug)]
 pub(crate) struct ContextEdit {
     pub(crate) target: IdHash,
-    /// What its target says instead; without it the target is left out.
+    /// The new contents; `None` omits the target.
     pub(crate) words: Option<SendableContent>,
 }
 
@@ -89,24 +89,24 @@ impl ContextEdit {
     }
 }
 
-/// The models and thinking levels of a file, each once, so that an entry holds no text for them.
+/// The distinct models and thinking levels of a file; entries refer to them by index.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ModelSettings {
     all: Vec<ModelSetting>,
     places: HashMap<(u8, IdHash, IdHash), u16, BuildHasherDefault<IdentityHasher>>,
 }
 
-/// A model, or how much it thinks.
+/// A model or a thinking level.
 #[derive(Clone, Debug)]
 pub(super) enum ModelSetting {
-    /// Provider and id.
+    /// Provider and ID.
     Model(String, String),
     Thinking(String),
 }
 
 impl ModelSettings {
-    /// Takes note of what an entry sets; gives its place, from 1 on, or 0 if there is none (or no place is left: a
-    /// file does not have 65,535 models).
+    /// Adds the setting of an entry. Returns its index starting at 1, or 0 if there is none or if 65,535 settings
+    /// exist.
     pub(crate) fn note(&mut self, entry: &Entry<'_>) -> u16 {
         let (tag, first, second) = match entry.kind {
             EntryKind::ModelChange => (0, entry.provider, entry.model_id),
@@ -140,7 +140,7 @@ impl ModelSettings {
         self.all.get(usize::from(place).checked_sub(1)?)
     }
 
-    /// Adds those of a later part of the file; gives their new places, by the old ones.
+    /// Appends the settings of a later part of the file. Returns their new indexes by old index.
     pub(crate) fn add(&mut self, later: Self) -> Vec<u16> {
         let mut places = vec![0];
         for setting in later.all {

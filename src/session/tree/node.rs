@@ -1,5 +1,5 @@
-//! One line as the tree keeps it: where it stands in the file, what kind it is, and the text of its row. Bodies stay
-//! on disk and are read when looked at.
+//! A node of the tree: the position of its line in the file, its kind, and the text of its row. Contents stay in the
+//! file and are read on demand.
 
 use std::sync::Arc;
 
@@ -10,62 +10,62 @@ use crate::session::links::IdHash;
 use crate::session::tree::model_role::{ContextEdit, FirstKept, ModelRole};
 use crate::session::tree::sendable;
 
-/// How an entry ended.
+/// The status of an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EntryStatus {
-    /// As it should.
+    /// Completed normally.
     #[default]
     Fine,
     /// Stopped by the user.
     Aborted,
-    /// With an error.
+    /// Ended with an error.
     Failed,
 }
 
 /// An entry of the tree.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Where its line starts in the file, in bytes.
+    /// The offset of the line, in bytes.
     pub offset: u64,
     /// The length of its line in bytes, without the line break.
     pub len: u64,
-    /// Its id in the file; absent in v1.
+    /// The ID in the file; missing in version 1.
     pub id: Option<Arc<str>>,
-    /// What it is.
+    /// The kind.
     pub kind: EntryKind,
-    /// How it ended.
+    /// The status.
     pub outcome: EntryStatus,
-    /// An assistant without text that pi hides (only tool calls).
+    /// `true` for an assistant message without text that pi hides (only tool calls).
     pub silent: bool,
-    /// The text of its row: clean, on one line, without the word for its kind.
+    /// The text of the row: cleaned, on one line, without the name of the kind.
     pub text: Arc<str>,
-    /// The start of the words typed in a user message that starts with a wrapper such as an expanded skill; clean, on one
-    /// line.
+    /// The start of the typed words of a user message that starts with a wrapper such as an expanded skill; cleaned, on
+    /// one line.
     pub typed: Option<Arc<str>>,
     /// Milliseconds since 1970.
     pub time: Option<i64>,
     /// US dollars.
     pub cost: f64,
-    /// The call that it is the result of, if that is in the file.
+    /// The call of a tool result, if it is in the file.
     pub called: Option<Arc<CallDescription>>,
     pub(crate) model_role: ModelRole,
 }
 
-/// What ties a node to another one besides its parent; most have nothing.
+/// A link of a node to another one, besides its parent. Most nodes have none.
 #[derive(Clone, Debug)]
 pub(crate) enum NodeLink {
-    /// The id of the tool call that this is the result of.
+    /// The ID of the tool call of this result.
     Call(IdHash),
-    /// The ids of the tool calls in it.
+    /// The IDs of its tool calls.
     Calls(Box<[IdHash]>),
-    /// From where on a compaction keeps what stands before it.
+    /// The first entry kept by a compaction.
     Kept(FirstKept),
-    /// What this does to another entry for the model.
+    /// The change to another entry for the model.
     Edit(ContextEdit),
 }
 
 impl Node {
-    /// From the line at a place and what its row says.
+    /// Creates a node from a line and the text of its row.
     pub(crate) fn new((offset, len): (u64, u64), entry: &Entry<'_>, text: Arc<str>) -> Self {
         Self {
             offset,
@@ -83,7 +83,7 @@ impl Node {
         }
     }
 
-    /// The text of its row in the browser: without wrappers around a prompt.
+    /// Returns the text of the row in the browser: a prompt without wrappers.
     pub fn words(&self) -> &str {
         self.typed.as_deref().unwrap_or(&self.text)
     }

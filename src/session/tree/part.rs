@@ -1,4 +1,4 @@
-//! The lines of a file, or of a part of it, as they are gathered for its tree.
+//! Collection of the lines of a file, or of a part of it, for its tree.
 
 use std::sync::Arc;
 
@@ -13,25 +13,26 @@ use crate::session::partial_line::PartialLine;
 use crate::session::tree::model_role::ModelSettings;
 use crate::session::tree::node::{Node, NodeLink};
 
-/// Gathers the lines of a file, or of a part of it, for [`super::Tree::build`]. Can go on when the file has grown.
+/// Collects the lines of a file, or of a part of it, for [`super::Tree::build`]. Collection can continue when the file
+/// has grown.
 #[derive(Clone, Debug, Default)]
 pub struct TreeLines {
     home: String,
     pub(super) lines: LineCollector,
-    /// The last line, while no line break follows it: it may be a part of one.
+    /// The last line while no line break follows it: it may be incomplete.
     pub(super) last: Option<PartialLine>,
     pub(super) nodes: Vec<Node>,
-    /// What ties nodes to others besides their parents.
+    /// The links between nodes besides parents.
     pub(super) links: Vec<(Index, NodeLink)>,
     pub(super) calls: ById<CallRow>,
     pub(super) settings: ModelSettings,
-    /// What each entry says, by a hash, if that is wanted.
+    /// The hash of the contents of each entry, if requested.
     pub(super) contents: Option<Vec<IdHash>>,
-    /// The text of a row while it is made.
+    /// A buffer for the text of a row.
     row: String,
 }
 
-/// A tool call: its row in pi's words, and what it was for.
+/// A tool call: its row as in pi, and its description.
 #[derive(Clone, Debug)]
 pub(super) struct CallRow {
     pub(super) row: Arc<str>,
@@ -39,18 +40,19 @@ pub(super) struct CallRow {
 }
 
 impl TreeLines {
-    /// An empty part. In tool calls, paths below `home` start with `~`.
+    /// Creates an empty part. In tool calls, `~` replaces `home` in paths.
     pub fn new(home: &str) -> Self {
         Self { home: home.into(), ..Self::default() }
     }
 
-    /// The same, empty still, that notes what entries say, so that they are known in other files of their family.
+    /// Also collects content hashes, which identify entries in other files of the family. Must be called before the
+    /// first line.
     #[must_use]
     pub fn with_contents(self) -> Self {
         Self { contents: Some(Vec::new()), ..self }
     }
 
-    /// Takes the next line of the file.
+    /// Adds the next line of the file.
     pub fn line(&mut self, line: Line<'_>) {
         self.last = (!line.ended).then(|| PartialLine::new(&line));
         if line.ended {
@@ -58,12 +60,12 @@ impl TreeLines {
         }
     }
 
-    /// Where to go on when the file has grown: at the last line, if no line break followed it, else behind it.
+    /// Returns the offset to continue from when the file has grown: the partial last line, or the end.
     pub fn place(&self) -> u64 {
         self.last.as_ref().map_or(self.lines.end().0, |last| last.line().offset)
     }
 
-    /// The same without its nodes, which [`TreeLines::with_nodes`] gives back.
+    /// Returns a copy without nodes; [`TreeLines::with_nodes`] restores them.
     #[must_use]
     pub(crate) fn without_nodes(&self) -> Self {
         Self {
@@ -79,19 +81,19 @@ impl TreeLines {
         }
     }
 
-    /// The same with its nodes, as the tree has them that was made of it.
+    /// Restores the nodes from the tree that was built from these lines.
     #[must_use]
     pub(crate) fn with_nodes(self, nodes: &[Node]) -> Self {
-        // There may be one more: of a last line.
+        // The tree may have one more node, of a partial last line.
         Self { nodes: nodes[..self.lines.offsets().len()].to_vec(), ..self }
     }
 
-    /// Whether the last line is no JSON, and no line break follows it: it may be written at the moment.
+    /// Returns `true` if the last line has no line break and is not JSON: it may be incomplete.
     pub fn is_torn(&self) -> bool {
         self.last.as_ref().is_some_and(PartialLine::is_torn)
     }
 
-    /// The same without a last line that no line break follows.
+    /// Drops a last line without a line break.
     #[must_use]
     pub fn without_last(self) -> Self {
         Self { last: None, ..self }
@@ -104,7 +106,7 @@ impl TreeLines {
         if let Some(contents) = &mut self.contents {
             contents.push(equality::hash(entry, line.bytes));
         }
-        // A call nearly always precedes its result.
+        // A call is nearly always before its result.
         let result = entry.message.as_ref().filter(|_| entry.kind == EntryKind::ToolResult);
         let call = result.and_then(|result| self.calls.get(&IdHash::of(result.tool_call_id.unwrap_or_default())));
         let text = match call {
@@ -121,12 +123,12 @@ impl TreeLines {
         self.nodes.push(node);
     }
 
-    /// Whether no value was met so far.
+    /// Returns `true` if there was no valid line yet.
     pub fn is_empty(&self) -> bool {
         self.lines.is_blank()
     }
 
-    /// Whether there are too many entries for the part of a session, whatever follows.
+    /// Returns `true` if there are too many entries for a session, whatever follows.
     pub fn is_crowded(&self) -> bool {
         self.lines.is_crowded()
     }
@@ -142,7 +144,7 @@ impl TreeLines {
 
     fn add(&mut self, mut later: Self) {
         if let Some(last) = self.last.take() {
-            // It reaches to the end of the file, or did when it was read.
+            // The partial line ends at the end of the file, or did so when it was read.
             if later.place() == 0 {
                 later.last = Some(last);
             } else {
@@ -164,7 +166,7 @@ impl TreeLines {
         self.last = later.last;
     }
 
-    /// The parts of a file, in order, as one.
+    /// Joins the parts of a file in order.
     pub fn join(parts: impl IntoIterator<Item = Self>) -> Self {
         let mut parts = parts.into_iter();
         let mut all = parts.next().unwrap_or_default();

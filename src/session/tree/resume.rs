@@ -1,26 +1,26 @@
-//! Where pi goes on when an entry is chosen, as in pi's `/tree` (1.5.2): at the entry itself; for a message of the user
-//! or of an extension at its parent, and its text goes back to the user, who may send it again in other words. Only
-//! where such a message is the last line of the file pi stays at it.
+//! The position where pi resumes when an entry is chosen, as in pi's `/tree` (1.5.2). pi resumes at the entry itself.
+//! For a user or extension message, it resumes at the parent and returns the text to the user for editing. If such a
+//! message is the last line of the file, pi stays at it.
 
 use std::path::Path;
 
 use crate::session::tree::{Index, Tree};
 
-/// As many characters of an id stand in a command line; a longer one is named by its place.
+/// The maximum length of an ID in a command line; longer ones are replaced by the index.
 const MOST_ID: usize = 64;
 
-/// Where pi goes on.
+/// The position where pi resumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResumePoint {
-    /// After this entry; `None`: with an empty conversation.
+    /// The entry to resume after; `None` is an empty conversation.
     pub at: Option<Index>,
-    /// The entry whose text goes back to the user.
+    /// The entry whose text is returned to the user.
     pub text_of: Option<Index>,
-    /// Whether the session is there already: nothing needs to be written.
+    /// `true` if the session is already there and nothing needs to be written.
     pub is_here: bool,
 }
 
-/// Where pi goes on if the entry `chosen` is.
+/// Returns the position where pi resumes if the entry `chosen` is chosen.
 pub fn at(tree: &Tree, chosen: Index) -> ResumePoint {
     if tree.nodes[chosen as usize].kind.goes_back_to_user() && tree.leaf != Some(chosen) {
         let at = tree.parent(chosen);
@@ -29,11 +29,11 @@ pub fn at(tree: &Tree, chosen: Index) -> ResumePoint {
     ResumePoint { at: Some(chosen), text_of: None, is_here: tree.is_tip(chosen) }
 }
 
-/// What pi is told first, to go to an entry by itself (`assets/pi/goto.ts`), with a summary of the branch that is left or
-/// without one. An entry is named by its id, or by its place among the entries where that is not a plain word.
+/// Returns the first command for pi to go to an entry (`assets/pi/goto.ts`), with or without a summary of the abandoned
+/// branch. It contains the ID of the entry, or its index if the ID is unsuitable.
 pub fn goto(tree: &Tree, chosen: Index, summarize: bool) -> String {
     let node = &tree.nodes[chosen as usize];
-    // pi tells an id that is a number from the same as text.
+    // pi distinguishes a numeric ID from its text.
     let is_plain = |id: &&str| {
         let is_word = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
         is_word && id.len() <= MOST_ID && id.parse::<f64>().is_err()
@@ -42,8 +42,8 @@ pub fn goto(tree: &Tree, chosen: Index, summarize: bool) -> String {
     format!("/pitree-goto {word}{}", if summarize { " summarize" } else { "" })
 }
 
-/// What pi is told first, to give the text of an entry back to the user, from the file in which it stands. Nothing where
-/// the path is no text, or would not stay on its line.
+/// Returns the first command for pi to return the text of an entry to the user, from its file. Returns `None` if the
+/// path is not UTF-8 or contains control characters.
 pub fn give_back(tree: &Tree, text_of: Index, path: &Path) -> Option<String> {
     let node = &tree.nodes[text_of as usize];
     let path = path.to_str().filter(|path| !path.contains(char::is_control))?;
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(at(&tree(&labelled), 2), ResumePoint { at: Some(2), text_of: None, is_here: true });
         let answered = [said[0].clone(), label("a")];
         assert_eq!(at(&tree(&answered), 0), ResumePoint { at: Some(0), text_of: None, is_here: true });
-        // The leaf stands before the message: going on there means its text.
+        // The leaf is before the message: resuming there returns its text.
         labelled[2] = label("a");
         assert_eq!(at(&tree(&labelled), 1), ResumePoint { at: Some(0), text_of: Some(1), is_here: true });
     }

@@ -1,21 +1,20 @@
-//! What there is to send of an entry and of the words that a context edit gives it, taken from their lines: see
-//! [`crate::session::tree::sent_messages`].
+//! The parts of an entry or a context edit that can be sent: see [`crate::session::tree::sent_messages`].
 
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Block, Content, Entry};
 use crate::session::links::IdHash;
 
-/// Whether an entry is sent.
+/// The send state of an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SendState {
-    /// It is not, as if it were not there.
+    /// Not sent, as if it were missing.
     #[default]
     No,
-    /// It failed or was stopped: not even if it gets other words.
+    /// Failed or stopped: not sent, even with other contents.
     Failed,
-    /// It is empty. All the same nothing that is said after it answers a call that stands before.
+    /// Empty: not sent, but later results no longer answer earlier calls.
     Empty,
-    /// It is.
+    /// Sent.
     Yes,
 }
 
@@ -42,19 +41,19 @@ impl SendState {
     }
 }
 
-/// What there is to send of a content.
+/// The properties of contents that decide whether they are sent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SendableContent {
-    /// It is a string.
+    /// The content is a string.
     is_text: bool,
     /// There are characters.
     has_characters: bool,
-    /// There are other characters than white space.
+    /// There are characters other than white space.
     has_words: bool,
-    /// There is something else than text.
+    /// There are blocks other than text.
     has_more: bool,
     has_calls: bool,
-    /// The calls of tools, if they are wanted: see [`SendableContent::with_calls`].
+    /// The tool calls, if requested: see [`SendableContent::with_calls`].
     pub(super) calls: Box<[IdHash]>,
 }
 
@@ -71,12 +70,12 @@ impl SendableContent {
         }
     }
 
-    /// The same with the calls.
+    /// Also collects the tool calls.
     pub(crate) fn with_calls(content: &Content<'_>) -> Self {
         Self { calls: calls(content), ..Self::new(content) }
     }
 
-    /// Whether an entry of this kind is sent if it says this.
+    /// Returns the send state of an entry of this kind with these contents.
     pub(super) fn sending(&self, kind: EntryKind) -> SendState {
         let is_sent = match kind {
             EntryKind::Assistant => self.has_words || self.has_calls,
@@ -87,7 +86,7 @@ impl SendableContent {
     }
 }
 
-/// The ids of the calls in a content.
+/// Returns the IDs of the tool calls.
 pub(crate) fn calls(content: &Content<'_>) -> Box<[IdHash]> {
     content.tool_calls().map(|call| IdHash::of(call.id)).collect()
 }

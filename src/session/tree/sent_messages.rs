@@ -1,6 +1,6 @@
-//! What pi sends to the model of the messages that it sees, as pi's `convertToLlm` and the providers of pi-ai have it
-//! (1.5.2): not failed and stopped answers, `!!` commands, empty messages and messages with roles that pi does not know; and
-//! an answer of pi's own to each call that none was given to. System messages, which are sent apart, are not counted.
+//! The messages that pi sends to the model, as in pi's `convertToLlm` and the providers of pi-ai (1.5.2). pi omits
+//! failed and stopped answers, `!!` commands, empty messages and messages with unknown roles. It adds a result for each
+//! call without one. System messages are sent separately and not counted.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,16 +9,16 @@ use crate::session::links::{IdHash, Index};
 use crate::session::tree::Tree;
 use crate::session::tree::sendable::{SendState, SendableContent};
 
-/// A message that is sent.
+/// A sent message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// That of an entry.
+    /// The message of an entry.
     Entry(Index),
-    /// The answer `No result provided` to a call of this entry.
+    /// The result `No result provided` for a call of this entry.
     NoResult(Index),
 }
 
-/// Calls that wait for an answer.
+/// Calls without a result so far.
 #[derive(Default)]
 struct OpenCalls<'a> {
     by: Index,
@@ -27,7 +27,7 @@ struct OpenCalls<'a> {
 }
 
 impl OpenCalls<'_> {
-    /// Nothing answers them any more: pi does.
+    /// Ends the calls: pi answers the remaining ones.
     fn close(&mut self, sent: &mut Vec<Sent>) {
         let unanswered = self.calls.iter().filter(|call| !self.answered.contains(call));
         sent.extend(unanswered.map(|_| Sent::NoResult(self.by)));
@@ -35,7 +35,7 @@ impl OpenCalls<'_> {
     }
 }
 
-/// What is sent of the entries that a context has; `replaced` has what some of them say instead.
+/// Returns the messages sent for the entries of a context; `replaced` contains the new contents of edited ones.
 pub(super) fn sent(tree: &Tree, entries: &[Index], replaced: &HashMap<Index, &SendableContent>) -> Vec<Sent> {
     let mut sent = Vec::new();
     let mut open = OpenCalls::default();
@@ -66,7 +66,7 @@ pub(super) fn sent(tree: &Tree, entries: &[Index], replaced: &HashMap<Index, &Se
     sent
 }
 
-/// Whether a context edit can give an entry other words (`projectContextEntry`, 1.5.2).
+/// Returns `true` if a context edit can replace the contents of an entry (`projectContextEntry`, 1.5.2).
 pub(crate) fn can_be_replaced(kind: EntryKind) -> bool {
     matches!(
         kind,

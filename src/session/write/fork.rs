@@ -1,8 +1,8 @@
-//! A new session file with the path to one entry of another, as pi's `createBranchedSession` makes it (0.87.1): without
-//! the path's label entries, which come anew at the end. Lines that need no change stay byte for byte.
+//! A new session file with the path to an entry of another session, as in pi's `createBranchedSession` (0.87.1). Label
+//! entries of the path are omitted and written again at the end. All other unchanged lines keep their bytes.
 //!
-//! pi makes the file only when it holds an answer of an assistant; here it is made in any case. pi can't fork where an
-//! entry has no id; neither can this.
+//! pi writes the file only if it contains an answer of an assistant; pitree always writes it. Neither can fork if an
+//! entry has no ID.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -10,23 +10,23 @@ use std::fmt;
 use crate::session::json::edit::{FieldEdit, RawObject, is_falsy, quote, same};
 use crate::session::write::line::{iso, new_id};
 
-/// What the header of a new session says.
+/// The header fields of a new session.
 #[derive(Clone, Copy, Debug)]
 pub struct NewSession<'a> {
-    /// Its id: see [`crate::session::write::line::uuid_v7`].
+    /// The ID: see [`crate::session::write::line::uuid_v7`].
     pub id: &'a str,
-    /// Now, in milliseconds since 1970.
+    /// The current time, in milliseconds since 1970.
     pub time_ms: i64,
-    /// The working directory: that of the source. pi puts its own before one that is not absolute, such as a Windows
-    /// path on Linux, and takes its own if there is none.
+    /// The working directory of the source. pi prepends its own to a relative one, such as a Windows path on Linux, and
+    /// uses its own if there is none.
     pub cwd: &'a str,
     /// The path of the source.
     pub parent: Option<&'a str>,
 }
 
 impl NewSession<'_> {
-    /// The header's line, without the line break. pi writes a header alone, with `parentSession`, to fork before the
-    /// first entry.
+    /// Returns the line of the header without a line break. To fork before the first entry, pi writes only a header
+    /// with `parentSession`.
     pub fn header(&self) -> String {
         let Self { id, time_ms, cwd, parent } = self;
         let (id, time, cwd) = (quote(id), iso(*time_ms), quote(cwd));
@@ -35,11 +35,11 @@ impl NewSession<'_> {
     }
 }
 
-/// Why there is no fork.
+/// An error of a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForkError {
-    /// A line of the path, counted from 0, is no entry with an id: the source is of version 1, was changed
-    /// meanwhile, or is damaged.
+    /// A line of the path, with an index starting at 0, is not an entry with an ID: the source is of version 1,
+    /// changed, or damaged.
     NoId(usize),
 }
 
@@ -53,11 +53,11 @@ impl fmt::Display for ForkError {
 
 impl std::error::Error for ForkError {}
 
-/// The whole new file. `path` has the raw lines from the root to the entry, `labels` the raw lines of all `label`
-/// entries of the source, both without line breaks and in the file's order; the source is of version 3.
+/// Returns the contents of the new file. `path` contains the raw lines from the root to the entry; `labels` those of
+/// all `label` entries of the source. Both are in file order without line breaks. The source has version 3.
 ///
 /// # Errors
-/// A line of the path is no entry with an id.
+/// A line of the path is not an entry with an ID.
 pub fn fork<L: AsRef<[u8]>>(
     new: &NewSession<'_>,
     path: &[L],
@@ -109,7 +109,7 @@ pub fn fork<L: AsRef<[u8]>>(
     Ok(out)
 }
 
-/// An id as JavaScript's `Map` tells them apart: `7` and `"7"` are two.
+/// An ID as a key of JavaScript's `Map`: `7` and `"7"` are different.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum JsKey<'a> {
     Absent,
@@ -135,7 +135,7 @@ impl<'a> JsKey<'a> {
     }
 }
 
-/// A label that an entry has.
+/// A current label of an entry.
 struct CurrentLabel<'a> {
     target: &'a [u8],
     label: &'a [u8],
@@ -153,8 +153,8 @@ impl CurrentLabel<'_> {
     }
 }
 
-/// The labels of `targets` in the order of pi's `Map`: that in which the targets were labelled first. One that is set
-/// again keeps its place, one that is cleared loses it.
+/// Returns the labels of `targets` in the order of pi's `Map`: in which the targets were first labeled. A changed label
+/// keeps its position; a cleared one loses it.
 fn present<'a, L: AsRef<[u8]>>(labels: &'a [L], targets: &HashSet<JsKey<'_>>) -> Vec<CurrentLabel<'a>> {
     let mut places: HashMap<JsKey<'a>, usize> = HashMap::new();
     let mut by_place: BTreeMap<usize, CurrentLabel<'a>> = BTreeMap::new();
@@ -248,7 +248,7 @@ mod tests {
         }
     }
 
-    /// A tree: for each entry its parent (counted back from it) and whether it labels one (counted back as well).
+    /// A tree: the parent of each entry (counted back from it) and the entry it labels (also counted back).
     fn entries(parent_links: &[(usize, Option<usize>)]) -> Vec<String> {
         let id = |at: usize| format!("e{at}");
         let entry = |(at, (parent, target)): (usize, &(usize, Option<usize>))| {

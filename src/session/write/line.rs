@@ -1,6 +1,5 @@
-//! Single new lines of a session file, as pi 0.87.1 writes them: a name, a label, a move of the leaf; with the ids and
-//! times that go into them. Nothing here writes: a line comes without its line break, and time and randomness come in
-//! as arguments.
+//! New lines of a session file, as written by pi 0.87.1: names, labels and leaf moves, with their IDs and times.
+//! Functions return a line without a line break; time and randomness are arguments.
 
 use std::fmt;
 
@@ -8,24 +7,24 @@ use crate::base::javascript::js_trim;
 use crate::base::time;
 use crate::session::json::edit::quote;
 
-/// The longest name or label that pitree writes, in characters. pi has no limit.
+/// The maximum length of a name or label in characters. pi has no limit.
 pub const MOST_CHARACTERS: usize = 10_000;
 
-/// What every new entry has.
+/// The common fields of new entries.
 #[derive(Clone, Copy, Debug)]
 pub struct NewEntry<'a> {
-    /// Its id: see [`new_id`].
+    /// The ID: see [`new_id`].
     pub id: &'a str,
-    /// The id of its parent: the last entry of the file, or the entry to go on from; `None` for one without a parent.
+    /// The ID of the parent: the last entry of the file, or the entry to resume at; `None` for no parent.
     pub parent: Option<&'a str>,
-    /// Now, in milliseconds since 1970.
+    /// The current time, in milliseconds since 1970.
     pub time_ms: i64,
 }
 
-/// A name or label is too long.
+/// An error: a name or label is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong {
-    /// Its length in characters.
+    /// The length in characters.
     pub characters: usize,
 }
 
@@ -37,11 +36,11 @@ impl fmt::Display for TooLong {
 
 impl std::error::Error for TooLong {}
 
-/// A name as it is written: line breaks (as in pi's `appendSessionInfo`, a run of them) and all other control
-/// characters become spaces, and white space around it goes. Empty clears the name.
+/// Returns a name or label as it is written, trimmed and with control characters replaced by spaces. A run of line
+/// breaks becomes one space, as in pi's `appendSessionInfo`. An empty text clears the name or label.
 ///
 /// # Errors
-/// What is left has more than [`MOST_CHARACTERS`].
+/// The result is longer than [`MOST_CHARACTERS`].
 pub fn clean_name(text: &str) -> Result<String, TooLong> {
     let mut clean = String::with_capacity(text.len());
     let mut in_break = false;
@@ -59,13 +58,13 @@ pub fn clean_name(text: &str) -> Result<String, TooLong> {
     }
 }
 
-/// The line that names a session; an empty name clears it. `name` comes from [`clean_name`].
+/// Returns the line that names a session; an empty name clears it. `name` comes from [`clean_name`].
 pub fn session_info(new: &NewEntry<'_>, name: &str) -> String {
     format!("{},\"name\":{}}}", head("session_info", new), quote(name))
 }
 
-/// The line that labels the entry with the id `target`; `None` or an empty text clears, and then there is no `label`
-/// key. `label` comes from [`clean_name`].
+/// Returns the line that labels the entry with the ID `target`. `None` or an empty text clears the label; the line has
+/// no `label` key then. `label` comes from [`clean_name`].
 pub fn label(new: &NewEntry<'_>, target: &str, label: Option<&str>) -> String {
     let head = head("label", new);
     match label.filter(|label| !label.is_empty()) {
@@ -74,29 +73,29 @@ pub fn label(new: &NewEntry<'_>, target: &str, label: Option<&str>) -> String {
     }
 }
 
-/// The neutral line that makes pi go on from its parent: it clears a label that is not there, so that neither the
-/// model's context nor a label nor a label's time changes, and pi's `/tree` hides it. Its target is the parent, or the
-/// line itself if the parent is labelled (`has_label`) or there is none: without a parent pi opens the session with an
+/// Returns the neutral line that makes pi resume at its parent. It clears a missing label, so it changes neither the
+/// context of the model nor any label or its time, and pi's `/tree` hides it. Its target is the parent. If the parent
+/// is labeled (`has_label`) or missing, the target is the line itself. Without a parent, pi opens the session with an
 /// empty conversation, as its `/tree` does for the first user message. Verified with pi 0.87.1.
 pub fn leaf_move(new: &NewEntry<'_>, has_label: bool) -> String {
     let target = new.parent.filter(|_| !has_label).unwrap_or(new.id);
     label(new, target, None)
 }
 
-/// The start of an entry's line, in the order of keys in which pi writes them.
+/// Returns the start of an entry's line with the keys in pi's order.
 fn head(type_name: &str, new: &NewEntry<'_>) -> String {
     let parent = new.parent.map_or("null".into(), quote);
     let (id, time) = (quote(new.id), iso(new.time_ms));
     format!(r#"{{"type":"{type_name}","id":{id},"parentId":{parent},"timestamp":"{time}""#)
 }
 
-/// A time as pi writes it; beyond the years 0 to 9999 the nearest one.
+/// Formats a time as pi does; limited to the years 0 to 9999.
 pub(crate) fn iso(time_ms: i64) -> String {
     time::iso(time_ms.clamp(-62_167_219_200_000, 253_402_207_200_000 - 1)).unwrap_or_default()
 }
 
-/// An id for a new entry, as pi makes them: the first 8 hex digits of a random UUID, again until they are not `taken`;
-/// after 100 tries the whole UUID.
+/// Generates an ID for a new entry, as pi does: the first 8 hex digits of a random UUID that is not `taken`, or the
+/// whole UUID after 100 attempts.
 pub fn new_id(random: &mut dyn FnMut() -> u128, taken: impl Fn(&str) -> bool) -> String {
     for _ in 0..100 {
         let id = format!("{:08x}", random() >> 96);
@@ -108,7 +107,7 @@ pub fn new_id(random: &mut dyn FnMut() -> u128, taken: impl Fn(&str) -> bool) ->
     uuid(bytes, 4)
 }
 
-/// An id for a new session: a UUID of version 7, which begins with the time in milliseconds since 1970.
+/// Returns the ID of a new session: a UUID of version 7, which begins with the time in milliseconds since 1970.
 pub fn uuid_v7(time_ms: i64, random: [u8; 10]) -> String {
     let mut bytes = [0; 16];
     bytes[..6].copy_from_slice(&time_ms.to_be_bytes()[2..]);
@@ -124,7 +123,7 @@ fn uuid(mut bytes: [u8; 16], version: u8) -> String {
     format!("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", group(0, 8), group(8, 4), group(12, 4), group(16, 4), group(20, 12))
 }
 
-/// The file name that pi gives to a session: its time and its id.
+/// Returns pi's file name of a session: its time and its ID.
 pub fn file_name(time_ms: i64, id: &str) -> String {
     format!("{}_{id}.jsonl", iso(time_ms).replace([':', '.'], "-"))
 }

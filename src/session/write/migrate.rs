@@ -1,8 +1,8 @@
-//! A session file of version 1 or 2 in the form of version 3, as pi writes it when it opens the file (0.87.1). Lines
-//! that need no change stay byte for byte.
+//! Migration of session files of version 1 or 2 to version 3, as pi does when it opens them (0.87.1). Unchanged lines
+//! keep their bytes.
 //!
-//! pi can't open a version 1 file in which a number, a text or `true` stands on a line of its own, and lets the chain
-//! break at a list. Here such lines stay, and the chain passes them by.
+//! pi cannot open a version 1 file with a number, a string or `true` on a line, and an array breaks its chain of
+//! entries. pitree keeps such lines and excludes them from the chain.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -12,38 +12,38 @@ use crate::session::json::edit::{FieldEdit, RawObject, quote};
 use crate::session::json::{JsonReader, ValueKind};
 use crate::session::write::line::new_id;
 
-/// An old file in its new form.
+/// A migrated file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MigratedFile {
-    /// The whole new file. Its n-th entry is the n-th entry of the old one.
+    /// The contents of the new file. Its n-th entry is the n-th entry of the old file.
     pub bytes: Vec<u8>,
-    /// The lines that are not JSON, by their places in the old file, in bytes: pi drops them.
+    /// The byte ranges in the old file of invalid JSON lines, which pi drops.
     pub dropped: Vec<Range<usize>>,
-    /// How many lines are blank, or `null` and the like: pi drops them as well.
+    /// The number of lines that are blank or falsy, which pi also drops.
     pub blank: usize,
 }
 
-/// Why a file is not migrated.
+/// An error of a migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MigrateError {
-    /// It is of version 3 or newer: pi leaves it as it is.
+    /// The file has version 3 or newer: pi does not change it.
     Current,
-    /// It is no session.
+    /// The file is not a session.
     NotASession,
 }
 
-/// A line that pi takes for a value.
+/// A line that is a value for pi.
 struct MigrateValue<'a> {
     raw: &'a [u8],
     is_header: bool,
 }
 
-/// The form of today of the bytes of a whole old file: in version 1 every entry gets an id and follows the one before
-/// it, and a compaction's `firstKeptEntryIndex` (an index into the file's values, the header being 0) becomes
-/// `firstKeptEntryId`; in both versions the role `hookMessage` becomes `custom`. Ids of version 2 stay.
+/// Migrates the contents of an old file. In version 1, every entry gets an ID and the previous entry as its parent. A
+/// compaction's `firstKeptEntryIndex`, an index into the values of the file including the header, becomes
+/// `firstKeptEntryId`. In both versions, the role `hookMessage` becomes `custom`. IDs of version 2 stay.
 ///
 /// # Errors
-/// The file is not of an old version, or no session.
+/// The file is not of an old version, or not a session.
 pub fn migrate(file: &[u8], random: &mut dyn FnMut() -> u128) -> Result<MigratedFile, MigrateError> {
     let mut migrated = MigratedFile::default();
     let mut values = Vec::new();
@@ -99,7 +99,7 @@ pub fn migrate(file: &[u8], random: &mut dyn FnMut() -> u128) -> Result<Migrated
     Ok(migrated)
 }
 
-/// The message of an entry with the role `hookMessage`, with the role of today.
+/// Returns a message with the role `hookMessage` with its new role `custom`.
 fn new_role(object: &RawObject<'_>) -> Option<Vec<u8>> {
     if object.text("type")? != "message" {
         return None;
@@ -108,7 +108,7 @@ fn new_role(object: &RawObject<'_>) -> Option<Vec<u8>> {
     (message.text("role")? == "hookMessage").then(|| message.with(&[("role", FieldEdit::Value(b"\"custom\""))]))
 }
 
-/// The ids that version 1 entries get.
+/// The new IDs of version 1 entries.
 struct IdChain {
     ids: Vec<Option<String>>,
     taken: HashSet<String>,
@@ -120,7 +120,7 @@ impl IdChain {
         Self { ids: vec![None; len], taken: HashSet::new(), parent: None }
     }
 
-    /// What changes in the entry at `at`.
+    /// Assigns an ID to the entry `at` and returns its changes.
     fn assign(
         &mut self,
         values: &[MigrateValue<'_>],
@@ -142,7 +142,7 @@ impl IdChain {
         if let Some(target) = target.filter(|&target| !values[target].is_header) {
             let id = match &self.ids[target] {
                 Some(id) => Some(quote(id).into_bytes()),
-                // pi has not come to an entry behind the compaction yet, and finds the id that it had, if any.
+                // pi has not reached an entry after the compaction yet, and uses its old ID, if there is one.
                 None => RawObject::new(values[target].raw).and_then(|later| later.get("id")).map(<[u8]>::to_vec),
             };
             changes.push(("firstKeptEntryId", id));

@@ -1,5 +1,5 @@
-//! What is written into session files: one line to append ([`mod@line`]), a new file ([`fork`]), an old file in today's form
-//! ([`migrate`]). Pure: bytes come in, bytes go out.
+//! Construction of lines and files: a line to append ([`mod@line`]), a new file ([`fork`]), a migrated file
+//! ([`migrate`]). Without I/O.
 
 pub mod fork;
 pub mod line;

@@ -1,13 +1,13 @@
-//! An entry and its fields, as they were read off its line.
+//! An entry and its fields.
 
 #![allow(dead_code, reason = "what is read is only written out")]
 
 use super::json::{Kind as Json, NotJson, Reader, Result, Str, Value, is_falsy, numbers};
 
-/// The newest version of pi's format that pitree knows (pi 1.5.2).
+/// The newest supported version of pi's format (pi 1.5.2).
 const NEWEST: f64 = 3.0;
 
-/// The fields of one line. Where a key stands twice, the last one counts, as in JavaScript.
+/// The fields of a line. The last one of repeated keys is used, as in JavaScript.
 #[derive(Debug, Default)]
 pub(crate) struct Entry<'a> {
     kind: Kind,
@@ -42,7 +42,7 @@ pub(crate) struct Entry<'a> {
     is_cut: bool,
 }
 
-/// A time as it stands in the file.
+/// A timestamp as written in the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stamp<'a> {
     Text(Str<'a>),
@@ -90,7 +90,7 @@ pub(crate) enum Content<'a> {
     Blocks(Vec<Block<'a>>),
 }
 
-/// One block of a message's content.
+/// A block of a message.
 #[derive(Debug)]
 pub(crate) enum Block<'a> {
     Text(Str<'a>),
@@ -101,7 +101,7 @@ pub(crate) enum Block<'a> {
     Broken,
 }
 
-/// A call of a tool by an assistant.
+/// A tool call of an assistant.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ToolCall<'a> {
     id: Str<'a>,
@@ -110,7 +110,7 @@ pub(crate) struct ToolCall<'a> {
     path: Option<Value<'a>>,
 }
 
-/// What an entry used. Absent numbers are 0.
+/// The usage of an entry. Missing numbers are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Usage {
     input: f64,
@@ -122,7 +122,7 @@ pub(crate) struct Usage {
     is_billed: bool,
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     User,
@@ -175,15 +175,14 @@ impl Kind {
     }
 }
 
-/// The blocks of a message that are read one by one; what follows is one more, as it stands in the file. What is kept of a
-/// block takes a multiple of the smallest ones.
+/// The maximum number of blocks parsed one by one; the remaining ones become one raw block.
 const MOST_BLOCKS: usize = 10_000;
 
-/// Reads one line. `None`: nothing that pi takes for an entry (blank, `null`, `false`, `0`, `""`), and of what version 4
-/// writes what is none.
+/// Parses a line. Returns `None` for values that are not entries in pi (blank, `null`, `false`, `0`, `""`) and for
+/// other records of version 4.
 ///
 /// # Errors
-/// The line is not JSON as JavaScript reads it: pi skips it.
+/// The line is not JSON in JavaScript: pi skips it.
 pub(crate) fn line(line: &[u8]) -> Result<Option<Entry<'_>>> {
     if is_blank(line) {
         return Ok(None);
@@ -200,23 +199,22 @@ pub(crate) fn line(line: &[u8]) -> Result<Option<Entry<'_>>> {
     Ok(entry)
 }
 
-/// Reads the beginning of a line that is too long to be read whole: the fields that stand before the one in which it is cut
-/// off, without what they make of the entry.
+/// Parses the beginning of an overlong line: the complete fields, without the kind of the entry.
 ///
 /// # Errors
-/// It does not begin as JSON of an entry does.
+/// It is not the beginning of a JSON object.
 pub(crate) fn beginning(start: &[u8]) -> Result<Entry<'_>> {
     let mut entry = Entry { is_cut: true, ..Entry::default() };
     let mut r = Reader::new(start);
     if r.kind()? != Json::Object {
         return Err(NotJson);
     }
-    // Where it is cut off it is no JSON any more.
+    // The JSON is incomplete at the cut.
     let _ = read_fields(&mut r, &mut entry);
     Ok(entry)
 }
 
-/// Whether a line is white space, as JavaScript's `trim` sees it.
+/// Returns `true` if a line consists of white space as defined by JavaScript's `trim`.
 fn is_blank(line: &[u8]) -> bool {
     match line.trim_ascii_start().first() {
         None => true,
@@ -225,7 +223,7 @@ fn is_blank(line: &[u8]) -> bool {
     }
 }
 
-/// Goes through the keys of the object that comes next.
+/// Calls `field` for each key of the next object.
 fn object<'a>(r: &mut Reader<'a>, mut field: impl FnMut(&mut Reader<'a>, &[u8]) -> Result<()>) -> Result<()> {
     r.enter_object()?;
     let mut first = true;
@@ -251,10 +249,10 @@ fn read_entry<'a>(r: &mut Reader<'a>) -> Result<Option<Entry<'a>>> {
     Ok(Some(entry))
 }
 
-/// What version 4 writes beside entries: what they used, and values such as the session's name.
+/// Records of version 4 that are not entries: usage, and values such as the session name.
 const NO_ENTRIES: [&str; 3] = ["usage", "value", "list"];
 
-/// What tells the objects of version 4 apart (pi 0.87.1, `harness/session/jsonl`): they have no `type`, but for entries.
+/// Fields that identify the objects of version 4 (pi 0.87.1, `harness/session/jsonl`). Only entries have a `type`.
 #[derive(Default)]
 struct Write<'a> {
     /// `kind`.
@@ -312,7 +310,7 @@ fn read_fields<'a>(r: &mut Reader<'a>, e: &mut Entry<'a>) -> Result<Write<'a>> {
     Ok(write)
 }
 
-/// pi writes ids as strings; a number is taken as it is written, as JavaScript would compare it.
+/// pi writes IDs as strings. A number keeps its spelling, as JavaScript compares it.
 fn read_id<'a>(r: &mut Reader<'a>) -> Result<Option<Str<'a>>> {
     match r.kind()? {
         Json::Str => r.string().map(Some),
@@ -321,7 +319,7 @@ fn read_id<'a>(r: &mut Reader<'a>) -> Result<Option<Str<'a>>> {
     }
 }
 
-/// pi compares versions as JavaScript does, for which `"3"` is a number as well.
+/// pi compares versions as JavaScript does: `"3"` is also a number.
 fn read_version(r: &mut Reader<'_>) -> Result<Option<f64>> {
     match r.kind()? {
         Json::Str => Ok(r.string()?.text().trim().parse().ok()),
@@ -453,7 +451,7 @@ fn read_block<'a>(r: &mut Reader<'a>) -> Result<Block<'a>> {
     })
 }
 
-/// The arguments of a tool call as they are written, and the file that they name.
+/// Returns the raw arguments of a tool call, and the file they name.
 fn read_arguments<'a>(r: &mut Reader<'a>) -> Result<(&'a [u8], Option<Value<'a>>)> {
     if r.kind()? != Json::Object {
         return Ok((r.skip()?, None));
@@ -493,7 +491,7 @@ fn read_usage(r: &mut Reader<'_>) -> Result<Option<Usage>> {
     Ok(Some(usage))
 }
 
-/// The cost in US dollars, and whether the provider said it.
+/// Returns the cost in US dollars, and `true` if the provider reported it.
 fn read_cost(r: &mut Reader<'_>) -> Result<(f64, bool)> {
     if r.kind()? != Json::Object {
         return Ok((r.opt_number()?.unwrap_or(0.0), false));
@@ -512,7 +510,7 @@ fn read_cost(r: &mut Reader<'_>) -> Result<(f64, bool)> {
     Ok((total.unwrap_or_else(sum), is_billed))
 }
 
-/// What JavaScript's `trim` takes away.
+/// Returns `true` for white space removed by JavaScript's `trim`.
 fn is_js_space(c: char) -> bool {
     c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}')
 }

@@ -1,4 +1,4 @@
-//! JSON as JavaScript's `JSON.parse` takes it, one byte or word after the other, and the values that stand inside an entry.
+//! JSON as accepted by JavaScript's `JSON.parse`, read byte by byte, and values inside entries.
 
 #![allow(dead_code, reason = "what is read is only written out")]
 
@@ -8,10 +8,10 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotJson;
 
-/// The result of reading a piece of JSON.
+/// The result of reading JSON.
 pub(crate) type Result<T> = std::result::Result<T, NotJson>;
 
-/// What the next value is.
+/// The kind of a JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `{`
@@ -30,7 +30,7 @@ pub(crate) enum Kind {
     Null,
 }
 
-/// A JSON string as it stands in the file, known to be valid.
+/// A raw JSON string, known to be valid.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Str<'a> {
     raw: &'a [u8],
@@ -38,41 +38,41 @@ pub(crate) struct Str<'a> {
 }
 
 impl<'a> Str<'a> {
-    /// A string without escapes.
+    /// Creates a string without escapes.
     pub(crate) fn plain(raw: &'a str) -> Self {
         Self { raw: raw.as_bytes(), escaped: false }
     }
 
-    /// The text; what is not Unicode (lone surrogates, invalid UTF-8) is U+FFFD.
+    /// Returns the text. Lone surrogates and invalid UTF-8 become U+FFFD.
     pub(crate) fn text(self) -> Cow<'a, str> {
         if self.escaped {
             return Cow::Owned(self.chars().collect());
         }
-        // Much faster than the lossy reading, which nearly no text needs.
+        // Much faster than lossy decoding, which is rarely needed.
         std::str::from_utf8(self.raw).map_or_else(|_| String::from_utf8_lossy(self.raw), Cow::Borrowed)
     }
 
-    /// The characters of the text, decoded one by one.
+    /// Returns the decoded characters one by one.
     pub(crate) fn chars(self) -> Chars<'a> {
         Chars { raw: self.raw }
     }
 
-    /// Whether the text is `text`.
+    /// Returns `true` if the decoded text equals `text`.
     pub(crate) fn is(self, text: &str) -> bool {
         if self.escaped { self.text() == text } else { self.raw == text.as_bytes() }
     }
 
-    /// The text's bytes, for matching keys.
+    /// Returns the bytes of the decoded text, to compare keys.
     pub(crate) fn bytes(self) -> Cow<'a, [u8]> {
         if self.escaped { Cow::Owned(self.text().into_owned().into_bytes()) } else { Cow::Borrowed(self.raw) }
     }
 
-    /// The bytes that the string takes in the file.
+    /// Returns the length of the raw string in bytes.
     pub(crate) fn raw_len(self) -> usize {
         self.raw.len()
     }
 
-    /// Whether the text has no characters.
+    /// Returns `true` if the text is empty.
     pub(crate) fn is_empty(self) -> bool {
         self.raw.is_empty()
     }
@@ -98,7 +98,8 @@ impl Iterator for Chars<'_> {
     }
 }
 
-/// The first character of `raw` and its length in bytes; U+FFFD for as many bytes as the Encoding Standard says.
+/// Returns the first character of `raw` and its length in bytes. Invalid bytes become U+FFFD as in the Encoding
+/// Standard.
 fn first_char(raw: &[u8]) -> (char, usize) {
     let head = &raw[..raw.len().min(4)];
     let valid = match std::str::from_utf8(head) {
@@ -110,7 +111,7 @@ fn first_char(raw: &[u8]) -> (char, usize) {
     (c, c.len_utf8())
 }
 
-/// One escape sequence at the start of `raw` (valid by construction): its character and its length in bytes.
+/// Decodes the valid escape at the start of `raw`. Returns the character and the length in bytes.
 fn unescape(raw: &[u8]) -> (char, usize) {
     let c = match raw.get(1) {
         Some(b'n') => '\n',
@@ -142,17 +143,17 @@ fn unescape_unicode(raw: &[u8]) -> (char, usize) {
     }
 }
 
-/// Reads values one after the other.
+/// Reads JSON values in sequence.
 #[derive(Debug)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// The open brackets while [`Reader::skip`] passes over a value; kept to be used again.
+    /// The open brackets in [`Reader::skip`]; a reusable buffer.
     open: Vec<u8>,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads from `bytes`.
+    /// Creates a reader of `bytes`.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, open: Vec::new() }
     }
