@@ -156,7 +156,8 @@ impl Grep<'_> {
         Ok(hits)
     }
 
-    /// Calls `each` with the candidate entries until it returns `false`. Returns `None` if the file is not a session.
+    /// Calls `each` with the candidate entries until it returns `false`. Does nothing if the file is not a
+    /// session.
     fn candidate_lines(
         &self,
         path: &Path,

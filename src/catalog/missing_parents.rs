@@ -28,7 +28,7 @@ impl MissingParentKey {
     }
 }
 
-/// Groups sessions with missing parents, which are sorted oldest first.
+/// Groups forks by their missing parents. `orphans` are sorted, oldest first.
 pub(super) fn group<'a>(orphans: impl Iterator<Item = (SessionKey, &'a Path)>) -> ById<MissingParent> {
     let mut parents: ById<MissingParent> = ById::default();
     for (key, path) in orphans {

@@ -78,7 +78,7 @@ pub struct Catalog {
     orphans: BTreeSet<SessionKey>,
     /// Missing parents with several forks.
     missing_parents: ById<MissingParent>,
-    /// Sessions whose parent has another path than they name, found by id or entries.
+    /// Sessions whose parent has moved; it was found by id or by entries.
     moved: BTreeSet<SessionKey>,
     /// Files that pi's list omits.
     unlisted: unlisted::UnlistedFiles,
@@ -350,7 +350,7 @@ impl Catalog {
         self.progress.finished && self.orphans.contains(&key)
     }
 
-    /// Returns `true` if the parent file of a session has another path than the session names.
+    /// Returns `true` if the parent file of a session has moved.
     pub(crate) fn is_parent_moved(&self, key: SessionKey) -> bool {
         self.moved.contains(&key)
     }

@@ -125,7 +125,7 @@ impl<'a> Translation<'a> {
             translation.part(c)?;
         }
         if !translation.open.is_empty() {
-            return Err("a group is not closed".into());
+            return Err("unclosed group".into());
         }
         Ok((translation.out, translation.needs_fancy))
     }
@@ -157,7 +157,7 @@ impl<'a> Translation<'a> {
             '[' => self.class()?,
             '(' => self.group()?,
             ')' => {
-                self.is_atom = self.open.pop().ok_or("a ) closes no group")?;
+                self.is_atom = self.open.pop().ok_or("unmatched )")?;
                 self.out.push(')');
             }
             '|' | '^' | '$' => self.no_atom(c.encode_utf8(&mut [0; 4])),
@@ -225,14 +225,14 @@ impl<'a> Translation<'a> {
             self.out.push('(');
         } else {
             let start = ["<=", "<!", ":", "=", "!", "<"].into_iter().find(|start| self.skip(start));
-            let start = start.ok_or("an invalid group; known are (?: (?= (?! (?<= (?<! (?<name>")?;
+            let start = start.ok_or("unsupported group; supported: (?: (?= (?! (?<= (?<! (?<name>")?;
             self.needs_fancy |= ["<=", "<!", "=", "!"].contains(&start);
             can_repeat = !["<=", "<!"].contains(&start);
             write!(self.out, "(?{start}").unwrap_or_default();
             if start == "<" {
                 let (name, is_closed) = self.name();
                 if name.is_empty() || !is_closed {
-                    return Err("the name of a group is not closed".into());
+                    return Err("unclosed group name".into());
                 }
                 write!(self.out, "{name}>").unwrap_or_default();
             }
@@ -244,7 +244,7 @@ impl<'a> Translation<'a> {
 
     fn escape(&mut self) -> Result<(), String> {
         if self.rest.is_empty() {
-            return Err("a \\ stands at the end".into());
+            return Err("trailing backslash".into());
         }
         let digits = &self.rest[..self.rest.bytes().take_while(u8::is_ascii_digit).count()];
         let is_reference = digits.parse().is_ok_and(|group| (1..=self.groups).contains(&group));
@@ -362,7 +362,7 @@ impl<'a> Translation<'a> {
 
     /// Parses the next item of a class, or `None` at its end.
     fn class_item(&mut self) -> Result<Option<ClassItem>, String> {
-        const OPEN: &str = "a class is not closed";
+        const OPEN: &str = "unclosed character class";
         let item = match self.next().ok_or(OPEN)? {
             ']' => return Ok(None),
             '\\' if self.rest.is_empty() => return Err(OPEN.into()),

@@ -38,7 +38,7 @@ impl Words {
     pub fn new(query: &str) -> Result<Self, String> {
         let query = Query::parse(query).map_err(|problem| problem.message)?;
         let term = |term: &Term| {
-            const NOT_HERE: &str = "qualifiers are for the search over sessions; put it in quotes to search for it";
+            const NOT_HERE: &str = "qualifiers only work in the search over sessions; quote it to search for the text";
             Word::of(term).ok_or_else(|| NOT_HERE.to_string())
         };
         Ok(Self { terms: query.terms.iter().map(term).collect::<Result<_, _>>()? })

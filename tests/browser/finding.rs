@@ -114,7 +114,7 @@ fn queries_are_those_of_the_session_search() {
     assert!(hits("re:j.t").0 >= hits("jwt").0);
     let (none, screen) = hits("re:(");
     assert!(none == 0 && screen.contains("invalid pattern"), "{screen}");
-    assert!(hits("file:x").1.contains("qualifiers are for"));
+    assert!(hits("file:x").1.contains("qualifiers only work in"));
     assert!(hits("zzz").1.contains("no hits"));
 }
 

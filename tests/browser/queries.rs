@@ -87,7 +87,7 @@ fn the_help_has_the_language() {
     let mut browser = Browser::demo(120, 40);
     browser.press("?").type_text("edited");
     let screen = browser.screen();
-    assert!(screen.contains("edited:src/") && screen.contains("a tool wrote or edited"), "{screen}");
+    assert!(screen.contains("edited:src/") && screen.contains("that wrote or edited"), "{screen}");
     browser.press("esc esc");
     search(&mut browser, "x");
     browser.press("f1");
@@ -112,16 +112,16 @@ fn tab_goes_through_the_candidates_and_says_what_they_mean() {
     browser.press("/ i tab");
     assert_eq!(line(&browser), "in:");
     let screen = browser.screen();
-    assert!(screen.contains("worked in it or below") && screen.contains("is:  sessions of a kind"), "{screen}");
+    assert!(screen.contains("in this directory or below") && screen.contains("is:  sessions with this property"), "{screen}");
     browser.press("tab");
     assert_eq!(line(&browser), "is:");
     browser.press("tab shift+tab");
     assert_eq!(line(&browser), "is:", "round and back");
     browser.press("a");
-    assert!(!browser.screen().contains("worked in it or below"), "one goes on typing\n{}", browser.screen());
+    assert!(!browser.screen().contains("in this directory or below"), "one goes on typing\n{}", browser.screen());
     browser.press("backspace tab tab tab tab tab tab");
     assert_eq!(line(&browser), "is:abandoned");
-    assert!(browser.screen().contains("sessions with branches that were left"), "{}", browser.screen());
+    assert!(browser.screen().contains("sessions with abandoned branches"), "{}", browser.screen());
     assert!(hits(&browser) > 3, "what it finds is seen");
     let mut smallest = Browser::demo(40, 10);
     smallest.press("/ shift+tab");

@@ -63,7 +63,7 @@ fn matched(hit: &Value) -> Vec<String> {
 #[test]
 fn rejects_queries_that_are_too_long() {
     let words = |count: usize| (0..count).map(|at| format!("w{at} ")).collect::<String>();
-    for (text, problem) in [(words(2000), "the query is too long"), (words(100), "may have 64 different ones")] {
+    for (text, problem) in [(words(2000), "query too long"), (words(100), "at most 64 different ones")] {
         let outcome = Pitree::new().run(&["search", "--demo", &text]);
         assert_eq!((outcome.code, outcome.out.as_str()), (2, ""));
         assert!(outcome.err.contains(problem), "{}", outcome.err);

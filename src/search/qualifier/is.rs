@@ -27,22 +27,22 @@ const fn row(
 /// The categories in display order.
 const CATEGORIES: &[CategoryRow] = &[
     row("named", "sessions with a name", None, |session| session.digest.name.is_some()),
-    row("labelled", "sessions with labels", Some(EntryFeature::Label), |session| !session.digest.labels.is_empty()),
-    row("forked", "sessions from which others were forked", None, |session| session.has_forks),
-    row("fork", "sessions that were forked from another one", None, |session| session.digest.header.is_fork()),
+    row("labeled", "sessions with labels", Some(EntryFeature::Label), |session| !session.digest.labels.is_empty()),
+    row("forked", "sessions with forks", None, |session| session.has_forks),
+    row("fork", "sessions forked from another session", None, |session| session.digest.header.is_fork()),
     row("branched", "sessions with branches", Some(EntryFeature::BranchPoint), |session| {
         session.digest.branch_points > 0
     }),
     // A file with several branch ends has at least one abandoned branch.
-    row("abandoned", "sessions with branches that were left", Some(EntryFeature::AbandonedEnd), |session| {
+    row("abandoned", "sessions with abandoned branches", Some(EntryFeature::AbandonedEnd), |session| {
         session.digest.leaves > 1
     }),
-    row("live", "sessions in which a pi is at work", None, |session| session.is_live),
-    row("damaged", "sessions that can't be read as a whole", Some(EntryFeature::Problem), |session| {
+    row("live", "sessions that a running pi is probably using", None, |session| session.is_live),
+    row("damaged", "sessions with damaged files", Some(EntryFeature::Problem), |session| {
         session.digest.problems.iter().any(|problem| !matches!(problem, Problem::Newer(_)))
     }),
-    row("newer", "sessions of a version that pitree doesn't know", None, |session| session.digest.header.is_newer()),
-    row("empty", "sessions without messages of the user", None, |session| session.digest.first_message.is_none()),
+    row("newer", "sessions in a newer format", None, |session| session.digest.header.is_newer()),
+    row("empty", "sessions without user messages", None, |session| session.digest.first_message.is_none()),
 ];
 
 /// A category, as an index into the table.
@@ -51,8 +51,8 @@ pub(crate) struct Category(usize);
 
 impl Category {
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        // The spelling of pi.
-        let name = if text == "labeled" { "labelled" } else { text };
+        // The spelling of earlier versions.
+        let name = if text == "labelled" { "labeled" } else { text };
         let found = CATEGORIES.iter().position(|row| row.name == name).map(Self);
         found.ok_or_else(|| format!("unknown value is:{text} (known: {})", Self::names().join(", ")))
     }
@@ -106,7 +106,7 @@ mod tests {
             digest::DigestLabel { entry: EntryId::Place(0), at: 0, text: "x".into(), time: None, row: "".into() };
         (session.digest.name, session.digest.labels) = (Some("x".into()), vec![label]);
         (session.digest.branch_points, session.digest.leaves) = (1, 2);
-        assert_eq!(kinds(&session), ["named", "labelled", "forked", "fork", "branched", "abandoned", "live"]);
+        assert_eq!(kinds(&session), ["named", "labeled", "forked", "fork", "branched", "abandoned", "live"]);
         let mut newer = Sample::default();
         (newer.digest.header.version, newer.digest.problems) = (4.0, vec![Problem::Newer(4.0)]);
         newer.digest.header.parent_id = Some("gone".into());

@@ -55,45 +55,40 @@ pub(crate) static TABLE: &[QualifierRow] = &[
     row(
         "in",
         "in:~/code/app",
-        "that worked in it or below; in:app means any of that name, in:../x starts here",
+        "in this directory or below; in:app matches by name, in:../x is relative",
         ValueType::Text(Qualified::In, |values| values.dirs),
     ),
     row(
         "file",
         "file:auth.rs",
-        "in which a tool read, wrote or edited such a file; src/ means any below it",
+        "that read, wrote or edited a matching file; src/ matches all files below it",
         ValueType::Text(Qualified::File, |values| values.files),
     ),
     row(
         "edited",
         "edited:src/",
-        "in which a tool wrote or edited such a file",
+        "that wrote or edited a matching file",
         ValueType::Text(Qualified::Edited, |values| values.files),
     ),
-    row("label", "label:works", "with such a label", ValueType::Text(Qualified::Label, |values| values.labels)),
+    row("label", "label:works", "with a matching label", ValueType::Text(Qualified::Label, |values| values.labels)),
     row(
         "model",
         "model:sonnet",
-        "in which such a model answered",
+        "with an answer from a matching model",
         ValueType::Text(Qualified::Model, |values| values.models),
     ),
-    row(
-        "tool",
-        "tool:bash",
-        "in which such a tool was called",
-        ValueType::Text(Qualified::Tool, |values| values.tools),
-    ),
+    row("tool", "tool:bash", "with a call to a matching tool", ValueType::Text(Qualified::Tool, |values| values.tools)),
     row(
         "is",
         "is:abandoned",
-        "of a kind; abandoned ones have branches that were left",
+        "with this property; abandoned means some branches do not lead to the leaf",
         ValueType::Category(Qualified::Is),
     ),
-    row("after", "after:2w", "that were last active then or later", ValueType::Date(Qualified::After)),
-    row("before", "before:2026-05", "that were last active before then", ValueType::Date(Qualified::Before)),
-    row("cost", "cost:>1", "by what they cost, in US dollars", ValueType::Bound(Qualified::Cost)),
-    row("size", "size:>1M", "by how long the file is, in bytes", ValueType::Bound(Qualified::Size)),
-    row("entries", "entries:<=20", "by how many entries they have", ValueType::Bound(Qualified::Entries)),
+    row("after", "after:2w", "last active at or after this time", ValueType::Date(Qualified::After)),
+    row("before", "before:2026-05", "last active before this time", ValueType::Date(Qualified::Before)),
+    row("cost", "cost:>1", "by cost in US dollars", ValueType::Bound(Qualified::Cost)),
+    row("size", "size:>1M", "by file size in bytes", ValueType::Bound(Qualified::Size)),
+    row("entries", "entries:<=20", "by number of entries", ValueType::Bound(Qualified::Entries)),
 ];
 
 impl QualifierRow {
@@ -292,7 +287,7 @@ pub(crate) fn named(name: &str) -> Option<&'static QualifierRow> {
 /// Returns the table for a terminal: an example, its meaning, and the forms of the value.
 pub(crate) fn help() -> String {
     let width = TABLE.iter().map(|row| row.example.len()).max().unwrap_or_default();
-    let mut help = String::from("Qualifiers find sessions");
+    let mut help = String::from("Qualifiers select sessions");
     for row in TABLE {
         let _ = write!(help, "\n  {:width$}  {}", row.example, row.help);
         let forms = row.forms();
@@ -314,7 +309,7 @@ pub fn rows() -> impl Iterator<Item = (&'static str, String)> {
 
 /// Returns the table in Markdown for `docs/guide.md`.
 pub fn reference() -> String {
-    let mut page = String::from("\n| qualifier | finds sessions | how its value may be written |\n|---|---|---|\n");
+    let mut page = String::from("\n| Qualifier | Selects sessions | Forms of the value |\n|---|---|---|\n");
     for row in TABLE {
         let forms: Vec<String> = row.forms().iter().map(|form| format!("`{form}`")).collect();
         let _ = writeln!(page, "| `{}` | {} | {} |", row.example, row.help, forms.join(" "));

@@ -60,7 +60,7 @@ pub fn complete(query: &str, cursor: usize, values: ValueList<'_>) -> Option<Com
 /// Completes the name of a qualifier.
 fn names(typed: &str, at: Range<usize>) -> Option<Completion> {
     let known = qualifier::TABLE.iter().map(|row| (format!("{}:", row.name), format!("sessions {}", row.help)));
-    let all = (ALL.to_string(), "with the words anywhere, in tool output, thinking and arguments too".to_string());
+    let all = (ALL.to_string(), "also match tool output, thinking and arguments".to_string());
     let known = known.chain([all]).filter(|(name, _)| name.starts_with(typed));
     let options: Vec<CompletionCandidate> = known.map(|(text, means)| CompletionCandidate { text, means }).collect();
     (!options.is_empty()).then_some(Completion { at, options })

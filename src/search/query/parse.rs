@@ -19,7 +19,7 @@ impl Query {
     /// The first problem: an unknown qualifier, an invalid value, an invalid pattern, or a text that is too long.
     pub fn parse(text: &str) -> Result<Self, QueryProblem> {
         if text.len() > MOST_BYTES {
-            return Err(problem(0..text.len(), format!("the query is too long: it may have {MOST_BYTES} bytes")));
+            return Err(problem(0..text.len(), format!("query too long: at most {MOST_BYTES} bytes are allowed")));
         }
         let mut query = Self::default();
         let mut rest = js_trim(text);
@@ -43,12 +43,12 @@ impl Query {
             let is_pattern = !token.is_quoted && rest[token.at.clone()].trim_start_matches('-').starts_with(PATTERN);
             let term = match token.qualifier {
                 _ if is_pattern => {
-                    let what = "re: takes the whole query: put it first, or in quotes to search for it";
+                    let what = "re: must be at the start of the query; quote it to search for the text";
                     return Err(problem(at, what));
                 }
                 Some(_) if token.is_all() => {
                     if token.is_excluded {
-                        return Err(problem(at, "all: can't be excluded; leave the - away"));
+                        return Err(problem(at, "all: cannot be excluded; remove the -"));
                     }
                     query.everything = true;
                     None
@@ -58,7 +58,10 @@ impl Query {
             };
             if let Some(term) = term.filter(|term| !query.terms.contains(term)) {
                 if query.terms.len() == MOST_TERMS {
-                    return Err(problem(at, format!("too many words: a query may have {MOST_TERMS} different ones")));
+                    return Err(problem(
+                        at,
+                        format!("too many words: at most {MOST_TERMS} different ones are allowed"),
+                    ));
                 }
                 query.terms.push(term);
             }
@@ -97,7 +100,7 @@ fn qualified(token: &Token<'_>, name: &str, at: Range<usize>) -> Result<Term, Qu
 
 fn unknown(name: &str) -> String {
     let known: Vec<String> = qualifier::TABLE.iter().map(|row| format!("{}:", row.name)).collect();
-    format!("unknown qualifier {name}: (known: {ALL} re: {}); in quotes it is searched for", known.join(" "))
+    format!("unknown qualifier {name}: (known: {ALL} re: {}); quote it to search for the text", known.join(" "))
 }
 
 /// Parses the value of a qualifier.
@@ -178,7 +181,7 @@ mod tests {
             ("in: x", "[in:][x]"),
             ("-in:x -\"a b\" -c --d", "[-in:x][-\"a b\"][-c][--d]"),
             ("file:src/a.rs edited:b label:c model:d tool:e", "[file:src/a.rs][edited:b][label:c][model:d][tool:e]"),
-            ("is:named is:labeled", "[is:named][is:labelled]"),
+            ("is:named is:labeled", "[is:named][is:labeled]"),
             ("after:2w before:2026-05-01", "[after:2w][before:2026-05-01]"),
             ("cost:1 size:>1M entries:<=500 cost:>", "[cost:>=1][size:>1000000][entries:<=500][cost:]"),
             (r#""in:x""#, r#"["in:x"]"#),
@@ -218,7 +221,7 @@ mod tests {
         );
         assert!(wrong("is:nmaed").message.contains("abandoned"));
         for text in ["x re:y", "\"\"re::", "x re:", "-re:x"] {
-            assert!(wrong(text).message.contains("first"), "{text}");
+            assert!(wrong(text).message.contains("at the start"), "{text}");
         }
         assert!(wrong("-all:x").message.contains("all:"));
         let problem = wrong(" all: -after:x ");

@@ -50,7 +50,7 @@ impl Bound {
             return Ok(None);
         }
         let bound = number(digits).map(|number| Self { operator, number });
-        bound.map(Some).ok_or_else(|| format!("no number: {text}; use {}", FORMS.join(", ")))
+        bound.map(Some).ok_or_else(|| format!("not a number: {text}; use {}", FORMS.join(", ")))
     }
 }
 

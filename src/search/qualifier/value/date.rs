@@ -45,7 +45,7 @@ impl DateValue {
             "yesterday" => Some(Self::Yesterday),
             _ => Self::ago(text).or_else(|| Self::date(text)),
         };
-        date.ok_or_else(|| format!("no date or age: {text}; use {}", FORMS.join(", ")))
+        date.ok_or_else(|| format!("not a date or an age: {text}; use {}", FORMS.join(", ")))
     }
 
     fn ago(text: &str) -> Option<Self> {
