@@ -23,7 +23,7 @@ use crate::session::tree::active::ActivePath;
 
 /// The maximum size in bytes of a file that is read again to find out which hits are on its active path. This costs
 /// more than the search itself.
-const WORTH_READING_AGAIN: u64 = 8 * 1024 * 1024;
+const MAX_REREAD: u64 = 8 * 1024 * 1024;
 
 /// An entry that contains one of the words. An entry with matches in several kinds of text is one hit per kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,13 +63,13 @@ pub enum HitOrder {
     Given,
 }
 
-/// Searches files for words and reports hits in batches, at most `in_one` per session. Stops when `report` returns
+/// Searches files for words and reports hits in batches, at most `limit` per session. Stops when `report` returns
 /// `false` or `is_stale` returns `true`. A session matches if each word is in one of its texts, case-insensitively.
 /// White space in a word matches any white space.
 pub fn each<P: AsRef<Path> + Sync>(
     files: Files,
     paths: &[P],
-    (words, in_one, order): (&[String], usize, HitOrder),
+    (words, limit, order): (&[String], usize, HitOrder),
     is_stale: impl Fn() -> bool + Sync,
     mut report: impl FnMut(GrepBatch) -> bool,
 ) {
@@ -78,7 +78,7 @@ pub fn each<P: AsRef<Path> + Sync>(
         return;
     }
     probes.sort_by_key(|probe| std::cmp::Reverse(probe.rarity()));
-    let grep = Grep { files, probes, most: in_one, is_stale: &is_stale };
+    let grep = Grep { files, probes, most: limit, is_stale: &is_stale };
     let items: Vec<(usize, &Path)> = paths.iter().map(AsRef::as_ref).enumerate().collect();
     let is_reported = |found: &Result<Vec<EntryHit>, _>| {
         order == HitOrder::Given || found.as_ref().map_or(true, |hits| !hits.is_empty())
@@ -150,7 +150,7 @@ impl Grep<'_> {
             });
             hits.len() < self.most
         })?;
-        if !hits.is_empty() && self.files.len(path)? <= WORTH_READING_AGAIN {
+        if !hits.is_empty() && self.files.len(path)? <= MAX_REREAD {
             self.mark_active(path, &mut hits, buffer)?;
         }
         Ok(hits)
@@ -394,7 +394,7 @@ mod tests {
             std::fs::write(path, HEADER.to_string() + &line.repeat(5)).unwrap();
         }
         let words = ["word".to_string()];
-        let count = |in_one| all(&paths, (&words, in_one, HitOrder::Given)).len();
+        let count = |limit| all(&paths, (&words, limit, HitOrder::Given)).len();
         assert_eq!((count(5), count(3)), (100, 60));
         let hits = all(&paths, (&words, 1, HitOrder::Given));
         assert!(hits.iter().map(|hit| &hit.path).eq(&paths), "in order");

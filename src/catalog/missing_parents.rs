@@ -6,7 +6,7 @@ use crate::catalog::key::SessionKey;
 use crate::session::links::{ById, IdHash};
 
 /// The minimum number of forks for a group. A single fork shows by itself that its parent is missing.
-const FEWEST: usize = 2;
+const MIN_FORKS: usize = 2;
 
 /// A missing session, identified by its former path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,7 +35,7 @@ pub(super) fn group<'a>(orphans: impl Iterator<Item = (SessionKey, &'a Path)>) -
         let parent = parents.entry(MissingParentKey::new(path).0);
         parent.or_insert_with(|| MissingParent { path: path.into(), forks: Vec::new() }).forks.push(key);
     }
-    parents.retain(|_, parent| parent.forks.len() >= FEWEST);
+    parents.retain(|_, parent| parent.forks.len() >= MIN_FORKS);
     parents
 }
 

@@ -21,18 +21,18 @@ use crate::session::tree::features::EntryFeature;
 use crate::session::tree::{Index, Tree};
 
 /// The number of sessions that a thread matches between checks for cancellation.
-const BETWEEN_LOOKS: usize = 64;
+const CANCEL_CHECK_INTERVAL: usize = 64;
 /// The minimum number of sessions for a second thread.
-const WORTH_SPLITTING: usize = 256;
+const MIN_PARALLEL: usize = 256;
 /// The number of bytes shown before and after a hit.
-const AROUND_HIT: (usize, usize) = (36, 120);
+const EXCERPT: (usize, usize) = (36, 120);
 
 /// The maximum size of cached texts in bytes. Texts beyond it are read for each search.
-const MOST_KEPT: usize = 128 * 1024 * 1024;
+const MAX_CACHED: usize = 128 * 1024 * 1024;
 
 /// The maximum size in bytes of cached texts that are also in the index. Covers some thousand short sessions, for which
 /// system calls would dominate a search. Other texts are read from the index for each search, which is fast.
-const MOST_COPIED: usize = 8 * 1024 * 1024;
+const MAX_CACHED_INDEXED: usize = 8 * 1024 * 1024;
 
 /// A found session.
 #[derive(Clone, Debug)]
@@ -109,7 +109,7 @@ struct PreviousSearch {
 
 impl Default for Searcher {
     fn default() -> Self {
-        Self::with_limit(MOST_KEPT)
+        Self::with_limit(MAX_CACHED)
     }
 }
 
@@ -152,7 +152,7 @@ impl Searcher {
             missing.into_iter().partition(|session| session.digest.is_stored());
         let fetch = |session: &&SearchedSession, room: &mut TextBuffers, _: parallel::StopSignal<'_>| {
             let texts = session.digest.texts(room)?;
-            self.cache_mut().add_texts(session, texts, self.most.min(MOST_COPIED));
+            self.cache_mut().add_texts(session, texts, self.most.min(MAX_CACHED_INDEXED));
             None::<()>
         };
         let mut is_wanted = true;
@@ -319,7 +319,7 @@ pub(super) fn each<T: Send, R: Send>(
     let some = |items: &mut [T]| {
         let mut done = Vec::new();
         for (count, item) in items.iter_mut().enumerate() {
-            let is_due = count % BETWEEN_LOOKS == 0 || takes_long(item);
+            let is_due = count % CANCEL_CHECK_INTERVAL == 0 || takes_long(item);
             if is_due && (stop.load(Ordering::Relaxed) || is_stale()) {
                 stop.store(true, Ordering::Relaxed);
                 break;
@@ -328,7 +328,7 @@ pub(super) fn each<T: Send, R: Send>(
         }
         done
     };
-    let done = if items.len() < WORTH_SPLITTING {
+    let done = if items.len() < MIN_PARALLEL {
         some(items)
     } else {
         let size = items.len().div_ceil(threads());
@@ -393,9 +393,9 @@ fn snippet(
     };
     let folded = passages.folded;
     let (entry, text) = passages.around(place.at.start)?;
-    let start = folded.floor_char_boundary(place.at.start.saturating_sub(AROUND_HIT.0)).max(text.start);
+    let start = folded.floor_char_boundary(place.at.start.saturating_sub(EXCERPT.0)).max(text.start);
     // A phrase can continue in the next text.
-    let end = (place.at.end + AROUND_HIT.1).min(text.end.max(place.at.end));
+    let end = (place.at.end + EXCERPT.1).min(text.end.max(place.at.end));
     let of = match place.field {
         MatchField::Summary => TextField::Summary,
         _ if cache.facts(session)?.prompts.binary_search(&entry).is_ok() => TextField::User,

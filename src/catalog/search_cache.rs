@@ -13,7 +13,7 @@ use crate::session::search_text::{Passages, SearchTexts, SearchTextsBuf, TextBuf
 use crate::session::tree::active::ActivePath;
 
 /// The maximum size in bytes of texts of outdated sessions before the cache is compacted.
-const MOST_DEAD: usize = 32 * 1024 * 1024;
+const MAX_OUTDATED: usize = 32 * 1024 * 1024;
 
 thread_local! {
     /// The buffers of a thread for texts in the index.
@@ -62,7 +62,7 @@ pub(super) struct SearchCache {
     /// The size of the texts in bytes.
     pub(super) bytes: usize,
     /// The size of outdated texts in bytes.
-    dead: usize,
+    outdated: usize,
     /// The number of additions and removals of texts.
     pub(super) generation: u64,
 }
@@ -164,8 +164,8 @@ impl SearchCache {
     fn remove(&mut self, key: SessionKey) {
         let Some(known) = self.sessions.get_mut(key.place()).and_then(Option::take) else { return };
         self.bytes -= bytes(&known.texts);
-        self.dead += bytes(&known.texts) + bytes(&known.titles);
-        if self.dead > MOST_DEAD {
+        self.outdated += bytes(&known.texts) + bytes(&known.titles);
+        if self.outdated > MAX_OUTDATED {
             self.compact();
         }
     }
@@ -173,7 +173,7 @@ impl SearchCache {
     /// Compacts the cache.
     fn compact(&mut self) {
         let old = std::mem::take(&mut self.arena);
-        self.dead = 0;
+        self.outdated = 0;
         for known in self.sessions.iter_mut().flatten() {
             let places = known.titles.iter_mut().chain(&mut known.texts);
             places.for_each(|place| *place = self.arena.put(old.get(*place)));
@@ -253,7 +253,7 @@ mod tests {
         let catalog = catalog(&[("a", None, 1), ("b", None, 2)]);
         let [still, growing] = &catalog.searched_sessions()[..] else { panic!("two sessions") };
         let (mut growing, mut cache) = (growing.clone(), SearchCache::default());
-        let long = "x".repeat(MOST_DEAD / 4);
+        let long = "x".repeat(MAX_OUTDATED / 4);
         let add = |cache: &mut SearchCache, session: &SearchedSession, at: Index, text: &str| {
             let mut conversation = PassagesBuf::default();
             conversation.push(at, text);
@@ -267,7 +267,7 @@ mod tests {
         for at in 0..20 {
             growing.digest = Arc::new(Digest { bytes: at.into(), ..(*growing.digest).clone() });
             add(&mut cache, &growing, at, &long);
-            assert!(cache.arena.bytes() <= 2 * MOST_DEAD, "{} bytes after {at}", cache.arena.bytes());
+            assert!(cache.arena.bytes() <= 2 * MAX_OUTDATED, "{} bytes after {at}", cache.arena.bytes());
         }
         let texts = |session: &SearchedSession| {
             cache.with_texts(Files::Disk, session, |texts| {

@@ -6,7 +6,7 @@ use crate::session::search_text::Passages;
 
 /// The size of a block in bytes; memory that was never written takes no space. Slightly above 32 MB, because glibc can
 /// keep smaller blocks (`DEFAULT_MMAP_THRESHOLD_MAX`, 2.41).
-const PIECE: usize = 33 * 1024 * 1024;
+const BLOCK_SIZE: usize = 33 * 1024 * 1024;
 
 /// Append-only texts.
 #[derive(Debug, Default)]
@@ -38,11 +38,11 @@ impl TextArena {
                 && block.capitals.capacity() - block.capitals.len() >= capitals.len()
         };
         if !self.0.last().is_some_and(has_room) {
-            let most_starts = PIECE / size_of::<(u32, Index)>();
+            let most_starts = BLOCK_SIZE / size_of::<(u32, Index)>();
             self.0.push(ArenaBlock {
-                folded: String::with_capacity(folded.len().max(PIECE)),
+                folded: String::with_capacity(folded.len().max(BLOCK_SIZE)),
                 starts: Vec::with_capacity(starts.len().max(most_starts)),
-                capitals: Vec::with_capacity(capitals.len().max(PIECE)),
+                capitals: Vec::with_capacity(capitals.len().max(BLOCK_SIZE)),
             });
         }
         let at = self.0.len() - 1;
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn returns_stored_texts() {
         let mut arena = TextArena::default();
-        let long = "x".repeat(PIECE / 2);
+        let long = "x".repeat(BLOCK_SIZE / 2);
         let texts =
             [("", &[][..]), ("a b", &[(0, 1), (2, 7)]), (&long, &[(0, 3)]), (&long, &[(0, 4)]), ("é", &[(0, 5)])];
         let texts = texts.map(|(folded, starts)| Passages {

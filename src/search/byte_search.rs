@@ -15,10 +15,10 @@ use crate::base::normalize::{FoldedText, fold, fold_into};
 use crate::search::needle::{Needle, merged};
 
 /// The maximum number of adjacent characters in a window.
-const WINDOW: usize = 3;
+const MAX_WINDOW: usize = 3;
 
 /// The maximum number of spellings in a window, limited by the vector search.
-const SPELLINGS: usize = 64;
+const MAX_SPELLINGS: usize = 64;
 
 /// Characters of words and code by frequency, most frequent first. Rare characters have fewer false positives.
 const COMMON: &str = "etaoinsrlcdupmhg\"_.-(),:f0y=bw12vkx/3{}<>[]4568';79*#zj&q";
@@ -42,7 +42,7 @@ enum Strategy {
         loose: usize,
         /// The plain ASCII characters of the word directly before and after the window.
         before: Vec<u8>,
-        behind: Vec<u8>,
+        after: Vec<u8>,
     },
     /// All characters have too many spellings: every place that is not plain ASCII is a candidate.
     Unusual,
@@ -65,7 +65,7 @@ impl Probe {
         let needle = Needle::phrase(word)?;
         let chars: Vec<char> = fold(word).chars().collect();
         let spellings: Vec<Option<CharSpellings>> = chars.iter().map(|&c| spellings(c)).collect();
-        let windows = (0..chars.len()).flat_map(|start| (1..=WINDOW).map(move |len| start..start + len));
+        let windows = (0..chars.len()).flat_map(|start| (1..=MAX_WINDOW).map(move |len| start..start + len));
         let windows = windows.filter_map(|range| CharWindow::new(spellings.get(range.clone())?, range));
         let best = windows.max_by_key(|window| window.rarity);
         let rarity = best.as_ref().map_or(0, |window| window.rarity);
@@ -87,12 +87,11 @@ impl Probe {
         match &self.strategy {
             Strategy::Everywhere => (from < raw.len()).then_some(from),
             Strategy::Unusual => unusual(raw, from),
-            Strategy::Window { finder, loose, before, behind } => {
+            Strategy::Window { finder, loose, before, after } => {
                 let mut from = from;
                 loop {
                     let (pattern, found) = finder.find(raw, from)?;
-                    if pattern >= *loose
-                        || (may_follow(raw, found.end, behind) && may_precede(raw, found.start, before))
+                    if pattern >= *loose || (may_follow(raw, found.end, after) && may_precede(raw, found.start, before))
                     {
                         return Some(found.start);
                     }
@@ -187,7 +186,7 @@ impl CharWindow {
             let with =
                 |start: &String| options.whole.iter().map(move |next| format!("{start}{next}")).collect::<Vec<_>>();
             whole = whole.iter().flat_map(with).collect();
-            if whole.len() > SPELLINGS {
+            if whole.len() > MAX_SPELLINGS {
                 return None;
             }
             marks.extend(&options.loose);
@@ -199,20 +198,20 @@ impl CharWindow {
         loose.extend(marks.into_iter().map(String::from));
         loose.sort_unstable();
         loose.dedup();
-        let behind = whole.len();
+        let whole_count = whole.len();
         let spellings: Vec<Vec<u8>> = whole.into_iter().chain(loose).map(String::into_bytes).collect();
-        (spellings.len() <= SPELLINGS).then_some(Self { range, rarity, spellings, loose: behind })
+        (spellings.len() <= MAX_SPELLINGS).then_some(Self { range, rarity, spellings, loose: whole_count })
     }
 
     fn strategy(self, chars: &[char], spelled: &[Option<CharSpellings>]) -> Option<Strategy> {
         let plain = |at: &usize| spelled[*at].is_some() && chars[*at].is_ascii();
         let before: Vec<u8> = (0..self.range.start).rev().take_while(plain).map(|at| chars[at] as u8).collect();
-        let behind = (self.range.end..chars.len()).take_while(plain).map(|at| chars[at] as u8).collect();
+        let after = (self.range.end..chars.len()).take_while(plain).map(|at| chars[at] as u8).collect();
         let finder = match packed::Searcher::new(&self.spellings) {
             Some(searcher) => Finder::Packed(searcher),
             None => Finder::Plain(AhoCorasick::new(&self.spellings).ok()?),
         };
-        Some(Strategy::Window { finder, loose: self.loose, before, behind })
+        Some(Strategy::Window { finder, loose: self.loose, before, after })
     }
 }
 
@@ -250,7 +249,7 @@ fn may_precede(raw: &[u8], at: usize, chars: &[u8]) -> bool {
     }
 }
 
-/// Returns the first line after `from` that is not plain ASCII.
+/// Returns the first line at or after `from` that is not plain ASCII.
 fn unusual(raw: &[u8], mut from: usize) -> Option<usize> {
     while from < raw.len() {
         let end = memchr::memchr(b'\n', &raw[from..]).map_or(raw.len(), |at| from + at + 1);
@@ -472,8 +471,8 @@ mod tests {
         }
 
         #[test]
-        fn finds_any_word_in_any_text_that_contains_it(before: String, word: String, behind: String) {
-            let (text, mut folded) = (format!("{before}{word}{behind}"), String::new());
+        fn finds_any_word_in_any_text_that_contains_it(before: String, word: String, after: String) {
+            let (text, mut folded) = (format!("{before}{word}{after}"), String::new());
             let Some(probe) = Probe::new(&word) else { return Ok(()) };
             let raw = serde_json::to_string(&text).unwrap();
             if probe.is_in(&text, &mut folded) {

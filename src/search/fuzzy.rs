@@ -8,26 +8,26 @@ use fuzzy_matcher::FuzzyMatcher;
 use fuzzy_matcher::skim::SkimMatcherV2;
 
 /// The maximum number of characters searched in a text.
-pub(crate) const CAP: usize = 512;
+pub(crate) const MAX_TEXT: usize = 512;
 
 /// The minimum number of letters in a word. Shorter words match nearly every text.
-const LEAST: usize = 3;
+const MIN_LETTERS: usize = 3;
 /// The maximum number of letters in a word.
-const MOST: usize = 32;
+const MAX_LETTERS: usize = 32;
 /// The maximum distance to the next letter. More scattered letters are noise.
-const STEP: u16 = 12;
+const MAX_GAP: u16 = 12;
 
 /// Returns `true` if a folded word is long enough to match fuzzily.
 pub(crate) fn is_long_enough(folded: &str) -> bool {
-    folded.chars().nth(LEAST - 1).is_some()
+    folded.chars().nth(MIN_LETTERS - 1).is_some()
 }
 
 /// Returns the searched beginning of a text.
 pub(crate) fn capped(text: &str) -> &str {
-    if text.len() <= CAP {
+    if text.len() <= MAX_TEXT {
         return text;
     }
-    text.char_indices().nth(CAP).map_or(text, |(end, _)| &text[..end])
+    text.char_indices().nth(MAX_TEXT).map_or(text, |(end, _)| &text[..end])
 }
 
 /// A shared matcher, which keeps buffers of one megabyte per thread.
@@ -56,8 +56,8 @@ pub struct FuzzyMatch {
 impl Fuzzy {
     /// Creates a search for a folded word. Returns `None` if the word is too short or too long to match fuzzily.
     pub fn new(folded: &str) -> Option<Self> {
-        let letters: Vec<char> = folded.chars().take(MOST + 1).collect();
-        if !(LEAST..=MOST).contains(&letters.len()) {
+        let letters: Vec<char> = folded.chars().take(MAX_LETTERS + 1).collect();
+        if !(MIN_LETTERS..=MAX_LETTERS).contains(&letters.len()) {
             return None;
         }
         let mut places = [0; 128];
@@ -109,9 +109,9 @@ impl Fuzzy {
     fn reach(&self, text: &str) -> Option<usize> {
         // The matched positions of the word as bits, and the last index in the text of each. Starting from the nearest
         // is best.
-        let (mut reached, mut found, mut newest) = (1_u32, [0_u16; MOST], 0);
+        let (mut reached, mut found, mut newest) = (1_u32, [0_u16; MAX_LETTERS], 0);
         for (at, (byte, c)) in (0_u16..).zip(text.char_indices()).skip(1) {
-            if at - newest > STEP {
+            if at - newest > MAX_GAP {
                 return None;
             }
             // Iterates backward, so that a character of the text matches only one letter of the word.
@@ -119,7 +119,7 @@ impl Fuzzy {
             while places != 0 {
                 let place = places.ilog2() as usize;
                 places &= !(1 << place);
-                if at - found[place - 1] > STEP {
+                if at - found[place - 1] > MAX_GAP {
                     continue;
                 }
                 if place + 1 == self.letters.len() {
@@ -159,8 +159,8 @@ mod tests {
         assert_eq!(found("漢会話", "x 漢字会話"), Some("漢字会話"));
         assert_eq!(found("ab", "a b"), None);
         assert_eq!(found("uth", "oauth"), None);
-        assert_eq!(found("abc", &format!("a{}b c", " ".repeat(STEP as usize))), None);
-        assert_eq!(found("abc", &format!("{}a b c", " ".repeat(CAP))), None);
+        assert_eq!(found("abc", &format!("a{}b c", " ".repeat(MAX_GAP as usize))), None);
+        assert_eq!(found("abc", &format!("{}a b c", " ".repeat(MAX_TEXT))), None);
         // The nearest letters match, not the first ones.
         assert_eq!(found("abc", "a b, ab c"), Some("ab c"));
     }
@@ -196,7 +196,7 @@ mod tests {
                 .filter(|&at| text_chars[at] == letters[0] && (at == 0 || !text_chars[at - 1].is_alphanumeric()));
             let mut reached: Vec<usize> = starts.collect();
             for letter in &letters[1..] {
-                let is_near = |at: &usize| reached.iter().any(|from| *from < *at && at - from <= STEP as usize);
+                let is_near = |at: &usize| reached.iter().any(|from| *from < *at && at - from <= MAX_GAP as usize);
                 reached = (0..text_chars.len()).filter(|at| text_chars[*at] == *letter && is_near(at)).collect();
             }
             prop_assert_eq!(Fuzzy::new(&word).unwrap().find(&text).is_some(), !reached.is_empty());

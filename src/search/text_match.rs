@@ -6,7 +6,7 @@ use crate::base::normalize::{FoldedText, fold};
 use crate::search::byte_search::Probe;
 use crate::search::fuzzy::Fuzzy;
 use crate::search::needle::{Needle, merged};
-use crate::search::query::{MOST_TERMS, Query, Term, TermKind};
+use crate::search::query::{MAX_TERMS, Query, Term, TermKind};
 
 /// A set of search terms.
 #[derive(Debug, Default)]
@@ -38,8 +38,9 @@ impl Words {
     pub fn new(query: &str) -> Result<Self, String> {
         let query = Query::parse(query).map_err(|problem| problem.message)?;
         let term = |term: &Term| {
-            const NOT_HERE: &str = "qualifiers only work in the search over sessions; quote it to search for the text";
-            Word::of(term).ok_or_else(|| NOT_HERE.to_string())
+            const UNSUPPORTED: &str =
+                "qualifiers only work in the search over sessions; quote it to search for the text";
+            Word::of(term).ok_or_else(|| UNSUPPORTED.to_string())
         };
         Ok(Self { terms: query.terms.iter().map(term).collect::<Result<_, _>>()? })
     }
@@ -54,7 +55,7 @@ impl Words {
     pub fn plain(text: &str) -> Self {
         let mut words: Vec<&str> = Vec::new();
         for word in text.split_whitespace() {
-            if words.len() < MOST_TERMS && !words.contains(&word) {
+            if words.len() < MAX_TERMS && !words.contains(&word) {
                 words.push(word);
             }
         }
@@ -89,7 +90,7 @@ impl Words {
             match (term.needle.find(folded), &term.fuzzy) {
                 (found, _) if found.is_some() != term.is_excluded => {}
                 // A fuzzy match scores less than any literal match.
-                (None, Some(fuzzy)) => score += fuzzy.find(folded)?.score.min(FUZZY) - FUZZY - 1,
+                (None, Some(fuzzy)) => score += fuzzy.find(folded)?.score.min(MAX_FUZZY_SCORE) - MAX_FUZZY_SCORE - 1,
                 _ => return None,
             }
         }
@@ -118,7 +119,7 @@ pub(crate) fn marks(terms: &[Word], text: &str, fuzzily: bool) -> Vec<Range<usiz
 }
 
 /// More than any fuzzy score.
-const FUZZY: i64 = 1_000_000;
+const MAX_FUZZY_SCORE: i64 = 1_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -154,7 +155,7 @@ mod tests {
     #[test]
     fn marks_refer_to_the_original_text() {
         let many: Vec<String> = (0..2000).map(|at| format!("w{at} w0")).collect();
-        assert_eq!(Words::plain(&many.join(" ")).terms.len(), MOST_TERMS);
+        assert_eq!(Words::plain(&many.join(" ")).terms.len(), MAX_TERMS);
         assert_eq!(Words::plain("É b").marks("aÉb bé"), [1..4, 5..8]);
         assert_eq!(Words::new("re:x*").unwrap().marks("axxa xa"), [1..3, 5..6]);
     }

@@ -34,7 +34,7 @@ pub struct ValueLists {
 
 impl ValueLists {
     /// The maximum number of values per list.
-    const MOST: usize = 2000;
+    const MAX: usize = 2000;
 
     /// Collects the values of digests.
     pub fn new<'a>(digests: impl Iterator<Item = &'a Digest>) -> Self {
@@ -65,5 +65,5 @@ fn count<'a>(counts: &mut HashMap<String, usize>, values: impl Iterator<Item = &
 fn most(counts: HashMap<String, usize>) -> Vec<String> {
     let mut counts: Vec<(String, usize)> = counts.into_iter().filter(|(value, _)| !value.is_empty()).collect();
     counts.sort_unstable_by(|(a, often), (b, oftener)| oftener.cmp(often).then_with(|| a.cmp(b)));
-    counts.into_iter().take(ValueLists::MOST).map(|(value, _)| value).collect()
+    counts.into_iter().take(ValueLists::MAX).map(|(value, _)| value).collect()
 }

@@ -112,7 +112,10 @@ fn tab_goes_through_the_candidates_and_says_what_they_mean() {
     browser.press("/ i tab");
     assert_eq!(line(&browser), "in:");
     let screen = browser.screen();
-    assert!(screen.contains("in this directory or below") && screen.contains("is:  sessions with this property"), "{screen}");
+    assert!(
+        screen.contains("in this directory or below") && screen.contains("is:  sessions with this property"),
+        "{screen}"
+    );
     browser.press("tab");
     assert_eq!(line(&browser), "is:");
     browser.press("tab shift+tab");

@@ -16,10 +16,10 @@ use crate::search::qualifier::value::text::Text;
 use crate::search::query::token::ALL;
 
 /// The maximum number of distinct terms. Text pasted by mistake has more, and each costs memory and time.
-pub(crate) const MOST_TERMS: usize = 64;
+pub(crate) const MAX_TERMS: usize = 64;
 
 /// The maximum length of a query in bytes.
-const MOST_BYTES: usize = 4000;
+const MAX_BYTES: usize = 4000;
 
 /// A query.
 #[derive(Clone, Debug, Default, PartialEq)]

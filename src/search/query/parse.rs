@@ -7,7 +7,7 @@ use crate::search::pattern::Pattern;
 use crate::search::qualifier;
 use crate::search::qualifier::QualifierRow;
 use crate::search::query::token::{ALL, Token, after_all, tokens};
-use crate::search::query::{MOST_BYTES, MOST_TERMS, Query, QueryProblem, Term, TermKind};
+use crate::search::query::{MAX_BYTES, MAX_TERMS, Query, QueryProblem, Term, TermKind};
 
 /// The prefix that turns the rest into a regular expression.
 const PATTERN: &str = "re:";
@@ -18,8 +18,8 @@ impl Query {
     /// # Errors
     /// The first problem: an unknown qualifier, an invalid value, an invalid pattern, or a text that is too long.
     pub fn parse(text: &str) -> Result<Self, QueryProblem> {
-        if text.len() > MOST_BYTES {
-            return Err(problem(0..text.len(), format!("query too long: at most {MOST_BYTES} bytes are allowed")));
+        if text.len() > MAX_BYTES {
+            return Err(problem(0..text.len(), format!("query too long: at most {MAX_BYTES} bytes are allowed")));
         }
         let mut query = Self::default();
         let mut rest = js_trim(text);
@@ -57,11 +57,8 @@ impl Query {
                 None => plain(&token),
             };
             if let Some(term) = term.filter(|term| !query.terms.contains(term)) {
-                if query.terms.len() == MOST_TERMS {
-                    return Err(problem(
-                        at,
-                        format!("too many words: at most {MOST_TERMS} different ones are allowed"),
-                    ));
+                if query.terms.len() == MAX_TERMS {
+                    return Err(problem(at, format!("too many words: at most {MAX_TERMS} different ones are allowed")));
                 }
                 query.terms.push(term);
             }
@@ -202,12 +199,12 @@ mod tests {
     fn removes_duplicate_terms_and_limits_their_number() {
         assert_eq!(terms("b a in:x b -b \"a c\" in:x A \"a  c\""), "[b][a][in:x][-b][\"a c\"][A]");
         let words = |count: usize| (0..count).map(|at| format!("w{at}")).collect::<Vec<_>>().join(" ");
-        assert_eq!(read(&(words(MOST_TERMS) + " w0 w1")).terms.len(), MOST_TERMS);
-        let text = words(MOST_TERMS + 1);
+        assert_eq!(read(&(words(MAX_TERMS) + " w0 w1")).terms.len(), MAX_TERMS);
+        let text = words(MAX_TERMS + 1);
         let problem = Query::parse(&text).unwrap_err();
-        assert_eq!(&text[problem.at.clone()], format!("w{MOST_TERMS}"));
+        assert_eq!(&text[problem.at.clone()], format!("w{MAX_TERMS}"));
         assert!(problem.message.contains("64"), "{problem}");
-        assert!(Query::parse(&"é".repeat(MOST_BYTES / 2 + 1)).unwrap_err().message.contains("too long"));
+        assert!(Query::parse(&"é".repeat(MAX_BYTES / 2 + 1)).unwrap_err().message.contains("too long"));
     }
 
     #[test]
