@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+type Compare = fn(&f64, &f64) -> bool;
+
 /// The comparison operators. Longer ones come first, because shorter ones are their prefixes.
-const OPERATORS: [(&str, fn(&f64, &f64) -> bool); 5] =
+const OPERATORS: [(&str, Compare); 5] =
     [(">=", f64::ge), ("<=", f64::le), (">", f64::gt), ("<", f64::lt), ("=", f64::eq)];
 
 /// An example of each form.
