@@ -29,13 +29,13 @@ pub enum Command {
     /// Shows a notice in the footer.
     Say(Tone, String),
     /// Reports a change in the footer and offers undo.
-    SayDone(String),
+    SayUndoable(String),
     /// Shows an error: in the footer if it fits, else in a box with this title.
-    Complain(&'static str, String),
+    ShowError(&'static str, String),
     /// Opens a layer.
     Show(Box<Layer<Command>>),
     /// Opens the model context of an entry.
-    See(context::ContextTarget),
+    ShowContext(context::ContextTarget),
     /// Focuses a pane.
     Focus(Place),
     /// Selects a session.
@@ -43,27 +43,27 @@ pub enum Command {
     /// Selects an entry, even if a filter or a fold hides it.
     GoTo(EntryRef),
     /// Selects an entry of a session in that session's own tree.
-    GoOver(SessionKey, EntryId),
+    GoToId(SessionKey, EntryId),
     /// Folds or unfolds the selected row.
-    Toggle,
+    ToggleFold,
     /// Selects the entry in which the selected session was found.
     GoToHit,
     /// Makes a change, then continues as given.
     Change(Request, AfterChange),
     /// Sends a request to a running pi.
-    TellPi(PiStatus, PiRequest),
+    RequestPi(PiStatus, PiRequest),
     /// Lists the running pi processes.
-    LookForPis,
+    ListPis,
     /// Moves files to the trash. Asks again if a pi may be using one of them.
-    ToTrash(Vec<FileSnapshot>),
+    Trash(Vec<FileSnapshot>),
     /// Asks pi whether it can go to an entry by itself, then resumes at this one.
     AskPi(SessionKey, Arc<Tree>, Index),
     /// Does the next step of resuming in pi.
-    GoOn(ResumePlan),
+    Resume(ResumePlan),
     /// Searches for the new location of a session's missing working directory.
-    LookForMoved(ResumePlan),
+    FindMovedDirectory(ResumePlan),
     /// Remembers the new location of a session's missing working directory, then resumes there.
-    Elsewhere {
+    RememberDirectory {
         /// The plan, with the missing directory.
         then: ResumePlan,
         /// The new directory, typed or found.
@@ -74,7 +74,7 @@ pub enum Command {
     /// Copies the full text of an entry.
     CopyText(EntryBody),
     /// Quits and prints the picker's output.
-    Answer(PickerOutput),
+    Print(PickerOutput),
     /// Quits.
     Quit,
 }
@@ -115,11 +115,11 @@ impl Command {
 #[derive(Clone, Debug)]
 pub enum AfterChange {
     /// None.
-    Rest,
+    Nothing,
     /// Select the session that the change created.
-    Show,
+    Select,
     /// Resume in pi.
-    GoOn(Box<ResumePlan>),
+    Resume(Box<ResumePlan>),
 }
 
 /// The remaining steps to resume a session in pi.
@@ -127,7 +127,7 @@ pub enum AfterChange {
 pub struct ResumePlan {
     /// Arguments for starting pi.
     pub start: Start,
-    /// The entry whose text is still to be read and given back to the user.
+    /// The entry whose text pitree reads and gives back to the user.
     pub text_of: Option<(Arc<Tree>, Index)>,
     /// The change to make before pi starts.
     pub request: Option<Request>,

@@ -224,7 +224,7 @@ fn does_something(model: &Model, action: Action) -> bool {
     match model.layers.top() {
         Some(Layer::Note(note)) => return note.sheet(model.size).scrolls(),
         Some(Layer::Palette(palette)) if action == A::CopyPath => {
-            return matches!(palette.selected(), Some(row) if matches!(row.leads, ChoiceAction::Restore(_) | ChoiceAction::File(_)));
+            return matches!(palette.selected(), Some(row) if matches!(row.action, ChoiceAction::Restore(_) | ChoiceAction::File(_)));
         }
         Some(_) => return true,
         None => {}

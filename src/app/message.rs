@@ -46,7 +46,7 @@ pub enum Msg {
         column: u16,
         /// Rows from the top.
         row: u16,
-        /// Whether this is the second press of a double click.
+        /// `true` if this is the second press of a double click.
         double: bool,
     },
     /// Turn of the mouse wheel.
@@ -133,18 +133,18 @@ pub enum Reply {
     SessionsFound {
         /// The sessions, best match first.
         hits: Vec<SessionHit>,
-        /// Whether they add to the earlier hits.
+        /// `true` if the hits add to the earlier ones.
         more: bool,
         /// Number of files searched, and their total; `None` at the end, or if texts were searched.
         progress: Option<(usize, usize)>,
     },
-    /// Where a query without hits would have hits.
+    /// Scopes and spellings in which a query without hits has some.
     Elsewhere(Suggestions),
     /// Entries of the open session that match.
     EntriesFound {
         /// The entries.
         hits: Vec<EntryRef>,
-        /// Whether these are the first hits, and whether they are the last.
+        /// Two flags: the first hits of a search, and the last ones.
         first_last: (bool, bool),
         /// Progress in sessions (done, total), if several are searched.
         progress: Option<(usize, usize)>,
@@ -243,7 +243,7 @@ pub enum Opener {
 pub enum Work {
     /// Read all sessions.
     Scan {
-        /// Whether none are loaded yet: the indexed sessions are then shown first.
+        /// `true` if no sessions are loaded yet: the indexed ones are then shown first.
         is_first: bool,
     },
     /// Report changes of session files from now on.
@@ -371,7 +371,7 @@ pub enum Work {
     CopyToDesktop {
         /// The text.
         text: String,
-        /// Whether the text was sent to the terminal.
+        /// `true` if the text was sent to the terminal.
         is_sent: bool,
     },
     /// Make a change, after earlier requests.

@@ -33,7 +33,7 @@ pub struct Notice {
     pub tone: Tone,
     /// The message, on one line.
     pub text: String,
-    /// Whether the message offers undo.
+    /// `true` if the message offers undo.
     pub can_undo: bool,
     /// Time until which keys do not remove the message, in milliseconds since 1970. Results of background work arrive
     /// at any time and stay for a moment.
@@ -71,11 +71,11 @@ pub struct Errand {
 #[derive(Debug)]
 pub enum NextStep {
     /// Show the result, regardless of keys.
-    Tell,
+    Report,
     /// Complete the line, unless a key is pressed first.
     Complete,
     /// Resume in pi, unless a key is pressed first.
-    GoOn(ResumePlan),
+    Resume(ResumePlan),
     /// Show the text in a program, unless a key is pressed first.
     Open(Opener),
 }
@@ -138,7 +138,7 @@ pub struct Model {
     pub pi_goes: Option<Result<(), String>>,
     /// Claim on that answer, and the command to run after it.
     pub asking_pi: Option<(Claim, Command)>,
-    /// Claim on the list of running pi processes; see [`Command::ToTrash`].
+    /// Claim on the list of running pi processes; see [`Command::Trash`].
     pub looking: Option<Claim>,
     /// Marked entries.
     pub marks: EntryMarks,
@@ -146,7 +146,7 @@ pub struct Model {
     pub comparing: Option<Claim>,
     /// Recent actions of the command palette, most recent first.
     pub recent: Vec<Action>,
-    /// Whether the last click was on a layer. A second click in its place does not apply to the pane below.
+    /// `true` if the last click was on a layer. A second click in its place does not apply to the pane below.
     pub clicked_layer: bool,
     /// Claim on a model context.
     pub seeing: Option<Claim>,
@@ -313,8 +313,8 @@ impl Model {
     /// Removes the errand of a ticket and returns its plan to resume in pi.
     pub(crate) fn end_going_on(&mut self, ticket: u64) -> Option<ResumePlan> {
         match self.end_errand(ticket)? {
-            NextStep::GoOn(go_on) => Some(go_on),
-            NextStep::Tell | NextStep::Complete | NextStep::Open(_) => None,
+            NextStep::Resume(go_on) => Some(go_on),
+            NextStep::Report | NextStep::Complete | NextStep::Open(_) => None,
         }
     }
 

@@ -39,17 +39,17 @@ pub struct Search {
     pub completion: Option<Completion>,
     /// The completion in progress.
     pub cycle: Option<CompletionCycle>,
-    /// Whether the user has selected a row since the query changed; otherwise the best hit is selected.
+    /// `true` if the user has selected a row since the query changed; otherwise the best hit is selected.
     pub chosen: bool,
     /// The row that was selected before the search; restored if the user selects no other.
     pub from: Option<RowKey>,
-    /// Whether the user went to a hit from the input line; going back then returns to the line.
+    /// `true` if the user went to a hit from the input line; going back then returns to the line.
     pub from_line: bool,
     /// Hits that were visible when the sessions were searched again; they stay until the query changes.
     kept: HashMap<SessionKey, SessionHit>,
     /// Number of matching entries, each counted once.
     pub entries: usize,
-    /// Where a query without hits would have hits.
+    /// Scopes and spellings in which a query without hits has some.
     pub elsewhere: Option<Suggestions>,
     /// Claim on the suggestions.
     pub looking: Option<Claim>,
@@ -63,7 +63,7 @@ pub struct Search {
     as_of: Option<u64>,
     /// Time at which the sessions were taken, in milliseconds since 1970.
     taken: i64,
-    /// Whether the sessions have changed and the next search is postponed.
+    /// `true` if the sessions have changed and the next search is postponed.
     is_put_off: bool,
     /// Working directories of the sessions.
     dirs: Vec<String>,

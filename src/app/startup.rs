@@ -17,9 +17,9 @@ pub struct Startup {
     pub home: String,
     /// The directory in which pitree was started; empty if irrelevant.
     pub here: String,
-    /// Whether to show only sessions of that directory at first.
+    /// `true` to show only sessions of that directory at first.
     pub here_only: bool,
-    /// Whether the sessions are the built-in samples.
+    /// `true` if the sessions are the built-in samples.
     pub demo: bool,
     /// Symbols.
     pub glyphs: Glyphs,
@@ -33,7 +33,7 @@ pub struct Startup {
     pub pi: Vec<String>,
     /// Behavior after pi exits.
     pub after_pi: AfterPi,
-    /// How pi goes to an entry.
+    /// The way in which pi goes to an entry.
     pub go_by: GoBy,
     /// Output format of a picker.
     pub picker: Option<PickerFormat>,

@@ -25,12 +25,12 @@ pub fn take(
             let said = if request.is_step() || done.changes.is_empty() {
                 Command::Say(Tone::Active, said)
             } else {
-                Command::SayDone(said)
+                Command::SayUndoable(said)
             };
             take_done(model, (done, said), new, after)
         }
         Err(ChangeFailure::Refused(refusal)) => take_refusal(model, refusal, request, after),
-        Err(ChangeFailure::Failed(error)) => Command::Complain("Change failed", error),
+        Err(ChangeFailure::Failed(error)) => Command::ShowError("Change failed", error),
     }
 }
 
@@ -56,15 +56,15 @@ fn take_done(
     after: AfterChange,
 ) -> Command {
     let then = match after {
-        AfterChange::Rest => return said,
-        AfterChange::Show => {
+        AfterChange::Nothing => return said,
+        AfterChange::Select => {
             let made = || model.catalog.key_of(done.made.as_deref()?);
             new.or_else(made).map_or_else(Command::nothing, Command::Select)
         }
-        AfterChange::GoOn(go_on) => {
+        AfterChange::Resume(go_on) => {
             let mut go_on = *go_on;
             go_on.start.path = done.made.unwrap_or(go_on.start.path);
-            Command::GoOn(go_on)
+            Command::Resume(go_on)
         }
     };
     Command::All(vec![said, then])
@@ -95,7 +95,7 @@ fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: AfterC
         }
         (Refusal::Earlier(earlier), _) => undo::ask(model, earlier),
         (Refusal::NoTrash { reason, left }, _) => delete::ask_for_good(&reason, left),
-        (refusal, _) => Command::Complain("Change failed", refusal.to_string()),
+        (refusal, _) => Command::ShowError("Change failed", refusal.to_string()),
     }
 }
 

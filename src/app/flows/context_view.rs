@@ -19,7 +19,7 @@ pub fn open(model: &Model) -> Command {
         Err(why) => Command::warn(why),
         Ok((session, tree, at)) => {
             let path = model.catalog[session].path.clone();
-            Command::See(ContextTarget { session, path, tree, chosen: at, at: Some(at) })
+            Command::ShowContext(ContextTarget { session, path, tree, chosen: at, at: Some(at) })
         }
     }
 }

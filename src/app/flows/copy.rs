@@ -64,7 +64,7 @@ pub(crate) fn path_of(model: &Model, leads: Option<&ChoiceAction>) -> Command {
 fn copy_path(path: &Path, id: &str) -> Command {
     match path.to_str().filter(|path| !path.contains(char::is_control)) {
         Some(path) => Command::Copy(Clip::Text(path.into())),
-        None => Command::Complain(
+        None => Command::ShowError(
             "Cannot copy path",
             format!(
                 "The path contains control characters or invalid UTF-8 and cannot be copied exactly. To get the exact path, pipe this command:\n\n\
@@ -78,7 +78,7 @@ fn copy_path(path: &Path, id: &str) -> Command {
 /// Returns the command after the text of an entry was read for copying.
 pub(crate) fn take_text(text: Result<String, String>) -> Command {
     match text {
-        Err(error) => Command::Complain("Cannot read entry", error),
+        Err(error) => Command::ShowError("Cannot read entry", error),
         Ok(text) if text.is_empty() => Command::warn("this entry has no text"),
         Ok(text) => Command::Copy(Clip::Text(text)),
     }
@@ -89,14 +89,15 @@ pub(crate) fn take_copied(text: &str, done: bool, then: Option<ResumePlan>, glyp
     let start = |most: usize| text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end]);
     let shown = start(BY_HAND);
     match (done, then) {
-        (true, Some(go_on)) => Command::GoOn(go_on),
+        (true, Some(go_on)) => Command::Resume(go_on),
         (true, None) => {
             let start = start(SHOWN);
             let more = if start.len() < text.len() { &*glyphs.ellipsis } else { "" };
             Command::Say(Tone::Active, format!("copied: {start}{more}"))
         }
         (false, Some(go_on)) => {
-            let go = QuestionChoice::new('g', "Resume", "in pi; first copy the text above", Some(Command::GoOn(go_on)));
+            let go =
+                QuestionChoice::new('g', "Resume", "in pi; first copy the text above", Some(Command::Resume(go_on)));
             Command::show(Layer::Question(Question::about("Clipboard not available", shown, vec![go])))
         }
         (false, None) => Command::note("Clipboard not available", shown),

@@ -72,7 +72,7 @@ pub fn ask(model: &Model) -> Command {
     let lines = project.into_iter().chain(facts(model, &all, &notes)).collect();
     let question = Command::ask("Move to trash?", lines, choices);
     // A pi may have started since the sessions were read.
-    Command::All(vec![Command::LookForPis, question])
+    Command::All(vec![Command::ListPis, question])
 }
 
 /// Asks again because some files changed.
@@ -110,14 +110,14 @@ pub(crate) fn ask_for_good(reason: &str, left: Vec<FileSnapshot>) -> Command {
 /// Returns the choice that moves sessions to the trash.
 fn to_trash(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> QuestionChoice<Command> {
     let files = sessions.iter().map(|&key| FileSnapshot::of(&model.catalog[key])).collect();
-    QuestionChoice::new(key, word, size(model, sessions), Some(Command::ToTrash(files)))
+    QuestionChoice::new(key, word, size(model, sessions), Some(Command::Trash(files)))
 }
 
 /// Moves files to the trash. Asks again if a pi may be using one of them.
 pub(crate) fn go(model: &Model, files: Vec<FileSnapshot>) -> Command {
     let sessions: Vec<SessionKey> = files.iter().filter_map(|file| model.catalog.key_of(&file.path)).collect();
     let mut lines = signs(model, &sessions);
-    let trash = Command::Change(Request::Trash { files }, AfterChange::Rest);
+    let trash = Command::Change(Request::Trash { files }, AfterChange::Nothing);
     if lines.is_empty() {
         return trash;
     }

@@ -47,12 +47,12 @@ pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCan
             of => format!("contains {} of {of} touched files", candidate.files),
         };
         let what = format!("{}: {why}; remembered for this project", shorten(&dir, home));
-        let elsewhere = Command::Elsewhere { then: go_on.clone(), dir: dir.into_owned() };
+        let elsewhere = Command::RememberDirectory { then: go_on.clone(), dir: dir.into_owned() };
         QuestionChoice::new(key, "Use directory", what, Some(elsewhere))
     };
     let mut choices: Vec<QuestionChoice<Command>> = ('1'..='9').zip(candidates).map(moved).collect();
     let here = Start { cwd: String::new(), ..go_on.start.clone() };
-    let choice = Command::GoOn(ResumePlan { start: here.clone(), ..go_on.clone() });
+    let choice = Command::Resume(ResumePlan { start: here.clone(), ..go_on.clone() });
     let started = match shorten(&model.setting.here, home) {
         dir if dir.is_empty() => "in the directory where pitree was started".into(),
         dir => format!("in {dir}, where pitree was started"),
@@ -91,9 +91,9 @@ pub(crate) fn go(layers: &mut Layers<Command>, go_on: ResumePlan, kept: Result<P
     match kept {
         Ok(dir) => {
             let start = Start { cwd: dir.to_string_lossy().into_owned(), ..go_on.start };
-            Command::GoOn(ResumePlan { start, ..go_on })
+            Command::Resume(ResumePlan { start, ..go_on })
         }
-        Err(why) => Command::Complain("Cannot start pi", why),
+        Err(why) => Command::ShowError("Cannot start pi", why),
     }
 }
 

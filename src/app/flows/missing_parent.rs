@@ -19,7 +19,7 @@ pub(crate) fn confirm(model: &Model, key: MissingParentKey) -> Command {
         return Command::warn(why);
     }
     match in_trash(model, ghost) {
-        Some(past) => Command::Change(Request::Undo { number: Some(past.record.number) }, AfterChange::Show),
+        Some(past) => Command::Change(Request::Undo { number: Some(past.record.number) }, AfterChange::Select),
         None => {
             let path = shorten(&ghost.path.to_string_lossy(), &model.setting.home).into_owned();
             Command::warn(format!("not in pitree's trash: {}", clean(&path)))

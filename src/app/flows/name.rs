@@ -63,13 +63,13 @@ pub fn fork(model: &Model) -> Command {
 
 /// Creates a fork and selects it.
 pub(crate) fn fork_of(request: Request) -> Command {
-    Command::All(vec![Command::Focus(Place::Tree), Command::Change(request, AfterChange::Show)])
+    Command::All(vec![Command::Focus(Place::Tree), Command::Change(request, AfterChange::Select)])
 }
 
 /// Returns the command for an accepted line.
 pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
     let path = |key| model.catalog[key].path.clone();
-    let change = |request| Command::Change(request, AfterChange::Rest);
+    let change = |request| Command::Change(request, AfterChange::Nothing);
     match purpose {
         PromptPurpose::Name(session, identity) => {
             let here = change(Request::Rename { path: path(session), name: text.clone() }.if_same(identity));
@@ -86,7 +86,7 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
         }
         PromptPurpose::Word(files) if text.trim() == delete::WORD => change(Request::Delete { files }),
         PromptPurpose::Word(_) => Command::Say(Tone::Dim, "nothing was deleted".into()),
-        PromptPurpose::Directory(start) => Command::Elsewhere { then: ResumePlan::of(start), dir: text },
+        PromptPurpose::Directory(start) => Command::RememberDirectory { then: ResumePlan::of(start), dir: text },
     }
 }
 
@@ -104,7 +104,7 @@ fn by_pi(model: &Model, session: SessionKey, what: Option<PiRequest>, here: Comm
         'p',
         "Let pi write it",
         "pi shows the change at once",
-        Some(Command::TellPi(pi.clone(), what)),
+        Some(Command::RequestPi(pi.clone(), what)),
     );
     let here = QuestionChoice::new('w', "Write it here", "append a line to the file; can be undone", Some(here));
     Command::ask("This session is open in a running pi", lines, vec![by_pi, here, cancel()])
@@ -118,6 +118,6 @@ pub(crate) fn told(what: &PiRequest, told: Result<(), String>) -> Command {
     };
     match told {
         Ok(()) => Command::Say(Tone::Active, said.into()),
-        Err(why) => Command::Complain("Change failed", why),
+        Err(why) => Command::ShowError("Change failed", why),
     }
 }

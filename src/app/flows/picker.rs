@@ -47,7 +47,7 @@ pub(crate) fn answer(model: &Model, session: &Digest, entry: Option<(&Arc<Tree>,
             draft: None,
         })),
     };
-    Some(Command::Answer(answer))
+    Some(Command::Print(answer))
 }
 
 /// Returns `true` if Enter chooses a session, even on a hit.
@@ -62,5 +62,5 @@ pub(crate) fn fork(session: &Digest, tree: &Arc<Tree>, at: Index) -> Command {
     let leaf = ResumePlan::at(session.path.clone(), session.header.cwd.clone());
     let at = to.at.map(|at| EntryId::of(tree, at));
     let request = Some(Request::Fork { path: session.path.clone(), at, migrate: false });
-    Command::GoOn(ResumePlan { request, text_of: to.text_of.map(|at| (tree.clone(), at)), ..leaf })
+    Command::Resume(ResumePlan { request, text_of: to.text_of.map(|at| (tree.clone(), at)), ..leaf })
 }

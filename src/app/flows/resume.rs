@@ -27,7 +27,7 @@ use crate::session::tree::{Index, Tree};
 pub(crate) fn confirm(model: &Model) -> Command {
     let in_sessions = model.focus == Place::Sessions;
     if in_sessions && model.sessions.selected_project().is_some() {
-        return Command::Toggle;
+        return Command::ToggleFold;
     }
     if let Some(gone) = model.sessions.selected_ghost().filter(|_| in_sessions) {
         return missing_parent::confirm(model, gone);
@@ -36,7 +36,7 @@ pub(crate) fn confirm(model: &Model) -> Command {
         return Command::Select(fork.key);
     }
     if !in_sessions && model.tree.selected_item() == Some(RowItem::Inherited) {
-        return Command::Toggle;
+        return Command::ToggleFold;
     }
     let is_start = model.focus == Place::Tree && model.tree.selected_item() == Some(RowItem::Start);
     let is_hit = model.sessions.selected_hit().is_some();
@@ -94,7 +94,7 @@ pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index)
 /// Resumes at the leaf. Asks first if a pi may be using the session.
 fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
     if !model.catalog.is_live(key) {
-        return Command::GoOn(leaf);
+        return Command::Resume(leaf);
     }
     let mut lines = delete::signs(model, &[key]);
     let text = "Two running pi processes do not see each other's entries. Each continues on its own branch.";
@@ -104,7 +104,7 @@ fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
         let at = Some(EntryId::of(tree, tree.leaf?));
         let request = Request::Fork { path: leaf.start.path.clone(), at, migrate: false };
         let request = Some(request.if_same(SessionIdentity::of(model.catalog.get(key)?)));
-        let there = Command::GoOn(ResumePlan { request, ..leaf.clone() });
+        let there = Command::Resume(ResumePlan { request, ..leaf.clone() });
         Some(QuestionChoice::new(
             'n',
             "New session",
@@ -112,7 +112,8 @@ fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
             Some(there),
         ))
     });
-    let open = QuestionChoice::new('o', "Resume anyway", "open this session in a second pi", Some(Command::GoOn(leaf)));
+    let open =
+        QuestionChoice::new('o', "Resume anyway", "open this session in a second pi", Some(Command::Resume(leaf)));
     let choices = fork.into_iter().chain([open, cancel_by('c')]).collect();
     Command::ask(delete::at_work(model, &[key]), lines, choices)
 }
@@ -144,9 +145,9 @@ fn question(
     let sees = ContextTarget { session: key, path, tree: tree.clone(), chosen, at: to.at };
     let what = "show each message the model will see, with token counts";
     if !tree.header.is_newer() {
-        choices.push(QuestionChoice::new('n', "New session", new, Some(Command::GoOn(fork))));
+        choices.push(QuestionChoice::new('n', "New session", new, Some(Command::Resume(fork))));
     }
-    choices.push(QuestionChoice::new('c', "Context", what, Some(Command::See(sees))).and_back());
+    choices.push(QuestionChoice::new('c', "Context", what, Some(Command::ShowContext(sees))).and_back());
     let mut lines = facts(model, tree, to, pi_goes);
     if model.catalog.is_live(key) {
         lines.extend(delete::signs(model, &[key]));
@@ -162,10 +163,10 @@ fn question(
 fn by_itself(tree: &Tree, chosen: Index, to: ResumePoint, leaf: &ResumePlan) -> Vec<QuestionChoice<Command>> {
     let goto = |summarize| leaf.told(resume::goto(tree, chosen, summarize));
     let here = "in this session; pi writes nothing until you send a message";
-    let mut choices = vec![QuestionChoice::new('h', "Resume here", here, Some(Command::GoOn(goto(false))))];
+    let mut choices = vec![QuestionChoice::new('h', "Resume here", here, Some(Command::Resume(goto(false))))];
     if left(tree, to.at).is_some() {
         let with = "the model summarizes the current branch first, as in pi's /tree";
-        choices.push(QuestionChoice::new('s', "Summarize, then resume", with, Some(Command::GoOn(goto(true)))));
+        choices.push(QuestionChoice::new('s', "Summarize, then resume", with, Some(Command::Resume(goto(true)))));
     }
     choices
 }
@@ -187,7 +188,12 @@ fn by_a_line(
         }
     };
     let text_of = to.text_of.map(|at| (tree.clone(), at));
-    QuestionChoice::new('h', "Resume here", here, Some(Command::GoOn(ResumePlan { request, text_of, ..leaf.clone() })))
+    QuestionChoice::new(
+        'h',
+        "Resume here",
+        here,
+        Some(Command::Resume(ResumePlan { request, text_of, ..leaf.clone() })),
+    )
 }
 
 /// Asks whether to open a session that pitree cannot write to.
@@ -197,7 +203,7 @@ fn as_it_is(tree: &Tree, leaf: ResumePlan) -> Question<Command> {
         tree.header.version,
         env!("CARGO_PKG_VERSION"),
     );
-    let open = QuestionChoice::new('o', "Open in pi", "at the current leaf", Some(Command::GoOn(leaf)));
+    let open = QuestionChoice::new('o', "Open in pi", "at the current leaf", Some(Command::Resume(leaf)));
     Question::new("Unsupported session format", vec![DocLine::new(Tone::Text, &text)], vec![open, cancel()])
 }
 

@@ -26,23 +26,23 @@ pub enum LayerResult<C> {
     /// All palettes close.
     CloseLists,
     /// The layer closes and the command of a choice runs.
-    Chosen(C),
+    CloseAndRun(C),
     /// The layer stays and the command of a choice runs.
-    Over(C),
+    Run(C),
     /// The search text changed.
-    Typed(String),
+    SearchText(String),
     /// The search stays and its line closes.
-    Keep,
+    KeepSearch,
     /// Complete the typed directory path.
-    Complete(String),
+    CompleteDir(String),
     /// The search is canceled and its line closes.
-    GiveUp,
+    CancelSearch,
     /// The layer closes and its line is accepted.
-    Accepted(PromptPurpose, String),
+    CloseAndSubmit(PromptPurpose, String),
     /// The line is submitted; the layer closes once the line proves valid.
-    Tried(PromptPurpose, String),
+    Submit(PromptPurpose, String),
     /// A palette item was chosen.
-    Leads(ChoiceAction),
+    Choose(ChoiceAction),
     /// An action that the layer does not handle.
     Act(Action),
     /// The input is for the pane below.
@@ -74,15 +74,15 @@ pub enum ChoiceAction {
     /// List the entries that touched a file.
     File(String),
     /// List the entries of all sessions that touched a file.
-    Everywhere(String),
+    FileEverywhere(String),
     /// Restore a session from the trash: undo the change of this number.
     Restore(u64),
     /// Undo the changes of a group.
     Undo(u64),
     /// Show why the item has no action.
-    Told(&'static str),
+    Explain(&'static str),
     /// Show or hide a session of the family in the tree.
-    Member(SessionKey),
+    ToggleMember(SessionKey),
     /// None.
     Nothing,
 }

@@ -175,7 +175,7 @@ impl<C: Clone> Layers<C> {
             None | Some(Layer::Search) => return LayerResult::Pass,
             Some(Layer::Find(line)) => {
                 line.paste(text);
-                return LayerResult::Typed(line.value().into());
+                return LayerResult::SearchText(line.value().into());
             }
             Some(Layer::Prompt(prompt)) => prompt.paste(text),
             Some(Layer::Palette(palette)) => palette.paste(text),
@@ -233,10 +233,10 @@ impl<C> Layer<C> {
 
 fn press_find<C>(line: &mut LineEdit, key: Key, action: Option<Action>) -> LayerResult<C> {
     match action {
-        Some(Action::Accept) => LayerResult::Keep,
-        Some(Action::Cancel | Action::Close) => LayerResult::GiveUp,
+        Some(Action::Accept) => LayerResult::KeepSearch,
+        Some(Action::Cancel | Action::Close) => LayerResult::CancelSearch,
         Some(action @ Action::OnlyHits) => LayerResult::Act(action),
-        action if line.press(key, action) => LayerResult::Typed(line.value().into()),
+        action if line.press(key, action) => LayerResult::SearchText(line.value().into()),
         _ => LayerResult::Stay,
     }
 }
@@ -275,10 +275,10 @@ mod tests {
         assert!(matches!(layers.paste("quit"), LayerResult::Stay));
         let Some(Layer::Help(help)) = layers.pop() else { panic!("the help is below it") };
         assert_eq!(help.line.value(), "quit");
-        assert!(matches!(layers.paste("text"), LayerResult::Typed(text) if text == "text"));
-        assert!(matches!(press(&mut layers, &setting, "ctrl+w"), LayerResult::Typed(text) if text.is_empty()));
-        assert!(matches!(press(&mut layers, &setting, "q"), LayerResult::Typed(text) if text == "q"));
-        assert!(matches!(press(&mut layers, &setting, "esc"), LayerResult::GiveUp));
+        assert!(matches!(layers.paste("text"), LayerResult::SearchText(text) if text == "text"));
+        assert!(matches!(press(&mut layers, &setting, "ctrl+w"), LayerResult::SearchText(text) if text.is_empty()));
+        assert!(matches!(press(&mut layers, &setting, "q"), LayerResult::SearchText(text) if text == "q"));
+        assert!(matches!(press(&mut layers, &setting, "esc"), LayerResult::CancelSearch));
     }
 
     #[test]
@@ -288,12 +288,12 @@ mod tests {
         let choices = vec![QuestionChoice::new('a', "one", "", Some(1)), QuestionChoice::new('j', "two", "", Some(2))];
         layers.push(Layer::Question(Question::about("Which?", "", choices)));
         assert!(
-            matches!(press(&mut layers, &setting, "j"), LayerResult::Chosen(2)),
+            matches!(press(&mut layers, &setting, "j"), LayerResult::CloseAndRun(2)),
             "a letter of a choice is that choice"
         );
-        assert!(matches!(press(&mut layers, &setting, "enter"), LayerResult::Chosen(1)));
+        assert!(matches!(press(&mut layers, &setting, "enter"), LayerResult::CloseAndRun(1)));
         assert!(matches!(press(&mut layers, &setting, "down"), LayerResult::Stay));
-        assert!(matches!(press(&mut layers, &setting, "enter"), LayerResult::Chosen(2)));
+        assert!(matches!(press(&mut layers, &setting, "enter"), LayerResult::CloseAndRun(2)));
         assert!(matches!(press(&mut layers, &setting, "q"), LayerResult::Close));
         assert!(matches!(press(&mut layers, &setting, "f1"), LayerResult::Act(Action::Help)));
     }

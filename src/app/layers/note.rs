@@ -14,7 +14,7 @@ const WIDEST: u16 = 88;
 pub struct Note {
     /// The title.
     pub title: String,
-    /// The text; may have several lines. If the first line ends with a colon, the second one is a command.
+    /// The text; may have several lines. If the first line ends with a colon, the second line is a command.
     pub text: String,
     /// The first visible row.
     pub top: usize,

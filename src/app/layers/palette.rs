@@ -66,7 +66,7 @@ pub struct PaletteItem {
     /// Facts after the right text; not searched.
     pub facts: Span,
     /// The action of the item.
-    pub leads: ChoiceAction,
+    pub action: ChoiceAction,
     /// The group; empty without groups.
     group: &'static str,
     /// The name that ranks first when typed; empty without a name.
@@ -78,9 +78,9 @@ pub struct PaletteItem {
 
 impl PaletteItem {
     /// Creates an item.
-    pub fn new(left: Vec<Span>, right: Vec<Span>, facts: Span, leads: ChoiceAction) -> Self {
+    pub fn new(left: Vec<Span>, right: Vec<Span>, facts: Span, action: ChoiceAction) -> Self {
         let folded = fold(&text(&left, &right));
-        Self { left, right, facts, leads, group: "", name: "", folded, described: String::new() }
+        Self { left, right, facts, action, group: "", name: "", folded, described: String::new() }
     }
 
     /// Adds a name, and a description that is searched but not drawn.
@@ -143,12 +143,12 @@ impl Palette {
 
     /// Replaces the items. Keeps the selected item selected unless it is the first one.
     pub fn list(&mut self, rows: Vec<PaletteItem>) {
-        let selected = self.selected().filter(|_| self.cursor.at > 0).map(|row| row.leads.clone());
+        let selected = self.selected().filter(|_| self.cursor.at > 0).map(|row| row.action.clone());
         self.rows = rows;
         self.narrow();
         let Some(selected) = selected else { return };
         // If the item no longer exists, its row stays selected.
-        if let Some(at) = self.shown.iter().position(|&at| self.rows[at].leads == selected) {
+        if let Some(at) = self.shown.iter().position(|&at| self.rows[at].action == selected) {
             self.cursor.follow(at);
         }
     }
@@ -284,6 +284,6 @@ impl Palette {
     }
 
     fn take<C>(&self) -> LayerResult<C> {
-        self.selected().map_or(LayerResult::Stay, |row| LayerResult::Leads(row.leads.clone()))
+        self.selected().map_or(LayerResult::Stay, |row| LayerResult::Choose(row.action.clone()))
     }
 }

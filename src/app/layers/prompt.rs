@@ -41,10 +41,10 @@ impl Prompt {
     pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>) -> LayerResult<C> {
         let is_dir = matches!(self.purpose, PromptPurpose::Directory(_));
         match action {
-            Some(Action::Accept) if is_dir => LayerResult::Tried(self.purpose.clone(), self.line.value().into()),
-            Some(Action::Accept) => LayerResult::Accepted(self.purpose.clone(), self.line.value().into()),
+            Some(Action::Accept) if is_dir => LayerResult::Submit(self.purpose.clone(), self.line.value().into()),
+            Some(Action::Accept) => LayerResult::CloseAndSubmit(self.purpose.clone(), self.line.value().into()),
             Some(Action::Cancel | Action::Close) => LayerResult::Close,
-            Some(Action::Complete) if is_dir => LayerResult::Complete(self.line.value().into()),
+            Some(Action::Complete) if is_dir => LayerResult::CompleteDir(self.line.value().into()),
             action => {
                 if self.line.press(key, action) {
                     self.forget();

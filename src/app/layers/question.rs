@@ -22,7 +22,7 @@ pub struct QuestionChoice<C> {
     pub sentence: String,
     /// The command; `None` only closes the dialog.
     pub then: Option<C>,
-    /// Whether the dialog stays open below the result.
+    /// `true` if the dialog stays open below the result.
     pub stays: bool,
 }
 
@@ -41,7 +41,7 @@ impl<C> QuestionChoice<C> {
 
 impl<C: Clone> QuestionChoice<C> {
     fn answer(&self) -> LayerResult<C> {
-        let chosen = if self.stays { LayerResult::Over } else { LayerResult::Chosen };
+        let chosen = if self.stays { LayerResult::Run } else { LayerResult::CloseAndRun };
         self.then.clone().map_or(LayerResult::Close, chosen)
     }
 }

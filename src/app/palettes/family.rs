@@ -41,7 +41,10 @@ fn row(model: &Model, key: SessionKey, is_of_family: bool) -> PaletteItem {
     let dot = format!(" {} ", model.setting.glyphs.dot);
     let age = catalog[key].modified.map_or("?".into(), |then| time::age(model.now, then));
     let right = vec![Span::new(Tone::Dim, facts.join(&dot))];
-    let leads =
-        if is_open { ChoiceAction::Told("the open session is always shown") } else { ChoiceAction::Member(key) };
+    let leads = if is_open {
+        ChoiceAction::Explain("the open session is always shown")
+    } else {
+        ChoiceAction::ToggleMember(key)
+    };
     PaletteItem::new(left, right, Span::new(Tone::Dim, format!("  {age:>4}")), leads)
 }

@@ -127,7 +127,7 @@ pub(super) fn touches(model: &Model, file: &str, scope: SessionScope) -> Vec<Pal
         vec![Span::new(Tone::Accent, everywhere)],
         Vec::new(),
         Span::default(),
-        ChoiceAction::Everywhere(file.into()),
+        ChoiceAction::FileEverywhere(file.into()),
     );
     (scope != SessionScope::All).then_some(more).into_iter().chain(rows).chain(rest).collect()
 }

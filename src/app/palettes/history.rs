@@ -27,7 +27,7 @@ pub(super) fn trash(model: &Model) -> Vec<PaletteItem> {
         };
         let (tone, right, leads) = if past.is_emptied {
             let why = "no longer in the trash; it was emptied, or another program removed the file";
-            (Tone::Dim, "no longer in the trash".into(), ChoiceAction::Told(why))
+            (Tone::Dim, "no longer in the trash".into(), ChoiceAction::Explain(why))
         } else {
             (Tone::Text, shorten(cwd, &model.setting.home).into_owned(), ChoiceAction::Restore(past.record.number))
         };
@@ -47,7 +47,7 @@ pub(super) fn history(model: &Model) -> Vec<PaletteItem> {
         let state = state(in_force.unwrap_or(last).record.state);
         let leads = match in_force {
             Some(past) => ChoiceAction::Undo(past.record.group),
-            None => ChoiceAction::Told("already reverted; nothing to undo"),
+            None => ChoiceAction::Explain("already reverted; nothing to undo"),
         };
         let what = in_words(group.iter().rev().map(|past| &past.record));
         let tone = if in_force.is_some() { Tone::Text } else { Tone::Dim };

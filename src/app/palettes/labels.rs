@@ -62,7 +62,7 @@ pub fn change(model: &Model, selected: Option<&ChoiceAction>, clear: bool) -> Co
     let (target, identity) = (label.entry.clone(), SessionIdentity::of(digest));
     if clear {
         let request = Request::Label { path: digest.path.clone(), target, label: String::new(), migrate: false };
-        return Command::Change(request.if_same(identity), AfterChange::Rest);
+        return Command::Change(request.if_same(identity), AfterChange::Nothing);
     }
     Command::prompt(PromptPurpose::Label(session, identity, target), "label: ", &label.text)
 }

@@ -82,22 +82,24 @@ pub(super) fn act(model: &mut Model, action: Action) {
             }
         }
         Action::Confirm => confirm(model),
-        Action::Rename => do_flow(model, name::rename),
-        Action::Label => do_flow(model, name::label),
-        Action::Fork => do_flow(model, name::fork),
-        Action::Context => do_flow(model, context_view::open),
-        Action::Delete => do_flow(model, delete::ask),
-        Action::Copy => do_flow(model, copy::ask),
-        Action::Undo => commands::carry(model, Command::Change(Request::UndoLast { sure: None }, AfterChange::Show)),
-        Action::Trash => look_back(model, PaletteKind::Trash),
-        Action::History => look_back(model, PaletteKind::History),
-        Action::Redo => commands::carry(model, Command::Change(Request::Redo, AfterChange::Show)),
+        Action::Rename => run_flow(model, name::rename),
+        Action::Label => run_flow(model, name::label),
+        Action::Fork => run_flow(model, name::fork),
+        Action::Context => run_flow(model, context_view::open),
+        Action::Delete => run_flow(model, delete::ask),
+        Action::Copy => run_flow(model, copy::ask),
+        Action::Undo => {
+            commands::execute(model, Command::Change(Request::UndoLast { sure: None }, AfterChange::Select))
+        }
+        Action::Trash => open_history(model, PaletteKind::Trash),
+        Action::History => open_history(model, PaletteKind::History),
+        Action::Redo => commands::execute(model, Command::Change(Request::Redo, AfterChange::Select)),
         Action::Mark => comparison::mark(model),
         Action::MarkAll => mark_all(model),
         Action::Search => search::open(model, ""),
         Action::SearchEverything => search::toggle_everything(model),
         Action::NextSort | Action::WaitingFirst | Action::NamedOnly | Action::HereOnly | Action::ShowSubagents => {
-            list(model, action);
+            change_list(model, action);
         }
         Action::ShowPaths => model.sessions.show_paths = !model.sessions.show_paths,
         Action::NextFilter => model.tree.set_filter(model.tree.filter.next()),
@@ -149,7 +151,7 @@ pub(super) fn open_palette(model: &mut Model, kind: PaletteKind) {
 }
 
 /// Opens the trash or the history and reads the journal again.
-fn look_back(model: &mut Model, kind: PaletteKind) {
+fn open_history(model: &mut Model, kind: PaletteKind) {
     if let Some(why) = refusal(model) {
         return model.say(Tone::Warning, why);
     }
@@ -177,14 +179,14 @@ pub(super) fn act_elsewhere(model: &mut Model, key: Key) {
 }
 
 /// Runs a flow and its command.
-fn do_flow(model: &mut Model, flow: impl FnOnce(&Model) -> Command) {
+fn run_flow(model: &mut Model, flow: impl FnOnce(&Model) -> Command) {
     let command = flow(model);
-    commands::carry(model, command);
+    commands::execute(model, command);
 }
 
 /// Handles Enter or a double click.
 pub(super) fn confirm(model: &mut Model) {
-    do_flow(model, resume::confirm);
+    run_flow(model, resume::confirm);
 }
 
 /// Reads all sessions again.
@@ -196,7 +198,7 @@ pub(super) fn scan(model: &mut Model) {
 
 fn reload(model: &mut Model) {
     scan(model);
-    commands::open(model);
+    commands::read_tree(model);
     model.say(Tone::Dim, "reloading sessions");
 }
 
@@ -300,7 +302,7 @@ fn mark_all(model: &mut Model) {
 }
 
 /// Changes the order or the filter of the sessions.
-fn list(model: &mut Model, action: Action) {
+fn change_list(model: &mut Model, action: Action) {
     let is_searched = model.sessions.hits.is_some();
     let shows = &mut model.sessions.shows;
     let said = match action {

@@ -16,14 +16,14 @@ use crate::keymap::{Action, Place};
 use crate::pi::launch::Start;
 
 /// Executes a command.
-pub(super) fn carry(model: &mut Model, command: Command) {
+pub(super) fn execute(model: &mut Model, command: Command) {
     match command {
-        Command::All(commands) => commands.into_iter().for_each(|command| carry(model, command)),
+        Command::All(commands) => commands.into_iter().for_each(|command| execute(model, command)),
         Command::Say(tone, text) => model.say(tone, text),
-        Command::SayDone(text) => model.say_done(text),
-        Command::Complain(title, error) => complain(model, title, error),
-        Command::Show(layer) => show(model, *layer),
-        Command::See(place) => {
+        Command::SayUndoable(text) => model.say_done(text),
+        Command::ShowError(title, error) => show_error(model, title, error),
+        Command::Show(layer) => open_layer(model, *layer),
+        Command::ShowContext(place) => {
             let ContextTarget { path, tree, at, .. } = place.clone();
             model.seeing = Some(model.ask(Work::Context { path, tree, at }));
             let view = context_view::view(model, place);
@@ -36,52 +36,52 @@ pub(super) fn carry(model: &mut Model, command: Command) {
             model.sessions.select(key, &model.catalog, &model.setting.glyphs);
         }
         Command::GoTo(entry) => go_to(model, entry),
-        Command::GoOver(session, entry) => {
-            if arrive(model, session) {
+        Command::GoToId(session, entry) => {
+            if select_session(model, session) {
                 model.tree.go_to_id(session, entry);
             }
         }
-        Command::Toggle if model.focus == Place::Sessions => {
+        Command::ToggleFold if model.focus == Place::Sessions => {
             model.sessions.toggle(&model.catalog, &model.setting.glyphs);
         }
-        Command::Toggle => drop(model.tree.toggle()),
+        Command::ToggleFold => drop(model.tree.toggle()),
         Command::GoToHit => drop(search::go_to_hit(model)),
-        Command::Change(request, after) => change(model, request, after),
-        Command::LookForPis => model.looking = Some(model.ask(Work::LookForPis)),
-        Command::ToTrash(files) => {
+        Command::Change(request, after) => queue_change(model, request, after),
+        Command::ListPis => model.looking = Some(model.ask(Work::LookForPis)),
+        Command::Trash(files) => {
             let command = delete::go(model, files);
-            carry(model, command);
+            execute(model, command);
         }
-        Command::TellPi(pi, what) => errand(model, Work::TellPi(pi, what), NextStep::Tell),
+        Command::RequestPi(pi, what) => start_errand(model, Work::TellPi(pi, what), NextStep::Report),
         Command::AskPi(session, tree, at) => {
             let claim = model.ask(Work::AskPi);
             model.asking_pi = Some((claim, Command::AskPi(session, tree, at)));
         }
-        Command::GoOn(next) => resume(model, next),
-        Command::LookForMoved(then) => {
+        Command::Resume(next) => resume(model, next),
+        Command::FindMovedDirectory(then) => {
             let work = missing_directory::look(model, &then.start);
-            errand(model, work, NextStep::GoOn(then));
+            start_errand(model, work, NextStep::Resume(then));
         }
-        Command::Elsewhere { then, dir } => {
+        Command::RememberDirectory { then, dir } => {
             let work = Work::Remember { gone: then.start.cwd.clone(), dir };
-            errand(model, work, NextStep::GoOn(then));
+            start_errand(model, work, NextStep::Resume(then));
         }
-        Command::Copy(clip) => errand(model, Work::Copy(clip), NextStep::Tell),
-        Command::CopyText(body) => errand(model, Work::Text(body), NextStep::Tell),
-        Command::Answer(answer) => model.effects.push(Effect::Answer(answer)),
+        Command::Copy(clip) => start_errand(model, Work::Copy(clip), NextStep::Report),
+        Command::CopyText(body) => start_errand(model, Work::Text(body), NextStep::Report),
+        Command::Print(answer) => model.effects.push(Effect::Answer(answer)),
         Command::Quit => model.effects.push(Effect::Quit),
     }
 }
 
 /// Opens a layer. A prompt is for a change, which may not be possible.
-fn show(model: &mut Model, layer: Layer<Command>) {
+fn open_layer(model: &mut Model, layer: Layer<Command>) {
     match (&layer, refusal(model)) {
         (Layer::Prompt(_), Some(why)) => model.say(Tone::Warning, why),
         _ => model.layers.push(layer),
     }
 }
 
-fn complain(model: &mut Model, title: &str, error: String) {
+fn show_error(model: &mut Model, title: &str, error: String) {
     if width(&error) + 2 <= usize::from(model.size.0) && !error.contains('\n') {
         model.say(Tone::Error, error);
     } else {
@@ -95,13 +95,13 @@ fn go_to(model: &mut Model, entry: EntryRef) {
         model.jumps.leave(model.spot());
         model.focus = Place::Tree;
         model.tree.go_to_entry(entry);
-    } else if arrive(model, entry.session) {
+    } else if select_session(model, entry.session) {
         model.tree.go_to_entry(entry);
     }
 }
 
 /// Selects a session in order to go to one of its entries. Returns `true` if it exists.
-fn arrive(model: &mut Model, session: SessionKey) -> bool {
+fn select_session(model: &mut Model, session: SessionKey) -> bool {
     let here = model.spot();
     let is_there = model.sessions.select(session, &model.catalog, &model.setting.glyphs);
     if is_there {
@@ -116,7 +116,7 @@ fn arrive(model: &mut Model, session: SessionKey) -> bool {
 }
 
 /// Queues a change.
-fn change(model: &mut Model, request: Request, after: AfterChange) {
+fn queue_change(model: &mut Model, request: Request, after: AfterChange) {
     if let Some(why) = refusal(model) {
         return model.say(Tone::Warning, why);
     }
@@ -128,7 +128,7 @@ fn change(model: &mut Model, request: Request, after: AfterChange) {
 }
 
 /// Starts background work with a next step.
-pub(super) fn errand(model: &mut Model, work: Work, then: NextStep) {
+pub(super) fn start_errand(model: &mut Model, work: Work, then: NextStep) {
     let claim = model.ask(work);
     model.errands.push(Errand { claim, then });
 }
@@ -137,20 +137,20 @@ pub(super) fn errand(model: &mut Model, work: Work, then: NextStep) {
 fn resume(model: &mut Model, mut plan: ResumePlan) {
     if let Some((tree, at)) = plan.text_of.take() {
         let body = EntryBody { path: plan.start.path.clone(), tree, at };
-        return errand(model, Work::Text(body), NextStep::GoOn(plan));
+        return start_errand(model, Work::Text(body), NextStep::Resume(plan));
     }
     if let Some(request) = plan.request.take() {
-        return change(model, request, AfterChange::GoOn(Box::new(plan)));
+        return queue_change(model, request, AfterChange::Resume(Box::new(plan)));
     }
     // The JSON output of a picker contains the text.
     if model.setting.picker != Some(PickerFormat::Json)
         && let Some(text) = plan.text.take()
     {
-        return errand(model, Work::Copy(Clip::Text(text)), NextStep::GoOn(plan));
+        return start_errand(model, Work::Copy(Clip::Text(text)), NextStep::Resume(plan));
     }
     // pi starts only after all changes are made.
     if let Some(last) = model.changes.back_mut() {
-        last.after = AfterChange::GoOn(Box::new(plan));
+        last.after = AfterChange::Resume(Box::new(plan));
         return model.say(Tone::Dim, "pi starts after the current change; press any key to cancel");
     }
     let ResumePlan { start, text, .. } = plan;
@@ -170,7 +170,7 @@ fn picked_fork(model: &Model, Start { path, cwd, .. }: Start, draft: Option<Stri
 }
 
 /// Reads the tree of the selected session.
-pub(super) fn open(model: &mut Model) {
+pub(super) fn read_tree(model: &mut Model) {
     model.tree.is_outdated = false;
     let session = model.tree.session.and_then(|key| model.catalog.get(key)).cloned();
     model.tree.opening = session.map(|session| model.ask(Work::Open { path: session.path.clone() }));

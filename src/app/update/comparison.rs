@@ -54,7 +54,7 @@ pub(super) fn take(model: &mut Model, compared: Result<Arc<ComparedBranches>, St
         Ok(compared) => model.layers.comparisons_mut().for_each(|compare| compare.take(compared.clone())),
         Err(error) => {
             model.layers.close_comparisons();
-            commands::carry(model, Command::Complain("Cannot compare", error));
+            commands::execute(model, Command::ShowError("Cannot compare", error));
         }
     }
 }
@@ -72,11 +72,11 @@ pub(super) fn act(model: &mut Model, action: Action) {
     if matches!(command, Command::GoTo(_)) {
         model.layers.close_comparisons();
     }
-    commands::carry(model, command);
+    commands::execute(model, command);
 }
 
 /// Fits comparisons to the terminal; cancels the reading of a closed one.
-pub(super) fn settle(model: &mut Model) {
+pub(super) fn sync(model: &mut Model) {
     let (layers, view) = model.layers();
     let mut is_there = false;
     for compare in layers.comparisons_mut() {

@@ -19,7 +19,7 @@ pub(super) fn open(model: &mut Model, with: Opener) {
     match (model.preview.subject, tree) {
         (Subject::Entry(entry), Some(tree)) => {
             let path = model.catalog[entry.session].path.clone();
-            commands::errand(model, Work::Written(EntryBody { path, tree, at: entry.at }), NextStep::Open(with));
+            commands::start_errand(model, Work::Written(EntryBody { path, tree, at: entry.at }), NextStep::Open(with));
         }
         (subject @ (Subject::Session(_) | Subject::Project(_) | Subject::Run(_) | Subject::Ghost(_)), _) => {
             let lines = card::of(model, subject, ROOM);

@@ -69,7 +69,7 @@ pub(super) fn fill(model: &mut Model) {
 }
 
 /// Merges the sessions that the tree is to show.
-pub(super) fn settle(model: &mut Model) {
+pub(super) fn sync(model: &mut Model) {
     let is_whole = model.tree.own().is_some_and(|tree| !tree.is_partial);
     if is_whole && let Some(to_join) = model.tree.next_to_join(&model.catalog) {
         model.tree.joining = Some(model.ask(Work::Join(Box::new(to_join))));
@@ -79,17 +79,17 @@ pub(super) fn settle(model: &mut Model) {
 /// Goes to the session of the selected row, or to another session that contains its entry.
 pub(super) fn go_over(model: &mut Model) {
     if let Some(fork) = model.tree.selected_fork().map(|fork| fork.key) {
-        return commands::carry(model, Command::Select(fork));
+        return commands::execute(model, Command::Select(fork));
     }
     let meant = model.meant_entry();
     let Some((session, tree, at)) = meant else { return model.say(Tone::Dim, "select an entry or a fork") };
     let id = EntryId::of(&tree, at);
     if Some(session) != model.tree.session {
-        return commands::carry(model, Command::GoOver(session, id));
+        return commands::execute(model, Command::GoToId(session, id));
     }
     let shown = model.tree.shown(EntryRef { session, at });
     match shown.and_then(|shown| model.tree.others_of(shown).first().copied()) {
-        Some(other) => commands::carry(model, Command::GoOver(other, id)),
+        Some(other) => commands::execute(model, Command::GoToId(other, id)),
         None => model.say(Tone::Dim, "no other session has this entry"),
     }
 }

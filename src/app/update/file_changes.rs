@@ -42,7 +42,7 @@ pub(super) fn take(model: &mut Model, news: FileChanges, gone_dirs: Vec<String>)
     model.sessions.touched |= !model.sessions.rows.is_empty();
     let is_open = read.iter().any(|digest| is_open(model, &digest.path));
     let is_searched = model.search.as_ref().is_some_and(|search| !search.is_outdated(&model.catalog));
-    bring(model, read, &gone);
+    update_list(model, read, &gone);
     if let Some(search) = model.search.as_mut().filter(|_| is_searched) {
         search.put_off(&model.catalog);
     }
@@ -62,27 +62,27 @@ pub(super) fn is_open(model: &Model, path: &Path) -> bool {
 }
 
 /// Updates the list with changed files. Returns the first session that is new in it.
-pub(super) fn bring(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf]) -> Option<SessionKey> {
+pub(super) fn update_list(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf]) -> Option<SessionKey> {
     if model.scan.claim.is_some() {
         // A running scan may have older versions of them.
         model.scan.changed.extend(read.iter().map(|session| &session.path).chain(gone).cloned());
     }
     let new = model.catalog.update(read, gone);
     model.tree.renew_forks(&model.catalog);
-    list_anew(model);
+    rebuild_list(model);
     new
 }
 
 /// Rebuilds the list of sessions.
-pub(super) fn list_anew(model: &mut Model) {
+pub(super) fn rebuild_list(model: &mut Model) {
     model.catalog.note_live(model.now);
     model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
 }
 
 /// Reads the open session again if it has changed and no earlier reading is pending.
-pub(super) fn grow(model: &mut Model) {
+pub(super) fn read_grown_tree(model: &mut Model) {
     if model.tree.is_outdated && model.tree.opening.is_none() {
-        commands::open(model);
+        commands::read_tree(model);
     }
 }
 

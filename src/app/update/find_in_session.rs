@@ -24,7 +24,7 @@ pub(super) fn open(model: &mut Model) {
 }
 
 /// Takes the typed words.
-pub(super) fn typed(model: &mut Model, text: &str) {
+pub(super) fn set_words(model: &mut Model, text: &str) {
     let words = Words::new(text).map(Arc::new);
     if model.focus == Place::Preview {
         return model.preview.look_for(words);
@@ -46,7 +46,7 @@ fn ask(model: &mut Model) {
 }
 
 /// Cancels the search and restores the previous state.
-pub(super) fn give_up(model: &mut Model) {
+pub(super) fn cancel(model: &mut Model) {
     match model.focus {
         Place::Preview => model.preview.give_up(),
         _ => model.tree.give_up_find(),
@@ -89,7 +89,7 @@ pub(super) fn next(model: &mut Model, forward: bool) {
 }
 
 /// Searches a tree that has been replaced, and marks hits in the preview.
-pub(super) fn settle(model: &mut Model) {
+pub(super) fn sync(model: &mut Model) {
     follow_search(model);
     if model.tree.look_again() {
         ask(model);

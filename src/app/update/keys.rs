@@ -21,7 +21,7 @@ pub(crate) const WHEEL: isize = 3;
 
 /// Handles a key press.
 pub(super) fn press(model: &mut Model, key: Key) {
-    touch(model);
+    cancel_pending(model);
     let place = model.place();
     let action = model.setting.keymap.resolve(place, key);
     if query_input::press_saved(model, key) {
@@ -31,7 +31,7 @@ pub(super) fn press(model: &mut Model, key: Key) {
     match layers.press(key, action, view) {
         LayerResult::Pass if model.layers.has_search() => query_input::press(model, (key, action)),
         LayerResult::Pass => {
-            search::stay(model);
+            search::keep_selection(model);
             match action {
                 // A repeated character key would type into the input line.
                 Some(Action::Up) if key.typed().is_none() && search::return_to_line(model) => {}
@@ -69,7 +69,7 @@ pub fn message(model: &Model, keys: &[Key]) -> Option<(Msg, usize)> {
 
 /// Handles pasted text.
 pub(super) fn paste(model: &mut Model, text: &str) {
-    touch(model);
+    cancel_pending(model);
     match model.layers.paste(text) {
         LayerResult::Pass => query_input::paste(model, text),
         answer => take(model, answer),
@@ -85,7 +85,7 @@ pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool) 
             return press(model, hint.key);
         }
     }
-    touch(model);
+    cancel_pending(model);
     let is_over = !matches!(model.layers.top(), None | Some(Layer::Search));
     if std::mem::replace(&mut model.clicked_layer, is_over) && double && !is_over {
         return; // the first click closed what the second one is meant for as well
@@ -108,7 +108,7 @@ pub(super) fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
     let height = usize::from(area.body.height);
     match place {
         Place::Sessions => {
-            search::stay(model);
+            search::keep_selection(model);
             model.sessions.scroll(by);
         }
         Place::Tree => {
@@ -120,7 +120,7 @@ pub(super) fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
 }
 
 /// Cancels pending work that would move the user elsewhere after this input.
-fn touch(model: &mut Model) {
+fn cancel_pending(model: &mut Model) {
     model.clear_notice();
     model.to_open = None;
     model.sessions.touched = true;
@@ -129,14 +129,15 @@ fn touch(model: &mut Model) {
         model.tree.stop_following();
     }
     let asks = model.asking_pi.take().is_some();
-    let dropped: Vec<Errand> = model.errands.extract_if(.., |errand| !matches!(errand.then, NextStep::Tell)).collect();
-    let waits = asks || dropped.iter().any(|errand| matches!(errand.then, NextStep::GoOn(_)));
+    let dropped: Vec<Errand> =
+        model.errands.extract_if(.., |errand| !matches!(errand.then, NextStep::Report)).collect();
+    let waits = asks || dropped.iter().any(|errand| matches!(errand.then, NextStep::Resume(_)));
     if dropped.iter().any(|errand| matches!(errand.then, NextStep::Open(_))) {
         model.say(Tone::Warning, "opening canceled by a key press");
     }
-    let waiting = model.changes.iter_mut().filter(|pending| matches!(pending.after, AfterChange::GoOn(_)));
+    let waiting = model.changes.iter_mut().filter(|pending| matches!(pending.after, AfterChange::Resume(_)));
     let waiting = waiting.map(|pending| {
-        pending.after = AfterChange::Rest;
+        pending.after = AfterChange::Nothing;
         // A change that only prepares resuming is canceled if it has not started.
         let request = match &pending.request {
             Request::IfSame { then, .. } => then,
@@ -156,45 +157,47 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
     if matches!(
         answer,
         LayerResult::Close
-            | LayerResult::Chosen(_)
-            | LayerResult::Keep
-            | LayerResult::GiveUp
-            | LayerResult::Accepted(..)
+            | LayerResult::CloseAndRun(_)
+            | LayerResult::KeepSearch
+            | LayerResult::CancelSearch
+            | LayerResult::CloseAndSubmit(..)
     ) {
         model.layers.pop();
     }
     match answer {
         LayerResult::Stay | LayerResult::Close | LayerResult::Pass => {}
         LayerResult::CloseLists => model.layers.close_palettes(),
-        LayerResult::Chosen(command) | LayerResult::Over(command) => commands::carry(model, command),
-        LayerResult::Typed(text) => find_in_session::typed(model, &text),
-        LayerResult::Keep => find_in_session::keep(model),
-        LayerResult::GiveUp => find_in_session::give_up(model),
-        LayerResult::Complete(typed) => commands::errand(model, Work::CompleteDir(typed), NextStep::Complete),
-        LayerResult::Accepted(purpose, text) | LayerResult::Tried(purpose, text) => {
+        LayerResult::CloseAndRun(command) | LayerResult::Run(command) => commands::execute(model, command),
+        LayerResult::SearchText(text) => find_in_session::set_words(model, &text),
+        LayerResult::KeepSearch => find_in_session::keep(model),
+        LayerResult::CancelSearch => find_in_session::cancel(model),
+        LayerResult::CompleteDir(typed) => commands::start_errand(model, Work::CompleteDir(typed), NextStep::Complete),
+        LayerResult::CloseAndSubmit(purpose, text) | LayerResult::Submit(purpose, text) => {
             let command = name::accept(model, purpose, text);
-            commands::carry(model, command);
+            commands::execute(model, command);
         }
-        LayerResult::Leads(choice) => choose(model, choice),
+        LayerResult::Choose(choice) => choose(model, choice),
         LayerResult::Act(Action::Quit) => model.effects.push(Effect::Quit),
         LayerResult::Act(Action::Suspend) => model.effects.push(Effect::Suspend),
         LayerResult::Act(Action::Help) => {
             let help = Help { over: Some(model.place()), ..Help::default() };
             model.layers.push(Layer::Help(help));
         }
-        LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Context(_))) => see(model, action),
+        LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Context(_))) => {
+            act_in_context(model, action)
+        }
         LayerResult::Act(Action::OnlyHits) if model.focus == Place::Tree => model.tree.toggle_only_hits(),
         LayerResult::Act(Action::CopyPath) => {
             let selected = model.layers.palettes().next_back().and_then(|palette| palette.selected());
-            let leads = selected.map(|row| row.leads.clone());
+            let leads = selected.map(|row| row.action.clone());
             let command = copy::path_of(model, leads.as_ref());
-            commands::carry(model, command);
+            commands::execute(model, command);
         }
         LayerResult::Act(action @ (Action::RenameLabel | Action::ClearLabel)) => {
             let selected = model.layers.palettes().next_back().and_then(|palette| palette.selected());
-            let leads = selected.map(|row| row.leads.clone());
+            let leads = selected.map(|row| row.action.clone());
             let command = palettes::labels::change(model, leads.as_ref(), action == Action::ClearLabel);
-            commands::carry(model, command);
+            commands::execute(model, command);
         }
         LayerResult::Act(action @ (Action::Confirm | Action::Label | Action::GoToCommon)) => {
             comparison::act(model, action);
@@ -204,7 +207,7 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
 }
 
 /// Does an action of the model context. Going elsewhere also closes the dialog below.
-fn see(model: &mut Model, action: Action) {
+fn act_in_context(model: &mut Model, action: Action) {
     let Some(Layer::Context(view)) = model.layers.pop() else { return };
     let asks = matches!(model.layers.top(), Some(Layer::Question(_)));
     if asks && action == Action::ResumeHere {
@@ -214,7 +217,7 @@ fn see(model: &mut Model, action: Action) {
         model.layers.pop();
     }
     let command = context_view::act(model, &view, action);
-    commands::carry(model, command);
+    commands::execute(model, command);
 }
 
 /// Does the action of the chosen row of a palette.
@@ -245,24 +248,24 @@ fn choose(model: &mut Model, choice: ChoiceAction) {
             // The first row searches all sessions.
             model.layers.palettes_mut().next_back().into_iter().for_each(|palette| palette.cursor.at = 1);
         }
-        ChoiceAction::Everywhere(file) => {
+        ChoiceAction::FileEverywhere(file) => {
             open_palette(model, PaletteKind::Touches { file, scope: SessionScope::All });
         }
         ChoiceAction::Restore(number) => {
-            close_and_carry(model, Command::Change(Request::Undo { number: Some(number) }, AfterChange::Show));
+            close_and_carry(model, Command::Change(Request::Undo { number: Some(number) }, AfterChange::Select));
         }
         ChoiceAction::Undo(group) => {
-            close_and_carry(model, Command::Change(Request::UndoGroup { group }, AfterChange::Show));
+            close_and_carry(model, Command::Change(Request::UndoGroup { group }, AfterChange::Select));
         }
-        ChoiceAction::Member(session) => family::toggle_member(model, session),
-        ChoiceAction::Told(why) => model.say(Tone::Dim, why),
+        ChoiceAction::ToggleMember(session) => family::toggle_member(model, session),
+        ChoiceAction::Explain(why) => model.say(Tone::Dim, why),
         ChoiceAction::Nothing => {}
     }
 }
 
 fn close_and_carry(model: &mut Model, command: Command) {
     model.layers.close_palettes();
-    commands::carry(model, command);
+    commands::execute(model, command);
 }
 
 fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool) {

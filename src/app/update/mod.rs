@@ -34,7 +34,7 @@ pub fn start(model: &mut Model) -> Vec<Effect> {
     if !query.is_empty() {
         search::open(model, &query);
     }
-    sync::settle(model);
+    sync::sync(model);
     std::mem::take(&mut model.effects)
 }
 
@@ -58,9 +58,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Resized(columns, rows) => model.size = bounded((columns, rows)),
         Msg::Returned(failure) => actions::returned(model, failure),
         Msg::Shown(said) => said.into_iter().for_each(|said| model.say(Tone::Warning, said)),
-        Msg::Gone(start) => commands::carry(model, Command::LookForMoved(ResumePlan::of(start))),
+        Msg::Gone(start) => commands::execute(model, Command::FindMovedDirectory(ResumePlan::of(start))),
         Msg::NotResumed(text) => model.layers.push(Layer::Note(Note::new("Cannot start pi", text))),
     }
-    sync::settle(model);
+    sync::sync(model);
     std::mem::take(&mut model.effects)
 }

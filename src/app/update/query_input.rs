@@ -21,13 +21,13 @@ pub(super) fn press(model: &mut Model, (key, action): (Key, Option<Action>)) {
             }
         }
         Some(action @ (Action::PreviousQuery | Action::NextQuery)) => {
-            search::call_back(model, action == Action::NextQuery);
+            search::recall(model, action == Action::NextQuery);
         }
         Some(Action::Accept) => enter(model),
         Some(Action::Down) => search::go_to_results(model),
         Some(Action::Cancel) if is_empty => search::close(model),
         Some(Action::Cancel) => {
-            search::note(model);
+            search::add_to_history(model);
             search::set_line(model, "");
         }
         Some(action) if action.places().contains(&Place::Sessions) => {
@@ -68,11 +68,11 @@ fn enter(model: &mut Model) {
         return search::close(model);
     }
     search.from_line = true;
-    search::note(model);
+    search::add_to_history(model);
     model.layers.close_search();
     if picker::wants_session(model) {
         if let Some(command) = picker::confirm(model) {
-            commands::carry(model, command);
+            commands::execute(model, command);
         }
     } else {
         search::go_to_hit(model);

@@ -45,14 +45,14 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             model.catalog.gone_dirs.extend(gone);
             if !batch.sessions.is_empty() {
                 model.catalog.add(batch.sessions);
-                file_changes::list_anew(model);
+                file_changes::rebuild_list(model);
                 open_wanted(model);
             }
         }
         Reply::ScanDone => {
             model.scan.claim = None;
             model.catalog.end_reading();
-            file_changes::list_anew(model);
+            file_changes::rebuild_list(model);
             file_changes::watch(model);
         }
         Reply::News { news, gone, .. } => {
@@ -80,7 +80,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::TextsRead(done, total) => search::take_read(model, done, total),
         Reply::Values(values) => search::take_values(model, values),
         Reply::SessionsFound { hits, more, progress } => search::take_hits(model, hits, more, progress),
-        Reply::Elsewhere(found) => search::take_elsewhere(model, found),
+        Reply::Elsewhere(found) => search::take_suggestions(model, found),
         Reply::Seen(hits, unseen) => model.preview.take_hits(hits, unseen),
         Reply::EntriesFound { hits, first_last, progress } => model.tree.take_hits(hits, first_last, progress),
         Reply::Context(listing) => take_context(model, listing),
@@ -90,26 +90,26 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::Written(text) => external_programs::take(model, ticket, text),
         Reply::PiTold(what, told) => {
             model.end_errand(ticket);
-            commands::carry(model, name::told(&what, told));
+            commands::execute(model, name::told(&what, told));
             model.hold_notice();
         }
         Reply::PiGoes(goes) => {
             model.pi_goes = Some(goes);
             if let Some((_, Command::AskPi(session, tree, at))) = model.asking_pi.take() {
                 let command = resume::entry(model, session, &tree, at);
-                commands::carry(model, command);
+                commands::execute(model, command);
             }
         }
         Reply::MayBe(candidates) => {
             if let Some(go_on) = model.end_going_on(ticket) {
                 let question = missing_directory::ask(model, &go_on, &candidates);
-                commands::carry(model, question);
+                commands::execute(model, question);
             }
         }
         Reply::Remembered(kept) => {
             if let Some(go_on) = model.end_going_on(ticket) {
                 let command = missing_directory::go(&mut model.layers, go_on, kept);
-                commands::carry(model, command);
+                commands::execute(model, command);
             }
         }
         Reply::CompletedDir(typed, path, names) => {
@@ -119,7 +119,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::Copied(text, done) => {
             let then = model.end_going_on(ticket);
             let command = copy::take_copied(&text, done, then, &model.setting.glyphs);
-            commands::carry(model, command);
+            commands::execute(model, command);
             model.hold_notice();
         }
         Reply::Changing(done, total) => take_progress(model, ticket, Some((done, total)), None),
@@ -136,10 +136,10 @@ fn open_wanted(model: &mut Model) {
     let entry = model.to_open.take().and_then(|(_, entry)| entry);
     model.sessions.touched = true;
     let command = match entry {
-        Some(entry) => Command::GoOver(key, EntryId::Id(entry)),
+        Some(entry) => Command::GoToId(key, EntryId::Id(entry)),
         None => Command::All(vec![Command::Select(key), Command::Focus(Place::Tree)]),
     };
-    commands::carry(model, command);
+    commands::execute(model, command);
 }
 
 fn failure(error: &str) -> Vec<DocLine> {
@@ -151,11 +151,11 @@ fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>) {
     let command = match (text, then) {
         (Ok(text), Some(go_on)) => {
             let text = Some(text).filter(|text| !text.is_empty());
-            Command::GoOn(ResumePlan { text, ..go_on })
+            Command::Resume(ResumePlan { text, ..go_on })
         }
         (text, _) => copy::take_text(text),
     };
-    commands::carry(model, command);
+    commands::execute(model, command);
 }
 
 /// Passes a model context to its view.
@@ -191,7 +191,7 @@ fn take_changed(model: &mut Model, ticket: u64, changed: Changed) {
     let new = take_files(model, read, &gone);
     model.notice = None;
     let command = change::take(model, (request, result), new, pending.after);
-    commands::carry(model, command);
+    commands::execute(model, command);
     model.hold_notice();
 }
 
@@ -202,9 +202,9 @@ fn take_files(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf]) -> Option<
         return None;
     }
     let is_open = read.iter().any(|session| file_changes::is_open(model, &session.path));
-    let new = file_changes::bring(model, read, gone);
+    let new = file_changes::update_list(model, read, gone);
     if is_open {
-        commands::open(model);
+        commands::read_tree(model);
     }
     new
 }

@@ -29,7 +29,7 @@ pub(super) fn open(model: &mut Model, text: &str) {
     }
     model.jumps.leave(here);
     model.giving_back = None;
-    note(model);
+    add_to_history(model);
     model.search = Some(Search::new(text, model.sessions.selected_key(), &model.query_scope()));
     take_sessions(model);
     ask(model);
@@ -37,28 +37,28 @@ pub(super) fn open(model: &mut Model, text: &str) {
 
 /// Ends the search and frees the search cache. Without a chosen hit, the previous selection returns.
 pub(super) fn close(model: &mut Model) {
-    go_to_start(model);
+    restore_selection(model);
     end(model);
     model.sessions.hits = None;
     model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
 }
 
 /// Restores the selection from before the search, unless the user has selected a hit.
-fn go_to_start(model: &mut Model) {
+fn restore_selection(model: &mut Model) {
     if let Some(from) = model.search.as_ref().and_then(|search| search.from) {
         model.sessions.select_key(from);
     }
 }
 
 /// Adds the query to the history.
-pub(super) fn note(model: &mut Model) {
+pub(super) fn add_to_history(model: &mut Model) {
     if let Some(search) = &model.search {
         model.queries.note(search.line.value());
     }
 }
 
 fn end(model: &mut Model) {
-    note(model);
+    add_to_history(model);
     model.search = None;
     model.layers.close_search();
     model.values = Arc::default();
@@ -66,7 +66,7 @@ fn end(model: &mut Model) {
 }
 
 /// Keeps the selected row, whatever hits follow.
-pub(super) fn stay(model: &mut Model) {
+pub(super) fn keep_selection(model: &mut Model) {
     if let Some(search) = model.search.as_mut().filter(|_| !model.sessions.rows.is_empty()) {
         search.choose();
         search.from_line &= model.focus != Place::Sessions;
@@ -91,7 +91,7 @@ pub(super) fn changed(model: &mut Model) {
 }
 
 /// Recalls the previous or next query.
-pub(super) fn call_back(model: &mut Model, forward: bool) {
+pub(super) fn recall(model: &mut Model, forward: bool) {
     let Some(search) = &model.search else { return };
     match model.queries.next(search.line.value(), forward) {
         Some(text) => set_line(model, &text),
@@ -112,9 +112,9 @@ pub(super) fn go_to_results(model: &mut Model) {
     if model.sessions.rows.is_empty() {
         return;
     }
-    note(model);
+    add_to_history(model);
     model.layers.close_search();
-    stay(model);
+    keep_selection(model);
 }
 
 /// Moves the focus from the first hit to the input line. Returns `true` if the first hit is selected.
@@ -156,7 +156,7 @@ fn ask(model: &mut Model) {
     (search.elsewhere, search.looking) = (None, None);
     if query.is_empty() {
         search.answered = None;
-        go_to_start(model);
+        restore_selection(model);
         model.sessions.hits = None;
     } else if search.sessions.is_empty() && !model.catalog.progress.finished {
         // Sessions that are still being read are not shown: most of them would disappear again.
@@ -220,14 +220,14 @@ pub(super) fn take_values(model: &mut Model, values: Arc<ValueLists>) {
 }
 
 /// Takes suggestions for a query without hits.
-pub(super) fn take_elsewhere(model: &mut Model, found: Suggestions) {
+pub(super) fn take_suggestions(model: &mut Model, found: Suggestions) {
     if let Some(search) = &mut model.search {
         search.elsewhere = Some(found);
     }
 }
 
 /// Requests suggestions for a query without hits.
-pub(super) fn look_elsewhere(model: &mut Model) {
+pub(super) fn request_suggestions(model: &mut Model) {
     let is_nothing = model.sessions.hits.as_ref().is_some_and(HashMap::is_empty) && model.catalog.progress.finished;
     let is_done = |search: &&Search| search.read.or(search.searched).is_none() && search.looking.is_none();
     let Some(search) = model.search.as_ref().filter(|_| is_nothing).filter(is_done) else { return };

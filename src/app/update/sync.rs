@@ -15,16 +15,16 @@ use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Place;
 
 /// Updates the dependent state.
-pub(super) fn settle(model: &mut Model) {
+pub(super) fn sync(model: &mut Model) {
     search::follow_list(model);
-    search::look_elsewhere(model);
+    search::request_suggestions(model);
     model.sessions.note_selection();
     if let Some(area) = model.area(Place::Sessions) {
         let room = (area.body.width.into(), area.body.height.into());
         model.sessions.fit(room, &model.catalog, &model.setting.glyphs);
     }
     follow_session(model);
-    file_changes::grow(model);
+    file_changes::read_grown_tree(model);
     if model.tree.note_leaving() && model.notice.is_none() {
         model.say(Tone::Dim, "no longer following");
     }
@@ -41,19 +41,19 @@ pub(super) fn settle(model: &mut Model) {
         }
         model.tree.cursor.fit(model.tree.rows.list.len(), height);
     }
-    follow_library(model);
-    ask_for_forks(model);
-    family::settle(model);
+    refill_palettes(model);
+    request_forks(model);
+    family::sync(model);
     follow_selection(model);
-    find_in_session::settle(model);
-    comparison::settle(model);
+    find_in_session::sync(model);
+    comparison::sync(model);
     if let Some(area) = model.area(Place::Preview) {
         model.preview.fit(area.text().width.into(), area.body.height.into());
     }
 }
 
 /// Refills palettes after the sessions have changed.
-fn follow_library(model: &mut Model) {
+fn refill_palettes(model: &mut Model) {
     let mut layers = std::mem::take(&mut model.layers);
     for palette in layers.palettes_mut() {
         palettes::follow(model, palette);
@@ -70,13 +70,13 @@ fn follow_session(model: &mut Model) {
     let wanted = model.sessions.selected_session();
     if wanted != model.tree.session {
         model.tree.turn_to(wanted);
-        commands::open(model);
+        commands::read_tree(model);
     }
     let hit = model.sessions.selected_hit().and_then(|found| found.at);
     model.tree.point_at(hit);
 }
 
-fn ask_for_forks(model: &mut Model) {
+fn request_forks(model: &mut Model) {
     let (Some(session), Some(tree)) = (model.tree.session, model.tree.own().cloned()) else { return };
     if tree.is_partial {
         return; // the whole one comes soon

@@ -43,7 +43,7 @@ pub struct CompareView {
     /// The selected row.
     pub cursor: Cursor,
     sections: Vec<Section>,
-    /// Whether each section is folded.
+    /// Folded state of each section.
     folded: Vec<bool>,
     /// Rows of headings and unfolded sections, for the current width.
     rows: Vec<CompareRow>,
