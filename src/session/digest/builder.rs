@@ -62,7 +62,7 @@ impl DigestBuilder {
         Self { home: home.into(), ..Self::default() }
     }
 
-    /// Also collects the search texts; `before` contains the texts of earlier lines.
+    /// Collects the search texts, too; `before` contains the texts of earlier lines.
     pub(crate) fn with_texts(self, before: SearchTextsBuf) -> Self {
         Self { texts: Some(before), ..self }
     }

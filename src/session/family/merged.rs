@@ -96,7 +96,7 @@ impl MergedFamily {
         self.files.len()
     }
 
-    /// The entries at which a file leaves the ones before it, with what hangs there of its own: none for the first root.
+    /// Returns the entries where a file diverges from the files before it; the first root is not included.
     pub fn starts(&self) -> impl Iterator<Item = Index> {
         let is_start = |at: &Index| match self.tree.parent(*at) {
             Some(parent) => self.first(parent) != self.first(*at),
@@ -105,7 +105,8 @@ impl MergedFamily {
         (0..self.of.len() as Index).filter(is_start)
     }
 
-    /// Where a file's active path leaves what the files before it have; `None` if it shares nothing with them.
+    /// Returns the entry where the active path of a file diverges from the files before it, or `None` if they share no
+    /// entry.
     pub fn split(&self, file: usize) -> Option<Index> {
         let FamilyFile { tree, places } = self.files.get(file)?;
         let path = std::iter::successors(tree.leaf, |&at| tree.parent(at)).map(|at| places[at as usize]);
@@ -114,36 +115,36 @@ impl MergedFamily {
     }
 }
 
-/// What is known while files are added.
+/// The state while files are added.
 #[derive(Default)]
 struct MergeState {
     links: MergeLinks,
-    /// The first file that has each entry, and its place there.
+    /// The first file that contains each entry, and the index there.
     of: Vec<(u32, Index)>,
-    /// The last file that has each entry.
+    /// The last file that contains each entry.
     last: Vec<u32>,
-    /// Entries by what is above them, their id and what they say.
+    /// Entries by the entry above them, their ID and contents.
     known: ById<Index>,
-    /// The first entry with an id.
+    /// The first entry with each ID.
     by_id: ById<Index>,
-    /// Whether there are files without ids: then entries by what is above them, their time and kind.
+    /// `true` if a file has no IDs: then entries are also found by the entry above them, time and kind.
     has_idless: bool,
     by_time: HashMap<(Index, Option<i64>, EntryKind), Index>,
     differing: usize,
 }
 
-/// What is above a root: the place of what is above another entry is one more than its own.
+/// The number above a root. Above other entries, it is the index of the entry above plus one.
 const TOP: Index = 0;
 
 impl MergeState {
-    /// Adds the file at a place; gives where each of its entries stands.
+    /// Adds the file with the given index. Returns the index of each of its entries in the merged tree.
     fn add(&mut self, file: usize, trees: &[Arc<Tree>], is_same: IsSame<'_>) -> Vec<Index> {
         let tree = &trees[file];
         let count = tree.nodes.len() as Index;
         let mut places = vec![0; count as usize];
-        // What is above each entry but for labels, which forks leave out.
+        // The entry above each entry, without labels, which forks omit.
         let mut anchors = vec![TOP; count as usize];
-        // How often what stands in the file twice was met.
+        // The number of repetitions of each entry in the file.
         let mut met: ById<u64> = ById::default();
         let has_twins = !tree.problems.is_empty();
         let in_order = (0..count).all(|at| tree.parent(at).is_none_or(|parent| parent < at));
@@ -169,7 +170,7 @@ impl MergeState {
             let fits = |state: &Self, place: &Index| state.fits(*place, parent, file);
             let found = self.known.get(&key).copied().filter(|place| fits(self, place));
             let found = found.or_else(|| {
-                // Written in another way, or by a pi that gave it an id.
+                // The same entry in another JSON formatting, or one that got an ID from pi.
                 let by_id = id.and_then(|id| self.by_id.get(&id).copied());
                 let by_time = || self.by_time.get(&(anchor, node.time, node.kind)).copied();
                 let one = by_id.or_else(by_time).filter(|place| fits(self, place))?;
@@ -204,8 +205,8 @@ impl MergeState {
         places
     }
 
-    /// Whether an entry that is there can be one of a file as well, which hangs at `parent` there: what is between them is
-    /// labels that the file does not have.
+    /// Returns `true` if an entry of the merged tree can be the same as an entry of a file below `parent`. Only labels
+    /// that are missing in the file may be between them.
     fn fits(&self, place: Index, parent: Option<Index>, file: usize) -> bool {
         let is_left_out = |at: Index| {
             self.links.nodes[at as usize].kind == EntryKind::Label && self.last[at as usize] as usize != file
@@ -263,8 +264,8 @@ mod tests {
         line.to_string()
     }
 
-    /// Each entry of each file stands in the tree, each path of each file is one of the tree, but for labels that the file
-    /// does not have, and nothing else is there.
+    /// The tree contains exactly the entries of all files. It contains each path of each file, apart from labels that
+    /// are missing in the file.
     fn holds_all(files: &[SampleFile], joined: &MergedFamily) {
         let mut all = HashSet::new();
         for (number, file) in files.iter().enumerate() {
@@ -344,7 +345,7 @@ mod tests {
         let line = |time: usize, text: &str| json!({"type": "message", "timestamp": time, "message": {"role": "user", "content": text}});
         let old = vec![header(1, 1), line(1, "one"), line(2, "one"), line(3, "two")];
         let other = vec![header(4, 1), line(1, "one"), line(2, "one"), line(5, "three")];
-        // What pi 1.5.2 makes of the first two: ids behind the rest.
+        // The lines that pi 1.5.2 writes for the first two: IDs at the end.
         let given = |id: &str, parent: Option<&str>, mut line: Value| {
             (line["id"], line["parentId"]) = (json!(id), json!(parent));
             line

@@ -45,7 +45,7 @@ impl TreeLines {
         Self { home: home.into(), ..Self::default() }
     }
 
-    /// Also collects content hashes, which identify entries in other files of the family. Must be called before the
+    /// Collects content hashes, too, which identify entries in other files of the family. Must be called before the
     /// first line.
     #[must_use]
     pub fn with_contents(self) -> Self {

@@ -70,7 +70,7 @@ impl SendableContent {
         }
     }
 
-    /// Also collects the tool calls.
+    /// Collects the properties and the tool calls.
     pub(crate) fn with_calls(content: &Content<'_>) -> Self {
         Self { calls: calls(content), ..Self::new(content) }
     }

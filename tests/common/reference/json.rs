@@ -177,23 +177,23 @@ impl<'a> Reader<'a> {
         Err(NotJson)
     }
 
-    /// The place of the next value.
+    /// Returns the position of the next value.
     pub(crate) fn here(&mut self) -> usize {
         self.peek();
         self.at
     }
 
-    /// The place behind what was read.
+    /// Returns the position after the last read byte.
     pub(crate) fn place(&self) -> usize {
         self.at
     }
 
-    /// What was read since `start`, a place that [`Reader::here`] gave.
+    /// Returns the bytes read since `start`, a position from [`Reader::here`].
     pub(crate) fn since(&self, start: usize) -> &'a [u8] {
         &self.bytes[start..self.at]
     }
 
-    /// What the next value is, without reading it.
+    /// Returns the kind of the next value without reading it.
     pub(crate) fn kind(&mut self) -> Result<Kind> {
         Ok(match self.peek().ok_or(NotJson)? {
             b'{' => Kind::Object,
@@ -207,13 +207,13 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Steps into an object; [`Reader::next_key`] goes through it.
+    /// Enters an object; [`Reader::next_key`] iterates over it.
     pub(crate) fn enter_object(&mut self) -> Result<()> {
         self.expect(b'{')
     }
 
-    /// The next key of the object (`first` says whether it is the first one), or `None` and steps out at its end.
-    /// The value must be read before the next call.
+    /// Returns the next key of the object, or `None` after its end. `first` is `true` for the first key. The value must
+    /// be read before the next call.
     pub(crate) fn next_key(&mut self, first: bool) -> Result<Option<Str<'a>>> {
         if self.peek() == Some(b'}') && first {
             self.at += 1;
@@ -234,12 +234,13 @@ impl<'a> Reader<'a> {
         Ok(Some(key))
     }
 
-    /// Steps into an array; [`Reader::next_item`] goes through it.
+    /// Enters an array; [`Reader::next_item`] iterates over it.
     pub(crate) fn enter_array(&mut self) -> Result<()> {
         self.expect(b'[')
     }
 
-    /// Whether the array has another item, which must be read before the next call; steps out at its end.
+    /// Returns `true` if the array has another item, which must be read before the next call. Leaves the array at its
+    /// end.
     pub(crate) fn next_item(&mut self, first: bool) -> Result<bool> {
         match self.peek() {
             Some(b']') => {
@@ -286,10 +287,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a number; beyond the range of a double it is infinite, as in JavaScript.
+    /// Reads a number. Numbers beyond the range of a double become infinite, as in JavaScript.
     pub(crate) fn number(&mut self) -> Result<f64> {
         let raw = self.number_text()?;
-        // Most are whole and small, and a double holds them as they are.
+        // Fast path: most numbers are small integers, which a double represents exactly.
         if raw.len() <= 15 && raw.iter().all(u8::is_ascii_digit) {
             return Ok(raw.iter().fold(0u64, |number, digit| number * 10 + u64::from(digit - b'0')) as f64);
         }
@@ -337,7 +338,7 @@ impl<'a> Reader<'a> {
         Err(NotJson)
     }
 
-    /// Passes over the next value, checking all of it, and returns it as it stands in the file.
+    /// Skips and validates the next value. Returns it raw.
     pub(crate) fn skip(&mut self) -> Result<&'a [u8]> {
         self.peek();
         let start = self.at;
@@ -370,7 +371,7 @@ impl<'a> Reader<'a> {
                 Kind::False => self.word(b"false")?,
                 Kind::Null => self.word(b"null")?,
             }
-            // A value ended: close what ends with it, up to the next value.
+            // After a value: close the brackets that end here.
             loop {
                 let Some(&close) = self.open.last() else { return Ok(&self.bytes[start..self.at]) };
                 match self.peek() {
@@ -392,17 +393,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next value if it is a string; any other value is passed over.
+    /// Reads the next value if it is a string, or skips it.
     pub(crate) fn opt_string(&mut self) -> Result<Option<Str<'a>>> {
         if self.kind()? == Kind::Str { self.string().map(Some) } else { self.skip().map(|_| None) }
     }
 
-    /// The next value if it is a number; any other value is passed over.
+    /// Reads the next value if it is a number, or skips it.
     pub(crate) fn opt_number(&mut self) -> Result<Option<f64>> {
         if self.kind()? == Kind::Number { self.number().map(Some) } else { self.skip().map(|_| None) }
     }
 
-    /// The next value if it is `true` or `false`; any other value is passed over.
+    /// Reads the next value if it is `true` or `false`, or skips it.
     pub(crate) fn opt_bool(&mut self) -> Result<Option<bool>> {
         let kind = self.kind()?;
         self.skip()?;
@@ -413,7 +414,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Checks that nothing but white space is left.
+    /// Checks that only white space remains.
     pub(crate) fn end(&mut self) -> Result<()> {
         if self.peek().is_none() { Ok(()) } else { Err(NotJson) }
     }
@@ -422,14 +423,15 @@ impl<'a> Reader<'a> {
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
 const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
 
-/// The place of the next quote, backslash or control character at or behind `at`, or the end. Eight bytes a step.
+/// Returns the position of the next quote, backslash or control character from `at`, or the end, in steps of eight
+/// bytes.
 fn next_special(bytes: &[u8], mut at: usize) -> usize {
     while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         let word = u64::from_le_bytes(*chunk);
-        // With its second bit flipped, a quote comes right behind the control characters.
+        // With its second bit flipped, a quote follows the control characters.
         let low = word ^ (ONES * 0x02);
         let backslash = word ^ (ONES * 0x5c);
-        // The lowest bit set is exact: a borrow can only falsify the bytes above a true hit.
+        // The lowest bit set is exact: a borrow can only falsify bytes above a true hit.
         let hits = (low.wrapping_sub(ONES * 0x21) | backslash.wrapping_sub(ONES)) & !word & HIGH;
         if hits != 0 {
             return at + (hits.trailing_zeros() / 8) as usize;
@@ -442,10 +444,10 @@ fn next_special(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The fields of an object that are looked at.
+/// The maximum number of parsed fields.
 const MOST_FIELDS: usize = 1000;
 
-/// The numbers among the fields of an object.
+/// Returns the numeric fields of an object.
 pub(crate) fn numbers(raw: &[u8]) -> Vec<f64> {
     let (mut numbers, mut count) = (Vec::new(), 0);
     let mut r = Reader::new(raw);
@@ -469,22 +471,21 @@ pub(crate) fn numbers(raw: &[u8]) -> Vec<f64> {
 pub(crate) enum Value<'a> {
     /// A string.
     Text(Str<'a>),
-    /// Anything else, as it is written.
+    /// Any other value, raw.
     Raw(&'a [u8]),
 }
 
 impl<'a> Value<'a> {
-    /// Reads the value that comes next.
+    /// Reads the next value.
     ///
     /// # Errors
-    /// It is not JSON.
+    /// The value is not JSON.
     pub(crate) fn read(r: &mut Reader<'a>) -> Result<Self> {
         if r.kind()? == Kind::Str { r.string().map(Self::Text) } else { r.skip().map(Self::Raw) }
     }
 }
 
-/// Whether JavaScript takes a value for false, as it does one that is absent: `null`, `false`, `""`, and zero however it
-/// is written.
+/// Returns `true` if a value is falsy in JavaScript: absent, `null`, `false`, `""`, or zero in any notation.
 pub(crate) fn is_falsy(raw: Option<&[u8]>) -> bool {
     let Some(raw) = raw else { return true };
     match Reader::new(raw).kind() {

@@ -1,5 +1,4 @@
-//! A slow reader of lines, for pitree's to be held against: it looks at every string, and in it at every byte, one after
-//! the other. Also for `fuzz/`.
+//! A slow reference reader of lines: it checks every byte of every string. Also used in `fuzz/`.
 
 mod entry;
 mod json;
@@ -7,8 +6,8 @@ mod json;
 use pitree::session::entry::parse;
 use pitree::session::json::JsonReader;
 
-/// What there is to say of a line: its entry with all fields, or that it is no JSON; the same of its beginning alone, as if
-/// it were too long; and whether it is one value of JSON.
+/// The results for a line: its entry with all fields or an error; the same for its beginning, read as an overlong line;
+/// and the validity as a single JSON value.
 type Said = [String; 3];
 
 fn said(line: &[u8]) -> Said {
@@ -23,7 +22,7 @@ fn said_by_pitree(line: &[u8]) -> Said {
     [format!("{:?}", parse::line(line)), format!("{:?}", parse::beginning(line)), format!("{is_json:?}")]
 }
 
-/// Panics if pitree says something else of a line.
+/// Panics if pitree reads a line differently.
 pub(crate) fn agree(line: &[u8]) {
     assert_eq!(said_by_pitree(line), said(line), "{:?}", String::from_utf8_lossy(line));
 }
