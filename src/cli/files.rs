@@ -76,7 +76,7 @@ impl FilesCommand {
             bail!("{} is {}", one.path.display(), one.reason);
         }
         if let (Some(session), [], true) = (&self.session, &sessions[..], unreadable.is_empty()) {
-            bail!("{} is not a pi session: its first line is not a session header", session.display());
+            bail!("{} is not a pi session: the first line is not a session header", session.display());
         }
         if let (Some(dir), []) = (&self.project.dir, &sessions[..]) {
             output::complain(&format!("no session worked in {dir}; pitree ls shows where sessions worked"));

@@ -159,14 +159,12 @@ pub enum NotASession {
 impl fmt::Display for NotASession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NoHeader => "not a pi session: its first line is not a session header",
+            Self::NoHeader => "not a pi session: the first line is not a session header",
             Self::Headless => {
-                "not a pi session: it holds entries without a session header, as a pi writes them whose file is gone"
+                "not a pi session: no session header (pi writes such a file after its session file is removed)"
             }
-            Self::Titled => {
-                "not a pi session: a title stands before the header, as oh-my-pi writes it; pi can't open it, and pitree doesn't either"
-            }
-            Self::TooMany => "not a pi session: its lines are too many and too short to be entries",
+            Self::Titled => "not a pi session: unsupported oh-my-pi format (title before the header)",
+            Self::TooMany => "not a pi session: too many lines for the size of the file",
         })
     }
 }
@@ -426,7 +424,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_version_4_writes_together_is_taken_apart() {
+    fn splits_records_of_version_4() {
         let text = br#"[{"kind":"entry","id":"a","type":"custom"} , {"kind":"value","op":"set"} ] "#;
         let parts = Line::new(100, text, true).parts().unwrap();
         let stand = |part: &Line<'_>| &text[(part.offset - 100) as usize..][..part.len as usize] == part.bytes;
@@ -440,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn any_other_list_is_one_line() {
+    fn keeps_any_other_array_as_one_line() {
         for other in [
             r#"[]"#,
             r#"[{"kind":"entry"},5]"#,

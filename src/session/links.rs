@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_that_hardly_differ_are_spread() {
+    fn spreads_similar_ids() {
         let ids =
             (0u64..1 << 16).flat_map(|n| [format!("{n:08x}"), format!("{n:x}0000"), n.to_string() + &"-".repeat(28)]);
         let hashes: HashSet<u64> = ids.map(|id| IdHash::new(id.as_bytes()).0).collect();

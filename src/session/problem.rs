@@ -46,29 +46,25 @@ impl fmt::Display for Problem {
         match *self {
             Self::Newer(version) => write!(
                 f,
-                "a newer format: version {version}, which pitree {} doesn't know; nothing is written to it",
+                "unsupported format version {version} (pitree {}); treated as read-only",
                 env!("CARGO_PKG_VERSION")
             ),
-            Self::NotJson { lines: 1, first } => write!(f, "1 line is not JSON and is skipped (at byte {first})"),
+            Self::NotJson { lines: 1, first } => write!(f, "skipped 1 line that is not JSON (at byte {first})"),
             Self::NotJson { lines, first } => {
-                write!(f, "{lines} lines are not JSON and are skipped (the first at byte {first})")
+                write!(f, "skipped {lines} lines that are not JSON (first at byte {first})")
             }
-            Self::TooLong { lines: 1, first } => write!(f, "1 line is too long to be read (at byte {first})"),
+            Self::TooLong { lines: 1, first } => write!(f, "1 line is too long to read (at byte {first})"),
             Self::TooLong { lines, first } => {
-                write!(f, "{lines} lines are too long to be read (the first at byte {first})")
+                write!(f, "{lines} lines are too long to read (first at byte {first})")
             }
-            Self::CutOff => f.write_str("the last line is cut off"),
-            Self::DoubleIds(entries) => {
-                count(entries, "entry has an id that stands twice", "entries have ids that stand twice")
-            }
+            Self::CutOff => f.write_str("the last line is incomplete"),
+            Self::DoubleIds(entries) => count(entries, "entry has a duplicate ID", "entries have duplicate IDs"),
             Self::UnknownParents(entries) => {
                 count(entries, "entry has an unknown parent", "entries have unknown parents")
             }
-            Self::Cycles(cycles) => {
-                count(cycles, "cycle of parents, where pi hangs", "cycles of parents, where pi hangs")
-            }
-            Self::NoContent => f.write_str("a message has no content, so pi's own list leaves this session out"),
-            Self::NoText => f.write_str("a text block holds no text, so pi's own /tree fails"),
+            Self::Cycles(cycles) => count(cycles, "parent cycle; pi hangs on it", "parent cycles; pi hangs on them"),
+            Self::NoContent => f.write_str("a message has no content; pi's session list omits this session"),
+            Self::NoText => f.write_str("a text block has no text; pi's /tree fails"),
         }
     }
 }

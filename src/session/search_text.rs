@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_leads_to_its_entry() {
+    fn finds_the_entry_of_a_byte() {
         let mut passages = PassagesBuf::default();
         for (entry, text) in [(0, "Use JWT"), (1, ""), (4, "A É")] {
             passages.push(entry, text);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_is_said_with_its_capitals() {
+    fn restores_capital_letters() {
         let mut passages = PassagesBuf::default();
         let texts = ["Use JWT, not the Cookie of a WebSocket", "Über ÉTÉ", "a ΣΟΦΟΣ", "ẞ İ", "none"];
         for (entry, text) in (0..).zip(texts) {
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_joined_as_pi_joins_them() {
+    fn joins_texts_as_pi_does() {
         let found = builder(&[
             r#"{"type":"session","version":3,"id":"s"}"#,
             r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"Use JWT"}}"#,

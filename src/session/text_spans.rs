@@ -194,14 +194,14 @@ mod tests {
     }
 
     #[test]
-    fn no_text_stands_in_a_gap() {
+    fn gaps_contain_no_text() {
         LINES.iter().for_each(|line| check(line.as_bytes()));
         let long = "x],".repeat(500);
         LINES.iter().for_each(|line| check(line.replace(":\"text", &format!(":\"{long}text")).as_bytes()));
     }
 
     #[test]
-    fn what_is_in_every_line_is_in_a_gap() {
+    fn common_fields_are_in_gaps() {
         let line = LINES[1].replace("text],", &"text ".repeat(500));
         let is_in_gap = |what: &str| gap(line.as_bytes(), line.find(what).unwrap()).is_some();
         for what in
@@ -215,7 +215,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_stands_in_a_gap_of_a_mutated_line(line in 0..LINES.len(), cuts in proptest::collection::vec((0usize..400, 0usize..400, 0usize..60), 0..4)) {
+        fn gaps_of_mutated_lines_contain_no_text(line in 0..LINES.len(), cuts in proptest::collection::vec((0usize..400, 0usize..400, 0usize..60), 0..4)) {
             let mut line = LINES[line].as_bytes().to_vec();
             for (to, from, len) in cuts {
                 let from = from % line.len();

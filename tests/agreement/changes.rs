@@ -155,7 +155,7 @@ fn writes_what_pi_writes() {
 }
 
 #[test]
-fn the_model_sees_what_pi_says() {
+fn contexts_match_pi() {
     let golden: Value = serde_json::from_str(&golden("changes/contexts.json")).unwrap();
     let golden = golden.as_object().unwrap();
     assert!(golden.len() > 50, "{}", golden.len());
@@ -187,7 +187,7 @@ fn the_model_sees_what_pi_says() {
 }
 
 #[test]
-fn an_old_file_says_what_it_loses() {
+fn a_migration_reports_dropped_lines() {
     let source = Source::open(&repository("fixtures/sessions/--home-dev-old--/v1-index-later.jsonl")).unwrap();
     let MigratedFile { dropped, blank, bytes } = migrate(&source.bytes, &mut counted()).unwrap();
     let dropped: Vec<_> = dropped.into_iter().map(|range| std::str::from_utf8(&source.bytes[range]).unwrap()).collect();
@@ -240,7 +240,7 @@ const NOT_FOR_PI: [&str; 8] = [
 /// Writes pitree's versions of the fixtures and the expected results, which `scripts/pi/opens.mjs` checks with pi.
 #[test]
 #[ignore = "for scripts/pi/opens.mjs, which sets PITREE_MADE"]
-fn makes_files_for_pi_to_open() {
+fn generates_files_for_pi() {
     let folder = std::path::PathBuf::from(std::env::var_os("PITREE_MADE").unwrap());
     let mut wanted = Vec::new();
     let mut put = |bytes: &[u8], what: &str, leaf: &str, name: Option<&str>| {

@@ -80,7 +80,7 @@ fn said(line: &str) -> String {
 }
 
 #[test]
-fn a_family_is_one_tree_with_every_path_that_pi_finds() {
+fn a_merged_family_contains_all_paths_of_pi() {
     let families = Families::new();
     let paths: Paths = serde_json::from_str(&golden("families.json")).unwrap();
     let cases: BTreeSet<&str> = paths.keys().map(|file| file.split('/').next().unwrap()).collect();
@@ -124,7 +124,7 @@ fn a_family_is_one_tree_with_every_path_that_pi_finds() {
 }
 
 #[test]
-fn parents_are_found_where_they_are_now() {
+fn finds_moved_parents() {
     let families = Families::new();
     let parents = |case: &str| {
         let catalog = families.catalog(case);

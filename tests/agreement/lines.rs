@@ -29,7 +29,7 @@ fn lines() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn of_all_that_there_is() {
+fn reads_all_lines_alike() {
     let lines = lines();
     assert!(lines.len() > 300);
     lines.iter().for_each(|line| agree(line));
@@ -71,7 +71,7 @@ const MARKS: &[&[u8]] = &[
 
 /// Vectors have 16 to 64 bytes; words have 8.
 #[test]
-fn whatever_stands_wherever_in_a_string() {
+fn reads_all_bytes_in_strings_alike() {
     for mark in MARKS {
         for before in 0..150 {
             // The last lengths reach the end of the line within a word or a block.
@@ -174,7 +174,7 @@ fn changed(line: &mut Vec<u8>, change: &Change, lines: &[Vec<u8>]) {
 }
 
 #[test]
-fn of_all_that_lines_may_become() {
+fn reads_mutated_lines_alike() {
     let lines = lines();
     let run = (any::<Index>(), proptest::collection::vec(change(), 1..6));
     let config = ProptestConfig { cases: 4 * ProptestConfig::default().cases, ..ProptestConfig::default() };

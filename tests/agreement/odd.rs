@@ -10,14 +10,14 @@ const TROUBLE: [(&str, &str); 6] = [
     ("cycle-leaf", "cycle"),
     ("parent-is-itself-leaf", "cycle"),
     // `getTree` keeps the last entry with an ID.
-    ("id-twice", "stands twice"),
+    ("id-twice", "duplicate ID"),
     // `/tree` throws.
     ("content-odd", "/tree"),
     ("message-missing", "no content"),
 ];
 
 #[test]
-fn says_what_troubles_pi() {
+fn reports_what_pi_fails_at() {
     let listed = World::new().list();
     for (name, word) in TROUBLE {
         let problems = listed[&format!("sessions/--home-dev-odd--/{name}.jsonl")]["problems"].to_string();
@@ -38,7 +38,7 @@ fn sound_files_have_no_problems() {
 }
 
 #[test]
-fn every_entry_is_in_the_tree_once() {
+fn every_entry_is_in_the_tree_exactly_once() {
     let world = World::new();
     let mut seen = Vec::new();
     for file in world.files() {

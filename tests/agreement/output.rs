@@ -36,7 +36,7 @@ fn trees_are_safe() {
 }
 
 #[test]
-fn json_still_says_what_was_made_safe() {
+fn json_keeps_the_original_text() {
     let world = World::new();
     let tree = world.tree("sessions/--home-dev-odd--/control-characters.jsonl");
     let text: String = tree.iter().filter_map(|entry| entry["text"].as_str()).collect();

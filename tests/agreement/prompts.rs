@@ -35,7 +35,7 @@ fn told(part: &PlannedPart, messages: &[SentMessage]) -> String {
 }
 
 #[test]
-fn messages_and_tokens_are_those_of_pi() {
+fn messages_and_tokens_match_pi() {
     let golden: Value = serde_json::from_str(&golden("prompts.json")).unwrap();
     let mut found = Vec::new();
     let mut places = 0;
@@ -78,7 +78,7 @@ fn messages_and_tokens_are_those_of_pi() {
 }
 
 #[test]
-fn the_command_says_what_pi_says_of_the_leaf() {
+fn the_command_matches_pi_at_the_leaf() {
     let world = World::new();
     let prompts: Value = serde_json::from_str(&golden("prompts.json")).unwrap();
     let contexts: Value = serde_json::from_str(&golden("changes/contexts.json")).unwrap();

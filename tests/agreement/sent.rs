@@ -88,13 +88,13 @@ fn check_all(sent: &str, folder: &Path) -> usize {
 }
 
 #[test]
-fn the_model_is_sent_what_pi_sends() {
+fn sent_messages_match_pi() {
     let places = check_all(&golden("sent.json"), &repository("fixtures"));
     assert!(places > 100, "{places}");
 }
 
 #[test]
-fn before_and_behind_a_context_edit_are_two_places() {
+fn before_and_after_a_context_edit_differ() {
     let talk = Talk::open(&repository("fixtures/sessions/--home-dev-talk--/talk-cut-off-last.jsonl"));
     let leaf = talk.tree.leaf.unwrap();
     assert_eq!(talk.tree.nodes[leaf as usize].kind, EntryKind::ContextEdit);
@@ -107,7 +107,7 @@ fn before_and_behind_a_context_edit_are_two_places() {
 
 #[test]
 #[ignore = "for scripts/pi/run sent, which sets PITREE_TALKS"]
-fn talks_are_sent_as_said() {
+fn sent_messages_of_conversations_match_pi() {
     let folder = std::path::PathBuf::from(std::env::var_os("PITREE_TALKS").unwrap());
     let places = check_all(&fs::read_to_string(folder.join("sent.json")).unwrap(), &folder);
     assert!(places > 300, "{places}");

@@ -67,7 +67,7 @@ fn check(path: &Path, listed: Option<&Value>) -> bool {
 }
 
 #[test]
-fn fixtures_have_the_facts_that_a_slow_reader_finds() {
+fn fixtures_match_the_slow_reader() {
     let world = World::new();
     let listed = world.list();
     let is_deeper = |file: &String| file.contains("/run-0/");
@@ -77,7 +77,7 @@ fn fixtures_have_the_facts_that_a_slow_reader_finds() {
 }
 
 #[test]
-fn samples_have_the_facts_that_a_slow_reader_finds() {
+fn samples_match_the_slow_reader() {
     let run = World::new().run(&["ls", "--demo", "--json"]);
     assert_eq!(run.code, 0, "{}", run.err);
     let root = Path::new(pitree::disk::demo::ROOT);

@@ -19,7 +19,7 @@ const MEANT: &[&str] = &[
 ];
 
 #[test]
-fn ties_entries_as_pi_does() {
+fn links_entries_as_pi_does() {
     let world = World::new();
     let mut golden: BTreeMap<String, Vec<Value>> = serde_json::from_str(&golden("tree.json")).unwrap();
     golden.remove("refused");
@@ -39,7 +39,7 @@ fn ties_entries_as_pi_does() {
 }
 
 #[test]
-fn refuses_what_pi_refuses() {
+fn rejects_what_pi_rejects() {
     let world = World::new();
     let golden: Value = serde_json::from_str(&golden("tree.json")).unwrap();
     let refused = golden["refused"].as_array().unwrap();
@@ -52,7 +52,7 @@ fn refuses_what_pi_refuses() {
 }
 
 #[test]
-fn an_empty_file_is_no_session() {
+fn an_empty_file_is_not_a_session() {
     // pi creates a new session from it.
     let run = World::new().run(&["tree", "sessions/--home-dev-odd--/empty.jsonl"]);
     assert_eq!((run.code, &*run.out), (2, ""));

@@ -86,7 +86,7 @@ impl World {
         let run = self.ls(&["--json"]);
         assert_eq!((run.code, run.err.lines().count()), (0, HEADLESS.len()), "{}", run.err);
         for file in HEADLESS {
-            let told = format!("{file}: not a pi session: it holds entries without a session header");
+            let told = format!("{file}: not a pi session: no session header (pi writes such a file");
             assert!(run.err.contains(&told), "{}", run.err);
         }
         let lines = json_lines(&run.out).into_iter();

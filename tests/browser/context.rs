@@ -54,7 +54,7 @@ fn what_is_left_out_says_why() {
     let dir = tempfile::tempdir().unwrap();
     let mut browser = on(dir.path(), "--home-dev-app--/compaction-edits.jsonl");
     browser.press("c");
-    for why in ["compacted away: One", "left out by a context edit", "an older compaction", "4 left out"] {
+    for why in ["compacted: One", "omitted by a context edit", "superseded compaction", "4 not sent"] {
         shows(&browser, why);
     }
     let first = view(&browser).cursor.at;
@@ -62,7 +62,7 @@ fn what_is_left_out_says_why() {
     let talks = tempfile::tempdir().unwrap();
     let mut browser = on(talks.path(), "--home-dev-talk--/talk-failed.jsonl");
     browser.press("c");
-    shows(&browser, "the answer failed");
+    shows(&browser, "failed answer");
     shows(&browser, "5 tools");
 }
 

@@ -138,7 +138,7 @@ fn entries_without_a_header_are_told_in_the_card_of_a_project() {
     browser.press("f5 g shift+tab z");
     shows(&browser, "2 unreadable");
     shows(&browser, "another.jsonl: not a pi session:");
-    shows(&browser, "it holds entries without a session header");
+    shows(&browser, "no session header (pi writes such a file");
     shows(&browser, "other.jsonl: entries of a");
     shows(&browser, "session that is in the trash, written by a pi");
     assert_eq!(fs::read_to_string(world.path("other")).unwrap(), lines);

@@ -65,7 +65,7 @@ fn a_newer_format_is_opened_as_it_is_and_not_written_to() {
         let path = dir.path().join("s.jsonl");
         std::fs::write(&path, &text).unwrap();
         let mut browser = Browser::on(&[dir.path()], 160, 40);
-        shows(&browser, "a newer format: version 4, which pitree");
+        shows(&browser, "unsupported format version 4 (pitree");
         for change in ["R", "l L"] {
             browser.press(change).type_text("new").press("enter");
             shows(&browser, "Change failed");

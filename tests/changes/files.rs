@@ -106,7 +106,7 @@ fn names_that_are_too_long_are_refused_with_the_limit() {
     let world = World::new();
     let path = world.write("s.jsonl", session(SHAPE));
     let error = world.make(&rename(&path, &"é".repeat(10_001))).unwrap_err();
-    assert!(format!("{error:#}").contains("10001 characters, and the limit is 10000"), "{error:#}");
+    assert!(format!("{error:#}").contains("10001 characters; the maximum is 10000"), "{error:#}");
     world.make(&rename(&path, "  two\r\nlines\tand\u{1b}[31m  ")).unwrap();
     assert_eq!(View::of(&path).name.as_deref(), Some("two lines and [31m"));
     let same = world.make(&rename(&path, "two\nlines and [31m")).unwrap();

@@ -37,7 +37,7 @@ fn a_name_is_one_line_behind_the_leaf() {
     assert_eq!(pitree.listed(&path)["name"], Value::Null);
 
     let most = "é".repeat(10_000);
-    assert!(pitree.refuse(&["rename", "branches", &format!("{most}é")]).contains("the limit is 10000"));
+    assert!(pitree.refuse(&["rename", "branches", &format!("{most}é")]).contains("the maximum is 10000"));
     pitree.print(&["rename", "branches", &most]);
 }
 

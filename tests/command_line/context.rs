@@ -43,7 +43,7 @@ fn an_entry_is_named_as_elsewhere_and_what_is_left_out_is_told_if_wanted() {
     let sent: Vec<&Value> = all.iter().filter(|one| one.get("leftOut").is_none()).collect();
     assert_eq!(sent, told.iter().collect::<Vec<_>>());
     let gone = all.iter().filter_map(|one| one["leftOut"].as_str()).collect::<Vec<_>>();
-    assert_eq!(gone, ["compacted away", "left out by a context edit", "an older compaction", "empty"]);
+    assert_eq!(gone, ["compacted", "omitted by a context edit", "superseded compaction", "empty"]);
     let run = pitree.run(&["context", &file, "nowhere"]);
     assert!(run.code == 2 && run.err.contains("no entry has the id or the label \"nowhere\""), "{}", run.err);
 }
@@ -64,8 +64,8 @@ fn the_table_has_sizes_and_a_sum() {
     let pitree = Pitree::new();
     let table = pitree.print(&["context", &fixture("--home-dev-app--/errors.jsonl"), "--all"]);
     let last = table.lines().last().unwrap();
-    assert_eq!(last, "claude-sonnet-4-5 · thinking off · 4 messages · ~1,209 tokens · 8 left out");
-    assert!(table.contains("0  assistant   the answer failed       529 overloaded"), "{table}");
+    assert_eq!(last, "claude-sonnet-4-5 · thinking off · 4 messages · ~1,209 tokens · 8 not sent");
+    assert!(table.contains("0  assistant   failed answer   529 overloaded"), "{table}");
     let sent = pitree.print(&["context", &fixture("--home-dev-app--/errors.jsonl"), "--ascii"]);
     assert_eq!(sent.lines().count(), 5);
     assert!(sent.is_ascii() && !sent.contains("failed"), "{sent}");

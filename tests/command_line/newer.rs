@@ -47,10 +47,10 @@ fn what_can_be_read_is_shown() {
     ]);
     assert_eq!(json!(fields.map(|field| &listed[field])), wanted);
     let problems = |path| pitree.listed(path)["problems"].to_string();
-    assert!([&third, &fourth].into_iter().all(|path| problems(path).contains("a newer format: version 4")));
+    assert!([&third, &fourth].into_iter().all(|path| problems(path).contains("unsupported format version 4")));
     let rows = pitree.run(&["tree", "fourth", "--filter", "all"]);
     assert_eq!(rows.out, "• user: Mend the login\n• assistant: Mended.\n• [custom: note]  ← leaf\n");
-    assert!(rows.err.contains("a newer format"), "{}", rows.err);
+    assert!(rows.err.contains("unsupported format"), "{}", rows.err);
     let hits = |query: &str| pitree.run(&["search", query, "--json"]).out.matches("\"type\":\"hit\"").count();
     assert_eq!(["is:newer login", "is:damaged login", "is:fork login", "all:find"].map(hits), [2, 0, 1, 1]);
 }

@@ -290,7 +290,7 @@ fn a_file_of_a_relative_of_pi_is_refused_with_the_reason() {
     assert_eq!((outcome.code, outcome.out.lines().count()), (2, 2), "{}", outcome.out);
     for name in ["short", "long"] {
         let said = outcome.err.lines().find(|line| line.contains(&format!("{name}.jsonl"))).unwrap();
-        assert!(said.contains("a title stands before the header, as oh-my-pi writes it"), "{said}");
+        assert!(said.contains("unsupported oh-my-pi format (title before the header)"), "{said}");
     }
 }
 

@@ -84,7 +84,7 @@ fn what_a_pi_goes_on_with_is_told_and_comes_back_with_its_session() {
         &["files", name],
     ];
     for args in all {
-        assert!(pitree.refuse(args).contains("it holds entries without a session header"), "{args:?}");
+        assert!(pitree.refuse(args).contains("no session header (pi writes such a file"), "{args:?}");
     }
     let restored = pitree.run(&["restore", "1"]);
     let joined = "pitree: a pi went on in its place: what it wrote is joined to it\n";
@@ -96,7 +96,7 @@ fn what_a_pi_goes_on_with_is_told_and_comes_back_with_its_session() {
     fs::write(&other, &lines).unwrap();
     let outcome = pitree.run(&["ls"]);
     assert_eq!(outcome.code, 0);
-    assert!(outcome.err.contains("other.jsonl: not a pi session: it holds entries without a session header"));
+    assert!(outcome.err.contains("other.jsonl: not a pi session: no session header (pi writes such a file"));
 }
 
 #[test]

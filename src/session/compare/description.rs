@@ -64,12 +64,12 @@ fn long(ms: i64) -> String {
     }
 }
 
-/// Returns the failures, such as `none` or `3: 2 tool calls, 1 answer stopped`.
+/// Returns the failures, such as `none` or `3: 2 tool calls, 1 aborted answer`.
 fn failures(failures: &Failures) -> String {
     let parts = [
         (failures.tools, "tool call", "tool calls"),
-        (failures.answers, "answer", "answers"),
-        (failures.aborted, "answer stopped", "answers stopped"),
+        (failures.answers, "failed answer", "failed answers"),
+        (failures.aborted, "aborted answer", "aborted answers"),
     ];
     let parts: Vec<String> =
         parts.into_iter().filter(|(n, ..)| *n > 0).map(|(n, one, many)| count(n, one, many)).collect();
@@ -102,11 +102,11 @@ pub fn uses(uses: &FileUses) -> String {
 /// Returns the description of a difference.
 pub fn difference(difference: &Difference, uses: &[FileUses; 2]) -> Vec<DescriptionPart> {
     match difference {
-        Difference::None => vec![DescriptionPart::Words("both left the same text".into())],
+        Difference::None => vec![DescriptionPart::Words("identical content on both sides".into())],
         Difference::Unified(diff) => vec![DescriptionPart::Lines(diff.clone())],
         Difference::TooLong([a, b]) => {
             let lines = |lines: &usize| count(*lines, "line", "lines");
-            vec![DescriptionPart::Words(format!("too long to be compared: {} in A, {} in B", lines(a), lines(b)))]
+            vec![DescriptionPart::Words(format!("too long to compare: {} in A, {} in B", lines(a), lines(b)))]
         }
         Difference::Apart(sides) => (0..2).flat_map(|side| apart(SIDES[side], &sides[side], &uses[side])).collect(),
     }
@@ -120,7 +120,7 @@ fn apart(name: &str, apart: &SeparateChanges, uses: &FileUses) -> Vec<Descriptio
         count => Some(format!("{what} {} times", thousands(count))),
     };
     let did: Vec<String> = [times(uses.writes, "written"), times(uses.edits, "edited")].into_iter().flatten().collect();
-    let known = if apart.is_whole { "the whole text is known" } else { "the whole text isn't in the session" };
+    let known = if apart.is_whole { "full text known" } else { "full text unknown" };
     let words = DescriptionPart::Words(format!("{name}: {}; {known}", did.join(", ")));
     let changes: Vec<String> = apart.changes.iter().map(FileChange::lines).collect();
     vec![words, DescriptionPart::Lines(changes.join("...\n"))]
@@ -131,26 +131,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn facts_are_said_shortly() {
+    fn formats_facts() {
         assert_eq!([4_000, 7_199_000, 10_800_000, 400_000_000].map(long), ["4.0 s", "119 min 59 s", "3.0 h", "5 days"]);
         let wrong = Failures { tools: 2, aborted: 1, ..Failures::default() };
         assert_eq!(
             (failures(&wrong).as_str(), &*failures(&Failures::default())),
-            ("2 tool calls, 1 answer stopped", "none")
+            ("2 tool calls, 1 aborted answer", "none")
         );
         assert_eq!(uses(&FileUses { reads: 2, writes: 0, edits: 1 }), "read 2, edited 1");
         assert_eq!(tool(&ToolUse { name: "bash".into(), calls: 4, failed: 1 }), "bash 4, 1 failed");
     }
 
     #[test]
-    fn what_is_not_known_is_said() {
+    fn reports_unknown_contents() {
         let edit = FileChange::Edit(vec![("a".into(), "b".into())]);
         let side = |is_whole| SeparateChanges { is_whole, changes: vec![edit.clone(), FileChange::Unknown] };
         let uses = FileUses { edits: 3, ..FileUses::default() };
         let said = difference(&Difference::Apart([side(false), side(true)]), &[uses, uses]);
         let DescriptionPart::Words(words) = &said[0] else { panic!("{said:?}") };
-        assert_eq!(words, "A: edited 3 times; the whole text isn't in the session");
+        assert_eq!(words, "A: edited 3 times; full text unknown");
         let DescriptionPart::Lines(lines) = &said[1] else { panic!("{said:?}") };
-        assert!(lines.starts_with("-a\n+b\n...\n(what was changed isn't known"), "{lines}");
+        assert!(lines.starts_with("-a\n+b\n...\n(unknown change"), "{lines}");
     }
 }

@@ -331,9 +331,7 @@ impl FileChange {
     /// Returns the change as lines that begin with `-`, `+` or a space, like pi's `edit`, with `...` between pieces.
     pub fn lines(&self) -> String {
         match self {
-            Self::Unknown => {
-                "(what was changed isn't known: there is too much of it, or the call doesn't say)\n".into()
-            }
+            Self::Unknown => "(unknown change: too large, or missing in the call)\n".into(),
             Self::Write(text) => piece("", text),
             Self::Edit(edits) => {
                 let pieces: Vec<String> = edits.iter().map(|(old, new)| piece(old, new)).collect();
@@ -399,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_is_gathered_from_answers() {
+    fn collects_changes_from_tool_results() {
         let result = |id: &str, rest: &str| format!(r#""role":"toolResult","toolCallId":"{id}"{rest}"#);
         let nested = r#","nestedCalls":{"calls":[{"id":"1","name":"edit","arguments":{"path":"b","edits":[{"oldText":"1","newText":"2"}]},"status":"ok"},{"name":"write","arguments":{"path":"b","content":"x"},"status":"error"},{"name":"write","arguments":{"path":"c","content":"x"},"status":"unfinished"},{"name":"edit","arguments":{"path":"b"},"status":"ok"}]}"#;
         let files = gathered(&[
@@ -427,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn of_very_much_the_texts_are_not_kept() {
+    fn drops_contents_beyond_the_limit() {
         let long = format!(r#"{{"path":"a","content":"{}"}}"#, "x".repeat(MOST / 2));
         let wrote = |id: &str| [call(id, "write", &long), format!(r#""role":"toolResult","toolCallId":"{id}""#)];
         let messages = [wrote("1"), wrote("2")].concat();
@@ -436,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_are_done_where_they_fit() {
+    fn applies_edits_that_match() {
         let done = |text: &str, pieces: &[(&str, &str)]| edit(pieces).apply(Some(text.into()));
         assert_eq!(done("a b c", &[("c", "C"), ("a", "b")]).as_deref(), Some("b b C"), "in the text as it was");
         assert_eq!(done("a b a", &[("a", "x")]), None, "twice");
@@ -450,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_known_again_when_it_is_written() {
+    fn contents_are_known_again_after_a_write() {
         let changes = [write("one"), edit(&[("two", "2")]), write("three"), edit(&[("thr", "f"), ("ee", "our")])];
         assert_eq!(text(None, &changes[..1]).as_deref(), Some("one"));
         assert_eq!(text(None, &changes[..2]), None);
@@ -471,7 +469,7 @@ mod tests {
 
     /// Matches GNU `diff -u`.
     #[test]
-    fn differences_are_hunks() {
+    fn formats_differences_as_hunks() {
         let numbers = |from: usize, to: usize| (from..=to).map(|n| format!("{n}\n")).collect::<String>();
         let old = numbers(1, 20);
         let new = format!("zero\n{}{}20", numbers(1, 12), numbers(14, 19));
@@ -483,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn what_both_left_is_held_against_each_other() {
+    fn compares_the_results_of_both_sides() {
         let whole = [write("1\n2\n3\n")];
         assert_eq!(difference(&whole, &[], None), None, "only one changed it");
         assert_eq!(difference(&whole, &whole, None), Some(Difference::None));
@@ -499,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_said_in_lines() {
+    fn formats_changes_as_lines() {
         assert_eq!(edit(&[("a\nb", "a\nc"), ("x", "")]).lines(), " a\n-b\n+c\n...\n-x\n+\n");
         assert_eq!(edit(&[("a", "a\nb")]).lines(), " a\n+b\n");
         assert_eq!(write("a\nb\n").lines(), "+a\n+b\n");

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_part_where_the_tree_does() {
+    fn branches_diverge_at_the_branch_point() {
         let entries = [entry("a", "", 1), entry("b", "a", 2), entry("c", "b", 3), entry("d", "b", 4)];
         let tree = tree(&entries);
         assert_eq!(parted((&tree, "c"), (&tree, "d")), is("b", &["c"], &["d"]));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_ends_where_it_does_for_the_model() {
+    fn ends_at_the_last_entry_that_the_model_sees() {
         let setting = |id: &str, parent: &str, kind: &str| {
             entry(id, parent, 9).replace(r#""type":"message""#, &format!(r#""type":"{kind}""#))
         };
@@ -163,13 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn several_roots_have_nothing_in_common() {
+    fn several_roots_share_no_entries() {
         let tree = tree(&[entry("a", "", 1), entry("b", "a", 2), entry("c", "", 3)]);
         assert_eq!(parted((&tree, "b"), (&tree, "c")), None);
     }
 
     #[test]
-    fn a_label_between_is_no_common_point_and_nothing_of_its_own() {
+    fn ignores_labels_between_entries() {
         let parent =
             [entry("a", "", 1), entry("la", "a", 2), entry("b", "la", 3), entry("c", "b", 4), entry("lb", "c", 5)];
         // As pi writes it: without the label, which is written again after the copied entries.
@@ -183,13 +183,13 @@ mod tests {
     }
 
     #[test]
-    fn the_same_id_at_another_time_is_another_entry() {
+    fn same_id_at_different_times_is_not_shared() {
         let (one, other) = (tree(&[entry("a", "", 1)]), tree(&[entry("a", "", 2)]));
         assert_eq!(parted((&one, "a"), (&other, "a")), None);
     }
 
     #[test]
-    fn without_ids_only_the_own_file_is_known() {
+    fn without_ids_only_one_file_can_be_compared() {
         let lines = [1, 2].map(|second| {
             format!(
                 r#"{{"type":"message","timestamp":"2026-01-01T00:00:0{second}Z","message":{{"role":"user","content":"Hi"}}}}"#

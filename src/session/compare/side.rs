@@ -153,11 +153,11 @@ impl<'n> SideGatherer<'n> {
             EntryStatus::Fine => return,
             EntryStatus::Failed => {
                 self.side.failures.answers += 1;
-                "the answer failed"
+                "failed answer"
             }
             EntryStatus::Aborted => {
                 self.side.failures.aborted += 1;
-                "the answer was stopped"
+                "aborted answer"
             }
         };
         let error = message.error_message.map(|error| error.text()).unwrap_or_default();
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_done_and_paid_for_is_summed() {
+    fn sums_messages_tool_calls_and_costs() {
         let usage = r#""usage":{"input":100,"output":20,"cacheRead":5,"cacheWrite":1,"cost":{"total":0.5}}"#;
         let call = r#"{"type":"toolCall","id":"c","name":"bash","arguments":{"command":"ls"}}"#;
         let side = side(&[
@@ -252,19 +252,19 @@ mod tests {
     }
 
     #[test]
-    fn what_went_wrong_is_counted_and_said() {
+    fn counts_and_describes_failures() {
         let side = side(&[
             r#""role":"assistant","stopReason":"toolUse","content":[{"type":"toolCall","id":"c","name":"read","arguments":{"path":"a"}}]"#,
             r#""role":"toolResult","toolCallId":"c","toolName":"read","isError":true,"content":[{"type":"text","text":"gone\nfor good"}]"#,
             r#""role":"assistant","stopReason":"error","errorMessage":"overloaded","content":[]"#,
             r#""role":"assistant","stopReason":"aborted","content":[]"#,
         ]);
-        let texts = ["[read: a]: gone", "the answer failed: overloaded", "the answer was stopped"].map(String::from);
+        let texts = ["[read: a]: gone", "failed answer: overloaded", "aborted answer"].map(String::from);
         assert_eq!(side.failures, Failures { tools: 1, answers: 1, aborted: 1, texts: texts.into() });
     }
 
     #[test]
-    fn of_long_texts_and_many_prompts_there_is_a_part() {
+    fn shortens_long_texts_and_many_prompts() {
         let long = format!(r#""role":"user","content":"{}""#, "x".repeat(5_000));
         let side = side(&vec![&*long; MOST + 7]);
         assert_eq!((side.prompt_count, side.prompts.len()), (MOST + 7, MOST));

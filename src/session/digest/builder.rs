@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn agrees_with_the_trees_of_all_fixtures() {
+    fn matches_the_trees_of_all_fixtures() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let (mut folders, mut sessions) = (vec![root.join("fixtures"), root.join("assets")], 0);
         while let Some(folder) = folders.pop() {
@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tools_did_is_counted_and_placed() {
+    fn counts_tool_calls_and_locates_them() {
         let found = of(&[
             r#"{"type":"session","version":3,"id":"s"}"#,
             r#"{"type":"message","id":"0","message":{"role":"user","content":"Mend it"}}"#,
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_last_is_that_on_the_way_to_the_leaf() {
+    fn last_messages_are_on_the_active_path() {
         let said = |id: &str, parent: &str, role: &str, text: &str| {
             format!(
                 r#"{{"type":"message","id":"{id}","parentId":"{parent}","message":{{"role":"{role}","content":"{text}"}}}}"#
@@ -530,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_that_of_the_call_before_it() {
+    fn a_result_belongs_to_the_call_before_it() {
         let call = |id: &str, path: &str| {
             format!(
                 r#"{{"type":"message","id":"{id}","message":{{"role":"assistant","content":[{{"type":"toolCall","id":"call_0","name":"read","arguments":{{"path":"{path}"}}}}]}}}}"#
@@ -577,7 +577,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_has_a_string_for_an_id() {
+    fn a_header_needs_a_string_id() {
         assert!(digest(br#"{"type":"session","id":"42"}"#).is_ok());
         for header in [r#"{"type":"session","id":42}"#, r#"{"type":"session"}"#, r#"{"type":"message","id":"42"}"#] {
             assert_eq!(digest(header.as_bytes()).err(), Some(NotASession::NoHeader), "{header}");
@@ -585,7 +585,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_header_time_that_is_a_string_counts_as_modified() {
+    fn only_a_string_header_time_counts_as_modified() {
         let text = of(&[r#"{"type":"session","id":"a","timestamp":"1970-01-01T00:00:01Z"}"#]);
         assert_eq!((text.header.created, text.modified), (Some(1000), Some(1000)));
         let number = of(&[r#"{"type":"session","id":"a","timestamp":1000}"#]);
@@ -593,7 +593,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_message_gives_a_fork_no_title() {
+    fn a_blank_message_is_not_a_fork_title() {
         let said = |text: &str, second: u8| {
             format!(
                 r#"{{"type":"message","id":"{second}","parentId":null,"timestamp":"2026-01-05T09:00:0{second}Z","message":{{"role":"user","content":"{text}"}}}}"#
@@ -607,7 +607,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_or_a_label_beside_a_pi_at_work_makes_no_branch() {
+    fn a_name_or_label_set_while_pi_runs_is_no_branch() {
         let entry = |kind: &str, id: &str, parent: &str| {
             format!(
                 r#"{{"type":"{kind}","id":"{id}","parentId":"{parent}","message":{{"role":"user","content":"x"}}}}"#
@@ -636,7 +636,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_pi_fails_at() {
+    fn reports_what_pi_fails_at() {
         let problems = |role: &str, content: &str| {
             let message = format!(
                 r#"{{"type":"message","id":"1","parentId":null,"message":{{"role":"{role}","content":{content}}}}}"#
@@ -644,15 +644,15 @@ mod tests {
             let problems = of(&[r#"{"type":"session","version":3,"id":"a"}"#, &message]).problems;
             problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; ")
         };
-        assert!(problems("user", "null").contains("pi's own list"));
-        assert!(problems("assistant", r#"[{"type":"text","text":5}]"#).contains("pi's own /tree"));
+        assert!(problems("user", "null").contains("pi's session list"));
+        assert!(problems("assistant", r#"[{"type":"text","text":5}]"#).contains("pi's /tree"));
         assert_eq!(problems("user", r#"[{"type":"text","text":5}]"#), "");
         assert_eq!(problems("assistant", r#"[{"type":"text"},{"type":"text","text":null}]"#), "");
         assert_eq!(problems("toolResult", "null"), "");
     }
 
     #[test]
-    fn a_line_that_is_cut_off_is_read_when_it_is_whole() {
+    fn a_partial_line_is_read_once_complete() {
         let text = b"{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"type\":\"session_info\",\"name\":\"one\"}\n";
         for cut in 0..text.len() {
             assert_eq!(format!("{:?}", in_two_goes(text, cut)), format!("{:?}", digest(text)), "cut at {cut}");
@@ -662,7 +662,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_of_a_hundred_thousand_costs_no_more_than_its_length() {
+    fn a_long_chain_takes_linear_time() {
         let mut text = String::from("{\"type\":\"session\",\"id\":\"s\"}\n");
         for _ in 0..100_000 {
             text += r#"{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"a","name":"read","arguments":{"path":"p"}}]}}"#;
@@ -704,7 +704,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_the_tree_of_any_file(text in any_file()) {
+        fn matches_the_tree_of_any_file(text in any_file()) {
             let (mut digest, tree) = both(text.as_bytes()).unwrap();
             // The tree finds the call of a result anywhere; the digest only above it.
             for label in &mut digest.labels {
@@ -718,13 +718,13 @@ mod tests {
         }
 
         #[test]
-        fn two_goes_give_the_same_as_one(text in any_file(), cut in any::<prop::sample::Index>()) {
+        fn reading_in_two_parts_gives_the_same_digest(text in any_file(), cut in any::<prop::sample::Index>()) {
             let cut = cut.index(text.len() + 1);
             prop_assert_eq!(format!("{:?}", in_two_goes(text.as_bytes(), cut)), format!("{:?}", digest(text.as_bytes())));
         }
 
         #[test]
-        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+        fn any_bytes_are_read_or_rejected(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
             let mut text = b"{\"type\":\"session\",\"id\":\"s\"}\n".to_vec();
             let _ = digest(&bytes);
             text.extend(bytes);

@@ -166,7 +166,7 @@ mod tests {
     use crate::session::entry::parse;
 
     #[test]
-    fn nothing_follows_what_was_cut() {
+    fn stops_after_a_cut_text() {
         let mut long = "x".repeat(RAW - 1);
         long.push('\u{1f600}');
         let line = serde_json::json!({
@@ -180,7 +180,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_kept_of_a_text_begins_as_the_text(text in "(\\PC|[\\\\\"\n\u{1f600}漢]){0,60}", most in 0usize..80) {
+        fn kept_texts_are_prefixes(text in "(\\PC|[\\\\\"\n\u{1f600}漢]){0,60}", most in 0usize..80) {
             let quoted = serde_json::to_string(&text).unwrap();
             let ascii: String = quoted.encode_utf16().map(|unit| match unit {
                 0..0x80 => char::from(unit as u8).to_string(),

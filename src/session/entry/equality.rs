@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn where_an_entry_stands_is_not_what_it_says() {
+    fn ignores_the_position_of_an_entry() {
         let line = |parent: &str, text: &str| {
             format!(
                 r#"{{"type":"message","id":"a","parentId":"{parent}","message":{{"role":"user","content":"{text}"}}}}"#

@@ -120,7 +120,7 @@ mod tests {
     use crate::session::entry::parse;
 
     #[test]
-    fn is_read_off_type_and_role() {
+    fn depends_on_type_and_role() {
         for (line, kind) in [
             (r#"{"type":"message","message":{"role":"user"}}"#, EntryKind::User),
             (r#"{"message":{"role":"\u0075ser"},"type":"mess\u0061ge"}"#, EntryKind::User),

@@ -49,7 +49,7 @@ mod tests {
     use crate::session::entry::tool_call::{Touch, touched};
 
     #[test]
-    fn calls_are_read_however_odd_they_are() {
+    fn reads_unusual_calls() {
         let calls = |nested: &str| {
             let line = format!(r#"{{"type":"message","message":{{"role":"toolResult","nestedCalls":{nested}}}}}"#);
             let entry = parse::line(line.as_bytes()).unwrap().unwrap();

@@ -399,7 +399,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_too_many_blocks_the_rest_is_one() {
+    fn joins_the_remaining_blocks_beyond_the_limit() {
         for (block, count) in [("{}", MOST_BLOCKS + 5), ("1", MOST_BLOCKS + 1), ("{}", MOST_BLOCKS)] {
             let blocks = vec![block; count].join(",");
             let text = format!(r#"{{"type":"message","message":{{"role":"user","content":[{blocks}]}},"id":"a"}}"#);
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn blank_lines_are_no_entries_and_no_damage() {
+    fn blank_lines_are_neither_entries_nor_damage() {
         for blank in ["", " \t\r", "\u{a0} \u{3000}", "\u{feff}", "\u{b}", "null", "0", "\"\""] {
             assert!(matches!(line(blank.as_bytes()), Ok(None)), "{blank:?}");
         }

@@ -79,7 +79,7 @@ fn named(entry: &Entry<'_>) -> String {
                 plain(entry.target_id)
             )
         }
-        EntryKind::Unknown if entry.is_cut => format!("[{}: too long to be read]", plain(Some(entry.type_name))),
+        EntryKind::Unknown if entry.is_cut => format!("[{}: too long to read]", plain(Some(entry.type_name))),
         EntryKind::Unknown if entry.type_name.is_empty() => "[no type]".into(),
         EntryKind::Unknown => format!("[{}]", plain(Some(entry.type_name))),
     }

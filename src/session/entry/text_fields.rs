@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn names_the_texts_of_messages() {
+    fn returns_the_texts_of_messages() {
         let blocks = r#"{"type":"message","id":"i","message":{"role":"assistant","content":[{"type":"thinking","thinking":"Hm","thinkingSignature":"xyz"},{"type":"text","text":"So"},{"type":"toolCall","id":"call","name":"edit","arguments":{"path":"a.rs","edits":[{"line":-1.5e3,"new":"\u00e9","all":true}]}},{"type":"image","data":"AAAA","mimeType":"image/png"},{"type":"cite","id":"c","where":"there"}],"errorMessage":"broke","model":"m"}}"#;
         let wanted = own(&[
             ("thinking", "Hm"),
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn names_the_texts_of_other_entries() {
+    fn returns_the_texts_of_other_entries() {
         for (line, wanted) in [
             (
                 r#"{"type":"custom","customType":"todo","data":{"items":["a",7,null]}}"#,

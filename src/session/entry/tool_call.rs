@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_about_its_last_path() {
+    fn uses_the_last_path_of_a_call() {
         for (arguments, path) in [
             (r#"{"path":"a","x":[{"path":"no"}]}"#, Some("a")),
             (r#"{"file_path":"f"}"#, Some("f")),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn says_calls_as_pi_does() {
+    fn describes_calls_as_pi_does() {
         assert_eq!(say("read", r#"{"path":"/home/me/a.rs","offset":10,"limit":31}"#), "[read: ~/a.rs:10-40]");
         assert_eq!(say("read", r#"{"file_path":"a.rs","limit":5}"#), "[read: a.rs:1-5]");
         assert_eq!(say("read", r#"{"path":"a.rs","offset":7}"#), "[read: a.rs:7]");
@@ -257,7 +257,7 @@ mod tests {
 
     /// Rows observed in pi 1.5.2.
     #[test]
-    fn says_odd_arguments_as_pi_does() {
+    fn describes_unusual_arguments_as_pi_does() {
         for (name, arguments, said) in [
             ("read", r#"{"path":"a","offset":null,"limit":null}"#, "[read: a]"),
             ("read", r#"{"path":"a","offset":null,"limit":5}"#, "[read: a:1-5]"),

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn text_without_a_whole_wrapper_is_kept() {
+    fn text_without_a_complete_wrapper_is_kept() {
         for text in [
             "<skill name=\"review\" location=\"/s\">\nno end",
             "<skill name=\"\" location=\"/s\">\n</skill>",

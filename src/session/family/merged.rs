@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn one_id_with_other_words_is_another_entry_and_flagged() {
+    fn same_id_with_different_contents_is_flagged() {
         let parent = vec![header(1, 3), user("a", None, 1, "one"), user("b", Some("a"), 2, "two")];
         let mut changed = parent.clone();
         changed[2] = user("b", Some("a"), 2, "TWO");
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_looked_at_is_what_the_base_has() {
+    fn displayed_entries_come_from_the_base_file() {
         let parent = vec![header(1, 3), user("a", None, 1, "one"), user("b", Some("a"), 2, "two")];
         let mut child = fork(&parent, 1, 5);
         child.push(user("c", Some("a"), 6, "three"));
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_without_ids_are_known_by_their_place_and_words() {
+    fn identifies_entries_without_ids_by_position_and_contents() {
         let line = |time: usize, text: &str| json!({"type": "message", "timestamp": time, "message": {"role": "user", "content": text}});
         let old = vec![header(1, 1), line(1, "one"), line(2, "one"), line(3, "two")];
         let other = vec![header(4, 1), line(1, "one"), line(2, "one"), line(5, "three")];

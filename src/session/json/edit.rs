@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_fields_away() {
+    fn removes_fields() {
         let gone = [("a", FieldEdit::Gone)];
         for (before, after) in [
             (r#"{"a":1}"#, "{}"),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_what_is_false() {
+    fn detects_falsy_values() {
         for raw in ["null", "false", "0", "-0", "0.0e5", "\"\""] {
             assert!(is_falsy(Some(raw.as_bytes())), "{raw}");
         }

@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_javascript_refuses() {
+    fn rejects_what_javascript_rejects() {
         for text in [
             "",
             "01",
@@ -544,7 +544,7 @@ mod tests {
         }
 
         #[test]
-        fn numbers_end_where_they_do_and_are_what_they_say(
+        fn reads_numbers_of_any_notation(
             text in r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,3})?([eE][+-]?[0-9]{1,2})?",
             behind in "([,}\\] a].{0,2})?",
         ) {
@@ -571,7 +571,7 @@ mod tests {
         }
 
         #[test]
-        fn a_text_is_its_characters(
+        fn decodes_text_and_characters_alike(
             pieces in proptest::collection::vec((proptest::collection::vec(0x80u8.., 0..5), r"\\(n|u00e9|ud83d|ude00)|[a😀é]"), 0..8),
         ) {
             let inside: Vec<u8> = pieces.iter().flat_map(|(bytes, text)| [bytes, text.as_bytes()].concat()).collect();
@@ -580,7 +580,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+        fn any_bytes_are_read_or_rejected(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
             let _ = valid(&bytes);
         }
     }

@@ -137,7 +137,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn is_where_it_is_byte_for_byte(
+        fn matches_the_reference_implementation(
             pieces in proptest::collection::vec((0..90usize, "[nt\"/u\\\\\u{1f} ~é]{0,3}"), 0..12),
             escapes in "(\\\\[nrt\"]|\\\\\\\\|[a-z]{0,20}){0,30}",
         ) {

@@ -297,7 +297,7 @@ mod tests {
 
     /// Observed with node 22.
     #[test]
-    fn writes_values_as_javascript_does() {
+    fn serializes_values_as_javascript_does() {
         for (value, json, text) in [
             (
                 r#" {"b" : 1.0,"10":[ ],"a":{},"2":"\u00e9","b":1e3,"01":null} "#,
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_what_is_false() {
+    fn detects_falsy_values() {
         let fields =
             Fields::new(br#"{"a":0.0,"b":-0,"c":0e9,"d":null,"e":false,"f":"","g":0.1,"h":"0","i":[],"j":1e999}"#);
         let falsy = |name: &str| fields.get(name).unwrap().is_falsy();
@@ -340,7 +340,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_bytes_are_shown(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..64)) {
+        fn formats_any_bytes(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..64)) {
             let _ = (pretty(&bytes), stringify(&bytes, 40), items(&bytes).count(), Fields::new(&bytes), Value::Raw(&bytes).text());
         }
     }

@@ -167,7 +167,7 @@ impl Listing {
         parts.push(count(self.messages, "message", "messages"));
         parts.push(format!("~{} tokens", thousands(self.tokens as usize)));
         parts.extend((!self.tools.is_empty()).then(|| count(self.tools.len(), "tool", "tools")));
-        parts.extend((self.left_out > 0).then(|| format!("{} left out", thousands(self.left_out))));
+        parts.extend((self.left_out > 0).then(|| format!("{} not sent", thousands(self.left_out))));
         clean(&parts.join(&format!(" {dot} "))).into_owned()
     }
 

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_told_as_pi_tells_it() {
+    fn formats_a_command_as_pi_does() {
         assert_eq!(bash(r#""ok","exitCode":0"#), "Ran `make`\n```\nok\n```");
         assert_eq!(bash(r#""","exitCode":2"#), "Ran `make`\n(no output)\n\nCommand exited with code 2");
         assert_eq!(bash(r#""","exitCode":2,"cancelled":true"#), "Ran `make`\n(no output)\n\n(command cancelled)");
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_without_text_gets_words_of_pi() {
+    fn a_result_without_text_gets_pis_placeholder() {
         let result = |content: &str| {
             let line = r#"{"type":"message","message":{"role":"toolResult","toolCallId":"c","content":"#;
             of(&format!("{line}{content}}}}}"), None)
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_a_string_counts_only_if_an_edit_put_it_there() {
+    fn a_string_answer_counts_only_if_an_edit_set_it() {
         let line = r#"{"type":"message","message":{"role":"assistant","content":"12345"}}"#;
         assert_eq!((of(line, None).text.as_str(), of(line, None).tokens), ("12345", 0));
         let edit = r#"{"type":"context_edit","targetId":"a","replacement":{"content":"123456789"}}"#;

@@ -39,16 +39,16 @@ impl OmissionReason {
     /// Returns the description.
     pub fn text(self) -> &'static str {
         match self {
-            Self::Compacted(_) => "compacted away",
-            Self::SystemNotKept => "not kept by the compaction",
-            Self::OlderCompaction => "an older compaction",
-            Self::Omitted(_) => "left out by a context edit",
-            Self::Failed => "the answer failed",
-            Self::Stopped => "the answer was stopped",
+            Self::Compacted(_) => "compacted",
+            Self::SystemNotKept => "dropped by compaction",
+            Self::OlderCompaction => "superseded compaction",
+            Self::Omitted(_) => "omitted by a context edit",
+            Self::Failed => "failed answer",
+            Self::Stopped => "aborted answer",
             Self::Excluded => "run with !!",
             Self::Empty => "empty",
-            Self::UnknownRole => "a role that pi doesn't know",
-            Self::UnknownType => "a type that pi doesn't know",
+            Self::UnknownRole => "unknown role",
+            Self::UnknownType => "unknown type",
         }
     }
 }

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_give_the_same_as_the_whole() {
+    fn parts_give_the_same_context_as_the_whole() {
         let lines = [
             r#"{"type":"session","id":"s"}"#,
             r#"{"type":"model_change","provider":"p","modelId":"one"}"#,
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_first_entry_there_is_nothing() {
+    fn before_the_first_entry_the_context_is_empty() {
         let empty = ModelContext { thinking_level: "off".into(), ..ModelContext::default() };
         assert_eq!(context(&tree(&[r#"{"type":"session","id":"s"}"#], 1), None), empty);
     }

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn abandoned_branches_share_no_entry_and_the_newest_comes_first() {
+    fn abandoned_branches_are_disjoint_and_newest_first() {
         let tree = tree(&[
             ("u1", "", "user"),
             ("a1", "u1", "assistant"),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_of_one_branch_has_abandoned_none() {
+    fn a_session_of_one_branch_has_no_abandoned_branches() {
         assert!(tree(&[("u1", "", "user"), ("a1", "u1", "assistant")]).abandoned().is_empty());
         assert!(tree(&[]).abandoned().is_empty());
     }

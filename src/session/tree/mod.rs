@@ -475,7 +475,7 @@ pub(crate) mod tests {
         let tree = tree(&[user("a", Some("a"), 0), user("b", Some("a"), 1)]);
         assert_eq!((&tree.roots[..], tree.is_flagged(0), tree.is_flagged(1)), (&[0][..], true, false));
         assert_eq!(tree.problems, [Problem::Cycles(1)]);
-        assert_eq!(tree.problems[0].to_string(), "1 cycle of parents, where pi hangs");
+        assert_eq!(tree.problems[0].to_string(), "1 parent cycle; pi hangs on it");
     }
 
     #[test]
@@ -484,7 +484,7 @@ pub(crate) mod tests {
             tree(&[user("a", None, 0), user("x", Some("a"), 1), user("x", Some("a"), 2), user("y", Some("x"), 3)]);
         assert_eq!(tree.order().len(), 4);
         assert_eq!(tree.parent(3), Some(2));
-        assert!(tree.problems[0].to_string().contains("stands twice"));
+        assert!(tree.problems[0].to_string().contains("duplicate ID"));
     }
 
     #[test]
@@ -500,7 +500,7 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn every_entry_stands_once_in_the_order(parents in proptest::collection::vec(0usize..12, 1..12)) {
+        fn the_order_contains_every_entry_once(parents in proptest::collection::vec(0usize..12, 1..12)) {
             // Any parents: cycles, self-parents, unknown ones.
             let lines: Vec<String> = parents.iter().enumerate().map(|(id, parent)| user(&id.to_string(), Some(&parent.to_string()), 0)).collect();
             let tree = tree(&lines);

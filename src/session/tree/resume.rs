@@ -56,7 +56,7 @@ mod tests {
     use crate::session::tree::tests::tree;
 
     #[test]
-    fn pi_is_told_by_an_id_or_by_a_place() {
+    fn goto_uses_an_id_or_an_index() {
         let entry = |id: &str| format!(r#"{{"type":"message","id":{id},"message":{{"role":"user","content":"x"}}}}"#);
         let long = format!("\"{}\"", "x".repeat(65));
         let ids = ["\"0a1b2c3d\"", "\"a b\"", "\"12345678\"", "7", "\"1e5\"", "\"\"", "\"é\"", &long, "\"u-1_x.y\""];
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_last_message_with_a_label_behind_it_goes_back_to_the_user() {
+    fn a_last_message_before_a_label_returns_to_the_user() {
         let message = |id: &str, parent: &str, role: &str| {
             format!(
                 r#"{{"type":"message","id":"{id}","parentId":"{parent}","message":{{"role":"{role}","content":"x"}}}}"#

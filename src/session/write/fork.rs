@@ -46,7 +46,7 @@ pub enum ForkError {
 impl fmt::Display for ForkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoId(_) => write!(f, "an entry on the path has no id, and pi can't fork there either"),
+            Self::NoId(_) => write!(f, "an entry on the path has no ID; pi cannot fork there either"),
         }
     }
 }
@@ -203,14 +203,14 @@ mod tests {
     }
 
     #[test]
-    fn before_the_first_entry_there_is_only_a_header() {
+    fn before_the_first_entry_a_fork_is_only_a_header() {
         let header = r#"{"type":"session","version":3,"id":"new","timestamp":"1970-01-01T00:00:00.000Z","cwd":"/w","parentSession":"/s.jsonl"}"#;
         assert_eq!(fork::<&str>(&NEW, &[], &[], &mut counted()).unwrap(), format!("{header}\n").into_bytes());
         assert!(!NewSession { parent: None, ..NEW }.header().contains("parentSession"));
     }
 
     #[test]
-    fn takes_the_path_and_its_labels_along() {
+    fn copies_the_path_and_its_labels() {
         let path = [
             r#"{"type":"x", "id":"a","parentId":"gone","n":1e999}"#,
             r#"{"type":"label","id":"l","parentId":"a"}"#,
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_entries_without_ids() {
+    fn rejects_entries_without_ids() {
         for bad in [r#"{"type":"x"}"#, "[]", "not JSON"] {
             let path = [r#"{"type":"x","id":"a"}"#, bad];
             assert_eq!(fork(&NEW, &path, &[], &mut counted()), Err(ForkError::NoId(1)));

@@ -30,7 +30,7 @@ pub struct TooLong {
 
 impl fmt::Display for TooLong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "too long: it has {} characters, and the limit is {MOST_CHARACTERS}", self.characters)
+        write!(f, "too long: {} characters; the maximum is {MOST_CHARACTERS}", self.characters)
     }
 }
 
@@ -154,11 +154,11 @@ mod tests {
         assert_eq!(clean_name("\n").as_deref(), Ok(""));
         assert_eq!(clean_name(&format!(" {} ", "é".repeat(10_000))).map(|name| name.len()), Ok(20_000));
         let error = clean_name(&"é".repeat(10_001)).unwrap_err();
-        assert_eq!(error.to_string(), "too long: it has 10001 characters, and the limit is 10000");
+        assert_eq!(error.to_string(), "too long: 10001 characters; the maximum is 10000");
     }
 
     #[test]
-    fn makes_ids_as_pi_does() {
+    fn generates_ids_as_pi_does() {
         let mut n = 0;
         let mut random = || {
             n += 1;

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn gives_ids_in_file_order_and_passes_by_what_can_have_none() {
+    fn assigns_ids_in_file_order() {
         let lines = [
             r#"{"type":"session","id":"s"}"#,
             r#"{"type":"x"}"#,
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_what_is_not_old() {
+    fn rejects_files_that_are_not_old() {
         let mut random = || 0;
         for (file, why) in [
             ("", MigrateError::NotASession),
@@ -230,7 +230,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_tree_and_the_context_stay(kinds in proptest::collection::vec(0usize..11, 0..20), index in 0usize..20) {
+        fn keeps_the_tree_and_the_context(kinds in proptest::collection::vec(0usize..11, 0..20), index in 0usize..20) {
             let lines: Vec<String> = kinds.iter().map(|&kind| match KINDS.get(kind) {
                 Some(line) => (*line).to_string(),
                 None => format!(r#"{{"type":"compaction","firstKeptEntryIndex":{}}}"#, index % (kind + 5)),
