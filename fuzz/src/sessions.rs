@@ -72,7 +72,7 @@ pub fn run(data: &[u8]) {
     rows(&tree);
     written(&tree, data);
     // Its own fork, as it were.
-    fork_point::ForkPointIndex::new(&tree, &digest).left_by(&digest, &mut again(data));
+    fork_point::ForkPointIndex::new(&tree, &digest).fork_point(&digest, &mut again(data));
 }
 
 fn all(tree: &Tree) -> std::ops::Range<Index> {

@@ -142,7 +142,7 @@ fn symbols(model: &Model, key: SessionKey) -> Option<DocLine> {
     for (symbol, number, [one, many]) in counts.into_iter().filter(|(_, number, _)| *number > 0) {
         add(format!("{symbol}{number}"), count(number, one, many));
     }
-    if let (Some(_), Some(cost)) = (catalog.came_with(key), nonzero_dollars(catalog.own(key).cost)) {
+    if let (Some(_), Some(cost)) = (catalog.copied_entries_text(key), nonzero_dollars(catalog.own(key).cost)) {
         add(format!("+{cost}"), "cost without inherited entries".into());
     }
     if catalog.gone_dirs.contains(&digest.header.cwd) {
@@ -157,7 +157,7 @@ fn said_last(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room: Roo
     let digest = &catalog[key];
     let parent = catalog.families().parent(key).and_then(|parent| catalog.get(parent));
     let is_parents = |said: &&LastMessage| {
-        let known = digest.known_as(said.at);
+        let known = digest.entry_key(said.at);
         parent.is_some_and(|parent| known.is_some_and(|known| parent.details().entries.ids.contains(&known)))
     };
     let both = [("prompt", &digest.details().last_prompt), ("answer", &digest.details().last_answer)];
@@ -201,7 +201,7 @@ fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     let own = model.catalog.own(key);
     let messages = count(digest.message_count, "message", "messages");
     let size = format!("{messages}, {}", bytes(digest.bytes));
-    match model.catalog.came_with(key) {
+    match model.catalog.copied_entries_text(key) {
         None => {
             lines.push(fact("cost", &format!("{}, {} tokens", dollars(digest.cost), tokens(digest.tokens))));
             lines.push(fact("size", &format!("{}, {size}", count(digest.entry_count, "entry", "entries"))));

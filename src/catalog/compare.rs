@@ -10,9 +10,9 @@ use crate::base::paths::relative_to;
 use crate::catalog::files::full_path;
 use crate::disk::files::Files;
 use crate::disk::load::{self, Bodies};
-use crate::session::compare::files::{self, FilesGatherer, SideFile};
-use crate::session::compare::side::{SideGatherer, SideSummary};
-use crate::session::compare::{BranchPath, Comparison, Divergence, part};
+use crate::session::compare::files::{self, FilesCollector, SideFile};
+use crate::session::compare::side::{SideCollector, SideSummary};
+use crate::session::compare::{BranchPath, Comparison, Divergence, diverge};
 use crate::session::entry::Entry;
 use crate::session::entry::kind::EntryKind;
 use crate::session::lines::Line;
@@ -98,7 +98,7 @@ pub struct CompareControl<'a> {
 /// The branches have nothing in common, a file cannot be read, or the comparison was canceled.
 pub fn compare(ends: [&BranchEnd; 2], reading: CompareControl<'_>) -> Result<Comparison> {
     let branches = ends.map(|end| BranchPath { tree: &end.tree, end: end.at });
-    let Some(divergence) = part(branches) else {
+    let Some(divergence) = diverge(branches) else {
         bail!(
             "these two have nothing in common: no entry is on both of their paths. Choose two of one session or family"
         );
@@ -121,9 +121,9 @@ fn side(
     reading: CompareControl<'_>,
 ) -> Result<(SideSummary, BTreeMap<String, SideFile>)> {
     let name = |path: &str| name(end, path, reading.home);
-    let mut gatherer = SideGatherer::new(&name);
-    each(end, own, reading, |node, entry| gatherer.entry(node, entry))?;
-    Ok(gatherer.finish())
+    let mut collector = SideCollector::new(&name);
+    each(end, own, reading, |node, entry| collector.entry(node, entry))?;
+    Ok(collector.finish())
 }
 
 /// Returns the name that identifies a file on both sides.
@@ -146,16 +146,16 @@ fn before(
         return Ok(BTreeMap::new());
     }
     let name = |path: &str| name(end, path, reading.home);
-    let mut gatherer = FilesGatherer::new(&name);
+    let mut collector = FilesCollector::new(&name);
     let has_files =
         |at: &Index| matches!(end.tree.nodes[*at as usize].kind, EntryKind::Assistant | EntryKind::ToolResult);
     let with_files: Vec<Index> = divergence.shared.iter().copied().filter(has_files).collect();
     each(end, &with_files, reading, |node, entry| match &entry.message {
-        Some(message) if node.kind == EntryKind::Assistant => gatherer.asked(message),
-        Some(message) => gatherer.answered(message),
+        Some(message) if node.kind == EntryKind::Assistant => collector.add_calls(message),
+        Some(message) => collector.add_result(message),
         None => {}
     })?;
-    let files = gatherer.finish().into_iter().filter(|(path, _)| is_asked(path));
+    let files = collector.finish().into_iter().filter(|(path, _)| is_asked(path));
     Ok(files.filter_map(|(path, file)| Some((path, files::text(None, &file.changes)?))).collect())
 }
 

@@ -30,7 +30,7 @@ pub fn outline<'a>(sessions: impl Iterator<Item = &'a Digest>, home: &str) -> Ve
     for (number, session) in sessions.into_iter().enumerate() {
         let mut known: Vec<Option<usize>> = vec![None; session.details().touches.paths.len()];
         for &FileTouch { path, touch, time, entry, .. } in &session.details().touches.all {
-            if session.known_as(entry).is_some_and(|id| *first.entry(id).or_insert(number) != number) {
+            if session.entry_key(entry).is_some_and(|id| *first.entry(id).or_insert(number) != number) {
                 continue;
             }
             let at = *known[path as usize].get_or_insert_with(|| {

@@ -151,7 +151,7 @@ fn assign_to_oldest<'a>(
 ) -> Vec<(&'a SearchedSession, OwnEntries)> {
     family.sort_by_key(|(session, _)| session.digest.age());
     let name = |session: &'a SearchedSession| session.digest.name.as_deref().filter(|name| parts.is_in(&fold(name)));
-    let id = |session: &'a SearchedSession, entry: &MatchingEntry| session.digest.known_as(entry.at);
+    let id = |session: &'a SearchedSession, entry: &MatchingEntry| session.digest.entry_key(entry.at);
     let mut oldest: ById<usize> = ById::default();
     for (session, entries) in family.iter().filter(|(session, _)| name(session).is_some()) {
         oldest.extend(entries.iter().filter_map(|entry| id(session, entry)).map(|id| (id, usize::MAX)));

@@ -325,9 +325,9 @@ impl Catalog {
 
     /// Describes the origin of the entries of a session if older sessions have some of them. Returns `None` if all are
     /// its own.
-    pub fn came_with(&self, key: SessionKey) -> Option<&'static str> {
+    pub fn copied_entries_text(&self, key: SessionKey) -> Option<&'static str> {
         let session = self.get(key)?;
-        (self.own(key).entries < session.all.entries).then(|| session.came_with())
+        (self.own(key).entries < session.all.entries).then(|| session.copied_entries_text())
     }
 
     /// Returns the totals of several sessions, counting shared entries once.

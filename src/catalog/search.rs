@@ -401,7 +401,7 @@ fn snippet(
         _ if cache.facts(session)?.prompts.binary_search(&entry).is_ok() => TextField::User,
         _ => TextField::Assistant,
     };
-    let excerpt = passages.said(start..folded.ceil_char_boundary(end));
+    let excerpt = passages.original_text(start..folded.ceil_char_boundary(end));
     Some(HitQuote { of: Some(of), text: excerpt, is_cut: start > text.start })
 }
 

@@ -48,7 +48,7 @@ impl SessionIdentity {
 
 /// Returns the hash of the last of the first `entries` entries.
 fn last(session: &Digest, entries: usize) -> Option<IdHash> {
-    session.known_as(entries.checked_sub(1)?.try_into().ok()?)
+    session.entry_key(entries.checked_sub(1)?.try_into().ok()?)
 }
 
 /// What is to be changed.

@@ -71,7 +71,7 @@ impl LabelsCommand {
         let ids = resolve::shortest(ids.iter().map(String::as_str));
         sessions.sort_by(|a, b| a.age().cmp(&b.age()));
         let all = sessions.iter().enumerate().flat_map(|(number, session)| {
-            session.labels.iter().map(move |label| (session.known_by(label), number, label))
+            session.labels.iter().map(move |label| (session.label_key(label), number, label))
         });
         let mut lines = cost_sharing::once(all)
             .into_iter()

@@ -34,7 +34,7 @@ impl JobContext {
                 return None;
             }
             let mut bodies = Bodies::open(self.files, &session.path).ok();
-            let left = parent.left_by(&session, &mut |offset| bodies.as_mut()?.line_at(offset).ok());
+            let left = parent.fork_point(&session, &mut |offset| bodies.as_mut()?.line_at(offset).ok());
             let split = left.or_else(|| {
                 let fork = load::tree(self.files, &session.path, &self.setting.home).ok()?;
                 fork_point::split(tree, &fork)

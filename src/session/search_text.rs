@@ -123,7 +123,7 @@ impl Passages<'_> {
 
     /// Returns a range of the texts with its known capital letters: close to the original, except for Unicode
     /// composition.
-    pub(crate) fn said(&self, piece: Range<usize>) -> String {
+    pub(crate) fn original_text(&self, piece: Range<usize>) -> String {
         let is_capital = |at: usize| self.capitals.get(at / 8).is_some_and(|bits| bits >> (at % 8) & 1 == 1);
         let letters = self.folded[piece.clone()].char_indices();
         let mut said = String::with_capacity(piece.len());
@@ -305,11 +305,11 @@ mod tests {
         }
         let passages = passages.as_passages();
         assert_eq!(
-            passages.said(0..passages.folded.len()),
+            passages.original_text(0..passages.folded.len()),
             format!("{} {} {} ß I\u{307} none", texts[0], texts[1], texts[2])
         );
-        assert_eq!(passages.said(4..8), "JWT,");
-        assert_eq!(Passages { capitals: &[], ..passages }.said(4..8), "jwt,");
+        assert_eq!(passages.original_text(4..8), "JWT,");
+        assert_eq!(Passages { capitals: &[], ..passages }.original_text(4..8), "jwt,");
     }
 
     #[test]

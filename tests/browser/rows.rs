@@ -223,7 +223,7 @@ fn what_is_older_than_a_fork_is_what_its_parent_has() {
                 let node = fork.nodes.iter().find(|node| node.offset == offset).unwrap();
                 bodies.line(node).ok()
             };
-            let split = fork_point::ForkPointIndex::new(&parent, digest).left_by(&catalog[key], &mut { line });
+            let split = fork_point::ForkPointIndex::new(&parent, digest).fork_point(&catalog[key], &mut { line });
             assert_eq!(split, fork_point::split(&parent, &fork));
             let Some(split) = split else { continue };
             // Its labels are written anew, behind it.

@@ -104,7 +104,7 @@ pub(super) fn touches(model: &Model, file: &str, scope: SessionScope) -> Vec<Pal
         if wanted.contains(&true) {
             let touched = digest.details().touches.iter().zip(&digest.details().touches.all);
             let touched = touched.filter(|(_, touch)| wanted[touch.path as usize]).map(|(touched, _)| touched);
-            found.extend(touched.map(|touched| ((digest.known_as(touched.entry), touched.touch), session, touched)));
+            found.extend(touched.map(|touched| ((digest.entry_key(touched.entry), touched.touch), session, touched)));
         }
     }
     let mut found = cost_sharing::once(found.into_iter());

@@ -22,7 +22,7 @@ pub(super) fn rows(model: &Model) -> Vec<PaletteItem> {
     let mut keys: Vec<SessionKey> = catalog.keys().filter(|&key| !catalog[key].labels.is_empty()).collect();
     catalog.sort_oldest_first(&mut keys);
     let of =
-        |&key: &SessionKey| catalog[key].labels.iter().map(move |label| (catalog[key].known_by(label), key, label));
+        |&key: &SessionKey| catalog[key].labels.iter().map(move |label| (catalog[key].label_key(label), key, label));
     let mut labels = cost_sharing::once(keys.iter().flat_map(of));
     labels.sort_by_key(|ListedItem { session, what, .. }| (Reverse(what.time), &catalog[*session].path, what.at));
     let row = |listed: ListedItem<SessionKey, &DigestLabel>| {

@@ -93,7 +93,7 @@ pub(super) fn show(model: &mut Model, tree: Arc<Tree>) {
     } else if model.tree.tree.is_some() {
         return; // who has seen all of it does not want to see less for a moment
     }
-    match (model.tree.own().filter(|before| tree.goes_on(before)), model.preview.subject) {
+    match (model.tree.own().filter(|before| tree.extends(before)), model.preview.subject) {
         (Some(_), Subject::Entry(entry)) if Some(entry.session) != model.tree.session => {}
         (Some(before), Subject::Entry(entry)) => model.preview.is_stale |= !is_shown_alike(before, &tree, entry.at),
         (Some(_), _) => {}

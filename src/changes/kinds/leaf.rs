@@ -23,7 +23,7 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, to: Option<&EntryId>) -> 
     let now = work.now;
     let change = work.append(path, KEEP_TIME, |tree, id| {
         let to = to.map(|to| place_of(tree, path, to)).transpose()?;
-        if tree.goes_on_at(to) {
+        if tree.is_current_position(to) {
             return Ok(None);
         }
         let before = tree.leaf.map(|leaf| string_id(tree, path, leaf)).transpose()?;

@@ -113,7 +113,7 @@ pub struct ComparedFiles {
 }
 
 /// Collects the file changes of tools from the entries of a branch, in order.
-pub struct FilesGatherer<'n> {
+pub struct FilesCollector<'n> {
     /// Returns the name that identifies a file on both sides.
     name: &'n dyn Fn(&str) -> String,
     files: BTreeMap<String, SideFile>,
@@ -122,7 +122,7 @@ pub struct FilesGatherer<'n> {
     room: usize,
 }
 
-impl<'n> FilesGatherer<'n> {
+impl<'n> FilesCollector<'n> {
     /// Creates an empty collector. `name` converts a path of a tool call to the name that identifies the file on both
     /// sides.
     pub fn new(name: &'n dyn Fn(&str) -> String) -> Self {
@@ -130,7 +130,7 @@ impl<'n> FilesGatherer<'n> {
     }
 
     /// Adds the calls of an assistant message.
-    pub fn asked(&mut self, message: &Message<'_>) {
+    pub fn add_calls(&mut self, message: &Message<'_>) {
         for call in message.content.tool_calls() {
             if let Some(known) = self.call(call) {
                 self.calls.insert(IdHash::of(call.id), known);
@@ -139,7 +139,7 @@ impl<'n> FilesGatherer<'n> {
     }
 
     /// Adds the result of a call and the nested calls of the tool. Failed calls have no effect.
-    pub fn answered(&mut self, message: &Message<'_>) {
+    pub fn add_result(&mut self, message: &Message<'_>) {
         let call = self.calls.remove(&IdHash::of(message.tool_call_id.unwrap_or_default()));
         if let Some(call) = call.filter(|_| !message.is_error) {
             self.done(call);
@@ -379,16 +379,16 @@ mod tests {
     }
 
     /// Returns the files of some messages.
-    fn gathered(messages: &[&str]) -> BTreeMap<String, SideFile> {
+    fn collected(messages: &[&str]) -> BTreeMap<String, SideFile> {
         let name = |path: &str| path.to_uppercase();
-        let mut gatherer = FilesGatherer::new(&name);
+        let mut collector = FilesCollector::new(&name);
         for message in messages {
             let line = format!(r#"{{"type":"message","message":{{{message}}}}}"#);
             let entry = parse::line(line.as_bytes()).unwrap().unwrap();
             let message = entry.message.unwrap();
-            if message.role.is("assistant") { gatherer.asked(&message) } else { gatherer.answered(&message) }
+            if message.role.is("assistant") { collector.add_calls(&message) } else { collector.add_result(&message) }
         }
-        gatherer.finish()
+        collector.finish()
     }
 
     fn call(id: &str, name: &str, arguments: &str) -> String {
@@ -400,7 +400,7 @@ mod tests {
     fn collects_changes_from_tool_results() {
         let result = |id: &str, rest: &str| format!(r#""role":"toolResult","toolCallId":"{id}"{rest}"#);
         let nested = r#","nestedCalls":{"calls":[{"id":"1","name":"edit","arguments":{"path":"b","edits":[{"oldText":"1","newText":"2"}]},"status":"ok"},{"name":"write","arguments":{"path":"b","content":"x"},"status":"error"},{"name":"write","arguments":{"path":"c","content":"x"},"status":"unfinished"},{"name":"edit","arguments":{"path":"b"},"status":"ok"}]}"#;
-        let files = gathered(&[
+        let files = collected(&[
             &call("1", "edit", r#"{"path":"a","oldText":"x","newText":"y"}"#),
             &result("1", ""),
             &call("2", "write", r#"{"file_path":"a","content":"new"}"#),
@@ -429,7 +429,7 @@ mod tests {
         let long = format!(r#"{{"path":"a","content":"{}"}}"#, "x".repeat(MOST / 2));
         let wrote = |id: &str| [call(id, "write", &long), format!(r#""role":"toolResult","toolCallId":"{id}""#)];
         let messages = [wrote("1"), wrote("2")].concat();
-        let files = gathered(&messages.iter().map(String::as_str).collect::<Vec<_>>());
+        let files = collected(&messages.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!((files["A"].uses.writes, &files["A"].changes[..]), (2, &[FileChange::Unknown][..]));
     }
 

@@ -59,14 +59,14 @@ impl<'a> BranchPath<'a> {
 
     /// Returns a key that identifies an entry in all files of its family: forks keep IDs and times (pi 1.5.2). An entry
     /// without an ID, as in version 1, has no key.
-    fn known_by(self, at: Index) -> Option<(&'a str, Option<i64>)> {
+    fn entry_key(self, at: Index) -> Option<(&'a str, Option<i64>)> {
         let node = &self.tree.nodes[at as usize];
         Some((node.id.as_deref()?, node.time))
     }
 }
 
 /// Returns the point where two branches diverge, or `None` if they share no entry.
-pub fn part(branches: [BranchPath<'_>; 2]) -> Option<Divergence> {
+pub fn diverge(branches: [BranchPath<'_>; 2]) -> Option<Divergence> {
     let [one, other] = branches;
     let paths = branches.map(BranchPath::entries);
     // The number of entries of each up to the last shared one.
@@ -74,9 +74,9 @@ pub fn part(branches: [BranchPath<'_>; 2]) -> Option<Divergence> {
         let shared = paths[0].iter().zip(&paths[1]).take_while(|(a, b)| a == b).count();
         (shared, shared)
     } else {
-        let known = paths[1].iter().zip(1..).filter_map(|(&at, count)| Some((other.known_by(at)?, count)));
+        let known = paths[1].iter().zip(1..).filter_map(|(&at, count)| Some((other.entry_key(at)?, count)));
         let known: HashMap<_, usize> = known.collect();
-        let shared = |(at, entry): (usize, &Index)| Some((at + 1, *known.get(&one.known_by(*entry)?)?));
+        let shared = |(at, entry): (usize, &Index)| Some((at + 1, *known.get(&one.entry_key(*entry)?)?));
         paths[0].iter().enumerate().rev().find_map(shared)?
     };
     let common = [*paths[0].get(a.checked_sub(1)?)?, *paths[1].get(b.checked_sub(1)?)?];
@@ -92,7 +92,7 @@ impl Divergence {
     pub fn ends(&self, branches: [BranchPath<'_>; 2]) -> [Index; 2] {
         [0, 1].map(|side| {
             let (own, nodes) = (&self.own[side], &branches[side].tree.nodes);
-            let says = |at: &&Index| !nodes[**at as usize].kind.is_nothing_to_the_model();
+            let says = |at: &&Index| !nodes[**at as usize].kind.is_invisible_to_the_model();
             own.iter().rfind(says).or(own.last()).copied().unwrap_or(self.common[side])
         })
     }
@@ -120,11 +120,11 @@ mod tests {
     /// Returns the IDs of the last shared entry and of each branch after it.
     fn parted(a: (&Tree, &str), b: (&Tree, &str)) -> Option<[Vec<String>; 3]> {
         let way = |(tree, end): (_, &str)| BranchPath { tree, end: Tree::find(tree, end).unwrap() };
-        let parting = part([way(a), way(b)])?;
-        assert_eq!(ids(a.0, &parting.common[..1]), ids(b.0, &parting.common[1..]));
-        assert_eq!(parting.shared.last(), Some(&parting.common[0]));
-        let [own_a, own_b] = &parting.own;
-        Some([ids(a.0, &parting.common[..1]), ids(a.0, own_a), ids(b.0, own_b)])
+        let divergence = diverge([way(a), way(b)])?;
+        assert_eq!(ids(a.0, &divergence.common[..1]), ids(b.0, &divergence.common[1..]));
+        assert_eq!(divergence.shared.last(), Some(&divergence.common[0]));
+        let [own_a, own_b] = &divergence.own;
+        Some([ids(a.0, &divergence.common[..1]), ids(a.0, own_a), ids(b.0, own_b)])
     }
 
     fn is(common: &str, a: &[&str], b: &[&str]) -> Option<[Vec<String>; 3]> {
@@ -156,7 +156,7 @@ mod tests {
         let tree = tree(&entries);
         let ends = |a: &str, b: &str| {
             let branches = [a, b].map(|end| BranchPath { tree: &tree, end: tree.find(end).unwrap() });
-            ids(&tree, &part(branches).unwrap().ends(branches))
+            ids(&tree, &diverge(branches).unwrap().ends(branches))
         };
         assert_eq!(ends("d", "e"), ["b", "e"]);
         assert_eq!(ends("f", "a"), ["f", "a"], "what the model sees is another thing behind it");
@@ -205,9 +205,9 @@ mod tests {
         };
         let (one, copy) = (old(), old());
         let branches = [1, 0].map(|end| BranchPath { tree: &one, end });
-        let parting = part(branches).unwrap();
-        assert_eq!((parting.common, parting.own.clone()), ([0, 0], [vec![1], vec![]]));
-        assert_eq!(parting.ends(branches), [1, 0]);
-        assert_eq!(part([BranchPath { tree: &one, end: 1 }, BranchPath { tree: &copy, end: 1 }]), None);
+        let divergence = diverge(branches).unwrap();
+        assert_eq!((divergence.common, divergence.own.clone()), ([0, 0], [vec![1], vec![]]));
+        assert_eq!(divergence.ends(branches), [1, 0]);
+        assert_eq!(diverge([BranchPath { tree: &one, end: 1 }, BranchPath { tree: &copy, end: 1 }]), None);
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 
 use crate::base::javascript::{js_trim, utf16_prefix};
-use crate::session::compare::files::{FilesGatherer, SideFile};
+use crate::session::compare::files::{FilesCollector, SideFile};
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, Message, Usage};
 use crate::session::models::{ModelUse, Models};
@@ -86,22 +86,22 @@ impl SideSummary {
 }
 
 /// Collects the summary of a branch from its entries in order.
-pub struct SideGatherer<'n> {
+pub struct SideCollector<'n> {
     side: SideSummary,
     models: Models,
     /// The index of each tool in the summary.
     tools: HashMap<String, usize>,
-    files: FilesGatherer<'n>,
+    files: FilesCollector<'n>,
 }
 
-impl<'n> SideGatherer<'n> {
-    /// Creates an empty collector; `name` as in [`FilesGatherer::new`].
+impl<'n> SideCollector<'n> {
+    /// Creates an empty collector; `name` as in [`FilesCollector::new`].
     pub fn new(name: &'n dyn Fn(&str) -> String) -> Self {
         Self {
             side: SideSummary::default(),
             models: Models::default(),
             tools: HashMap::new(),
-            files: FilesGatherer::new(name),
+            files: FilesCollector::new(name),
         }
     }
 
@@ -142,7 +142,7 @@ impl<'n> SideGatherer<'n> {
     }
 
     fn answer(&mut self, node: &Node, entry: &Entry<'_>, message: &Message<'_>) {
-        self.files.asked(message);
+        self.files.add_calls(message);
         if let Some(model) = message.model {
             self.models.note(model, entry.cost());
         }
@@ -165,7 +165,7 @@ impl<'n> SideGatherer<'n> {
     }
 
     fn result(&mut self, node: &Node, message: &Message<'_>) {
-        self.files.answered(message);
+        self.files.add_result(message);
         let name = message.tool_name.map(|name| name.text()).unwrap_or_default().into_owned();
         let tools = &mut self.side.tools;
         let place = *self.tools.entry(name).or_insert_with_key(|name| {
@@ -223,11 +223,11 @@ mod tests {
         };
         let lines: Vec<String> = messages.iter().enumerate().map(line).collect();
         let (tree, name) = (tree(&lines), |path: &str| path.to_string());
-        let mut gatherer = SideGatherer::new(&name);
+        let mut collector = SideCollector::new(&name);
         for (node, line) in tree.nodes.iter().zip(&lines) {
-            gatherer.entry(node, &parse::line(line.as_bytes()).unwrap().unwrap());
+            collector.entry(node, &parse::line(line.as_bytes()).unwrap().unwrap());
         }
-        gatherer.finish().0
+        collector.finish().0
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::base::time;
 use crate::session::digest::details::Details;
 use crate::session::digest::entries::{EntryKeys, identity};
 use crate::session::digest::messages::MessageTexts;
-use crate::session::digest::touched_files::TouchGatherer;
+use crate::session::digest::touched_files::TouchCollector;
 use crate::session::digest::{Digest, DigestLabel};
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::{self, NEARBY};
@@ -50,7 +50,7 @@ pub struct DigestBuilder {
     entries: EntryKeys,
     /// The entries that are labels.
     label_lines: Vec<Index>,
-    touches: TouchGatherer,
+    touches: TouchCollector,
     messages: MessageTexts,
     is_hidden_in_pi: bool,
     is_undrawn_in_pi: bool,
@@ -191,16 +191,16 @@ impl DigestBuilder {
             self.digest.written = time;
         }
         match entry.kind {
-            EntryKind::User => self.said(at, time, entry),
+            EntryKind::User => self.add_message(at, time, entry),
             EntryKind::Assistant => {
-                self.said(at, time, entry);
-                self.did(at, time, entry);
+                self.add_message(at, time, entry);
+                self.add_answer(at, time, entry);
             }
             EntryKind::ToolResult => {
                 let call = entry.message.as_ref().and_then(|message| message.tool_call_id);
                 self.touches.answer(at, time, call);
                 for nested in entry.message.iter().flat_map(Message::nested_calls) {
-                    self.called(at, time, &nested.call);
+                    self.add_call(at, time, &nested.call);
                 }
             }
             EntryKind::OtherMessage => self.is_hidden_in_pi |= entry.message.is_none(),
@@ -214,7 +214,7 @@ impl DigestBuilder {
     }
 
     /// Adds a message of a user or an assistant with the time of its entry.
-    fn said(&mut self, at: Index, written: Option<i64>, entry: &Entry<'_>) {
+    fn add_message(&mut self, at: Index, written: Option<i64>, entry: &Entry<'_>) {
         let Some(message) = &entry.message else { return };
         if !row::is_silent(entry) {
             self.messages.push(at, entry);
@@ -256,10 +256,10 @@ impl DigestBuilder {
     }
 
     /// Adds the tool calls and the model of an assistant message.
-    fn did(&mut self, at: Index, time: Option<i64>, entry: &Entry<'_>) {
+    fn add_answer(&mut self, at: Index, time: Option<i64>, entry: &Entry<'_>) {
         let Some(message) = &entry.message else { return };
         for call in message.content.tool_calls() {
-            self.called(at, time, call);
+            self.add_call(at, time, call);
         }
         if let Some(model) = message.model {
             self.models.note(model, entry.cost());
@@ -274,7 +274,7 @@ impl DigestBuilder {
     }
 
     /// Adds a tool call.
-    fn called(&mut self, at: Index, time: Option<i64>, call: &ToolCall<'_>) {
+    fn add_call(&mut self, at: Index, time: Option<i64>, call: &ToolCall<'_>) {
         let name = call.name.text();
         match self.details.tools.get_mut(&*name) {
             Some(calls) => *calls += 1,
@@ -302,7 +302,7 @@ impl DigestBuilder {
         let row = || {
             Some(
                 typed_prompt::typed(&entry)
-                    .map_or_else(|| row::text(&entry), |typed| typed_prompt::row(&typed, row::SAID)),
+                    .map_or_else(|| row::text(&entry), |typed| typed_prompt::row(&typed, row::MESSAGE_UNITS)),
             )
         };
         let answer = entry.message.as_ref().filter(|_| entry.kind == EntryKind::ToolResult);

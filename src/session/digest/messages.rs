@@ -9,7 +9,7 @@ use crate::session::json::Str;
 use crate::session::links::{Index, ParentLinks};
 
 /// The maximum length of a kept message in UTF-16 code units.
-pub(super) const SAID: usize = 100;
+pub(super) const MESSAGE_UNITS: usize = 100;
 
 /// The maximum length of the last messages in UTF-16 code units.
 const LAST: usize = 400;
@@ -37,7 +37,9 @@ impl LastMessage {
     /// Returns the cleaned start on one line, and `true` if the message is longer.
     pub fn text(&self) -> (String, bool) {
         match &self.text {
-            KeptText::Row(row) => (row.to_string(), row.len() >= SAID && row.encode_utf16().count() + 1 >= SAID),
+            KeptText::Row(row) => {
+                (row.to_string(), row.len() >= MESSAGE_UNITS && row.encode_utf16().count() + 1 >= MESSAGE_UNITS)
+            }
             KeptText::Raw(raw) => {
                 let said = row::flat_start(Str::of_raw(raw), LAST + 1);
                 let start = utf16_prefix(&said, LAST);
@@ -80,13 +82,13 @@ impl MessageTexts {
         let (at, is_user) = (self.rows.len(), said.kind == EntryKind::User);
         self.starts.push(RowText { entry, at, is_user });
         if let Some(typed) = typed_prompt::typed(said) {
-            self.rows.push_str(&typed_prompt::row(&typed, SAID));
+            self.rows.push_str(&typed_prompt::row(&typed, MESSAGE_UNITS));
             let raw = typed.replace('\\', "\\\\").into_bytes();
             self.long[usize::from(is_user)] = LongText { entry, raw: whole_start(&raw, RAW).to_vec() };
             return;
         }
-        row::start_into(&mut self.rows, said, SAID);
-        if let (Some(message), true) = (&said.message, self.rows.len() - at >= SAID / 2) {
+        row::start_into(&mut self.rows, said, MESSAGE_UNITS);
+        if let (Some(message), true) = (&said.message, self.rows.len() - at >= MESSAGE_UNITS / 2) {
             let long = &mut self.long[usize::from(is_user)];
             long.entry = entry;
             long.raw.clear();

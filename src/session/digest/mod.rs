@@ -175,17 +175,17 @@ impl Digest {
     }
 
     /// Returns the key that identifies an entry in all files.
-    pub(crate) fn known_as(&self, at: Index) -> Option<IdHash> {
+    pub(crate) fn entry_key(&self, at: Index) -> Option<IdHash> {
         self.details().entries.ids.get(at as usize).copied()
     }
 
     /// Returns the key that identifies a label in all files: its entry and its text.
-    pub(crate) fn known_by<'a>(&self, label: &'a DigestLabel) -> (Option<IdHash>, &'a str) {
-        (self.known_as(label.at), &label.text)
+    pub(crate) fn label_key<'a>(&self, label: &'a DigestLabel) -> (Option<IdHash>, &'a str) {
+        (self.entry_key(label.at), &label.text)
     }
 
     /// Describes the origin of copied entries.
-    pub(crate) fn came_with(&self) -> &'static str {
+    pub(crate) fn copied_entries_text(&self) -> &'static str {
         if self.header.is_fork() { "with its parent's" } else { "with what it copies" }
     }
 

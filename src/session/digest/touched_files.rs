@@ -95,14 +95,14 @@ impl TouchedFiles {
 
 /// Collects tool calls from the entries of a file, in file order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct TouchGatherer {
+pub(crate) struct TouchCollector {
     touches: TouchedFiles,
     paths: ById<u32>,
     /// The last touch of each call.
     calls: ById<usize>,
 }
 
-impl TouchGatherer {
+impl TouchCollector {
     /// Adds a call of the entry `at`.
     pub(crate) fn call(&mut self, at: Index, time: Option<i64>, call: &ToolCall<'_>) {
         let Some((path, touch)) = tool_call::touched(call) else { return };

@@ -92,7 +92,7 @@ impl EntryKind {
 
     /// Returns `true` if the entry does not change the context of the model. A context edit is bookkeeping, but it
     /// replaces or omits earlier entries. pi writes one after each answer that reached its length limit (1.5.2).
-    pub(crate) fn is_nothing_to_the_model(self) -> bool {
+    pub(crate) fn is_invisible_to_the_model(self) -> bool {
         self.is_bookkeeping() && self != Self::ContextEdit
     }
 
@@ -109,7 +109,7 @@ impl EntryKind {
 
     /// Returns `true` if pi returns the text of the entry to the user for editing when it resumes there. pi's `/tree`
     /// then continues from the parent of the entry (0.87.1).
-    pub(crate) fn goes_back_to_user(self) -> bool {
+    pub(crate) fn returns_to_user(self) -> bool {
         matches!(self, Self::User | Self::CustomMessage)
     }
 }

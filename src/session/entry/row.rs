@@ -7,7 +7,7 @@ use crate::session::entry::{Entry, Message};
 use crate::session::json::Str;
 
 /// The maximum length of a message in a row in UTF-16 code units, as in pi's `/tree` (1.5.2).
-pub(crate) const SAID: usize = 200;
+pub(crate) const MESSAGE_UNITS: usize = 200;
 
 /// The maximum length of any other row in UTF-16 code units. pi cuts such rows at the width of the screen; no screen is
 /// wider.
@@ -34,7 +34,7 @@ pub(crate) fn text(entry: &Entry<'_>) -> String {
 /// Appends the text of an entry's row.
 pub(crate) fn text_into(out: &mut String, entry: &Entry<'_>) {
     match entry.kind {
-        EntryKind::User | EntryKind::Assistant => start_into(out, entry, SAID),
+        EntryKind::User | EntryKind::Assistant => start_into(out, entry, MESSAGE_UNITS),
         _ => out.push_str(&named(entry)),
     }
 }
@@ -123,7 +123,7 @@ fn plain(text: Option<Str<'_>>) -> String {
 /// Appends the first `most` UTF-16 code units of joined texts in one pass. This is a hot path: it runs for every line.
 fn flat_into<'a>(out: &mut String, texts: impl Iterator<Item = Str<'a>>, most: usize) {
     let start = out.len();
-    out.reserve(most.min(SAID));
+    out.reserve(most.min(MESSAGE_UNITS));
     let mut units = 0;
     'texts: for text in texts {
         let mut chars = text.chars();

@@ -36,7 +36,7 @@ impl Touch {
 }
 
 /// The maximum length of a command or of arguments in UTF-16 code units.
-const SAID: usize = 400;
+const PART_UNITS: usize = 400;
 
 /// The parts of a tool call's row, cleaned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,10 +65,10 @@ impl CallDescription {
             _ => match descriptive(call.arguments) {
                 Some(("path", path)) => (path, Cow::default()),
                 Some((_, text)) => (Cow::default(), text),
-                None => (Cow::default(), stringify(call.arguments, SAID).0.into()),
+                None => (Cow::default(), stringify(call.arguments, PART_UNITS).0.into()),
             },
         };
-        let short = |text: &str| clean(utf16_prefix(js_trim(text), SAID)).into();
+        let short = |text: &str| clean(utf16_prefix(js_trim(text), PART_UNITS)).into();
         Self { name: short(&name), path: short(&path), about: short(&about) }
     }
 

@@ -28,7 +28,7 @@ impl<'a> ForkPointIndex<'a> {
 
     /// Returns the same entry as [`split`] for forks that also keep times, as in pi (1.5.2). Reads only one line of the
     /// fork's file, with `line`.
-    pub fn left_by(&self, fork: &Digest, line: &mut RereadLine<'_>) -> Option<Index> {
+    pub fn fork_point(&self, fork: &Digest, line: &mut RereadLine<'_>) -> Option<Index> {
         let details = fork.details();
         let shared = |at: &Index| {
             let known = details.entries.ids.get(*at as usize);

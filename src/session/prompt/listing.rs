@@ -172,7 +172,7 @@ impl Listing {
     }
 
     /// Returns the estimated tokens of all sent messages.
-    pub fn reckoned(&self) -> u64 {
+    pub fn estimated_tokens(&self) -> u64 {
         self.shares.iter().sum()
     }
 }

@@ -293,7 +293,7 @@ impl Tree {
 
     /// Returns `true` if the file of the tree is a longer version of the file of `before`: all entries have the same
     /// indexes.
-    pub fn goes_on(&self, before: &Self) -> bool {
+    pub fn extends(&self, before: &Self) -> bool {
         let last = |tree: &Self, at: usize| tree.nodes.get(at).map(|node| (node.offset, node.id.clone(), node.time));
         let is_there = |at| last(self, at) == last(before, at);
         !before.is_partial && !self.is_partial && before.nodes.len().checked_sub(1).is_none_or(is_there)
@@ -345,14 +345,14 @@ impl Tree {
     /// the model follow, such as labels and names.
     pub fn is_tip(&self, at: Index) -> bool {
         std::iter::successors(self.leaf, |&here| {
-            self.parent(here).filter(|_| self.nodes[here as usize].kind.is_nothing_to_the_model())
+            self.parent(here).filter(|_| self.nodes[here as usize].kind.is_invisible_to_the_model())
         })
         .any(|here| here == at)
     }
 
     /// Works like [`Tree::is_tip`]; `None` is an empty conversation.
-    pub fn goes_on_at(&self, at: Option<Index>) -> bool {
-        let is_nothing = |at: &Index| self.nodes[*at as usize].kind.is_nothing_to_the_model();
+    pub fn is_current_position(&self, at: Option<Index>) -> bool {
+        let is_nothing = |at: &Index| self.nodes[*at as usize].kind.is_invisible_to_the_model();
         match at {
             Some(at) => self.is_tip(at),
             None => self.leaf.is_none_or(|leaf| self.path(leaf).iter().all(is_nothing)),

@@ -75,7 +75,7 @@ impl Node {
             outcome: entry.message.as_ref().map_or(EntryStatus::Fine, outcome),
             silent: row::is_silent(entry),
             text,
-            typed: typed_prompt::typed(entry).map(|typed| typed_prompt::row(&typed, row::SAID).into()),
+            typed: typed_prompt::typed(entry).map(|typed| typed_prompt::row(&typed, row::MESSAGE_UNITS).into()),
             time: entry.timestamp.and_then(RawTime::ms),
             cost: entry.cost(),
             called: None,

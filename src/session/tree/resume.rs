@@ -22,9 +22,9 @@ pub struct ResumePoint {
 
 /// Returns the position where pi resumes if the entry `chosen` is chosen.
 pub fn at(tree: &Tree, chosen: Index) -> ResumePoint {
-    if tree.nodes[chosen as usize].kind.goes_back_to_user() && tree.leaf != Some(chosen) {
+    if tree.nodes[chosen as usize].kind.returns_to_user() && tree.leaf != Some(chosen) {
         let at = tree.parent(chosen);
-        return ResumePoint { at, text_of: Some(chosen), is_here: tree.goes_on_at(at) };
+        return ResumePoint { at, text_of: Some(chosen), is_here: tree.is_current_position(at) };
     }
     ResumePoint { at: Some(chosen), text_of: None, is_here: tree.is_tip(chosen) }
 }

@@ -35,7 +35,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &ContextView, pen: &Painter<'_>)
             let rule = pen.glyphs().dash.repeat(area.width.into());
             pen.put(frame, Rect { y: above - 1, height: 1, ..area }, &[Span::new(Tone::Dim, rule)]);
             let area = Rect { y: above, height: area.height.saturating_sub(above), ..area };
-            let all = listing.reckoned();
+            let all = listing.estimated_tokens();
             let rows = ListView { area, cursor: view.cursor, len: view.rows().len(), focused: true };
             list(frame, pen, &rows, |at, _| spans(&view.rows()[at], all));
             if view.rows().is_empty() {
@@ -68,13 +68,13 @@ fn legend(listing: &Listing) -> Vec<Span> {
     let there = ContextShare::ALL.into_iter().filter(|share| listing.shares[*share as usize] > 0);
     let told = |share: ContextShare| {
         let taken = tokens(listing.shares[share as usize] as f64);
-        let part = part(listing.shares[share as usize], listing.reckoned());
+        let part = part(listing.shares[share as usize], listing.estimated_tokens());
         [
             Span::new(tone(share), format!("{} ", share.letter())),
             Span::new(Tone::Dim, format!("{} {taken} {}   ", share.name(), part.trim_start())),
         ]
     };
-    let sum = Span::new(Tone::Dim, format!("sum {}", tokens(listing.reckoned() as f64)));
+    let sum = Span::new(Tone::Dim, format!("sum {}", tokens(listing.estimated_tokens() as f64)));
     there.flat_map(told).chain([sum]).collect()
 }
 

@@ -230,7 +230,7 @@ impl SessionRowView<'_> {
         } else {
             // What is a fork's own comes on top of what came with it.
             let own = nonzero_dollars(model.catalog.own(key).cost).unwrap_or_default();
-            if own.is_empty() || model.catalog.came_with(key).is_none() { own } else { format!("+{own}") }
+            if own.is_empty() || model.catalog.copied_entries_text(key).is_none() { own } else { format!("+{own}") }
         };
         let age = self.age().to_vec();
         let mut room = room.saturating_sub(spans_width(&age));
@@ -267,7 +267,8 @@ impl SessionRowView<'_> {
     fn whole(self) -> Option<Span> {
         let sort = self.model.sessions.shows.sort;
         let has_cost = self.columns >= WITH_COST && sort != Sort::Size || sort == Sort::Cost;
-        let with = self.model.catalog.came_with(self.key).filter(|_| has_cost && !self.model.sessions.show_paths)?;
+        let with =
+            self.model.catalog.copied_entries_text(self.key).filter(|_| has_cost && !self.model.sessions.show_paths)?;
         Some(Span::new(Tone::Dim, format!("{} {with} ", nonzero_dollars(self.model.catalog[self.key].cost)?)))
     }
 

@@ -155,7 +155,7 @@ impl TreePane {
     pub fn show(&mut self, tree: Arc<Tree>) {
         self.keep_selected();
         let own = self.own().filter(|_| self.family.is_some());
-        match own.map(|own| tree.goes_on(own)) {
+        match own.map(|own| tree.extends(own)) {
             // With that its family is joined anew.
             Some(true) => return,
             Some(false) => self.leave_family(),
@@ -179,7 +179,7 @@ impl TreePane {
         self.open_runs = memory.open_runs.into_iter().filter(is_there).collect();
         self.shows_inherited = memory.shows_inherited;
         self.error = None;
-        if self.tree.as_ref().is_none_or(|before| !tree.goes_on(before)) {
+        if self.tree.as_ref().is_none_or(|before| !tree.extends(before)) {
             // They speak of places in the tree that was.
             self.kept = None;
             self.forks.clear();
@@ -365,7 +365,7 @@ impl TreePane {
         if self.filter == Filter::Turns && self.turns.is_empty() {
             self.turns = activity::turns(&tree);
         }
-        if rows.entries > 0 && tree.goes_on_at(None) {
+        if rows.entries > 0 && tree.is_current_position(None) {
             rows.tell_start();
         }
         let seen = rows.leaf.and_then(|row| rows.last_of(row));
