@@ -1,6 +1,6 @@
 //! Detection of the parts of a message line that contain no text, without parsing all of it. Every line contains field
-//! names, IDs and numbers, which a text search can skip. If a line repeats `type`, the first one is used; no program
-//! writes such lines.
+//! names, IDs and numbers, which a text search can skip. The first of repeated `type` fields counts; no program
+//! repeats it.
 
 use memchr::memmem;
 

@@ -1,5 +1,5 @@
-//! The part of the loop of the browser, played by hand: work is done at once, and its replies are there. Also for the
-//! scripts of keys in `fuzz/`.
+//! A synchronous replacement for the event loop of the browser: jobs run immediately and reply at once. Also used by
+//! the key scripts in `fuzz/`.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use pitree::disk::trash::Trash;
 use pitree::pi::launch::Start;
 use pitree::runtime::jobs::JobContext;
 
-/// A desk with its journal, and its trash in the folder `trash`, in a folder of its own.
+/// Creates a job context with a journal and the trash in the directory `trash`, in a temporary directory.
 pub(crate) fn desk(setting: Arc<Startup>, files: Files, state: &Path) -> JobContext {
     let bin = state.join("trash");
     fs::create_dir_all(&bin).unwrap();
@@ -23,7 +23,7 @@ pub(crate) fn desk(setting: Arc<Startup>, files: Files, state: &Path) -> JobCont
     JobContext { changes, state_dir: Some(state.join("state")), ..JobContext::new(setting, files) }
 }
 
-/// A message without the pis that run on this machine: they are none of the test's business.
+/// Removes running pis of this machine from a message: they must not affect the test.
 pub(crate) fn without_pis(msg: Msg) -> Msg {
     match msg {
         Msg::Reply(ticket, Reply::FilesFound { total, unreadable, outdated, .. }) => {
@@ -34,7 +34,7 @@ pub(crate) fn without_pis(msg: Msg) -> Msg {
     }
 }
 
-/// What is to be copied.
+/// Returns the text to copy.
 pub(crate) fn text_of(clip: Clip) -> String {
     match clip {
         Clip::Text(text) => text,
@@ -42,14 +42,14 @@ pub(crate) fn text_of(clip: Clip) -> String {
     }
 }
 
-/// What comes of some work.
+/// Runs a job and returns its replies.
 pub(crate) fn replies(desk: &JobContext, ticket: &Ticket, work: Work) -> Vec<Msg> {
     let mut replies = Vec::new();
-    // That would wait for something to happen.
+    // This would wait for an event.
     if matches!(work, Work::Watch { .. } | Work::FollowPis) {
         return replies;
     }
-    // The pi of this machine is none of the test's business either.
+    // Running pis of this machine must not affect the test.
     if matches!(work, Work::AskPi) {
         return vec![Msg::Reply(ticket.clone(), Reply::PiGoes(Err("pi is too old".into())))];
     }

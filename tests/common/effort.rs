@@ -1,19 +1,20 @@
-//! How much a test does, and what it says when it can't do anything.
+//! The extent of tests, and messages of skipped tests.
 
 use std::io::Write;
 
-/// How often something is tried: `long` with `PITREE_LONG_TESTS=1`, which CI sets, else `short`.
+/// Returns the number of repetitions: `long` with `PITREE_LONG_TESTS=1`, which CI sets, or else `short`.
 pub(crate) fn rounds<T>(short: T, long: T) -> T {
     if std::env::var_os("PITREE_LONG_TESTS").is_some_and(|value| value == "1") { long } else { short }
 }
 
-/// How often a program is killed: as `PITREE_KILLS` says, else by [`rounds`].
+/// Returns how often a program is killed: `PITREE_KILLS`, or else the result of [`rounds`].
 pub(crate) fn kills() -> usize {
     let asked = std::env::var("PITREE_KILLS").ok().and_then(|kills| kills.parse().ok());
     asked.unwrap_or_else(|| rounds(20, 2000))
 }
 
-/// Says that the calling test checked nothing, and why. Written past the harness, which hides what passing tests print.
+/// Reports that the calling test was skipped, and why. Writes past the test harness, which hides the output of passing
+/// tests.
 pub(crate) fn skipped(why: &str) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A home directory of its own for a test, and pitree at home there.
+//! A temporary home directory for a test, and runs of pitree in it.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -12,13 +12,13 @@ use tempfile::TempDir;
 
 use super::session::{START, Session};
 
-/// A home directory; it goes when this is dropped.
+/// A temporary home directory, deleted on drop.
 pub(crate) struct Home {
     _dir: TempDir,
     path: PathBuf,
 }
 
-/// How a run ended, and what it said.
+/// The exit code and the output of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) code: i32,
@@ -36,29 +36,29 @@ impl Home {
         &self.path
     }
 
-    /// Where pi keeps sessions.
+    /// Returns pi's session directory.
     pub(crate) fn sessions(&self) -> PathBuf {
         self.path.join(".pi/agent/sessions")
     }
 
-    /// Writes a file, in directories that are made for it.
+    /// Writes a file and creates its parent directories.
     pub(crate) fn write(&self, path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> PathBuf {
         write(&self.path.join(path), contents)
     }
 
-    /// Makes a directory.
+    /// Creates a directory.
     pub(crate) fn dir(&self, path: &str) -> PathBuf {
         let path = self.path.join(path);
         fs::create_dir_all(&path).unwrap();
         path
     }
 
-    /// Writes a session where pi would look for it.
+    /// Writes a session to pi's session directory.
     pub(crate) fn session(&self, session: &Session) -> PathBuf {
         write(&self.sessions().join("--project--").join(format!("{}.jsonl", session.id)), session.text())
     }
 
-    /// Writes a program that is a shell script.
+    /// Writes an executable shell script.
     #[cfg(unix)]
     pub(crate) fn script(&self, path: &str, script: &str) -> PathBuf {
         use std::os::unix::fs::PermissionsExt;
@@ -67,7 +67,7 @@ impl Home {
         path
     }
 
-    /// pitree, knowing nothing of whoever runs the tests.
+    /// Returns a command for pitree without the environment of the user.
     pub(crate) fn command(&self, args: &[impl AsRef<OsStr>]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pitree"));
         command.args(args).current_dir(&self.path).stdin(Stdio::null());
@@ -75,12 +75,12 @@ impl Home {
         command
     }
 
-    /// The variables that a program under test sees.
+    /// Returns the environment variables for a program under test.
     pub(crate) fn environment(&self) -> [(&'static str, OsString); 2] {
         [("HOME", self.path.clone().into()), ("TZ", "UTC".into())]
     }
 
-    /// Every file but those of caches, which are nobody's loss: its contents and its time.
+    /// Returns the contents and modification times of all files except caches.
     pub(crate) fn files(&self) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
         let file = |path: PathBuf| {
             let time = path.symlink_metadata().unwrap().modified().unwrap();
@@ -99,29 +99,29 @@ impl Outcome {
     }
 }
 
-/// The day on which sessions of tests begin.
+/// Returns the start time of test sessions.
 pub(crate) fn long_ago() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(START.unsigned_abs())
 }
 
-/// As if a file was written then.
+/// Sets the modification time of a file.
 pub(crate) fn set_modified(path: &Path, time: SystemTime) {
     fs::File::options().append(true).open(path).unwrap().set_modified(time).unwrap();
 }
 
-/// A path in the repository.
+/// Returns a path in the repository.
 pub(crate) fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Writes a file, in directories that are made for it.
+/// Writes a file and creates its parent directories.
 pub(crate) fn write(path: &Path, contents: impl AsRef<[u8]>) -> PathBuf {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, contents).unwrap();
     path.into()
 }
 
-/// The files below a folder, and below its folders.
+/// Returns the files in a directory and its subdirectories.
 pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     let (mut folders, mut files) = (vec![folder.to_path_buf()], Vec::new());
     while let Some(folder) = folders.pop() {
@@ -134,19 +134,19 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Copies the files below a folder to another one.
+/// Copies the files of a directory to another one.
 pub(crate) fn copy(from: &Path, to: &Path) {
     for file in files_below(from) {
         write(&to.join(file.strip_prefix(from).unwrap()), fs::read(file).unwrap());
     }
 }
 
-/// One JSON value a line.
+/// Parses one JSON value per line.
 pub(crate) fn json_lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The last line of a file.
+/// Parses the last line of a file.
 pub(crate) fn last_line(path: &Path) -> Value {
     json_lines(&fs::read_to_string(path).unwrap()).pop().unwrap()
 }

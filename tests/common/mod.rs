@@ -1,5 +1,5 @@
-//! What the test programs share: session files, a home of its own for each test, and how long tests may take. A program
-//! takes it in by `#[path = "../common/mod.rs"] mod common;` and builds on it what it alone needs.
+//! Shared code of the test programs: session files, temporary home directories, and the extent of tests. A program
+//! includes it with `#[path = "../common/mod.rs"] mod common;`.
 
 #![allow(dead_code, reason = "no program uses all of it")]
 

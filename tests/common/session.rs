@@ -1,4 +1,4 @@
-//! Writes session files, as pi 0.87.1 does: one entry behind the other, unless an entry is said to stand elsewhere.
+//! Builds session files as pi 0.87.1 writes them. The parent of an entry is the previous one by default.
 
 use std::fmt::{Display, Write};
 use std::path::Path;
@@ -8,19 +8,19 @@ use serde_json::{Value, json};
 /// 2026-01-05T09:00:00Z, in seconds since 1970.
 pub(crate) const START: i64 = 1_767_603_600;
 
-/// A session in the making. Its entries are a second apart.
+/// A builder of a session. Its entries have an interval of one second.
 #[derive(Clone)]
 pub(crate) struct Session {
     pub(crate) id: String,
-    /// With 1, entries have no ids.
+    /// In version 1, entries have no IDs.
     version: u8,
     cwd: String,
     parent: Option<String>,
-    /// Of the header and of the last entry, in seconds since 1970.
+    /// The times of the header and of the last entry, in seconds since 1970.
     times: (i64, i64),
     lines: String,
     leaf: Option<String>,
-    /// What each answer of a model costs, in US dollars.
+    /// The cost of each answer in US dollars.
     cost: f64,
 }
 
@@ -29,7 +29,7 @@ fn quoted(text: &str) -> String {
 }
 
 impl Session {
-    /// Of version 3, in a directory that is not there, long ago.
+    /// Creates an old session of version 3 in a missing directory.
     pub(crate) fn new(id: &str) -> Self {
         let id = id.into();
         Self {
@@ -52,37 +52,37 @@ impl Session {
         Self { cwd: cwd.as_ref().to_str().unwrap().into(), ..self }
     }
 
-    /// The session that it was forked from.
+    /// Sets the parent session.
     pub(crate) fn parent(self, parent: &Path) -> Self {
         Self { parent: Some(parent.to_str().unwrap().into()), ..self }
     }
 
-    /// Seconds after the day on which sessions of tests begin.
+    /// Sets the time in seconds after the start time of test sessions.
     pub(crate) fn at(self, seconds: i64) -> Self {
         Self { times: (START + seconds, START + seconds), ..self }
     }
 
-    /// Seconds go by before the next entry.
+    /// Adds seconds before the next entry.
     pub(crate) fn later(self, seconds: i64) -> Self {
         Self { times: (self.times.0, self.times.1 + seconds), ..self }
     }
 
-    /// What each answer costs from here on, in US dollars.
+    /// Sets the cost of the following answers in US dollars.
     pub(crate) fn costing(self, cost: f64) -> Self {
         Self { cost, ..self }
     }
 
-    /// A copy with all entries, as pi makes it of a file: what comes next is the fork's own.
+    /// Returns a fork with all entries, as pi writes it; the following entries are its own.
     pub(crate) fn forked(self, id: &str, parent: &Path, at: i64) -> Self {
         Self { id: id.into(), ..self.parent(parent).at(at) }
     }
 
-    /// What comes next follows this entry.
+    /// Sets the parent of the next entry.
     pub(crate) fn under(self, id: &str) -> Self {
         Self { leaf: Some(id.into()), ..self }
     }
 
-    /// What comes next is a root.
+    /// Makes the next entry a root.
     pub(crate) fn at_root(self) -> Self {
         Self { leaf: None, ..self }
     }
@@ -95,30 +95,30 @@ impl Session {
         self.said(id, "assistant", text)
     }
 
-    /// A prompt, `u1`, and answers from `a2` on, each of which is a branch of its own.
+    /// Adds a prompt, `u1`, and answers from `a2` on as separate branches.
     pub(crate) fn asked(self, prompt: &str, answers: &[&str]) -> Self {
         let asked = self.user("u1", prompt);
         (2..).zip(answers).fold(asked, |session, (at, answer)| session.under("u1").assistant(&format!("a{at}"), answer))
     }
 
-    /// A message of any role with a text.
+    /// Adds a message with any role and text.
     pub(crate) fn said(self, id: &str, role: &str, text: &str) -> Self {
         let block = format!("{{\"type\":\"text\",\"text\":{}}}", quoted(text));
         self.message(id, role, "", block)
     }
 
-    /// A call of a tool.
+    /// Adds a tool call.
     pub(crate) fn call(self, id: &str, tool: &str, arguments: &Value) -> Self {
         let call = json!({"type": "toolCall", "id": format!("call-{id}"), "name": tool, "arguments": arguments});
         self.message(id, "assistant", "", call)
     }
 
-    /// What a tool gave to the call in an entry.
+    /// Adds the result of the call in an entry.
     pub(crate) fn result(self, id: &str, call: &str, tool: &str, text: &str) -> Self {
         self.returned(id, (call, false), tool, text)
     }
 
-    /// With what a tool failed.
+    /// Adds the error of a call.
     pub(crate) fn failure(self, id: &str, call: &str, tool: &str, text: &str) -> Self {
         self.returned(id, (call, true), tool, text)
     }
@@ -130,12 +130,12 @@ impl Session {
         self.message(id, "toolResult", &of, json!({"type": "text", "text": text}))
     }
 
-    /// A call of a tool, and what it gave.
+    /// Adds a tool call and its result.
     pub(crate) fn tool(self, id: &str, tool: &str, arguments: &Value, text: &str) -> Self {
         self.call(id, tool, arguments).result(&format!("{id}r"), id, tool, text)
     }
 
-    /// An empty label takes a label away.
+    /// Adds a label; an empty one clears the label.
     pub(crate) fn label(self, id: &str, target: &str, label: &str) -> Self {
         let rest = format!("\"targetId\":{},\"label\":{}", quoted(target), quoted(label));
         self.entry(id, "label", rest)
@@ -158,7 +158,7 @@ impl Session {
         self.entry(id, "custom", format_args!("\"customType\":{}", quoted(custom_type)))
     }
 
-    /// Text as it is, such as a line that was torn off.
+    /// Adds raw text, such as an incomplete line.
     pub(crate) fn raw(mut self, text: &str) -> Self {
         self.lines += text;
         self
@@ -181,7 +181,7 @@ impl Session {
         )
     }
 
-    /// An entry with all that is its own, as JSON without the braces.
+    /// Adds an entry with its own fields as JSON without the braces.
     pub(crate) fn entry(mut self, id: &str, kind: &str, rest: impl Display) -> Self {
         self.times.1 += 1;
         let time = time(self.times.1);
@@ -192,12 +192,12 @@ impl Session {
         self.under(id)
     }
 
-    /// The entries alone, to be put behind those of a file.
+    /// Returns the entries without the header, to append them to a file.
     pub(crate) fn lines(&self) -> &str {
         &self.lines
     }
 
-    /// The file.
+    /// Returns the contents of the file.
     pub(crate) fn text(&self) -> String {
         let version = if self.version == 1 { String::new() } else { format!("\"version\":{},", self.version) };
         let parent =

@@ -438,11 +438,11 @@ mod tests {
         let done = |text: &str, pieces: &[(&str, &str)]| edit(pieces).apply(Some(text.into()));
         assert_eq!(done("a b c", &[("c", "C"), ("a", "b")]).as_deref(), Some("b b C"), "in the text as it was");
         assert_eq!(done("a b a", &[("a", "x")]), None, "twice");
-        assert_eq!(done("aaa", &[("aa", "x")]), None, "twice, one over the other");
-        assert_eq!(done("abc", &[("ab", "x"), ("bc", "y")]), None, "one over the other");
+        assert_eq!(done("aaa", &[("aa", "x")]), None, "overlapping matches");
+        assert_eq!(done("abc", &[("ab", "x"), ("bc", "y")]), None, "overlapping edits");
         assert_eq!(done("abc", &[("d", "x")]), None);
         assert_eq!(done("abc", &[("", "x")]), None);
-        assert_eq!(done("a\r\nb", &[("b", "c")]), None, "pi knows of line ends");
+        assert_eq!(done("a\r\nb", &[("b", "c")]), None, "pi normalizes line endings");
         assert_eq!(done("é", &[("é", "e")]).as_deref(), Some("e"));
         assert_eq!(edit(&[("a", "b")]).apply(None), None);
     }

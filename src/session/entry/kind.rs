@@ -1,6 +1,6 @@
 //! The kinds of entries, determined once from the `type` of a line and the `role` of its message (pi 0.74.2, 0.87.1).
-//! The text of a row (`row`), the searched texts (`text_fields`) and the text of an entry (`Entry::text`) match every kind,
-//! so that the compiler reports them when a kind is added.
+//! The text of a row (`row`), the searched texts (`text_fields`) and the text of an entry (`Entry::text`) match every
+//! kind. Therefore the compiler reports them when a kind is added.
 
 use crate::session::json::Str;
 

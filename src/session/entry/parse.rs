@@ -1,5 +1,5 @@
-//! Reads one line of a session file into an [`Entry`], in one pass over its bytes. What the fields mean is said in
-//! `entry`, what counts as JSON in `json`.
+//! Parses a line of a session file into an [`Entry`] in one pass over its bytes. `entry` documents the fields, `json` the
+//! accepted JSON.
 
 use crate::base::javascript::is_js_space;
 use crate::session::entry::kind::EntryKind;

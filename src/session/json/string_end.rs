@@ -1,5 +1,5 @@
-//! Search for the end of a string. Most bytes of a session file are in strings that are not needed, so they are checked
-//! several at a time, in loops that the compiler vectorizes.
+//! Search for the end of a string. Most bytes of a session file are in strings that are not needed. Such strings are checked
+//! several bytes at a time, in loops that the compiler vectorizes.
 
 /// The number of bytes in a word.
 const STEP: usize = 8;

@@ -178,7 +178,7 @@ fn unsent(kind: EntryKind, outcome: EntryStatus, failed: bool) -> OmissionReason
     }
 }
 
-/// Returns the reason why an entry after the first kept one is not in the context; `None` for kinds that never are.
+/// Returns the reason why the context omits an entry after the first kept one; `None` for kinds without messages.
 fn left_out(kind: EntryKind, at: Index, context: &ModelContext) -> Option<OmissionReason> {
     if let Some(&edit) = context.edits.get(&at).filter(|_| !kind.is_bookkeeping()) {
         return Some(OmissionReason::Omitted(edit)); // an edit with other contents would keep it in the context
