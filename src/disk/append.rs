@@ -1,9 +1,9 @@
-//! Appends one line to a session file, beside a pi that may be writing to it: the only way in which pitree ever changes
-//! a file that is there. Old bytes stay as they are, whatever happens.
+//! Appends one line to a session file while a pi may be writing to it. This is the only way in which pitree changes an
+//! existing session file; existing bytes are never modified.
 //!
-//! pi takes no lock and holds no file open (0.74.2, 0.87.1), so a line of its own may come in between reading and
-//! writing: then all is read again. What remains is the instant between the last look and the write, in which pi's
-//! line would become a sibling of ours; no byte is lost by that.
+//! pi takes no lock and keeps no file open (0.74.2, 0.87.1), so it can append a line between our read and our write. In
+//! this case, the file is read again. In the remaining instant between the last check and the write, a line of pi would
+//! become a sibling of ours; no byte is lost.
 
 use std::fs::{File, FileTimes, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -18,40 +18,40 @@ use crate::disk::lock::LockObserver;
 use crate::disk::{load, lock};
 use crate::session::tree::Tree;
 
-/// How often a file that keeps growing is read again before giving up.
+/// The maximum number of attempts on a file that keeps growing.
 const TRIES: usize = 20;
 
-/// A line about to be appended: by it a part of the line is known, if the program is killed while the system writes it.
+/// A line about to be appended. It identifies a partial line if the process is killed during the write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingLine {
-    /// Where it will begin in the file, in bytes.
+    /// The offset of the line in the file, in bytes.
     pub at: u64,
-    /// What will stand there: the line, its line break, and one before it if the file lacks one.
+    /// The bytes to append: the line, its line break, and a preceding line break if the file lacks one.
     pub text: String,
 }
 
 impl PendingLine {
-    /// The line at the end of a file as it was read.
+    /// Creates the line for the end of a loaded file.
     pub fn new(tree: &Tree, line: &str) -> Self {
-        // A torn line stays what it is: the new one stands on its own.
+        // An incomplete last line is kept; the new line is separate.
         let start = if tree.ended { "" } else { "\n" };
         Self { at: tree.end, text: format!("{start}{line}\n") }
     }
 }
 
-/// A line that is in its file, and what went wrong behind that.
+/// The result of appending a line, with problems that occurred after the write.
 #[derive(Debug, Default)]
 pub struct Appended {
-    /// In words, if anything did.
+    /// A description of the problem.
     pub but: Option<String>,
 }
 
-/// Appends the line that `build` makes of the file as it is now; none if it makes none. With `keep_time` the file keeps
-/// its modification time, so that `pi -c` still takes the session that was used last. `wait` is told who else holds the
-/// file, and says whether to wait.
+/// Appends the line that `build` creates from the current file, or nothing if it returns `None`. With `keep_time`, the
+/// file keeps its modification time, so that `pi -c` still opens the most recently used session. `wait` is notified
+/// about a lock, and decides whether to keep waiting.
 ///
 /// # Errors
-/// The file can't be read or written, is no session, somebody holds it, or `build` refuses. It is then as it was.
+/// The file cannot be read or written, is not a session, is locked, or `build` fails. The file is unchanged.
 pub fn line(
     path: &Path,
     keep_time: bool,
@@ -83,7 +83,7 @@ pub fn line(
     bail!("{} keeps changing: a pi is at work in it; try again when it rests", path.display())
 }
 
-/// Opens a session file and takes its lock. Where there are no locks, that of the journal has to do.
+/// Opens and locks a session file. On file systems without locks, the lock of the journal must suffice.
 fn open(path: &Path, wait: LockObserver<'_>) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true);
@@ -93,10 +93,10 @@ fn open(path: &Path, wait: LockObserver<'_>) -> io::Result<File> {
     }
 }
 
-/// A line that is not in its file.
+/// A line that could not be appended.
 struct NotAppended {
     error: io::Error,
-    /// Whether a part of it is.
+    /// `true` if a part of the line is in the file.
     part_stays: bool,
 }
 
@@ -106,7 +106,7 @@ impl From<io::Error> for NotAppended {
     }
 }
 
-/// Writes the line, unless the file has been written to since it was `seen`, or is not the one at its path any more.
+/// Appends the line, unless the file has changed since it was `seen` or was replaced.
 fn append(
     (file, path): (&mut File, &Path),
     seen: &Metadata,
@@ -123,7 +123,7 @@ fn append(
         let error = io::Error::new(io::ErrorKind::StorageFull, "only a part could be written (is the disk full?)");
         return Err(NotAppended { error, part_stays: take_back(file, before.len(), written).is_err() });
     }
-    // The line is there, whatever else is not as it should be.
+    // The line is written, even if the following steps fail.
     let time = if keep_time { restore_time(file, &before, bytes.len() as u64) } else { Ok(()) };
     let time = time.map_err(|error| format!("the file could not keep its time: {error}"));
     let synced = file.sync_all().map_err(|error| format!("it may not survive a loss of power: {error}"));
@@ -131,16 +131,16 @@ fn append(
 }
 
 fn restore_time(file: &File, before: &Metadata, written: u64) -> io::Result<()> {
-    // If pi wrote as well, the time is rightly its own.
+    // If pi wrote too, the file rightly has a new time.
     if file.metadata()?.len() != before.len() + written {
         return Ok(());
     }
     file.set_times(FileTimes::new().set_modified(before.modified()?))
 }
 
-/// One write of everything, so that nobody's line comes in between. A process that is killed leaves all of it or nothing;
-/// or, where it spans two pages of the file and death comes between them, the part that [`take_back_part`] finds.
-/// Returns how many bytes went into the file.
+/// Writes all bytes with one system call, so that no other line comes in between. A killed process leaves all bytes or
+/// none. If the line spans two pages of the file, it can leave a part, which [`take_back_part`] removes. Returns the
+/// number of bytes written.
 fn write_at_once(file: &mut File, bytes: &[u8]) -> io::Result<usize> {
     loop {
         match file.write(bytes) {
@@ -150,18 +150,17 @@ fn write_at_once(file: &mut File, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// Cuts off the part of a line that was written, unless somebody else has written behind it since: then it stays, as a
-/// torn line that pi and pitree pass over.
+/// Removes a partially written line, unless another process has appended to it since. In that case, it stays as an
+/// invalid line, which pi and pitree skip.
 fn take_back(file: &File, before: u64, written: usize) -> io::Result<()> {
     let is_ours = written > 0 && file.metadata()?.len() == before + written as u64;
     if is_ours { file.set_len(before) } else { Ok(()) }
 }
 
-/// Cuts off the part of a line that a process was writing when it was killed, if that is what the file ends with. Waits
-/// for nobody.
+/// Removes the partial line of a killed process from the end of the file. Never waits for a lock.
 ///
 /// # Errors
-/// The file can't be read or written, or somebody holds it.
+/// The file cannot be read or written, or is locked.
 pub(crate) fn take_back_part(path: &Path, draft: &PendingLine) -> io::Result<()> {
     let mut file = open(path, &mut |_| ControlFlow::Break(()))?;
     let is_part = |len: u64| draft.at < len && len < draft.at + draft.text.len() as u64;

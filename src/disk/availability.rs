@@ -1,13 +1,13 @@
-//! What is there, what is gone, and what can't be told: a file that can't be reached is not gone.
+//! Checks whether files exist, are missing, or are inaccessible. An inaccessible file is not missing.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Whether there is something at a path, a link that leads nowhere included.
+/// Returns `true` if a path exists, including dangling symbolic links.
 ///
 /// # Errors
-/// That can't be told: a folder can't be entered, the disk fails, or seems not to be mounted.
+/// The answer is unknown: a directory cannot be entered, the disk fails, or is probably not mounted.
 pub(crate) fn is_there(path: &Path) -> io::Result<bool> {
     match path.symlink_metadata() {
         Ok(_) => Ok(true),
@@ -22,8 +22,8 @@ pub(crate) fn is_there(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Where a file's folder is not there: the one above that is, if it is empty as one on which a disk is mounted at other
-/// times.
+/// If the directory of a file is missing, returns its nearest existing parent if that is empty, like an unused mount
+/// point.
 fn left_empty(path: &Path) -> Option<&Path> {
     let is_there = |folder: &&Path| folder.symlink_metadata().is_ok();
     let above = path.ancestors().skip(1).find(is_there)?;

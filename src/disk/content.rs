@@ -1,4 +1,4 @@
-//! The content of a file as a length and a hash, to detect whether a file that changed still begins with it.
+//! The content of a file as a length and a hash, to detect whether a changed file still starts with it.
 
 use std::fs::File;
 use std::hash::Hasher;
@@ -10,10 +10,10 @@ use twox_hash::XxHash3_64;
 
 use crate::disk::files::open_regular;
 
-/// Bytes per read while a file is hashed.
+/// The number of bytes per read when hashing.
 const CHUNK: usize = 256 * 1024;
 
-/// The length and hash of the bytes that were read from the beginning of a file.
+/// The length and hash of the bytes read from the start of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ContentHash {
     pub(crate) bytes: u64,
@@ -21,7 +21,7 @@ pub(crate) struct ContentHash {
 }
 
 impl ContentHash {
-    /// Returns `true` if the file at a path begins with this content. An empty content is part of any file.
+    /// Returns `true` if the file starts with this content. Every file starts with empty content.
     pub(crate) fn is_in(&self, path: &Path) -> bool {
         let read = || {
             let mut hashed = HashingReader::new(open_regular(path, File::options().read(true))?, true);
@@ -32,7 +32,7 @@ impl ContentHash {
     }
 }
 
-/// A reader that hashes the bytes that pass through it, if that is wanted.
+/// A reader that can hash the bytes read through it.
 pub(crate) struct HashingReader<R> {
     reader: R,
     hasher: Option<XxHash3_64>,
@@ -40,12 +40,12 @@ pub(crate) struct HashingReader<R> {
 }
 
 impl<R: Read> HashingReader<R> {
-    /// A reader at the beginning of a file.
+    /// Creates a reader at the start of a file.
     pub(crate) fn new(reader: R, is_wanted: bool) -> Self {
         Self { reader, hasher: is_wanted.then(XxHash3_64::new), bytes: 0 }
     }
 
-    /// Reads and hashes the bytes up to a place.
+    /// Reads and hashes the bytes up to an offset.
     ///
     /// # Errors
     /// Reading failed.
@@ -54,7 +54,7 @@ impl<R: Read> HashingReader<R> {
         io::copy(&mut BufReader::with_capacity(CHUNK, rest), &mut io::sink()).map(drop)
     }
 
-    /// The content that was read so far.
+    /// Returns the content read so far.
     pub(crate) fn content(&self) -> ContentHash {
         self.hasher
             .as_ref()

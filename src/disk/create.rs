@@ -1,4 +1,4 @@
-//! Makes files that were not there: whole or not at all, and readable by no more people than they should be.
+//! Creates new files atomically and with minimal permissions.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -9,51 +9,52 @@ use crate::disk::files::open_regular;
 use crate::system::files as system;
 pub(crate) use crate::system::files::{make_private, sync_names};
 
-/// Attempts to create a draft.
+/// The maximum number of attempts to create a draft.
 const TRIES: usize = 20;
 
-/// Writing a draft takes less time than this.
+/// An upper limit of the time to write a draft.
 const WRITING: Duration = Duration::from_secs(3600);
 
-/// Options that make a file for its owner alone.
+/// Returns options that create a file accessible only by its owner.
 pub(crate) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     system::for_owner(&mut options);
     options
 }
 
-/// Makes a folder for its owner alone, or makes one so that is there, with what is above it.
+/// Creates a private directory with its parents, or makes an existing directory private.
 ///
 /// # Errors
-/// It can't be made, or others may write to it and that can't be changed.
+/// The directory cannot be created, or others can write to it and this cannot be changed.
 pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
     folders(folder)?;
     system::close_folder(folder)
 }
 
-/// Makes a folder and those above it that are not there, for their owner alone, whatever the process takes from the modes
-/// of new files. Those that are there stay as they are.
+/// Creates a directory and its missing parents, accessible only by the owner regardless of the umask. Existing
+/// directories are unchanged.
 ///
 /// # Errors
-/// One can't be made.
+/// A directory cannot be created.
 pub(crate) fn folders(folder: &Path) -> io::Result<()> {
-    // Nothing is the folder where the process is.
+    // An empty path is the working directory.
     let is_there = |folder: &&Path| folder.as_os_str().is_empty() || folder.is_dir();
     let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !is_there(folder)).collect();
     for folder in missing.into_iter().rev() {
         match system::make_folder(folder) {
             Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {} // somebody was faster
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {} // created meanwhile
             Err(error) => return Err(error),
         }
     }
     Ok(())
 }
 
-/// Replaces a file of pitree's own, or a link in its place, atomically and durably, for its owner alone.
+/// Replaces one of pitree's own files, or a symbolic link in its place, atomically and durably. The new file is
+/// private.
 ///
 /// # Errors
-/// It cannot be written; the previous file is unchanged.
+/// The file cannot be written; the previous file is unchanged.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (mut file, draft) = locked_draft(path)?;
     let written = (|| {
@@ -66,16 +67,16 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a draft that is to replace a file, named after this process, and removes abandoned ones. Its lock marks it as
-/// in use: other processes may run in another PID namespace.
+/// Creates a draft that will replace a file, named after this process, and removes abandoned drafts. Its lock marks it
+/// as in use, because PIDs are ambiguous between PID namespaces.
 ///
 /// # Errors
-/// It cannot be created.
+/// The draft cannot be created.
 pub(crate) fn locked_draft(path: &Path) -> io::Result<(File, PathBuf)> {
     remove_drafts(path);
     let draft = beside(path, &format!(".{}.new", std::process::id()));
     for _ in 0..TRIES {
-        let _ = fs::remove_file(&draft); // on file systems without locks: from an earlier process with this PID
+        let _ = fs::remove_file(&draft); // on file systems without locks: left by an earlier process with this PID
         let file = private().read(true).write(true).create_new(true).open(&draft)?;
         // Another process may have removed the draft before it was locked.
         let is_held = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
@@ -114,23 +115,23 @@ pub(crate) fn remove_abandoned(draft: &Path) {
     }
 }
 
-/// Where a file is written before it takes its name: beside it, and not named like a session.
+/// Returns the path of the draft of a file: in the same directory, with a name that is not a session name.
 pub(crate) fn draft(path: &Path) -> PathBuf {
     beside(path, ".new")
 }
 
-/// A path with more at its end.
+/// Appends a suffix to a path.
 pub(crate) fn beside(path: &Path, more: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(more);
     name.into()
 }
 
-/// Writes a file beside its place, under the name of its [`draft`], on the disk when this returns. It can be read and
-/// written by those who can read and write the file `like`, and by its owner in any case.
+/// Writes the [`draft`] of a file and syncs it to disk. Its permissions are those of the file `like`, and its owner can
+/// always read and write it.
 ///
 /// # Errors
-/// It can't be written; nothing of it is left then.
+/// The draft cannot be written; it is removed.
 pub(crate) fn write_draft(path: &Path, bytes: &[u8], like: &Path) -> io::Result<PathBuf> {
     let draft = draft(path);
     let mut file = private().write(true).create_new(true).open(&draft)?;
@@ -143,10 +144,10 @@ pub(crate) fn write_draft(path: &Path, bytes: &[u8], like: &Path) -> io::Result<
     Ok(draft)
 }
 
-/// Makes a new file, whole or not at all.
+/// Creates a new file atomically.
 ///
 /// # Errors
-/// As for [`write_draft`], or there is such a file already.
+/// The errors of [`write_draft`], and an error if the file exists.
 pub(crate) fn file(path: &Path, bytes: &[u8], like: &Path) -> io::Result<()> {
     let draft = write_draft(path, bytes, like)?;
     rename(&draft, path).inspect_err(|_| drop(fs::remove_file(&draft)))?;
@@ -154,10 +155,10 @@ pub(crate) fn file(path: &Path, bytes: &[u8], like: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives a file a second name, or what stands for one: not every file system has hard links.
+/// Creates a hard link, or a copy on file systems without hard links.
 ///
 /// # Errors
-/// There is such a file already, or the file system refuses; nothing is left then.
+/// The target exists, or the file system fails; nothing is left at the target.
 pub(crate) fn second_name(path: &Path, to: &Path) -> io::Result<()> {
     fs::hard_link(path, to).or_else(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => Err(error),
@@ -165,34 +166,34 @@ pub(crate) fn second_name(path: &Path, to: &Path) -> io::Result<()> {
     })
 }
 
-/// Gives a file a name that no file has, taking the one that it had; both in the same file system.
+/// Renames a file within a file system; never replaces an existing file.
 ///
 /// # Errors
-/// There is such a file already, or the file system refuses.
+/// The target exists, or the file system fails.
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     match system::rename_new(from, to) {
-        // Not every file system can do that.
+        // Some file systems do not support this operation.
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {}
         renamed => return renamed,
     }
     match fs::hard_link(from, to) {
         Ok(()) => {
-            sync_folder(to); // the new name reaches the disk before the old one goes
+            sync_folder(to); // sync the new name before removing the old one
             fs::remove_file(from).inspect_err(|_| drop(fs::remove_file(to)))
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-        // Nor has every one hard links.
+        // Some file systems have no hard links either.
         Err(_) if fs::symlink_metadata(to).is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
         Err(_) => fs::rename(from, to),
     }
 }
 
-/// Lets the names in a file's folder reach the disk. Where folders can't be synced, they do so in their own time.
+/// Syncs the directory of a file, and ignores errors on file systems that cannot sync directories.
 pub(crate) fn sync_folder(of: &Path) {
     let _ = sync_folder_of(of);
 }
 
-/// Lets the names in a file's folder reach the disk.
+/// Syncs the directory of a file.
 ///
 /// # Errors
 /// The disk fails.

@@ -1,4 +1,4 @@
-//! The sample sessions inside the program. They were written by the real pi: see `scripts/pi/demo.mjs`.
+//! The embedded sample sessions, written by the real pi: see `scripts/pi/demo.mjs`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,13 @@ use include_dir::{Dir, include_dir};
 
 static SESSIONS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/assets/demo");
 
-/// The home directory of the person in the samples.
+/// The home directory in the samples.
 pub const HOME: &str = "/home/demo";
 
-/// Where the samples pretend to lie, as their `parentSession`s say.
+/// The session directory of the samples, as in their `parentSession` fields.
 pub const ROOT: &str = "/home/demo/.pi/agent/sessions";
 
-/// The bytes of a sample.
+/// Returns the bytes of a sample.
 ///
 /// # Errors
 /// There is no such sample.
@@ -23,7 +23,7 @@ pub fn file(path: &Path) -> io::Result<&'static [u8]> {
     Ok(file.contents())
 }
 
-/// The paths of all samples.
+/// Returns the paths of all samples.
 pub fn paths() -> impl Iterator<Item = PathBuf> {
     SESSIONS.dirs().flat_map(Dir::files).map(|file| Path::new(ROOT).join(file.path()))
 }

@@ -1,5 +1,5 @@
-//! Reads the digest of one session file: in one pass, and at its end once more the few lines whose rows stand before
-//! their labels. When a long file has grown, only the new bytes are parsed; the others are hashed.
+//! Reads the digest of one session file in one pass, plus the lines whose rows precede their labels. If a long file has
+//! grown, only the new bytes are parsed; the others are hashed.
 
 use std::io::{self, Seek};
 use std::path::Path;
@@ -16,51 +16,51 @@ use crate::session::digest::builder::DigestBuilder;
 use crate::session::lines::NotASession;
 use crate::session::search_text::SearchTextsBuf;
 
-/// How digests are read.
+/// The parameters for reading digests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DigestReader<'a> {
-    /// Where the files are.
+    /// The source of session files.
     pub(crate) files: Files,
-    /// In tool calls, paths below it start with `~`.
+    /// The home directory; in tool calls, paths below it start with `~`.
     pub(crate) home: &'a str,
 }
 
-/// What was read of a session.
+/// The data read from a session file.
 #[derive(Debug)]
 pub(crate) struct ScannedSession {
-    /// The digest, without what the file system knows of it.
+    /// The digest, without file system metadata.
     pub(crate) digest: Digest,
-    /// Its texts, if they were wanted.
+    /// The texts, if requested.
     pub(crate) texts: SearchTextsBuf,
-    /// With what reading can go on: a [`ResumeState`] as it is written; empty if it can't.
+    /// A serialized [`ResumeState`] to continue reading later; empty if that is impossible.
     pub(crate) state: Vec<u8>,
-    /// The bytes that were read, if texts were wanted.
+    /// The bytes read, if texts were requested.
     pub(crate) content: ContentHash,
 }
 
-/// What reading stopped with, and how to tell the file again that was read. Its texts are not here.
+/// The state at the end of reading, with the identity of the file. Excludes texts.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ResumeState {
     builder: DigestBuilder,
     mark: PrefixFingerprint,
 }
 
-/// What is wanted of a file beside its digest.
+/// Additional data to read besides the digest.
 #[derive(Debug, Default)]
 pub(crate) struct ScanOptions {
-    /// Its texts.
+    /// Read the texts.
     pub(crate) texts: bool,
-    /// With what reading can go on; where it stopped if the file has grown since, with the texts until there.
+    /// Return a state to continue reading later, or continue from an earlier state and its texts.
     pub(crate) state: bool,
     pub(crate) before: Option<(ResumeState, SearchTextsBuf)>,
 }
 
 impl DigestReader<'_> {
-    /// The digest of a file, without what the file system knows of it; `None` if it is no session, or `is_stopped` says
-    /// that nobody waits for it any more. `buffer` is to read into, and to be used again.
+    /// Reads the digest of a file without file system metadata. Returns `None` if the file is not a session or
+    /// `is_stopped` returned `true`. `buffer` is reusable.
     ///
     /// # Errors
-    /// It can't be read, begins with an entry, or has too many entries to be kept.
+    /// The file cannot be read, starts with an entry, or has too many entries.
     pub(crate) fn file(
         &self,
         path: &Path,
@@ -72,10 +72,10 @@ impl DigestReader<'_> {
         Ok(read.map(|session| session.digest))
     }
 
-    /// As [`DigestReader::file`], with what else is wanted of it.
+    /// Like [`DigestReader::file`], with additional data.
     ///
     /// # Errors
-    /// As [`DigestReader::file`].
+    /// The errors of [`DigestReader::file`].
     pub(crate) fn session(
         &self,
         (path, mtime): (&Path, i64),

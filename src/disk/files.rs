@@ -1,5 +1,5 @@
-//! Where bytes come from: the disk, or the sample sessions inside the program (`--demo`). Everything else in `disk`
-//! reads through here, so that both are the same to it.
+//! Sources of session files: the disk, or the embedded samples (`--demo`). The rest of `disk` reads through this module
+//! and does not distinguish them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Cursor, Read, Seek};
@@ -8,8 +8,8 @@ use std::path::Path;
 use crate::disk::{demo, lines};
 use crate::system;
 
-/// How far into a file its header may stand, in bytes. It is the first line that is JSON, of some hundred bytes; pi passes
-/// over what is none before it. A file is refused that has none so far, however long it is.
+/// The maximum offset of a header in bytes. The header is the first line of valid JSON, some hundred bytes long; pi
+/// skips invalid lines before it. A file without a header up to this offset is not a session.
 const HEADER_WITHIN: u64 = 16 * 1024 * 1024;
 
 /// A source of session files.
@@ -17,11 +17,11 @@ const HEADER_WITHIN: u64 = 16 * 1024 * 1024;
 pub enum Files {
     /// The file system.
     Disk,
-    /// The sample sessions that come with pitree.
+    /// The embedded sample sessions.
     Demo,
 }
 
-/// A file open for reading at any place.
+/// A seekable file open for reading.
 pub trait Readable: Read + Seek {}
 impl<T: Read + Seek> Readable for T {}
 
@@ -29,21 +29,21 @@ impl Files {
     /// Opens a file for reading.
     ///
     /// # Errors
-    /// It can't be opened, or is no regular file.
+    /// The file cannot be opened, or is not a regular file.
     pub fn open(self, path: &Path) -> io::Result<Box<dyn Readable>> {
         self.with_len(path).map(|(file, _)| file)
     }
 
-    /// Opens a file for reading as a session; `None` if its beginning shows that it is none. (Of a small file that is seen
-    /// soon enough when it is read.)
+    /// Opens a session file for reading. Returns `None` if its beginning shows that it is not a session. Small files
+    /// are not checked, because reading them detects it soon enough.
     ///
     /// # Errors
-    /// It can't be opened or read, or is no regular file.
+    /// The file cannot be opened or read, or is not a regular file.
     pub fn session(self, path: &Path) -> io::Result<Option<Box<dyn Readable>>> {
         let (mut file, len) = self.with_len(path)?;
         if len > HEADER_WITHIN {
             let head = lines::head(&mut (&mut file).take(HEADER_WITHIN), &mut Vec::new())?;
-            // What begins with an entry, or a title, is told from other files, which whoever reads on does.
+            // The reader distinguishes files that start with an entry or a title from other files.
             if head.header().is_none() && !head.is_headless() && !head.is_titled() {
                 return Ok(None);
             }
@@ -56,7 +56,7 @@ impl Files {
         let bytes: &[u8] = match self {
             Self::Disk => {
                 match regular(path, File::options().read(true))? {
-                    // What the system makes up on reading says that it is empty, and may have no end.
+                    // Generated system files report length 0 and can be endless.
                     (_, 0) => &[],
                     (file, len) => return Ok((Box::new(file), len)),
                 }
@@ -66,10 +66,10 @@ impl Files {
         Ok((Box::new(Cursor::new(bytes)), bytes.len() as u64))
     }
 
-    /// The length of a file in bytes.
+    /// Returns the length of a file in bytes.
     ///
     /// # Errors
-    /// There is no such file, or it is no regular file: reading a pipe or a device could wait for ever.
+    /// The file is missing or is not a regular file; reading a pipe or a device could block.
     pub fn len(self, path: &Path) -> io::Result<u64> {
         match self {
             Self::Disk => {
@@ -81,35 +81,35 @@ impl Files {
         }
     }
 
-    /// Whether a directory exists: a project that a session worked in.
+    /// Returns `true` if the directory exists.
     pub fn is_dir(self, path: &Path) -> bool {
         self == Self::Demo || path.is_dir()
     }
 }
 
-/// Reads a regular file: a pipe or a device in its place could block.
+/// Reads a regular file. A pipe or a device in its place could block.
 ///
 /// # Errors
-/// It cannot be opened or read, or is not a regular file.
+/// The file cannot be opened or read, or is not a regular file.
 pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_regular(path, File::options().read(true))?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Opens a file, and nothing but a file: at a pipe or a device, which may stand in its place at any time, nobody waits.
+/// Opens a regular file without blocking, even if a pipe or a device takes its place.
 ///
 /// # Errors
-/// It can't be opened, or is no regular file.
+/// The file cannot be opened, or is not a regular file.
 pub(crate) fn open_regular(path: &Path, options: &OpenOptions) -> io::Result<File> {
     regular(path, options).map(|(file, _)| file)
 }
 
-/// As [`open_regular`], with the length in bytes.
+/// Like [`open_regular`], with the length in bytes.
 fn regular(path: &Path, options: &OpenOptions) -> io::Result<(File, u64)> {
     let mut options = options.clone();
     system::files::without_waiting(&mut options);
-    // A socket, or a pipe that is only to be written, fails with an error of its own.
+    // Opening a socket or a write-only pipe fails with its own error.
     let reason = |error| fs::metadata(path).ok().and_then(|found| must_be_regular(&found).err()).unwrap_or(error);
     let file = options.open(path).map_err(reason)?;
     let metadata = file.metadata()?;

@@ -1,5 +1,5 @@
-//! Finds the session files: nested and flat directories, as pi lays them out; what lies deeper is a sub-agent's. All
-//! processors list folders and ask for the facts of files.
+//! Finds session files in nested and flat directories, in the layout of pi. Deeper files are subagent sessions.
+//! Directories and file metadata are read in parallel.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -16,42 +16,42 @@ use crate::session::digest::SubagentOwner;
 use crate::session::lines::NotASession;
 use crate::system;
 
-/// Folders below a session's own that are looked into: `<session>/<hash>/run-0` and some more.
+/// The maximum depth below a session's own directory, which covers `<session>/<hash>/run-0` and more.
 const DEEPEST: usize = 8;
 
 /// A file that may be a session.
 #[derive(Clone, Debug, Default)]
 pub struct SessionFile {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
-    /// With symbolic links resolved, if that differs.
+    /// The path with symbolic links resolved, if it differs.
     pub real_path: Option<PathBuf>,
-    /// Whether the file itself is a symbolic link.
+    /// `true` if the file itself is a symbolic link.
     pub is_link: bool,
-    /// Its length in bytes.
+    /// The length in bytes.
     pub bytes: u64,
-    /// When it was last written, in milliseconds since 1970.
+    /// The modification time in milliseconds since 1970.
     pub mtime: i64,
-    /// Whose sub-agent wrote it.
+    /// The owner if it is a subagent session.
     pub owner: Option<SubagentOwner>,
-    /// What tells it.
+    /// The file version.
     pub(crate) stamp: FileVersion,
-    /// In which of the directories it was found.
+    /// The index of the session directory in which it was found.
     pub(super) dir: usize,
-    /// What the index knows of it.
+    /// The state of the file in the index.
     pub(super) known: IndexedFile,
 }
 
-/// What the index knows of a file: which of its files says so, and which record there.
+/// The state of a file in the index; values are a segment and a record.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum IndexedFile {
-    /// All: it is as it was.
+    /// The file is unchanged.
     Same((usize, usize)),
-    /// All but where it is now.
+    /// The file is unchanged but was moved.
     Moved((usize, usize)),
-    /// It may have grown since.
+    /// The file may have grown.
     Before((usize, usize)),
-    /// Nothing.
+    /// The file is not in the index.
     #[default]
     Nothing,
 }
@@ -62,21 +62,21 @@ impl AsRef<Path> for SessionFile {
     }
 }
 
-/// Something that could not be read.
+/// A file or directory that could not be read.
 #[derive(Clone, Debug)]
 pub struct Unreadable {
-    /// What it is.
+    /// The path.
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// Whether it is readable, but holds entries without a header: see [`NotASession::Headless`].
+    /// `true` if the file is readable but contains entries without a header: see [`NotASession::Headless`].
     pub is_headless: bool,
-    /// Whether there is nothing at its path.
+    /// `true` if nothing exists at the path.
     pub is_missing: bool,
 }
 
 impl Unreadable {
-    /// What could not be read, and why.
+    /// Creates it from a path and a reason.
     pub fn new(path: &Path, reason: &impl ToString) -> Self {
         let reason = without_os_error_codes(&reason.to_string()).into_owned();
         Self { path: path.into(), reason, is_headless: false, is_missing: false }
@@ -93,12 +93,12 @@ impl Unreadable {
 pub struct FoundFiles {
     /// The files.
     pub files: Vec<SessionFile>,
-    /// Directories that could not be read, missing ones included.
+    /// Unreadable directories, including missing ones.
     pub unreadable: Vec<Unreadable>,
 }
 
 impl FoundFiles {
-    /// Gives a result, and takes note of an error.
+    /// Unwraps a result and records an error.
     fn note<T>(&mut self, path: &Path, result: io::Result<T>) -> Option<T> {
         let is_missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
         let unreadable = |error| Unreadable { is_missing: is_missing(&error), ..Unreadable::new(path, &why(&error)) };
@@ -116,7 +116,7 @@ fn why(error: &io::Error) -> String {
     }
 }
 
-/// Looks for session files in directories.
+/// Finds session files in directories.
 pub fn find(files: Files, dirs: &[PathBuf]) -> FoundFiles {
     let mut found = FoundFiles::default();
     match files {
@@ -132,7 +132,7 @@ pub fn find(files: Files, dirs: &[PathBuf]) -> FoundFiles {
         }
     }
     if dirs.len() > 1 {
-        // A directory may be named beside one that holds it.
+        // One directory can contain another one.
         let mut seen = HashSet::with_capacity(found.files.len());
         let is_new: Vec<bool> = found.files.iter().map(|file| seen.insert(file.path.as_os_str())).collect();
         let mut is_new = is_new.into_iter();
@@ -142,7 +142,7 @@ pub fn find(files: Files, dirs: &[PathBuf]) -> FoundFiles {
     found
 }
 
-/// Files are large to move about, and far from each other to look at: their places are sorted, then each is moved once.
+/// Sorts indexes and moves each file once, because the files are large and scattered in memory.
 fn newest_first(files: &mut [SessionFile]) {
     let mut order: Vec<(i64, usize)> = files.iter().map(|file| file.mtime).zip(0..).collect();
     let name_of = |at: usize| name(&files[at].path);
@@ -152,13 +152,13 @@ fn newest_first(files: &mut [SessionFile]) {
     for at in 0..order.len() {
         let mut from = order[at].1;
         while from < at {
-            from = order[from].1; // what was there has been moved on
+            from = order[from].1; // that file has been moved already
         }
         files.swap(at, from);
     }
 }
 
-/// The file at a path, as it is now; `owner` as it is known. `None` if there is none.
+/// Returns the current state of the file at a path, with the known `owner`. Returns `None` if there is no file.
 pub fn one(files: Files, path: &Path, owner: Option<SubagentOwner>) -> Option<SessionFile> {
     if files == Files::Demo {
         return Some(demo_found(path.to_path_buf()));
@@ -183,36 +183,36 @@ fn demo_found(path: PathBuf) -> SessionFile {
     SessionFile { path, bytes, ..SessionFile::default() }
 }
 
-/// The name of a file, as bytes: to look for the end of a path in its components takes long.
+/// Returns the file name as bytes. Finding the end of a path by its components is slow.
 fn name(path: &Path) -> &[u8] {
     let path = path.as_os_str().as_encoded_bytes();
     let start = memchr::memrchr(std::path::MAIN_SEPARATOR as u8, path).map_or(0, |at| at + 1);
     &path[start..]
 }
 
-/// Returns `true` if pi takes a file of that name for a session: the name `.jsonl` alone will do (1.5.2).
+/// Returns `true` if pi accepts the file name as a session, including `.jsonl` alone (1.5.2).
 pub(super) fn is_named_as_session(path: &Path) -> bool {
     name(path).ends_with(b".jsonl")
 }
 
-/// A directory's session files and folders, and whether they are symbolic links.
+/// The session files and directories in a directory, and `true` for each symbolic link.
 struct DirListing {
-    /// With symbolic links resolved, if that differs.
+    /// The path with symbolic links resolved, if it differs.
     real: Option<PathBuf>,
     sessions: Vec<(PathBuf, bool)>,
     folders: Vec<(PathBuf, bool)>,
 }
 
 impl DirListing {
-    /// The path of something in it with symbolic links resolved, if that differs.
+    /// Returns the resolved path of a child, if it differs.
     fn real_path(&self, path: &Path, is_link: bool) -> Option<PathBuf> {
         let resolved = || fs::canonicalize(path).ok();
         let beside = || Some(self.real.as_ref()?.join(path.file_name()?));
         if is_link { resolved() } else { beside() }.filter(|real| real != path)
     }
 
-    /// The sessions to which folders belong, by the names of the folders: of the same name, or the one whose id it is named
-    /// by. Symbolic links in their paths are resolved, as families are tied by real paths.
+    /// Returns the sessions that own directories, by directory name: the session of the same name, or the session with
+    /// that id. Symbolic links are resolved, because families use resolved paths.
     fn owners(&self) -> HashMap<&[u8], PathBuf> {
         let names: HashSet<&[u8]> = self.folders.iter().map(|(folder, _)| name(folder)).collect();
         let mut owners = HashMap::new();
@@ -244,46 +244,47 @@ fn list(dir: &Path, real: &Path) -> io::Result<DirListing> {
     Ok(listing)
 }
 
-/// As many files of a directory are asked for at once.
+/// The number of files of a directory processed per task.
 const AT_ONCE: usize = 64;
 
-/// A directory to look into.
+/// A directory to search.
 struct PendingDir {
     path: PathBuf,
-    /// With symbolic links resolved.
+    /// The path with symbolic links resolved.
     real: PathBuf,
     level: DirLevel,
-    /// Whose sub-agents' files it holds.
+    /// The session whose subagents wrote the files in it.
     owner: Option<SubagentOwner>,
 }
 
-/// What a directory is.
+/// The level of a directory.
 #[derive(Clone, Copy)]
 enum DirLevel {
-    /// The one that was named: sessions, and folders of projects.
+    /// A session directory from the command line or the settings: sessions and project directories.
     Root,
-    /// A project's.
+    /// The directory of a project.
     Project,
-    /// A session's own, for its sub-agents; how deep below.
+    /// The directory of a session for its subagents, with the depth below it.
     Session(usize),
 }
 
 impl PendingDir {
-    /// The directories below that are looked into.
+    /// Returns the subdirectories to search.
     fn below<'a>(&'a self, listing: &'a DirListing) -> impl Iterator<Item = PendingDir> + 'a {
         let owners = listing.owners();
         listing.folders.iter().filter_map(move |(path, is_link)| {
             let owner = || owners.get(name(path)).cloned();
             let (level, owner) = match self.level {
-                // A folder beside a session of the same name holds its sub-agents; any other one is a project.
+                // A directory next to a session of the same name holds its subagent sessions; any other directory is a
+                // project.
                 DirLevel::Root => match owner() {
                     Some(owner) => (DirLevel::Session(1), Some(SubagentOwner { path: Some(owner) })),
                     None => (DirLevel::Project, None),
                 },
-                // Links are not followed down here: they could lead round in a circle.
+                // Links at this level are not followed, because they could form a cycle.
                 _ if *is_link => return None,
                 DirLevel::Project => (DirLevel::Session(1), Some(SubagentOwner { path: owner() })),
-                // A subagent's session has a folder for subagents of its own.
+                // A subagent session has a directory for its own subagents.
                 DirLevel::Session(depth) => match owner() {
                     Some(owner) => (DirLevel::Session(1), Some(SubagentOwner { path: Some(owner) })),
                     None if depth < DEEPEST => (DirLevel::Session(depth + 1), self.owner.clone()),
@@ -296,7 +297,7 @@ impl PendingDir {
     }
 }
 
-/// Adds the files of one directory, which has a number.
+/// Adds the files of one directory with the given index.
 fn find_in(root: &Path, number: usize, found: &mut FoundFiles) {
     let Some(real) = found.note(root, fs::canonicalize(root)) else { return };
     let mut folders = vec![PendingDir { path: root.into(), real, level: DirLevel::Root, owner: None }];
@@ -337,17 +338,17 @@ fn find_in(root: &Path, number: usize, found: &mut FoundFiles) {
 }
 
 impl PendingDir {
-    /// Some files of the directory, those that are there, and are files.
+    /// Returns the given files of the directory that exist and are regular files.
     ///
     /// # Errors
-    /// It may be listed and not entered: that is the same for all that is in it.
+    /// The directory can be listed but not entered, which affects all its files.
     fn sessions(&self, dir: usize, listing: &DirListing, some: Vec<(PathBuf, bool)>) -> io::Result<Vec<SessionFile>> {
         let inside = system::files::DirHandle::open(&self.path);
         let mut files = Vec::with_capacity(some.len());
         for (path, is_link) in some {
             let facts = inside.file(&path);
             match facts.map(|facts| facts.map(|facts| FileVersion::of(&facts, &path))) {
-                // Not everything of that name is a file.
+                // A directory can have a session name.
                 Ok(None) => {}
                 Ok(Some(stamp)) => files.push(SessionFile {
                     real_path: listing.real_path(&path, is_link),
@@ -361,14 +362,14 @@ impl PendingDir {
                     known: IndexedFile::Nothing,
                 }),
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_link => return Err(error),
-                Err(_) => {} // gone, or a link that leads nowhere
+                Err(_) => {} // missing, or a dangling link
             }
         }
         Ok(files)
     }
 }
 
-/// Milliseconds since 1970.
+/// Converts a time to milliseconds since 1970.
 pub fn milliseconds(time: SystemTime) -> i64 {
     match time.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(since) => since.as_millis() as i64,
@@ -450,7 +451,7 @@ mod tests {
             path += if depth % 2 == 0 { "/0a/run-0/session" } else { "/0b/run-1/2026_x_sub" };
             wanted.push((format!("{path}.jsonl"), Some(owner)));
         }
-        // The session in between is gone: those below belong to the next one above.
+        // The session in between is missing, so the next session above owns the files.
         wanted.push(("p/2026_top/0c/run-0/gone/0d/run-0/session.jsonl".into(), Some("p/2026_top.jsonl".into())));
         for (file, _) in &wanted {
             write(&dir.path().join(file));
@@ -488,7 +489,7 @@ mod tests {
         }
         let start = std::time::Instant::now();
         assert_eq!(find(Files::Disk, &[dir.path().into()]).files.len(), COUNT);
-        // Some 0.15 s; where each folder is held against each session it takes 10.
+        // Takes about 0.15 s; comparing each directory with each session takes 10 s.
         assert!(start.elapsed().as_secs() < 4, "{:?}", start.elapsed());
     }
 

@@ -1,4 +1,4 @@
-//! By what a file that grew is told from another one in its place: how it began, and what stood before what is new.
+//! Fingerprints that identify a file after it has grown: its start, and the bytes before the new ones.
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::disk::file_version;
 use crate::disk::files::{Files, Readable};
 
-/// As many bytes must be as they were, at the beginning and before a place.
+/// The number of bytes that must be unchanged at the start and before an offset.
 const SAMPLE: u64 = 1024;
 
-/// What tells that a file is the same up to a place.
+/// The fingerprint of a file up to an offset.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PrefixFingerprint {
     place: u64,
@@ -21,21 +21,21 @@ pub(crate) struct PrefixFingerprint {
 }
 
 impl PrefixFingerprint {
-    /// That of a file up to a place.
+    /// Computes the fingerprint of a file up to an offset.
     ///
     /// # Errors
-    /// It can't be read.
+    /// The file cannot be read.
     pub(crate) fn new(file: &mut Box<dyn Readable>, place: u64) -> io::Result<Self> {
         let len = place.min(SAMPLE);
         Ok(Self { place, head: sample(file, 0, len)?, tail: sample(file, place - len, len)? })
     }
 
-    /// The place up to which it is.
+    /// Returns the offset.
     pub(crate) fn place(&self) -> u64 {
         self.place
     }
 
-    /// Whether a file is the same up to there, as far as that can be told without reading it whole.
+    /// Returns `true` if the samples of the file are unchanged up to the offset.
     pub(crate) fn holds(&self, file: &mut Box<dyn Readable>) -> bool {
         let len = self.place.min(SAMPLE);
         sample(file, 0, len).is_ok_and(|head| head == self.head)
@@ -43,7 +43,8 @@ impl PrefixFingerprint {
     }
 }
 
-/// A file's length and a checksum of its first and last bytes: identifies the file after it was moved or appended to.
+/// The length of a file and a checksum of its first and last bytes. Identifies the file after it was moved or appended
+/// to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Fingerprint {
     bytes: u64,
@@ -60,7 +61,7 @@ impl Fingerprint {
         Ok(Self { bytes: found.len(), checksum: checksum(path, &found, found.len())? })
     }
 
-    /// Returns `true` if the file at a path is this one, or this one with bytes appended.
+    /// Returns `true` if the file at a path is this file, also with bytes appended.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -71,7 +72,7 @@ impl Fingerprint {
     }
 }
 
-/// Returns a checksum of the samples of a file up to a place.
+/// Returns a checksum of the samples of a file up to an offset.
 fn checksum(path: &Path, found: &fs::Metadata, place: u64) -> io::Result<u64> {
     if found.is_symlink() {
         return Ok(file_version::hash(fs::read_link(path)?.as_os_str().as_encoded_bytes()));

@@ -1,5 +1,5 @@
-//! What is new in session files: which of those that may have changed did, and the digests of these. Of a file that grew
-//! only what is new in it is read, and a last line that is still being written is waited for.
+//! Incremental updates: detects changed session files and reads their digests. Of a file that grew, only the new bytes
+//! are read. An incomplete last line is given time to be completed.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -22,36 +22,36 @@ use crate::session::lines::NotASession;
 use crate::session::partial_line::PartialLine;
 use crate::session::problem::Problem;
 
-/// As long, in milliseconds, the rest of a line is waited for: then it counts as damage.
+/// The time in milliseconds to wait for the rest of a line before it counts as damaged.
 const PATIENCE: i64 = 5000;
 
-/// Of so many files what was gathered is kept, so that only what is new in them is read.
+/// The maximum number of files whose state is kept to read only new bytes.
 const KEPT: usize = 64;
 
-/// Whether a file was written so recently that the rest of a last line may still come.
+/// Returns `true` if a file was written so recently that an incomplete last line may still be completed.
 pub fn is_fresh(mtime: i64, now: i64) -> bool {
     (now - mtime).abs() < PATIENCE
 }
 
-/// What is new.
+/// Changes of session files.
 #[derive(Clone, Debug, Default)]
 pub struct FileChanges {
-    /// Sessions that are new, or other than they were.
+    /// New and changed sessions.
     pub read: Vec<Digest>,
     /// Files that could not be read.
     pub unreadable: Vec<Unreadable>,
-    /// Files that are not there any more.
+    /// Missing files.
     pub gone: Vec<PathBuf>,
 }
 
 impl FileChanges {
-    /// Whether nothing is new.
+    /// Returns `true` if nothing changed.
     pub fn is_empty(&self) -> bool {
         self.read.is_empty() && self.unreadable.is_empty() && self.gone.is_empty()
     }
 }
 
-/// By what a file is as it was: as coarse as what a digest has of it.
+/// The known version of a file, as precise as its digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct KnownVersion {
     bytes: u64,
@@ -64,12 +64,12 @@ impl KnownVersion {
     }
 }
 
-/// Files that pitree itself read or removed since they were looked at: nothing is new in them.
+/// Files that pitree itself read or removed since the last check; they count as unchanged.
 #[derive(Debug, Default)]
 pub struct OwnChanges(Mutex<Vec<(PathBuf, Option<KnownVersion>)>>);
 
 impl OwnChanges {
-    /// Takes files that were just read, and those that are gone.
+    /// Records files that were just read or removed.
     pub fn note(&self, read: &[Digest], gone: &[PathBuf]) {
         let read = read.iter().map(|digest| {
             let as_of = KnownVersion { bytes: digest.bytes, mtime: digest.mtime };
@@ -84,37 +84,37 @@ impl OwnChanges {
     }
 }
 
-/// A file as it was looked at last.
+/// The last known state of a file.
 #[derive(Clone, Debug)]
 struct TrackedFile {
-    /// `None` if it is to be read whatever it is like.
+    /// The known version; `None` to read the file in any case.
     as_of: Option<KnownVersion>,
     owner: Option<SubagentOwner>,
-    /// With symbolic links resolved, if that differs.
+    /// The path with symbolic links resolved, if it differs.
     real_path: Option<PathBuf>,
 }
 
-/// The session files as they were looked at last.
+/// The last known state of all session files.
 #[derive(Debug, Default)]
 pub struct IncrementalReader {
     home: String,
     dirs: Vec<PathBuf>,
-    /// By bytes: to compare paths by their parts takes long.
+    /// The files by the bytes of their paths. Comparing paths by components is slow.
     known: BTreeMap<OsString, TrackedFile>,
-    /// The names of files that are reached by symbolic links, by what these lead to: only one of the names is told.
+    /// The names of files reached through symbolic links, by link target. Watchers report only one of the names.
     names: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
-    /// What was gathered of those that were read last, the last one at the end.
+    /// The states of recently read files, most recent last.
     growing: Vec<(PathBuf, GrowingFile)>,
-    /// The files whose last line is waited for, and until when.
+    /// The files with an incomplete last line, and the time until which it can be completed.
     waiting: BTreeMap<PathBuf, i64>,
 }
 
 impl IncrementalReader {
-    /// A reader of directories who knows sessions. In tool calls, paths below `home` start with `~`.
+    /// Creates a reader of directories with known sessions. In tool calls, paths below `home` start with `~`.
     pub fn new<'a>(home: &str, dirs: &[PathBuf], sessions: impl IntoIterator<Item = &'a Digest>) -> Self {
         let mut reader = Self { home: home.into(), dirs: dirs.into(), ..Self::default() };
         for digest in sessions {
-            // The end may have been waited for.
+            // The last line may have been incomplete.
             let is_whole = !digest.problems.contains(&Problem::CutOff);
             let as_of = is_whole.then_some(KnownVersion { bytes: digest.bytes, mtime: digest.mtime });
             let (owner, real_path) = (digest.owner.clone(), digest.real_path.clone());
@@ -130,7 +130,7 @@ impl IncrementalReader {
         self.known.insert(path.into(), known);
     }
 
-    /// Something, and if it is a file that is known, the others that are the same.
+    /// Iterates over a path and the other names of the same file.
     fn same_as<'a>(&'a self, path: &'a PathBuf) -> impl Iterator<Item = &'a PathBuf> {
         let real = self.known.get(path.as_os_str()).and_then(|known| known.real_path.as_ref()).unwrap_or(path);
         let others =
@@ -138,13 +138,14 @@ impl IncrementalReader {
         std::iter::once(path).chain(others.filter(move |other| *other != path))
     }
 
-    /// When something is to be looked at though nothing happens, in milliseconds since 1970: a line stays as it is.
+    /// Returns the next time to check a file without an event, in milliseconds since 1970, to report an incomplete line
+    /// as damaged.
     pub fn due(&self) -> Option<i64> {
         self.waiting.values().min().copied()
     }
 
-    /// Looks at what may have changed, and passes on what is new; `now` is in milliseconds since 1970. Stops when `news`
-    /// returns false.
+    /// Checks paths that may have changed, and reports changes to `news` until it returns `false`. `now` is in
+    /// milliseconds since 1970.
     pub fn look(
         &mut self,
         seen: &WatchEvents,
@@ -155,7 +156,7 @@ impl IncrementalReader {
         for (path, as_of) in noted.take() {
             match (as_of, self.known.get_mut(path.as_os_str())) {
                 (Some(as_of), Some(known)) => known.as_of = Some(as_of),
-                (Some(_), None) => {} // whose sub-agent's it is, a walk says
+                (Some(_), None) => {} // a directory walk determines the owner of a subagent session
                 (None, _) => self.forget(&path),
             }
         }
@@ -187,7 +188,7 @@ impl IncrementalReader {
         self.read(&changed, gone, now, news);
     }
 
-    /// Whether something that is not known as a session may be one, or a folder of some.
+    /// Returns `true` if an unknown path may be a session or a directory of sessions.
     fn may_hold_sessions(&self, path: &Path) -> bool {
         let is_name = find::is_named_as_session(path);
         let first = || path.join("").into_os_string();
@@ -198,11 +199,11 @@ impl IncrementalReader {
         }
     }
 
-    /// Looks at all files: those that changed, and those that are gone.
+    /// Walks all directories and returns the changed files and the missing files.
     fn walk(&self) -> (Vec<SessionFile>, Vec<PathBuf>) {
         let found = scan::find(Files::Disk, &self.dirs);
         let is_there: HashSet<&OsStr> = found.files.iter().map(|file| file.path.as_os_str()).collect();
-        // What can't be listed now need not be gone.
+        // Files in directories that cannot be listed now are not considered missing.
         let unread: Vec<&PathBuf> =
             found.unreadable.iter().filter(|one| !one.is_missing).map(|one| &one.path).collect();
         let is_gone =
@@ -225,7 +226,7 @@ impl IncrementalReader {
         self.growing.retain(|(of, _)| of != path);
     }
 
-    /// Reads files and passes on what is new in them.
+    /// Reads files and reports their changes.
     fn read(
         &mut self,
         changed: &[SessionFile],
@@ -239,7 +240,7 @@ impl IncrementalReader {
         if many.len() <= KEPT {
             single.extend(many);
         } else {
-            // A folder of sessions came: all processors read it.
+            // A directory of sessions appeared: read it in parallel.
             let many: Vec<SessionFile> = many.into_iter().cloned().collect();
             scan::read(Files::Disk, &many, &self.home, |batch| {
                 let read = batch.sessions.into_iter().map(Arc::unwrap_or_clone).collect();
@@ -259,7 +260,7 @@ impl IncrementalReader {
         }
     }
 
-    /// The digest of a file that changed; `None` if it is no session.
+    /// Returns the digest of a changed file, or `None` if it is not a session.
     fn grown(&mut self, found: &SessionFile, now: i64) -> Result<Option<Digest>, Unreadable> {
         let unreadable = |error: &io::Error| Unreadable::file(&found.path, error);
         self.waiting.remove(&found.path);
@@ -286,7 +287,7 @@ impl IncrementalReader {
     }
 }
 
-/// What was gathered of a file, but for a last line that no line break follows.
+/// The state of a file without its incomplete last line.
 #[derive(Debug)]
 struct GrowingFile {
     builder: DigestBuilder,
@@ -298,7 +299,7 @@ impl GrowingFile {
         Self { builder: DigestBuilder::new(home), mark: PrefixFingerprint::default() }
     }
 
-    /// Reads what is new: the digest of all, and whether the rest of its last line is waited for.
+    /// Reads the new bytes. Returns the digest, and `true` if the last line may still be completed.
     fn read(
         &mut self,
         file: &mut Box<dyn Readable>,
@@ -337,10 +338,10 @@ mod tests {
 
     const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/"}"#;
 
-    /// Long after all is written.
+    /// A time long after all writes.
     const LATE: i64 = i64::MAX / 2;
 
-    /// A line of some kind, with the number of its entry.
+    /// Generates a line of a given kind with the number of its entry.
     fn line(kind: u8, at: usize) -> String {
         let head = |kind: &str| format!(r#""type":"{kind}","id":"{at}","parentId":"{}""#, at / 2);
         match kind {
@@ -361,7 +362,7 @@ mod tests {
         }
     }
 
-    /// What a look at some paths gives.
+    /// Returns the result of checking some paths.
     fn look(reader: &mut IncrementalReader, paths: &[&Path], now: i64) -> FileChanges {
         let seen = WatchEvents { paths: paths.iter().map(|path| path.to_path_buf()).collect(), is_all: false };
         let mut all = FileChanges::default();
@@ -374,7 +375,7 @@ mod tests {
         all
     }
 
-    /// All that is to be the same in two trees.
+    /// Describes everything that must be equal in two trees.
     fn facts(tree: &Tree) -> String {
         let mut labels: Vec<_> = tree.labels.iter().collect();
         labels.sort_by_key(|(at, _)| **at);
@@ -412,7 +413,7 @@ mod tests {
         }
     }
 
-    /// A directory with one session of some lines, and a reader who has read it once.
+    /// Creates a directory with one session, and a reader that has read it once.
     fn known(text: &str) -> (tempfile::TempDir, PathBuf, IncrementalReader) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.jsonl");
@@ -497,7 +498,7 @@ mod tests {
             seen.clone()
         };
         assert!(walk(&mut reader, &noted).is_empty());
-        // More than are read one by one.
+        // More files than are read one by one.
         let folder = dir.path().join("--p--");
         let paths: Vec<PathBuf> = (0..KEPT + 9).map(|at| folder.join(format!("{at}.jsonl"))).collect();
         fs::create_dir(&folder).unwrap();
@@ -512,7 +513,7 @@ mod tests {
         assert_eq!((news.read.len(), news.gone.len()), (paths.len(), paths.len()));
         fs::remove_file(&path).unwrap();
         assert_eq!(look(&mut reader, &[&path], LATE).gone, std::slice::from_ref(&path));
-        // What pitree did itself is no news to it.
+        // Changes by pitree itself are not reported.
         fs::write(&path, format!("{HEADER}\n{}", lines(1..2))).unwrap();
         assert_eq!(walk(&mut reader, &noted), std::slice::from_ref(&path));
         fs::write(&path, format!("{HEADER}\n{}", lines(1..3))).unwrap();

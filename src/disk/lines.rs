@@ -1,19 +1,19 @@
-//! Splits a file into lines with one buffer, however long the file, and however long a line.
+//! Splits a file into lines with one buffer, for files and lines of any length.
 
 use std::io::{self, Read};
 use std::ops::Range;
 
 use crate::session::lines::{BEGINNING, Header, LONGEST, Line, LineCollector};
 
-/// How much is read at once, in bytes. Larger ones leave the processor's cache, smaller ones cost system calls.
+/// The number of bytes per read. Larger reads exceed the processor cache, smaller ones need more system calls.
 const CHUNK: usize = 256 * 1024;
 
-/// A line of so many bytes gets room for the longest at once: copied each time that its room doubles, it would take three times
-/// as much, and room that is not used takes none.
+/// The length in bytes from which a line gets the maximum buffer at once. Doubling the buffer repeatedly would triple
+/// the time, and unused capacity takes no memory.
 const LONG: usize = 8 * 1024 * 1024;
 
-/// Calls `line` for each line that starts before `end`. `start` is the offset of the first byte that `reader` gives. Stops
-/// when `line` returns false.
+/// Calls `line` for each line that starts before `end`, until it returns `false`. `start` is the offset of the first
+/// byte of `reader`.
 ///
 /// # Errors
 /// Reading failed.
@@ -48,8 +48,8 @@ pub fn each(
     })
 }
 
-/// Calls `block` with the offset and the bytes of some whole lines, line breaks included, until all were passed on or it
-/// returns false; lines that are too long are left out. `start` is the offset of the first byte that `reader` gives.
+/// Calls `block` with the offset and bytes of blocks of whole lines, including line breaks, until it returns `false`.
+/// Skips lines that are too long. `start` is the offset of the first byte of `reader`.
 ///
 /// # Errors
 /// Reading failed.
@@ -65,7 +65,7 @@ pub(crate) fn blocks(
     })
 }
 
-/// The header of a session; `None` if there is none.
+/// Reads the header of a session. Returns `None` if there is none.
 ///
 /// # Errors
 /// Reading failed.
@@ -73,7 +73,7 @@ pub(crate) fn header(reader: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result
     Ok(head(reader, buffer)?.header().cloned())
 }
 
-/// The lines of a file up to the first one that parses.
+/// Reads the lines of a file up to the first valid one.
 ///
 /// # Errors
 /// Reading failed.
@@ -86,7 +86,7 @@ pub(crate) fn head(reader: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<L
     Ok(head)
 }
 
-/// A reader that is at its end as soon as nobody waits for it any more.
+/// A reader that reports the end of the file once it is canceled.
 pub(crate) struct CancelableReader<R, F>(pub(crate) R, pub(crate) F);
 
 impl<R: Read, F: Fn() -> bool> Read for CancelableReader<R, F> {
@@ -95,15 +95,15 @@ impl<R: Read, F: Fn() -> bool> Read for CancelableReader<R, F> {
     }
 }
 
-/// A piece of a file.
+/// A part of a file.
 enum FileRange<'a> {
-    /// The offset and the bytes of some whole lines, line breaks included.
+    /// The offset and bytes of whole lines, including line breaks.
     Lines(u64, &'a [u8]),
-    /// A line that is too long.
+    /// An overlong line.
     Cut(Line<'a>),
 }
 
-/// Reads on, unless it was interrupted.
+/// Reads, and retries after an interrupt.
 fn read(reader: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     loop {
         match reader.read(into) {
@@ -113,7 +113,8 @@ fn read(reader: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// Calls `piece` with the pieces of a file until it returns false. Of lines over `longest` bytes only the beginning is kept.
+/// Calls `piece` with the parts of a file until it returns `false`. Of lines longer than `longest` bytes, only the
+/// beginning is kept.
 fn split(
     reader: &mut impl Read,
     start: u64,
@@ -121,7 +122,7 @@ fn split(
     longest: usize,
     mut piece: impl FnMut(FileRange<'_>) -> bool,
 ) -> io::Result<()> {
-    let mut offset = start; // of the first byte in the buffer
+    let mut offset = start; // the offset of the first byte in the buffer
     let mut filled = 0;
     loop {
         if buffer.len() < filled + CHUNK {
@@ -159,15 +160,15 @@ fn split(
     if filled > 0 {
         piece(FileRange::Lines(offset, &buffer[..filled]));
     }
-    // One huge line must not keep its memory for the rest of the scan.
+    // Releases the memory of a huge line for the rest of the scan.
     if buffer.len() > 16 * CHUNK {
         *buffer = Vec::new();
     }
     Ok(())
 }
 
-/// Passes over the rest of a line of which `filled` bytes are in the buffer; its beginning stays there. Returns how long it
-/// is, without its line break, and where in the buffer what was read behind that stands; `None` at the end of the file.
+/// Skips the rest of a line of which `filled` bytes are in the buffer; they are kept. Returns the length of the line
+/// without its line break, and the position in the buffer of the bytes read after it, or `None` at the end of the file.
 fn skip(reader: &mut impl Read, buffer: &mut Vec<u8>, filled: usize) -> io::Result<(u64, Option<Range<usize>>)> {
     let kept = filled.min(BEGINNING);
     buffer.truncate(kept + CHUNK);

@@ -1,4 +1,4 @@
-//! Opens a session file: its tree at once, the bodies of its entries when they are looked at.
+//! Loads session files: the tree at once, and the bodies of entries on demand.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -17,37 +17,37 @@ use crate::session::lines::{BEGINNING, LONGEST, NotASession};
 use crate::session::tree::node::Node;
 use crate::session::tree::{Tree, TreeLines};
 
-/// Below this size, in bytes, a second thread costs more than it saves.
+/// The size in bytes below which a second thread costs more than it saves.
 const WORTH_SPLITTING: u64 = 4 * 1024 * 1024;
 
-/// From this size on, in bytes, the end of a file is shown before the rest is read: that takes longer than a person
-/// takes for at once.
+/// The size in bytes from which the end of a file is shown before the rest is loaded, because loading takes noticeably
+/// long.
 const LARGE: u64 = 8 * 1024 * 1024;
 
-/// As much of the end, in bytes.
+/// The number of bytes at the end that are shown first.
 const END: u64 = 1024 * 1024;
 
-/// Reads a session file and builds its tree; large files by all processors. In tool calls, paths below `home` start
-/// with `~`.
+/// Reads a session file and builds its tree; large files are parsed in parallel. In tool calls, paths below `home`
+/// start with `~`.
 ///
 /// # Errors
-/// The file can't be read, or is not a session.
+/// The file cannot be read, or is not a session.
 pub fn tree(files: Files, path: &Path, home: &str) -> Result<Tree> {
     tied(path, LoadRequest::new(files, path, home).whole()?)
 }
 
-/// A session file that is read as long as somebody waits for it.
+/// A request to load a session file, which can be canceled.
 #[derive(Clone, Copy)]
 pub struct LoadRequest<'a> {
-    /// Where bytes come from.
+    /// The source of session files.
     pub files: Files,
-    /// Its path.
+    /// The path.
     pub path: &'a Path,
-    /// In tool calls, paths below it start with `~`.
+    /// The home directory; in tool calls, paths below it start with `~`.
     pub home: &'a str,
-    /// Whether somebody still waits.
+    /// Returns `true` while the result is still wanted.
     pub is_wanted: &'a (dyn Fn() -> bool + Sync),
-    /// Whether it is noted what entries say, so that they are known in other files.
+    /// `true` to hash the content of entries, so that they can be recognized in other files.
     pub notes_contents: bool,
 }
 
@@ -56,12 +56,12 @@ fn tied(path: &Path, part: TreeLines) -> Result<Tree> {
 }
 
 impl<'a> LoadRequest<'a> {
-    /// Reads as long as it takes.
+    /// Creates a request that cannot be canceled.
     pub fn new(files: Files, path: &'a Path, home: &'a str) -> Self {
         Self { files, path, home, is_wanted: &|| true, notes_contents: false }
     }
 
-    /// All lines of a file that may be a session.
+    /// Reads all lines of a file that may be a session.
     fn whole(self) -> Result<TreeLines> {
         let Self { files, path, .. } = self;
         let can_not = || format!("can't read {}", path.display());
@@ -72,10 +72,10 @@ impl<'a> LoadRequest<'a> {
         Ok(part)
     }
 
-    /// The tree of the file, without a last line that may still be written.
+    /// Loads the tree of the file without an incomplete last line.
     ///
     /// # Errors
-    /// As [`tree`], or nobody waits for it any more.
+    /// The errors of [`tree`], and an error if the request was canceled.
     pub fn tree(self) -> Result<Tree> {
         let part = self.whole()?;
         tied(self.path, if part.is_torn() { part.without_last() } else { part })
@@ -87,7 +87,7 @@ impl<'a> LoadRequest<'a> {
         let parts: io::Result<Vec<TreeLines>> = thread::scope(|scope| {
             let readers: Vec<_> = (0..count)
                 .map(|at| {
-                    // The last part goes on to the end of the file, which may have grown since.
+                    // The last part extends to the end of the file, which may have grown.
                     let end = if at + 1 == count { u64::MAX } else { bytes * (at + 1) / count };
                     scope.spawn(move || self.part(bytes * at / count..end))
                 })
@@ -98,14 +98,14 @@ impl<'a> LoadRequest<'a> {
         parts.map(TreeLines::join)
     }
 
-    /// The lines that start in a range of the file.
+    /// Reads the lines that start in a range of the file.
     fn part(self, range: std::ops::Range<u64>) -> io::Result<TreeLines> {
         let part = TreeLines::new(self.home);
         let mut part = if self.notes_contents { part.with_contents() } else { part };
         let mut file = self.files.open(self.path)?;
         let mut start = range.start;
         if start > 0 {
-            // The line that `start` falls into belongs to the part before, unless a line break stands right before it.
+            // The line at `start` belongs to the previous part, unless a line break directly precedes it.
             start = next_line(&mut file, start - 1)?;
         }
         file.seek(SeekFrom::Start(start))?;
@@ -117,35 +117,35 @@ impl<'a> LoadRequest<'a> {
     }
 }
 
-/// The file that was opened last: when it is opened again, only what is new in it is read.
+/// The most recently opened file. When it is opened again, only new bytes are read.
 #[derive(Debug, Default)]
 pub struct OpenFile {
     last: Option<OpenFileState>,
-    /// What was made of files, while somebody shows it: who turns to another one does not wait until a large one is gone,
-    /// which takes longer than a frame.
+    /// Trees that are still displayed. Keeping them here avoids waiting for a large tree to be freed, which takes
+    /// longer than a frame.
     shown: Vec<Arc<Tree>>,
 }
 
 #[derive(Debug)]
 struct OpenFileState {
     path: PathBuf,
-    /// Its lines, without the nodes.
+    /// The lines without the nodes.
     part: TreeLines,
-    /// Has the nodes.
+    /// The tree, which has the nodes.
     tree: Arc<Tree>,
     mark: PrefixFingerprint,
 }
 
 impl OpenFile {
-    /// Whether a file was opened last.
+    /// Returns `true` if this file was opened last.
     pub fn is(&self, path: &Path) -> bool {
         self.last.as_ref().is_some_and(|kept| kept.path == path)
     }
 
-    /// The tree of a session file. A last line that is no JSON is left out if it `may_go_on`.
+    /// Loads the tree of a session file. Ignores an invalid last line if it `may_go_on`.
     ///
     /// # Errors
-    /// As [`tree`], or nobody waits for it any more.
+    /// The errors of [`tree`], and an error if the request was canceled.
     pub fn tree(&mut self, reading: LoadRequest<'_>, may_go_on: bool) -> Result<Arc<Tree>> {
         let LoadRequest { files, path, .. } = reading;
         let kept = self.last.take().filter(|kept| kept.path == path);
@@ -164,7 +164,7 @@ impl OpenFile {
     }
 }
 
-/// The lines of a file that was opened before, with what is new in it; `None` if another one is in its place.
+/// Returns the lines of a file that was opened before, with its new lines, or `None` if the file was replaced.
 fn grown(files: Files, OpenFileState { path, mut part, tree, mark }: OpenFileState) -> io::Result<Option<TreeLines>> {
     let mut file = files.open(&path)?;
     if !mark.holds(&mut file) {
@@ -179,7 +179,7 @@ fn grown(files: Files, OpenFileState { path, mut part, tree, mark }: OpenFileSta
     Ok(Some(part))
 }
 
-/// A file of a version that pitree doesn't know is not written to, nor is anything made of it.
+/// The file has an unknown version: pitree does not write to it or create files from it.
 #[derive(Debug)]
 pub struct NewerFormat {
     path: PathBuf,
@@ -199,10 +199,10 @@ impl fmt::Display for NewerFormat {
 
 impl std::error::Error for NewerFormat {}
 
-/// The tree of a session file that is to be changed, or of which a new one is to be made: all who do that begin here.
+/// Loads the tree of a session file to be changed or forked. All such operations start here.
 ///
 /// # Errors
-/// As [`tree`], or it is of a version that pitree doesn't know: [`NewerFormat`].
+/// The errors of [`tree`], and [`NewerFormat`] if the version is unknown.
 pub fn writable(path: &Path) -> Result<Tree> {
     let tree = tree(Files::Disk, path, "")?;
     match tree.header.version {
@@ -211,8 +211,8 @@ pub fn writable(path: &Path) -> Result<Tree> {
     }
 }
 
-/// The tree of the last lines of a large file, which is there at once; `None` if the file is not large, or they make no
-/// tree. In tool calls, paths below `home` start with `~`.
+/// Builds a tree of the last lines of a large file, which is fast. Returns `None` if the file is not large, or the
+/// lines form no tree. In tool calls, paths below `home` start with `~`.
 pub fn end(files: Files, path: &Path, home: &str) -> Option<Tree> {
     let bytes = files.len(path).ok().filter(|&bytes| bytes > LARGE)?;
     let mut header = TreeLines::new(home);
@@ -226,8 +226,8 @@ pub fn end(files: Files, path: &Path, home: &str) -> Option<Tree> {
     Tree::of_end([header, end]).ok()
 }
 
-/// Takes something of the trees of many files, by all processors, and passes it on in batches, the last of which says
-/// so; until all are read or `batch` returns false. `take` gets no tree of a file that is none, or can't be read.
+/// Maps the trees of many files with `take` in parallel, and reports results in batches until all are done or `batch`
+/// returns `false`. The last batch is marked. `take` receives no tree if a file is not a session or cannot be read.
 pub fn many<R: Send>(
     files: Files,
     paths: &[PathBuf],
@@ -243,7 +243,7 @@ pub fn many<R: Send>(
     });
 }
 
-/// The offset behind the first line break at or after `from`.
+/// Returns the offset after the first line break at or after `from`.
 fn next_line(file: &mut Box<dyn Readable>, from: u64) -> io::Result<u64> {
     file.seek(SeekFrom::Start(from))?;
     let mut buffer = [0; 8192];
@@ -261,7 +261,7 @@ fn next_line(file: &mut Box<dyn Readable>, from: u64) -> io::Result<u64> {
     }
 }
 
-/// The bytes of the entry that starts at an offset.
+/// Reads the entry at an offset.
 ///
 /// # Errors
 /// Reading failed.
@@ -269,7 +269,7 @@ pub(crate) fn line_at(file: &mut Box<dyn Readable>, offset: u64) -> io::Result<V
     let mut line = Vec::new();
     file.seek(SeekFrom::Start(offset))?;
     BufReader::new(file.take(LONGEST)).read_until(b'\n', &mut line)?;
-    // Of a line that is a list of entries, what follows is no part of this one.
+    // In a line with a list of entries, only the first one belongs to this entry.
     let mut reader = JsonReader::new(&line);
     if reader.skip().is_ok() {
         let end = reader.place();
@@ -278,7 +278,7 @@ pub(crate) fn line_at(file: &mut Box<dyn Readable>, offset: u64) -> io::Result<V
     Ok(line)
 }
 
-/// The bodies of a file's entries.
+/// A reader for the bodies of a file's entries.
 pub struct Bodies {
     file: Box<dyn Readable>,
     path: std::path::PathBuf,
@@ -288,26 +288,26 @@ impl Bodies {
     /// Opens the file.
     ///
     /// # Errors
-    /// It can't be opened.
+    /// The file cannot be opened.
     pub fn open(files: Files, path: &Path) -> Result<Self> {
         let file = files.open(path).with_context(|| format!("can't read {}", path.display()))?;
         Ok(Self { file, path: path.into() })
     }
 
-    /// The line of an entry, as it stands in the file now.
+    /// Reads the current line of an entry.
     ///
     /// # Errors
-    /// The file can't be read there: it was cut since its tree was built. The line is too long.
+    /// The file cannot be read there because it was truncated, or the line is too long.
     pub fn line(&mut self, node: &Node) -> Result<Vec<u8>> {
         let (size, path) = (numbers::bytes(node.len), self.path.display());
         ensure!(node.len <= LONGEST, "too long to be read: {size} at byte {} of {path}", node.offset);
         self.known(node)
     }
 
-    /// As much of the line of an entry as was read when its tree was built: of one that is too long the beginning.
+    /// Reads the part of an entry's line that was read for its tree: only the beginning of an overlong line.
     ///
     /// # Errors
-    /// The file can't be read there: it was cut since.
+    /// The file cannot be read there because it was truncated.
     pub(crate) fn known(&mut self, node: &Node) -> Result<Vec<u8>> {
         let len = if node.len > LONGEST { BEGINNING } else { usize::try_from(node.len)? };
         let mut bytes = vec![0; len];
@@ -316,18 +316,18 @@ impl Bodies {
         Ok(bytes)
     }
 
-    /// The line of the entry that starts at an offset, as it stands in the file now.
+    /// Reads the current line of the entry at an offset.
     ///
     /// # Errors
-    /// The file can't be read there.
+    /// The file cannot be read there.
     pub(crate) fn line_at(&mut self, offset: u64) -> Result<Vec<u8>> {
         line_at(&mut self.file, offset).with_context(|| format!("can't read {}", self.path.display()))
     }
 
-    /// The whole file.
+    /// Reads the whole file.
     ///
     /// # Errors
-    /// It can't be read.
+    /// The file cannot be read.
     pub fn whole(&mut self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let read = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.read_to_end(&mut bytes));
@@ -380,7 +380,7 @@ mod tests {
         assert_eq!(weak.strong_count(), 0);
     }
 
-    /// Nodes are taken from the tree before, which knows calls, edits and settings by then.
+    /// Nodes are taken from the previous tree, which already has calls, edits and settings.
     #[test]
     fn a_tree_that_grew_is_that_of_the_whole_file() {
         let said = |id: &str, parent: &str, rest: &str| {
@@ -456,7 +456,7 @@ mod tests {
         let part = |range| LoadRequest::new(Files::Disk, &path, "").part(range).unwrap();
         let whole = Tree::build([part(0..u64::MAX)]).unwrap();
         let len = text.len() as u64;
-        // Lines differ in length, so that every place in a line is met.
+        // Lines have different lengths, so that every position in a line is covered.
         for cut in (0..=len).step_by(5) {
             let tree = Tree::build([0..cut, cut..u64::MAX].map(part)).unwrap();
             assert_eq!(tree.nodes.len(), 50, "cut at {cut}");

@@ -1,4 +1,4 @@
-//! Which directories to read: those that pi itself would use (1.5.2), unless told otherwise.
+//! Locates the session directories: those that pi itself uses (1.5.2), unless configured otherwise.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,34 +9,34 @@ use crate::base::paths::normalize;
 use crate::session::json::JsonReader;
 use crate::session::json::value::Fields;
 
-/// Where to look, and how that was found, in words.
+/// The session directories and their origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Located {
     /// The directories.
     pub dirs: Vec<PathBuf>,
-    /// Such as `--dir` or `sessionDir in ~/.pi/agent/settings.json`.
+    /// The origin, such as `--dir` or `sessionDir in ~/.pi/agent/settings.json`.
     pub origin: String,
 }
 
-/// The origin of directories that were named on the command line.
+/// The origin of directories from the command line.
 const NAMED: &str = "--dir";
 
-/// How directories were found that nobody named.
+/// The origin of the default directory.
 const DEFAULT: &str = "pi's default";
 
 impl Located {
-    /// Returns `true` if they were named on the command line.
+    /// Returns `true` if the directories are from the command line.
     pub fn is_named(&self) -> bool {
         self.origin == NAMED
     }
 
-    /// Whether nobody named them: pi makes them with the first session.
+    /// Returns `true` for pi's default directory, which pi creates with the first session.
     pub fn is_default(&self) -> bool {
         self.origin == DEFAULT
     }
 
-    /// Replaces each directory that is pi's agent directory, or holds it, by the session directory inside.
-    /// Returns the replaced directories with their replacements.
+    /// Replaces pi's agent directory, or its parent, by the session directory inside. Returns the replaced directories
+    /// with their replacements.
     pub fn correct(&mut self) -> Vec<(PathBuf, PathBuf)> {
         let mut replaced = Vec::new();
         for dir in &mut self.dirs {
@@ -48,23 +48,23 @@ impl Located {
     }
 }
 
-/// Finds the session directory inside pi's agent directory, or inside the directory that holds that.
+/// Finds the session directory inside pi's agent directory or its parent.
 fn sessions_inside(dir: &Path) -> Option<PathBuf> {
     let inside = INSIDE.iter().map(|inside| dir.join(inside)).find(|inside| inside.is_dir())?;
     let has_projects = || children(&inside).any(|path| is_project_folder(file_name(&path)));
     let has_settings = || AGENT_FILES.iter().any(|name| inside.with_file_name(name).is_file());
-    // pi was given the directory itself if there are sessions in it.
+    // A directory that contains sessions is used unchanged.
     let is_own = || children(dir).any(|path| is_session_file(&path));
     ((has_projects() || has_settings()) && !is_own()).then_some(inside)
 }
 
-/// The session directory, as seen from the agent directory and from the directory above that.
+/// The session directory, relative to the agent directory and to its parent.
 const INSIDE: [&str; 2] = ["sessions", "agent/sessions"];
 
-/// Files of pi's agent directory beside its session directory.
+/// Files in pi's agent directory besides the session directory.
 const AGENT_FILES: [&str; 2] = ["settings.json", "auth.json"];
 
-/// The paths in a directory; none if it cannot be read.
+/// Iterates over the paths in a directory; empty if it cannot be read.
 fn children(dir: &Path) -> impl Iterator<Item = PathBuf> {
     fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path())
 }
@@ -73,34 +73,34 @@ fn file_name(path: &Path) -> &[u8] {
     path.file_name().unwrap_or_default().as_encoded_bytes()
 }
 
-/// Returns `true` if pi writes files with such a name: `<time>_<id>.jsonl`.
+/// Returns `true` for a file name in pi's format: `<time>_<id>.jsonl`.
 fn is_session_file(path: &Path) -> bool {
     let name = file_name(path);
     name.ends_with(b".jsonl") && name.contains(&b'_') && name.first().is_some_and(u8::is_ascii_digit)
 }
 
-/// Returns `true` if a folder has a name as pi makes it for the sessions of a working directory: `--home-me-app--`.
+/// Returns `true` for a project directory name in pi's format: `--home-me-app--`.
 pub(crate) fn is_project_folder(name: &[u8]) -> bool {
     name.len() > 4 && name.starts_with(b"--") && name.ends_with(b"--")
 }
 
-/// The environment variables and files that pi looks at.
+/// The environment variables and files that pi reads.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     /// `PI_CODING_AGENT_SESSION_DIR`
     pub session_dir: Option<OsString>,
     /// `PI_CODING_AGENT_DIR`
     pub agent_dir: Option<OsString>,
-    /// `PI_SESSION_FILE`: the session of the pi in which a command runs (1.5.2).
+    /// `PI_SESSION_FILE`: the session of the pi that runs a command (1.5.2).
     pub session_file: Option<OsString>,
     /// The home directory.
     pub home: PathBuf,
-    /// The working directory: relative paths count from here, and `.pi/settings.json` here is the project's.
+    /// The working directory: the base of relative paths, and the location of the project's `.pi/settings.json`.
     pub cwd: PathBuf,
 }
 
 impl Environment {
-    /// Those of this process.
+    /// Returns the environment of this process.
     pub fn current() -> Self {
         let set = |name| env::var_os(name).filter(|value| !value.is_empty());
         Self {
@@ -116,25 +116,25 @@ impl Environment {
         self.cwd.join(of_url(dir).unwrap_or_else(|| expand(dir, &self.home)))
     }
 
-    /// The directory of pi's settings and sessions.
+    /// Returns the directory of pi's settings and sessions.
     pub(crate) fn agent(&self) -> PathBuf {
         let asked = self.agent_dir.as_ref().map(|dir| self.resolve(dir.as_ref()));
         asked.unwrap_or_else(|| self.home.join(".pi/agent"))
     }
 
-    /// Files of pi's settings, the one that counts first. pi reads those of the project before it asks whether the project
-    /// is trusted.
+    /// Returns pi's settings files by precedence. pi reads those of the project before it asks whether to trust the
+    /// project.
     fn settings(&self) -> [PathBuf; 2] {
         [self.cwd.join(".pi"), self.agent()].map(|dir| dir.join("settings.json"))
     }
 }
 
-/// The home directory; empty if there is none.
+/// Returns the home directory; empty if there is none.
 pub fn home() -> PathBuf {
     directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf()).unwrap_or_default()
 }
 
-/// Explains that pi's default directory cannot exist; `None` if the home directory does.
+/// Explains that pi's default directory cannot exist, or returns `None` if the home directory exists.
 pub(crate) fn missing_home(home: &str) -> Option<String> {
     let advice = "set HOME, or name the session directory with --dir";
     match home {
@@ -144,42 +144,42 @@ pub(crate) fn missing_home(home: &str) -> Option<String> {
     }
 }
 
-/// The path of `config.toml`, if there is a home directory.
+/// Returns the path of `config.toml` if there is a home directory.
 pub(crate) fn config_file() -> Option<PathBuf> {
     directories::ProjectDirs::from("", "", "pitree").map(|dirs| dirs.config_dir().join("config.toml"))
 }
 
-/// Where the journal is, if there is a home directory: `~/.local/state/pitree` on Linux.
+/// Returns the directory of the journal if there is a home directory: `~/.local/state/pitree` on Linux.
 pub(crate) fn state_dir() -> Option<PathBuf> {
     let dirs = directories::ProjectDirs::from("", "", "pitree")?;
     Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_path_buf())
 }
 
-/// Where the index is, if there is a home directory: `~/.cache/pitree` on Linux.
+/// Returns the directory of the index if there is a home directory: `~/.cache/pitree` on Linux.
 pub(crate) fn index_dir() -> Option<PathBuf> {
     cache_dir().map(|dir| dir.join("index"))
 }
 
-/// Where what can be made anew is kept; none without a home directory.
+/// Returns the cache directory if there is a home directory.
 pub(crate) fn cache_dir() -> Option<PathBuf> {
     directories::ProjectDirs::from("", "", "pitree").map(|dirs| dirs.cache_dir().to_path_buf())
 }
 
-/// The text of a file that a person writes.
+/// Reads a text file edited by users.
 ///
 /// # Errors
-/// It can't be read, or is not UTF-8.
+/// The file cannot be read, or is not UTF-8.
 pub(crate) fn read_text(path: &Path) -> std::io::Result<String> {
     fs::read_to_string(path)
 }
 
-/// `~` and `~/…` below the home directory.
+/// Expands `~` and `~/…` to the home directory.
 pub(crate) fn expand(path: impl AsRef<Path>, home: &Path) -> PathBuf {
     let path = path.as_ref();
     path.strip_prefix("~").map_or_else(|_| path.to_path_buf(), |rest| normalize(&home.join(rest)))
 }
 
-/// The session directories: those asked for, else those of the configuration, else those that pi would use.
+/// Returns the session directories: from the command line, or else from the configuration, or else those of pi.
 pub fn sessions(asked: &[PathBuf], configured: &[String], environment: &Environment) -> Located {
     if !asked.is_empty() {
         let dirs = asked.iter().map(|dir| expand(dir, &environment.home)).collect();
@@ -198,10 +198,10 @@ pub fn sessions(asked: &[PathBuf], configured: &[String], environment: &Environm
     of_pi(environment)
 }
 
-/// What stands for pi's own directories in the setting `dirs`.
+/// The value of the setting `dirs` that means pi's own directories.
 const OF_PI: &str = "pi";
 
-/// Those that pi itself would use.
+/// Returns the directories that pi itself uses.
 fn of_pi(environment: &Environment) -> Located {
     let resolve = |dir: &Path| environment.resolve(dir);
     if let Some(dir) = &environment.session_dir {
@@ -211,7 +211,7 @@ fn of_pi(environment: &Environment) -> Located {
     let settings = environment.settings();
     let dir = settings.iter().find_map(|settings| Some((settings, setting(settings, "sessionDir")?)));
     match dir {
-        // One that is empty in the project's settings hides that of the agent's.
+        // An empty value in the project's settings overrides the agent's.
         Some((settings, dir)) if !dir.is_empty() => {
             Located { dirs: vec![resolve(dir.as_ref())], origin: format!("sessionDir in {}", settings.display()) }
         }
@@ -219,14 +219,13 @@ fn of_pi(environment: &Environment) -> Located {
     }
 }
 
-/// The name of the theme in pi's settings; a project's hides that of the agent's.
+/// Returns the theme name in pi's settings; the project's settings override the agent's.
 pub(crate) fn theme(environment: &Environment) -> Option<String> {
     environment.settings().iter().find_map(|settings| setting(settings, "theme"))
 }
 
-/// A setting of pi's, empty if it is no text: `null`, or what pi fails at. What can't be read is pi's to
-/// complain about. Settings are what `JSON.parse` takes, behind one byte order mark.
-/// The filter of pi's `/tree`, as its settings name it (`treeFilterMode`, 0.87.1, 1.5.2).
+/// Returns the filter of pi's `/tree` from its settings (`treeFilterMode`, 0.87.1, 1.5.2). Empty if the value is not
+/// text. Settings are parsed like `JSON.parse` after an optional byte order mark, and unreadable settings are ignored.
 pub(crate) fn tree_filter(environment: &Environment) -> Option<String> {
     environment.settings().iter().find_map(|settings| setting(settings, "treeFilterMode"))
 }
@@ -241,7 +240,7 @@ fn setting(settings: &Path, name: &str) -> Option<String> {
     Some(value.str().unwrap_or_default().text().into_owned())
 }
 
-/// The path of a `file:` URL on this machine, which pi takes wherever it takes a path.
+/// Converts a `file:` URL on this machine to a path. pi accepts such URLs as paths.
 fn of_url(path: &Path) -> Option<PathBuf> {
     let url = path.to_str()?.strip_prefix("file://")?;
     let url = url.strip_prefix("localhost").unwrap_or(url).split(['?', '#']).next()?;
@@ -338,7 +337,7 @@ mod tests {
         }
     }
 
-    /// As pi 1.5.2 was seen to read each of them beside `{"sessionDir":"~/agents"}` in the agent's settings.
+    /// Each case as read by pi 1.5.2, together with `{"sessionDir":"~/agents"}` in the agent's settings.
     #[test]
     fn reads_the_settings_of_a_project_as_pi_does() {
         let home = tempfile::tempdir().unwrap();

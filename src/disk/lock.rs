@@ -1,5 +1,5 @@
-//! Locks of files, against other programs that take them as well: waited for in sight of whoever asked, never without
-//! end. They go with the open file.
+//! File locks shared with other programs. Waiting is reported to the caller and never endless. A lock is released when
+//! its file is closed.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -12,29 +12,29 @@ use crate::disk::files::open_regular;
 pub(crate) use crate::system::files::{has_no_locks, is_at};
 use crate::system::kernel;
 
-/// Is told who is waited for, in words, and says whether to go on waiting.
+/// A callback that receives a description of the lock holder, and returns `true` to keep waiting.
 pub(crate) type LockObserver<'a> = &'a mut dyn FnMut(&str) -> ControlFlow<()>;
 
-/// As long nothing is said of waiting: mostly it is over by then.
+/// The time before waiting is reported, because most locks are short.
 pub(crate) const QUIET: Duration = Duration::from_millis(500);
 
-/// How long it takes until a lock that was given up is seen to be free.
+/// The interval between attempts to take a lock.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How often it is looked who holds the lock.
+/// The interval between lookups of the lock holder.
 const WHO: Duration = Duration::from_secs(1);
 
-/// Who holds a lock where nobody tells.
+/// The name of an unknown lock holder.
 const SOMEBODY: &str = "another program";
 
-/// How often a file that keeps being replaced is opened again.
+/// The maximum number of attempts on a file that keeps being replaced.
 const TRIES: usize = 20;
 
-/// Opens a file and takes its lock; the file that is at the path then, also if another one was there before.
+/// Opens and locks the file at a path, even if it is replaced meanwhile.
 ///
 /// # Errors
-/// It can't be opened, or somebody else holds the lock and `wait` gave up; [`has_no_locks`] tells a file system that has
-/// no locks.
+/// The file cannot be opened, or another process holds the lock and `wait` returned `false`; [`has_no_locks`] detects a
+/// file system without locks.
 pub(crate) fn open(options: &OpenOptions, path: &Path, wait: LockObserver<'_>) -> io::Result<File> {
     for _ in 0..TRIES {
         let file = open_regular(path, options)?;
@@ -46,10 +46,10 @@ pub(crate) fn open(options: &OpenOptions, path: &Path, wait: LockObserver<'_>) -
     Err(io::Error::other("it keeps being replaced by another program"))
 }
 
-/// Takes the lock of an open file.
+/// Locks an open file.
 ///
 /// # Errors
-/// As [`open`].
+/// The errors of [`open`].
 pub(crate) fn take(file: &File, wait: LockObserver<'_>) -> io::Result<()> {
     let begun = Instant::now();
     let mut who: Option<(String, Instant)> = None;

@@ -1,7 +1,7 @@
-//! The only user of the file system: where sessions are ([`locate`]), finding and reading them ([`scan`], [`load`]), one
-//! line safely at the end of a file ([`append`]), new files (`create`), the trash, whether a file can be reached (`reach`),
-//! locks (`lock`), what changes ([`watch`]) and what is new in that ([`incremental`], `mark`), whether a pi is at work ([`crate::pi::running`]), where a gone directory is now ([`relocations`]), where a program is
-//! (`program`), copies for other programs (`aside`), and what the model gets at an entry ([`prompt`]). What lines mean is said in `session`.
+//! The only user of the file system. [`locate`] finds session directories, and [`scan`] and [`load`] read sessions.
+//! [`append`] safely adds one line, and `create` writes new files. [`watch`] and [`incremental`] detect changes. Other
+//! modules handle the trash, locks (`lock`), availability, temporary copies, missing directories ([`relocations`]) and
+//! programs on the PATH (`program`). [`prompt`] reads the model context. `session` interprets lines.
 
 pub mod append;
 pub(crate) mod availability;

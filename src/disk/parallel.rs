@@ -1,4 +1,4 @@
-//! Many files dealt with by all processors, first come first served, with what comes of it passed on in batches.
+//! Parallel processing of many items, with results in batches.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use crate::base::catch_panic;
 
-/// How long results are gathered before they are passed on.
+/// The time for which results are collected before they are reported.
 const BATCH: Duration = Duration::from_millis(40);
 
-/// The most threads: more would wait for the disk.
+/// The maximum number of threads; more would only wait for the disk.
 const MOST: usize = 8;
 
-/// As many threads work at once. The system is asked once: the answer is in files that take as long to read as a search in
+/// Returns the number of threads. Cached, because the system reads it from files, which takes as long as a search in
 /// many sessions.
 pub fn threads() -> usize {
     static THREADS: LazyLock<usize> =
@@ -21,17 +21,17 @@ pub fn threads() -> usize {
     *THREADS
 }
 
-/// What came of the items since the last batch.
+/// The results since the last batch.
 #[derive(Debug)]
 pub(crate) struct ParallelBatch<R> {
     /// The results.
     pub(crate) results: Vec<R>,
-    /// Items done so far.
+    /// The number of items processed so far.
     pub(crate) done: usize,
 }
 
 impl<T, E> ParallelBatch<Result<T, E>> {
-    /// What came of the items, apart from what went wrong.
+    /// Splits results into successes and failures.
     pub(crate) fn split(self) -> (Vec<T>, Vec<E>) {
         let (mut good, mut bad) = (Vec::new(), Vec::new());
         for result in self.results {
@@ -44,20 +44,20 @@ impl<T, E> ParallelBatch<Result<T, E>> {
     }
 }
 
-/// Says when to stop.
+/// A condition to stop.
 #[derive(Clone, Copy)]
 pub(crate) struct StopSignal<'a>(&'a AtomicBool);
 
 impl StopSignal<'_> {
-    /// Whether nobody waits for results any more.
+    /// Returns `true` once the results are no longer wanted.
     pub(crate) fn is_due(self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Does `work` for each of the items, about in order, and passes what it gives on in batches, the first of them as soon
-/// as there is anything; until all are done or `batch` returns false. Each thread has a `B` to work with, such as a buffer.
-/// Where the work panics, `lost` says what comes of the item, told why.
+/// Calls `work` for each item, roughly in order, and reports results in batches until all items are done or `batch`
+/// returns `false`. The first batch is sent as soon as there is a result. Each thread has its own `B`, such as a
+/// buffer. If `work` panics, `lost` creates the result of the item from the message.
 pub(crate) fn each<T: Sync, B: Default, R: Send>(
     items: &[T],
     (work, lost): (impl Fn(&T, &mut B, StopSignal<'_>) -> Option<R> + Sync, impl Fn(&T, String) -> Option<R> + Sync),
@@ -99,12 +99,12 @@ pub(crate) fn each<T: Sync, B: Default, R: Send>(
     });
 }
 
-/// What `work` makes of each of the items, in their order, by all processors if they are many.
+/// Maps the items with `work` in order, in parallel if there are many.
 pub(crate) fn map<I, R: Send>(items: I, work: impl Fn(I::Item) -> R + Sync) -> Vec<R>
 where
     I: IntoIterator<Item: Send, IntoIter: ExactSizeIterator + Send>,
 {
-    /// As many are taken at a time.
+    /// The number of items a thread takes at a time.
     const SOME: usize = 8;
     let items = items.into_iter();
     let len = items.len();
@@ -142,7 +142,7 @@ where
     done.into_iter().flat_map(|(_, part)| part).collect()
 }
 
-/// Where the threads put their results. Nobody is woken for each of them: of small files there are many thousands a second.
+/// The results of all threads. Threads are not woken for each result, because there can be many thousands per second.
 struct ResultTable<R> {
     state: Mutex<TableState<R>>,
     wanted: Condvar,
@@ -151,7 +151,7 @@ struct ResultTable<R> {
 struct TableState<R> {
     results: Vec<R>,
     done: usize,
-    /// Threads that are not at their end.
+    /// The number of running threads.
     working: usize,
 }
 
@@ -169,8 +169,8 @@ impl<R> ResultTable<R> {
         state.results.extend(result);
     }
 
-    /// Waits until it is time, or all threads have left, or with `at_once` there is a first result: what there is, how
-    /// many items are done, and whether that is all.
+    /// Waits until `due`, until all threads have finished, or, with `at_once`, until there is a first result. Returns
+    /// the results, the number of processed items, and `true` if that is all.
     fn take(&self, due: Instant, at_once: bool) -> (Vec<R>, usize, bool) {
         let is_early = |state: &mut TableState<R>| state.working > 0 && (!at_once || state.results.is_empty());
         let wait = due.saturating_duration_since(Instant::now());
@@ -180,7 +180,7 @@ impl<R> ResultTable<R> {
     }
 }
 
-/// Says that a thread is at its end, however it got there.
+/// Marks a thread as finished when dropped.
 struct ThreadExit<'a, R>(&'a ResultTable<R>);
 
 impl<R> Drop for ThreadExit<'_, R> {

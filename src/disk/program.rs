@@ -1,13 +1,13 @@
-//! Looks for a program as a shell does.
+//! Finds programs like a shell.
 
 use std::env;
 use std::path::{PathBuf, absolute, is_separator};
 
 use crate::system::files::is_executable;
 
-/// The file that a command name means, from the root: the command may run in another directory. A name with a slash is
-/// taken as it is; any other one is looked for in the directories of the PATH, of which an empty one is that where
-/// pitree is: the first that is a file and may be executed.
+/// Returns the absolute path of a command, because it can run in another directory. A name with a slash is used
+/// directly. Other names are searched in the directories of the PATH, where an empty directory is the working
+/// directory. The first executable file is used.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
     if program.contains(is_separator) {
         return absolute(program).ok();
@@ -18,10 +18,10 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
     files.filter_map(|file| absolute(file).ok()).find(|file| file.is_file() && is_executable(file))
 }
 
-/// The file of this program.
+/// Returns the path of this program.
 ///
 /// # Errors
-/// The system can't tell.
+/// The system cannot determine it.
 pub(crate) fn this() -> std::io::Result<PathBuf> {
     env::current_exe()
 }

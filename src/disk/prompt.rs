@@ -1,4 +1,4 @@
-//! Reads what the model gets at an entry: the lines of the entries in the order of their messages, one at a time.
+//! Reads the messages of the model context of an entry, one line at a time.
 
 use std::path::Path;
 
@@ -12,11 +12,11 @@ use crate::session::prompt::plan::{EntryOutcome, Plan, PlannedPart};
 use crate::session::prompt::sum::ContextSum;
 use crate::session::tree::{Index, Tree};
 
-/// Passes on each part of a plan with its messages, until `take` returns false: then there is no sum. What is not in pi's
-/// context is not read, and has none.
+/// Passes each part of a plan with its messages to `take` until it returns `false`, in which case there is no sum.
+/// Omitted parts are not read and have no messages.
 ///
 /// # Errors
-/// The file can't be read, or changed since its tree was built; or `take` failed.
+/// The file cannot be read or has changed since its tree was built, or `take` failed.
 pub fn each(
     (files, path): (Files, &Path),
     (tree, plan): (&Tree, &Plan),

@@ -1,5 +1,5 @@
-//! Directories that are gone: where what was in them may be now, and where it was said to be. That is kept in `moved.json`
-//! in the state directory, for all sessions that worked there.
+//! Missing directories: possible new locations, and the recorded replacements. They are stored in `moved.json` in the
+//! state directory, for all sessions of a directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,29 +9,29 @@ use std::path::{Path, PathBuf};
 use crate::base::paths::normalize;
 use crate::disk::state;
 
-/// How many directories are looked at on the way to one that moved.
+/// The maximum number of directories searched for a moved one.
 const MOST_DIRS: usize = 5_000;
 
-/// How many directories are offered.
+/// The maximum number of suggestions.
 const MOST: usize = 3;
 
-/// How many files are looked for in each.
+/// The maximum number of files checked in each directory.
 const MOST_FILES: usize = 200;
 
-/// A directory that may be what a gone one is now.
+/// A possible new location of a missing directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RelocationCandidate {
     /// The directory.
     pub dir: PathBuf,
-    /// As many of the files that the session touched are in it.
+    /// The number of files touched by the session that it contains.
     pub files: usize,
-    /// Of as many.
+    /// The number of files that were checked.
     pub of: usize,
 }
 
-/// Directories that may be what `gone` is now, the best first: those of its name near where it was, those that other
-/// sessions work in (`known`), and git worktrees of these that git still calls so. One of them must have a file that was
-/// `touched`, by its path from the gone directory; if none was, a git repository does.
+/// Returns possible new locations of `gone`, best first: directories of the same name nearby, working directories of
+/// other sessions (`known`), and their git worktrees of that name. A candidate must contain a `touched` file, or be a
+/// git repository if there are no such files.
 pub fn candidates(gone: &Path, touched: &[String], known: &[PathBuf]) -> Vec<RelocationCandidate> {
     let Some(name) = gone.file_name() else { return Vec::new() };
     let is_of_name = |dir: &PathBuf| dir.file_name() == Some(name);
@@ -53,13 +53,14 @@ pub fn candidates(gone: &Path, touched: &[String], known: &[PathBuf]) -> Vec<Rel
     all
 }
 
-/// The worktree of a name that the repository in a directory knows, where it is now: `git worktree move` keeps its name.
+/// Returns the current location of the worktree with this name in the repository of a directory. `git worktree move`
+/// keeps the name.
 fn worktree(dir: &Path, name: &std::ffi::OsStr) -> Option<PathBuf> {
     let pointer = fs::read_to_string(dir.join(".git/worktrees").join(name).join("gitdir")).ok()?;
     Path::new(pointer.trim()).parent().filter(|tree| tree.is_dir()).map(Path::to_path_buf)
 }
 
-/// The directories in a directory, in those, and in these; hidden ones left out.
+/// Returns the visible directories up to three levels below a directory.
 fn below(dir: &Path) -> Vec<PathBuf> {
     let mut found = vec![dir.to_path_buf()];
     let mut level = 0;
@@ -79,7 +80,7 @@ fn below(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The path of a directory that is typed, as far as it can be only one; and the names that it could go on with.
+/// Completes a typed directory path. Returns the unambiguous part, and the names that can follow.
 pub fn complete(typed: &Path) -> (PathBuf, Vec<String>) {
     let ends = typed.as_os_str().as_encoded_bytes().ends_with(b"/");
     let (dir, start) = match (ends, typed.parent(), typed.file_name()) {
@@ -100,7 +101,7 @@ pub fn complete(typed: &Path) -> (PathBuf, Vec<String>) {
     (dir.join(end), names)
 }
 
-/// Where a directory is: it, or what it was said to have become; `None` if that is gone, or nothing is known.
+/// Returns a directory or its recorded replacement, or `None` if the replacement is missing or unknown.
 pub fn now(state: Option<&Path>, dir: &str) -> Option<PathBuf> {
     let is_there = |dir: &PathBuf| dir.is_dir();
     let all = |state: &Path| state::read::<BTreeMap<String, String>>(&file(state)).ok();
@@ -108,18 +109,18 @@ pub fn now(state: Option<&Path>, dir: &str) -> Option<PathBuf> {
     Some(PathBuf::from(dir)).filter(is_there).or_else(|| said().filter(is_there))
 }
 
-/// What was said: directories that are gone, and what they are now.
+/// Returns all recorded replacements of missing directories.
 ///
 /// # Errors
-/// The file that says so can't be read.
+/// The file cannot be read.
 pub(crate) fn all(state: &Path) -> io::Result<BTreeMap<String, String>> {
     state::load(&file(state))
 }
 
-/// Keeps in mind what a gone directory is now.
+/// Records the replacement of a missing directory.
 ///
 /// # Errors
-/// There is no such directory, it has a name that is no text, or it can't be written down beside what was said before.
+/// The replacement does not exist, its name is not UTF-8, or the file cannot be written.
 pub(crate) fn remember(state: &Path, gone: &str, dir: &Path) -> io::Result<()> {
     let not_found = || io::Error::new(io::ErrorKind::NotFound, format!("there is no directory {}", dir.display()));
     let dir = Some(dir).filter(|dir| dir.is_dir()).ok_or_else(not_found)?;
@@ -127,7 +128,7 @@ pub(crate) fn remember(state: &Path, gone: &str, dir: &Path) -> io::Result<()> {
     state::update(&file(state), |said: &mut BTreeMap<String, String>| drop(said.insert(gone.into(), dir.into())))
 }
 
-/// The file with what was said.
+/// Returns the path of the file with the replacements.
 pub(crate) fn file(state: &Path) -> PathBuf {
     state.join("moved.json")
 }
@@ -158,7 +159,7 @@ mod tests {
         let found = candidates(&gone, &touched, &[elsewhere.clone(), root.join("gone/app"), empty.clone()]);
         let dirs: Vec<_> = found.iter().map(|one| (one.dir.clone(), one.files, one.of)).collect();
         assert_eq!(dirs, [(moved, 2, 2), (elsewhere, 1, 2)]);
-        // Without a file to go by, a repository.
+        // Without touched files, a repository is a candidate.
         assert_eq!(candidates(&gone, &[], &[]), []);
         dir(&empty, ".git");
         assert_eq!(candidates(&gone, &[], &[])[0].dir, empty);

@@ -1,4 +1,4 @@
-//! Reads digests of all session files, by all processors, in batches: what the index knows of them at once, then the rest,
+//! Scans all session files in parallel and reports digests in batches: first from the index, then from the files,
 //! newest first.
 
 use std::collections::{HashMap, HashSet};
@@ -18,46 +18,46 @@ use crate::disk::parallel;
 use crate::session::digest::{Digest, SharedDigest, SubagentOwner};
 use crate::session::lines::Header;
 
-/// What was read since the last batch.
+/// The results since the last batch.
 #[derive(Clone, Debug, Default)]
 pub struct ScanBatch {
-    /// Sessions.
+    /// The sessions.
     pub sessions: Vec<SharedDigest>,
-    /// Files that could not be read.
+    /// The files that could not be read.
     pub unreadable: Vec<Unreadable>,
-    /// Files dealt with so far, those that are no sessions included.
+    /// The number of files processed so far, including those that are not sessions.
     pub done: usize,
 }
 
-/// Where sessions are, and how they are read.
+/// The session directories and the parameters for reading them.
 #[derive(Clone, Copy, Debug)]
 pub struct ScanSources<'a> {
-    /// Where bytes come from.
+    /// The source of session files.
     pub files: Files,
     /// The session directories.
     pub dirs: &'a [PathBuf],
-    /// In tool calls, paths below it start with `~`.
+    /// The home directory; in tool calls, paths below it start with `~`.
     pub home: &'a str,
-    /// The folder of the index, if one is to be used.
+    /// The directory of the index; `None` to ignore the index.
     pub cache: Option<&'a Path>,
 }
 
-/// The files of all sessions, to be read.
+/// The files of a scan.
 #[derive(Debug)]
 pub struct Scan<'a> {
     sources: ScanSources<'a>,
-    /// What was found.
+    /// The files found.
     pub found: FoundFiles,
-    /// The files of sessions that were shown and are not as they were: what is not read of them is not there.
+    /// The files of shown sessions that have changed; those that are not read again are missing.
     pub outdated: Vec<PathBuf>,
-    /// What the index knows of each of the directories.
+    /// The index of each directory.
     index: Vec<Index>,
-    /// Indexes of directories inside or around these: what is gone must leave them as well.
+    /// Indexes of directories inside or around these. Text of missing sessions must be removed from them too.
     related: Vec<Index>,
     real: RealPaths,
 }
 
-/// What the index knows of sessions whose files nobody has looked at yet.
+/// The sessions in the index, before their files are checked.
 #[derive(Debug)]
 pub struct IndexedSessions<'a> {
     sources: ScanSources<'a>,
@@ -75,14 +75,14 @@ impl<'a> ScanSources<'a> {
         Scan::new(self, found, index, RealPaths::default())
     }
 
-    /// Finds the files, to read all of them again into a new index.
+    /// Finds the files to rebuild the index from all of them.
     pub fn rebuild(self) -> Scan<'a> {
         let empty = |cache| self.dirs.iter().map(|dir| Index::empty(cache, dir, self.home)).collect();
         let index = self.cache.map_or_else(Vec::new, empty);
         Scan::new(self, find(self.files, self.dirs), index, RealPaths::default())
     }
 
-    /// Looks at the index alone.
+    /// Opens only the index.
     pub fn remembered(self) -> IndexedSessions<'a> {
         IndexedSessions { sources: self, index: self.index(), real: RealPaths::default() }
     }
@@ -94,8 +94,8 @@ impl<'a> ScanSources<'a> {
 }
 
 impl<'a> IndexedSessions<'a> {
-    /// The sessions as they were when they were read: some may have changed since, or be gone. The scan that follows
-    /// gives none of them again that is as it was.
+    /// Returns the sessions as last read; some may have changed or be missing. The following scan skips those that are
+    /// unchanged.
     pub fn sessions(&mut self) -> Vec<SharedDigest> {
         let (sources, real) = (self.sources, &self.real);
         let complete = |file, digest| complete(sources.files, file, digest, real);
@@ -109,12 +109,12 @@ impl<'a> IndexedSessions<'a> {
 }
 
 impl<'a> ScanSources<'a> {
-    /// Some files alone, without the index.
+    /// Scans specific files without the index.
     pub fn of(self, files: Vec<SessionFile>) -> Scan<'a> {
         Scan::new(self, FoundFiles { files, unreadable: Vec::new() }, Vec::new(), RealPaths::default())
     }
 
-    /// One file alone; nothing if there is none.
+    /// Scans one file; empty if it is missing.
     pub fn one(self, path: &Path) -> Scan<'a> {
         self.of(one(self.files, path, None).into_iter().collect())
     }
@@ -133,7 +133,7 @@ impl<'a> Scan<'a> {
         }
         let mut outdated: Vec<PathBuf> = index.iter().flat_map(Index::outdated).map(Path::to_path_buf).collect();
         if index.len() > 1 && !outdated.is_empty() {
-            // Of directories within each other, the index of another one may know it as it is.
+            // For nested session directories, the index of another directory may contain the file.
             let same = found.files.iter().filter(|file| matches!(file.known, IndexedFile::Same(_)));
             let same: HashSet<&Path> = same.map(AsRef::as_ref).collect();
             outdated.retain(|path| !same.contains(path.as_path()));
@@ -141,7 +141,7 @@ impl<'a> Scan<'a> {
         Self { sources, found, outdated, index, related, real }
     }
 
-    /// Removes the files of subagents, and returns them.
+    /// Removes and returns the files of subagent sessions.
     pub fn skip_subagents(&mut self) -> Vec<SessionFile> {
         let (rest, subagents) =
             std::mem::take(&mut self.found.files).into_iter().partition(|file| file.owner.is_none());
@@ -149,8 +149,8 @@ impl<'a> Scan<'a> {
         subagents
     }
 
-    /// Reads digests of the files, but for those that were shown already, and passes them on in batches, until all are done
-    /// or `batch` returns false. Gives how many files the index did not know.
+    /// Reads digests of the files that were not shown yet, and reports them in batches until all are done or `batch`
+    /// returns `false`. Returns the number of files that were not in the index.
     pub fn read(&mut self, mut batch: impl FnMut(ScanBatch) -> bool) -> usize {
         let files = std::mem::take(&mut self.found.files);
         let (index, sources, real, all) = (&self.index, &self.sources, &self.real, files.len());
@@ -194,7 +194,7 @@ impl<'a> Scan<'a> {
         rest.len()
     }
 
-    /// The headers of the files that are sessions: no more is read of those that the index does not know.
+    /// Returns the headers of the session files. Reads only the header of files that are not in the index.
     pub(crate) fn headers(&self) -> Vec<(&SessionFile, Header)> {
         let mut buffer = Vec::new();
         let mut read =
@@ -209,10 +209,10 @@ impl<'a> Scan<'a> {
         self.found.files.iter().filter_map(|file| header(file).map(|header| (file, header))).collect()
     }
 
-    /// Writes what was read to the index, and removes from it what no session file holds any more.
+    /// Adds the sessions to the index, and removes text that no session file contains any more.
     ///
     /// # Errors
-    /// It cannot be written: the next scan takes longer for it.
+    /// The index cannot be written; the next scan takes longer.
     pub fn keep(self) -> io::Result<()> {
         let written: Vec<_> = self.index.into_iter().chain(self.related).map(Index::finish).collect();
         written.into_iter().collect()
@@ -220,7 +220,7 @@ impl<'a> Scan<'a> {
 }
 
 impl ScanSources<'_> {
-    /// The digest of one file; `None` if it is no session, or nobody waits for it any more.
+    /// Reads the digest of one file. Returns `None` if it is not a session or reading was canceled.
     fn digest(
         &self,
         found: &SessionFile,
@@ -244,7 +244,7 @@ impl ScanSources<'_> {
     }
 }
 
-/// A digest with what the file system knows of its file.
+/// Adds the metadata of a file to its digest.
 fn complete(files: Files, found: SessionFile, digest: Digest, real: &RealPaths) -> Digest {
     let parent = digest.header.parent_session.as_ref().map(Path::new);
     let parent_path = parent.map(|parent| match files {
@@ -255,12 +255,12 @@ fn complete(files: Files, found: SessionFile, digest: Digest, real: &RealPaths) 
     Digest { path, real_path, is_link, owner, bytes, mtime, parent_path, ..digest }
 }
 
-/// Paths with symbolic links resolved. The parents of most sessions lie in a few directories: each is looked at once.
+/// Resolves symbolic links. Most parent sessions are in a few directories, so each directory is resolved once.
 #[derive(Debug, Default)]
 struct RealPaths(RwLock<HashMap<PathBuf, Option<PathBuf>>>);
 
 impl RealPaths {
-    /// A path with symbolic links resolved; `None` if there is nothing.
+    /// Returns a path with symbolic links resolved, or `None` if it does not exist.
     fn of(&self, path: &Path) -> Option<PathBuf> {
         let is_link = fs::symlink_metadata(path).ok()?.is_symlink();
         let dir = path.parent().filter(|dir| !is_link && !dir.as_os_str().is_empty());
@@ -275,22 +275,22 @@ impl RealPaths {
     }
 }
 
-/// A digest with what the file system knows of its file.
+/// Adds the metadata of a file to its digest.
 pub(crate) fn placed(digest: Digest, found: &SessionFile) -> Digest {
     complete(Files::Disk, found.clone(), digest, &RealPaths::default())
 }
 
-/// Reads digests of some files and passes them on in batches, until all are done or `batch` returns false. In tool calls,
+/// Reads digests of files and reports them in batches until all are done or `batch` returns `false`. In tool calls,
 /// paths below `home` start with `~`.
 pub fn read(files: Files, found: &[SessionFile], home: &str, batch: impl FnMut(ScanBatch) -> bool) {
     ScanSources { files, dirs: &[], home, cache: None }.of(found.to_vec()).read(batch);
 }
 
-/// The digest of one file as it is now; `owner` as it is known. `None` if it is no session, or gone. In tool calls, paths
-/// below `home` start with `~`.
+/// Reads the current digest of one file with the known `owner`. Returns `None` if it is missing or not a session. In
+/// tool calls, paths below `home` start with `~`.
 ///
 /// # Errors
-/// It can't be read.
+/// The file cannot be read.
 pub fn again(path: &Path, owner: Option<SubagentOwner>, home: &str) -> Result<Option<Digest>, Unreadable> {
     let Some(found) = one(Files::Disk, path, owner) else { return Ok(None) };
     let sources = ScanSources { files: Files::Disk, dirs: &[], home, cache: None };

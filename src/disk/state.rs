@@ -1,4 +1,4 @@
-//! Small JSON files in the state directory. They are replaced atomically, under a lock that all pitrees share.
+//! Small JSON files in the state directory. They are replaced atomically under a lock shared by all pitree processes.
 
 use std::fs;
 use std::io;
@@ -13,12 +13,12 @@ use crate::base::paths::file_name;
 use crate::disk::files::read_regular;
 use crate::disk::{create, lock};
 
-/// Where it is kept how the browser was left.
+/// Returns the path of the saved browser state.
 pub(crate) fn remembered(state: &Path) -> PathBuf {
     state.join("remembered.json")
 }
 
-/// What such a file is written as. Those of an early 0.1 have no version.
+/// The format version of these files. Files of an early 0.1 have no version.
 const VERSION: u64 = 1;
 
 #[derive(Serialize, Deserialize)]
@@ -52,10 +52,10 @@ pub(crate) fn read<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> 
     serde_json::from_value(said).map_err(odd)
 }
 
-/// Reads a file as [`read`] does. Renames one that is not valid, so that it is reported once.
+/// Reads a file like [`read`]. Renames an invalid file, so that it is reported once.
 ///
 /// # Errors
-/// As [`read`]; the error names the new name of an invalid file.
+/// The errors of [`read`]; the error names the new name of an invalid file.
 pub(crate) fn load<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> {
     read(path).map_err(|error| match error.kind() {
         io::ErrorKind::InvalidData => match set_aside(path) {
@@ -66,16 +66,16 @@ pub(crate) fn load<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> 
     })
 }
 
-/// Gives an invalid file another name, in place of an earlier one.
+/// Renames an invalid file, and replaces an earlier one.
 fn set_aside(path: &Path) -> io::Result<PathBuf> {
     let aside = create::beside(path, ".invalid");
     fs::rename(path, &aside).map(|()| aside)
 }
 
-/// Reads a file, changes what it says and writes it, while other pitrees wait.
+/// Reads a file, modifies its content and writes it under the lock.
 ///
 /// # Errors
-/// As [`load`], or it cannot be locked or written.
+/// The errors of [`load`], or the file cannot be locked or written.
 pub(crate) fn update<T: DeserializeOwned + Default + Serialize>(
     path: &Path,
     change: impl FnOnce(&mut T),
@@ -90,7 +90,7 @@ pub(crate) fn update<T: DeserializeOwned + Default + Serialize>(
     create::replace(path, &text)
 }
 
-/// Locks a file until it is dropped; `None` if the file system has no locks.
+/// Locks a file until the lock is dropped. Returns `None` if the file system has no locks.
 fn lock(path: &Path) -> io::Result<Option<fs::File>> {
     let take =
         || lock::open(create::private().read(true).write(true).create(true), path, &mut |_| ControlFlow::Break(()));

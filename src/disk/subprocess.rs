@@ -1,4 +1,4 @@
-//! Programs that run beside this one, out of sight: what they say, and that they come to an end.
+//! Runs subprocesses in the background, captures their output and limits their time.
 
 use std::io::{self, Read};
 use std::process::{Child, Command, ExitStatus};
@@ -8,25 +8,25 @@ use std::time::{Duration, Instant};
 
 use crate::system::programs;
 
-/// How long it takes until it is seen that one ended.
+/// The interval between checks for the end of a subprocess.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// As much of what they say is kept, in bytes.
+/// The maximum number of captured output bytes.
 const KEPT: u64 = 4096;
 
-/// Starts one. Ctrl+C in a terminal is for pitree, not for it.
+/// Starts a subprocess. Ctrl+C in a terminal only interrupts pitree, not the subprocess.
 ///
 /// # Errors
-/// It can't be run.
+/// The program cannot be run.
 pub(crate) fn start(command: &mut Command) -> io::Result<Child> {
     programs::start_apart(command)
 }
 
-/// Waits until one ended; `gives_up` gets how long that takes, and may have it ended with all that it started: then there
-/// is no status.
+/// Waits for a subprocess. `gives_up` receives the elapsed time and can end the subprocess with all its children; then
+/// there is no status.
 ///
 /// # Errors
-/// The system can't tell.
+/// The system cannot report its status.
 pub(crate) fn ended(child: &mut Child, mut gives_up: impl FnMut(Duration) -> bool) -> io::Result<Option<ExitStatus>> {
     let begun = Instant::now();
     loop {
@@ -41,16 +41,16 @@ pub(crate) fn ended(child: &mut Child, mut gives_up: impl FnMut(Duration) -> boo
     }
 }
 
-/// What one says, once that is all.
+/// Captures the output of a subprocess to its end.
 pub(crate) fn said(from: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (sender, words) = mpsc::channel();
     if let Some(from) = from {
         thread::spawn(move || {
             let mut said = Vec::new();
             let mut from = from.take(KEPT);
-            let _ = from.read_to_end(&mut said); // what was read is said
+            let _ = from.read_to_end(&mut said); // a partial output is returned
             let _ = sender.send(String::from_utf8_lossy(&said).into_owned());
-            let _ = io::copy(from.get_mut(), &mut io::sink()); // or it would wait for somebody to read on
+            let _ = io::copy(from.get_mut(), &mut io::sink()); // otherwise the subprocess would block on a full pipe
         });
     }
     words

@@ -1,5 +1,5 @@
-//! A copy of a text for another program to show: a file that only its owner can read, in a folder of its own that only
-//! they can enter, and that goes with what the program left there.
+//! A temporary copy of a text for another program, in a private directory that is removed afterward with all files in
+//! it.
 
 use std::env;
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::disk::create::private;
 use crate::system;
 
-/// The copy. It is gone when this is dropped.
+/// The copy, removed on drop.
 #[derive(Debug)]
 pub(crate) struct TempCopy {
     folder: PathBuf,
@@ -17,15 +17,15 @@ pub(crate) struct TempCopy {
 }
 
 impl TempCopy {
-    /// Writes a text to a file of this name, in the directory for what is temporary.
+    /// Writes a text to a file with this name in a new temporary directory.
     ///
     /// # Errors
-    /// It can't be written.
+    /// The file cannot be written.
     pub(crate) fn new(name: &str, text: &str) -> io::Result<Self> {
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let folder = env::temp_dir().join(format!("pitree-{:016x}", u64::from_ne_bytes(random)));
-        // Whoever was there before is not trusted: it must be new.
+        // The directory must be new, because an existing one is not trusted.
         system::files::make_folder(&folder)?;
         let aside = Self { file: folder.join(name), folder };
         let mut file = private().write(true).create_new(true).open(&aside.file)?;
@@ -33,12 +33,12 @@ impl TempCopy {
         Ok(aside)
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.file
     }
 
-    /// Whether the file has another text now.
+    /// Returns `true` if the file was changed.
     pub(crate) fn is_other_than(&self, text: &str) -> bool {
         fs::read(&self.file).is_ok_and(|now| now != text.as_bytes())
     }
@@ -46,7 +46,7 @@ impl TempCopy {
 
 impl Drop for TempCopy {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder); // what can't be removed is still its owner's alone
+        let _ = fs::remove_dir_all(&self.folder); // a remaining copy is still private
     }
 }
 

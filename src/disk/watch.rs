@@ -1,5 +1,5 @@
-//! Tells when something changes in the directories with sessions: by the system's watches, or where there are none by
-//! looking now and then. Costs nothing while nothing happens.
+//! Watches session directories for changes: with the file watcher of the system, or by polling. Idle while nothing
+//! happens.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,56 +12,56 @@ use notify::{Config, ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveM
 
 use crate::system::kernel;
 
-/// How long changes are gathered before they are told.
+/// The time for which changes are collected before they are reported.
 const BATCH: Duration = Duration::from_millis(100);
 
-/// How often is looked where nothing tells of changes.
+/// The polling interval without a file watcher.
 const POLL: Duration = Duration::from_secs(3);
 
-/// What may have changed.
+/// Paths that may have changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchEvents {
-    /// Files and folders that something happened to.
+    /// Changed files and directories.
     pub paths: BTreeSet<PathBuf>,
-    /// Whether anything else may have changed as well.
+    /// `true` if any other path may have changed too.
     pub is_all: bool,
 }
 
-/// What a watcher tells.
+/// A message of a file watcher.
 type WatcherMessage = notify::Result<Event>;
 
-/// Makes a watcher that tells what happens.
+/// Creates a watcher that sends messages.
 pub type MakeWatcher = fn(Sender<WatcherMessage>) -> notify::Result<Box<dyn Watcher>>;
 
-/// Makes one of the system's.
+/// Creates the file watcher of the system.
 ///
 /// # Errors
-/// The system has none, or none is left.
+/// The system has no file watcher, or its limit is reached.
 pub fn of_system(sender: Sender<WatcherMessage>) -> notify::Result<Box<dyn Watcher>> {
     let tell = move |told: WatcherMessage| {
-        // pitree opens files itself.
+        // Ignores open events, because pitree itself opens files.
         if !matches!(&told, Ok(event) if event.kind.is_access()) {
-            let _ = sender.send(told); // nobody waits any more
+            let _ = sender.send(told); // the receiver is gone
         }
     };
-    // Links are followed where sessions are looked for behind them, not round in a circle.
+    // Follows symbolic links where sessions can be behind them, but not in cycles.
     let config = Config::default().with_follow_symlinks(false);
     Ok(Box::new(RecommendedWatcher::new(tell, config)?))
 }
 
-/// A watch over directories, those included that are not there yet.
+/// A watch on directories, including those that do not exist yet.
 pub struct Watch {
     dirs: Vec<WatchedDir>,
-    /// Folders in them that are symbolic links to elsewhere.
+    /// Symbolic links in them to directories elsewhere.
     links: Vec<WatchedDir>,
     make: MakeWatcher,
     watcher: Option<Box<dyn Watcher>>,
     told: Receiver<WatcherMessage>,
-    /// Why changes are looked for instead, in words.
+    /// The reason for polling.
     problem: Option<String>,
 }
 
-/// A directory: its path as it was named, from the root on, and with symbolic links resolved, as the system tells of it.
+/// A watched directory: its path as named, as an absolute path, and with symbolic links resolved as in events.
 struct WatchedDir {
     named: PathBuf,
     absolute: PathBuf,
@@ -75,14 +75,14 @@ impl WatchedDir {
         Self { named: named.into(), absolute, real }
     }
 
-    /// A path below it as it is where the directory is named as it was named.
+    /// Converts a path of an event to a path below the directory as named.
     fn own(&self, path: &Path) -> Option<PathBuf> {
         Some(self.named.join(path.strip_prefix(&self.real).ok()?))
     }
 }
 
 impl Watch {
-    /// Watches directories by watchers of a kind.
+    /// Watches directories with watchers created by `make`.
     pub fn new(dirs: &[PathBuf], make: MakeWatcher) -> Self {
         let dirs = dirs.iter().map(|dir| WatchedDir::new(dir)).collect();
         let mut watch = Self { dirs, links: Vec::new(), make, watcher: None, told: mpsc::channel().1, problem: None };
@@ -90,17 +90,17 @@ impl Watch {
         watch
     }
 
-    /// Why changes are looked for now and then, if nothing tells of them.
+    /// Returns the reason for polling.
     pub fn problem(&self) -> Option<&str> {
         self.problem.as_deref()
     }
 
-    /// Watches all anew.
+    /// Recreates all watches.
     fn begin(&mut self) {
         let (sender, told) = mpsc::channel();
         (self.watcher, self.told) = (None, told);
         self.dirs = self.dirs.iter().map(|dir| WatchedDir::new(&dir.named)).collect();
-        // Two watches of one folder are one: what is inside already is told of there.
+        // Two watches on one directory would report events twice.
         let is_inside = |link: &WatchedDir| self.dirs.iter().any(|dir| link.real.starts_with(&dir.real));
         let links = self.dirs.iter().flat_map(|dir| links_in(&dir.named)).map(|link| WatchedDir::new(&link));
         self.links = links.filter(|link| !is_inside(link)).collect();
@@ -115,7 +115,7 @@ impl Watch {
             if kernel::is_remote(&dir.absolute) {
                 return Err(notify::Error::generic("a network file system tells of no changes"));
             }
-            // It may come while its place is being watched.
+            // The directory can be created while its parent is being watched.
             while !dir.absolute.is_dir() {
                 let Some(above) = dir.absolute.ancestors().find(|above| above.is_dir()) else { break };
                 watcher.watch(above, RecursiveMode::NonRecursive)?;
@@ -144,7 +144,7 @@ impl Watch {
         });
     }
 
-    /// Waits until something may have changed, or `limit` is over.
+    /// Waits until something may have changed, or `limit` has elapsed.
     pub fn wait(&mut self, limit: Option<Duration>) -> WatchEvents {
         let mut seen = WatchEvents::default();
         if self.watcher.is_none() {
@@ -178,7 +178,7 @@ impl Watch {
         }
     }
 
-    /// Takes what happened. Returns whether the watch goes on as before.
+    /// Records an event. Returns `false` if the watches must be recreated.
     fn take(&mut self, told: WatcherMessage, seen: &mut WatchEvents) -> bool {
         let event = match told {
             Ok(event) => event,
@@ -194,7 +194,7 @@ impl Watch {
             EventKind::Any | EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_))
         );
         for path in &event.paths {
-            // A directory came or went, or one behind a link.
+            // A watched directory, or the target of a link, was created or removed.
             let is_dir = |dir: &WatchedDir| dir.absolute.starts_with(path) || dir.real.starts_with(path);
             let is_link = || path.is_symlink() && path.is_dir();
             if is_move && (self.dirs.iter().any(is_dir) || is_link()) {
@@ -208,7 +208,7 @@ impl Watch {
     }
 }
 
-/// The folders in a directory that are symbolic links.
+/// Returns the symbolic links to directories in a directory.
 fn links_in(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let is_link = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
@@ -221,10 +221,10 @@ mod tests {
 
     use super::*;
 
-    /// Far more than anything takes.
+    /// Far longer than anything takes.
     const PATIENCE: Duration = Duration::from_secs(20);
 
-    /// Waits until something is told of a path.
+    /// Waits for an event on a path.
     fn tells(watch: &mut Watch, path: &Path) {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -253,7 +253,7 @@ mod tests {
         tells(&mut watch, &folder.join("s"));
         fs::remove_file(folder.join("s.jsonl")).unwrap();
         tells(&mut watch, &folder.join("s.jsonl"));
-        // Reading is no change.
+        // Reading is not a change.
         fs::read_dir(&folder).unwrap().for_each(drop);
         while watch.wait(Some(BATCH)) != WatchEvents::default() {}
         fs::read_dir(&folder).unwrap().for_each(drop);
@@ -292,7 +292,7 @@ mod tests {
             fs::create_dir_all(&root).unwrap();
             tells(&mut watch, &root);
             let file = root.join("s.jsonl");
-            // More is told as the directories above it come.
+            // More events follow when parent directories are created.
             while watch.wait(Some(BATCH)) != WatchEvents::default() {}
             fs::write(&file, "a").unwrap();
             tells(&mut watch, &file);

@@ -1,5 +1,5 @@
-//! Removes index files that no command on their directory would remove: of interrupted processes, of directories that are
-//! gone, and of those that are not used any more.
+//! Removes index files that no other command would remove: those of interrupted processes, of missing directories, and
+//! unused ones.
 
 use std::fs;
 use std::io;
@@ -11,16 +11,16 @@ use std::time::Duration;
 use crate::disk::create;
 use crate::disk::index::segment;
 
-/// An index that was not used for this long is removed.
+/// The age at which an unused index is removed.
 const UNUSED: Duration = Duration::from_secs(90 * 24 * 3600);
 
-/// The longest wait for the cleanup: a network file system that does not respond blocks it.
+/// The maximum wait for the cleanup, which blocks on an unresponsive network file system.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The files of an index: of all sessions, and what was added since.
+/// The files of an index: all sessions, and later additions.
 const PARTS: [&str; 2] = ["all", "added"];
 
-/// Removes abandoned drafts, and the indexes of directories that are gone or were not used for 90 days.
+/// Removes abandoned drafts, and the indexes of directories that are missing or were not used for 90 days.
 pub(crate) fn clean_up(cache: &Path) {
     let (done, finished) = mpsc::channel::<()>();
     let cache = cache.to_path_buf();
@@ -28,7 +28,7 @@ pub(crate) fn clean_up(cache: &Path) {
         remove_outdated(&cache);
         drop(done);
     });
-    let _ = finished.recv_timeout(PATIENCE); // it continues while the command runs
+    let _ = finished.recv_timeout(PATIENCE); // it continues in the background
 }
 
 fn remove_outdated(cache: &Path) {
@@ -48,7 +48,7 @@ fn remove_outdated(cache: &Path) {
     }
 }
 
-/// Returns the directories of other indexes that are in one of these directories or contain one. Symbolic links are
+/// Returns the directories of other indexes that are inside one of these directories or contain one. Symbolic links are
 /// resolved.
 pub(in crate::disk) fn related(cache: &Path, real: &[PathBuf]) -> Vec<PathBuf> {
     let volumes = files(cache).into_iter().filter(|path| extension(path) == PARTS[0]);
@@ -56,19 +56,19 @@ pub(in crate::disk) fn related(cache: &Path, real: &[PathBuf]) -> Vec<PathBuf> {
     volumes.filter_map(|path| segment::dir(&path)).filter(|dir| !real.contains(dir) && is_related(dir)).collect()
 }
 
-/// Removes all index files. Returns their number and their bytes.
+/// Removes all index files. Returns their number and their total size in bytes.
 ///
 /// # Errors
-/// One cannot be removed.
+/// A file cannot be removed.
 pub(crate) fn clear(cache: &Path) -> io::Result<(usize, u64)> {
     let all = files(cache);
     remove(all.iter().filter(|path| PARTS.contains(&extension(path))))
 }
 
-/// Removes files, as far as they are there. Returns their number and their bytes.
+/// Removes the existing ones of some files. Returns their number and their total size in bytes.
 ///
 /// # Errors
-/// One cannot be removed.
+/// A file cannot be removed.
 pub(super) fn remove<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> io::Result<(usize, u64)> {
     let (mut count, mut bytes) = (0, 0);
     for path in paths {
@@ -95,7 +95,7 @@ fn is_unused(path: &Path) -> bool {
     age().is_some_and(|age| age > UNUSED)
 }
 
-/// Returns `true` if a directory is gone: not if it cannot be accessed.
+/// Returns `true` if a directory is missing, and `false` if it is inaccessible.
 fn is_gone(dir: &Path) -> bool {
     match fs::metadata(dir) {
         Ok(found) => !found.is_dir(),

@@ -1,4 +1,4 @@
-//! What is kept of sessions in a file of the index: it stays there until somebody looks at it.
+//! Details and texts of sessions that stay in an index file until they are needed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use crate::disk::files::Files;
 use crate::session::digest::details::{Details, DetailsSource};
 use crate::session::search_text::{SearchTexts, TextBuffers};
 
-/// What is kept of sessions in a file.
+/// The details and texts of sessions in an index file.
 #[derive(Debug)]
 pub(super) struct LazyPieces {
     pub(super) pieces: Arc<SegmentPieces>,
-    /// Where the details and the texts of each are.
+    /// The places of the details and texts of each session.
     pub(super) places: Vec<(SegmentPiece, SegmentPiece)>,
     pub(super) home: Arc<str>,
 }
@@ -31,7 +31,7 @@ impl DetailsSource for LazyPieces {
             let reading = DigestReader { files: Files::Disk, home: &self.home };
             let read = reading.file(path, 0, &mut Vec::new(), || false);
             let read = read.ok().flatten().map(|digest| (**digest.details()).clone());
-            read.unwrap_or_default() // gone as well
+            read.unwrap_or_default() // treated as missing
         })
     }
 

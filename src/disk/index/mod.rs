@@ -1,12 +1,11 @@
-//! What was read of the sessions of a directory, kept between runs: digests, and the texts that are searched. It saves
-//! time and nothing else: what is missing, damaged, somebody else's, or of another version is read from the sessions
-//! again, and deleting it loses nothing.
+//! Cache of sessions between runs: digests and searched texts of a directory. The index only saves time. Missing,
+//! damaged, foreign or outdated data is read from the sessions again, and deleting the index loses nothing.
 //!
-//! Two files: one of all sessions, and one that adds what has changed since, so that little is written when little changed.
-//! Both are written beside and renamed. What a file of the index is not sure to have right is never used: a session's file
-//! must have the stamp that it had when it was read, each piece its hash, the file its owner and form.
+//! There are two files: one with all sessions, and one with later additions, so that small changes need small writes.
+//! Each is written as a draft and renamed. Data is only used if it is verifiably correct: the session file has the
+//! recorded version, each piece has the recorded hash, and the index file has the right owner and format.
 //!
-//! It keeps no text that a session file no longer holds: see [`RecordUse::Stale`].
+//! The index must not contain text that its session files no longer contain: see [`RecordUse::Stale`].
 
 mod cleanup;
 mod lazy;
@@ -35,67 +34,67 @@ pub(crate) use cleanup::{clean_up, clear};
 use lazy::LazyPieces;
 use segment::{Segment, SegmentDraft, SegmentPieces, SegmentRecord, SegmentTable};
 
-/// The form of the files, to be raised whenever what is read of a session, or how that is written, changes.
+/// The format version. Increase it with every change of the data read from a session or of its serialization.
 const FORM: u32 = 5;
 
-/// What is added is written anew with each change: with more than this many bytes of it, or this share of the whole, all
-/// becomes one file again.
+/// The maximum size in bytes of the additions, and their maximum share of the whole. Beyond it, both files are merged,
+/// because the additions are rewritten with each change.
 const MOST_ADDED: (u64, u64) = (4 << 20, 8);
 
-/// From this length on, in bytes, reading goes on where it stopped when a file has grown.
+/// The minimum size in bytes of a file for which reading continues at the previous end.
 pub(super) const WORTH_GOING_ON: u64 = 1 << 20;
 
-/// What is kept of the sessions of a directory.
+/// The index of a session directory.
 #[derive(Debug)]
 pub(super) struct Index {
-    /// The files: of all, and what was added.
+    /// The paths of the two files: all sessions, and additions.
     paths: [PathBuf; 2],
-    /// What it is about: sessions of this directory, read by this pitree for this home.
+    /// A hash of the directory, the home directory and this version of pitree.
     of: u64,
-    /// The directory as it is named, with a separator at its end.
+    /// The directory as named, with a trailing separator.
     named: PathBuf,
-    /// With symbolic links resolved.
+    /// The directory with symbolic links resolved.
     real: PathBuf,
     /// `true` if `real` and `named` differ. Cached, because comparing two paths for each file is slow.
     is_linked: bool,
     home: Arc<str>,
     volumes: Vec<OpenSegment>,
-    /// Files are at its paths that cannot be used.
+    /// `true` if unusable files exist at its paths.
     has_unusable: bool,
     draft: Mutex<NewRecord>,
 }
 
-/// The place of a record: the number of its volume, and its number there.
+/// The place of a record: the index of its segment, and the index in the segment.
 type RecordPlace = (usize, usize);
 
-/// An open file of the index.
+/// An open segment.
 #[derive(Debug)]
 struct OpenSegment {
     volume: Segment,
     lies: Arc<LazyPieces>,
-    /// What its records are good for.
+    /// The use of each record.
     uses: Vec<RecordUse>,
-    /// The sessions that were shown before anybody looked at their files, by their records.
+    /// The sessions shown before their files were checked, by record.
     shown: Vec<Option<SharedDigest>>,
 }
 
-/// A digest as it is written, behind the place of its file below the directory, if that says where it is.
+/// A serialized digest after the path of its file below the directory, if the path is there.
 type PlacedDigest<'a, D> = (Option<&'a str>, D);
 
-/// What a record is good for.
+/// The use of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RecordUse {
     /// Its file is unchanged.
     Current,
-    /// Its file has changed and still begins with the content that was read.
+    /// Its file has changed but still starts with the recorded content.
     Held,
-    /// A later record of the same file replaces it, which is current or held.
+    /// A later record of the same file, current or held, replaces it.
     Past,
-    /// Its file is gone or holds another content: nothing of it may stay in the index.
+    /// Its file is missing or has other content: its text must be removed from the index.
     Stale,
 }
 
-/// What was read anew.
+/// The new records.
 #[derive(Debug)]
 enum NewRecord {
     Nothing,
@@ -104,33 +103,33 @@ enum NewRecord {
         pieces: Arc<SegmentPieces>,
         table: SegmentTable,
     },
-    /// The reason why it cannot be written.
+    /// The reason why they cannot be written.
     Failed(io::Error),
 }
 
-/// What there is of the index of a directory.
+/// The state of the index of a directory.
 #[derive(Clone, Debug)]
 pub(crate) struct IndexFacts {
-    /// The directory, symbolic links resolved.
+    /// The directory with symbolic links resolved.
     pub(crate) dir: PathBuf,
-    /// Its files: of all, and what was added since.
+    /// The paths of the two files: all sessions, and additions.
     pub(crate) paths: [PathBuf; 2],
-    /// Their lengths in bytes, of those that can be used.
+    /// The sizes of the usable files in bytes.
     pub(crate) bytes: u64,
-    /// Files of sessions that are known.
+    /// The number of sessions in the index.
     pub(crate) sessions: usize,
 }
 
 impl IndexFacts {
-    /// Removes the files. Returns their number and their bytes.
+    /// Removes the files. Returns their number and their total size in bytes.
     ///
     /// # Errors
-    /// One cannot be removed.
+    /// A file cannot be removed.
     pub(crate) fn remove(&self) -> io::Result<(usize, u64)> {
         remove(&self.paths)
     }
 
-    /// What there is of the index of a directory, for a home.
+    /// Returns the state of the index of a directory for a home directory.
     pub(crate) fn new(cache: &Path, dir: &Path, home: &str) -> Self {
         let Index { paths, volumes, .. } = Index::open(cache, dir, home);
         let files: HashSet<(u64, u64)> =
@@ -141,7 +140,7 @@ impl IndexFacts {
 }
 
 impl Index {
-    /// Opens the index of a directory; empty if there is none that can be used.
+    /// Opens the index of a directory; empty if there is no usable one.
     pub(super) fn open(cache: &Path, dir: &Path, home: &str) -> Self {
         let mut index = Self::empty(cache, dir, home);
         let [all, added] = &index.paths;
@@ -158,7 +157,7 @@ impl Index {
         index
     }
 
-    /// An index of a directory that replaces the present one.
+    /// Creates an index that replaces the existing one.
     pub(super) fn empty(cache: &Path, dir: &Path, home: &str) -> Self {
         let real = real(dir);
         let name = format!("{:016x}", hash(real.as_os_str().as_encoded_bytes()));
@@ -178,7 +177,7 @@ impl Index {
         }
     }
 
-    /// Where a file is below the directory, if that says all of it.
+    /// Returns the path of a file below the directory, if it determines the file.
     fn place<'a>(&self, file: &'a SessionFile) -> Option<&'a str> {
         let named = self.named.as_os_str().as_encoded_bytes();
         let below = std::str::from_utf8(file.path.as_os_str().as_encoded_bytes().strip_prefix(named)?).ok()?;
@@ -186,13 +185,13 @@ impl Index {
         is_plain.then_some(below)
     }
 
-    /// With symbolic links resolved, if that differs, the path of a file that is none and is reached by none from here.
+    /// Returns the resolved path, if it differs, of a file that is not a link itself and is not reached through one
+    /// below the directory.
     fn real_path(&self, below: &str) -> Option<PathBuf> {
         self.is_linked.then(|| self.real.join(below))
     }
 
-    /// The sessions as they were when they were read, where their files were then: some may have changed since, or be
-    /// gone. `complete` adds what the file system knows of a file.
+    /// Returns the sessions as last read; some may have changed or be missing. `complete` adds file system metadata.
     pub(super) fn show(&mut self, complete: impl Fn(SessionFile, Digest) -> Digest + Sync) -> Vec<SharedDigest> {
         let added: HashSet<(u64, u64)> =
             self.volumes.iter().skip(1).flat_map(|kept| &kept.volume.table.records).map(|one| one.stamp.file).collect();
@@ -216,20 +215,20 @@ impl Index {
         shown.into_iter().flatten().collect()
     }
 
-    /// Whether a session was shown as it is.
+    /// Returns `true` if a session was shown and is unchanged.
     pub(super) fn is_shown(&self, (number, at): (usize, usize)) -> bool {
         self.volumes[number].shown[at].is_some()
     }
 
-    /// The files of the sessions that were shown and are not, or not there, as they were.
+    /// Iterates over the files of the shown sessions that have changed or are missing.
     pub(super) fn outdated(&self) -> impl Iterator<Item = &Path> {
         let shown = self.volumes.iter().flat_map(|kept| kept.shown.iter().zip(&kept.uses));
         let outdated = shown.filter(|(_, is)| **is != RecordUse::Current).filter_map(|(session, _)| session.as_ref());
         outdated.map(|session| session.path.as_path())
     }
 
-    /// Compares the records with all files that were found in these directories (`real`, symbolic links resolved). Notes
-    /// in the files of this directory, if it has a number among them, what is known of them.
+    /// Compares the records with all files found in these directories (`real`, symbolic links resolved). Sets the state
+    /// of the files of this directory, if it has an index among them.
     pub(super) fn look(&mut self, dir: Option<usize>, real: &[PathBuf], files: &mut [SessionFile]) {
         let records = self.volumes.iter().map(|kept| kept.uses.len()).sum();
         let (mut by_file, mut past) = (ById::with_capacity_and_hasher(records, Default::default()), Vec::new());
@@ -263,7 +262,7 @@ impl Index {
         for ((number, at), is) in known.into_iter().flatten() {
             self.volumes[number].uses[at] = is;
         }
-        // A later record was written when the file still held the earlier one.
+        // A later record was written while the file still had the content of the earlier one.
         for ((number, at), key) in past {
             let is_stale =
                 by_file.get(&key).is_none_or(|&(number, at)| self.volumes[number].uses[at] == RecordUse::Stale);
@@ -271,7 +270,7 @@ impl Index {
         }
     }
 
-    /// The state of records whose files were not found in these directories.
+    /// Returns the uses of records whose files were not found in these directories.
     fn uses_without_files(&self, number: usize, real: &[PathBuf]) -> Vec<RecordUse> {
         let covers = |path: &Path| real.iter().any(|dir| path.starts_with(dir));
         let is_covered = covers(&self.real);
@@ -287,13 +286,14 @@ impl Index {
         self.volumes.get(volume)?.volume.table.records.get(at)
     }
 
-    /// The place of the file of a record below the directory.
+    /// Returns the path of the file of a record below the directory.
     fn below(&self, (volume, at): RecordPlace) -> Option<&str> {
         let table = &self.volumes.get(volume)?.volume.table;
         placed(table.digest(table.records.get(at)?)?)?.0
     }
 
-    /// What is kept of a file that is as it was: `None` if that is damaged, else its digest, unless it is no session.
+    /// Returns the digest of an unchanged file. `None` if the record is damaged, `Some(None)` if the file is not a
+    /// session.
     #[allow(clippy::option_option, reason = "what is no session is known as well")]
     pub(super) fn digest(&self, place: (usize, usize)) -> Option<Option<Digest>> {
         let kept = self.volumes.get(place.0)?;
@@ -301,7 +301,7 @@ impl Index {
         if is_none { Some(None) } else { self.stored(place).map(|(_, digest)| Some(digest)) }
     }
 
-    /// A digest that is kept, and the place of its file; `None` if there is none, or it is damaged.
+    /// Returns a stored digest and the path of its file, or `None` if it is missing or damaged.
     fn stored(&self, (volume, at): (usize, usize)) -> Option<PlacedDigest<'_, Digest>> {
         let kept = self.volumes.get(volume)?;
         let bytes = kept.volume.table.digest(kept.volume.table.records.get(at)?)?;
@@ -309,7 +309,7 @@ impl Index {
         Some((place, Digest { details: LazyDetails::stored(kept.lies.clone(), at as u32), ..digest }))
     }
 
-    /// Keeps what is known of a file that is as it was, and elsewhere.
+    /// Keeps the record of a file that was moved.
     pub(super) fn keep_moved(&self, (volume, at): (usize, usize), file: &SessionFile) {
         let mut rooms = [const { Vec::new() }; 3];
         let kept = &self.volumes[volume].volume;
@@ -319,7 +319,7 @@ impl Index {
         self.put(file, pieces, kept.table.records[at].content);
     }
 
-    /// With what reading of a file that has grown goes on, and its texts so far.
+    /// Returns the state for continuing to read a file that has grown, and its texts so far.
     pub(super) fn before(&self, (volume, at): (usize, usize)) -> Option<(ResumeState, SearchTextsBuf)> {
         let OpenSegment { volume, .. } = self.volumes.get(volume)?;
         let record = volume.table.records.get(at)?;
@@ -328,8 +328,8 @@ impl Index {
         Some((volume.pieces.get(record.state?)?, texts))
     }
 
-    /// Keeps what was read of a file, nothing if it is no session, as far as that can be written: the digest then has its
-    /// details there.
+    /// Stores the data of a file, or records that it is not a session. If it can be written, the details of the digest
+    /// are then loaded from there.
     pub(super) fn keep(&self, file: &SessionFile, read: Option<&mut ScannedSession>) {
         let content = read.as_ref().map_or_else(ContentHash::default, |session| session.content);
         let pieces = read.as_ref().map(|ScannedSession { digest, texts, state, .. }| {
@@ -342,7 +342,7 @@ impl Index {
         }
     }
 
-    /// Puts down what is kept of a file, as far as that can be written: its details then lie there.
+    /// Writes the pieces of a file. If it can be written, the details are then loaded from there.
     fn put(&self, file: &SessionFile, pieces: [&[u8]; 4], content: ContentHash) -> Option<LazyDetails> {
         let mut new = self.draft.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(*new, NewRecord::Failed(_)) {
@@ -379,10 +379,11 @@ impl Index {
         Ok(LazyDetails::stored(Arc::new(lies), 0))
     }
 
-    /// Writes what was read, and removes what no file holds any more. If that cannot be rewritten, the index goes.
+    /// Writes new records, and removes text that no file contains any more. If the index cannot be rewritten, it is
+    /// deleted.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The index cannot be written.
     pub(super) fn finish(self) -> io::Result<()> {
         let Self { paths, of, real, volumes, has_unusable, draft, .. } = self;
         let is_stale = !volumes.iter().all(OpenSegment::is_clean);
@@ -401,7 +402,7 @@ impl Index {
     }
 }
 
-/// Writes a draft with what is left of the present volumes: of all if it is to replace the first, else of the second.
+/// Writes a draft with the remaining records: of both segments if it replaces the first, otherwise of the second.
 fn write(
     paths: &[PathBuf; 2],
     of: u64,
@@ -424,23 +425,23 @@ fn write(
         return remove(replaced).map(drop);
     }
     draft.finish(&table, path, (of, adds_to.map_or(0, |all| all.volume.number)))?;
-    remove(rest).map(drop) // it adds to a volume that was replaced
+    remove(rest).map(drop) // it adds to a segment that was replaced
 }
 
 impl OpenSegment {
-    /// Returns `true` if its files hold all that it has of them.
+    /// Returns `true` if the files contain exactly these records.
     fn is_clean(&self) -> bool {
         !self.uses.contains(&RecordUse::Stale)
     }
 
-    /// Adds the records that are still right to another volume, unless that has `new` ones of their files.
+    /// Copies the valid records to another segment, except those of files with `new` records.
     fn copy(&self, new: &HashSet<(u64, u64)>, draft: &mut SegmentDraft, table: &mut SegmentTable) -> io::Result<()> {
         let mut rooms = [const { Vec::new() }; 3];
         let is_right = |(record, is): &(&SegmentRecord, &RecordUse)| {
             matches!(is, RecordUse::Current | RecordUse::Held) && !new.contains(&record.stamp.file)
         };
         for (record, _) in self.volume.table.records.iter().zip(&self.uses).filter(is_right) {
-            // What is damaged is read from the session the next time.
+            // Damaged records are read from the session next time.
             let Some([digest, details, texts, state]) = self.volume.read(record, &mut rooms) else { continue };
             let [details, texts, stated] = draft.add([details, texts, state])?;
             let digest = table.push(digest)?;
@@ -457,7 +458,7 @@ impl OpenSegment {
 }
 
 impl SegmentRecord {
-    /// Compares it with the file at a path, which has this stamp.
+    /// Compares a record with the file at a path with this version.
     fn compare(&self, stamp: &FileVersion, path: &Path) -> RecordUse {
         match () {
             () if self.is_settled && self.stamp == *stamp => RecordUse::Current,
@@ -467,17 +468,17 @@ impl SegmentRecord {
     }
 }
 
-/// The absolute path of a directory, with symbolic links resolved if it is there.
+/// Returns the absolute path of a directory, with symbolic links resolved if it exists.
 pub(super) fn real(dir: &Path) -> PathBuf {
     fs::canonicalize(dir).or_else(|_| std::path::absolute(dir)).unwrap_or_else(|_| dir.into())
 }
 
-/// The place of a file, and its digest, as they are written.
+/// Parses the path of a file and its digest.
 fn placed(bytes: &[u8]) -> Option<PlacedDigest<'_, &[u8]>> {
     postcard::take_from_bytes(bytes).ok()
 }
 
-/// Something as it is written. There is nothing in what is kept that could not be.
+/// Serializes a value. Serialization of the stored types cannot fail.
 fn bytes(what: &impl Serialize) -> Vec<u8> {
     postcard::to_allocvec(what).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! A file of the index: a head, pieces of any kind, and at its end the table of what they are. It is written once, under
-//! another name, and never changed; whoever has it open can go on reading when another one has taken its place.
+//! A segment file of the index: a header, pieces of data, and a table at the end. It is written once as a draft and
+//! never changed. Processes that have it open can read on after it was replaced.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -15,71 +15,71 @@ use crate::disk::file_version::{FileVersion, hash};
 use crate::disk::{create, files};
 use crate::system;
 
-/// What each of these files begins with.
+/// The magic bytes at the start.
 const MAGIC: [u8; 8] = *b"pitree-i";
 
-/// The modification time of a volume is its time of last use, updated at most this often.
+/// The modification time of a segment is its time of last use, updated at most this often.
 const USED: Duration = Duration::from_secs(24 * 3600);
 
-/// The most bytes of the path of a directory.
+/// The maximum length in bytes of the path of a directory.
 const MOST_PATH: u64 = 1 << 16;
 
-/// The most that a table may have, in bytes.
+/// The maximum size of a table in bytes.
 const MOST_TABLE: u64 = 1 << 32;
 
-/// Where a piece stands in a file. A hash of its bytes stands before them.
+/// The place of a piece in a file. A hash precedes its bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SegmentPiece {
     at: u64,
     len: u32,
 }
 
-/// How a hash is written, in bytes.
+/// The size of a hash in bytes.
 const HASH: usize = size_of::<u64>();
 
-/// What is kept of a session.
+/// The record of a session.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct SegmentRecord {
-    /// The file as it was when it was read.
+    /// The version of the file when it was read.
     pub(super) stamp: FileVersion,
-    /// Whether any change of the file since would have left another stamp.
+    /// `true` if every later change of the file would change its version.
     pub(super) is_settled: bool,
-    /// Where its digest is among those of the table; of no length if it is no session.
+    /// The place of its digest in the table; empty if the file is not a session.
     pub(super) digest: (u32, u32),
     pub(super) details: SegmentPiece,
     pub(super) texts: SegmentPiece,
     /// The bytes of the file that were read.
     pub(super) content: ContentHash,
-    /// With what reading can go on when the file has grown, if that is worth it.
+    /// The state for continuing to read after the file has grown, if worthwhile.
     pub(super) state: Option<SegmentPiece>,
 }
 
-/// What is kept of all.
+/// The table of all records.
 #[derive(Debug, Default)]
 pub(super) struct SegmentTable {
     pub(super) records: Vec<SegmentRecord>,
-    /// Their digests; in a file that was read, behind the records.
+    /// The digests; in a file that was read, after the records.
     digests: Vec<u8>,
-    /// Where they begin.
+    /// The offset of the digests.
     from: usize,
 }
 
-/// What stands at the beginning of the file.
+/// The header at the start of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SegmentHeader {
-    /// What the file is about, and in which form: see [`super::Index`].
+    /// The content and format of the file: see [`super::Index`].
     of: u64,
-    /// A number of its own.
+    /// A unique number.
     number: u64,
-    /// The number of the one that it adds to; 0 if none.
+    /// The number of the segment to which this one adds; 0 for none.
     adds_to: u64,
-    /// The length of the path of the sessions directory, which follows the head.
+    /// The length of the path of the session directory, which follows the header.
     dir: u64,
     table: (u64, u64),
     table_hash: u64,
 }
 
-/// The length of a head in bytes.
+/// The length of a header in bytes.
 const HEAD: usize = 9 * 8;
 
 impl SegmentHeader {
@@ -104,7 +104,7 @@ impl SegmentHeader {
     }
 }
 
-/// An open file of the index.
+/// An open segment.
 #[derive(Debug)]
 pub(super) struct Segment {
     pub(super) pieces: Arc<SegmentPieces>,
@@ -126,16 +126,16 @@ impl SegmentTable {
         Some(Self { records, from: bytes.len() - digests.len(), digests: bytes })
     }
 
-    /// The digest of a record, as it is written; `None` if it is not there.
+    /// Returns the serialized digest of a record, or `None` if it is missing.
     pub(super) fn digest(&self, record: &SegmentRecord) -> Option<&[u8]> {
         let (from, len) = record.digest;
         self.digests.get(self.from + from as usize..)?.get(..len as usize)
     }
 
-    /// Takes a digest; says where it is.
+    /// Appends a digest and returns its place.
     ///
     /// # Errors
-    /// There are too many.
+    /// There are too many digests.
     pub(super) fn push(&mut self, digest: &[u8]) -> io::Result<(u32, u32)> {
         let too_many = |_| io::ErrorKind::FileTooLarge;
         let place =
@@ -146,7 +146,7 @@ impl SegmentTable {
 }
 
 impl Segment {
-    /// Opens a file that is about `of` and adds to the one with a number; `None` if there is none that can be trusted.
+    /// Opens a segment with this content that adds to the given segment. Returns `None` if there is no trustworthy one.
     pub(super) fn open(path: &Path, of: u64, adds_to: u64) -> Option<Self> {
         let (pieces, head) = head(path)?;
         if head.of != of || head.adds_to != adds_to {
@@ -173,7 +173,7 @@ impl Segment {
         Some(Self { pieces: Arc::new(pieces), number: head.number, table, bytes })
     }
 
-    /// All that is kept of a session, as it is written: digest, details, texts and state; `None` if that is damaged.
+    /// Returns the serialized digest, details, texts and state of a session, or `None` if they are damaged.
     pub(super) fn read<'a>(&'a self, record: &SegmentRecord, rooms: &'a mut [Vec<u8>; 3]) -> Option<[&'a [u8]; 4]> {
         let [one, two, three] = rooms;
         let digest = self.table.digest(record)?;
@@ -182,7 +182,7 @@ impl Segment {
     }
 }
 
-/// Opens a volume that can be trusted and reads its head.
+/// Opens a trustworthy segment and reads its header.
 fn head(path: &Path) -> Option<(SegmentPieces, SegmentHeader)> {
     let file = files::open_regular(path, File::options().read(true)).ok()?;
     let pieces = is_own(&file).then_some(SegmentPieces(file))?;
@@ -191,7 +191,7 @@ fn head(path: &Path) -> Option<(SegmentPieces, SegmentHeader)> {
     Some((pieces, SegmentHeader::from_bytes(&head)?))
 }
 
-/// Returns the sessions directory of a volume; `None` if the file is not a volume of this form.
+/// Returns the session directory of a segment, or `None` if the file is not a segment of this format.
 pub(super) fn dir(path: &Path) -> Option<PathBuf> {
     let (pieces, head) = head(path)?;
     let mut dir = vec![0; usize::try_from(head.dir.min(MOST_PATH)).ok()?];
@@ -199,7 +199,7 @@ pub(super) fn dir(path: &Path) -> Option<PathBuf> {
     system::files::path_of(dir)
 }
 
-/// Whether a file is one's own, and nobody else's to write to. That others may read it is mended.
+/// Returns `true` if a file belongs to the user and only they can write to it. Removes read permission for others.
 fn is_own(file: &File) -> bool {
     file.metadata().is_ok_and(|metadata| system::files::is_own(&metadata)) && create::make_private(file).is_ok()
 }
@@ -209,7 +209,7 @@ fn is_own(file: &File) -> bool {
 pub(super) struct SegmentPieces(File);
 
 impl SegmentPieces {
-    /// Reads a piece to where there is room for it; the bytes, unless they can't be read or are not those that were written.
+    /// Reads a piece into a buffer. Returns its bytes unless they cannot be read or are damaged.
     pub(super) fn read<'a>(&self, piece: SegmentPiece, room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
         room.resize(HASH + piece.len as usize, 0);
         self.read_at(piece.at, room).ok()?;
@@ -217,7 +217,7 @@ impl SegmentPieces {
         (hash(bytes) == u64::from_le_bytes(*written)).then_some(bytes)
     }
 
-    /// What a piece says.
+    /// Deserializes a piece.
     pub(super) fn get<T: DeserializeOwned>(&self, piece: SegmentPiece) -> Option<T> {
         postcard::from_bytes(self.read(piece, &mut Vec::new())?).ok()
     }
@@ -227,12 +227,12 @@ impl SegmentPieces {
     }
 }
 
-/// A file of the index that is being written, under another name. Given up, it is gone.
+/// A segment being written as a draft. It is removed on drop unless it is finished.
 #[derive(Debug)]
 pub(super) struct SegmentDraft {
     file: File,
     path: PathBuf,
-    /// When it was begun.
+    /// The time at which it was started, as a file version.
     pub(super) begun: FileVersion,
     dir: u64,
     end: u64,
@@ -240,7 +240,7 @@ pub(super) struct SegmentDraft {
 }
 
 impl SegmentDraft {
-    /// Begins a volume of a sessions directory that takes the place of `path`.
+    /// Starts a segment of a session directory that will replace `path`.
     ///
     /// # Errors
     /// The draft cannot be created.
@@ -268,23 +268,23 @@ impl SegmentDraft {
         }
     }
 
-    /// How much was written, in bytes.
+    /// Returns the number of bytes written.
     pub(super) fn bytes(&self) -> u64 {
         self.end
     }
 
-    /// To read what was written.
+    /// Opens the pieces written so far.
     ///
     /// # Errors
-    /// The system has no file handles left.
+    /// No file handles are left.
     pub(super) fn pieces(&self) -> io::Result<SegmentPieces> {
         self.file.try_clone().map(SegmentPieces)
     }
 
-    /// Adds pieces; says where they stand.
+    /// Appends pieces and returns their places.
     ///
     /// # Errors
-    /// They can't be written.
+    /// The pieces cannot be written.
     pub(super) fn add<const N: usize>(&mut self, pieces: [&[u8]; N]) -> io::Result<[SegmentPiece; N]> {
         let mut bytes = Vec::with_capacity(pieces.iter().map(|piece| HASH + piece.len()).sum());
         let mut places = [SegmentPiece::default(); N];
@@ -299,10 +299,10 @@ impl SegmentDraft {
         Ok(places)
     }
 
-    /// Writes the table, and puts the file in the place of `path`. `of` and `adds_to` are as for [`Segment::open`].
+    /// Writes the table and replaces `path` by the draft. `of` and `adds_to` are as for [`Segment::open`].
     ///
     /// # Errors
-    /// It can't be written.
+    /// The file cannot be written.
     pub(super) fn finish(mut self, table: &SegmentTable, path: &Path, (of, adds_to): (u64, u64)) -> io::Result<()> {
         use std::io::{Seek, SeekFrom};
         let table = table.to_bytes()?;
@@ -318,7 +318,7 @@ impl SegmentDraft {
         };
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(&head.to_bytes())?;
-        let _ = self.file.unlock(); // on Windows a lock keeps others from reading
+        let _ = self.file.unlock(); // on Windows, a lock prevents reading
         fs::rename(&self.path, path)?;
         self.is_whole = true;
         Ok(())

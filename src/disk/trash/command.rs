@@ -1,4 +1,4 @@
-//! A command that moves a file to the trash: run in sight, and not without end.
+//! Runs a command that moves a file to the trash, with a time limit.
 
 use std::fmt;
 use std::path::Path;
@@ -11,10 +11,10 @@ use crate::base::numbers::count;
 use crate::disk::lock::{LockObserver, QUIET};
 use crate::disk::subprocess;
 
-/// How long its last words are waited for; somebody whom it started may hold their end open.
+/// The maximum wait for remaining output; a background child can keep the pipe open.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// A program did not come to an end; the file is where it was.
+/// The command did not finish; the file was not moved.
 #[derive(Debug)]
 pub(crate) struct CommandTimeout(String);
 
@@ -26,10 +26,11 @@ impl fmt::Display for CommandTimeout {
 
 impl std::error::Error for CommandTimeout {}
 
-/// Lets a program move a file, within a time.
+/// Runs a command that moves a file.
 ///
 /// # Errors
-/// The file is where it was: the program can't be run, or failed; or it [`CommandTimeout`], or `wait` gave up.
+/// The file was not moved: the command cannot be run, failed, or exceeded its limit ([`CommandTimeout`]), or `wait`
+/// returned `false`.
 pub(super) fn run(
     (program, arguments): (&str, &[String]),
     path: &Path,
@@ -53,7 +54,7 @@ pub(super) fn run(
     }
 }
 
-/// Waits until a program ended, or ends it.
+/// Waits for a command, and ends it at the limit.
 fn ended(child: &mut Child, program: &str, limit: Duration, wait: LockObserver<'_>) -> Result<ExitStatus> {
     let (who, mut is_given_up) = (format!("{program}, process {}", child.id()), false);
     let status = subprocess::ended(child, |elapsed| {
@@ -92,7 +93,7 @@ mod tests {
         assert_eq!(run_sh("exit 0", long), (true, "sh left the file where it was".into()));
         assert!(run_sh("exit 3", long).1.contains("failed"));
         assert_eq!(run_sh("echo no room >&2; exit 3", long), (true, "sh says: no room".into()));
-        // Whom it left behind may hold the end of its words open.
+        // A background child can keep the pipe open.
         assert!(run_sh("sleep 30 & exit 3", long).1.contains("failed"));
     }
 

@@ -1,6 +1,6 @@
-//! A session that comes back where a pi that was running went on: it appends to the path that it knows, so that the new
-//! file there has entries and no header (1.5.2). Both become one file, the session's lines first. What pi wrote goes to
-//! the trash under a name of its own before the whole takes its place, and there is a file at every moment.
+//! Restores a session after a running pi continued to write to its old path. pi appends to the path, so the new file
+//! has entries but no header (1.5.2). Both files are merged, the lines of the session first. The lines of pi go to the
+//! trash under a separate name before the merged file replaces them, and a file exists at every moment.
 
 use std::fs::{self, File, FileTimes};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -11,28 +11,28 @@ use std::time::Duration;
 use crate::disk::files::open_regular;
 use crate::disk::{create, lines};
 
-/// How often it is looked whether a line that pi is writing has come to its end, and how long between two looks.
+/// The number of checks for the end of a line that pi is writing, and the interval between them.
 const LOOKS: usize = 20;
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How much is compared at once, in bytes.
+/// The number of bytes compared at once.
 const PIECE: usize = 64 * 1024;
 
-/// The name under which the lines of a pi that went on lie in the trash: no session's.
+/// Returns the name in the trash of lines written later by pi; not a session name.
 pub(crate) fn late(path: &Path) -> PathBuf {
     create::beside(path, ".late")
 }
 
-/// Whether a place in the trash is that of such lines.
+/// Returns `true` if a place in the trash is that of such lines.
 pub(crate) fn is_late(path: &Path, place: &Path) -> bool {
     let (late, name) = (late(path), place.file_name().unwrap_or_default());
     late.file_name().is_some_and(|late| name.as_encoded_bytes().starts_with(late.as_encoded_bytes()))
 }
 
-/// Whether a file begins with all that another one holds, or a link is the same as another one.
+/// Returns `true` if a file starts with the content of another file, or both are equal symbolic links.
 ///
 /// # Errors
-/// One of them can't be read.
+/// A file cannot be read.
 pub(super) fn has(file: &Path, beginning: &Path) -> io::Result<bool> {
     let is_link = |path: &Path| Ok::<_, io::Error>(path.symlink_metadata()?.is_symlink());
     if is_link(file)? || is_link(beginning)? {
@@ -54,21 +54,21 @@ pub(super) fn has(file: &Path, beginning: &Path) -> io::Result<bool> {
     }
 }
 
-/// What a file begins with.
+/// The start of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileStart {
     /// The header of a session.
     Header,
-    /// An entry: a pi went on here whose file was gone.
+    /// An entry: a pi continued to write after its file was moved.
     Entry,
-    /// Something else, or nothing; also where there is no file, but a link.
+    /// Anything else, an empty or missing file, or a symbolic link.
     Other,
 }
 
-/// What the file at a path begins with.
+/// Determines the start of the file at a path.
 ///
 /// # Errors
-/// It can't be read.
+/// The file cannot be read.
 pub(crate) fn start(path: &Path) -> io::Result<FileStart> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_file() => {}
@@ -88,11 +88,11 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     open_regular(path, File::options().read(true))
 }
 
-/// Writes the session `item` with the whole lines of another file behind it to the draft of `path`, with the mode of the
-/// one and the time of the other, on the disk when this returns. Gives how many bytes of the lines are in it.
+/// Writes the session `item`, followed by the complete lines of another file, to the draft of `path`, and syncs it. The
+/// draft has the mode of the session and the time of the other file. Returns the number of bytes of those lines.
 ///
 /// # Errors
-/// It can't be read or written; nothing of it is left then.
+/// A file cannot be read or written; the draft is removed.
 pub(super) fn write_draft(path: &Path, item: &Path, late: &mut File) -> io::Result<u64> {
     let draft = create::draft(path);
     let mut new = create::private().write(true).create_new(true).open(&draft)?;
@@ -103,7 +103,7 @@ pub(super) fn write_draft(path: &Path, item: &Path, late: &mut File) -> io::Resu
         let mut bytes = Vec::new();
         late.rewind()?;
         late.read_to_end(&mut bytes)?;
-        // A line that pi is writing now is taken when it is whole.
+        // A line that pi is still writing is added when it is complete.
         bytes.truncate(memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1));
         new.write_all(&bytes)?;
         new.set_permissions(session.metadata()?.permissions())?;
@@ -114,11 +114,11 @@ pub(super) fn write_draft(path: &Path, item: &Path, late: &mut File) -> io::Resu
     written.inspect_err(|_| drop(fs::remove_file(&draft)))
 }
 
-/// Appends to the joined file what pi wrote into its own one, behind the bytes that were `taken`, until the whole had its
-/// place: from then on pi writes into that.
+/// Appends the lines that pi wrote after the first `taken` bytes to the merged file. After the merged file is in place,
+/// pi writes to it directly.
 ///
 /// # Errors
-/// It can't be read or written: it is in the trash.
+/// A file cannot be read or written; the lines are in the trash.
 pub(super) fn take_rest(path: &Path, late: &mut File, mut taken: u64) -> io::Result<()> {
     let mut is_last_look = false;
     loop {
@@ -127,7 +127,7 @@ pub(super) fn take_rest(path: &Path, late: &mut File, mut taken: u64) -> io::Res
             return Ok(());
         }
         if rest.is_empty() {
-            // It may have opened its own file before, and write now.
+            // pi may have opened its own file earlier and write to it now.
             is_last_look = true;
             sleep(LOOK);
             continue;
@@ -140,7 +140,7 @@ pub(super) fn take_rest(path: &Path, late: &mut File, mut taken: u64) -> io::Res
     }
 }
 
-/// What a file holds from an offset on. For the end of a last line it is waited, though not for ever.
+/// Reads a file from an offset. Waits a limited time for the end of the last line.
 fn rest(file: &mut File, from: u64) -> io::Result<Vec<u8>> {
     let mut rest = Vec::new();
     for _ in 0..LOOKS {
@@ -155,10 +155,10 @@ fn rest(file: &mut File, from: u64) -> io::Result<Vec<u8>> {
     Ok(rest)
 }
 
-/// How many bytes of pi's lines stand behind the session `item` in the joined file.
+/// Returns the number of bytes of pi's lines after the session `item` in the merged file.
 ///
 /// # Errors
-/// One of them can't be read.
+/// A file cannot be read.
 pub(super) fn taken(path: &Path, item: &Path, late: &mut File) -> io::Result<u64> {
     let mut session = open(item)?;
     let start = session.metadata()?.len() + end_of_line(&mut session)?.len() as u64;
@@ -172,7 +172,7 @@ pub(super) fn taken(path: &Path, item: &Path, late: &mut File) -> io::Result<u64
         there.clear();
         joined.read_until(b'\n', &mut here)?;
         late.read_until(b'\n', &mut there)?;
-        // The last line of pi's may have got the line break that it lacked.
+        // A missing line break may have been added to the last line of pi.
         if there.is_empty() || here.strip_suffix(b"\n").unwrap_or(&here) != there.strip_suffix(b"\n").unwrap_or(&there)
         {
             return Ok(taken);
@@ -181,7 +181,7 @@ pub(super) fn taken(path: &Path, item: &Path, late: &mut File) -> io::Result<u64
     }
 }
 
-/// The line break that a file lacks at its end.
+/// Returns the line break that a file lacks at its end.
 fn end_of_line(file: &mut File) -> io::Result<&'static [u8]> {
     let mut last = *b"\n";
     if file.metadata()?.len() > 0 {

@@ -1,5 +1,5 @@
-//! The trash: where removed files go, and whence they come back. It is the system's, by the crate `trash` (on Linux that
-//! of the FreeDesktop specification), or whatever a configured command makes of it.
+//! The trash: moves files there and restores them. Uses the trash of the system through the crate `trash` (on Linux,
+//! the FreeDesktop trash), or a configured command.
 
 mod command;
 #[cfg(all(unix, not(target_os = "macos")))]
@@ -32,12 +32,12 @@ use crate::disk::trash::merge::FileStart;
 pub(crate) use crate::disk::trash::restore_error::RestoreError;
 use crate::disk::trash::restore_error::RestoreTarget;
 
-/// How files get into the trash.
+/// The trash configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trash {
-    /// A program and its arguments, which gets the path of the file as its last one; none for the system's trash.
+    /// A program and its arguments, followed by the path of the file; empty for the system trash.
     pub command: Vec<String>,
-    /// How long it may take for one file.
+    /// The time limit per file.
     pub limit: Duration,
 }
 
@@ -48,7 +48,7 @@ impl Default for Trash {
 }
 
 impl Trash {
-    /// The trash for one request, made at the time `now` in milliseconds since 1970.
+    /// Opens the trash for a request at the time `now`, in milliseconds since 1970.
     pub(crate) fn open(&self, now: i64) -> TrashSession<'_> {
         TrashSession {
             trash: self,
@@ -61,24 +61,24 @@ impl Trash {
     }
 }
 
-/// The trash during one request, which may move many files: what it holds is looked up once.
+/// The trash during one request, which can move many files. The content is looked up once.
 pub(crate) struct TrashSession<'a> {
     trash: &'a Trash,
-    /// In milliseconds since 1970.
+    /// The time of the request, in milliseconds since 1970.
     now: i64,
     home: HomeTrash,
-    /// What it held when that was looked up.
+    /// The content when it was looked up.
     contents: Option<TrashContents>,
-    /// What was put into it since.
+    /// Files added since then.
     added: HashSet<PathBuf>,
-    /// The folders from which or to which something moved, and which may not be so on the disk.
+    /// Directories with moved files that are not synced yet.
     moved: HashSet<PathBuf>,
 }
 
-/// A file in the trash, as it was when pitree moved it there.
+/// A file that pitree moved to the trash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TrashEntry {
-    /// Its path in the trash, if that is known.
+    /// Its path in the trash, if known.
     pub(crate) place: Option<PathBuf>,
     /// The time of the deletion, in milliseconds since 1970.
     pub(crate) time: i64,
@@ -86,7 +86,7 @@ pub(crate) struct TrashEntry {
     pub(crate) file: Option<Fingerprint>,
 }
 
-/// The trash was asked, and did not take a file: it is where it was.
+/// The trash refused a file, which is unchanged.
 #[derive(Debug)]
 pub(crate) struct TrashRefused(anyhow::Error);
 
@@ -99,12 +99,12 @@ impl fmt::Display for TrashRefused {
 impl std::error::Error for TrashRefused {}
 
 impl TrashSession<'_> {
-    /// Whether another program moves the files, which may take long.
+    /// Returns `true` for a configured command, which can take long.
     pub(crate) fn is_command(&self) -> bool {
         !self.trash.command.is_empty()
     }
 
-    /// Chooses a place in the trash for a file, where that can be known before the file is there.
+    /// Chooses a place in the trash for a file, if the system supports it.
     ///
     /// # Errors
     /// [`TrashRefused`].
@@ -115,7 +115,7 @@ impl TrashSession<'_> {
         Ok(self.home.choose(path).map_err(TrashRefused)?)
     }
 
-    /// Takes the place that was chosen for a file deleted at `time`, in milliseconds since 1970. Returns `false` if another
+    /// Reserves the chosen place of a file deleted at `time`, in milliseconds since 1970. Returns `false` if another
     /// program took the place first.
     ///
     /// # Errors
@@ -124,7 +124,7 @@ impl TrashSession<'_> {
         Ok(self.home.claim(&known_as(path), item, time).map_err(TrashRefused)?)
     }
 
-    /// Lets the places that were taken reach the disk.
+    /// Syncs the reserved places.
     ///
     /// # Errors
     /// [`TrashRefused`].
@@ -132,16 +132,16 @@ impl TrashSession<'_> {
         Ok(self.home.sync().map_err(TrashRefused)?)
     }
 
-    /// Gives up a place in which nothing is.
+    /// Releases an unused place.
     pub(crate) fn give_up(&self, item: &Path) {
         system::give_up(item);
     }
 
-    /// Moves a file to the trash, to the place that was taken for it; of a symbolic link, the link. `wait` is told when
-    /// that takes long, and says whether to wait.
+    /// Moves a file, or a symbolic link itself, to the trash, to its reserved place. `wait` is notified after a while,
+    /// and decides whether to keep waiting.
     ///
     /// # Errors
-    /// [`TrashRefused`]: the place is given up. Or [`CommandTimeout`].
+    /// [`TrashRefused`] after releasing the place, or [`CommandTimeout`].
     pub(crate) fn put(&mut self, path: &Path, item: Option<&Path>, wait: LockObserver<'_>) -> Result<()> {
         let known = known_as(path);
         self.added.insert(known.clone());
@@ -153,7 +153,7 @@ impl TrashSession<'_> {
         put.map_err(|error| if error.is::<CommandTimeout>() { error } else { TrashRefused(error).into() })
     }
 
-    /// Takes a place and moves a file there.
+    /// Reserves a place and moves a file there.
     ///
     /// # Errors
     /// [`TrashRefused`].
@@ -168,12 +168,12 @@ impl TrashSession<'_> {
         }
     }
 
-    /// Lets what was moved reach the disk.
+    /// Syncs the directories of moved files.
     ///
     /// # Errors
     /// The disk fails.
     pub(crate) fn sync(&mut self) -> std::io::Result<()> {
-        // What is not there any more needs no names on the disk.
+        // A removed directory needs no sync.
         let gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
         let sync = |folder: PathBuf| {
             create::sync_names(&folder).or_else(|error| if gone(&error) { Ok(()) } else { Err(error) })
@@ -181,11 +181,11 @@ impl TrashSession<'_> {
         std::mem::take(&mut self.moved).into_iter().try_for_each(sync)
     }
 
-    /// Restores a file: from its place in the trash if that is known, else the file deleted last of those with at least
-    /// so many bytes.
+    /// Restores a file: from its place in the trash if known, otherwise the most recently deleted file with at least
+    /// the given size.
     ///
     /// # Errors
-    /// [`RestoreError`], or it can't be reached now: then it stays in the trash.
+    /// [`RestoreError`], or the trash is inaccessible; the file stays there.
     pub(crate) fn take_back(&mut self, path: &Path, kept: Option<&TrashEntry>, at_least: u64) -> Result<()> {
         let item = kept.and_then(|kept| kept.place.as_deref()).filter(|item| system::is_place(item));
         self.moved.extend([path.parent(), item.and_then(Path::parent)].into_iter().flatten().map(Path::to_path_buf));
@@ -195,7 +195,7 @@ impl TrashSession<'_> {
         }
         if let (Some(item), Some(kept)) = (item, kept) {
             let is_at_item = is_there(item).with_context(|| format!("can't look at {}", item.display()))?;
-            // A command may have put it elsewhere since.
+            // The trash command may have moved it elsewhere.
             let checked =
                 if is_at_item { check(path, kept, at_least) } else { Err(RestoreError::Emptied(path.into()).into()) };
             match checked {
@@ -219,20 +219,21 @@ impl TrashSession<'_> {
         self.contents.insert(contents).take_back(&wanted)
     }
 
-    /// Whether a pi that was running went on where a session in the trash was, so that both can be [joined](Self::join).
+    /// Returns `true` if a running pi continued at the path of a trashed session, so that both can be
+    /// [merged](Self::join).
     ///
     /// # Errors
-    /// It can't be read.
+    /// A file cannot be read.
     pub(crate) fn can_join(&self, path: &Path, item: Option<&Path>) -> io::Result<bool> {
         let Some(item) = item.filter(|_| !self.is_command()) else { return Ok(false) };
         Ok(merge::start(path)? == FileStart::Entry && merge::start(item)? == FileStart::Header)
     }
 
-    /// Takes a session back from the trash to where a pi went on: its lines, then those that pi wrote, which go to `place`
-    /// in the trash as well. What pi writes meanwhile is in it too.
+    /// Restores a session to a path where a pi continued to write: its lines, followed by those of pi. The latter also
+    /// go to `place` in the trash. Lines written meanwhile are included.
     ///
     /// # Errors
-    /// One of them can't be read, written or moved; then both are where they were, or the whole is in its place.
+    /// A file cannot be read, written or moved. Both files are unchanged, or the merged file is in place.
     pub(crate) fn join(&mut self, path: &Path, item: &Path, place: &Path, wait: LockObserver<'_>) -> Result<()> {
         let (draft, late) = (create::draft(path), merge::late(path));
         let failed = || format!("can't join {} with what a pi wrote there since", path.display());
@@ -249,7 +250,7 @@ impl TrashSession<'_> {
             } else {
                 Err(anyhow!("{} was replaced meanwhile; try again", path.display()))
             };
-            // What is still in its place needs no second one in the trash.
+            // A file that is still in place needs no copy in the trash.
             replaced.inspect_err(|_| self.clear(path, place))
         });
         replaced.inspect_err(|_| drop(fs::remove_file(&draft)))?;
@@ -260,13 +261,13 @@ impl TrashSession<'_> {
         Ok(())
     }
 
-    /// Brings to its end, or takes back, what was left when a [join](Self::join) was cut short.
+    /// Completes or reverts an interrupted [merge](Self::join).
     pub(crate) fn mend_join(&mut self, path: &Path, item: &Path, place: &Path) {
         let is_joined = merge::start(path).is_ok_and(|start| start == FileStart::Header);
-        // A second name, or a copy, of what is in its place or in the trash.
+        // A link to, or a copy of, a file that is in place or in the trash.
         let late = merge::late(path);
         if [path, place].iter().any(|whole| merge::has(whole, &late).unwrap_or(false)) {
-            let _ = fs::remove_file(&late); // what can't be cleared away stays; it is no session to pi or pitree
+            let _ = fs::remove_file(&late); // leftovers are harmless; neither pi nor pitree treats them as a session
         }
         if is_joined {
             let rest = merge::open(place).and_then(|mut lines| {
@@ -275,7 +276,7 @@ impl TrashSession<'_> {
             });
             match rest {
                 Ok(()) => self.clear(path, item),
-                // Where the session is gone from the trash, all was in its place before.
+                // If the session is no longer in the trash, the merge was complete.
                 Err(_) => self.give_up(item),
             }
         } else {
@@ -283,18 +284,18 @@ impl TrashSession<'_> {
         }
     }
 
-    /// Clears away what is left of a file in its place in the trash, if it is at `path` as well and nothing is lost by
-    /// that: a copy that was not finished, or not removed.
+    /// Removes the copy of a file from its place in the trash if the file still exists at `path` and nothing is lost,
+    /// such as an incomplete copy.
     pub(crate) fn clear(&mut self, path: &Path, item: &Path) {
         system::clear(path, item);
     }
 }
 
-/// Checks that the trash still holds, at the place it had there, the file that was at `path`. Other programs may have
-/// emptied the trash and moved another file there under the same name.
+/// Checks that the trash still holds the file from `path` at its recorded place. Other programs may have emptied the
+/// trash and moved another file there under the same name.
 ///
 /// # Errors
-/// [`RestoreError::Other`], or the trash can't be read.
+/// [`RestoreError::Other`], or the trash cannot be read.
 pub(crate) fn check(path: &Path, kept: &TrashEntry, at_least: u64) -> Result<()> {
     let Some(item) = kept.place.as_deref().filter(|item| system::is_place(item)) else { return Ok(()) };
     let failed = || format!("can't look at {}", item.display());
@@ -311,7 +312,7 @@ pub(crate) fn check(path: &Path, kept: &TrashEntry, at_least: u64) -> Result<()>
     Err(RestoreError::Other { path: path.into(), item: item.into(), from: note.map(|note| note.path) }.into())
 }
 
-/// Returns `true` if a file is no longer at the place in the trash that it had there.
+/// Returns `true` if a file is no longer at its recorded place in the trash.
 pub(crate) fn is_gone(path: &Path, kept: &TrashEntry) -> bool {
     let is_gone = |place: &PathBuf| {
         place.symlink_metadata().is_err() || check(path, kept, 0).is_err_and(|error| error.is::<RestoreError>())
@@ -319,7 +320,7 @@ pub(crate) fn is_gone(path: &Path, kept: &TrashEntry) -> bool {
     kept.place.as_ref().is_some_and(is_gone)
 }
 
-/// Returns the path by which the trash knows a file: links in its directory are resolved, as far as that still exists.
+/// Returns the path as the trash records it: symbolic links in its directory are resolved, as far as it still exists.
 fn known_as(path: &Path) -> PathBuf {
     let real = path.ancestors().skip(1).find_map(|above| Some((above, above.canonicalize().ok()?)));
     let known = real.and_then(|(above, real)| Some(real.join(path.strip_prefix(above).ok()?)));

@@ -1,4 +1,4 @@
-//! Files to restore from the trash, the reasons why one cannot be restored, and errors of the crate `trash`.
+//! Files to restore from the trash, reasons why a file cannot be restored, and errors of the crate `trash`.
 
 use std::fmt;
 use std::fs;
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use crate::disk::fingerprint::Fingerprint;
 
-/// The trash has nothing to give back, or nowhere to give it to, and will not have it later by itself.
+/// A permanent reason why a file cannot be restored.
 #[derive(Debug)]
 pub(crate) enum RestoreError {
     /// The file is not in the trash.
     #[cfg_attr(target_os = "macos", allow(dead_code, reason = "its trash tells nothing"))]
     Emptied(PathBuf),
-    /// The trash holds another file under the name that it had there.
+    /// The trash holds another file under the recorded name.
     #[cfg_attr(
         not(all(unix, not(target_os = "macos"))),
         allow(dead_code, reason = "other trashes have no known names")
@@ -22,10 +22,10 @@ pub(crate) enum RestoreError {
         path: PathBuf,
         /// The other file.
         item: PathBuf,
-        /// The path from which that was deleted, if it is recorded.
+        /// The original path of the other file, if recorded.
         from: Option<PathBuf>,
     },
-    /// There is another file in its place.
+    /// Another file exists at the path.
     Taken(PathBuf),
 }
 
@@ -53,7 +53,7 @@ impl std::error::Error for RestoreError {}
 #[cfg_attr(not(all(unix, not(target_os = "macos"))), allow(dead_code, reason = "other trashes compare less"))]
 pub(crate) struct RestoreTarget<'a> {
     pub(super) path: &'a Path,
-    /// Its path as the trash records it.
+    /// The path as the trash records it.
     pub(super) known: &'a Path,
     pub(super) at_least: u64,
     pub(super) file: Option<&'a Fingerprint>,
@@ -69,7 +69,7 @@ impl RestoreTarget<'_> {
     }
 }
 
-/// The reason without the words for programmers.
+/// Describes an error without technical details.
 pub(super) fn in_words(error: &trash::Error) -> String {
     match error {
         trash::Error::Unknown { description } | trash::Error::Os { description, .. } => description.clone(),

@@ -1,4 +1,4 @@
-//! Files moved from one file system to another: there whole, and on the disk, before they go here.
+//! Moves files across file systems: the copy is complete and synced before the original is removed.
 
 use std::fs::{self, File, FileTimes, Metadata};
 use std::io;
@@ -7,11 +7,10 @@ use std::path::Path;
 use crate::disk::create;
 use crate::disk::trash::merge::has;
 
-/// Copies a file, or a link as such, to a place where nothing is; with its mode and its time, and on the disk when this
-/// returns.
+/// Copies a file, or a symbolic link itself, to a new path with its mode and time, and syncs it.
 ///
 /// # Errors
-/// It can't be read or written, or changed meanwhile; nothing of it is left at the new place.
+/// The file cannot be read or written, or changed meanwhile; the incomplete copy is removed.
 pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let before = from.symlink_metadata()?;
     if before.is_symlink() {
@@ -36,7 +35,7 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a file is another one by now, or longer, or of another time.
+/// Returns `true` if a file was replaced, or its length or time has changed.
 fn is_other(before: &Metadata, path: &Path) -> io::Result<bool> {
     let now = path.symlink_metadata()?;
     Ok(now.len() != before.len() || now.modified()? != before.modified()?)

@@ -1,6 +1,6 @@
-//! The home trash of the FreeDesktop specification. The name that a file gets there is chosen before the file moves, so
-//! that the journal can note it; what lies on another file system is copied. The crate `trash` does neither, and looks for
-//! the mount points again with every file.
+//! The home trash of the FreeDesktop specification. The name in the trash is chosen before the file moves, so that the
+//! journal can record it. Files on other file systems are copied. The crate `trash` does neither, and looks up mount
+//! points for every file.
 
 use std::collections::HashMap;
 use std::env;
@@ -21,24 +21,24 @@ use crate::system::kernel;
 
 /// The home trash during one request.
 pub(crate) struct HomeTrash {
-    /// Its folder, once it is known to be there.
+    /// The directory, once it exists.
     folder: Option<PathBuf>,
-    /// How often a name is taken, as far as it was tried.
+    /// The next suffix to try for each name.
     taken: HashMap<OsString, usize>,
-    /// Notes that may not be on the disk.
+    /// Trash info files that are not synced yet.
     fresh: Vec<PathBuf>,
 }
 
 impl HomeTrash {
-    /// Returns a trash in which nothing was looked up yet.
+    /// Creates it without any lookup.
     pub(crate) fn new() -> Self {
         Self { folder: None, taken: HashMap::new(), fresh: Vec::new() }
     }
 
-    /// A place where nothing is and that was not chosen before, for a file of this name: here it is always known.
+    /// Chooses an unused place for a file of this name.
     ///
     /// # Errors
-    /// There is no home trash, or none can be made.
+    /// There is no home trash and it cannot be created.
     pub(crate) fn choose(&mut self, path: &Path) -> Result<Option<PathBuf>> {
         let folder = match &self.folder {
             Some(folder) => folder.clone(),
@@ -60,17 +60,17 @@ impl HomeTrash {
         }
     }
 
-    /// Takes a chosen place by writing a note with the path and the deletion time of the file. The path has no links in
-    /// its directory. Returns `false` if another program took the place first.
+    /// Reserves a chosen place by writing a trash info file with the path and the deletion time. The directory of
+    /// `path` has no symbolic links. Returns `false` if another program took the place first.
     ///
     /// # Errors
-    /// The note can't be written.
+    /// The trash info file cannot be written.
     pub(crate) fn claim(&mut self, path: &Path, item: &Path, time: i64) -> Result<bool> {
         let info = info_of(item).context("a trash has a folder for notes")?;
         let time = Timestamp::from_millisecond(time)?.to_zoned_datetime(TimeZone::system());
         let note =
             format!("[Trash Info]\nPath={}\nDeletionDate={}\n", encoded(path), time.strftime("%Y-%m-%dT%H:%M:%S"));
-        // The name is ours as soon as there is a note of it; of others there may be a file without one.
+        // The trash info file reserves the name. Other programs can leave files without one.
         match write_new(&info, note.as_bytes()) {
             Ok(()) if item.symlink_metadata().is_err() => {
                 self.fresh.push(info);
@@ -84,7 +84,7 @@ impl HomeTrash {
         }
     }
 
-    /// Lets the notes reach the disk: a file that is gone from its place shall be known to the trash.
+    /// Syncs the trash info files before the files are moved.
     ///
     /// # Errors
     /// The disk fails.
@@ -99,11 +99,11 @@ impl HomeTrash {
 /// Moves a file to its place in the trash.
 ///
 /// # Errors
-/// That is not possible: then the file is where it was, and the place is given up.
+/// The file cannot be moved; it is unchanged and the place is released.
 pub(super) fn put(path: &Path, item: &Path) -> Result<()> {
     let moved = match create::rename(path, item) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => cross_device::copy(path, item).and_then(|()| {
-            // Not in the place of this one before it is known to be whole.
+            // The original is removed only after the copy is known to be complete.
             fs::remove_file(path).inspect_err(|_| drop(fs::remove_file(item)))
         }),
         moved => moved,
@@ -111,39 +111,39 @@ pub(super) fn put(path: &Path, item: &Path) -> Result<()> {
     moved.inspect_err(|_| give_up(item)).with_context(|| format!("can't move it to {}", item.display()))
 }
 
-/// Gives up a place in the trash in which nothing is.
+/// Releases an unused place in the trash.
 pub(super) fn give_up(item: &Path) {
     if item.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
         forget(item);
     }
 }
 
-/// Removes the note of what is not in the trash any more.
+/// Removes the trash info file of a restored file.
 pub(super) fn forget(item: &Path) {
-    let _ = info_of(item).map(fs::remove_file); // a note of nothing is of no harm
+    let _ = info_of(item).map(fs::remove_file); // an orphaned trash info file is harmless
 }
 
-/// The note of what lies in the trash.
+/// Returns the path of the trash info file of a place.
 pub(super) fn info_of(item: &Path) -> Option<PathBuf> {
     let name = create::beside(Path::new(item.file_name()?), ".trashinfo");
     Some(item.parent()?.parent()?.join("info").join(name))
 }
 
-/// A file in the trash, as its note tells.
+/// A trashed file according to its trash info file.
 pub(crate) struct TrashedFile {
-    /// The note.
+    /// The path of the trash info file.
     pub(crate) info: PathBuf,
-    /// Where the file was.
+    /// The path before the deletion.
     pub(crate) path: PathBuf,
-    /// When it was removed, in seconds since 1970; -1 if nobody knows.
+    /// The deletion time in seconds since 1970; -1 if unknown.
     pub(super) time: i64,
 }
 
 impl TrashedFile {
-    /// Returns `true` if the note is of a file with one of these paths, deleted at a time in milliseconds since 1970.
+    /// Returns `true` if it is a file with one of these paths, deleted at a time in milliseconds since 1970.
     ///
-    /// Notes have local time without an offset. In another time zone, the same note therefore means a time that differs by
-    /// quarters of an hour.
+    /// Trash info files have local times without an offset. After a change of the time zone, the time therefore differs
+    /// by a multiple of 15 minutes.
     pub(crate) fn is_of(&self, paths: &[&Path], time: i64) -> bool {
         const QUARTER: i64 = 15 * 60;
         const MOST: i64 = 26 * 60 * 60;
@@ -152,10 +152,10 @@ impl TrashedFile {
     }
 }
 
-/// What the home trash holds. Notes that can't be read are passed over: others may write there.
+/// Lists the home trash. Skips unreadable trash info files, because other programs also write there.
 ///
 /// # Errors
-/// It can't be looked into.
+/// The trash cannot be read.
 pub(super) fn lying() -> io::Result<Vec<TrashedFile>> {
     let Ok(folder) = folder() else { return Ok(Vec::new()) };
     match fs::read_dir(folder.join("info")) {
@@ -164,10 +164,10 @@ pub(super) fn lying() -> io::Result<Vec<TrashedFile>> {
     }
 }
 
-/// Reads a note.
+/// Parses a trash info file.
 pub(super) fn read(info: PathBuf) -> Option<TrashedFile> {
     if !info.symlink_metadata().ok()?.is_file() {
-        return None; // reading a pipe would wait for ever
+        return None; // reading a pipe would block
     }
     let note = fs::read(&info).ok()?;
     let mut lines = note.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
@@ -180,7 +180,7 @@ pub(super) fn read(info: PathBuf) -> Option<TrashedFile> {
     path.is_absolute().then_some(TrashedFile { info, path, time })
 }
 
-/// The folder of the home trash, with what has to be in it.
+/// Returns the directory of the home trash, and creates its subdirectories.
 fn prepared() -> Result<PathBuf> {
     let folder = folder()?;
     for name in ["files", "info"] {
@@ -190,7 +190,7 @@ fn prepared() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Where the home trash is.
+/// Returns the path of the home trash.
 fn folder() -> Result<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let data = match set("XDG_DATA_HOME") {
@@ -207,7 +207,7 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written.inspect_err(|_| drop(fs::remove_file(path)))
 }
 
-/// The path that [`encoded`] or another program wrote.
+/// Decodes a path that [`encoded`] or another program wrote.
 fn decoded(text: &[u8]) -> PathBuf {
     let mut path = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -220,7 +220,7 @@ fn decoded(text: &[u8]) -> PathBuf {
     OsString::from_vec(path).into()
 }
 
-/// A path as a URL has it: what is not plain ASCII by its bytes.
+/// Percent-encodes a path.
 fn encoded(path: &Path) -> String {
     let mut text = String::new();
     for &byte in path.as_os_str().as_bytes() {

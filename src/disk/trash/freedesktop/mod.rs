@@ -1,5 +1,5 @@
-//! The trashes of the FreeDesktop specification: that of the home by pitree itself, which knows the place of each file before
-//! it moves; others by the crate `trash`.
+//! The trashes of the FreeDesktop specification. pitree implements the home trash itself, because it must know the
+//! place of each file in advance. The crate `trash` handles the others.
 
 mod cross_device;
 mod home;
@@ -18,10 +18,10 @@ use crate::disk::trash::freedesktop::home::{TrashedFile, forget, info_of};
 use crate::disk::trash::merge;
 use crate::disk::trash::restore_error::{RestoreError, RestoreTarget, in_words};
 
-/// Moves a file to the trash, to the place that was taken for it if there is one.
+/// Moves a file to the trash, to its reserved place if there is one.
 ///
 /// # Errors
-/// That is not possible: the file is where it was, and the place is given up.
+/// The file cannot be moved; it is unchanged and the place is released.
 pub(super) fn put(path: &Path, item: Option<&Path>) -> Result<()> {
     match item {
         Some(item) => home::put(path, item),
@@ -29,21 +29,21 @@ pub(super) fn put(path: &Path, item: Option<&Path>) -> Result<()> {
     }
 }
 
-/// Whether a path is one that a file in the trash may have.
+/// Returns `true` if the path has the form of a place in a trash.
 pub(super) fn is_place(item: &Path) -> bool {
     info_of(item).is_some()
 }
 
-/// Returns the note of the deletion of what lies at a [place](is_place), if there is one.
+/// Returns the trash info of a [place](is_place).
 pub(super) fn note(item: &Path) -> Option<TrashedFile> {
     home::read(info_of(item)?)
 }
 
-/// Takes what lies at a [place](is_place) to where nothing is. From another file system it is copied to a draft beside that
-/// first: under its name there is all of it or nothing, and never in place of another file.
+/// Moves a file from a [place](is_place) to a new path. From another file system, it is first copied to a draft, so
+/// that the new path has the complete file or none. Never replaces another file.
 ///
 /// # Errors
-/// It can't be moved: then it stays in the trash.
+/// The file cannot be moved and stays in the trash.
 pub(super) fn restore(item: &Path, to: &Path) -> io::Result<()> {
     move_back(item, to)?;
     forget(item);
@@ -60,22 +60,22 @@ fn move_back(item: &Path, to: &Path) -> io::Result<()> {
             cross_device::copy(item, &draft)?;
             create::rename(&draft, to).inspect_err(|_| drop(fs::remove_file(&draft)))?;
             create::sync_folder(to);
-            let _ = fs::remove_file(item); // a second one in the trash is of no harm
+            let _ = fs::remove_file(item); // a second copy in the trash is harmless
         }
         renamed => renamed?,
     }
     Ok(())
 }
 
-/// Gives up a place in which nothing is.
+/// Releases an unused place.
 pub(super) fn give_up(item: &Path) {
     home::give_up(item);
 }
 
-/// Clears away what is left of a file in its place in the trash, if it is at `path` as well and nothing is lost by that.
+/// Removes the copy of a file from its place in the trash if the file still exists at `path` and nothing is lost.
 pub(super) fn clear(path: &Path, item: &Path) {
     if path.symlink_metadata().is_ok() {
-        // What can't be cleared away stays.
+        // Leftovers that cannot be removed stay.
         if merge::has(path, item).unwrap_or(false) && fs::remove_file(item).is_ok() {
             forget(item);
         }
@@ -83,21 +83,21 @@ pub(super) fn clear(path: &Path, item: &Path) {
     }
 }
 
-/// What is in the trash, by where it was.
+/// The content of the trash, by original path.
 pub(crate) struct TrashContents {
     items: HashMap<PathBuf, Vec<TrashedFile>>,
-    /// Why only that in the home trash is known.
+    /// The reason why only the home trash is known.
     others: Result<(), String>,
 }
 
 impl TrashContents {
-    /// Looks into the trash.
+    /// Reads the content of the trash.
     ///
     /// # Errors
-    /// It can't be read.
+    /// The trash cannot be read.
     pub(crate) fn read() -> Result<Self> {
         let mut lying = home::lying().context("can't look into the trash")?;
-        // The crate panics at mount points whose names are no Unicode (5.3): those of the home come back all the same.
+        // The crate panics on mount points that are not Unicode (5.3). The home trash still works.
         let others = catch_panic::catch(trash::os_limited::list);
         let others = others.and_then(|others| others.map_err(|error| in_words(&error))).map(|others| {
             lying.extend(others.into_iter().map(|item| TrashedFile {
@@ -113,21 +113,21 @@ impl TrashContents {
         Ok(Self { items, others })
     }
 
-    /// Restores a file: the one deleted last of those that may be it.
+    /// Restores the most recently deleted of the matching files.
     ///
     /// # Errors
-    /// It is not in the trash, or can't be moved: then it stays there.
+    /// The file is not in the trash, or cannot be moved and stays there.
     pub(super) fn take_back(&mut self, wanted: &RestoreTarget<'_>) -> Result<()> {
         let path = wanted.path;
         let places =
             || self.items.get(wanted.known).into_iter().flatten().filter_map(|lying| Some((place(lying)?, lying)));
-        // Of those removed in the same second the one whose note was written last.
+        // For equal times, the most recently written trash info file wins.
         let written = |info: &Path| info.metadata().and_then(|info| info.modified()).ok();
         let last = |(_, lying): &(PathBuf, &TrashedFile)| (lying.time, written(&lying.info));
         if let Some((item, lying)) = places().filter(|(item, _)| wanted.is_at(item)).max_by_key(last) {
             move_back(&item, wanted.known)
                 .with_context(|| format!("can't take {} back from the trash", path.display()))?;
-            let _ = fs::remove_file(&lying.info); // a note of nothing is of no harm
+            let _ = fs::remove_file(&lying.info); // an orphaned trash info file is harmless
             return Ok(());
         }
         if let Err(why) = &self.others {
@@ -142,7 +142,7 @@ impl TrashContents {
     }
 }
 
-/// Where the file lies that a note is of.
+/// Returns the place of a trashed file.
 fn place(lying: &TrashedFile) -> Option<PathBuf> {
     Some(lying.info.parent()?.parent()?.join("files").join(lying.info.file_stem()?))
 }

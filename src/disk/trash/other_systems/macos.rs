@@ -1,14 +1,14 @@
-//! The trash of macOS, from which only a person can take things.
+//! The trash of macOS, from which programs cannot restore files.
 
 use anyhow::{Result, bail};
 
 use crate::disk::trash::restore_error::RestoreTarget;
 
-/// What is in the trash, which nobody tells.
+/// The content of the trash, which is unavailable.
 pub(crate) struct TrashContents;
 
 impl TrashContents {
-    /// Looks into nothing.
+    /// Reads nothing.
     ///
     /// # Errors
     /// None.
@@ -16,7 +16,7 @@ impl TrashContents {
         Ok(Self)
     }
 
-    /// Takes nothing back.
+    /// Restores nothing.
     ///
     /// # Errors
     /// Always.

@@ -1,4 +1,4 @@
-//! The trashes of other systems, by the crate `trash`: where a file will lie is not known before it is there.
+//! The trashes of other systems, through the crate `trash`. The place of a file is unknown in advance.
 
 #![allow(clippy::unnecessary_wraps, reason = "what can't fail here may do so elsewhere")]
 
@@ -18,16 +18,16 @@ pub(super) use crate::disk::trash::other_systems::macos::TrashContents;
 pub(super) use crate::disk::trash::other_systems::windows::TrashContents;
 use crate::disk::trash::restore_error::in_words;
 
-/// The trash of the home, which tells nothing of its places.
+/// The home trash without known places.
 pub(super) struct HomeTrash;
 
 impl HomeTrash {
-    /// Returns the trash.
+    /// Creates the trash.
     pub(super) fn new() -> Self {
         Self
     }
 
-    /// No place can be chosen.
+    /// Returns `None`: no place can be chosen.
     ///
     /// # Errors
     /// None.
@@ -36,7 +36,7 @@ impl HomeTrash {
         Ok(None)
     }
 
-    /// Nothing is to be taken.
+    /// Does nothing: there are no places to reserve.
     ///
     /// # Errors
     /// None.
@@ -45,7 +45,7 @@ impl HomeTrash {
         Ok(true)
     }
 
-    /// Nothing is to be written.
+    /// Does nothing: there are no trash info files.
     ///
     /// # Errors
     /// None.
@@ -58,17 +58,17 @@ impl HomeTrash {
 /// Moves a file to the trash.
 ///
 /// # Errors
-/// That is not possible: the file is where it was.
+/// The file cannot be moved; it is unchanged.
 pub(super) fn put(path: &Path, _item: Option<&Path>) -> Result<()> {
     trash::delete(path).map_err(|error| anyhow!(in_words(&error)))
 }
 
-/// No path is known to be one of a file in the trash.
+/// Returns `false`: no path is known to be a place in the trash.
 pub(super) fn is_place(_item: &Path) -> bool {
     false
 }
 
-/// The note of a deletion, which there is none of.
+/// Trash info, which does not exist here.
 pub(super) struct Note {
     /// The path before the deletion.
     pub(super) path: PathBuf,
@@ -82,21 +82,21 @@ impl Note {
     }
 }
 
-/// Returns `None`: there are no notes.
+/// Returns `None`: there is no trash info.
 pub(super) fn note(_item: &Path) -> Option<Note> {
     None
 }
 
-/// There are no places.
+/// Restores nothing.
 ///
 /// # Errors
-/// It can't be done.
+/// Always.
 pub(super) fn restore(_item: &Path, _to: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// There are no places.
+/// Does nothing: there are no places.
 pub(super) fn give_up(_item: &Path) {}
 
-/// There are no places.
+/// Does nothing: there are no places.
 pub(super) fn clear(_path: &Path, _item: &Path) {}

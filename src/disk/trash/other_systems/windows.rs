@@ -1,4 +1,4 @@
-//! What the recycle bin holds.
+//! The content of the recycle bin.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use trash::{TrashItem, TrashItemSize, os_limited};
 
 use crate::disk::trash::restore_error::{RestoreError, RestoreTarget, in_words};
 
-/// What is in the trash, by where it was.
+/// The content of the recycle bin, by original path.
 pub(crate) struct TrashContents(HashMap<PathBuf, Vec<TrashItem>>);
 
 impl TrashContents {
-    /// Looks into it.
+    /// Reads the recycle bin.
     ///
     /// # Errors
-    /// It can't be read.
+    /// The recycle bin cannot be read.
     pub(crate) fn read() -> Result<Self> {
         let items = os_limited::list().map_err(|error| anyhow!(in_words(&error)));
         let mut by_path = HashMap::<PathBuf, Vec<TrashItem>>::new();
@@ -25,10 +25,10 @@ impl TrashContents {
         Ok(Self(by_path))
     }
 
-    /// Restores a file: the one deleted last of those with at least so many bytes.
+    /// Restores the most recently deleted file with at least the given size.
     ///
     /// # Errors
-    /// It is not in the bin, or can't be moved: then it stays there.
+    /// The file is not in the recycle bin, or cannot be moved and stays there.
     pub(crate) fn take_back(&mut self, wanted: &RestoreTarget<'_>) -> Result<()> {
         let RestoreTarget { path, known, at_least, .. } = *wanted;
         let is_whole = |item: &TrashItem| {
