@@ -91,7 +91,7 @@ fn session(model: &Model, key: SessionKey, room: Room) -> Vec<DocLine> {
     let tone = if digest.name.is_some() { Tone::Name } else { Tone::Strong };
     let title = title(digest);
     let mut lines = vec![DocLine::new(tone, &model.setting.glyphs.cut(&title, room.columns.into()))];
-    said_last(&mut lines, model, key, room);
+    last_messages(&mut lines, model, key, room);
     lines.push(DocLine::default());
     facts(&mut lines, model, key);
     abandoned(&mut lines, model, key, room);
@@ -152,22 +152,22 @@ fn symbols(model: &Model, key: SessionKey) -> Option<DocLine> {
 }
 
 /// Adds the last prompt and the last answer; those of a fork only if it has own ones.
-fn said_last(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room: Room) {
+fn last_messages(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room: Room) {
     let catalog = &model.catalog;
     let digest = &catalog[key];
     let parent = catalog.families().parent(key).and_then(|parent| catalog.get(parent));
-    let is_parents = |said: &&LastMessage| {
-        let known = digest.entry_key(said.at);
+    let is_parents = |message: &&LastMessage| {
+        let known = digest.entry_key(message.at);
         parent.is_some_and(|parent| known.is_some_and(|known| parent.details().entries.ids.contains(&known)))
     };
     let both = [("prompt", &digest.details().last_prompt), ("answer", &digest.details().last_answer)];
-    let last = both.map(|(name, said)| Some((name, said.as_ref()?)));
-    let is_new = |(_, said): &(&str, &LastMessage)| !is_parents(said);
+    let last = both.map(|(name, message)| Some((name, message.as_ref()?)));
+    let is_new = |(_, message): &(&str, &LastMessage)| !is_parents(message);
     if digest.header.is_fork() && !last.iter().flatten().any(is_new) && parent.is_some() {
         lines.push(DocLine::new(Tone::Fork, "no messages of its own yet; last in the parent:"));
     }
-    for (name, said) in last.into_iter().flatten() {
-        let (text, is_cut) = said.text();
+    for (name, message) in last.into_iter().flatten() {
+        let (text, is_cut) = message.text();
         let ellipsis = if is_cut { &*model.setting.glyphs.ellipsis } else { "" };
         let line = fact(name, &format!("{text}{ellipsis}"));
         lines.push(shortened(line, room, &model.setting.glyphs));
@@ -222,9 +222,9 @@ fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
         lines.push(fact("branches", &format!("{} ({points})", digest.leaves)));
     }
     pis(lines, model, key);
-    let wall = |ms| wall(model, ms);
-    lines.extend(digest.modified.and_then(wall).map(|time| fact("last active", &time)));
-    lines.extend(header.created.and_then(wall).map(|time| fact("created", &time)));
+    let time_and_age = |ms| time_and_age(model, ms);
+    lines.extend(digest.modified.and_then(time_and_age).map(|time| fact("last active", &time)));
+    lines.extend(header.created.and_then(time_and_age).map(|time| fact("created", &time)));
     let gone = if model.catalog.gone_dirs.contains(&header.cwd) { " (missing)" } else { "" };
     lines.push(fact("project", &format!("{}{gone}", shorten(&header.cwd, &model.setting.home))));
     if header.version < 3.0 {
@@ -258,17 +258,17 @@ fn pis(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     if *live == SessionActivity::Guessed {
         lines.push(fact("pi", "probably running here (guess: no extension installed)"));
     }
-    for (at, told) in live.all().iter().take(LONGEST).enumerate() {
-        let running = told.model.as_ref().map_or(String::new(), |name| format!(", {name}"));
-        let lasting = time::duration_since(model.now, told.since);
-        let said = format!("{} {lasting}{running} (pid {})", told.state.in_words(), told.pid);
-        lines.push(fact(if at == 0 { "pi" } else { "" }, &said));
+    for (at, pi) in live.all().iter().take(LONGEST).enumerate() {
+        let running = pi.model.as_ref().map_or(String::new(), |name| format!(", {name}"));
+        let lasting = time::duration_since(model.now, pi.since);
+        let message = format!("{} {lasting}{running} (pid {})", pi.state.in_words(), pi.pid);
+        lines.push(fact(if at == 0 { "pi" } else { "" }, &message));
     }
     more(lines, live.all().len());
 }
 
 /// Formats a time and its age.
-fn wall(model: &Model, ms: i64) -> Option<String> {
+fn time_and_age(model: &Model, ms: i64) -> Option<String> {
     let time = model.setting.zoned(ms)?;
     Some(format!("{} ({})", time.strftime("%Y-%m-%d %H:%M"), time::age(model.now, ms)))
 }
@@ -322,11 +322,11 @@ fn related(model: &Model, name: &str, key: SessionKey) -> DocLine {
 /// Returns the card of a missing session.
 fn ghost(model: &Model, gone: &MissingParent) -> Vec<DocLine> {
     let mut lines = vec![DocLine::new(Tone::Strong, &flows::missing_parent::title(model, gone)), DocLine::default()];
-    let (said, tone) = match flows::missing_parent::in_trash(model, gone) {
+    let (message, tone) = match flows::missing_parent::in_trash(model, gone) {
         Some(_) => ("In the trash. Press Enter to restore it.", Tone::Active),
         None => ("The session file is missing. Only entries inherited by its forks remain.", Tone::Warning),
     };
-    lines.push(DocLine::new(tone, said));
+    lines.push(DocLine::new(tone, message));
     lines.push(DocLine::default());
     lines.push(fact("file", &shorten(&gone.path.to_string_lossy(), &model.setting.home)));
     lines.extend(gone.forks.iter().take(LONGEST).map(|&fork| related(model, "fork", fork)));
@@ -404,7 +404,7 @@ fn project(model: &Model, project: &Project) -> Vec<DocLine> {
     lines.push(fact("size", &bytes(sessions().map(|session| session.bytes).sum())));
     let hidden = project.hidden.in_words().map_or(String::new(), |hidden| format!(", {hidden}"));
     lines.push(fact("cost", &format!("{}{hidden}", dollars(project.sum.cost))));
-    lines.extend(wall(model, project.latest).map(|time| fact("last active", &time)));
+    lines.extend(time_and_age(model, project.latest).map(|time| fact("last active", &time)));
     let unreadable = &model.catalog.unreadable;
     if !unreadable.is_empty() {
         heading(&mut lines, "Unreadable files in all projects");

@@ -147,7 +147,7 @@ impl ResumePlan {
     }
 
     /// Returns the plan with a first message for pi.
-    pub(crate) fn told(&self, first: String) -> Self {
+    pub(crate) fn with_message(&self, first: String) -> Self {
         Self { start: Start { first: Some(first), ..self.start.clone() }, ..self.clone() }
     }
 }

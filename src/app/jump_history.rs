@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(jumps.next(list, false), None);
         assert_eq!(jumps.next(list, true), Some(tree));
         assert_eq!(jumps.next(tree, true), None);
-        assert_eq!(jumps.next(list, false), None, "one is there");
+        assert_eq!(jumps.next(list, false), None, "already at this position");
         (0..300).for_each(|at| jumps.leave(spot(at % 2)));
         assert_eq!(jumps.back.len(), MOST);
     }

@@ -138,7 +138,7 @@ pub enum Reply {
         /// Number of files searched, and their total; `None` at the end, or if texts were searched.
         progress: Option<(usize, usize)>,
     },
-    /// Scopes and spellings in which a query without hits has some.
+    /// Numbers of hits of alternative searches.
     Elsewhere(Suggestions),
     /// Entries of the open session that match.
     EntriesFound {

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn goes_through_what_was_asked() {
+    fn recalls_earlier_queries() {
         let mut queries = QueryHistory::new(&["jwt", "redis", "jwt", " "].map(String::from));
         assert_eq!(queries.all(), ["redis", "jwt"]);
         let mut next = |line: &str, forward| queries.next(line, forward).unwrap_or_else(|| "none".into());
@@ -64,10 +64,10 @@ mod tests {
         assert_eq!(next("jwt", false), "redis");
         assert_eq!(next("redis", false), "none");
         assert_eq!(next("redis", true), "jwt");
-        assert_eq!(next("jwt", true), "coo", "what was typed is not lost");
+        assert_eq!(next("jwt", true), "coo", "the unfinished input is kept");
         assert_eq!(next("coo", true), "none");
         (0..300).for_each(|at| queries.note(&at.to_string()));
         assert_eq!((queries.all().len(), queries.all()[0].as_str()), (MOST, "200"));
-        assert_eq!(queries.next("299", false).as_deref(), Some("298"), "the one in the line is passed over");
+        assert_eq!(queries.next("299", false).as_deref(), Some("298"), "the query in the line is skipped");
     }
 }

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn two_browsers_keep_what_both_changed() {
+    fn merging_keeps_the_changes_of_both_browsers() {
         let before = remembered(false, &["a", "b", "c"]);
         let mut merged = remembered(true, &["a", "b", "c", "x"]);
         merged.folded_projects = vec!["/p".into()];

@@ -49,7 +49,7 @@ pub struct Search {
     kept: HashMap<SessionKey, SessionHit>,
     /// Number of matching entries, each counted once.
     pub entries: usize,
-    /// Scopes and spellings in which a query without hits has some.
+    /// Numbers of hits of alternative searches.
     pub elsewhere: Option<Suggestions>,
     /// Claim on the suggestions.
     pub looking: Option<Claim>,

@@ -24,7 +24,7 @@ impl Model {
     }
 
     /// Returns a session's title: `known` if given, else the title in the list, else the file name.
-    pub(crate) fn called(&self, path: &Path, known: Option<&str>) -> String {
+    pub(crate) fn title_of(&self, path: &Path, known: Option<&str>) -> String {
         let listed = || Some(title(self.catalog.get(self.catalog.key_of(path)?)?));
         known.map(str::to_owned).or_else(listed).unwrap_or_else(|| file_name(path))
     }

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_is_wanted_as_long_as_its_claim_is_held() {
+    fn dropping_the_claim_cancels_the_work() {
         let (claim, ticket) = Ticket::new(7);
         let at_work = ticket.clone();
         assert!(ticket.is_wanted() && !at_work.is_stopped());

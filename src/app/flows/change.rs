@@ -21,13 +21,13 @@ pub fn take(
 ) -> Command {
     match result {
         Ok(done) => {
-            let said = said(model, &done);
-            let said = if request.is_step() || done.changes.is_empty() {
-                Command::Say(Tone::Active, said)
+            let message = describe(model, &done);
+            let message = if request.is_step() || done.changes.is_empty() {
+                Command::Say(Tone::Active, message)
             } else {
-                Command::SayUndoable(said)
+                Command::SayUndoable(message)
             };
-            take_done(model, (done, said), new, after)
+            take_done(model, (done, message), new, after)
         }
         Err(ChangeFailure::Refused(refusal)) => take_refusal(model, refusal, request, after),
         Err(ChangeFailure::Failed(error)) => Command::ShowError("Change failed", error),
@@ -35,7 +35,7 @@ pub fn take(
 }
 
 /// Describes a change; adds the title of a session that is not selected.
-fn said(model: &Model, done: &ChangeResult) -> String {
+fn describe(model: &Model, done: &ChangeResult) -> String {
     let mut paths: Vec<_> = done.changes.iter().map(Change::path).collect();
     paths.dedup();
     let [path] = paths[..] else { return done.said.clone() };
@@ -51,12 +51,12 @@ fn said(model: &Model, done: &ChangeResult) -> String {
 
 fn take_done(
     model: &Model,
-    (done, said): (ChangeResult, Command),
+    (done, message): (ChangeResult, Command),
     new: Option<SessionKey>,
     after: AfterChange,
 ) -> Command {
     let then = match after {
-        AfterChange::Nothing => return said,
+        AfterChange::Nothing => return message,
         AfterChange::Select => {
             let made = || model.catalog.key_of(done.made.as_deref()?);
             new.or_else(made).map_or_else(Command::nothing, Command::Select)
@@ -67,7 +67,7 @@ fn take_done(
             Command::Resume(go_on)
         }
     };
-    Command::All(vec![said, then])
+    Command::All(vec![message, then])
 }
 
 /// Asks about a refused change, if the user can decide.
@@ -86,7 +86,7 @@ fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: AfterC
             );
             let session = model.catalog.key_of(&path);
             let mut lines = vec![DocLine::new(Tone::Text, &text)];
-            lines.extend(delete::signs(model, session.as_slice()));
+            lines.extend(delete::running_pi_signs(model, session.as_slice()));
             Command::ask("Old session format", lines, vec![choice, cancel()])
         }
         (Refusal::Replaced { path }, Request::IfSame { then, .. }) => ask_again(model, &path, *then, after),
@@ -105,7 +105,7 @@ fn ask_again(model: &Model, path: &Path, then: Request, after: AfterChange) -> C
         "{} was replaced since it was read; nothing was written. It now contains this session:",
         path.display()
     );
-    let title = model.short(&model.called(path, None));
+    let title = model.short(&model.title_of(path, None));
     let lines = vec![DocLine::new(Tone::Text, &text), DocLine::new(Tone::Text, &title)];
     let what = match &then {
         Request::Rename { name, .. } if name.is_empty() => "clear the name of this session".into(),

@@ -116,7 +116,7 @@ fn to_trash(model: &Model, key: char, word: &'static str, sessions: &[SessionKey
 /// Moves files to the trash. Asks again if a pi may be using one of them.
 pub(crate) fn go(model: &Model, files: Vec<FileSnapshot>) -> Command {
     let sessions: Vec<SessionKey> = files.iter().filter_map(|file| model.catalog.key_of(&file.path)).collect();
-    let mut lines = signs(model, &sessions);
+    let mut lines = running_pi_signs(model, &sessions);
     let trash = Command::Change(Request::Trash { files }, AfterChange::Nothing);
     if lines.is_empty() {
         return trash;
@@ -126,7 +126,7 @@ pub(crate) fn go(model: &Model, files: Vec<FileSnapshot>) -> Command {
     Command::ask(at_work(model, &sessions), lines, vec![cancel(), sure])
 }
 
-/// Returns the title of a question with [`signs`]: a pi reports that it has a session open, or a guess.
+/// Returns the title of a question with [`running_pi_signs`]: a pi reports that it has a session open, or a guess.
 pub(crate) fn at_work(model: &Model, sessions: &[SessionKey]) -> &'static str {
     let is_told = |&key: &SessionKey| model.catalog.live(key).is_some_and(|live| live.told().is_some());
     let pis = |key: &SessionKey| model.catalog.live(*key).map_or(0, |live| live.all().len());
@@ -139,7 +139,7 @@ pub(crate) fn at_work(model: &Model, sessions: &[SessionKey]) -> &'static str {
 }
 
 /// Lists signs of running pi processes in some sessions, up to a limit.
-pub(crate) fn signs(model: &Model, sessions: &[SessionKey]) -> Vec<DocLine> {
+pub(crate) fn running_pi_signs(model: &Model, sessions: &[SessionKey]) -> Vec<DocLine> {
     let signs = model.catalog.signs(sessions, model.now, &model.setting.home);
     let line = |sign: &String| DocLine::new(Tone::Warning, &format!("{sign}."));
     let more = signs.len().saturating_sub(NAMED);
@@ -164,12 +164,12 @@ fn with_subagents(model: &Model, sessions: &[SessionKey]) -> Vec<SessionKey> {
 /// Returns a line with a project's name and parent directory.
 fn named_project(model: &Model, cwd: &str) -> DocLine {
     let path = shorten(cwd, &model.setting.home);
-    let said = match split_name(&path) {
+    let message = match split_name(&path) {
         (_, "") => "sessions without a directory".into(),
         ("", name) => format!("project {name}"),
         (dir, name) => format!("project {name} ({dir})"),
     };
-    DocLine::new(Tone::Strong, &said)
+    DocLine::new(Tone::Strong, &message)
 }
 
 fn size(model: &Model, sessions: &[SessionKey]) -> String {
@@ -186,7 +186,7 @@ fn facts(model: &Model, sessions: &[SessionKey], notes: &[String]) -> Vec<DocLin
     let newest = sessions.iter().filter_map(|&key| catalog[key].modified).max();
     let newest = newest.map_or(String::new(), |newest| format!(", last active {}", time::ago(model.now, newest)));
     lines.push(DocLine::new(Tone::Text, &format!("{}{newest}", size(model, sessions))));
-    lines.extend(signs(model, sessions));
+    lines.extend(running_pi_signs(model, sessions));
     let links = sessions.iter().filter(|&&key| catalog[key].is_link).count();
     if links > 0 {
         let stays = if links == 1 { "its target stays" } else { "their targets stay" };

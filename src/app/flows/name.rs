@@ -93,9 +93,9 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
 /// Asks who writes the line if a running pi has the session open: that pi shows only what it writes itself, until it
 /// reopens the session.
 fn by_pi(model: &Model, session: SessionKey, what: Option<PiRequest>, here: Command) -> Command {
-    let told = model.catalog.live(session).and_then(SessionActivity::told);
-    let (Some(what), Some(pi)) = (what, told.filter(|_| flows::refusal(model).is_none())) else { return here };
-    let mut lines = delete::signs(model, &[session]);
+    let status = model.catalog.live(session).and_then(SessionActivity::told);
+    let (Some(what), Some(pi)) = (what, status.filter(|_| flows::refusal(model).is_none())) else { return here };
+    let mut lines = delete::running_pi_signs(model, &[session]);
     lines.push(DocLine::new(
         Tone::Text,
         "The running pi does not see changes to the file until it reopens the session.",
@@ -111,13 +111,13 @@ fn by_pi(model: &Model, session: SessionKey, what: Option<PiRequest>, here: Comm
 }
 
 /// Returns the command after a request to a running pi.
-pub(crate) fn told(what: &PiRequest, told: Result<(), String>) -> Command {
-    let said = match what {
+pub(crate) fn after_request(request: &PiRequest, result: Result<(), String>) -> Command {
+    let message = match request {
         PiRequest::Name(_) => "pi wrote the name",
         PiRequest::Label(..) => "pi wrote the label",
     };
-    match told {
-        Ok(()) => Command::Say(Tone::Active, said.into()),
+    match result {
+        Ok(()) => Command::Say(Tone::Active, message.into()),
         Err(why) => Command::ShowError("Change failed", why),
     }
 }

@@ -96,7 +96,7 @@ fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
     if !model.catalog.is_live(key) {
         return Command::Resume(leaf);
     }
-    let mut lines = delete::signs(model, &[key]);
+    let mut lines = delete::running_pi_signs(model, &[key]);
     let text = "Two running pi processes do not see each other's entries. Each continues on its own branch.";
     lines.push(DocLine::new(Tone::Text, text));
     let tree = model.tree.file(key).filter(|tree| !tree.is_partial);
@@ -137,7 +137,7 @@ fn question(
     let request = Some(Request::Fork { path: path.clone(), at, migrate: false }.if_same(session));
     let given = to.text_of.filter(|_| pi_goes.is_ok()).and_then(|text_of| resume::give_back(tree, text_of, &path));
     let fork = match given {
-        Some(first) => ResumePlan { request, ..leaf.told(first) },
+        Some(first) => ResumePlan { request, ..leaf.with_message(first) },
         // pitree copies text that pi cannot give back itself.
         None => ResumePlan { request, text_of: to.text_of.map(|at| (tree.clone(), at)), ..leaf.clone() },
     };
@@ -150,7 +150,7 @@ fn question(
     choices.push(QuestionChoice::new('c', "Context", what, Some(Command::ShowContext(sees))).and_back());
     let mut lines = facts(model, tree, to, pi_goes);
     if model.catalog.is_live(key) {
-        lines.extend(delete::signs(model, &[key]));
+        lines.extend(delete::running_pi_signs(model, &[key]));
         lines.push(DocLine::new(
             Tone::Text,
             "A running pi does not see the new entries and continues from its own last entry.",
@@ -161,7 +161,7 @@ fn question(
 
 /// Returns the choices if pi goes to the entry by itself, with or without a summary of the current branch.
 fn by_itself(tree: &Tree, chosen: Index, to: ResumePoint, leaf: &ResumePlan) -> Vec<QuestionChoice<Command>> {
-    let goto = |summarize| leaf.told(resume::goto(tree, chosen, summarize));
+    let goto = |summarize| leaf.with_message(resume::goto(tree, chosen, summarize));
     let here = "in this session; pi writes nothing until you send a message";
     let mut choices = vec![QuestionChoice::new('h', "Resume here", here, Some(Command::Resume(goto(false))))];
     if left(tree, to.at).is_some() {

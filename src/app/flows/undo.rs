@@ -15,7 +15,7 @@ use crate::render::DocLine;
 pub(crate) fn ask(model: &Model, earlier: EarlierChange) -> Command {
     let EarlierChange { group, time, said, sessions, more } = earlier;
     let mut lines = vec![DocLine::new(Tone::Strong, &format!("{said}, {}", when(model, time)))];
-    let name = |(path, title): &(PathBuf, Option<String>)| model.short(&model.called(path, title.as_deref()));
+    let name = |(path, title): &(PathBuf, Option<String>)| model.short(&model.title_of(path, title.as_deref()));
     lines.extend(sessions.iter().map(|session| DocLine::new(Tone::Text, &format!("  {}", name(session)))));
     lines.extend((more > 0).then(|| DocLine::new(Tone::Text, &format!("  and {}", count(more, "more", "more")))));
     lines.push(DocLine::new(Tone::Dim, "This change was made by an earlier run or another pitree."));

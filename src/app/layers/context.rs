@@ -191,7 +191,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn the_bar_is_full_and_shows_whatever_is_there(
+        fn the_bar_is_full_and_shows_each_nonzero_share(
             shares in proptest::array::uniform6(proptest::prop_oneof![proptest::strategy::Just(0), 0u64..1_000_000_000]),
             columns in 6usize..300,
         ) {

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_layer_on_top_gets_anything() {
+    fn only_the_layer_on_top_gets_input() {
         let setting = setting();
         let view = LayerContext { setting: &setting, size: (80, 24) };
         let mut layers = Layers::default();
@@ -282,14 +282,14 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_leads_to_what_it_says() {
+    fn a_choice_runs_its_command() {
         let setting = setting();
         let mut layers = Layers::default();
         let choices = vec![QuestionChoice::new('a', "one", "", Some(1)), QuestionChoice::new('j', "two", "", Some(2))];
         layers.push(Layer::Question(Question::about("Which?", "", choices)));
         assert!(
             matches!(press(&mut layers, &setting, "j"), LayerResult::CloseAndRun(2)),
-            "a letter of a choice is that choice"
+            "the letter of a choice selects it"
         );
         assert!(matches!(press(&mut layers, &setting, "enter"), LayerResult::CloseAndRun(1)));
         assert!(matches!(press(&mut layers, &setting, "down"), LayerResult::Stay));

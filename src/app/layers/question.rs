@@ -179,7 +179,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn every_row_and_every_choice_is_reached(lines in 0usize..12, columns in 40u16..90, rows in 10u16..20) {
+        fn every_row_and_every_choice_is_reachable(lines in 0usize..12, columns in 40u16..90, rows in 10u16..20) {
             let mut question = question(lines);
             let (terminal, mut seen) = ((columns, rows), std::collections::HashSet::new());
             let mut chosen = std::collections::HashSet::new();

@@ -62,7 +62,7 @@ pub(super) fn history(model: &Model) -> Vec<PaletteItem> {
 /// Returns the first changed session and the number of others.
 fn sessions(model: &Model, group: &[HistoryEntry]) -> String {
     let Some(first) = group.last() else { return String::new() };
-    let title = model.called(first.record.change.path(), first.session.as_ref().map(|(title, _)| &**title));
+    let title = model.title_of(first.record.change.path(), first.session.as_ref().map(|(title, _)| &**title));
     let title = clean(utf16_prefix(&title, MOST)).into_owned();
     match group.len() - 1 {
         0 => title,

@@ -89,7 +89,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Delete => run_flow(model, delete::ask),
         Action::Copy => run_flow(model, copy::ask),
         Action::Undo => {
-            commands::execute(model, Command::Change(Request::UndoLast { sure: None }, AfterChange::Select))
+            commands::execute(model, Command::Change(Request::UndoLast { sure: None }, AfterChange::Select));
         }
         Action::Trash => open_history(model, PaletteKind::Trash),
         Action::History => open_history(model, PaletteKind::History),
@@ -113,12 +113,12 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::FilterTurns => toggle_filter(model, Filter::Turns),
         Action::ToolRuns => {
             model.tree.toggle_runs();
-            let said = if model.tree.tells_runs {
+            let message = if model.tree.tells_runs {
                 "showing each run of tool calls in one row"
             } else {
                 "showing each tool call in its own row"
             };
-            model.say(Tone::Dim, said);
+            model.say(Tone::Dim, message);
         }
         Action::SegmentUp => model.tree.segment_up(),
         Action::SegmentDown => model.tree.segment_down(),
@@ -305,7 +305,7 @@ fn mark_all(model: &mut Model) {
 fn change_list(model: &mut Model, action: Action) {
     let is_searched = model.sessions.hits.is_some();
     let shows = &mut model.sessions.shows;
-    let said = match action {
+    let message = match action {
         Action::NextSort if is_searched => {
             model.sessions.next_order();
             None
@@ -336,8 +336,8 @@ fn change_list(model: &mut Model, action: Action) {
         Action::NextSort | Action::WaitingFirst => model.sessions.reorder(&model.catalog, &model.setting.glyphs),
         _ => model.sessions.rebuild(&model.catalog, &model.setting.glyphs),
     }
-    if let Some(said) = said {
-        model.say(Tone::Dim, said);
+    if let Some(message) = message {
+        model.say(Tone::Dim, message);
     }
 }
 

@@ -24,14 +24,14 @@ pub(super) fn mark(model: &mut Model) {
             model.marks.toggle(EntryRef { session, at });
             let (compare, mark) = (model.setting.key(Action::Compare), model.setting.key(Action::Mark));
             let dot = &model.setting.glyphs.dot;
-            let said = match model.marks.all().len() {
+            let message = match model.marks.all().len() {
                 0 => "no entries marked".into(),
                 1 => format!(
                     "1 entry marked {dot} {compare}: compare with the selected entry {dot} {mark}: mark another"
                 ),
                 marked => format!("{marked} entries marked {dot} {compare}: compare"),
             };
-            model.say(Tone::Dim, said);
+            model.say(Tone::Dim, message);
         }
     }
 }

@@ -36,8 +36,8 @@ pub(super) fn toggle(model: &mut Model) {
             }
         };
     }
-    let said = if model.tree.toggle_family() { "showing the whole family" } else { "showing this session only" };
-    model.say(Tone::Dim, said);
+    let message = if model.tree.toggle_family() { "showing the whole family" } else { "showing this session only" };
+    model.say(Tone::Dim, message);
 }
 
 /// Lists the sessions of the family.

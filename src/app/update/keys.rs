@@ -184,7 +184,7 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
             model.layers.push(Layer::Help(help));
         }
         LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Context(_))) => {
-            act_in_context(model, action)
+            act_in_context(model, action);
         }
         LayerResult::Act(Action::OnlyHits) if model.focus == Place::Tree => model.tree.toggle_only_hits(),
         LayerResult::Act(Action::CopyPath) => {

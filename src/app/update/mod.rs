@@ -57,7 +57,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Wheel { column, row, by } => keys::wheel(model, (column, row), by),
         Msg::Resized(columns, rows) => model.size = bounded((columns, rows)),
         Msg::Returned(failure) => actions::returned(model, failure),
-        Msg::Shown(said) => said.into_iter().for_each(|said| model.say(Tone::Warning, said)),
+        Msg::Shown(message) => message.into_iter().for_each(|message| model.say(Tone::Warning, message)),
         Msg::Gone(start) => commands::execute(model, Command::FindMovedDirectory(ResumePlan::of(start))),
         Msg::NotResumed(text) => model.layers.push(Layer::Note(Note::new("Cannot start pi", text))),
     }

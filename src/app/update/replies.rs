@@ -88,9 +88,9 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::Compared(compared) => comparison::take(model, compared),
         Reply::Past(past) => take_past(model, past),
         Reply::Written(text) => external_programs::take(model, ticket, text),
-        Reply::PiTold(what, told) => {
+        Reply::PiTold(request, result) => {
             model.end_errand(ticket);
-            commands::execute(model, name::told(&what, told));
+            commands::execute(model, name::after_request(&request, result));
             model.hold_notice();
         }
         Reply::PiGoes(goes) => {

@@ -107,12 +107,13 @@ fn file(path: &str, uses: &str) -> DocLine {
 }
 
 fn differing(difference: &Difference, both: &CommonFile) -> Vec<DocLine> {
-    let said = description::difference(difference, &both.uses).into_iter();
-    said.flat_map(|said| match said {
-        DescriptionPart::Words(words) => vec![DocLine::new(Tone::Dim, &words)],
-        DescriptionPart::Lines(lines) => diff::styled(&lines),
-    })
-    .collect()
+    let message = description::difference(difference, &both.uses).into_iter();
+    message
+        .flat_map(|message| match message {
+            DescriptionPart::Words(words) => vec![DocLine::new(Tone::Dim, &words)],
+            DescriptionPart::Lines(lines) => diff::styled(&lines),
+        })
+        .collect()
 }
 
 impl Section {
