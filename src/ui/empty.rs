@@ -1,4 +1,4 @@
-//! The screens for no sessions, and for a terminal that is too small.
+//! Screens for an empty list and for a terminal that is too small.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -22,7 +22,7 @@ pub(super) fn too_small(frame: &mut Frame<'_>, pen: &Painter<'_>) {
     plain_rows(frame, pen, area, vec![DocLine::new(Tone::Warning, &text)]);
 }
 
-/// Lines without a frame.
+/// Draws lines without a frame.
 pub(super) fn plain_rows(frame: &mut Frame<'_>, pen: &Painter<'_>, area: Rect, lines: Vec<DocLine>) {
     let mut wrapped = Wrapped::new(area.width.into());
     wrapped.all(&lines);
@@ -30,7 +30,7 @@ pub(super) fn plain_rows(frame: &mut Frame<'_>, pen: &Painter<'_>, area: Rect, l
     rows(frame, pen, area, &sheet, 0);
 }
 
-/// The screen for no sessions: where pitree looked, and what to do.
+/// Draws the screen for an empty list: the searched directories and the next steps.
 pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Painter<'_>) {
     let located = &model.setting.located;
     let is_new = located.is_default() && model.catalog.unreadable.is_empty();

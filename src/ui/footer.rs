@@ -1,4 +1,4 @@
-//! The line at the bottom: what is being typed, the outcome of the last action, or the keys that work here.
+//! Draws the footer: an input line, the result of the last action, or key hints.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -15,10 +15,10 @@ use crate::search::query::complete::Completion;
 use crate::ui::paint::{Painter, cut};
 use crate::ui::widgets::typed;
 
-/// The columns that a line has at least: in front of it, and to have room for other things behind it.
+/// Minimum columns of an input line, and of the text after it.
 const LEAST: (usize, usize) = (12, 30);
 
-/// A line that is being typed: its end with the cursor is what must be seen, what stands aside if there is room.
+/// Draws an input line. Its end with the cursor has priority; `aside` is drawn if it fits.
 fn line(frame: &mut Frame<'_>, area: Rect, (prompt, edit): (&str, &LineEdit), aside: Span, pen: &Painter<'_>) {
     let columns = usize::from(area.width);
     let prompt = format!(" {prompt}");
@@ -32,19 +32,19 @@ fn line(frame: &mut Frame<'_>, area: Rect, (prompt, edit): (&str, &LineEdit), as
     pen.put_both(frame, area, &left, &cut(&[aside], right, pen.glyphs()));
 }
 
-/// The notice beside a line that is being typed, or what is there otherwise.
+/// Returns the current notice, or `aside` if there is none.
 fn notice_or(model: &Model, aside: Span) -> Span {
     let notice = model.notice.as_ref();
     notice.map_or(aside, |notice| Span::clean(notice.tone, &format!("  {} ", notice.text)))
 }
 
-/// The keys that end a line, in words.
+/// Formats the keys that accept and cancel an input line.
 fn ends(model: &Model, accepts: &str, cancels: &str) -> Span {
     let (accept, cancel) = (model.setting.key(Action::Accept), model.setting.key(Action::Cancel));
     Span::new(Tone::Dim, format!("  {accept} {accepts}, {cancel} {cancels} "))
 }
 
-/// How what is looked for may go on, or what is wrong with it.
+/// Returns the hints for a search in a session, or its error.
 fn find_aside(model: &Model) -> Span {
     let problem = match model.focus {
         Place::Preview => model.preview.problem(),
@@ -60,9 +60,9 @@ fn find_aside(model: &Model) -> Span {
     }
 }
 
-/// How a search may go on, or what is wrong with it.
+/// Returns the hints for a search over sessions, or its error.
 fn search_aside(model: &Model, search: &Search, pen: &Painter<'_>, columns: usize) -> Span {
-    // What leads out of the line must be seen before what ends it.
+    // Keys that use the results come before keys that end the input.
     let keys: &[(Action, &str)] = &[
         (Action::Accept, "go to hit"),
         (Action::Down, "results"),
@@ -95,7 +95,7 @@ fn search_aside(model: &Model, search: &Search, pen: &Painter<'_>, columns: usiz
     }
 }
 
-/// Keys that work while text is typed, with words for them.
+/// Formats keys that work during text input, with short descriptions.
 fn named(model: &Model, pen: &Painter<'_>, keys: &[(Action, &str)]) -> Span {
     let key = |action: Action| {
         let keys = model.setting.keymap.keys(action).iter();
@@ -105,7 +105,7 @@ fn named(model: &Model, pen: &Painter<'_>, keys: &[(Action, &str)]) -> Span {
     Span::new(Tone::Dim, format!("  {} ", words.collect::<Vec<_>>().join(&format!(" {} ", pen.glyphs().dot))))
 }
 
-/// How far a change is, or for whom it waits.
+/// Formats the progress of a change, or the program that it waits for.
 fn progress(model: &Model, pending: &PendingChange) -> String {
     let back = || model.setting.key(Action::Back);
     match &pending.waits {

@@ -1,4 +1,4 @@
-//! The line on top: where the sessions are, how many, what they cost, how far reading is, and where pi runs.
+//! Draws the header: session directories, totals, reading progress and running pis.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -12,7 +12,7 @@ use crate::catalog::live::PiState;
 use crate::ui::paint::Painter;
 use crate::ui::status_symbol;
 
-/// The columns that directories have at least.
+/// Minimum columns of the directories.
 const LEAST: usize = 8;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Painter<'_>) {
@@ -36,7 +36,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
     if model.setting.demo {
         left.push(Span::new(Tone::Warning, " demo, read-only "));
     } else {
-        // The directories give way to what is said of them.
+        // The totals have priority over the directories.
         let rest = width(&left[0].text) + width(&facts.text) + spans_width(&right) + 3;
         let room = usize::from(area.width).saturating_sub(rest).max(LEAST);
         let dirs = clean(&dirs.join(", ")).into_owned();

@@ -1,5 +1,5 @@
-//! Draws the model on a frame: `panes`, `layers` over them, header and footer. Reads, never changes; everything it
-//! shows is clean already.
+//! Draws the model on a frame: `panes`, `layers` over them, header and footer. Drawing never changes the model; all of
+//! its text is free of control characters.
 
 mod empty;
 mod footer;
@@ -18,7 +18,7 @@ use crate::app::model::Model;
 use crate::base::text::{Span, Tone};
 use paint::Painter;
 
-/// Draws everything.
+/// Draws the screen.
 pub fn draw(frame: &mut Frame<'_>, model: &Model) {
     let pen = Painter::new(&model.setting);
     let Some(layout) = model.layout() else { return empty::too_small(frame, &pen) };

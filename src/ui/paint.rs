@@ -1,4 +1,4 @@
-//! Puts spans on the screen: tones become styles, text is cut to the width, and drawn signs become ASCII if asked.
+//! Draws spans: maps tones to styles, cuts text to the width, and replaces symbols by ASCII if configured.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use crate::base::text::{ASCII, Glyphs, Span, Tone, limit_combining_marks, spans_
 use crate::config::{ColorOverride, Palette};
 use crate::ui::theme;
 
-/// How to draw: colours and signs.
+/// The drawing settings: colors and glyphs.
 pub(super) struct Painter<'a> {
     theme: Option<Palette>,
     colors: &'a HashMap<Tone, ColorOverride>,
@@ -43,7 +43,7 @@ impl<'a> Painter<'a> {
         theme::selection(focused, self.theme)
     }
 
-    /// Spans as a line of at most `columns`, with an ellipsis where they are cut.
+    /// Returns spans as a line of at most `columns`, with an ellipsis if cut.
     pub(super) fn line<'t>(&'t self, spans: &'t [Span], columns: usize) -> Drawn<'t> {
         let fits = spans_width(spans) <= columns;
         let mut left = if fits { columns } else { columns.saturating_sub(width(&self.glyphs.ellipsis)) };
@@ -62,7 +62,7 @@ impl<'a> Painter<'a> {
         Drawn::from(drawn)
     }
 
-    /// pitree's own signs in texts that were made without knowing the terminal.
+    /// Replaces pitree's own symbols in texts built without knowledge of the terminal.
     fn signs<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let text = limit_combining_marks(text);
         if text.is_ascii() || !self.is_ascii() {
@@ -85,14 +85,14 @@ impl<'a> Painter<'a> {
         frame.render_widget(self.line(spans, area.width.into()), area);
     }
 
-    /// Spans at both ends of a row; the right ones give way if there is no room for half of the left ones.
+    /// Draws spans at both ends of a row. The right ones are dropped if less than half of the left ones would fit.
     pub(super) fn put_both(&self, frame: &mut Frame<'_>, area: Rect, left: &[Span], right: &[Span]) {
         let spans = both(left, right, area.width.into(), self.glyphs);
         self.put(frame, area, &spans);
     }
 }
 
-/// Spans at both ends of `columns`.
+/// Aligns spans to both ends of `columns`.
 pub(super) fn both(left: &[Span], right: &[Span], columns: usize, glyphs: &Glyphs) -> Vec<Span> {
     let right_width = spans_width(right);
     let wanted = spans_width(left).min(columns / 3);
@@ -106,7 +106,7 @@ pub(super) fn both(left: &[Span], right: &[Span], columns: usize, glyphs: &Glyph
     spans
 }
 
-/// Spans cut to `columns`, with an ellipsis where they are cut.
+/// Cuts spans to `columns` and adds an ellipsis.
 pub(super) fn cut(spans: &[Span], columns: usize, glyphs: &Glyphs) -> Vec<Span> {
     if spans_width(spans) <= columns {
         return spans.to_vec();

@@ -1,9 +1,9 @@
-//! The sign of what a pi is doing in a session.
+//! The symbol of a running pi.
 
 use crate::base::text::{Glyphs, Tone};
 use crate::catalog::live::PiState;
 
-/// Its tone and sign; without a state it is guessed that one is there.
+/// Returns tone and symbol of a pi's state; `None` means a guess that a pi is running.
 pub(super) fn sign(state: Option<PiState>, glyphs: &Glyphs) -> (Tone, &str) {
     match state {
         Some(PiState::Blocked) => (Tone::Error, &glyphs.blocked),

@@ -1,13 +1,13 @@
-//! The one file that holds colours: what each meaning looks like. Without colours (`NO_COLOR`) only modifiers are
-//! used: a colour beside REVERSED would reset it in some terminals. The tests hold that the colours of `dark` and `light`
-//! can be read on every ground that a row may have.
+//! The only file that defines colors: the style of each tone. Without colors (`NO_COLOR`), only modifiers are used,
+//! because a color beside REVERSED would reset it in some terminals. Tests check the contrast of `dark` and `light` on
+//! all row backgrounds.
 
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::base::text::Tone;
 use crate::config::{ColorOverride, Palette};
 
-/// The look of a meaning.
+/// Returns the style of a tone.
 pub fn style(tone: Tone, theme: Option<Palette>) -> Style {
     let style = Style::new().add_modifier(modifier(tone, theme));
     let Some(theme) = theme else { return style };
@@ -19,7 +19,7 @@ pub fn style(tone: Tone, theme: Option<Palette>) -> Style {
     color.map_or(style, |color| style.fg(color))
 }
 
-/// A colour that the user has chosen.
+/// Converts a color chosen by the user.
 pub(super) fn own(color: ColorOverride) -> Color {
     match color {
         ColorOverride::Index(index) => Color::Indexed(index),
@@ -27,8 +27,8 @@ pub(super) fn own(color: ColorOverride) -> Color {
     }
 }
 
-/// The look of the selected row, where the keyboard is and where it is not. It has one ground: where the colours of the text
-/// would become grounds, they are taken away.
+/// Returns the style of the selected row, with or without focus. The background is uniform: text colors that would
+/// become backgrounds are removed.
 pub fn selection(focused: bool, theme: Option<Palette>) -> Style {
     let background = match (theme, focused) {
         (Some(Palette::Dark), true) => Color::Indexed(18),
@@ -46,7 +46,7 @@ pub fn selection(focused: bool, theme: Option<Palette>) -> Style {
 }
 
 fn modifier(tone: Tone, theme: Option<Palette>) -> Modifier {
-    // The terminal's own grey is its background in some palettes (Solarized).
+    // Bright black is the background color in some palettes, such as Solarized.
     let (colors, has_grey) = (theme.is_some(), matches!(theme, Some(Palette::Dark | Palette::Light)));
     match tone {
         Tone::Heading | Tone::Strong | Tone::Accent | Tone::Name => Modifier::BOLD,
@@ -116,7 +116,7 @@ fn light(tone: Tone) -> Option<Color> {
     }))
 }
 
-/// The sixteen colours that the terminal's own palette defines.
+/// Returns the color from the terminal's own 16-color palette.
 fn terminal(tone: Tone) -> Option<Color> {
     Some(match tone {
         Tone::Text | Tone::Strong | Tone::Emphasis | Tone::Cursor | Tone::Tool | Tone::Quote => return None,
@@ -165,7 +165,7 @@ mod tests {
         Added, Removed, Hunk, File1, File2, File3, File4, File5, File6, Match, Cursor,
     ];
 
-    /// A colour of the 256 that all terminals have alike.
+    /// Returns the RGB value of an indexed color that is the same in all terminals.
     fn rgb(color: Color) -> [u8; 3] {
         let Color::Indexed(index @ 16..) = color else { panic!("{color:?} is another one in each terminal") };
         let level = |at: u8| if at == 0 { 0 } else { 55 + 40 * at };
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn every_text_can_be_read_on_every_ground() {
         assert!(TONES.iter().enumerate().all(|(at, &tone)| tone as usize == at) && TONES.last() == Some(&Cursor));
-        // Of dark and light terminals: black, One Dark, Solarized; white, Solarized.
+        // Backgrounds of dark and light terminals: black, One Dark, Solarized; white, Solarized.
         let dark = ([0xd4; 3], vec![[0; 3], [0x1e; 3], [0x28, 0x2c, 0x34], [0, 0x2b, 0x36]]);
         let light = ([0x2a; 3], vec![[255; 3], [0xfa; 3], [0xfd, 0xf6, 0xe3]]);
         for (theme, (plain, mut grounds)) in [(Palette::Dark, dark), (Palette::Light, light)] {

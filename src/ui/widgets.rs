@@ -1,4 +1,4 @@
-//! What several panes and layers draw: titles, lists, scroll bars, lines that are typed.
+//! Elements shared by panes and layers: titles, lists, scroll bars and input lines.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -14,7 +14,7 @@ use crate::base::text::{Span, Tone, spans_width};
 use crate::keymap::Action;
 use crate::ui::paint::{Painter, cut};
 
-/// The title of a pane: a name and facts behind it to the left, others to the right.
+/// Draws the title of a pane: name and facts at the left, other facts at the right.
 pub(super) fn title(
     frame: &mut Frame<'_>,
     pen: &Painter<'_>,
@@ -28,7 +28,7 @@ pub(super) fn title(
     let right = [Span::new(Tone::Dim, right)];
     let columns = usize::from(area.title.width);
     if area.is_below {
-        // A line tells the panes apart.
+        // A horizontal line separates stacked panes.
         let dashes = |columns: usize| Span::new(Tone::Dim, pen.glyphs().dash.repeat(columns));
         let end = spans_width(&right);
         let mut left = cut(&spans, columns.saturating_sub(end + 1), pen.glyphs());
@@ -42,7 +42,7 @@ pub(super) fn title(
     }
 }
 
-/// Which of the hits one is at: `3/17`.
+/// Formats the position among the hits: `3/17`.
 pub(super) fn hits(at: Option<usize>, hits: usize) -> String {
     match at {
         _ if hits == 0 => "no hits".into(),
@@ -51,7 +51,7 @@ pub(super) fn hits(at: Option<usize>, hits: usize) -> String {
     }
 }
 
-/// The first key of an action, for sentences; its name if it has none.
+/// Returns the first key of an action, or the action's name if it is unbound.
 pub(super) fn key_of(model: &Model, pen: &Painter<'_>, action: Action) -> String {
     model.setting.keymap.keys(action).first().map_or_else(|| action.name().into(), |key| key.symbol(pen.is_ascii()))
 }
@@ -64,13 +64,13 @@ pub(super) struct ListView {
     pub(super) focused: bool,
 }
 
-/// The rows of a list that are in sight. `row` makes the row at a place for so many columns.
+/// Draws the visible rows of a list. `row` returns the row at an index for a number of columns.
 pub(super) fn list(frame: &mut Frame<'_>, pen: &Painter<'_>, list: &ListView, row: impl Fn(usize, usize) -> Vec<Span>) {
     tall_list(frame, pen, list, |_| 1, |at, columns| vec![row(at, columns)]);
 }
 
-/// The same for rows of several lines, drawn as leaves of a tree widget: the lines in front are part of the rows, because
-/// the widget would walk the whole tree for each frame.
+/// Draws a list whose rows have several lines, as leaves of a tree widget. Tree lines are part of the rows, because the
+/// widget would walk the whole tree on each frame.
 pub(super) fn tall_list(
     frame: &mut Frame<'_>,
     pen: &Painter<'_>,
@@ -81,7 +81,7 @@ pub(super) fn tall_list(
     let (width, height) = (usize::from(area.width.saturating_sub(1)), usize::from(area.height));
     let seen = cursor.seen(len, height, &lines);
     let whole = seen.len();
-    // Of a row that has no room for all of it the first lines are seen.
+    // A row that does not fit completely shows its first lines.
     let left = height - seen.clone().map(&lines).sum::<usize>();
     let seen = seen.start..(seen.end + usize::from(left > 0)).min(len);
     let rows: Vec<Vec<Vec<Span>>> = seen
@@ -91,7 +91,7 @@ pub(super) fn tall_list(
             let mut row = row(at, width);
             row.truncate(if place < whole { usize::MAX } else { left });
             for spans in &mut row {
-                // The selection is seen as far as the row goes.
+                // Extend the row to the full width, so that the selection covers it.
                 let gap = width.saturating_sub(spans_width(spans));
                 spans.push(Span::new(Tone::Text, " ".repeat(gap)));
             }
@@ -109,12 +109,12 @@ pub(super) fn tall_list(
     thumb(frame, area, pen, (cursor.top, seen, len));
 }
 
-/// A thumb at the right edge of a pane whose rows don't all fit.
+/// Draws a scroll bar at the right edge of a pane whose rows do not all fit.
 pub(super) fn scroll_bar(frame: &mut Frame<'_>, area: Rect, pen: &Painter<'_>, top: usize, len: usize) {
     thumb(frame, area, pen, (top, area.height.into(), len));
 }
 
-/// The same where so many rows are `seen` of some.
+/// Draws a scroll bar for `seen` visible rows of `len`.
 fn thumb(frame: &mut Frame<'_>, area: Rect, pen: &Painter<'_>, (top, seen, len): (usize, usize, usize)) {
     let height = usize::from(area.height);
     if len <= seen || height == 0 || area.width == 0 {
@@ -128,7 +128,7 @@ fn thumb(frame: &mut Frame<'_>, area: Rect, pen: &Painter<'_>, (top, seen, len):
     }
 }
 
-/// What is typed, as far as it is seen in `columns`.
+/// Returns the visible part of an input line for `columns`.
 pub(super) fn typed(line: &LineEdit, columns: usize) -> [Span; 3] {
     let VisibleLine { before, under, after } = line.seeing(columns);
     [Span::new(Tone::Text, before), Span::new(Tone::Cursor, under), Span::new(Tone::Text, after)]

@@ -1,68 +1,68 @@
-//! Where the panes are: the same for drawing, scrolling and the mouse.
+//! Screen layout of the panes, shared by drawing, scrolling and mouse handling.
 
 use ratatui::layout::Rect;
 use serde::{Deserialize, Serialize};
 
 use crate::keymap::Place;
 
-/// The smallest terminal that pitree works in.
+/// The smallest supported terminal: columns and rows.
 pub(crate) const SMALLEST: (u16, u16) = (40, 10);
-/// From this width on all panes stand side by side.
+/// The width from which all panes stand side by side.
 const WIDE: u16 = 200;
-/// From this width on two panes stand side by side.
+/// The width from which two panes stand side by side.
 const MEDIUM: u16 = 90;
-/// From this height on the preview has room under another pane.
+/// The height from which the preview fits below another pane.
 pub(crate) const TALL: u16 = 16;
-/// The columns that a pane beside another one keeps, and the rows that one above another one keeps.
+/// The minimum columns of panes side by side, and the minimum rows of stacked panes.
 const LEAST: (u16, u16) = (24, 4);
-/// How much a key makes a pane larger or smaller.
+/// Columns and rows by which a key resizes a pane.
 const STEP: (i16, i16) = (4, 2);
-/// The farthest that a pane can be from the size that it has by itself: no screen has more columns or rows.
+/// The limit of the difference to a pane's default size; no screen has more columns or rows.
 const FARTHEST: i16 = 1000;
 
-/// What panes are laid out for.
+/// The terminal size and the pane state that the layout depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct ScreenShape {
     /// Columns and rows of the terminal.
     pub size: (u16, u16),
-    /// The pane that has the keyboard.
+    /// The focused pane.
     pub focus: Place,
-    /// Whether the sessions are searched.
+    /// `true` during a search over sessions.
     pub is_searched: bool,
 }
 
 impl ScreenShape {
-    /// Whether the list of sessions shows what is found and has no other pane beside it.
+    /// Returns `true` if search results fill the width and leave no room for another pane beside them.
     fn is_narrow_search(&self) -> bool {
         self.size.0 < MEDIUM && self.focus == Place::Sessions && self.is_searched
     }
 
-    /// Whether the preview is seen below another pane unless somebody wants it otherwise.
+    /// Returns `true` if the preview is stacked below another pane by default.
     fn has_preview(&self) -> bool {
         self.size.0 >= MEDIUM || self.is_narrow_search()
     }
 }
 
-/// How the panes share the screen, as somebody wants it.
+/// The user's changes to the default pane sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PaneSizes {
-    /// Whether the focused pane has the whole screen.
+    /// `true` if the focused pane fills the screen.
     #[serde(skip)]
     pub zoomed: bool,
-    /// Whether the preview is seen below another pane where it need not be; unless said, where two panes stand side by side
-    /// and below the list of a search.
+    /// Shows or hides the stacked preview. `None` is the default: shown if two panes stand side by side, and below
+    /// search results.
     pub preview: Option<bool>,
-    /// Columns that the sessions have more than by themselves,
+    /// Columns added to the default width of the sessions pane.
     sessions: i16,
-    /// that the tree has, beside the preview,
+    /// Columns added to the default width of the tree beside the preview.
     tree: i16,
-    /// and rows, above it.
+    /// Rows added to the default height of the pane above the preview.
     rows: i16,
 }
 
 impl PaneSizes {
-    /// Shows the preview below another pane, or not. Returns whether it is shown.
+    /// Shows or hides the preview below another pane. Returns `true` if it is now shown.
     pub(crate) fn toggle_preview(&mut self, screen: ScreenShape) -> bool {
         self.zoomed = false;
         let shown = !self.with_preview(screen);
@@ -74,13 +74,13 @@ impl PaneSizes {
         self.preview.unwrap_or(screen.has_preview())
     }
 
-    /// Makes the focused pane larger or smaller. Returns whether there was another pane to give or take the room.
+    /// Enlarges or shrinks the focused pane. Returns `false` if no other pane shares the screen with it.
     pub(crate) fn resize(&mut self, screen: ScreenShape, larger: bool) -> bool {
         let before = (*self, Layout::new(screen, self));
         let Some(layout) = before.1 else { return false };
         let (columns, rows) = if larger { STEP } else { (-STEP.0, -STEP.1) };
         let is_below = layout.is_stacked();
-        // What was wished for in another terminal may be far more than is to be had in this one.
+        // A size set in another terminal may exceed the range of this one, so repeat until the layout changes.
         for _ in 0..=FARTHEST {
             let (wish, by) = match screen.focus {
                 Place::Sessions if layout.tree.is_none() => (&mut self.rows, rows),
@@ -100,14 +100,14 @@ impl PaneSizes {
     }
 }
 
-/// The area of a pane: a title, and the rows below it.
+/// The area of a pane: the title line and the rows below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PaneArea {
-    /// One row.
+    /// The title line.
     pub title: Rect,
-    /// The rest.
+    /// The rows below the title.
     pub body: Rect,
-    /// Whether the title is all that stands between it and another pane above it.
+    /// `true` if only the title line separates this pane from the one above.
     pub is_below: bool,
 }
 
@@ -118,37 +118,37 @@ impl PaneArea {
         Self { title, body, is_below: false }
     }
 
-    /// Where a text stands in the body: a column is left free at both sides, the right one for the scroll bar.
+    /// Returns the body without its first and last column; the last one holds the scroll bar.
     pub fn text(&self) -> Rect {
         Rect { x: self.body.x + 1, width: self.body.width.saturating_sub(2), ..self.body }
     }
 
-    /// Whether a place on the screen is in the pane.
+    /// Returns `true` if the pane contains a screen position.
     pub fn contains(&self, column: u16, row: u16) -> bool {
         let all = self.title.union(self.body);
         all.contains((column, row).into())
     }
 }
 
-/// Where everything is.
+/// The areas of all parts of the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// The line on top.
+    /// The header line.
     pub header: Rect,
-    /// The list of sessions, if it is seen.
+    /// The sessions pane, if it is visible.
     pub sessions: Option<PaneArea>,
-    /// The tree, if it is seen.
+    /// The tree pane, if it is visible.
     pub tree: Option<PaneArea>,
-    /// The preview, if it is seen.
+    /// The preview pane, if it is visible.
     pub preview: Option<PaneArea>,
-    /// Columns of lines between panes.
+    /// The vertical lines between panes.
     pub bars: [Option<Rect>; 2],
-    /// The line at the bottom.
+    /// The footer line.
     pub footer: Rect,
 }
 
 impl Layout {
-    /// The layout of a terminal, or `None` if it is too small. The pane that has the keyboard gets the room.
+    /// Computes the layout, or returns `None` if the terminal is too small. The focused pane is always visible.
     pub fn new(screen: ScreenShape, sharing: &PaneSizes) -> Option<Self> {
         let ScreenShape { size: (columns, rows), focus, .. } = screen;
         if columns < SMALLEST.0 || rows < SMALLEST.1 {
@@ -204,14 +204,14 @@ impl Layout {
         Some(layout)
     }
 
-    /// Splits an area in two side by side, with a line between them.
+    /// Splits an area into two, side by side, with a line between them.
     fn split(&mut self, bar: usize, area: Rect, wanted: u16, more: i16) -> (Rect, Rect) {
         let left = part(area.width - 1, wanted, more, LEAST.0);
         self.bars[bar] = Some(Rect { x: area.x + left, width: 1, ..area });
         (Rect { width: left, ..area }, Rect { x: area.x + left + 1, width: area.width - left - 1, ..area })
     }
 
-    /// Puts a pane, with a share in percent, and the preview below it into an area.
+    /// Places a pane with a height of `share` percent and the preview below it.
     fn stack(&mut self, above: Place, area: Rect, share: u32, more: i16) {
         let height = part(area.height, percent(area.height, share), more, LEAST.1);
         *self.pane_mut(above) = Some(PaneArea::new(Rect { height, ..area }));
@@ -219,7 +219,7 @@ impl Layout {
         self.preview = Some(PaneArea { is_below: true, ..preview });
     }
 
-    /// Whether the preview stands below another pane.
+    /// Returns `true` if the preview is below another pane.
     pub fn is_stacked(&self) -> bool {
         self.preview.is_some_and(|preview| preview.is_below)
     }
@@ -232,7 +232,7 @@ impl Layout {
         }
     }
 
-    /// The area of a pane, if it is seen.
+    /// Returns the area of a pane, if it is visible.
     pub fn pane(&self, place: Place) -> Option<PaneArea> {
         match place {
             Place::Sessions => self.sessions,
@@ -242,7 +242,7 @@ impl Layout {
         }
     }
 
-    /// The pane at a place on the screen.
+    /// Returns the pane at a screen position.
     pub fn at(&self, column: u16, row: u16) -> Option<(Place, PaneArea)> {
         Place::PANES
             .iter()
@@ -251,7 +251,7 @@ impl Layout {
     }
 }
 
-/// The first of two parts of some columns or rows: as many as wanted, and so many more, of which each part keeps `least`.
+/// Returns the size of the first of two parts: `wanted` plus `more`, limited so that each part keeps `least`.
 fn part(all: u16, wanted: u16, more: i16, least: u16) -> u16 {
     let least = least.min(all / 2);
     wanted.saturating_add_signed(more).clamp(least, all - least)
@@ -376,7 +376,7 @@ mod tests {
             assert!(area(&sharing) < last);
         }
         assert!(!PaneSizes::default().resize(screen((80, 24), Place::Tree), true), "there is no other pane");
-        // What was made large in a wide terminal is made smaller in a narrow one by one key, whatever was remembered.
+        // One key press shrinks a pane that was enlarged in a wider terminal, whatever size was saved.
         for sessions in [120, -120, i16::MAX, i16::MIN] {
             let mut sharing = PaneSizes { sessions, ..PaneSizes::default() };
             assert!(sharing.resize(screen((100, 30), Place::Sessions), sessions < 0), "{sessions}");

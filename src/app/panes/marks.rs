@@ -1,8 +1,8 @@
-//! The marks on entries, in the trees of any sessions: what is compared.
+//! Marks on entries of any sessions, for comparison.
 
 use crate::catalog::EntryRef;
 
-/// The most that can be marked.
+/// The maximum number of marked entries.
 const MOST: usize = 2;
 
 /// The marked entries, in the order in which they were marked.
@@ -10,7 +10,7 @@ const MOST: usize = 2;
 pub struct EntryMarks(Vec<EntryRef>);
 
 impl EntryMarks {
-    /// Marks an entry, or takes its mark away. When two are marked already, the first one of them is not any more.
+    /// Marks or unmarks an entry. A third mark replaces the oldest one.
     pub(crate) fn toggle(&mut self, entry: EntryRef) {
         let before = self.0.len();
         self.0.retain(|&marked| marked != entry);
@@ -20,22 +20,22 @@ impl EntryMarks {
         }
     }
 
-    /// Takes all marks away.
+    /// Removes all marks.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Whether an entry is marked.
+    /// Returns `true` if an entry is marked.
     pub fn has(&self, entry: EntryRef) -> bool {
         self.0.contains(&entry)
     }
 
-    /// The marked entries.
+    /// Returns the marked entries.
     pub fn all(&self) -> &[EntryRef] {
         &self.0
     }
 
-    /// Whether there are none.
+    /// Returns `true` if no entry is marked.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

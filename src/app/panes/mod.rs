@@ -1,5 +1,5 @@
-//! The panes: the list of [`sessions`], the [`tree`] of the selected one, the [`preview`] of the selected row, where
-//! they stand ([`layout`]), and which entries are marked ([`marks`]). A pane is a view: what it shows of sessions is the catalog's.
+//! State of the panes: the list of [`sessions`], the [`tree`] of the selected session, the [`preview`] of the selected
+//! row, the [`layout`], and the entry [`marks`]. Panes keep view state only; session data belongs to the catalog.
 
 pub mod layout;
 pub mod marks;

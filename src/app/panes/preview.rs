@@ -1,4 +1,4 @@
-//! The preview pane: what it is about, its text, and the part of it that is seen.
+//! State of the preview pane: its subject, its wrapped text and the scroll position.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,22 +11,21 @@ use crate::render::DocLine;
 use crate::render::wrap::{VerbatimStyle, Wrapped};
 use crate::search::text_match::Words;
 
-/// Rows that are wrapped beyond the top: nearly every text is then wrapped as a whole, and how far one is in it is
-/// known.
+/// Rows to wrap beyond the first visible one. Most texts are then wrapped completely, so that their length is known.
 const AHEAD: usize = 1000;
-/// Rows that are seen above a hit that is gone to.
+/// Context rows shown above a hit after a jump.
 const ABOVE: usize = 3;
 
-/// As long a text is waited for, in milliseconds, before it is said that it is being read: most come sooner.
+/// Milliseconds before the pane shows that it is reading; most texts arrive sooner.
 pub(crate) const PATIENCE: i64 = 150;
 
-/// The most hits that are gone to: nobody goes through more, and each is kept.
+/// The maximum number of hits per text; limits memory.
 const MOST_HITS: usize = 10_000;
 
-/// A match: the line's number and the bytes of its text.
+/// A match: the line number and the byte range in its text.
 pub type PreviewHit = (usize, Range<usize>);
 
-/// The matches in a text, as far as somebody wants them, and not more than are gone to.
+/// Returns up to [`MOST_HITS`] matches in a text; stops early once `is_wanted` returns `false`.
 pub fn hits(lines: &[DocLine], words: &Words, is_wanted: impl Fn() -> bool) -> Vec<PreviewHit> {
     let marks = |(at, line): (usize, &DocLine)| {
         words.marks(&spans_text(&line.spans)).into_iter().map(move |hit| (at, hit)).collect::<Vec<_>>()
@@ -34,19 +33,19 @@ pub fn hits(lines: &[DocLine], words: &Words, is_wanted: impl Fn() -> bool) -> V
     lines.iter().enumerate().take_while(|_| is_wanted()).flat_map(marks).take(MOST_HITS).collect()
 }
 
-/// Where an entry has words that its text does not show.
+/// The part of an entry that contains the words, if the displayed text does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HiddenHits {
-    /// In the arguments of a call: their names, and values that its title leaves out.
+    /// The arguments of a tool call, which its title omits in part.
     Arguments,
-    /// In something else: in details, in signs of Markdown, in a row.
+    /// Other hidden text, such as details or Markdown syntax.
     Other,
 }
 
-/// What the preview is about.
+/// The subject of the preview.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Subject {
-    /// Nothing is selected.
+    /// No subject.
     #[default]
     Nothing,
     /// A project.
@@ -55,38 +54,38 @@ pub enum Subject {
     Session(SessionKey),
     /// An entry of the open session.
     Entry(EntryRef),
-    /// A run of tool calls in it, by the last one.
+    /// A run of tool calls, identified by its last entry.
     Run(EntryRef),
-    /// A session that is gone.
+    /// A session whose file is missing.
     Ghost(MissingParentKey),
 }
 
 /// The state of the pane.
 #[derive(Debug)]
 pub struct PreviewPane {
-    /// What it is about.
+    /// The subject.
     pub subject: Subject,
-    /// The lines, as they are before wrapping.
+    /// The lines before wrapping.
     pub lines: Arc<Vec<DocLine>>,
-    /// The lines as wrapped so far: only as far as they were seen.
+    /// The wrapped lines, as far as they were displayed.
     pub wrapped: Wrapped,
-    /// The first wrapped row that is seen.
+    /// The first visible wrapped row.
     pub top: usize,
-    /// Since when the text is being read, in milliseconds since 1970; `None` when it is there.
+    /// The time at which reading started, in milliseconds since 1970; `None` once the text is loaded.
     pub waiting: Option<i64>,
-    /// What was seen before, as long as the text may still come soon.
+    /// The previous text, displayed until [`PATIENCE`] elapses.
     before: Option<PreviousText>,
-    /// Who waits for the text.
+    /// The claim on the text being read.
     pub reading: Option<Claim>,
-    /// Whether there is more to show of it than when it was read.
+    /// `true` if the subject has changed since its text was read.
     pub is_stale: bool,
-    /// What is looked for in it.
+    /// The search in the text.
     find: Option<PreviewFind>,
-    /// Whether it is to be about the selected row of the list of sessions, where that is not said by the keyboard.
+    /// `true` if the preview follows the selection in the list of sessions even while another pane is focused.
     pub is_of_list: bool,
 }
 
-/// A text that is seen until the next one is there.
+/// The previous text, displayed until the next one is loaded.
 #[derive(Debug)]
 struct PreviousText {
     lines: Arc<Vec<DocLine>>,
@@ -94,29 +93,29 @@ struct PreviousText {
     top: usize,
 }
 
-/// What is looked for in the text.
+/// A search in the text of the preview.
 #[derive(Debug, Default)]
 struct PreviewFind {
     words: Arc<Words>,
     problem: Option<String>,
-    /// Every match,
+    /// All matches.
     hits: Vec<PreviewHit>,
-    /// and where the words are instead, if there is none.
+    /// The hidden part that contains the words, if the text has no match.
     unseen: Option<HiddenHits>,
-    /// Whether they are still to be looked for, as words or text are new.
+    /// `true` if the words or the text changed and the search is not yet started.
     is_due: bool,
-    /// Who waits for them.
+    /// The claim on the running search.
     looking: Option<Claim>,
-    /// Whether the first of them is gone to when they are there.
+    /// `true` to jump to the first hit when results arrive.
     goes: bool,
-    /// The one that was gone to.
+    /// The index of the current hit.
     at: usize,
-    /// The row that was on top when the search began; `None` if the words are those that the tree is searched for.
+    /// The top row when the search began; `None` for words taken from the search in the tree.
     from: Option<usize>,
 }
 
 impl PreviewFind {
-    /// The hits are to be looked for, anew if they were.
+    /// Discards the hits and schedules a new search.
     fn be_due(&mut self, goes: bool) {
         self.goes |= goes;
         self.hits.clear();
@@ -148,7 +147,7 @@ impl Default for PreviewPane {
 }
 
 impl PreviewPane {
-    /// An empty one, with these signs.
+    /// Returns an empty pane that draws with the given glyphs.
     pub(crate) fn new(glyphs: &Glyphs) -> Self {
         let style = VerbatimStyle {
             continuation: glyphs.wrapped.clone(),
@@ -158,25 +157,25 @@ impl PreviewPane {
         Self { wrapped: Wrapped::with_style(1, style), ..Self::default() }
     }
 
-    /// Turns to another subject; its text is still to come.
+    /// Switches to another subject; its text is loaded later.
     pub fn turn_to(&mut self, subject: Subject, now: i64) {
         let style = VerbatimStyle { left: 0, ..self.wrapped.style().clone() };
         let wrapped = Wrapped::with_style(self.wrapped.width(), style);
         let old = std::mem::replace(self, Self { subject, wrapped, waiting: Some(now), ..Self::default() });
-        // Of several texts that are passed the last one that was there.
+        // Keep the last loaded text when the selection passes several subjects quickly.
         self.before = match old.waiting {
             None => Some(PreviousText { lines: old.lines, wrapped: old.wrapped, top: old.top }),
             Some(since) => old.before.filter(|_| now - since < PATIENCE),
         };
     }
 
-    /// Shows the text that was waited for.
+    /// Shows the loaded text and releases the claim on it.
     pub(crate) fn take(&mut self, lines: Vec<DocLine>) {
         self.reading = None;
         self.show(lines);
     }
 
-    /// Shows a text; the place stays, so that a text that grew does not jump.
+    /// Shows a text and keeps the scroll position, so that a growing text does not jump.
     pub fn show(&mut self, lines: Vec<DocLine>) {
         (self.waiting, self.before) = (None, None);
         if *self.lines != lines {
@@ -188,22 +187,22 @@ impl PreviewPane {
         }
     }
 
-    /// When the pane changes by itself, if it does: then it says that it waits.
+    /// Returns the time at which the pane starts to show that it is reading.
     pub(crate) fn changes_at(&self, now: i64) -> Option<i64> {
         self.waiting.map(|since| since + PATIENCE).filter(|&at| now < at)
     }
 
-    /// Whether it is time to say that the text is being read.
+    /// Returns `true` if the text is still missing after [`PATIENCE`].
     pub fn is_late(&self, now: i64) -> bool {
         self.waiting.is_some() && self.changes_at(now).is_none()
     }
 
-    /// The text before, as long as the next one may come soon.
+    /// Returns the previous text while it is still displayed.
     fn before(&self, now: i64) -> Option<&PreviousText> {
         self.before.as_ref().filter(|_| self.changes_at(now).is_some())
     }
 
-    /// What is seen: the first row, of how many, and whether these are all of the text.
+    /// Returns the first visible row, the number of wrapped rows, and `true` if the whole text is wrapped.
     pub fn seen(&self, now: i64) -> (usize, usize, bool) {
         let of = |lines: &[DocLine], wrapped: &Wrapped, top| (top, wrapped.len(), wrapped.complete(lines));
         match self.before(now) {
@@ -212,7 +211,7 @@ impl PreviewPane {
         }
     }
 
-    /// The rows that are drawn.
+    /// Returns the visible rows.
     pub fn rows(&self, height: usize, now: i64) -> Vec<Vec<Span>> {
         let (top, len, _) = self.seen(now);
         let rows = top..len.min(top + height);
@@ -225,7 +224,7 @@ impl PreviewPane {
         }
     }
 
-    /// Wraps what is seen to the pane's size and keeps the place in the text when the width changes.
+    /// Wraps the visible text to the size of the pane. Keeps the position in the text if the width changes.
     pub fn fit(&mut self, width: usize, height: usize) {
         if self.wrapped.width() != width {
             self.wrap(Wrapped::with_style(width, self.wrapped.style().clone()));
@@ -236,7 +235,7 @@ impl PreviewPane {
         }
     }
 
-    /// Wraps anew and keeps the place in the text.
+    /// Replaces the wrapping and keeps the position in the text.
     fn wrap(&mut self, wrapped: Wrapped) {
         let place = self.wrapped.place(&self.lines, self.top);
         self.wrapped = wrapped;
@@ -246,7 +245,7 @@ impl PreviewPane {
         }
     }
 
-    /// Breaks long lines of code, or breaks them no more. Returns whether it breaks them now.
+    /// Toggles wrapping of long code lines. Returns `true` if they are now wrapped.
     pub(crate) fn toggle_wrap(&mut self) -> bool {
         let is_scrolled = !self.wrapped.style().is_scrolled;
         let style = VerbatimStyle { is_scrolled, left: 0, ..self.wrapped.style().clone() };
@@ -254,7 +253,7 @@ impl PreviewPane {
         !is_scrolled
     }
 
-    /// Scrolls half of the width to the side, if there is something. Returns whether there was.
+    /// Scrolls half the width to the side. Returns `true` if the position changed.
     pub(crate) fn scroll_sideways(&mut self, to_right: bool, height: usize) -> bool {
         let (left, half) = (self.wrapped.style().left, self.wrapped.width().div_ceil(2));
         let is_cut = |row| self.wrapped.shown(&self.lines, row).is_some_and(|shown| shown.is_cut);
@@ -267,7 +266,7 @@ impl PreviewPane {
         next != left
     }
 
-    /// Scrolls by some rows.
+    /// Scrolls by a number of rows.
     pub(crate) fn scroll(&mut self, by: isize) {
         self.top = self.top.saturating_add_signed(by);
     }
@@ -278,7 +277,7 @@ impl PreviewPane {
         self.top = self.wrapped.len();
     }
 
-    /// A row as it is drawn, matches marked.
+    /// Returns a row with its matches highlighted.
     pub fn row(&self, index: usize) -> Vec<Span> {
         let Some(shown) = self.wrapped.shown(&self.lines, index) else { return Vec::new() };
         let (line, start, lead) = (shown.line, shown.byte, shown.lead);
@@ -292,33 +291,33 @@ impl PreviewPane {
         highlight(&spans, &marks)
     }
 
-    /// Which hit one is at, and how many there are, if something is looked for here.
+    /// Returns the index of the current hit and the number of hits, if a search here is complete.
     pub fn hit(&self) -> Option<(usize, usize)> {
         let find = self.find.as_ref().filter(|find| !find.words.is_empty() && !find.is_awaited())?;
         Some((find.at, find.hits.len()))
     }
 
-    /// Where the entry has what is looked for, if its text does not show it.
+    /// Returns the hidden part of the entry that contains the words, if the displayed text does not.
     pub fn unseen(&self) -> Option<HiddenHits> {
         self.find.as_ref()?.unseen
     }
 
-    /// Whether a search was begun here.
+    /// Returns `true` if the user started a search in this pane.
     pub(crate) fn is_searched(&self) -> bool {
         self.find.as_ref().is_some_and(|find| find.from.is_some())
     }
 
-    /// What is wrong with what is looked for.
+    /// Returns the error in the search words.
     pub(crate) fn problem(&self) -> Option<&str> {
         self.find.as_ref()?.problem.as_deref()
     }
 
-    /// Begins to look for something.
+    /// Starts a search at the current scroll position.
     pub(crate) fn begin_search(&mut self) {
         self.find = Some(PreviewFind { from: Some(self.top), ..PreviewFind::default() });
     }
 
-    /// Looks for words as they are typed: goes to the first hit from where the search began.
+    /// Searches for the typed words and jumps to the first hit after the start position.
     pub(crate) fn look_for(&mut self, words: Result<Arc<Words>, String>) {
         let from = self.find.as_ref().and_then(|find| find.from).unwrap_or(self.top);
         let problem = words.as_ref().err().cloned();
@@ -331,21 +330,21 @@ impl PreviewPane {
         self.find = Some(find);
     }
 
-    /// What is to be looked for in which text, if that is not done yet; who asks has it looked for.
+    /// Returns the text and the words of a pending search, and marks it as started.
     pub(crate) fn take_due(&mut self) -> Option<(Arc<Vec<DocLine>>, Arc<Words>)> {
         let find = self.find.as_mut().filter(|find| find.is_due)?;
         find.is_due = false;
         Some((self.lines.clone(), find.words.clone()))
     }
 
-    /// Somebody looks for the words.
+    /// Stores the claim on the running search.
     pub(crate) fn await_hits(&mut self, claim: Claim) {
         if let Some(find) = &mut self.find {
             find.looking = Some(claim);
         }
     }
 
-    /// Takes what was found: goes to the first hit from where the search began.
+    /// Stores the hits and jumps to the first one after the start position.
     pub(crate) fn take_hits(&mut self, hits: Vec<PreviewHit>, unseen: Option<HiddenHits>) {
         let Some(find) = &mut self.find else { return };
         find.looking = None;
@@ -362,12 +361,12 @@ impl PreviewPane {
         self.go_to_hit(next);
     }
 
-    /// Whether it is not known yet what is found.
+    /// Returns `true` if search results are still pending.
     pub(crate) fn is_awaited(&self) -> bool {
         self.find.as_ref().is_some_and(PreviewFind::is_awaited)
     }
 
-    /// Shows the words that the tree is searched for, unless something else is looked for here.
+    /// Highlights the words of the search in the tree, unless this pane has its own search.
     pub(crate) fn show_words(&mut self, words: Option<Arc<Words>>) {
         let is_shown = match (&self.find, &words) {
             (Some(find), Some(words)) => Arc::ptr_eq(&find.words, words),
@@ -379,26 +378,26 @@ impl PreviewPane {
         }
     }
 
-    /// Ends the search and goes back to where it began.
+    /// Cancels the search and returns to its start position.
     pub(crate) fn give_up(&mut self) {
         if let Some(from) = self.find.take().and_then(|find| find.from) {
             self.top = from;
         }
     }
 
-    /// The words stay, unless there are none.
+    /// Closes the input line and keeps the hits, if there are any search words.
     pub(crate) fn keep(&mut self) {
         if self.find.as_ref().is_some_and(|find| find.words.is_empty()) {
             self.give_up();
         }
     }
 
-    /// Ends a search that was begun here. Returns whether there was one.
+    /// Ends a search of this pane. Returns `true` if there was one.
     pub(crate) fn end_search(&mut self) -> bool {
         self.find.take_if(|find| find.from.is_some()).is_some()
     }
 
-    /// Goes to the next hit or the previous one. Returns whether that was from the other end on; `None` without hits.
+    /// Moves to the next or previous hit. Returns `true` if the search wrapped around, and `None` without hits.
     pub(crate) fn next_hit(&mut self, forward: bool) -> Option<bool> {
         let find = self.find.as_ref().filter(|find| !find.hits.is_empty())?;
         let last = find.hits.len() - 1;

@@ -1,35 +1,35 @@
-//! The selected row of a list and the part of the list that is seen.
+//! The selection and scroll position of a list.
 
 use std::ops::Range;
 
-/// A place in a list that is longer than its pane.
+/// The selection and scroll position of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     /// The selected row.
     pub at: usize,
-    /// The first row that is seen.
+    /// The first visible row.
     pub top: usize,
 }
 
 impl Cursor {
-    /// Goes `by` rows down, or up if negative, and stops at the ends of a list of `len` rows.
+    /// Moves the selection down by `by` rows, or up if negative, within a list of `len` rows.
     pub fn go(&mut self, by: isize, len: usize) {
         self.at = self.at.saturating_add_signed(by).min(len.saturating_sub(1));
     }
 
-    /// Scrolls by some rows; the selection stays in sight.
+    /// Scrolls by a number of rows and keeps the selection visible.
     pub(crate) fn scroll(&mut self, by: isize, len: usize, height: usize) {
         self.scroll_tall(by, len, height, |_| 1);
     }
 
-    /// The same in a list whose rows have so many `lines`.
+    /// Scrolls a list whose rows have several `lines`.
     pub(crate) fn scroll_tall(&mut self, by: isize, len: usize, height: usize, lines: impl Fn(usize) -> usize) {
         self.top = self.top.saturating_add_signed(by).min(top_of(len, height, &lines));
         let last = self.seen(len, height, &lines).end.saturating_sub(1).max(self.top);
         self.at = self.at.clamp(self.top, last).min(len.saturating_sub(1));
     }
 
-    /// The rows of a list that are seen whole.
+    /// Returns the completely visible rows.
     pub fn seen(&self, len: usize, height: usize, lines: impl Fn(usize) -> usize) -> Range<usize> {
         let mut room = height;
         let fits = |row: &usize| {
@@ -41,18 +41,18 @@ impl Cursor {
         self.top..self.top + count
     }
 
-    /// Takes the selection to another row of a list that changed, at the same height on the screen.
+    /// Moves the selection to another row after the list changed, at the same height on the screen.
     pub(crate) fn follow(&mut self, at: usize) {
         self.top = (self.top + at).saturating_sub(self.at);
         self.at = at;
     }
 
-    /// Brings the selection into sight.
+    /// Scrolls to make the selection visible.
     pub fn fit(&mut self, len: usize, height: usize) {
         self.fit_tall(len, height, |_| 1);
     }
 
-    /// The same in a list whose rows have so many `lines`.
+    /// Scrolls to make the selection visible, in a list whose rows have several `lines`.
     pub(crate) fn fit_tall(&mut self, len: usize, height: usize, lines: impl Fn(usize) -> usize) {
         self.at = self.at.min(len.saturating_sub(1));
         self.top = self.top.min(self.at).max(top_of((self.at + 1).min(len), height, &lines));
@@ -60,8 +60,7 @@ impl Cursor {
     }
 }
 
-/// The first row that is seen when the last one of a list is, at the end of so many lines. A row that is taller than that
-/// is seen alone.
+/// Returns the first visible row when the list is scrolled to its end. A row taller than the list is shown alone.
 fn top_of(len: usize, height: usize, lines: impl Fn(usize) -> usize) -> usize {
     let mut room = height;
     let fits = |row: &usize| {

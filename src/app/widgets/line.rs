@@ -1,4 +1,4 @@
-//! A line that is typed: its text, the cursor, and the part of it that is seen.
+//! A single-line text input: text, cursor and visible part.
 
 use tui_input::{Input, InputRequest};
 use unicode_segmentation::UnicodeSegmentation;
@@ -6,53 +6,54 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::base::text::{clean, truncate_to_width, width};
 use crate::keymap::{Action, Key};
 
-/// A little more than a name may have, in characters: what is longer is refused, with the limit.
+/// The maximum length in characters, slightly above the limit for names, so that a longer name is rejected with that
+/// limit.
 const LONGEST: usize = 10_100;
 
-/// A line that is being edited.
+/// A single-line text input.
 #[derive(Clone, Debug, Default)]
 pub struct LineEdit {
     input: Input,
 }
 
-/// What is seen of a line: all clean.
+/// The visible part of a line, free of control characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VisibleLine {
-    /// In front of the cursor.
+    /// The text before the cursor.
     pub before: String,
-    /// Under the cursor; a blank at the end of the line.
+    /// The character under the cursor; a space at the end of the line.
     pub under: String,
-    /// Behind it.
+    /// The text after the cursor.
     pub after: String,
 }
 
 impl LineEdit {
-    /// A line that begins with `value`, the cursor at its end.
+    /// Returns a line that contains `value`, with the cursor at the end.
     pub fn new(value: &str) -> Self {
         Self { input: Input::new(value.into()) }
     }
 
-    /// The line as it is.
+    /// Returns the text.
     pub fn value(&self) -> &str {
         self.input.value()
     }
 
-    /// Where the cursor is, in characters.
+    /// Returns the cursor position in characters.
     pub fn cursor(&self) -> usize {
         self.input.cursor()
     }
 
-    /// Whether the cursor is behind the last character.
+    /// Returns `true` if the cursor is at the end.
     pub(crate) fn is_at_end(&self) -> bool {
         self.cursor() == self.value().chars().count()
     }
 
-    /// Puts the cursor behind so many characters.
+    /// Moves the cursor to a position in characters.
     pub(crate) fn go_to(&mut self, cursor: usize) {
         self.input.handle(InputRequest::SetCursor(cursor));
     }
 
-    /// Takes a key and what it means. Returns whether the text is another one then.
+    /// Handles a key and its action. Returns `true` if the text changed.
     pub fn press(&mut self, key: Key, action: Option<Action>) -> bool {
         let request = match action {
             None => match key.typed() {
@@ -67,7 +68,7 @@ impl LineEdit {
         self.input.handle(request).is_some_and(|changed| changed.value)
     }
 
-    /// Takes what was pasted: on one line.
+    /// Inserts pasted text as one line.
     pub fn paste(&mut self, text: &str) {
         let one_line = text.replace("\r\n", " ").replace(char::is_control, " ");
         let cursor = self.input.cursor();
@@ -79,13 +80,13 @@ impl LineEdit {
         self.input = Input::new(value).with_cursor(after);
     }
 
-    /// What is seen of the line in `columns`: the cursor always is.
+    /// Returns the visible part of the line for `columns`; it always contains the cursor.
     pub(crate) fn seeing(&self, columns: usize) -> VisibleLine {
         let at = self.value().char_indices().nth(self.input.cursor()).map_or(self.value().len(), |(at, _)| at);
         let (before, rest) = self.value().split_at(at);
         let (before, rest) = (clean(before), clean(rest));
         let (under, after) = match rest.graphemes(true).next() {
-            // What has no width of its own could not be seen to be under the cursor.
+            // A character of zero width cannot show the cursor.
             Some(first) if width(first) > 0 && width(first) <= columns => (first, &rest[first.len()..]),
             Some(first) => (" ", &rest[first.len()..]),
             None => (" ", ""),
@@ -104,7 +105,7 @@ impl LineEdit {
     }
 }
 
-/// What an action does to the text.
+/// Maps an action to an input request.
 fn request(action: Action) -> Option<InputRequest> {
     use Action as A;
     use InputRequest as R;
@@ -138,7 +139,7 @@ mod tests {
         }
     }
 
-    /// The line with a bar where the cursor is.
+    /// Renders the line with a bar at the cursor.
     fn shown(line: &LineEdit) -> String {
         let at = line.input.cursor();
         let (before, after): (Vec<_>, Vec<_>) = line.value().chars().enumerate().partition(|(place, _)| *place < at);

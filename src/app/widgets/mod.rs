@@ -1,4 +1,4 @@
-//! What panes and layers are made of: a list's [`cursor`], a [`mod@line`] that is typed, a [`text_box`] of text in a box.
+//! Building blocks of panes and layers: a list [`cursor`], an input [`mod@line`] and a scrollable [`text_box`].
 
 pub mod cursor;
 pub mod line;

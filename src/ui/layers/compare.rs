@@ -1,4 +1,4 @@
-//! Draws a comparison over the whole terminal: what is in common, the sides, and the sections below.
+//! Draws a full-screen comparison: common entries, branches and the sections below.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -27,7 +27,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, compare: &CompareView, model: &Model, 
     }
 }
 
-/// What is in common, a line for each side, and a line below.
+/// Draws the common part, a line for each branch, and a separator.
 fn head(compare: &CompareView, model: &Model, pen: &Painter<'_>, columns: usize) -> [Vec<Span>; 4] {
     let glyphs = pen.glyphs();
     let row = |tree, at, room: usize| display_text::entry(tree, at, &model.setting.home, room, glyphs);

@@ -1,4 +1,4 @@
-//! Draws what the model sees at an entry: what holds for all of it, what takes the room, and the messages.
+//! Draws the model context at an entry: summary, share of each type, and messages.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -11,7 +11,7 @@ use crate::session::prompt::listing::{ContextShare, Listing, ListingRow};
 use crate::ui::paint::Painter;
 use crate::ui::widgets::{ListView, list};
 
-/// The columns of a share's name, of tokens, and of a part in a hundred.
+/// Columns of a share's name, its tokens and its percentage.
 const COLUMNS: (usize, usize, usize) = (9, 9, 5);
 
 pub(super) fn draw(frame: &mut Frame<'_>, view: &ContextView, pen: &Painter<'_>) {
@@ -57,13 +57,13 @@ fn tone(share: ContextShare) -> Tone {
     }
 }
 
-/// The bar: each share as wide as the room that it takes, in its letter.
+/// Draws the bar: each share proportional to its tokens, drawn with its letter.
 fn cells(listing: &Listing, columns: usize) -> Vec<Span> {
     let cells = bar(&listing.shares, columns).into_iter().zip(ContextShare::ALL).filter(|(cells, _)| *cells > 0);
     cells.map(|(cells, share)| Span::new(tone(share), share.letter().to_string().repeat(cells))).collect()
 }
 
-/// What the letters stand for, and how many tokens that is.
+/// Draws the legend: the letters with names and token counts.
 fn legend(listing: &Listing) -> Vec<Span> {
     let there = ContextShare::ALL.into_iter().filter(|share| listing.shares[*share as usize] > 0);
     let told = |share: ContextShare| {
@@ -78,7 +78,7 @@ fn legend(listing: &Listing) -> Vec<Span> {
     there.flat_map(told).chain([sum]).collect()
 }
 
-/// A part of all, in a hundred.
+/// Formats a share as a percentage.
 fn part(of: u64, all: u64) -> String {
     match 100 * of / all.max(1) {
         0 if of > 0 => "<1%".into(),

@@ -1,4 +1,4 @@
-//! Draws what lies over the panes: boxes in their order, the one on top last. Lines that are typed stand in the footer.
+//! Draws the layers over the panes, topmost last. Input lines are drawn in the footer.
 
 mod compare;
 mod context;
@@ -19,10 +19,10 @@ use text_box::{boxed, rows};
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
     for layer in model.layers.all() {
         match layer {
-            // They have a line in the footer.
+            // The footer draws their input line.
             Layer::Find(_) => {}
             Layer::Prompt(prompt) => {
-                // Only directories are completed in a prompt.
+                // A prompt completes only directories.
                 let room = usize::from(frame.area().width).saturating_sub(3);
                 let cut = |option: &String| pen.glyphs().cut_path(&clean(option), room).into_owned();
                 let options: Vec<String> = prompt.options.iter().map(cut).collect();
@@ -71,22 +71,22 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
     }
 }
 
-/// The most candidates that are seen at once.
+/// The maximum number of visible candidates.
 const CANDIDATES: usize = 8;
 
-/// How a line may go on, with what that means, above it; and which of that is in the line.
+/// Draws completion candidates with descriptions above an input line; the inserted one is highlighted.
 fn candidates(frame: &mut Frame<'_>, pen: &Painter<'_>, options: &[(&str, &str)], at: Option<usize>) {
     if options.is_empty() {
         return;
     }
     let screen = frame.area();
     let height = options.len().min(CANDIDATES).min(usize::from(screen.height.saturating_sub(4)));
-    // The one in the line is in the middle, as far as there are others around it.
+    // Center the inserted candidate if there are enough others around it.
     let top = at.unwrap_or(0).saturating_sub(height / 2).min(options.len() - height);
     let columns = usize::from(screen.width);
     let seen = &options[top..top + height];
     let most = |part: fn(&(&str, &str)) -> usize| seen.iter().map(part).max().unwrap_or(0);
-    // The explanations get what they need, up to half of the line.
+    // Descriptions get the width they need, up to half of the line.
     let means = most(|(_, means)| width(means)).min(columns / 2);
     let text = most(|(text, _)| width(&clean(text))).min(columns.saturating_sub(means + 3));
     let rule = Rect { y: screen.bottom() - 2 - height as u16, height: 1, ..screen };

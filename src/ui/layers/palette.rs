@@ -1,4 +1,4 @@
-//! Draws a palette: the line that is typed, and the rows that have it.
+//! Draws a palette: the input line and the matching rows.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -16,7 +16,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen:
     let Rect { width: columns, height, .. } = palette.area(model.size);
     let room = usize::from(columns.saturating_sub(6));
     let title = match palette.kind {
-        // It begins with a path.
+        // The title begins with a path.
         PaletteKind::Touches { .. } => pen.glyphs().cut_path(&palette.title, room),
         _ => pen.glyphs().cut(&palette.title, room),
     };
@@ -49,7 +49,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen:
         };
         return pen.put(frame, Rect { height: 1.min(area.height), ..area }, &[Span::new(Tone::Dim, text)]);
     }
-    // The scroll bar stands beside the rows.
+    // The scroll bar is beside the rows.
     let rows =
         ListView { area: Rect { width: area.width + 1, ..area }, cursor: palette.cursor, len: shown, focused: true };
     list(frame, pen, &rows, |at, columns| {
@@ -58,7 +58,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen:
     });
 }
 
-/// The keys that work in the palette, as far as there is room for them.
+/// Returns the key hints of the palette that fit.
 fn foot(palette: &Palette, model: &Model, pen: &Painter<'_>, columns: usize) -> String {
     use Action::{Accept, Cancel, ClearLabel, RenameLabel};
     let keys: &[(Action, &str)] = match palette.kind {
@@ -81,7 +81,7 @@ fn foot(palette: &Palette, model: &Model, pen: &Painter<'_>, columns: usize) -> 
     feet.into_iter().find(|foot| width(foot) <= columns).unwrap_or_default()
 }
 
-/// What is said where there is nothing to list.
+/// Returns the text for an empty palette.
 fn nothing(kind: &PaletteKind) -> &'static str {
     match kind {
         PaletteKind::Actions => "no matching action",

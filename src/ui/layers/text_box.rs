@@ -1,4 +1,4 @@
-//! Draws boxes with a text.
+//! Draws text boxes.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -9,7 +9,7 @@ use crate::base::text::{Span, Tone, width};
 use crate::ui::paint::Painter;
 use crate::ui::widgets::scroll_bar;
 
-/// The rows of a text from `top` on.
+/// Draws the rows of a text from `top` on.
 pub(in crate::ui) fn rows(frame: &mut Frame<'_>, pen: &Painter<'_>, area: Rect, sheet: &TextBox, top: usize) {
     for (at, row) in area.rows().enumerate().take_while(|(at, _)| top + at < sheet.wrapped.len()) {
         let row_spans = sheet.wrapped.row(&sheet.lines, top + at).into_iter();
@@ -19,7 +19,7 @@ pub(in crate::ui) fn rows(frame: &mut Frame<'_>, pen: &Painter<'_>, area: Rect, 
     scroll_bar(frame, Rect { width: area.width + 1, ..area }, pen, top, sheet.wrapped.len());
 }
 
-/// A box in the middle; returns its inside.
+/// Draws a centered box and returns its inner area.
 pub(super) fn boxed(frame: &mut Frame<'_>, pen: &Painter<'_>, size: (u16, u16), title: &str, foot: &str) -> Rect {
     let all = frame.area();
     let area = middle((all.width, all.height), size);

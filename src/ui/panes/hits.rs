@@ -1,4 +1,4 @@
-//! What a search shows in the list: counts, what was looked for marked in titles, and the text around a hit.
+//! Search results in the list of sessions: counts, highlighted titles and text around hits.
 
 use crate::app::model::Model;
 use crate::app::search::Search;
@@ -12,10 +12,10 @@ use crate::session::entry::text_fields::TextField;
 use crate::ui::paint::Painter;
 use crate::ui::widgets::key_of;
 
-/// The columns of a query that are seen at least.
+/// Minimum visible columns of a query.
 const LEAST_QUERY: usize = 8;
 
-/// How many were found, in which order, and how far the reading of texts is.
+/// Returns the number of results, their order and the progress of reading.
 pub(super) fn facts(model: &Model, search: &Search) -> Vec<String> {
     let pane = &model.sessions;
     let mut facts = Vec::new();
@@ -36,7 +36,8 @@ pub(super) fn facts(model: &Model, search: &Search) -> Vec<String> {
     facts
 }
 
-/// Puts what is looked for behind facts of a line, unless its own line is open. The last ones give way to its beginning.
+/// Appends the query to the facts of a title unless its input line is open. The last facts are dropped for a minimum
+/// width.
 pub(super) fn add_query(facts: &mut Vec<String>, model: &Model, columns: usize, glyphs: &Glyphs) {
     let Some(search) = model.search.as_ref().filter(|_| !model.layers.has_search()) else { return };
     let query = clean(search.line.value().trim());
@@ -53,7 +54,7 @@ pub(super) fn add_query(facts: &mut Vec<String>, model: &Model, columns: usize, 
     facts.push(glyphs.cut(&query, room(facts)).into_owned());
 }
 
-/// What stands in place of hits: that there are none so far, that all of them are hidden, or where there would be some.
+/// Returns the message for an empty result: no hits yet, all hits hidden, or hits elsewhere.
 pub(super) fn nothing(model: &Model, pen: &Painter<'_>, hidden: usize, columns: usize) -> Vec<String> {
     let search = model.search.as_ref();
     let is_reading = search.is_some_and(|search| search.read.or(search.searched).is_some());
@@ -80,21 +81,21 @@ pub(super) fn nothing(model: &Model, pen: &Painter<'_>, hidden: usize, columns: 
     if width(&line) <= columns { vec![line] } else { parts.into_iter().map(|part| format!("  {part}")).collect() }
 }
 
-/// The keys that change what is found, and its order.
+/// Returns the keys that change scope and order of the results.
 pub(super) fn keys(model: &Model, pen: &Painter<'_>) -> String {
     let (all, order) = (key_of(model, pen, Action::SearchEverything), key_of(model, pen, Action::NextSort));
     let is_everything = model.search.as_ref().is_some_and(|search| search.query.as_ref().is_ok_and(|q| q.everything));
     format!("{all} {}  {order} order ", if is_everything { "said" } else { "all" })
 }
 
-/// A clean text with what was looked for marked in it.
+/// Highlights the matches in a text.
 pub(super) fn marked(model: &Model, text: &str, tone: Tone, is_hit: bool) -> Vec<Span> {
     let matcher = model.search.as_ref().map(|search| &search.matcher).filter(|_| is_hit);
     let marks = matcher.map_or(Vec::new(), |matcher| matcher.marks(text, true));
     highlight(&[Span::new(tone, text)], &marks)
 }
 
-/// The text around a hit in so many columns, the hit itself whole, and whether it is on a branch that was left.
+/// Returns the text around a hit for `room` columns, with the whole hit, and notes an abandoned branch.
 pub(super) fn snippet(model: &Model, found: &SessionHit, room: usize, glyphs: &Glyphs) -> Vec<Span> {
     let Some(quote) = &found.snippet else { return Vec::new() };
     let path = if found.is_active == Some(false) { "abandoned: " } else { "" };

@@ -1,4 +1,4 @@
-//! Draws the panes that are seen.
+//! Draws the visible panes.
 
 mod hits;
 mod name;

@@ -1,4 +1,4 @@
-//! The name of a session in a row, with the first words of its prompt after it.
+//! The name of a session in a row, followed by the first words of its prompt.
 
 use crate::app::title::{title, words};
 use crate::base::text::{Glyphs, Span, Tone, width};
@@ -7,14 +7,14 @@ use crate::catalog::{Catalog, SessionKey};
 /// The columns between a name and the words after it.
 const GAP: usize = 2;
 
-/// The fewest columns for the words after a name that is not repeated elsewhere.
+/// Minimum columns for the words after a unique name.
 const LEAST: usize = 24;
 
 /// The name of a session and the words after it.
 pub(super) struct SessionName {
     /// The name, or the words of a prompt if it has none.
     pub(super) title: String,
-    /// The first words of the session, of a fork its own.
+    /// The first words of the session; for a fork, those of its unique entries.
     words: Option<String>,
     /// `true` if another session has the same name, so that only the words distinguish them.
     is_repeated: bool,
@@ -36,7 +36,7 @@ impl SessionName {
         Self { title, words: None, is_repeated: false }
     }
 
-    /// The columns that it takes before facts beside it give way, of `most`.
+    /// Returns the columns, up to `most`, that the name gets before facts beside it.
     pub(super) fn wanted(&self, is_given: bool, most: usize) -> usize {
         match &self.words {
             Some(words) if self.is_repeated => (width(&self.title) + GAP + width(words)).min(most),

@@ -1,4 +1,4 @@
-//! Draws the preview: the rows of the wrapped text that are in sight.
+//! Draws the preview: the visible rows of the wrapped text.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;

@@ -1,21 +1,21 @@
-//! What a project is called in its row: the end of its path first, so that the name is seen, and what tells it apart from
-//! another one of that name.
+//! The name of a project in its row: the last directory first, then as much of the path as distinguishes it from others
+//! of the same name.
 
 use crate::app::panes::sessions::Project;
 use crate::base::paths::{shorten, split_name};
 use crate::base::text::{Glyphs, Span, Tone, clean, width};
 
-/// As many columns the directory gets beside a long name, where the name alone is not enough.
+/// Columns for the directory beside a long name that is not unique.
 const LEAST: usize = 12;
 
 /// The label of files that pi's list omits, in front of the directory in which they are.
 const UNLISTED: &str = "not listed by pi";
 
-/// The name of the project at `at`, and behind it the directory that it is in, cut in front, in at most `room` columns.
+/// Returns the name of the project at `at` and its parent directory, shortened at the start, in at most `room` columns.
 pub(super) fn label(projects: &[Project], at: usize, home: &str, glyphs: &Glyphs, room: usize) -> Vec<Span> {
     let project = &projects[at];
     let mut spans = end_first(project, home, glyphs, room);
-    // What is cut behind, too, does not say where it stood: one of the same name may show the same from another place.
+    // A path that is also cut at the end is ambiguous: another project may show the same text.
     let is_cut_behind = spans.get(1).is_some_and(|dir| dir.text.ends_with(&*glyphs.ellipsis));
     let looks_the_same = |&other: &usize| other != at && end_first(&projects[other], home, glyphs, room) == spans;
     if is_cut_behind && project.namesakes.iter().any(looks_the_same) {
@@ -27,7 +27,7 @@ pub(super) fn label(projects: &[Project], at: usize, home: &str, glyphs: &Glyphs
     spans
 }
 
-/// The name, and so much of the directory that it is in that a neighbour of its end is told apart.
+/// Returns the name and as much of the parent directory as distinguishes the project from its neighbors.
 fn end_first(project: &Project, home: &str, glyphs: &Glyphs, room: usize) -> Vec<Span> {
     if project.cwd.is_empty() {
         return vec![Span::new(Tone::Strong, glyphs.cut("(no directory)", room))];
@@ -39,7 +39,7 @@ fn end_first(project: &Project, home: &str, glyphs: &Glyphs, room: usize) -> Vec
         return vec![Span::new(Tone::Strong, glyphs.cut(UNLISTED, room)), Span::new(Tone::Dim, place)];
     }
     let (dir, name) = split_name(&path);
-    // How much another project shares with the name, and then with the directory.
+    // Number of characters shared with another project in the name and in the directory.
     let (of_name, of_dir) = (project.shared, project.shared.checked_sub(name.chars().count() + 1));
     let least = if of_dir.is_some() { LEAST.min(width(dir)) + 2 } else { 0 };
     let columns = width(name).min(room.saturating_sub(least).max(room / 2));
@@ -55,7 +55,7 @@ fn end_first(project: &Project, home: &str, glyphs: &Glyphs, room: usize) -> Vec
     spans
 }
 
-/// The name of a project, with the directory that it is in only where another project has the same name.
+/// Returns the name of a project, with its parent directory only if another project has the same name.
 pub(super) fn short(projects: &[Project], at: usize, home: &str, glyphs: &Glyphs, room: usize) -> Vec<Span> {
     let mut spans = label(projects, at, home, glyphs, room);
     if projects[at].namesakes.is_empty() {
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(said, ["app  /one", "app  /two", "logq", "q"]);
     }
 
-    /// The projects of sessions in these directories.
+    /// Returns the projects of sessions in these directories.
     fn projects(dirs: &[String]) -> Vec<Project> {
         let session = |cwd: &String| {
             let mut session = Digest { path: format!("/s{cwd}.jsonl").into(), ..Digest::default() };

@@ -1,5 +1,5 @@
-//! Draws a row of the tree: what an entry says, a fork of the session, or what tells of many entries. Facts stand at the right
-//! and are kept before words; which of them are seen is a matter of room.
+//! Draws a row of the tree: an entry, a fork, or a summary of several entries. Facts are at the right edge; text keeps
+//! a minimum width, so facts that do not fit are dropped.
 
 use crate::app::model::Model;
 use crate::app::panes::tree::activity::Inherited;
@@ -15,13 +15,13 @@ use crate::session::tree::{Index, Tree};
 use crate::ui::paint::{Painter, both};
 use crate::ui::panes::name::SessionName;
 
-/// The columns that words keep beside facts.
+/// Minimum columns of the text beside facts.
 const WORDS: usize = 24;
 
-/// The columns of a pane in which times have room.
+/// The pane width from which timestamps are shown.
 const TIMES: usize = 64;
 
-/// Draws the row at a place behind its lines, in so many columns.
+/// Draws a row after its tree lines in the given columns.
 pub(super) fn draw(
     left: &mut Vec<Span>,
     columns: usize,
@@ -40,7 +40,7 @@ pub(super) fn draw(
         RowItem::Inherited => return row.inherited(columns),
         RowItem::Start => (vec![Span::new(Tone::Active, row.start())], Vec::new()),
     };
-    // What is nowhere else is not told from what is.
+    // Unique entries are marked only if the session shares others.
     let is_elsewhere = model.tree.session.is_some_and(|key| !model.catalog.is_parent_missing(key));
     let dim = |span: Span| if span.tone == Tone::Match { span } else { Span { tone: Tone::Dim, ..span } };
     left.extend(row.mark());
@@ -48,7 +48,7 @@ pub(super) fn draw(
     both(left, &right, columns, pen.glyphs())
 }
 
-/// Whose branch the row is on, where several files are one tree.
+/// Returns the letter of the file whose branch contains the row, in a merged tree.
 fn file(model: &Model, row: RowIndex) -> Vec<Span> {
     let pane = &model.tree;
     let (Some(family), Some(row)) = (&pane.family, pane.rows.list.get(row)) else { return Vec::new() };
@@ -65,25 +65,25 @@ struct TreeRowView<'a> {
     model: &'a Model,
     pen: &'a Painter<'a>,
     tree: &'a Tree,
-    /// Columns behind the lines.
+    /// Columns after the tree lines.
     room: usize,
     at: RowIndex,
 }
 
 impl TreeRowView<'_> {
-    /// In how many other sessions an entry stands.
+    /// Returns the number of other sessions that contain an entry.
     fn others(&self, entry: Index) -> Option<RowFact> {
         let others = self.model.tree.others_of(entry).len();
         (others > 0).then(|| RowFact::new(Tone::Dim, format!("{}{others}", self.pen.glyphs().fork)))
     }
 
-    /// The sign of a marked entry, or of a run with one.
+    /// Returns the mark symbol of an entry, or of a run that contains a marked entry.
     fn mark(&self) -> Option<Span> {
         let Self { model, pen, at, .. } = *self;
         let is_marked = |&entry: &Index| model.tree.entry(entry).is_some_and(|entry| model.marks.has(entry));
         let is_marked = match model.tree.rows.list[at].item {
             RowItem::Entry(entry) => is_marked(&entry),
-            // Of an open one the row of the entry has it.
+            // In an expanded run, the row of the entry has the mark.
             RowItem::Run(run) if !model.tree.rows.runs[run].is_open => {
                 model.tree.rows.runs[run].entries.iter().any(is_marked)
             }
@@ -147,7 +147,7 @@ impl TreeRowView<'_> {
         let took = took.filter(|&ms| with_times && ms >= 60_000);
         facts.extend(took.map(|ms| duration(ms as f64)));
         facts.extend(nonzero_dollars(deeds.cost));
-        // How long it took is worth no words.
+        // The duration is dropped before any text.
         let wanted = spans_width(&left) + facts.iter().map(|fact| width(fact) + 3).sum::<usize>();
         if facts.len() > 1 && wanted > self.room {
             facts.remove(0);
@@ -183,14 +183,14 @@ impl TreeRowView<'_> {
         ([Span::new(Tone::Accent, sign), title].into_iter().chain(words).collect(), right)
     }
 
-    /// `── forked from "Refactor auth module" here · 12 own · $0.06 ──`
+    /// Draws the row of inherited entries: `── forked from "Refactor auth module" here · 12 unique · $0.06 ──`
     fn inherited(&self, columns: usize) -> Vec<Span> {
         let Self { model, pen, at, .. } = *self;
         let glyphs = pen.glyphs();
         let Some(Inherited { own, cost, .. }) = model.tree.inherited else { return Vec::new() };
         let parent = model.tree.session.and_then(|key| model.catalog.families().parent(key));
         let sign = if model.tree.rows.list[at].folded { &glyphs.folded } else { &glyphs.unfolded };
-        // Of what came from a session that is gone, the card counts as the fork's own what no other one has.
+        // If the parent is missing, the session card counts entries that no other session has as unique.
         let mut facts = vec![format!("{own} {}", if parent.is_some() { "own" } else { "since" })];
         facts.extend(nonzero_dollars(cost));
         let right = format!(" {} {} ", glyphs.dot, facts.join(&format!(" {} ", glyphs.dot)));
@@ -208,12 +208,12 @@ impl TreeRowView<'_> {
         spans
     }
 
-    /// That pi goes on before all that is seen.
+    /// Returns the note that pi continues before all visible entries.
     fn start(&self) -> String {
         format!("{} leaf: pi resumes before the first message", self.pen.glyphs().leaf)
     }
 
-    /// The mark of the leaf: at its row, or where the filter or a fold hides it, how far it is from the row that is nearest.
+    /// Returns the leaf mark. If the leaf is hidden, the nearest row shows the distance to it.
     fn leaf(&self, entry: Index) -> Option<RowFact> {
         let Self { model, pen, tree, at, .. } = *self;
         let glyphs = pen.glyphs();
@@ -232,7 +232,7 @@ impl TreeRowView<'_> {
         ))
     }
 
-    /// Facts of a fold, the first one with its sign.
+    /// Returns the facts about a fold, the first one with the fold symbol.
     fn fold(&self, facts: Vec<String>) -> Vec<RowFact> {
         let mut facts = dots(facts);
         if let Some(first) = facts.first_mut() {
@@ -241,14 +241,14 @@ impl TreeRowView<'_> {
         facts
     }
 
-    /// As many of some facts as have room beside the first words, the first ones first.
+    /// Returns the leading facts that fit beside the first words.
     fn fitting(&self, facts: Vec<RowFact>) -> Vec<Span> {
         let most = self.room.saturating_sub(WORDS.min(self.room / 2));
         let dot = format!(" {} ", self.pen.glyphs().dot);
         let mut spans: Vec<Span> = Vec::new();
         let mut gap = "";
         for RowFact { tone, text, goes_on } in facts {
-            // Behind the last one is a blank.
+            // The last fact is followed by a space.
             let end = if goes_on { width(&dot) } else { 1 };
             if spans_width(&spans) + width(gap) + width(&text) + end > most {
                 break;
@@ -264,11 +264,11 @@ impl TreeRowView<'_> {
     }
 }
 
-/// Something that is said of a row at its right.
+/// A fact at the right edge of a row.
 struct RowFact {
     tone: Tone,
     text: String,
-    /// Whether the one behind it belongs to it.
+    /// `true` if the next fact belongs to the same group.
     goes_on: bool,
 }
 
@@ -278,24 +278,24 @@ impl RowFact {
     }
 }
 
-/// Facts that belong together.
+/// Groups facts.
 fn dots(facts: Vec<String>) -> Vec<RowFact> {
     let last = facts.len().saturating_sub(1);
     let fact = |(at, text)| RowFact { goes_on: at < last, ..RowFact::new(Tone::Dim, text) };
     facts.into_iter().enumerate().map(fact).collect()
 }
 
-/// When a label was set: the time today, else the date as well, as in pi's `/tree` (0.87.1).
+/// Formats the time of a label: the time if today, otherwise with the date, like pi's `/tree` (0.87.1).
 fn wall_time(model: &Model, ms: i64) -> String {
     at(model, ms, ["%H:%M", "%-m/%-d %H:%M", "%y/%-m/%-d %H:%M"])
 }
 
-/// When something was said.
+/// Formats the time of a message.
 fn when(model: &Model, ms: i64) -> String {
     at(model, ms, ["%H:%M", "%-d %b %H:%M", "%-d %b %Y"])
 }
 
-/// A time in one of three forms: today, this year, or before that.
+/// Formats a time with one of three formats: today, this year, or earlier.
 fn at(model: &Model, ms: i64, forms: [&str; 3]) -> String {
     let setting = &model.setting;
     let (Some(then), Some(now)) = (setting.zoned(ms), setting.zoned(model.now)) else { return String::new() };

@@ -1,4 +1,4 @@
-//! Draws the row of a session: its name first, and to the right of it the facts that leave the name enough room.
+//! Draws the row of a session: the name first, and to the right the facts that leave enough room for it.
 
 use crate::app::model::Model;
 use crate::app::title::plain;
@@ -14,22 +14,22 @@ use crate::ui::panes::name::SessionName;
 use crate::ui::panes::{hits, project};
 use crate::ui::status_symbol;
 
-/// The columns from which on a session in a flat list always shows its project.
+/// The width from which a session in a flat list always shows its project.
 const WIDE: usize = 64;
 
-/// The columns of a project's name after a session in a flat list: the most that are kept free, and the fewest.
+/// Columns of a project name after a session in a flat list: reserved maximum, and minimum.
 const PROJECT: (usize, usize) = (16, 6);
 
-/// The columns from which on a list shows costs, and from which on it counts entries as well.
+/// The widths from which a list shows costs, and also the number of entries.
 const WITH_COST: usize = 34;
 const WITH_ENTRIES: usize = 50;
 
-/// A session in the list.
+/// A session row and the data to draw it.
 #[derive(Clone, Copy)]
 pub(super) struct SessionRowView<'a> {
     pub(super) model: &'a Model,
     pub(super) pen: &'a Painter<'a>,
-    /// Its place in the list.
+    /// The index in the list.
     pub(super) at: usize,
     pub(super) key: SessionKey,
     pub(super) columns: usize,
@@ -38,7 +38,7 @@ pub(super) struct SessionRowView<'a> {
 /// The position of a session among its forks.
 #[derive(Clone, Copy)]
 pub(super) struct ThreadPosition<'a> {
-    /// The lines in front of it.
+    /// The tree lines in front of it.
     pub(super) prefix: &'a str,
     /// The number of forks below it.
     pub(super) below: usize,
@@ -47,7 +47,7 @@ pub(super) struct ThreadPosition<'a> {
 }
 
 impl SessionRowView<'_> {
-    /// The lines of the row.
+    /// Returns the lines of the row.
     pub(super) fn lines(self, thread: ThreadPosition<'_>) -> Vec<Vec<Span>> {
         let found = self.model.sessions.found(self.key);
         match found.filter(|found| found.snippet.is_some() || found.entries > 0) {
@@ -56,7 +56,7 @@ impl SessionRowView<'_> {
         }
     }
 
-    /// The row of a session in which no text was found.
+    /// Returns the row of a session without a text hit.
     fn plain(self, thread: ThreadPosition<'_>) -> Vec<Span> {
         let Self { model, key, columns, pen, .. } = self;
         let session = &model.catalog[key];
@@ -99,7 +99,7 @@ impl SessionRowView<'_> {
         both(&left, &whole.into_iter().chain(right).collect::<Vec<_>>(), columns, pen.glyphs())
     }
 
-    /// The row of a session in which text was found, and the text.
+    /// Returns the row of a session with a text hit, and the text.
     fn hit(self, thread: ThreadPosition<'_>, found: &SessionHit) -> Vec<Vec<Span>> {
         let Self { model, key, columns, pen, .. } = self;
         let mut left = self.signs(thread);
@@ -144,7 +144,7 @@ impl SessionRowView<'_> {
         }
     }
 
-    /// The symbols in front of the name, that of a mark first.
+    /// Returns the symbols before the name, the mark first.
     fn signs(self, ThreadPosition { prefix, below, .. }: ThreadPosition<'_>) -> Vec<Span> {
         let (model, glyphs) = (self.model, self.pen.glyphs());
         let session = &model.catalog[self.key];
@@ -172,21 +172,21 @@ impl SessionRowView<'_> {
         is_folded.then(text).into_iter().collect()
     }
 
-    /// The project of a session that is alone in it, in front of its name, in about `room` columns.
+    /// Returns the project name before the name of its only session, in about `room` columns.
     fn project_alone(self, room: usize) -> Option<Vec<Span>> {
         let Self { model, pen, columns, .. } = self;
         let place = model.sessions.project_alone(self.at)?;
         let projects = &model.sessions.projects;
         let gone = model.catalog.gone_dirs.contains(&*projects[place].cwd);
         let gone = if gone { format!(" {}", pen.glyphs().gone) } else { String::new() };
-        // With the cost and the age.
+        // Includes the cost and the age.
         let room = room.saturating_sub(width(&gone) + 18).max(columns / 5).max(8);
         let mut label = project::short(projects, place, &model.setting.home, pen.glyphs(), room);
         label.push(Span::new(Tone::Dim, format!("{gone}  ")));
         Some(label)
     }
 
-    /// In a flat list, the name of the project and the directory that it is in.
+    /// Returns the name of the project and its parent directory in a flat list.
     fn project(self) -> Option<(String, String)> {
         let cwd = shorten(&self.model.catalog[self.key].header.cwd, &self.model.setting.home);
         let (dir, name) = split_name(&cwd);
@@ -219,8 +219,8 @@ impl SessionRowView<'_> {
         facts
     }
 
-    /// The facts to the right in at most `room` columns, as far as the order does not need more: the age is always there,
-    /// and of the others the number of entries goes first, then the counts, then the cost.
+    /// Returns the facts at the right in at most `room` columns. The age always stays. The number of entries is dropped
+    /// first, then the counts, then the cost, unless the sort order needs them.
     fn right(self, room: usize) -> Vec<Span> {
         let Self { model, key, columns, .. } = self;
         let session = &model.catalog[key];
@@ -228,7 +228,7 @@ impl SessionRowView<'_> {
         let first = if sort == Sort::Size {
             bytes(session.bytes)
         } else {
-            // What is a fork's own comes on top of what came with it.
+            // The cost of unique entries precedes the total with inherited ones.
             let own = nonzero_dollars(model.catalog.own(key).cost).unwrap_or_default();
             if own.is_empty() || model.catalog.copied_entries_text(key).is_none() { own } else { format!("+{own}") }
         };
@@ -245,12 +245,12 @@ impl SessionRowView<'_> {
         [counts, entries, cost, age].concat()
     }
 
-    /// Pis if there are several, labels, branches and forks.
+    /// Returns the number of pis if several, and the numbers of labels, branches and forks.
     fn counts(self) -> Vec<Span> {
         let (session, glyphs) = (&self.model.catalog[self.key], self.pen.glyphs());
         let forks = self.model.catalog.forks(self.key).count();
         let mut counts = Vec::new();
-        // The sign is that of the most urgent one, as behind the age.
+        // The symbol is that of the most urgent pi, as after the age.
         if let Some(live) = self.model.catalog.live(self.key).filter(|live| live.all().len() > 1) {
             let (tone, sign) = status_symbol::sign(live.told().map(|told| told.state), glyphs);
             counts.push(Span::new(tone, format!("{sign}{} ", live.all().len())));
@@ -263,7 +263,7 @@ impl SessionRowView<'_> {
         counts
     }
 
-    /// The cost of a fork together with what came with it.
+    /// Returns the cost of a fork including its inherited entries.
     fn whole(self) -> Option<Span> {
         let sort = self.model.sessions.shows.sort;
         let has_cost = self.columns >= WITH_COST && sort != Sort::Size || sort == Sort::Cost;
@@ -272,7 +272,7 @@ impl SessionRowView<'_> {
         Some(Span::new(Tone::Dim, format!("{} {with} ", nonzero_dollars(self.model.catalog[self.key].cost)?)))
     }
 
-    /// The age, and what the pi there is doing, if one seems to be there.
+    /// Returns the age, and the state of a running pi if there is one.
     fn age(self) -> [Span; 2] {
         let Self { model, key, .. } = self;
         let age = model.catalog[key].modified.map_or("?".into(), |then| time::age(model.now, then));
@@ -285,13 +285,13 @@ impl SessionRowView<'_> {
     }
 }
 
-/// The end of the lines in front of a fork, in at most `columns`.
+/// Returns the last `columns` of the tree lines in front of a fork.
 fn tail(prefix: &str, columns: usize) -> String {
     let signs = prefix.chars().count();
     prefix.chars().skip(signs.saturating_sub(columns.max(3))).collect()
 }
 
-/// The symbol of a marked session, or as much room where sessions are listed under their project.
+/// Returns the symbol of a marked session, or an equally wide gap where sessions are grouped by project.
 pub(super) fn mark(model: &Model, pen: &Painter<'_>, row: usize) -> Span {
     let pane = &model.sessions;
     match pane.is_marked(&pane.rows[row]) {
@@ -300,7 +300,7 @@ pub(super) fn mark(model: &Model, pen: &Painter<'_>, row: usize) -> Span {
     }
 }
 
-/// The cost, or the size where the list is sorted by it.
+/// Returns the cost, or the size if the list is sorted by size.
 pub(super) fn first_column(sort: Sort, columns: usize, text: &str) -> Vec<Span> {
     match sort {
         Sort::Size | Sort::Cost => vec![Span::new(Tone::Cost, format!("{text:>8} "))],
@@ -309,7 +309,7 @@ pub(super) fn first_column(sort: Sort, columns: usize, text: &str) -> Vec<Span> 
     }
 }
 
-/// The number of entries.
+/// Returns the number of entries.
 pub(super) fn entries_column(columns: usize, text: &str) -> Vec<Span> {
     if columns >= WITH_ENTRIES { vec![Span::new(Tone::Dim, format!("{text:>7} "))] } else { Vec::new() }
 }

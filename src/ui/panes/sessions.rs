@@ -59,7 +59,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     tall_list(frame, pen, &rows, |at| pane.lines(at), |at, columns| row(model, pen, at, columns));
 }
 
-/// The lines of a row.
+/// Returns the lines of a row.
 fn row(model: &Model, pen: &Painter<'_>, at: usize, columns: usize) -> Vec<Vec<Span>> {
     match &model.sessions.rows[at] {
         SessionRow::Project(place) => vec![project_row(model, pen, at, *place, columns)],
@@ -108,7 +108,7 @@ fn project_row(model: &Model, pen: &Painter<'_>, row: usize, place: usize, colum
     both(&left, &right, columns, glyphs)
 }
 
-/// A session that is gone, above its forks.
+/// Returns the row of a missing session, which is above its forks.
 fn ghost_row(
     model: &Model,
     pen: &Painter<'_>,
@@ -125,7 +125,7 @@ fn ghost_row(
     both(&left, &[Span::new(Tone::Dim, right)], columns, glyphs)
 }
 
-/// The titles of the columns on the right.
+/// Returns the column headings at the right.
 fn heads(model: &Model, columns: usize) -> String {
     let sort = model.sessions.shows.sort;
     let first = if sort == Sort::Size { "size" } else { "cost" };

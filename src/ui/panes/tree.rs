@@ -13,7 +13,7 @@ use crate::ui::paint::Painter;
 use crate::ui::panes::row;
 use crate::ui::widgets::{ListView, hits, key_of, list, title};
 
-/// The columns of the pane's name, at least.
+/// Minimum columns of the title.
 const ROOM: usize = 20;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Painter<'_>) {
@@ -51,7 +51,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     let branch = model.sessions.selected_hit().and_then(|found| found.is_active).map(|is_active| {
         if is_active { "found on the active path" } else { "found on an abandoned branch" }.to_string()
     });
-    // Where there is little room, what was looked for is what is wanted.
+    // In a narrow pane, the search words have priority.
     let room = usize::from(area.title.width).saturating_sub(ROOM);
     let mut right = String::new();
     for fact in [found, branch, facts].into_iter().flatten() {
@@ -82,7 +82,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     }
     let rows = ListView { area: area.body, cursor: pane.cursor, len: pane.rows.list.len(), focused };
     list(frame, pen, &rows, |at, columns| {
-        // Only the lines in sight are made, as thousands of levels are possible; the text is always behind them.
+        // Build only the visible part of the tree lines, because trees may have thousands of levels; the text always
+        // follows them.
         let (lines, is_cut) = pane.lines(at, columns);
         let mut left = vec![Span::new(Tone::Dim, pane.rows.lead(at, lines, is_cut, pen.glyphs()))];
         row::draw(&mut left, columns, (model, pen), tree, at)

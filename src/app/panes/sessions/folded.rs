@@ -1,13 +1,13 @@
-//! What is folded, by names that outlive the program.
+//! Folded rows as persistent names: directories and file paths.
 
 use crate::app::panes::sessions::{RowKey, SessionsPane};
 use crate::catalog::{Catalog, SessionKey};
 
-/// The most folds that are remembered.
+/// The maximum number of saved folds.
 const MOST: usize = 5_000;
 
 impl SessionsPane {
-    /// The directories of folded projects, and the files of folded sessions; those that did not come are remembered as well.
+    /// Returns the directories of folded projects and the files of folded sessions, including those not loaded yet.
     pub(crate) fn folded(&self, catalog: &Catalog) -> (Vec<String>, Vec<String>) {
         let mut projects: Vec<String> = self.to_fold.0.iter().cloned().collect();
         let is_folded = |key| self.folds.contains(&RowKey::Project(key));
@@ -24,13 +24,13 @@ impl SessionsPane {
         (projects, sessions)
     }
 
-    /// Folds projects by their directories and sessions by their files, as soon as they are there.
+    /// Folds projects by directory and sessions by file once they are loaded.
     pub(crate) fn fold_when_there(&mut self, projects: &[String], sessions: &[String]) {
         self.to_fold = (projects.iter().cloned().collect(), sessions.iter().cloned().collect());
         self.as_of = None; // what is there already is folded as well
     }
 
-    /// Folds what has come.
+    /// Applies saved folds to the sessions loaded so far.
     pub(super) fn fold_awaited(&mut self, catalog: &Catalog, shown: &[SessionKey]) {
         let (projects, sessions) = &mut self.to_fold;
         if projects.is_empty() && sessions.is_empty() {

@@ -1,4 +1,4 @@
-//! What a search found, as rows: under its projects where all of it is seen at once, else in its order.
+//! Rows of search results: grouped by project if all of them fit on the screen, otherwise in result order.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -11,11 +11,10 @@ use crate::base::text::{Glyphs, width};
 use crate::catalog::search::SessionHit;
 use crate::catalog::{Catalog, SessionKey};
 
-/// What a row has besides its name and the text of a hit, at the most: signs, counts, the age.
+/// The maximum columns of a row without the name and the hit's text: symbols, counts and age.
 const BESIDE: usize = 46;
 impl SessionsPane {
-    /// The next order of what was found: under its projects where all of it is seen at once, the best first, the newest
-    /// first.
+    /// Switches to the next result order: grouped by project if all fit on the screen, best first, newest first.
     pub(crate) fn next_order(&mut self) {
         let shows = &mut self.shows;
         (shows.hits_flat, shows.newest_hits_first) = match (self.is_flat, shows.newest_hits_first) {
@@ -25,8 +24,7 @@ impl SessionsPane {
         };
     }
 
-    /// Rows of what was found: with their projects and the sessions that they were forked from if all of it is seen at
-    /// once, else in their order.
+    /// Builds the rows of search results: grouped by project and family if all of them fit, otherwise in result order.
     pub(super) fn show_hits(&mut self, catalog: &Catalog, shown: &[SessionKey], glyphs: &Glyphs) {
         let mut ranked: Vec<_> = shown.iter().filter_map(|&key| Some((self.found(key)?.hit.rank(), key))).collect();
         if !self.is_flat && !self.shows.hits_flat && ranked.len() < self.room.1 {
@@ -39,7 +37,7 @@ impl SessionsPane {
                 let all = (take(&mut self.families), take(&mut self.projects));
                 self.tie(catalog, &context);
                 for project in &mut self.projects {
-                    // What is done to a project is done to its hits.
+                    // Actions on a project apply to its hits only.
                     project.sessions.retain(|key| self.hits.as_ref().is_none_or(|hits| hits.contains_key(key)));
                     project.sum = catalog.sum(&project.sessions);
                 }
@@ -65,25 +63,25 @@ impl SessionsPane {
         self.rows = ranked.into_iter().map(row).collect();
     }
 
-    /// Whether the text in which a session was found has no room beside its name.
+    /// Returns `true` if the text around a hit does not fit beside the session name.
     pub(super) fn is_tall(&self, catalog: &Catalog, key: SessionKey, prefix: &str) -> bool {
         let Some(quote) = self.found(key).and_then(|found| found.snippet.as_ref()) else { return false };
         let least = prefix.chars().count() + BESIDE + quote.text.len();
-        // Bytes are no columns, but a text with so many of them has no room for another one.
+        // A byte count is not a width, but a name with this many bytes leaves no room for the hit.
         least > self.room.0 || least + width(&plain(&catalog[key])) > self.room.0
     }
 
-    /// How a session was found.
+    /// Returns the search hit of a session.
     pub fn found(&self, key: SessionKey) -> Option<&SessionHit> {
         self.hits.as_ref()?.get(&key)
     }
 
-    /// Whether a session was found, or nothing is searched.
+    /// Returns `true` if a session matches the search, or if no search is active.
     pub(crate) fn is_hit(&self, key: SessionKey) -> bool {
         self.hits.is_none() || self.found(key).is_some()
     }
 
-    /// The hits of the selected row: of a project, or of a session and its forks.
+    /// Returns the hits of the selected row: those of a project, or of a session and its forks.
     pub(crate) fn focused_hits(&self) -> Vec<SessionHit> {
         let sessions = match self.selected_row() {
             Some(SessionRow::Session { key, .. }) => self.families.family(*key),
@@ -93,12 +91,12 @@ impl SessionsPane {
         sessions.into_iter().filter_map(|key| self.found(key).cloned()).collect()
     }
 
-    /// Where the selected session was found.
+    /// Returns the hit of the selected session.
     pub fn selected_hit(&self) -> Option<&SessionHit> {
         self.found(self.selected_session()?)
     }
 
-    /// Selects the session that was found best, or the newest one.
+    /// Selects the best match, or the newest one if results are sorted by time.
     pub(crate) fn select_first_hit(&mut self) {
         let rank = |row: usize| match self.rows[row] {
             SessionRow::Session { key, .. } => self.found(key).map(|found| found.hit.rank()),

@@ -1,4 +1,4 @@
-//! Marks on sessions: what is deleted together.
+//! Marks on sessions, for actions on several of them.
 
 use std::cmp::Reverse;
 
@@ -6,7 +6,7 @@ use crate::app::panes::sessions::{SessionRow, SessionsPane};
 use crate::catalog::{Catalog, SessionKey};
 
 impl SessionsPane {
-    /// Whether a row is marked: a project is when all of its sessions are.
+    /// Returns `true` if a row is marked. A project is marked if all of its sessions are.
     pub(crate) fn is_marked(&self, row: &SessionRow) -> bool {
         let is_marked = |key: &SessionKey| self.marks.contains(key);
         match row {
@@ -26,7 +26,7 @@ impl SessionsPane {
         }
     }
 
-    /// The sessions that have a row.
+    /// Returns the sessions that have a row.
     fn in_rows(&self) -> Vec<SessionKey> {
         let session = |row: &SessionRow| match row {
             SessionRow::Session { key, .. } => Some(*key),
@@ -35,7 +35,7 @@ impl SessionsPane {
         self.rows.iter().filter_map(session).collect()
     }
 
-    /// The marked sessions, the newest first, and how many of them have no row now.
+    /// Returns the marked sessions, newest first, and how many of them have no row now.
     pub fn marked(&self, catalog: &Catalog) -> (Vec<SessionKey>, usize) {
         let mut marked: Vec<SessionKey> = self.marks.iter().copied().filter(|&key| catalog.has(key)).collect();
         marked.sort_by_key(|&key| (Reverse(catalog[key].order_time()), &catalog[key].path));
@@ -44,7 +44,7 @@ impl SessionsPane {
         (marked, hidden)
     }
 
-    /// Marks the selected row, or takes its mark away, and goes down.
+    /// Marks or unmarks the selected row and moves down.
     pub(crate) fn toggle_mark(&mut self) {
         let Some(row) = self.selected_row().cloned() else { return };
         let mark = !self.is_marked(&row);
@@ -59,8 +59,8 @@ impl SessionsPane {
         self.cursor.go(1, self.rows.len());
     }
 
-    /// Marks all sessions that have a row, in a search all hits; if all are marked, removes the marks. Returns how many
-    /// sessions a fold keeps from being marked.
+    /// Marks all sessions that have a row; unmarks them if all are marked. Returns the number of sessions skipped
+    /// because a fold hides them.
     pub(crate) fn toggle_all_marks(&mut self) -> usize {
         let mut all = self.in_rows();
         all.retain(|&key| self.is_hit(key));

@@ -1,5 +1,5 @@
-//! The sessions pane: projects, families and sessions as rows; sorting, folding, marks, and what is hidden. `rows` makes
-//! the rows, `projects` says whose they are, `hits` what a search found.
+//! State of the sessions pane: rows of projects, families and sessions; order, folds, marks and filters. The rows are
+//! built in `rows`, grouped by `projects`; `hits` builds the rows of search results.
 
 mod folded;
 mod hits;
@@ -20,77 +20,77 @@ use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::config::Sort;
 pub use projects::{HiddenSubagents, Project};
 
-/// What a row is known by, whatever its place.
+/// The identity of a row, independent of its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RowKey {
     /// A project.
     Project(ProjectKey),
     /// A session.
     Session(SessionKey),
-    /// A session that is gone.
+    /// A session whose file is missing.
     Ghost(MissingParentKey),
 }
 
 /// A row of the pane.
 #[derive(Clone, Debug)]
 pub enum SessionRow {
-    /// A project, by its place among the projects.
+    /// A project, by index.
     Project(usize),
     /// A session.
     Session {
-        /// Which one.
+        /// The key of the session.
         key: SessionKey,
-        /// The lines in front of it.
+        /// The tree lines in front of the row.
         prefix: String,
-        /// Forks (and sub-agents) that a fold hides or could hide.
+        /// Number of forks and subagents below it that can be folded.
         below: usize,
-        /// Whether the text in which it was found has a line of its own.
+        /// `true` if the text around a hit has its own line.
         is_tall: bool,
     },
-    /// A session that is gone, above the ones that were forked from it: how many of them are shown.
+    /// A missing session above its forks, with the number of visible forks.
     Ghost(MissingParentKey, usize),
 }
 
-/// Numbers over the sessions that are shown.
+/// Totals of the visible sessions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
-    /// Sessions.
+    /// Number of sessions.
     pub sessions: usize,
-    /// Projects.
+    /// Number of projects.
     pub projects: usize,
-    /// US dollars, hidden subagents included; an entry that several of them have counts once.
+    /// Cost in US dollars, hidden subagents included; shared entries count once.
     pub cost: f64,
-    /// The sessions of subagents that are hidden.
+    /// The hidden sessions of subagents.
     pub hidden: HiddenSubagents,
 }
 
-/// Which sessions have rows, and in which order.
+/// Order and filters of the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListOptions {
-    /// How the rows are ordered.
+    /// The sort order.
     pub sort: Sort,
-    /// Whether sessions without a name are hidden.
+    /// Hides sessions without a name.
     pub named_only: bool,
-    /// Whether sessions of sub-agents are shown.
+    /// Shows sessions of subagents.
     pub subagents: bool,
-    /// Whether only sessions are shown that worked where pitree was started.
+    /// Shows only sessions of the directory in which pitree was started.
     pub here_only: bool,
-    /// Whether what was found is ordered by time rather than by how well it matches.
+    /// Sorts search results by time instead of relevance.
     pub newest_hits_first: bool,
-    /// Whether what was found stands without its projects even where there is room for them.
+    /// Lists search results without projects even if grouping is possible.
     pub hits_flat: bool,
 }
 
 /// The state of the pane.
 #[derive(Debug, Default)]
 pub struct SessionsPane {
-    /// Which sessions have rows.
+    /// Order and filters of the list.
     pub shows: ListOptions,
-    /// How the rows were ordered before those in which a pi waits came first.
+    /// The sort order to restore after `waiting-first`.
     pub sort_before: Sort,
-    /// Whether rows show their file.
+    /// Shows the file path in each row.
     pub show_paths: bool,
-    /// Where pitree was started.
+    /// The directory in which pitree was started.
     pub here: CurrentDir,
     /// The rows.
     pub rows: Vec<SessionRow>,
@@ -98,53 +98,53 @@ pub struct SessionsPane {
     pub cursor: Cursor,
     /// The marked sessions.
     pub marks: HashSet<SessionKey>,
-    /// Whether somebody pressed a key: from then on the selection stays on its session, whatever is read.
+    /// `true` after the first key press: from then on, the selection stays on its session while others are loaded.
     pub touched: bool,
-    /// The projects, the newest first.
+    /// The projects, newest first.
     pub projects: Vec<Project>,
-    /// Numbers over the sessions that are shown.
+    /// Totals of the visible sessions.
     pub totals: Totals,
-    /// What a search found, while there is one: only that is shown.
+    /// The search results while a search is active; the list then shows only these.
     pub hits: Option<HashMap<SessionKey, SessionHit>>,
-    /// Whether the rows stand without their projects and families.
+    /// `true` if rows are listed without projects and families.
     pub is_flat: bool,
-    /// As many columns and lines has the list.
+    /// Columns and lines of the list.
     pub room: (usize, usize),
-    /// The sessions that are not hidden, whether they were found or not,
+    /// Sessions that pass the filters, whether they match the search or not.
     shown: Arc<[SessionKey]>,
-    /// and of which catalog, shown in which way, they, their families, projects and numbers are.
+    /// The catalog version and the options from which sessions, families, projects and totals were computed.
     as_of: Option<(u64, ListOptions)>,
     /// The families of the sessions that have rows.
     families: Families,
-    /// The families and projects of all of them, while those of hits are in their place.
+    /// The families and projects of all sessions, saved while a search shows only those of hits.
     aside: Option<(Families, Vec<Project>)>,
-    /// The projects that are told in the row of their only session, by that row.
+    /// Projects shown in the row of their only session, by row.
     alone: HashMap<usize, usize>,
     folds: HashSet<RowKey>,
-    /// The directories of projects and the files of sessions that are to be folded when they are there.
+    /// Saved folds of projects (directories) and sessions (files) that are not loaded yet.
     to_fold: (HashSet<String>, HashSet<String>),
     selected: Option<RowKey>,
-    /// The row that was selected without the user.
+    /// The row selected by default rather than by the user.
     preselected: Option<RowKey>,
 }
 
 impl SessionsPane {
-    /// An empty list, ordered by `sort`, of a pitree that was started `here`.
+    /// Returns an empty list, sorted by `sort`, for a pitree started in `here`.
     pub fn new(sort: Sort, here: CurrentDir) -> Self {
         Self { shows: ListOptions { sort, ..ListOptions::default() }, here, ..Self::default() }
     }
 
-    /// How many lines a row has.
+    /// Returns the number of lines of a row.
     pub fn lines(&self, row: usize) -> usize {
         1 + usize::from(matches!(self.rows.get(row), Some(SessionRow::Session { is_tall: true, .. })))
     }
 
-    /// How many rows are seen whole at once.
+    /// Returns the number of rows that fit on the screen.
     pub(crate) fn page(&self) -> usize {
         self.cursor.seen(self.rows.len(), self.room.1, |row| self.lines(row)).len()
     }
 
-    /// Takes how large the list is, and brings the selection into sight.
+    /// Sets the size of the list and scrolls to the selection.
     pub(crate) fn fit(&mut self, room: (usize, usize), catalog: &Catalog, glyphs: &Glyphs) {
         let is_other = self.room != room;
         self.room = room;
@@ -156,7 +156,7 @@ impl SessionsPane {
         self.cursor = cursor;
     }
 
-    /// Scrolls by some rows.
+    /// Scrolls by a number of rows.
     pub(crate) fn scroll(&mut self, by: isize) {
         let mut cursor = self.cursor;
         cursor.scroll_tall(by, self.rows.len(), self.room.1, |row| self.lines(row));
@@ -175,19 +175,19 @@ impl SessionsPane {
         (0..self.rows.len()).find(|&row| self.key(row) == Some(key))
     }
 
-    /// Remembers the selected row, so that it is found again when the rows change.
+    /// Stores the selected row so that it can be restored after the rows change.
     pub fn note_selection(&mut self) {
         self.cursor.at = self.cursor.at.min(self.rows.len().saturating_sub(1));
         self.selected = self.key(self.cursor.at).or(self.selected);
     }
 
-    /// Remembers that the user did not select this row.
+    /// Records that the current row was selected by default.
     pub(super) fn note_preselection(&mut self) {
         self.note_selection();
         self.preselected = self.selected_key();
     }
 
-    /// Makes the rows in another order: the row that the user selected stays selected, else the first session is.
+    /// Rebuilds the rows in another order. Keeps the row that the user selected; otherwise selects the first session.
     pub(crate) fn reorder(&mut self, catalog: &Catalog, glyphs: &Glyphs) {
         let is_moved = self.selected_key() != self.preselected;
         self.rebuild(catalog, glyphs);
@@ -198,27 +198,27 @@ impl SessionsPane {
         }
     }
 
-    /// The project that a row tells of as well, as the session is its only one.
+    /// Returns the project that the row of its only session also shows.
     pub fn project_alone(&self, row: usize) -> Option<usize> {
         self.alone.get(&row).copied()
     }
 
-    /// The selected row.
+    /// Returns the selected row.
     pub fn selected_row(&self) -> Option<&SessionRow> {
         self.rows.get(self.cursor.at)
     }
 
-    /// What the selected row is known by.
+    /// Returns the key of the selected row.
     pub(crate) fn selected_key(&self) -> Option<RowKey> {
         self.key(self.cursor.at)
     }
 
-    /// Selects a row as soon as the rows are made anew.
+    /// Selects a row at the next rebuild.
     pub(crate) fn select_key(&mut self, key: RowKey) {
         self.selected = Some(key);
     }
 
-    /// The selected session, if the row is one.
+    /// Returns the selected session, if the row is one.
     pub fn selected_session(&self) -> Option<SessionKey> {
         match self.selected_row()? {
             SessionRow::Session { key, .. } => Some(*key),
@@ -226,7 +226,7 @@ impl SessionsPane {
         }
     }
 
-    /// The selected session that is gone, if the row is one.
+    /// Returns the selected missing session, if the row is one.
     pub fn selected_ghost(&self) -> Option<MissingParentKey> {
         match self.selected_row()? {
             SessionRow::Ghost(key, _) => Some(*key),
@@ -234,7 +234,7 @@ impl SessionsPane {
         }
     }
 
-    /// The selected project, if the row is one.
+    /// Returns the selected project, if the row is one.
     pub fn selected_project(&self) -> Option<&Project> {
         match self.selected_row()? {
             SessionRow::Project(at) => self.projects.get(*at),
@@ -242,12 +242,12 @@ impl SessionsPane {
         }
     }
 
-    /// Whether a row is folded.
+    /// Returns `true` if a row is folded.
     pub fn is_folded(&self, row: usize) -> bool {
         self.hits.is_none() && self.key(row).is_some_and(|key| self.folds.contains(&key))
     }
 
-    /// Whether the sign that folds and unfolds a row is at a column.
+    /// Returns `true` if the fold symbol of a row is at a column.
     pub(crate) fn is_sign(&self, row: usize, column: usize) -> bool {
         let start = match self.rows.get(row) {
             Some(SessionRow::Session { prefix, .. }) => {
@@ -267,7 +267,7 @@ impl SessionsPane {
         }
     }
 
-    /// Folds the selected row, or goes to its parent. Returns whether anything changed.
+    /// Folds the selected row or moves to its parent. Returns `true` if anything changed.
     pub fn fold(&mut self, catalog: &Catalog, glyphs: &Glyphs) -> bool {
         let row = self.cursor.at;
         if self.can_fold(row) && !self.is_folded(row) {
@@ -283,7 +283,7 @@ impl SessionsPane {
         if self.alone.contains_key(&row) {
             return false;
         }
-        // The parent is the nearest row above that stands further to the left; a root's is its project.
+        // The parent is the nearest less indented row above; the parent of a root is its project.
         let is_parent = |row: &usize| match &self.rows[*row] {
             SessionRow::Project(_) => true,
             SessionRow::Ghost(..) => depth > 0,
@@ -297,7 +297,7 @@ impl SessionsPane {
         false
     }
 
-    /// Unfolds the selected row. Returns whether anything changed.
+    /// Unfolds the selected row. Returns `true` if it was folded.
     pub fn unfold(&mut self, catalog: &Catalog, glyphs: &Glyphs) -> bool {
         let Some(key) = self.key(self.cursor.at) else { return false };
         let was_folded = self.folds.remove(&key);
@@ -307,14 +307,14 @@ impl SessionsPane {
         was_folded
     }
 
-    /// Folds the selected project, or unfolds it.
+    /// Folds or unfolds the selected project.
     pub(crate) fn toggle(&mut self, catalog: &Catalog, glyphs: &Glyphs) {
         if !self.unfold(catalog, glyphs) {
             self.fold(catalog, glyphs);
         }
     }
 
-    /// Folds all projects and families, or unfolds all.
+    /// Folds or unfolds all projects and families.
     pub(crate) fn fold_all(&mut self, fold: bool, catalog: &Catalog, glyphs: &Glyphs) {
         self.folds.clear();
         if fold {
@@ -325,7 +325,8 @@ impl SessionsPane {
         self.rebuild(catalog, glyphs);
     }
 
-    /// Selects a session wherever it is: shows and unfolds what hides it. Returns whether there is such a session.
+    /// Selects a session, unfolds its ancestors and turns off filters that hide it. Returns `false` if the session does
+    /// not exist.
     pub fn select(&mut self, key: SessionKey, catalog: &Catalog, glyphs: &Glyphs) -> bool {
         let Some(session) = catalog.get(key) else { return false };
         if !self.is_hit(key) {
@@ -347,7 +348,7 @@ impl SessionsPane {
     }
 }
 
-/// The project under which a session stands: that in which its family began.
+/// Returns the project of a session's family root.
 fn project_of(catalog: &Catalog, key: SessionKey) -> ProjectKey {
     catalog.project_of_family(catalog.families().line(key).last().unwrap_or(key))
 }

@@ -1,4 +1,4 @@
-//! Projects: the sessions of one working directory.
+//! Projects: sessions grouped by working directory.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,53 +9,53 @@ use crate::catalog::families::Families;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::session::digest::entries::EntryTotals;
 
-/// Hidden sessions of subagents, which sums include.
+/// Hidden sessions of subagents, which totals include.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HiddenSubagents {
-    /// Their number.
+    /// Number of sessions.
     pub sessions: usize,
-    /// US dollars that none of the shown sessions have.
+    /// Cost in US dollars of entries that no visible session contains.
     pub cost: f64,
 }
 
 impl HiddenSubagents {
-    /// Returns the cost in words, as a part of a sum; `None` if there is none.
+    /// Formats the cost as a note to a total; returns `None` if it is zero.
     pub(crate) fn in_words(self) -> Option<String> {
         let cost = nonzero_dollars(self.cost)?;
         Some(format!("{cost} by {}", count(self.sessions, "hidden subagent", "hidden subagents")))
     }
 }
 
-/// Sessions with the same working directory, and the families that began there.
+/// Sessions with the same working directory, and the families that started there.
 #[derive(Clone, Debug)]
 pub struct Project {
-    /// Which one.
+    /// The key of the project.
     pub key: ProjectKey,
-    /// The working directory; empty if the sessions name none.
+    /// The working directory; empty if the session headers contain none.
     pub cwd: Arc<str>,
-    /// `true` if pi's list omits its files; `cwd` is then the session directory.
+    /// `true` if pi's list omits the files of the project; `cwd` is then the session directory.
     pub is_unlisted: bool,
     /// Its sessions.
     pub sessions: Vec<SessionKey>,
-    /// Its families' roots, the newest first.
+    /// The roots of its families, newest first.
     pub(super) roots: Vec<SessionKey>,
-    /// The newest message, in milliseconds since 1970.
+    /// The time of the newest message, in milliseconds since 1970.
     pub latest: i64,
-    /// The sum over its sessions, hidden subagents included.
+    /// Totals of its sessions, hidden subagents included.
     pub sum: EntryTotals,
-    /// The sessions of its subagents that are hidden.
+    /// The hidden sessions of its subagents.
     pub hidden: HiddenSubagents,
-    /// As many characters at the end of `cwd` as are the same in another project: what stands before tells them apart.
+    /// Number of trailing characters of `cwd` shared with another project; only the text before them is unique.
     pub shared: usize,
-    /// The places of all projects whose directories have the same name, itself too; none if no other has it.
+    /// Indices of all projects with the same directory name, this one included; empty if the name is unique.
     pub namesakes: Arc<[usize]>,
 }
 
-/// The projects of families, the newest first. A fork belongs to the project in which its family began.
+/// Groups families into projects, newest first. A fork belongs to the project of its family's root.
 pub(super) fn of(catalog: &Catalog, families: &Families) -> Vec<Project> {
     let mut projects: Vec<Project> = Vec::new();
     let mut places: Vec<Option<usize>> = Vec::new();
-    // Roots come newest first, so projects do.
+    // Roots are sorted newest first, so projects are too.
     for &root in families.roots() {
         let key = catalog.project_of_family(root);
         places.resize(places.len().max(key.place() + 1), None);
@@ -85,7 +85,7 @@ pub(super) fn of(catalog: &Catalog, families: &Families) -> Vec<Project> {
     projects
 }
 
-/// Adds the hidden sessions of subagents to the sums of their projects.
+/// Adds the hidden sessions of subagents to the totals of their projects.
 pub(super) fn add_hidden(projects: &mut [Project], catalog: &Catalog, hidden: &[SessionKey]) {
     let mut by_project: HashMap<ProjectKey, Vec<SessionKey>> = HashMap::new();
     for &key in hidden {
@@ -99,8 +99,8 @@ pub(super) fn add_hidden(projects: &mut [Project], catalog: &Catalog, hidden: &[
     }
 }
 
-/// Finds out how much of its end each project shares with the one that ends most like it (ordered from their ends, the two are
-/// neighbours), and which others have its name.
+/// Computes `shared` and `namesakes` of each project. Sorted by reversed path, the project with the longest common
+/// suffix is a neighbor.
 fn tell_apart(projects: &mut [Project]) {
     let mut order: Vec<usize> = (0..projects.len()).collect();
     order.sort_unstable_by(|&a, &b| projects[a].cwd.chars().rev().cmp(projects[b].cwd.chars().rev()));

@@ -1,4 +1,4 @@
-//! Which rows the sessions pane has, and which of them is selected when they change.
+//! Row construction of the sessions pane, and the selection after rows change.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -11,19 +11,19 @@ use crate::catalog::missing_parents::MissingParentKey;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::config::Sort;
 
-/// Columns of lines in front of a fork of a fork of a fork…
+/// The maximum width of the tree lines in front of nested forks.
 const DEEPEST: usize = 36;
 
-/// What is drawn next.
+/// A row to be built next.
 enum RowStep {
-    /// A session that is gone, with its forks.
+    /// A missing session with its forks.
     Ghost(MissingParentKey, Vec<SessionKey>),
-    /// A session, the lines in front of it, and of a fork whether it is the last one.
+    /// A session with the tree lines in front of it; for a fork, whether it is the last one.
     Session(SessionKey, String, Option<bool>),
 }
 
 impl SessionsPane {
-    /// Makes the rows anew; the selection stays on the same session, or on what stands in its place if it is gone.
+    /// Rebuilds the rows. The selection stays on its session, or moves to the row that takes its place.
     pub(crate) fn rebuild(&mut self, catalog: &Catalog, glyphs: &Glyphs) {
         self.marks.retain(|&key| catalog.has(key));
         let is_gone = |row: &&SessionRow| match row {
@@ -52,10 +52,10 @@ impl SessionsPane {
         self.find_selection(catalog);
     }
 
-    /// Takes what is known of the sessions, as far as they are not hidden.
+    /// Updates sessions, families, projects and totals from the catalog, filters applied.
     fn take_sessions(&mut self, catalog: &Catalog) {
         self.here.find(catalog.project_dirs());
-        // What is done to the selected session does not hide it, as long as no other sessions are asked for.
+        // A change to the selected session does not hide it until the user changes the filters.
         let is_same = self.as_of.is_some_and(|(_, shows)| shows == self.shows);
         let focused = self.selected.filter(|_| is_same && self.touched);
         let is_focused = |key| focused == Some(RowKey::Session(key)) && self.shown.contains(&key);
@@ -76,7 +76,7 @@ impl SessionsPane {
         (catalog[key].owner.is_none() || self.shows.subagents) && self.passes(catalog, key)
     }
 
-    /// Returns `true` for a hidden session of a subagent if the session that started it is shown.
+    /// Returns `true` for a hidden subagent session whose parent session is shown.
     fn is_hidden(&self, catalog: &Catalog, key: SessionKey) -> bool {
         catalog[key].owner.is_some() && !self.shows.subagents && self.passes(catalog, catalog.started_by(key))
     }
@@ -87,13 +87,13 @@ impl SessionsPane {
             && (!self.shows.here_only || self.here.has(&session.header.cwd))
     }
 
-    /// The families and projects of some sessions.
+    /// Computes the families and projects of the given sessions.
     pub(super) fn tie(&mut self, catalog: &Catalog, shown: &[SessionKey]) {
         self.families = catalog.families().of(shown, |key| &catalog[key]);
         self.projects = projects::of(catalog, &self.families);
     }
 
-    /// Rows of sessions under their projects and parents.
+    /// Builds the rows of sessions below their projects and parents.
     pub(super) fn threads(&mut self, catalog: &Catalog, glyphs: &Glyphs) {
         for project in 0..self.projects.len() {
             if self.hits.is_none() && self.projects[project].sessions.len() == 1 && !self.projects[project].is_unlisted
@@ -109,7 +109,7 @@ impl SessionsPane {
         }
     }
 
-    /// The rows of a project's families, drawn as pi draws threads (0.87.1).
+    /// Builds the rows of a project's families, drawn like pi's threads (0.87.1).
     fn thread(&mut self, project: usize, catalog: &Catalog, glyphs: &Glyphs) {
         let mut stack = self.steps(project, catalog);
         while let Some(step) = stack.pop() {
@@ -137,7 +137,7 @@ impl SessionsPane {
                 continue;
             }
             let lines = match last {
-                // Of longer chains of forks only so much is drawn: the titles must be seen as well.
+                // Deeper chains of forks are not indented further, so that titles stay visible.
                 Some(_) if lines.chars().count() >= DEEPEST => lines,
                 None => lines,
                 Some(true) => lines + "   ",
@@ -150,7 +150,8 @@ impl SessionsPane {
         }
     }
 
-    /// The families of a project, the newest last: those that lost the same parent stand together, where the newest of them is.
+    /// Returns the families of a project, newest last. Families with the same missing parent are grouped at the newest
+    /// one.
     fn steps(&self, project: usize, catalog: &Catalog) -> Vec<RowStep> {
         let roots = &self.projects[project].roots;
         let mut together: HashMap<MissingParentKey, Vec<SessionKey>> = HashMap::new();
@@ -184,8 +185,8 @@ impl SessionsPane {
             .collect();
     }
 
-    /// The selection until the first key: the newest session of the project in which pitree was started, below the
-    /// project's header, which is the top row; else the first session, which says more than its project.
+    /// Returns the default selection: the newest session of the project in which pitree was started, with the project's
+    /// header at the top. Falls back to the first session, which is more useful than its project.
     fn first_selection(&self, catalog: &Catalog) -> Cursor {
         let here: HashSet<ProjectKey> =
             self.projects.iter().map(|project| project.key).filter(|&key| self.here.has(catalog.dir(key))).collect();
@@ -199,7 +200,7 @@ impl SessionsPane {
             SessionRow::Session { key, .. } => here.contains(&catalog.project(key)),
             SessionRow::Ghost(..) => false,
         };
-        // A folded project has no other row than its header. The first of two sessions of one time is selected.
+        // A folded project has only its header row. Of two sessions with the same time, the first is selected.
         let time = |row: &usize| (session(*row).map(|key| catalog[key].order_time()), Reverse(*row));
         match (0..self.rows.len()).filter(is_here).max_by_key(time) {
             Some(at) if self.alone.contains_key(&at) => Cursor { at, top: at },
@@ -215,13 +216,13 @@ impl SessionsPane {
         }
         let Some(selected) = self.selected else { return self.note_selection() };
         let hidden_below = || match selected {
-            // What hides it was folded or filtered: its project, or whatever stands there now.
+            // The session is hidden by a fold or filter: select its project, or the row now at this position.
             RowKey::Session(key) if catalog.has(key) => self.row_of(RowKey::Project(project_of(catalog, key))),
             _ => None,
         };
         match self.row_of(selected).or_else(hidden_below) {
             Some(row) => self.cursor.follow(row),
-            // The last session of a project is gone: the one before it is nearer than the next project.
+            // The last session of a project was removed: the previous row is closer than the next project.
             None => {
                 let is_session = |row: usize| matches!(self.rows.get(row), Some(SessionRow::Session { .. }));
                 let at = self.cursor.at;

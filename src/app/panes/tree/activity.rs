@@ -1,5 +1,5 @@
-//! What many entries did, in sum: a run of tool calls, the turn that follows a prompt, and what is a fork's own. Made when
-//! the rows are, and not each time that they are drawn.
+//! Summaries of several entries: a run of tool calls, the turn after a prompt, and the entries unique to a fork.
+//! Computed when the rows are rebuilt, not on each draw.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -9,25 +9,25 @@ use crate::session::entry::tool_call::{CallDescription, Touch};
 use crate::session::tree::node::EntryStatus;
 use crate::session::tree::{Index, Tree};
 
-/// What some entries did.
+/// A summary of what some entries did.
 #[derive(Clone, Debug, Default)]
 pub struct Activity {
-    /// The first call of each tool, and how often that was called. Files that were changed are told apart.
+    /// The first call of each tool and the number of its calls. Calls that change files are listed separately.
     pub tools: Vec<(Arc<CallDescription>, usize)>,
-    /// The first call for each name of a file that was written or edited.
+    /// The first call for each file name written or edited.
     pub changed: Vec<Arc<CallDescription>>,
-    /// All tool calls.
+    /// Number of tool calls.
     pub calls: usize,
-    /// Those that failed.
+    /// Number of failed tool calls.
     pub failed: usize,
-    /// US dollars.
+    /// Cost in US dollars.
     pub cost: f64,
-    /// The newest entry that is work, in milliseconds since 1970.
+    /// The time of the newest entry that is not bookkeeping, in milliseconds since 1970.
     pub latest: Option<i64>,
 }
 
 impl Activity {
-    /// What was done in some entries, the first one first.
+    /// Summarizes entries in file order.
     fn of(tree: &Tree, entries: impl IntoIterator<Item = Index>) -> Self {
         let mut deeds = Self::default();
         let (mut tools, mut changed) = (HashMap::new(), HashSet::new());
@@ -60,16 +60,16 @@ impl Activity {
 /// A run of tool calls, each below the one before it.
 #[derive(Clone, Debug)]
 pub struct ToolRun {
-    /// The entries with rows.
+    /// The entries that have rows.
     pub entries: Vec<Index>,
-    /// Whether they are seen as well.
+    /// `true` if its entries are listed below it.
     pub is_open: bool,
-    /// What was done in it, the calls without rows of their own included.
+    /// The summary of the run, calls without rows of their own included.
     pub deeds: Activity,
 }
 
 impl ToolRun {
-    /// A run of these entries, of which the first one stands below the row of the entry `above`.
+    /// Returns a run of entries; the first one is below the row of the entry `above`.
     pub(super) fn new(tree: &Tree, entries: Vec<Index>, above: Option<Index>, is_open: bool) -> Self {
         let last = entries.last().copied();
         let is_inherited = last.is_some_and(|last| tree.is_inherited(last));
@@ -79,30 +79,30 @@ impl ToolRun {
         Self { entries, is_open, deeds: Activity::of(tree, all.into_iter().rev()) }
     }
 
-    /// By which it is known.
+    /// Returns the first entry, which identifies the run.
     pub fn first(&self) -> Index {
         self.entries[0]
     }
 
-    /// Where it ends.
+    /// Returns the last entry.
     pub fn last(&self) -> Index {
         self.entries[self.entries.len() - 1]
     }
 }
 
-/// What a fork has of the session that it was forked from, and what is its own.
+/// The entries that a fork inherited, and totals of its unique ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Inherited {
-    /// The last entry that it inherited on the path to the leaf.
+    /// The last inherited entry on the path to the leaf.
     pub last: Index,
-    /// Its own entries.
+    /// Number of unique entries.
     pub own: usize,
-    /// What they cost, in US dollars.
+    /// Cost of the unique entries in US dollars.
     pub cost: f64,
 }
 
 impl Inherited {
-    /// That of a tree, if it is a fork's that inherited anything.
+    /// Returns the inherited part of a tree, or `None` if the session is no fork or inherited nothing.
     pub(super) fn of(tree: &Tree) -> Option<Self> {
         let last = tree.inherited()?;
         let own = || (0..tree.nodes.len() as Index).filter(|&at| !tree.is_inherited(at));
@@ -110,7 +110,7 @@ impl Inherited {
     }
 }
 
-/// What was done because of each prompt, in file order: all below it, up to the next prompts.
+/// Summarizes the turn after each prompt, in file order: all entries below it up to the next prompts.
 pub(super) fn turns(tree: &Tree) -> Vec<(Index, Activity)> {
     let is_prompt = |at: Index| tree.nodes[at as usize].kind == EntryKind::User;
     let turn = |prompt: Index| {

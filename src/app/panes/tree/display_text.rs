@@ -1,5 +1,5 @@
-//! What the row of an entry says to people: its words first, without the signs of Markdown, paths from the directory that the
-//! session worked in. `pitree tree` prints the rows as pi does ([`text`](super::pi_text)).
+//! Text of an entry's row in the browser: words first, Markdown syntax removed, paths relative to the session's working
+//! directory. `pitree tree` prints rows as pi does ([`pi_text`](super::pi_text)).
 
 use crate::app::panes::tree::activity::Activity;
 use crate::app::panes::tree::pi_text::{marks, said};
@@ -12,15 +12,15 @@ use crate::session::entry::tool_call::CallDescription;
 use crate::session::tree::node::EntryStatus;
 use crate::session::tree::{Index, Tree};
 
-/// The fewest columns that a path is cut to.
+/// The minimum width of a shortened path.
 const PATH: usize = 12;
 
-/// The row of an entry in about so many columns: what can't be read in part is cut in the middle.
+/// Returns the row of an entry for about `room` columns. Paths are shortened in the middle.
 pub fn entry(tree: &Tree, at: Index, home: &str, room: usize, glyphs: &Glyphs) -> Vec<Span> {
     let node = &tree.nodes[at as usize];
     let mut spans = marks(tree, at, glyphs);
     let failed = node.outcome == EntryStatus::Failed;
-    // Where nothing that was said tells of it.
+    // No message text reports the failure.
     if failed && matches!(node.kind, EntryKind::ToolResult | EntryKind::Bash) {
         spans.push(Span::new(Tone::Error, "failed "));
     }
@@ -48,11 +48,11 @@ pub fn entry(tree: &Tree, at: Index, home: &str, room: usize, glyphs: &Glyphs) -
     spans
 }
 
-/// A tool call: `[read: src/auth.rs:10-40]`.
+/// Formats a tool call: `[read: src/auth.rs:10-40]`.
 fn call(called: &CallDescription, cwd: &str, home: &str, room: usize, glyphs: &Glyphs) -> String {
     let CallDescription { name, path, about } = called;
     let path = relative_to(cwd, path, home);
-    // With the brackets, the colon and the blank.
+    // Includes the brackets, the colon and the space.
     let least = |rest: usize| room.saturating_sub(name.len() + rest + 4).max(PATH);
     let cut = |rest: usize| glyphs.cut_path(&path, least(rest));
     match &**name {
@@ -66,7 +66,7 @@ fn call(called: &CallDescription, cwd: &str, home: &str, room: usize, glyphs: &G
     }
 }
 
-/// A command without going to the directory where it is anyway.
+/// Removes a leading `cd` to the working directory from a command.
 fn without_cd<'a>(command: &'a str, cwd: &str) -> &'a str {
     let there = || {
         let rest = command.strip_prefix("cd ")?.trim_start();
@@ -78,13 +78,13 @@ fn without_cd<'a>(command: &'a str, cwd: &str) -> &'a str {
     there().filter(|rest| !cwd.is_empty() && !rest.is_empty()).unwrap_or(command)
 }
 
-/// What a run of tool calls did: `9 tools · 1 failed  read 4 · bash 2 · edited hooks.ts, hooks.md`.
+/// Formats the summary of a run of tool calls: `9 tools · 1 failed  read 4 · bash 2 · edited hooks.ts, hooks.md`.
 pub fn run(deeds: &Activity, glyphs: &Glyphs) -> Vec<Span> {
     let dot = format!(" {} ", glyphs.dot);
     let mut facts: Vec<String> = deeds.tools.iter().map(|(tool, uses)| format!("{} {uses}", tool.name)).collect();
     facts.extend(changed(deeds));
     let mut spans = vec![Span::new(Tone::Tool, count(deeds.calls, "tool", "tools"))];
-    // Before what is cut where there is little room.
+    // Comes first, because the end is cut in narrow panes.
     if deeds.failed > 0 {
         spans.push(Span::new(Tone::Error, format!("{dot}{} failed", deeds.failed)));
     }
@@ -92,13 +92,13 @@ pub fn run(deeds: &Activity, glyphs: &Glyphs) -> Vec<Span> {
     spans
 }
 
-/// The names of the files that were changed.
+/// Lists the names of the changed files.
 fn changed(deeds: &Activity) -> Option<String> {
     let names: Vec<&str> = deeds.changed.iter().map(|called| called.file_name()).collect();
     (!names.is_empty()).then(|| format!("edited {}", names.join(", ")))
 }
 
-/// What followed a prompt, the most telling first.
+/// Lists the facts about the turn after a prompt, most important first.
 pub fn turn(deeds: &Activity, begun: Option<i64>) -> Vec<String> {
     let mut facts = Vec::new();
     facts.extend((deeds.calls > 0).then(|| count(deeds.calls, "tool", "tools")));

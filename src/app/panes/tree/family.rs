@@ -1,5 +1,5 @@
-//! The family of the open session in its tree: forks that are opened in place, or all of it as one tree. The entries that such
-//! a tree shows are those of several files: each is looked at, labelled, forked and resumed in its own.
+//! Forks and families in the tree of the open session. Forks are expanded in place, or the whole family is shown as one
+//! tree. Each entry keeps its own file: it is previewed, labeled, forked and resumed there.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,76 +10,76 @@ use crate::session::digest::SharedDigest;
 use crate::session::family::merged::MergedFamily;
 use crate::session::tree::Index;
 
-/// A file that was forked off the open session.
+/// A file forked from the open session.
 #[derive(Clone, Debug)]
 pub struct ForkedFile {
-    /// Which one.
+    /// The key of the session.
     pub key: SessionKey,
-    /// What the list knows of it.
+    /// The session's digest.
     pub session: SharedDigest,
-    /// Where it left; nowhere if it shares nothing with what is shown.
+    /// The entry after which it diverges; `None` if it shares no visible entry.
     pub split: Option<Index>,
-    /// Where what is its own begins, if that is shown.
+    /// The first entry unique to it, if that is shown.
     pub start: Option<Index>,
-    /// Which of several such places: it may go on from more than one of its parent's entries.
+    /// The number of this starting point; a fork may continue from several entries of its parent.
     pub part: usize,
-    /// Whether it is joined to the tree.
+    /// `true` if its entries are merged into the tree.
     pub is_open: bool,
 }
 
 impl ForkedFile {
-    /// One that is not opened.
+    /// Returns a fork that is not expanded.
     pub fn new(key: SessionKey, session: SharedDigest, split: Index) -> Self {
         Self { key, session, split: Some(split), start: None, part: 0, is_open: false }
     }
 }
 
-/// Several sessions that are shown as one tree.
+/// Several sessions merged into one tree.
 #[derive(Debug)]
 pub struct FamilyTree {
-    /// Their tree.
+    /// The merged tree.
     pub joined: MergedFamily,
-    /// Which ones, parents before forks.
+    /// The merged sessions, parents before forks.
     pub members: Vec<(SessionKey, SharedDigest)>,
-    /// The rows of forks: of those that are open where their own entries begin, of the others where they left.
+    /// The fork rows: of expanded forks where their unique entries begin, of others where they diverge.
     pub forks: Vec<ForkedFile>,
-    /// In which other sessions each entry stands.
+    /// The other sessions that contain each entry.
     pub others: SharedEntries,
-    /// Why one of the sessions is left out.
+    /// The reason why a session is left out.
     pub lost: Option<String>,
     base: usize,
     pub(super) places: HashMap<SessionKey, usize>,
     numbers: HashMap<SessionKey, usize>,
 }
 
-/// What is to be joined.
+/// The sessions to merge into one tree.
 #[derive(Clone, Debug)]
 pub struct MergeRequest {
-    /// The session that is looked at, among the members.
+    /// The index of the open session among the members.
     pub base: usize,
     /// The sessions, parents before forks.
     pub members: Vec<(SessionKey, SharedDigest)>,
-    /// The number of each session of the family, whichever of them are shown.
+    /// The number of each session of the family, shown or not.
     pub numbers: HashMap<SessionKey, usize>,
-    /// Other forks of theirs, each with the place of its parent among the members.
+    /// Forks of the members that are not expanded, each with the index of its parent among the members.
     pub forks: Vec<(usize, SessionKey, SharedDigest)>,
-    /// All that share entries with the session that is looked at.
+    /// All sessions that share entries with the open one.
     pub kin: Vec<(SessionKey, SharedDigest)>,
-    /// Whether it is the whole family.
+    /// `true` for the whole family.
     pub is_whole: bool,
 }
 
-/// The sign of a file of a family, by its number: a letter in a colour.
+/// Returns the symbol of a family file: a letter in a color, both from its number.
 pub fn letter(number: usize) -> Span {
     const TONES: [Tone; 6] = [Tone::File1, Tone::File2, Tone::File3, Tone::File4, Tone::File5, Tone::File6];
     let letters = ('a'..='z').chain('A'..='Z');
-    // Of so many, colours and rows of forks tell them apart.
+    // After 52 files, letters repeat; colors and fork rows still distinguish the files.
     let letter = letters.cycle().nth(number % 52).unwrap_or('a');
     Span::new(TONES[number % TONES.len()], letter.to_string())
 }
 
 impl MergeRequest {
-    /// Whether the same sessions are meant, as they were.
+    /// Returns `true` if both requests have the same sessions with unchanged files.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let is_same = |((a, one), (b, other)): (&(SessionKey, SharedDigest), &(SessionKey, SharedDigest))| {
             a == b && (one.bytes, one.mtime) == (other.bytes, other.mtime)
@@ -95,21 +95,21 @@ impl MergeRequest {
     }
 }
 
-/// Which sessions are wanted in the tree beside the open one.
+/// The sessions that the user chose to show with the open one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FamilySelection {
-    /// Forks that are opened in place.
+    /// Forks expanded in place.
     pub(super) opened: BTreeSet<SessionKey>,
-    /// Whether the whole family is wanted,
+    /// `true` to show the whole family.
     pub(super) whole: bool,
-    /// but for these,
+    /// Family members to leave out.
     pub(super) hidden: BTreeSet<SessionKey>,
-    /// and with these that share entries, and are none of it as far as they say.
+    /// Sessions to add that share entries but are not linked to the family.
     pub(super) added: BTreeSet<SessionKey>,
 }
 
 impl FamilyTree {
-    /// Several sessions with what is known of them.
+    /// Combines a merge request and its result.
     pub fn new(
         to_join: MergeRequest,
         joined: MergedFamily,
@@ -121,18 +121,18 @@ impl FamilyTree {
         Self { joined, members, forks, others, lost, base, places, numbers }
     }
 
-    /// How an entry is named in its own file.
+    /// Returns the entry in its own file.
     pub(super) fn entry(&self, at: Index) -> Option<EntryRef> {
         let (file, at) = self.joined.of(at);
         self.members.get(file).map(|(session, _)| EntryRef { session: *session, at })
     }
 
-    /// Where an entry of a file is shown.
+    /// Returns the index of a file's entry in the merged tree.
     pub(super) fn shown(&self, entry: EntryRef) -> Option<Index> {
         self.joined.place(*self.places.get(&entry.session)?, entry.at)
     }
 
-    /// Whether pi goes on at an entry in its own file, which is not the one that is open.
+    /// Returns `true` if an entry is the leaf or a branch end of its own file, unless that is the open session.
     pub fn is_leaf(&self, at: Index) -> bool {
         let (file, own) = self.joined.of(at);
         let tree = self.joined.file(file).filter(|_| file != self.base);
@@ -141,25 +141,25 @@ impl FamilyTree {
         })
     }
 
-    /// The number of the session whose branch an entry is on, among its family.
+    /// Returns the family number of the session whose branch contains an entry.
     pub fn number(&self, at: Index) -> usize {
         let session = self.members.get(self.joined.first(at));
         session.and_then(|(session, _)| self.numbers.get(session)).copied().unwrap_or_default()
     }
 
-    /// The number of a session that is shown, among its family.
+    /// Returns the family number of a session that is shown.
     pub fn number_of(&self, session: SessionKey) -> Option<usize> {
         self.places.contains_key(&session).then(|| self.numbers.get(&session).copied().unwrap_or_default())
     }
 }
 
 impl FamilySelection {
-    /// Whether other sessions are wanted at all.
+    /// Returns `true` if other sessions are to be shown.
     pub(super) fn is_any(&self) -> bool {
         self.whole || !self.opened.is_empty()
     }
 
-    /// The sessions that are wanted with one; `None` if it is to be shown alone.
+    /// Returns the sessions to merge with one; `None` if it is shown alone.
     pub(super) fn members(&self, key: SessionKey, catalog: &Catalog) -> Option<MergeRequest> {
         if !self.is_any() {
             return None;
@@ -177,7 +177,7 @@ impl FamilySelection {
                 *member == key
                     || (self.opened.contains(member) && parents.into_iter().all(|it| self.opened.contains(&it)))
             };
-            // Those above it are not below it.
+            // The family also contains ancestors, which are not expanded.
             let below: BTreeSet<SessionKey> = catalog.families().below_all(&[key]).into_iter().collect();
             family.into_iter().filter(|member| below.contains(member) && is_open(member)).collect()
         };

@@ -1,4 +1,5 @@
-//! Showing several sessions in the tree of the open one: which are wanted, what is asked for, and how entries are named then.
+//! Showing several sessions in the tree of the open one: selection of members, merge requests, and the files of
+//! entries.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::catalog::{Catalog, EntryRef, SessionKey};
 use crate::session::tree::{Index, Tree};
 
 impl TreePane {
-    /// How an entry of the tree is named: by its own file.
+    /// Returns the entry at an index, in its own file.
     pub fn entry(&self, at: Index) -> Option<EntryRef> {
         match &self.family {
             Some(family) => family.entry(at),
@@ -19,7 +20,7 @@ impl TreePane {
         }
     }
 
-    /// Where an entry of a file is in the tree.
+    /// Returns the index of a file's entry in the tree.
     pub fn shown(&self, entry: EntryRef) -> Option<Index> {
         match &self.family {
             Some(family) => family.shown(entry),
@@ -31,7 +32,7 @@ impl TreePane {
         }
     }
 
-    /// The tree of a file of which entries are shown.
+    /// Returns the tree of a file whose entries are shown.
     pub fn file(&self, session: SessionKey) -> Option<&Arc<Tree>> {
         match &self.family {
             Some(family) => family.joined.file(*family.places.get(&session)?),
@@ -39,34 +40,34 @@ impl TreePane {
         }
     }
 
-    /// The tree of the open session alone.
+    /// Returns the tree of the open session alone.
     pub fn own(&self) -> Option<&Arc<Tree>> {
         self.file(self.session?)
     }
 
-    /// Whether the whole family is wanted.
+    /// Returns `true` if the whole family is to be shown.
     pub fn is_whole(&self) -> bool {
         self.wanted.whole
     }
 
-    /// Whether a session of the family is hidden.
+    /// Returns `true` if a family member is hidden.
     pub(crate) fn is_hidden(&self, session: SessionKey) -> bool {
         self.wanted.hidden.contains(&session)
     }
 
-    /// Whether a session is wanted that says nothing of the family.
+    /// Returns `true` if the user added an unlinked session.
     pub(crate) fn is_added(&self, session: SessionKey) -> bool {
         self.wanted.added.contains(&session)
     }
 
-    /// Shows the whole family as one tree, or the session alone. Returns whether it is the family.
+    /// Toggles between the whole family and the session alone. Returns `true` for the family.
     pub(crate) fn toggle_family(&mut self) -> bool {
         let whole = !self.wanted.whole;
         self.wanted = FamilySelection { whole, ..FamilySelection::default() };
         whole
     }
 
-    /// Hides a session of the family, or shows it again; adds one that says nothing of it, or takes it away.
+    /// Shows or hides a family member; adds or removes an unlinked session.
     pub(crate) fn toggle_member(&mut self, session: SessionKey, is_of_family: bool) {
         let set = if is_of_family { &mut self.wanted.hidden } else { &mut self.wanted.added };
         if !set.remove(&session) {
@@ -74,7 +75,7 @@ impl TreePane {
         }
     }
 
-    /// Opens a fork in place, or closes it with what is opened in it.
+    /// Expands a fork in place, or collapses it together with its expanded forks.
     pub(super) fn open_fork(&mut self, session: SessionKey, open: bool) -> bool {
         if self.session == Some(session) {
             return false; // it is always shown
@@ -89,7 +90,7 @@ impl TreePane {
         }
     }
 
-    /// What is to be joined and was not asked for yet.
+    /// Returns the sessions to merge, unless they were already requested.
     pub(crate) fn next_to_join(&mut self, catalog: &Catalog) -> Option<MergeRequest> {
         let now = (catalog.version(), self.wanted.clone());
         if self.looked_at.as_ref() == Some(&now) {
@@ -103,7 +104,7 @@ impl TreePane {
             return None;
         };
         let asked = self.asked.as_ref();
-        // A file that grows all the time would never be joined if each growth began anew.
+        // Finish a merge even if its files have grown; a file that grows constantly would otherwise restart it forever.
         let is_grown = |asked: &MergeRequest| {
             asked.is_whole == to_join.is_whole
                 && asked.members.iter().map(|(key, _)| key).eq(to_join.members.iter().map(|(key, _)| key))
@@ -115,7 +116,7 @@ impl TreePane {
         Some(to_join)
     }
 
-    /// Joining failed: what was shown before stays.
+    /// Handles a failed merge: the current tree stays.
     pub(crate) fn fail_to_join(&mut self) {
         self.joining = None;
         self.looked_at = None;
@@ -124,7 +125,7 @@ impl TreePane {
         }
     }
 
-    /// Shows the tree of several sessions.
+    /// Shows a merged tree.
     pub(crate) fn show_family(&mut self, family: Arc<FamilyTree>) {
         (self.joining, self.looked_at) = (None, None);
         self.note_selection();
@@ -144,7 +145,7 @@ impl TreePane {
             TreeSelection::Entry(entry) | TreeSelection::Run(entry) => Some(entry.session) != self.session,
             TreeSelection::Inherited | TreeSelection::Start => false,
         };
-        // What stands in another file alone is left for the place where that left this one.
+        // A selection in another file moves to the entry from which that file diverges.
         let left = self.selected.filter(is_others).and_then(|selected| self.anchor(selected));
         let at = left.and_then(|at| self.nearest_own(at));
         self.family = None;
@@ -156,14 +157,14 @@ impl TreePane {
         self.show_other();
     }
 
-    /// The nearest entry of the open session at or above an entry, by its place in that.
+    /// Returns the nearest entry at or above one that belongs to the open session, as an index in its tree.
     fn nearest_own(&self, at: Index) -> Option<Index> {
         let (family, tree) = (self.family.as_ref()?, self.tree.as_ref()?);
         let own = |at: Index| family.entry(at).filter(|entry| Some(entry.session) == self.session);
         std::iter::successors(Some(at), |&at| tree.parent(at)).find_map(own).map(|entry| entry.at)
     }
 
-    /// Takes the files that were forked off the session, and in which others its entries stand.
+    /// Stores the forks of the session and the other sessions that contain its entries.
     pub(crate) fn set_forks(&mut self, forks: Vec<ForkedFile>, others: SharedEntries) {
         self.others = others;
         self.own_forks.clone_from(&forks);
@@ -177,19 +178,19 @@ impl TreePane {
         self.rebuild();
     }
 
-    /// What the list knows of the forks is something else now.
+    /// Updates the digests of the forks from the catalog.
     pub(crate) fn renew_forks(&mut self, catalog: &Catalog) {
         for fork in self.forks.iter_mut().chain(&mut self.own_forks) {
             fork.session = catalog[fork.key].clone();
         }
     }
 
-    /// In which other sessions an entry stands.
+    /// Returns the other sessions that contain an entry.
     pub fn others_of(&self, at: Index) -> &[SessionKey] {
         self.family.as_ref().map_or(&self.others, |family| &family.others).of(at)
     }
 
-    /// Makes the rows of another tree of the same session.
+    /// Rebuilds the rows after the tree was replaced by another one of the same session.
     fn show_other(&mut self) {
         let inherited = self.own().and_then(|tree| Inherited::of(tree)).filter(|_| !self.is_whole());
         let last = inherited.and_then(|inherited| self.shown(self.entry_of_own(inherited.last)?));
@@ -199,7 +200,7 @@ impl TreePane {
         self.find_awaited();
     }
 
-    /// Where in the tree that is by which something selected is found.
+    /// Returns the entry by which a selection is located in the current tree.
     pub(super) fn anchor(&self, selected: TreeSelection) -> Option<Index> {
         match selected {
             TreeSelection::Entry(entry) | TreeSelection::Run(entry) => self.shown(entry),
@@ -211,7 +212,7 @@ impl TreePane {
         }
     }
 
-    /// How an entry of the open session is named, by its place in that.
+    /// Returns the reference to an entry of the open session's own tree.
     pub(super) fn entry_of_own(&self, at: Index) -> Option<EntryRef> {
         self.session.map(|session| EntryRef { session, at })
     }

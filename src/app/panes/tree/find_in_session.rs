@@ -1,4 +1,4 @@
-//! Looking for words in the open session: from the line that is typed to the selected hit.
+//! Text search in the open session: query input, results and jumps.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use crate::search::query::Query;
 use crate::search::text_match::Words;
 use crate::session::tree::{Index, Tree};
 
-/// A session with the tree of its file.
+/// A session and the tree of its file.
 type FileTree = (SessionKey, Arc<Tree>);
 
 impl TreePane {
-    /// Begins to look for something from where one is. Returns whether there is a tree to look in.
+    /// Starts a search at the current position. Returns `false` if no tree is loaded.
     pub(crate) fn begin_find(&mut self) -> bool {
         if self.tree.is_some() {
             self.find = Some(TreeFind::new(self.spot()));
@@ -22,7 +22,7 @@ impl TreePane {
         self.tree.is_some()
     }
 
-    /// Looks for these words now.
+    /// Searches for the typed words.
     pub(crate) fn look_for(&mut self, words: Result<Arc<Words>, String>) {
         self.kept = None;
         let Some(find) = &mut self.find else { return };
@@ -32,8 +32,8 @@ impl TreePane {
         self.begin_looking();
     }
 
-    /// Takes over what a search over sessions looks for, unless something is looked for in this one: its hits are marked,
-    /// and gone to from the one that it points at. Returns whether it is to be looked for anew.
+    /// Adopts the query of a search over sessions, unless this session has its own search. Highlights the hits and
+    /// jumps to the first one. Returns `true` if a new search is required.
     pub(crate) fn follow_query(&mut self, query: Option<&Arc<Query>>) -> bool {
         let Some(tree) = self.tree.as_ref().filter(|tree| !tree.is_partial) else { return false };
         self.is_arrived &= query.is_some();
@@ -46,12 +46,12 @@ impl TreePane {
             self.end_find();
             return false;
         };
-        // What was found before stays until it is known what is found now.
+        // Keep the old hits until new ones arrive.
         let was = self.find.take().filter(|was| was.is_of(tree));
         let mut find = was.unwrap_or_else(|| TreeFind::new(self.spot()));
         (find.from, find.claim) = (self.spot(), None);
         (find.words, find.query) = (Arc::new(Words::of(query)), Some(query.clone()));
-        // Where one has gone to a hit already, one may have gone on since.
+        // After the first jump for a query, the user may have moved on; don't jump again.
         let is_new = self.followed.replace(query.clone()).as_ref() != Some(query);
         find.is_following = is_new && !std::mem::take(&mut self.is_arrived);
         find.turn_to(tree);
@@ -63,7 +63,7 @@ impl TreePane {
         true
     }
 
-    /// Whether a tree that was searched has made place for another one; begins to look through that.
+    /// Restarts the search if another tree replaced the searched one. Returns `true` if it did.
     pub(crate) fn look_again(&mut self) -> bool {
         let is_other =
             |find: &TreeFind| find.query.is_none() && self.tree.as_ref().is_some_and(|tree| !find.is_of(tree));
@@ -87,7 +87,7 @@ impl TreePane {
         }
     }
 
-    /// What is to be searched, and from which entry on; if something is.
+    /// Returns the trees to search and the first entry to look at, if a search is pending.
     pub(crate) fn to_search(&self) -> Option<(Vec<FileTree>, Index)> {
         let find = self.find.as_ref().filter(|find| find.searching && find.query.is_none())?;
         let members = self.family.as_ref().map(|family| family.members.iter().map(|(key, _)| *key).collect());
@@ -96,7 +96,7 @@ impl TreePane {
         Some((files, if self.family.is_some() { 0 } else { find.start }))
     }
 
-    /// Takes hits; the first ones take the place of those of the words before. The progress is in sessions.
+    /// Adds hits; the first batch replaces those of the previous words. Progress counts sessions.
     pub(crate) fn take_hits(
         &mut self,
         hits: Vec<EntryRef>,
@@ -117,7 +117,8 @@ impl TreePane {
         self.follow_hits();
     }
 
-    /// Makes the rows anew, and goes to the nearest hit from where the search began, or back there, if hits are followed.
+    /// Rebuilds the rows. While hits are followed, jumps to the one nearest to the start position, or back there if
+    /// there is none.
     fn follow_hits(&mut self) {
         let Some(find) = self.find.as_ref().filter(|find| find.is_following) else { return self.rebuild() };
         let from = find.from.clone();
@@ -131,28 +132,28 @@ impl TreePane {
         }
     }
 
-    /// Somebody goes on: the selection does not go to hits that come later.
+    /// Stops jumping to hits that arrive later, because the user has moved.
     pub(crate) fn stop_following(&mut self) {
         if let Some(find) = &mut self.find {
             find.is_following = false;
         }
     }
 
-    /// All is as it was before something was looked for.
+    /// Cancels the search and restores the position before it.
     pub(crate) fn give_up_find(&mut self) {
         if let Some(find) = self.find.take() {
             self.go_back(find.from);
         }
     }
 
-    /// The hits stay, unless nothing was looked for.
+    /// Closes the input line and keeps the hits, unless the search is empty.
     pub(crate) fn keep_find(&mut self) {
         if self.find.as_ref().is_some_and(|find| find.words.is_empty()) {
             self.give_up_find();
         }
     }
 
-    /// Hides all but the hits, or shows all again.
+    /// Toggles between hits only and all entries.
     pub(crate) fn toggle_only_hits(&mut self) {
         let Some(find) = &mut self.find else { return };
         find.only_hits = !find.only_hits;
@@ -161,24 +162,24 @@ impl TreePane {
         self.follow_hits();
     }
 
-    /// Whether the selected entry is one that a search over sessions found.
+    /// Returns `true` if the selected entry is a hit of the search over sessions.
     pub(crate) fn is_at_hit(&self) -> bool {
         let find = self.find.as_ref().filter(|find| find.query.is_some());
         find.zip(self.selected_entry()).is_some_and(|(find, at)| find.is_hit(at))
     }
 
-    /// Whether something is looked for in this session, whatever a search over all looks for.
+    /// Returns `true` if this session has its own search, independent of a search over sessions.
     pub(crate) fn has_own_find(&self) -> bool {
         self.find.as_ref().is_some_and(|find| find.query.is_none())
     }
 
-    /// Ends looking for something.
+    /// Ends the search.
     pub(crate) fn end_find(&mut self) {
         self.find = None;
         self.rebuild();
     }
 
-    /// Goes to the next hit, or the previous one. Returns whether that was from the other end on; `None` without hits.
+    /// Moves to the next or previous hit. Returns `true` if the search wrapped around, and `None` without hits.
     pub(crate) fn next_hit(&mut self, forward: bool) -> Option<bool> {
         let here = self.selected_entry().or_else(|| self.selected_fork().and_then(|fork| fork.start.or(fork.split)));
         let (hit, is_wrapped) = self.find.as_ref()?.next(here, forward)?;
@@ -186,7 +187,7 @@ impl TreePane {
         Some(is_wrapped)
     }
 
-    /// The words that are looked for, if an entry has them.
+    /// Returns the search words if an entry contains them.
     pub(crate) fn words_of(&self, entry: EntryRef) -> Option<Arc<Words>> {
         let at = self.shown(entry)?;
         self.find.as_ref().filter(|find| find.is_hit(at)).map(|find| find.words.clone())

@@ -1,11 +1,11 @@
-//! Folding rows of the tree: branches, runs of tool calls, and what a fork inherited.
+//! Folding in the tree: branches, runs of tool calls, and inherited entries.
 
 use crate::app::panes::tree::TreePane;
 use crate::app::panes::tree::rows::{RowItem, TreeRows};
 use crate::catalog::EntryRef;
 
 impl TreePane {
-    /// Folds the selected row, or the run that it is in. Returns whether there was anything to fold.
+    /// Folds the selected row or the run that contains it. Returns `true` if anything changed.
     pub fn fold(&mut self) -> bool {
         let row = self.cursor.at;
         let Some(one) = self.rows.list.get(row) else { return false };
@@ -30,7 +30,7 @@ impl TreePane {
         self.foldable_entry().is_some_and(|first| self.open_runs.remove(&first))
     }
 
-    /// Unfolds the selected row. Returns whether it was folded.
+    /// Unfolds the selected row. Returns `true` if it was folded.
     pub fn unfold(&mut self) -> bool {
         let changed = match self.selected_item() {
             Some(RowItem::Inherited) => !std::mem::replace(&mut self.shows_inherited, true),
@@ -52,19 +52,19 @@ impl TreePane {
         changed
     }
 
-    /// Folds the selected row if it is unfolded, else unfolds it. Returns whether it is one that can.
+    /// Toggles the fold of the selected row. Returns `true` if the row can be folded.
     pub(crate) fn toggle(&mut self) -> bool {
         self.unfold() || self.fold()
     }
 
-    /// Tells runs of tool calls in one row each, or not.
+    /// Toggles between one row per run of tool calls and one row per call.
     pub(crate) fn toggle_runs(&mut self) {
         self.tells_runs = !self.tells_runs;
         self.open_runs.clear();
         self.rebuild();
     }
 
-    /// Folds the selected row, or goes to its parent. Returns whether anything changed.
+    /// Folds the selected row or moves to its parent. Returns `true` if anything changed.
     pub(crate) fn fold_or_up(&mut self) -> bool {
         if self.fold() {
             return true;
@@ -75,18 +75,18 @@ impl TreePane {
         }
     }
 
-    /// Unfolds the selected row, or goes to its first child. Returns whether anything changed.
+    /// Unfolds the selected row or moves to its first child. Returns `true` if anything changed.
     pub(crate) fn unfold_or_in(&mut self) -> bool {
         self.unfold()
             || self.rows.list.get(self.cursor.at).is_some_and(|row| row.children > 0) && self.go_to(self.cursor.at + 1)
     }
 
-    /// Folds all branches, or unfolds all.
+    /// Folds or unfolds all branches.
     pub(crate) fn fold_all(&mut self, fold: bool) {
         let Some(tree) = self.tree.clone() else { return };
         self.folds.clear();
         if fold {
-            // A folded root would leave nothing to see.
+            // Roots stay open; a folded root would hide the whole tree.
             let all = TreeRows::new(&tree, |at| self.shows(&tree, at), [], &[]);
             let branches = (0..all.list.len()).filter(|&row| all.list[row].parent.is_some() && all.is_foldable(row));
             self.folds = branches
@@ -99,7 +99,7 @@ impl TreePane {
         self.rebuild();
     }
 
-    /// The entry that folding the selected row folds; of a run its first one.
+    /// Returns the entry whose fold belongs to the selected row; for a run its first entry.
     fn foldable_entry(&self) -> Option<EntryRef> {
         match self.selected_item()? {
             RowItem::Entry(at) => self.entry(at),

@@ -1,5 +1,5 @@
-//! What is looked for in the open session, and which of its entries have it: jumping from hit to hit. The entries are
-//! found elsewhere and come some at a time. They are places in the tree that is searched, and found anew in another one.
+//! Hits of a search in the open session. Worker threads find them in batches. Hits are indices into the searched tree
+//! and are discarded when the tree is replaced.
 
 use std::sync::Arc;
 
@@ -10,36 +10,36 @@ use crate::search::text_match::Words;
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::{Index, Tree};
 
-/// What is looked for in the open session.
+/// A search in the open session.
 #[derive(Debug)]
 pub struct TreeFind {
-    /// What is looked for.
+    /// The search words.
     pub words: Arc<Words>,
-    /// The search over sessions whose hits these are, if they are not of a search in this one.
+    /// The search over sessions that provided the words, if any.
     pub query: Option<Arc<Query>>,
-    /// What is wrong with what is typed.
+    /// The error in the typed words.
     pub problem: Option<String>,
-    /// Whether all but the hits is hidden.
+    /// `true` to hide all entries except hits.
     pub only_hits: bool,
-    /// Whether there may be more hits.
+    /// `true` while more hits may arrive.
     pub searching: bool,
     /// Progress in sessions (done, total), if several are searched.
     pub progress: Option<(usize, usize)>,
-    /// The entries with the words, as the rows are ordered.
+    /// The hits, in row order.
     hits: Vec<Index>,
-    /// Which entries they are: it is asked of each for each time that rows are made.
+    /// `true` for each entry that is a hit; allows constant-time lookups when rows are built.
     is_hit: Vec<bool>,
-    /// Where the search began: it is gone back to.
+    /// The position before the search, restored when it is canceled.
     pub(super) from: TreePosition,
-    /// Whether the selection goes to the hit that is nearest to there.
+    /// `true` to move the selection to the hit nearest to the start position.
     pub(super) is_following: bool,
-    /// Who waits for hits.
+    /// The claim on the running search.
     pub claim: Option<Claim>,
-    /// The entry from which on it is searched now,
+    /// The first entry of the running search.
     pub(super) start: Index,
-    /// and how many entries are, or were.
+    /// The number of entries searched or being searched.
     searched: usize,
-    /// The tree that is searched, and where each of its entries stands in the order of the rows.
+    /// The searched tree, and the position of each entry in row order.
     tree: Option<Arc<Tree>>,
     order: Vec<u32>,
 }
@@ -65,27 +65,27 @@ impl TreeFind {
         }
     }
 
-    /// Whether an entry has what is looked for.
+    /// Returns `true` if an entry is a hit.
     pub(crate) fn is_hit(&self, at: Index) -> bool {
         self.is_hit.get(at as usize).is_some_and(|is_hit| *is_hit)
     }
 
-    /// Whether it is said how many hits there are: a session that was found as a whole has none.
+    /// Returns `true` if the number of hits is displayed. A session found by its metadata alone has no hits.
     pub fn is_shown(&self) -> bool {
         if self.query.is_some() { !self.hits.is_empty() } else { !self.words.is_empty() }
     }
 
-    /// How many hits there are.
+    /// Returns the number of hits.
     pub fn len(&self) -> usize {
         self.hits.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no hits.
     pub fn is_empty(&self) -> bool {
         self.hits.is_empty()
     }
 
-    /// Which of the hits an entry is.
+    /// Returns the index of an entry among the hits.
     pub fn number(&self, at: Index) -> Option<usize> {
         self.hits.binary_search_by_key(&self.place(at), |&hit| self.place(hit)).ok()
     }
@@ -94,12 +94,12 @@ impl TreeFind {
         self.order.get(at as usize).copied().unwrap_or(u32::MAX)
     }
 
-    /// Whether it was this tree that was searched, or none yet.
+    /// Returns `true` if this tree was searched, or none yet.
     pub(super) fn is_of(&self, tree: &Arc<Tree>) -> bool {
         self.tree.as_ref().is_none_or(|searched| Arc::ptr_eq(searched, tree))
     }
 
-    /// Turns to a tree, if it is another one than before: hits were places in that.
+    /// Switches to a tree. Discards the hits if it is a different one, because they are indices into the old tree.
     pub(super) fn turn_to(&mut self, tree: &Arc<Tree>) {
         if self.tree.as_ref().is_some_and(|searched| Arc::ptr_eq(searched, tree)) {
             return;
@@ -109,10 +109,10 @@ impl TreeFind {
         self.forget_hits();
     }
 
-    /// Turns to the same tree that has grown: hits stay.
+    /// Switches to the grown version of the same tree and keeps the hits.
     pub(super) fn grow(&mut self, tree: &Arc<Tree>) {
         if let Some(before) = &self.tree {
-            // A label may be on any entry.
+            // A new label may match on any entry, so search everything again.
             self.searched = if before.labels == tree.labels { self.searched } else { 0 };
             self.place_in(tree);
             let order = &self.order;
@@ -127,12 +127,12 @@ impl TreeFind {
         self.tree = Some(tree.clone());
     }
 
-    /// Whether entries came since it was searched, which is done.
+    /// Returns `true` if entries were added after the search finished.
     pub(super) fn is_behind(&self) -> bool {
         !self.searching && self.tree.as_ref().is_some_and(|tree| self.searched < tree.nodes.len())
     }
 
-    /// Begins to search the entries that came.
+    /// Starts a search of the added entries.
     pub(super) fn go_on(&mut self) {
         let len = self.tree.as_ref().map_or(0, |tree| tree.nodes.len());
         (self.start, self.searched) = (self.searched as Index, len);
@@ -152,13 +152,13 @@ impl TreeFind {
         self.hits.sort_by_key(|&hit| order.get(hit as usize));
     }
 
-    /// The hit that is nearest to an entry.
+    /// Returns the hit nearest to an entry.
     pub(super) fn nearest(&self, at: Index) -> Option<Index> {
         let here = self.place(at);
         self.hits.iter().copied().min_by_key(|&hit| (self.place(hit).abs_diff(here), self.place(hit) < here))
     }
 
-    /// The next hit in a direction, and whether that is from the other end on.
+    /// Returns the next hit in a direction, and `true` if the search wrapped around.
     pub(super) fn next(&self, from: Option<Index>, forward: bool) -> Option<(Index, bool)> {
         let here = from.map_or(0, |at| self.place(at));
         let behind = self.hits.partition_point(|&hit| self.place(hit) <= here);
@@ -169,7 +169,7 @@ impl TreeFind {
     }
 }
 
-/// The entry that stands for one in which something was found: what an assistant only called is seen with the answer.
+/// Returns the visible entry for a hit: an assistant message without text is shown by the result of its tool call.
 pub fn seen(tree: &Tree, at: Index) -> Index {
     let is_answer = |at: &Index| tree.nodes[*at as usize].kind == EntryKind::ToolResult;
     let answer = tree.children(at).iter().copied().find(is_answer);

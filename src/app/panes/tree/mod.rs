@@ -1,4 +1,4 @@
-//! The tree pane: the open session, which of its rows are seen, and moving about in it.
+//! State of the tree pane: the open session, its visible rows and the selection.
 
 pub mod activity;
 pub mod display_text;
@@ -38,89 +38,89 @@ use rows::{RowIndex, RowItem, TreeRows, passes};
 pub struct TreePane {
     /// The session that is shown or being opened.
     pub session: Option<SessionKey>,
-    /// The tree that is shown: its own, or that of its family.
+    /// The displayed tree: that of the session or of its family.
     pub tree: Option<Arc<Tree>>,
-    /// What is known of that, if it is a family's.
+    /// The merged family, if the tree shows one.
     pub family: Option<Arc<FamilyTree>>,
-    /// In which other sessions the entries of the session's own tree stand.
+    /// The other sessions that contain the entries of the session's own tree.
     pub others: SharedEntries,
-    /// Which other sessions are wanted in it,
+    /// The other sessions to show.
     wanted: FamilySelection,
-    /// what was asked for because of that last,
+    /// The last merge request.
     asked: Option<MergeRequest>,
-    /// who waits for it,
+    /// The claim on the running merge.
     pub joining: Option<Claim>,
-    /// and at which catalog it was looked for that, with what wanted.
+    /// The catalog version and selection for which the last merge request was computed.
     looked_at: Option<(u64, FamilySelection)>,
     own_forks: Vec<ForkedFile>,
-    /// Why it is not.
+    /// The reason why the session cannot be opened.
     pub error: Option<String>,
-    /// Which entries are shown.
+    /// The filter on entries.
     pub filter: Filter,
-    /// Files that were forked off here.
+    /// The forks of the session.
     pub forks: Vec<ForkedFile>,
-    /// Whether the time of labels is shown.
+    /// Shows the timestamps of labels.
     pub label_times: bool,
-    /// What is looked for in it.
+    /// The search in the tree.
     pub find: Option<TreeFind>,
     /// The rows.
     pub rows: TreeRows,
     /// The selected row.
     pub cursor: Cursor,
-    /// Whether the tree was just opened, so that the selection is still to be brought into sight.
+    /// `true` if the tree was just opened and the selection must be scrolled into view.
     pub fresh: bool,
-    /// Whether the file has grown since the tree was asked for.
+    /// `true` if the file has grown since the tree was requested.
     pub is_outdated: bool,
-    /// Who waits for the tree,
+    /// The claim on the tree being read.
     pub opening: Option<Claim>,
-    /// and for where its forks left.
+    /// The claim on the search for the forks' split points.
     pub splitting: Option<Claim>,
-    /// The forks whose split points were asked for.
+    /// The forks whose split points were requested.
     pub asked_forks: Vec<SessionKey>,
-    /// What it has of the session that it was forked from, if it was.
+    /// The inherited entries, if the session is a fork.
     pub inherited: Option<Inherited>,
-    /// What was done because of each prompt, once that is to be told.
+    /// The summary of each turn, computed when the filter shows turns.
     turns: Vec<(Index, Activity)>,
-    /// Whether a run of tool calls is told in one row.
+    /// `true` to collapse runs of tool calls into one row.
     pub tells_runs: bool,
-    /// Whether the selection stays at the leaf.
+    /// `true` while the selection follows the leaf.
     pub follows: bool,
-    /// Whether the selection was taken far away, so that it is to be seen in the middle.
+    /// `true` after a jump: the selection is then centered.
     pub jumped: bool,
     folds: HashSet<EntryRef>,
-    /// The runs whose rows are seen as well, by their first entries.
+    /// Expanded runs, by first entry.
     open_runs: HashSet<EntryRef>,
-    /// Whether what a fork inherited is seen.
+    /// `true` if inherited entries are expanded.
     shows_inherited: bool,
     selected: Option<TreeSelection>,
-    /// The entry that was selected when the tree was read again: it has a row until other entries are asked for.
+    /// The entry that was selected when the tree was reloaded. It keeps its row until the filter changes.
     kept: Option<EntryRef>,
-    /// The entry of a session that is still to be opened, to be gone to then.
+    /// The entry to select once its session is open.
     awaited_entry: Option<EntryRef>,
-    /// The same, by its id.
+    /// The entry to select by ID once its session is open.
     awaited_id: Option<(SessionKey, EntryId)>,
-    /// The fork that was selected when the session was left: its row comes later than the others.
+    /// The fork that was selected when the session was left; fork rows arrive later than the others.
     awaited_fork: Option<SessionKey>,
     memories: HashMap<SessionKey, TreePosition>,
-    /// Whether one is brought back to where one was when the whole tree is there.
+    /// `true` to restore the saved position once the whole tree is loaded.
     awaits_memory: bool,
-    /// The entry that a search points at in this session,
+    /// The entry in this session that the search over sessions found.
     pointed: Option<HitPlace>,
-    /// and whether that is still to be gone to.
+    /// `true` if that entry is not selected yet.
     awaits_pointed: bool,
-    /// Whether one has gone to an entry: no hit is gone to then.
+    /// `true` after a jump to an entry; hits then do not move the selection.
     is_arrived: bool,
-    /// The search over sessions whose hits in this one were gone to.
+    /// The search over sessions to whose hits in this session the selection has moved.
     followed: Option<Arc<Query>>,
 }
 
 impl TreePane {
-    /// No tree yet; when there is one it is seen through `filter`.
+    /// Returns a pane without a tree, with the given filter.
     pub fn new(filter: Filter, tells_runs: bool) -> Self {
         Self { filter, tells_runs, ..Self::default() }
     }
 
-    /// Turns to another session, or to none; it is still to be opened.
+    /// Switches to another session, or to none. The tree is loaded later.
     pub fn turn_to(&mut self, session: Option<SessionKey>) {
         self.remember();
         self.session = session;
@@ -146,41 +146,41 @@ impl TreePane {
         self.followed = None;
         self.is_arrived = false;
         self.cursor = Cursor::default();
-        // Late replies about the session before must not be taken for this one's.
+        // Ignore late replies about the previous session.
         (self.opening, self.splitting) = (None, None);
         self.asked_forks.clear();
     }
 
-    /// Shows the tree of the session: with the selection and folds that it had, or at its leaf.
+    /// Shows the tree of the session with the saved selection and folds, or at its leaf.
     pub fn show(&mut self, tree: Arc<Tree>) {
         self.keep_selected();
         let own = self.own().filter(|_| self.family.is_some());
         match own.map(|own| tree.extends(own)) {
-            // With that its family is joined anew.
+            // The family is merged again with the new tree.
             Some(true) => return,
             Some(false) => self.leave_family(),
             None => {}
         }
-        // A tree that is read again, or to its beginning, stays where it is on the screen.
+        // A reloaded or completed tree keeps its scroll position.
         self.fresh = self.tree.is_none();
         self.move_from_part(&tree);
         let remembered = self.session.and_then(|session| self.memories.get(&session));
         let memory = match &self.tree {
             Some(_) if !self.awaits_memory => self.spot(),
-            // What is remembered speaks of places in the whole.
+            // A saved position refers to the complete tree.
             _ if tree.is_partial => TreePosition::default(),
             _ => remembered.cloned().unwrap_or_default(),
         };
         self.awaits_memory = tree.is_partial && self.tree.is_none() && remembered.is_some();
         let is_own = |entry: &EntryRef| Some(entry.session) == self.session;
-        // Those of other sessions are joined later.
+        // Entries of other sessions are merged later.
         let is_there = |entry: &EntryRef| !is_own(entry) || (entry.at as usize) < tree.nodes.len();
         self.folds = memory.folds.into_iter().filter(is_there).collect();
         self.open_runs = memory.open_runs.into_iter().filter(is_there).collect();
         self.shows_inherited = memory.shows_inherited;
         self.error = None;
         if self.tree.as_ref().is_none_or(|before| !tree.extends(before)) {
-            // They speak of places in the tree that was.
+            // These are indices into the previous tree.
             self.kept = None;
             self.forks.clear();
             self.own_forks.clear();
@@ -197,7 +197,7 @@ impl TreePane {
         let leaf = tree.leaf.and_then(|at| self.entry(at)).map(TreeSelection::Entry);
         self.selected = match memory.selected {
             Some(TreeSelection::Entry(entry) | TreeSelection::Run(entry)) if !is_own(&entry) => {
-                // Somebody goes somewhere else.
+                // The user may have moved elsewhere in the meantime.
                 let is_free = self.awaited_entry.is_none() && self.awaited_id.is_none();
                 self.awaited_entry = self.awaited_entry.or(Some(entry).filter(|_| is_free && self.wanted.is_any()));
                 leaf
@@ -215,7 +215,7 @@ impl TreePane {
         self.find_awaited();
     }
 
-    /// Keeps the row of the selected entry, even if the filter does not show the entry in the tree that comes.
+    /// Keeps a row for the selected entry in the next tree even if the filter hides it.
     fn keep_selected(&mut self) {
         let entry = match self.selected_item().filter(|_| !self.follows) {
             Some(RowItem::Entry(at)) => self.entry(at),
@@ -224,7 +224,7 @@ impl TreePane {
         self.kept = entry;
     }
 
-    /// The places of a part of a file are not those of the whole: lines are told by where they start.
+    /// Maps indices from the partial to the complete tree, matching entries by the file offset of their lines.
     fn move_from_part(&mut self, whole: &Tree) {
         let Some(part) = self.tree.as_ref().filter(|tree| tree.is_partial && !whole.is_partial) else { return };
         let moved = |entry: EntryRef| {
@@ -243,7 +243,7 @@ impl TreePane {
         };
     }
 
-    /// Points at an entry, or at none: it is selected as soon as its tree is there.
+    /// Sets the entry found by a search, or none. It is selected once its tree is loaded.
     pub(crate) fn point_at(&mut self, entry: Option<HitPlace>) {
         if self.pointed != entry {
             (self.pointed, self.awaits_pointed) = (entry, true);
@@ -251,7 +251,7 @@ impl TreePane {
         }
     }
 
-    /// The entry that a search points at, when its tree is there.
+    /// Returns the entry found by a search, once its tree is loaded.
     pub(crate) fn pointed(&self) -> Option<Index> {
         let tree = self.own().filter(|tree| !tree.is_partial)?;
         let at = self.pointed?.find(tree).map(|at| hits::seen(tree, at))?;
@@ -266,13 +266,13 @@ impl TreePane {
         }
     }
 
-    /// Goes to an entry, whatever hides it; as soon as its session is open.
+    /// Selects an entry once its session is open, and reveals it if it is hidden.
     pub(crate) fn go_to_entry(&mut self, entry: EntryRef) {
         (self.awaited_entry, self.awaited_id) = (Some(entry), None);
         self.find_awaited();
     }
 
-    /// The same in the session's own tree, by the id of the entry.
+    /// Selects an entry of the session's own tree by ID.
     pub(crate) fn go_to_id(&mut self, session: SessionKey, entry: EntryId) {
         (self.awaited_entry, self.awaited_id) = (None, Some((session, entry)));
         self.find_awaited();
@@ -288,7 +288,7 @@ impl TreePane {
         let Some((entry, tree)) = self.awaited_entry.and_then(|entry| Some((entry, self.file(entry.session)?))) else {
             return;
         };
-        // The places of a part are not those of the whole.
+        // Indices into a partial tree differ from those of the complete one.
         if !tree.is_partial {
             self.awaited_entry = None;
             self.awaits_pointed = false;
@@ -300,7 +300,7 @@ impl TreePane {
         }
     }
 
-    /// Selects an entry, and changes the filter if it hides it.
+    /// Selects an entry, and changes the filter if that hides it.
     fn reveal(&mut self, at: Index) {
         self.find.take_if(|find| find.only_hits && !find.is_hit(at));
         let Some(tree) = &self.tree else { return };
@@ -311,7 +311,7 @@ impl TreePane {
         self.reselect(at);
     }
 
-    /// Shows that the session can't be opened, or not any more.
+    /// Reports that the session cannot be opened or read.
     pub fn fail(&mut self, error: String) {
         self.turn_to(self.session);
         self.error = Some(error);
@@ -324,19 +324,19 @@ impl TreePane {
         self.memories.insert(session, self.spot());
     }
 
-    /// What was done because of a prompt.
+    /// Returns the summary of the turn after a prompt.
     pub fn turn(&self, prompt: Index) -> Option<&Activity> {
         let place = self.turns.binary_search_by_key(&prompt, |(at, _)| *at).ok()?;
         self.turns.get(place).map(|(_, deeds)| deeds)
     }
 
-    /// Makes the rows anew; the selection stays on its entry, or goes to the nearest visible one above it.
+    /// Rebuilds the rows. The selection stays on its entry, or moves to the nearest visible ancestor.
     pub(crate) fn rebuild(&mut self) {
         let Some(tree) = &self.tree else { return };
         if self.follows {
             self.selected = tree.leaf.and_then(|leaf| self.entry(leaf)).map(TreeSelection::Entry);
         }
-        // Another session is no hit.
+        // A fork row is not a hit.
         let only_hits = self.find.as_ref().is_some_and(|find| find.only_hits);
         let forks = if only_hits { &[][..] } else { &self.forks };
         let folds = self.folds.iter().filter_map(|&entry| self.shown(entry));
@@ -346,7 +346,7 @@ impl TreePane {
         self.cursor.follow(self.row_of_selected());
     }
 
-    /// Adds the rows that tell of many entries.
+    /// Adds the rows that summarize several entries.
     fn tell(&mut self) {
         let (Some(tree), mut rows) = (self.tree.clone(), std::mem::take(&mut self.rows)) else { return };
         let only_hits = self.find.as_ref().is_some_and(|find| find.only_hits);
@@ -386,7 +386,7 @@ impl TreePane {
                 row - usize::from(is_open && row > 0)
             }
             Some(TreeSelection::Fork(key, part)) => {
-                // One that is closed has one row only.
+                // A collapsed fork has only one row.
                 let parts = self.forks.iter().filter(|fork| fork.key == key).count();
                 let is_it = |fork: &ForkedFile| fork.key == key && (fork.part == part || parts == 1);
                 place(&|item| matches!(item, RowItem::Fork(place) if is_it(&self.forks[place])))
@@ -396,7 +396,7 @@ impl TreePane {
         }
     }
 
-    /// Whether an entry has a row, unless a fold hides it: hits always have one.
+    /// Returns `true` if an entry passes the filters; folds are not considered. Hits always pass.
     fn shows(&self, tree: &Tree, at: Index) -> bool {
         match &self.find {
             Some(find) if find.only_hits => find.is_hit(at),
@@ -405,7 +405,7 @@ impl TreePane {
         }
     }
 
-    /// Where one is: what is selected and folded.
+    /// Returns the current selection, folds and scroll position.
     fn spot(&self) -> TreePosition {
         TreePosition {
             selected: self.selected,
@@ -417,7 +417,7 @@ impl TreePane {
         }
     }
 
-    /// Goes back to where one was.
+    /// Restores a position.
     fn go_back(&mut self, spot: TreePosition) {
         (self.selected, self.folds) = (spot.selected, spot.folds);
         (self.open_runs, self.shows_inherited) = (spot.open_runs, spot.shows_inherited);
@@ -425,14 +425,14 @@ impl TreePane {
         self.cursor.top = spot.top;
     }
 
-    /// Somebody goes on: a fork or an entry that is awaited would take the selection away.
+    /// Drops a pending fork or entry that would move the selection, because the user has moved.
     pub(crate) fn await_nothing(&mut self) {
         self.awaited_fork = None;
         (self.awaited_entry, self.awaited_id) = (None, None);
         self.awaits_memory = false;
     }
 
-    /// Remembers the selected row, so that it is found again when the rows change.
+    /// Stores the selected row so that it can be restored after the rows change.
     pub fn note_selection(&mut self) {
         self.cursor.at = self.cursor.at.min(self.rows.list.len().saturating_sub(1));
         let selected = match self.selected_item() {
@@ -446,17 +446,17 @@ impl TreePane {
         self.selected = selected.or(self.selected);
     }
 
-    /// What the selected row shows.
+    /// Returns the item of the selected row.
     pub fn selected_item(&self) -> Option<RowItem> {
         self.rows.list.get(self.cursor.at).map(|row| row.item)
     }
 
-    /// The selected entry, if the row is one; of a run its last one.
+    /// Returns the selected entry, if the row is one; for a run its last entry.
     pub fn selected_entry(&self) -> Option<Index> {
         self.rows.last_of(self.cursor.at)
     }
 
-    /// The selected fork, if the row is one.
+    /// Returns the selected fork, if the row is one.
     pub fn selected_fork(&self) -> Option<&ForkedFile> {
         match self.selected_item()? {
             RowItem::Fork(place) => self.forks.get(place),
@@ -464,10 +464,10 @@ impl TreePane {
         }
     }
 
-    /// Shows other entries.
+    /// Changes the filter.
     pub(crate) fn set_filter(&mut self, filter: Filter) {
         (self.filter, self.kept) = (filter, None);
-        // What was seen, if only as there was nothing else, does not fold by itself.
+        // Inherited entries that were visible stay expanded, even if they were shown only for lack of others.
         self.shows_inherited |= self.rows.list.iter().any(|row| row.is_inherited);
         self.rebuild();
     }

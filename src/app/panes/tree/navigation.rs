@@ -1,4 +1,4 @@
-//! Going to rows and entries of the tree, whatever hides them.
+//! Navigation to rows and entries of the tree, hidden ones included.
 
 use crate::app::panes::tree::TreePane;
 use crate::app::panes::tree::position::TreeSelection;
@@ -7,21 +7,21 @@ use crate::catalog::EntryRef;
 use crate::session::tree::Index;
 
 impl TreePane {
-    /// pi's fold or jump up.
+    /// Folds the branch or jumps to its start, like pi.
     pub fn segment_up(&mut self) {
         if !self.rows.list.is_empty() && !self.fold() {
             self.go_to(self.rows.segment_up(self.cursor.at));
         }
     }
 
-    /// pi's unfold or jump down.
+    /// Unfolds the branch or jumps to its end, like pi.
     pub(crate) fn segment_down(&mut self) {
         if !self.rows.list.is_empty() && !self.unfold() {
             self.go_to(self.rows.segment_down(self.cursor.at));
         }
     }
 
-    /// Goes to the next or the previous branch point.
+    /// Moves to the next or previous branch point.
     pub(crate) fn branch_point(&mut self, forward: bool) -> bool {
         self.rows.branch_point(self.cursor.at, forward).is_some_and(|row| self.go_to(row))
     }
@@ -32,10 +32,10 @@ impl TreePane {
         true
     }
 
-    /// Selects an entry: unfolds what hides it. Where the filter hides it, the nearest one above is selected.
+    /// Selects an entry and unfolds its ancestors. If the filter hides it, selects the nearest visible ancestor.
     pub fn select(&mut self, at: Index) {
         self.show_at(at);
-        // A row that tells of it is opened, so that it is seen itself: what a fork inherited, and a run in that.
+        // Expand the summary row that contains the entry: first the inherited entries, then a run among them.
         for _ in 0..2 {
             let is_told = matches!(self.selected_item(), Some(RowItem::Run(_) | RowItem::Inherited));
             if is_told && self.rows.row_of(at).is_some() && self.unfold() {
@@ -44,13 +44,13 @@ impl TreePane {
         }
     }
 
-    /// The same when the rows are to be made anew.
+    /// Selects an entry after the rows are rebuilt.
     pub(super) fn reselect(&mut self, at: Index) {
         self.rebuild();
         self.select(at);
     }
 
-    /// Selects the row that an entry has, or that tells of it.
+    /// Selects the row of an entry, or the summary row that contains it.
     fn show_at(&mut self, at: Index) {
         self.jumped = true;
         let (Some(tree), Some(entry)) = (&self.tree, self.entry(at)) else { return };
@@ -66,8 +66,8 @@ impl TreePane {
         if self.folds.len() < before { self.rebuild() } else { self.cursor.follow(self.row_of_selected()) }
     }
 
-    /// Goes to the leaf and stays there, as soon as the session is open, or stays where it is. Returns whether the leaf is
-    /// followed now.
+    /// Toggles following the leaf. Selects the leaf as soon as the session is open. Returns `true` if the leaf is now
+    /// followed.
     pub(crate) fn toggle_follow(&mut self) -> bool {
         self.follows = !self.follows && self.session.is_some();
         if self.follows {
@@ -76,7 +76,7 @@ impl TreePane {
         self.follows
     }
 
-    /// Follows the leaf no more if the selection was taken elsewhere. Returns whether it was.
+    /// Stops following the leaf if the selection was moved. Returns `true` if it was.
     pub(crate) fn note_leaving(&mut self) -> bool {
         let leaf = self.tree.as_ref().and_then(|tree| Some(self.rows.nearest(tree, tree.leaf?)));
         let is_left = self.follows && self.tree.is_some() && leaf != Some(self.cursor.at);
@@ -84,7 +84,7 @@ impl TreePane {
         is_left
     }
 
-    /// Goes to the leaf, where pi goes on.
+    /// Moves to the leaf, the entry from which pi continues.
     pub(crate) fn go_to_leaf(&mut self) {
         if let Some(leaf) = self.tree.as_ref().and_then(|tree| tree.leaf) {
             self.show_at(leaf);

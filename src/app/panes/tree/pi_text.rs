@@ -1,4 +1,4 @@
-//! What the row of an entry says in `pitree tree`, in spans, word for word as in pi's `/tree`; and what a fold hides.
+//! Text of an entry's row in `pitree tree`, as spans, identical to pi's `/tree`; and the facts about a fold.
 
 use crate::base::numbers::{count, nonzero_dollars};
 use crate::base::text::{Glyphs, Span, Tone};
@@ -7,7 +7,7 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::tree::node::{EntryStatus, Node};
 use crate::session::tree::{Index, SubtreeStats, Tree};
 
-/// What stands in front of what an entry says: whether it is on the active path, or flagged, and its label.
+/// Returns the prefix of an entry's text: active path mark, damage flag and label.
 pub(super) fn marks(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
     let mut spans = Vec::new();
     if tree.is_active(at) {
@@ -22,7 +22,7 @@ pub(super) fn marks(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
     spans
 }
 
-/// The text of an entry's row behind the lines: marks, label, and what it says.
+/// Returns the text of an entry's row after the tree lines: prefix and content.
 pub fn entry(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
     let node = &tree.nodes[at as usize];
     let mut spans = marks(tree, at, glyphs);
@@ -47,7 +47,7 @@ pub fn entry(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
     spans
 }
 
-/// The tone of what an entry says, where the word for its kind has a tone.
+/// Returns the tone of an entry's content; `word` is the tone of the word for its kind.
 pub(super) fn said(node: &Node, word: Tone) -> Tone {
     match (node.kind, node.outcome) {
         (EntryKind::Assistant, EntryStatus::Aborted) => Tone::Warning,
@@ -57,7 +57,8 @@ pub(super) fn said(node: &Node, word: Tone) -> Tone {
     }
 }
 
-/// What a fold hides: `37 entries`, `2 branches`, `1 fork`, `$1.20`, `3d`. `below` counts the folded entry as well.
+/// Lists the facts about a fold: `37 entries`, `2 branches`, `1 fork`, `$1.20`, `3d`. `below` includes the folded
+/// entry.
 pub fn hidden(below: SubtreeStats, forks: usize, now: i64) -> Vec<String> {
     let mut facts = vec![count(below.entries as usize - 1, "entry", "entries")];
     facts.extend((below.leaves > 1).then(|| count(below.leaves as usize, "branch", "branches")));

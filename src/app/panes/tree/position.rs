@@ -1,31 +1,31 @@
-//! Where one is in a tree: what is selected and folded.
+//! The position in a tree: selection, folds and scroll offset.
 
 use std::collections::HashSet;
 
 use crate::app::panes::tree::family::FamilySelection;
 use crate::catalog::{EntryRef, SessionKey};
 
-/// What is selected, whatever its row.
+/// The selection, independent of its row number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TreeSelection {
     Entry(EntryRef),
-    /// The row of a fork, one of several that it may have.
+    /// A fork row, with its number if the fork has several.
     Fork(SessionKey, usize),
-    /// The row of a run, by the first entry of that.
+    /// The row of a run, by its first entry.
     Run(EntryRef),
     Inherited,
     Start,
 }
 
-/// Where one is in the tree that is open.
+/// The position in an open tree.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TreePosition {
     pub(super) selected: Option<TreeSelection>,
     pub(super) folds: HashSet<EntryRef>,
     pub(super) open_runs: HashSet<EntryRef>,
     pub(super) shows_inherited: bool,
-    /// The first row that is seen.
+    /// The first visible row.
     pub(super) top: usize,
-    /// Which other sessions are seen.
+    /// The other sessions that are shown.
     pub(super) wanted: FamilySelection,
 }

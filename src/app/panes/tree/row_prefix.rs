@@ -1,4 +1,4 @@
-//! What stands in front of the words of a row: how much of its lines is seen, and where its fold sign is.
+//! The prefix of a row: the visible part of its tree lines and the position of its fold symbol.
 
 use std::ops::Range;
 
@@ -6,8 +6,7 @@ use crate::app::panes::tree::TreePane;
 use crate::app::panes::tree::rows::{RowIndex, RowItem};
 
 impl TreePane {
-    /// Which columns of the lines in front of a row are seen where it has so many columns, and whether more of them are left
-    /// out than in other rows.
+    /// Returns the visible columns of the tree lines of a row, and `true` if more of them are cut than in other rows.
     pub fn lines(&self, row: RowIndex, columns: usize) -> (Range<usize>, bool) {
         let lines = self.rows.prefix_width(row);
         let pan = self.pan(columns);
@@ -15,26 +14,26 @@ impl TreePane {
         (start..lines, start > pan)
     }
 
-    /// How far the rows are moved to the left so that the selected one's text is seen behind its lines, as in pi's `/tree`
-    /// (0.87.1).
+    /// Returns the number of columns by which rows are shifted left so that the selected text stays visible, like pi's
+    /// `/tree` (0.87.1).
     fn pan(&self, columns: usize) -> usize {
         let lines = self.rows.prefix_width(self.cursor.at);
         let anchor = lines + self.letter() + self.mark(self.cursor.at);
         if anchor > columns / 2 { (anchor - columns / 4).min(lines) } else { 0 }
     }
 
-    /// The columns of the letter of a file.
+    /// Returns the width of the file letter.
     fn letter(&self) -> usize {
         2 * usize::from(self.family.is_some())
     }
 
-    /// The columns of the mark of the active path.
+    /// Returns the width of the active path mark.
     fn mark(&self, row: RowIndex) -> usize {
         let entry = self.tree.as_ref().zip(self.rows.last_of(row));
         2 * usize::from(entry.is_some_and(|(tree, at)| tree.is_active(at)))
     }
 
-    /// Whether the sign that folds and unfolds a row is at a column.
+    /// Returns `true` if the fold symbol of a row is at a column.
     pub(crate) fn is_sign(&self, row: RowIndex, column: usize, columns: usize) -> bool {
         let Some(one) = self.rows.list.get(row) else { return false };
         let lines = self.lines(row, columns).0.len();

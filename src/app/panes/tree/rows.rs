@@ -1,6 +1,6 @@
-//! Which rows the tree pane has: the entries that pass the filter and no fold hides, with their place in the drawing.
-//! pi's `/tree` conventions (0.87.1): chains of single children stay flat, only branches are indented, the entries of
-//! a hidden one attach to the nearest visible ancestor, the branch with the leaf comes first.
+//! Row construction of the tree pane: entries that pass the filter, with their level and connectors. Follows pi's
+//! `/tree` (0.87.1): only branches are indented, and chains of single children stay flat. Children of a hidden entry
+//! attach to its nearest visible ancestor. The branch with the leaf comes first.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,71 +12,71 @@ use crate::config::Filter;
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::{Index, Tree};
 
-/// The place of a row.
+/// The index of a row.
 pub type RowIndex = usize;
 
-/// What a row shows.
+/// The content of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RowItem {
-    /// An entry of the file.
+    /// An entry.
     Entry(Index),
-    /// A file that was forked off here, by its place among the forks.
+    /// A fork, by index.
     Fork(usize),
-    /// A run of tool calls, by its place among the runs.
+    /// A run of tool calls, by index.
     Run(usize),
-    /// All that a fork inherited.
+    /// The collapsed entries that a fork inherited.
     Inherited,
-    /// That pi goes on before the first message.
+    /// A note that pi continues before the first message.
     Start,
 }
 
 /// One row of the tree.
 #[derive(Clone, Copy, Debug)]
 pub struct TreeRow {
-    /// What it shows.
+    /// The content.
     pub item: RowItem,
     /// The row of the nearest visible ancestor.
     pub parent: Option<RowIndex>,
-    /// The row of the nearest ancestor that is drawn with a connector: what its line to the left is found by.
+    /// The nearest ancestor row with a connector; its vertical line is drawn to the left.
     pub gutter: Option<RowIndex>,
-    /// Levels of three columns in front of the text.
+    /// The indentation in levels of three columns.
     pub indent: u32,
-    /// Whether a connector leads to it: it has siblings.
+    /// `true` if the row has a connector, because it has siblings.
     pub connector: bool,
-    /// Whether it is the last of its siblings.
+    /// `true` if it is the last of its siblings.
     pub last: bool,
-    /// Visible children.
+    /// Number of visible children.
     pub children: u32,
-    /// Whether its descendants are folded away.
+    /// `true` if its descendants are folded.
     pub folded: bool,
-    /// Whether it is one of a run that is told in the row above.
+    /// `true` if the row belongs to the expanded run above it.
     pub in_run: bool,
-    /// Whether it came with a fork.
+    /// `true` if a fork inherited the entry.
     pub is_inherited: bool,
-    /// Whether the level is a first generation behind a branch.
+    /// `true` for the first level below a branch point.
     pub(super) branched: bool,
 }
 
 /// The rows of a tree.
 #[derive(Debug, Default)]
 pub struct TreeRows {
-    /// The rows, from the top.
+    /// The rows, top to bottom.
     pub list: Vec<TreeRow>,
-    /// How many of them show entries.
+    /// Number of rows that show entries.
     pub entries: usize,
-    /// The row of the leaf, or of the nearest visible entry above it.
+    /// The row of the leaf, or of its nearest visible ancestor.
     pub leaf: Option<RowIndex>,
-    /// How many forks each folded entry hides.
+    /// Number of forks hidden by each folded entry.
     pub hidden_forks: HashMap<Index, usize>,
-    /// The runs of tool calls that are told in one row.
+    /// The runs of tool calls shown in one row.
     pub runs: Vec<ToolRun>,
-    /// The entries from the row that is nearest to the leaf to the leaf itself.
+    /// Number of entries between the row nearest to the leaf and the leaf.
     pub leaf_below: usize,
     /// The row of each entry; `u32::MAX` for hidden ones.
     pub(super) row_of: Vec<u32>,
 }
 
-/// Whether an entry passes a filter.
+/// Returns `true` if an entry passes a filter.
 pub fn passes(tree: &Tree, at: Index, filter: Filter) -> bool {
     let node = &tree.nodes[at as usize];
     let is_leaf = tree.leaf == Some(at);
@@ -99,8 +99,8 @@ pub fn passes(tree: &Tree, at: Index, filter: Filter) -> bool {
     }
 }
 
-/// Whether a branch ends at an entry: nothing but bookkeeping comes below it. A branch of bookkeeping alone ends where
-/// it begins; a stub is none.
+/// Returns `true` if a branch ends at an entry: only bookkeeping follows. A branch of bookkeeping alone ends at its
+/// start; a stub is no branch.
 fn ends_branch(tree: &Tree, at: Index) -> bool {
     let is_bookkeeping = |at: Index| tree.nodes[at as usize].kind.is_bookkeeping();
     let begins = || tree.parent(at).is_none_or(|parent| tree.is_branch_point(parent));
@@ -119,8 +119,8 @@ fn ends_branch(tree: &Tree, at: Index) -> bool {
 }
 
 impl TreeRows {
-    /// The rows of the entries that `shows` is true for and that none of the `folds` hides, still to be [placed](Self::place).
-    /// `forks` are the files that were forked off: open ones stand where what is their own begins.
+    /// Builds rows for entries accepted by `shows` and not hidden by `folds`. The result must still be
+    /// [placed](Self::place). Expanded forks get a row where their unique entries begin.
     pub fn new(
         tree: &Tree,
         shows: impl Fn(Index) -> bool,
@@ -129,7 +129,7 @@ impl TreeRows {
     ) -> Self {
         const NONE: u32 = u32::MAX;
         let count = tree.nodes.len();
-        // The visible entries in drawing order, and for each entry the nearest visible one at or above it.
+        // The visible entries in drawing order, and the nearest visible entry at or above each entry.
         let mut list: Vec<TreeRow> = Vec::with_capacity(count);
         let mut row_of = vec![NONE; count];
         let mut nearest = vec![NONE; count];
@@ -190,7 +190,7 @@ impl TreeRows {
         rows
     }
 
-    /// Gives each row its level and connector, once all rows are there. Parents stand before their children.
+    /// Computes level and connector of each row once all rows exist. Parents precede their children.
     #[must_use]
     pub fn place(mut self) -> Self {
         let list = &mut self.list;
@@ -198,18 +198,18 @@ impl TreeRows {
         let roots = list.iter().filter(|row| is_root(row)).count();
         let mut has_later = vec![false; list.len() + 1];
         for row in list.iter_mut().rev() {
-            // The roots are children of what is not drawn.
+            // Index 0 is an invisible parent of all roots.
             let above = row.parent.map_or(0, |parent| parent + 1);
             row.last = !(row.item == RowItem::Start || std::mem::replace(&mut has_later[above], true));
         }
         for row in 0..list.len() {
             let (indent, branched, connector, gutter) = match list[row].parent {
-                // Several roots branch off something that is not drawn; they stand at the left edge all the same.
+                // Several roots are branches of an invisible parent, but are not indented.
                 None => (0, roots > 1, false, None),
                 Some(parent) => {
                     let above = &list[parent];
                     let branched = above.children > 1;
-                    // pi counts several roots as one level deeper and draws all levels one to the left.
+                    // pi places several roots one level deeper and draws all levels one further left.
                     let is_deep = above.indent > 0 || (roots > 1 && above.parent.is_none());
                     let indent = above.indent + u32::from(branched || (above.branched && is_deep));
                     let gutter = if above.connector { Some(parent) } else { above.gutter };
@@ -222,7 +222,7 @@ impl TreeRows {
         self
     }
 
-    /// The entry that a row shows; of a run the last one.
+    /// Returns the entry of a row; for a run the last one.
     pub(super) fn last_of(&self, row: RowIndex) -> Option<Index> {
         match self.list.get(row)?.item {
             RowItem::Entry(at) => Some(at),
@@ -231,25 +231,25 @@ impl TreeRows {
         }
     }
 
-    /// The row of an entry, if it is visible.
+    /// Returns the row of an entry, if it is visible.
     pub(crate) fn row_of(&self, at: Index) -> Option<RowIndex> {
         self.row_of.get(at as usize).filter(|&&row| row != u32::MAX).map(|&row| row as usize)
     }
 
-    /// The row of an entry, or of its nearest visible ancestor, or the last one: where pi puts the selection.
+    /// Returns the row of an entry or of its nearest visible ancestor, else the last row; pi selects the same.
     pub fn nearest(&self, tree: &Tree, at: Index) -> RowIndex {
         std::iter::successors(Some(at), |&at| tree.parent(at))
             .find_map(|at| self.row_of(at))
             .unwrap_or(self.list.len().saturating_sub(1))
     }
 
-    /// Whether a row can be folded: it has children, and is a root or the start of a branch.
+    /// Returns `true` if a row can be folded: it has children, and is a root or the start of a branch.
     pub(crate) fn is_foldable(&self, row: RowIndex) -> bool {
         let one = &self.list[row];
         one.folded || (one.children > 0 && one.parent.is_none_or(|parent| self.list[parent].children > 1))
     }
 
-    /// The row at which the branch of a row starts, further up than the row itself (pi's jump up).
+    /// Returns the row at which the branch of a row starts, above the row itself (pi's jump up).
     pub fn segment_up(&self, row: RowIndex) -> RowIndex {
         let mut at = row;
         while let Some(parent) = self.list[at].parent {
@@ -261,11 +261,11 @@ impl TreeRows {
         at
     }
 
-    /// The start of the first branch below a row, or the end of its chain (pi's jump down).
+    /// Returns the start of the first branch below a row, or the end of its chain (pi's jump down).
     pub(crate) fn segment_down(&self, row: RowIndex) -> RowIndex {
         let mut at = row;
         loop {
-            // The first child of a row, where it has one, is the row below.
+            // The first child of a row is the next row.
             match self.list[at].children {
                 0 => return at,
                 1 => at += 1,
@@ -274,25 +274,25 @@ impl TreeRows {
         }
     }
 
-    /// The next row with more than one child, in a direction.
+    /// Returns the next row with several children in a direction.
     pub(crate) fn branch_point(&self, row: RowIndex, forward: bool) -> Option<RowIndex> {
         let is_branch_point = |row: &RowIndex| self.list[*row].children > 1;
         if forward { (row + 1..self.list.len()).find(is_branch_point) } else { (0..row).rev().find(is_branch_point) }
     }
 
-    /// The columns that the lines in front of a row take: three a level.
+    /// Returns the width of the tree lines of a row: three columns per level.
     pub(crate) fn prefix_width(&self, row: RowIndex) -> usize {
         self.list[row].indent as usize * 3
     }
 
-    /// What stands in front of a row, as far as it lies in `window`; if it `is_cut` there, with the sign for that.
+    /// Returns the part of a row's tree lines inside `window`, with an ellipsis if it `is_cut`.
     pub(crate) fn lead(&self, row: RowIndex, window: Range<usize>, is_cut: bool, glyphs: &Glyphs) -> String {
         let prefix = self.prefix(row, window.clone(), glyphs);
         if is_cut { glyphs.cut_start(&(prefix + " "), window.len()).into_owned() } else { prefix }
     }
 
-    /// The lines and the connector in front of a row, as far as they lie in `window`. A line stands where an ancestor's
-    /// sibling is still to come.
+    /// Returns the part of a row's lines and connector inside `window`. A vertical line continues where an ancestor has
+    /// later siblings.
     fn prefix(&self, row: RowIndex, window: Range<usize>, glyphs: &Glyphs) -> String {
         let one = &self.list[row];
         let end = window.end.min(self.prefix_width(row));
@@ -304,7 +304,7 @@ impl TreeRows {
             }
         };
         let mut gutter = one.gutter;
-        // Further up there are only lines further to the left.
+        // Lines of higher ancestors are further left.
         while let Some(ancestor) = gutter.map(|at| &self.list[at]).filter(|it| it.indent as usize * 3 > window.start) {
             if !ancestor.last {
                 put(ancestor.indent - 1, 0, &glyphs.bar);
@@ -345,9 +345,9 @@ impl TreeRow {
     }
 }
 
-/// Puts each fork behind the last descendant of the row that it hangs at.
+/// Inserts each fork after the last descendant of its anchor row.
 fn with_forks(list: &[TreeRow], anchors: &[(RowIndex, usize, bool)]) -> Vec<TreeRow> {
-    // Descendants follow their ancestor in one run: where it ends, for each row.
+    // The end of each row's descendants, which follow it without a gap.
     let mut ends: Vec<RowIndex> = (1..=list.len()).collect();
     for (at, row) in list.iter().enumerate().rev() {
         if let Some(parent) = row.parent {

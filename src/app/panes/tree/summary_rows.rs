@@ -1,21 +1,21 @@
-//! Rows that tell of many entries: a run of tool calls, and what a fork inherited. They are made of the rows that pi would
-//! draw, after those.
+//! Rows that summarize several entries: a run of tool calls, and the entries that a fork inherited. They are added to
+//! the rows that pi would draw.
 
 use crate::app::panes::tree::activity::ToolRun;
 use crate::app::panes::tree::rows::{RowIndex, RowItem, TreeRow, TreeRows, count_children};
 use crate::session::tree::{Index, Tree};
 
-/// The fewest tool calls that are told in one row.
+/// The fewest tool calls that are collapsed.
 const SHORTEST: usize = 2;
 
 impl TreeRows {
-    /// Puts what a fork inherited, which ends at `last`, behind one row; nothing of it has a row unless it is `open`, or there
-    /// is nothing else to see.
+    /// Adds a row for the inherited entries, which end at `last`. The entries themselves are hidden unless it is `open`
+    /// or no other rows exist.
     pub(super) fn tell_inherited(&mut self, tree: &Tree, last: Index, open: bool) {
         let mut on_path = vec![false; tree.nodes.len()];
         tree.path(last).into_iter().for_each(|at| on_path[at as usize] = true);
         let is_inherited = |row: &TreeRow| matches!(row.item, RowItem::Entry(at) if on_path[at as usize]);
-        // Where its last row stands: behind it begins what is the fork's own.
+        // The fork's unique entries follow the last inherited row.
         let Some(end) = self.list.iter().rposition(is_inherited) else { return };
         let open = open || self.list.iter().all(is_inherited);
         let old = std::mem::take(&mut self.list);
@@ -46,8 +46,8 @@ impl TreeRows {
         self.settle(&moved);
     }
 
-    /// Tells runs of tool calls in one row each. `is_part` says of which entries they may be made, `is_open` by its first
-    /// entry whether the rows of a run are seen as well.
+    /// Collapses runs of tool calls into one row each. `is_part` selects the entries; `is_open` returns `true` for the
+    /// first entry of an expanded run.
     pub(super) fn tell_runs(&mut self, tree: &Tree, is_part: impl Fn(Index) -> bool, is_open: impl Fn(Index) -> bool) {
         let old = std::mem::take(&mut self.list);
         self.list.reserve(old.len());
@@ -79,13 +79,13 @@ impl TreeRows {
             at += run.entries.len();
             self.runs.push(run);
         }
-        // Without a run all rows are where they were.
+        // Without a run, no row has moved.
         if !self.runs.is_empty() {
             self.settle(&moved);
         }
     }
 
-    /// Says on top that pi goes on before the first message.
+    /// Adds a note at the top that pi continues before the first message.
     pub(super) fn tell_start(&mut self) {
         let moved: Vec<RowIndex> = (1..=self.list.len()).collect();
         for row in &mut self.list {
@@ -96,7 +96,7 @@ impl TreeRows {
         self.leaf = None;
     }
 
-    /// Finds everything again after rows have moved.
+    /// Updates all row indices after rows have moved.
     fn settle(&mut self, moved: &[RowIndex]) {
         for row in self.row_of.iter_mut().filter(|row| **row != u32::MAX) {
             *row = moved[*row as usize] as u32;
@@ -106,7 +106,7 @@ impl TreeRows {
     }
 }
 
-/// The entries of the run that begins at a row: rows that follow each other, each the only child of the one before it.
+/// Returns the run that starts at a row: consecutive rows, each the only child of the previous one.
 fn run(list: &[TreeRow], first: RowIndex, is_part: impl Fn(Index) -> bool) -> Vec<Index> {
     let mut entries = Vec::new();
     for (at, row) in list.iter().enumerate().skip(first) {
