@@ -282,7 +282,7 @@ fn word(model: &Model, action: Action) -> &'static str {
         (Some(Layer::Question(question)), Action::Confirm) => question.word(),
         (Some(Layer::Question(_)), Action::Back) => "cancel",
         (Some(_), Action::Back) => "close",
-        (Some(Layer::Context(_)), Action::Confirm) => "go there",
+        (Some(Layer::Context(_)), Action::Confirm) => "go to entry",
         (Some(Layer::Context(_)), Action::Fork) => "fork here",
         (Some(_), action) => action.word(),
         (None, Action::Confirm) if toggles(model) == Some(true) => "unfold",

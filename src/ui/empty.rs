@@ -18,7 +18,7 @@ use crate::ui::widgets::key_of;
 pub(super) fn too_small(frame: &mut Frame<'_>, pen: &Painter<'_>) {
     let (columns, rows) = SMALLEST;
     let area = frame.area();
-    let text = format!("pitree needs {columns}x{rows}, this is {}x{}", area.width, area.height);
+    let text = format!("terminal too small: {}x{}; pitree needs {columns}x{rows}", area.width, area.height);
     plain_rows(frame, pen, area, vec![DocLine::new(Tone::Warning, &text)]);
 }
 

@@ -39,13 +39,13 @@ fn notice_or(model: &Model, aside: Span) -> Span {
 }
 
 /// Formats the keys that accept and cancel an input line.
-fn ends(model: &Model, accepts: &str, cancels: &str) -> Span {
+fn ends(model: &Model, pen: &Painter<'_>, accepts: &str, cancels: &str) -> Span {
     let (accept, cancel) = (model.setting.key(Action::Accept), model.setting.key(Action::Cancel));
-    Span::new(Tone::Dim, format!("  {accept} {accepts}, {cancel} {cancels} "))
+    Span::new(Tone::Dim, format!("  {accept}: {accepts} {} {cancel}: {cancels} ", pen.glyphs().dot))
 }
 
 /// Returns the hints for a search in a session, or its error.
-fn find_aside(model: &Model) -> Span {
+fn find_aside(model: &Model, pen: &Painter<'_>) -> Span {
     let problem = match model.focus {
         Place::Preview => model.preview.problem(),
         _ => model.tree.find.as_ref().and_then(|find| find.problem.as_deref()),
@@ -53,10 +53,10 @@ fn find_aside(model: &Model) -> Span {
     match (problem, model.focus) {
         (Some(problem), _) => Span::clean(Tone::Error, &format!("  {problem} ")),
         (None, Place::Tree) => {
-            let keeps = format!("keeps, {} hides the rest", model.setting.key(Action::OnlyHits));
-            ends(model, &keeps, "goes back")
+            let keep = format!("keep {} {}: only hits", pen.glyphs().dot, model.setting.key(Action::OnlyHits));
+            ends(model, pen, &keep, "cancel")
         }
-        (None, _) => ends(model, "keeps", "goes back"),
+        (None, _) => ends(model, pen, "keep", "cancel"),
     }
 }
 
@@ -79,7 +79,7 @@ fn search_aside(model: &Model, search: &Search, pen: &Painter<'_>, columns: usiz
         (Err(problem), _) => Span::clean(Tone::Error, &format!("  {problem} ")),
         _ if search.cycle.is_some() => {
             let (next, before) = (model.setting.key(Action::Complete), model.setting.key(Action::CompleteBack));
-            Span::new(Tone::Dim, format!("  {next} next, {before} previous "))
+            Span::new(Tone::Dim, format!("  {next}: next {} {before}: previous ", pen.glyphs().dot))
         }
         (_, Some(completion)) if !is_typed(completion) => {
             let options = completion.options.iter().take(5).map(|option| &*option.text).collect::<Vec<_>>();
@@ -106,20 +106,21 @@ fn named(model: &Model, pen: &Painter<'_>, keys: &[(Action, &str)]) -> Span {
 }
 
 /// Formats the progress of a change, or the program that it waits for.
-fn progress(model: &Model, pending: &PendingChange) -> String {
+fn progress(model: &Model, pen: &Painter<'_>, pending: &PendingChange) -> String {
     let back = || model.setting.key(Action::Back);
+    let dot = &pen.glyphs().dot;
     match &pending.waits {
-        Some(who) if pending.claim.is_stopped() => return format!("giving up waiting for {who}"),
-        Some(who) => return format!("{} gives up; waiting for {who}", back()),
+        Some(who) if pending.claim.is_stopped() => return format!("canceling; waiting for {who}"),
+        Some(who) => return format!("waiting for {who} {dot} {}: cancel", back()),
         None => {}
     }
     let Some((done, total)) = pending.progress else { return "working".into() };
     let how = match pending.claim.is_stopped() {
-        _ if done == total => "reading them again".into(),
+        _ if done == total => "reloading".into(),
         true => "stopping".into(),
-        false => format!("{} stops", back()),
+        false => format!("{}: stop", back()),
     };
-    format!("{} of {}, {how}", thousands(done), thousands(total))
+    format!("{} of {} {dot} {how}", thousands(done), thousands(total))
 }
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Painter<'_>) {
@@ -127,12 +128,14 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
         Some(Layer::Prompt(prompt)) => {
             let aside = match (&prompt.problem, prompt.options.len()) {
                 (Some(problem), _) => Span::clean(Tone::Error, &format!("  {problem} ")),
-                (None, 0) => ends(model, "accepts", "cancels"),
+                (None, 0) => ends(model, pen, "accept", "cancel"),
                 (None, options) => Span::new(Tone::Dim, format!("  {} ", count(options, "directory", "directories"))),
             };
             return line(frame, area, (&prompt.question, &prompt.line), notice_or(model, aside), pen);
         }
-        Some(Layer::Find(find)) => return line(frame, area, ("/", find), notice_or(model, find_aside(model)), pen),
+        Some(Layer::Find(find)) => {
+            return line(frame, area, ("/", find), notice_or(model, find_aside(model, pen)), pen);
+        }
         Some(Layer::Search) => {
             if let Some(search) = &model.search {
                 let aside = notice_or(model, search_aside(model, search, pen, area.width.into()));
@@ -144,7 +147,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
     let waits = model.changes.front().is_some_and(|pending| pending.waits.is_some());
     if let Some(notice) = model.notice.as_ref().filter(|_| !waits) {
         let undo = model.setting.key(Action::Undo);
-        let hint = if notice.can_undo { format!(" {} {undo} undoes ", pen.glyphs().dot) } else { String::new() };
+        let hint = if notice.can_undo { format!(" {} {undo}: undo ", pen.glyphs().dot) } else { String::new() };
         let hint = Span::new(Tone::Dim, hint);
         let room = usize::from(area.width).saturating_sub(width(&hint.text));
         let said = [Span::clean(notice.tone, &format!(" {}", notice.text))];
@@ -152,7 +155,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
         return pen.put(frame, area, &spans);
     }
     if let (Some(pending), true) = (model.changes.front(), model.layers.is_empty()) {
-        return pen.put(frame, area, &[Span::clean(Tone::Dim, &format!(" {}", progress(model, pending)))]);
+        return pen.put(frame, area, &[Span::clean(Tone::Dim, &format!(" {}", progress(model, pen, pending)))]);
     }
     let mut spans = Vec::new();
     for KeyHint { column, sign, word, .. } in hints(model) {

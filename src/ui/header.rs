@@ -56,7 +56,7 @@ fn right(model: &Model, pen: &Painter<'_>) -> Vec<Span> {
             let text = format!("reading {}/{} ", thousands(progress.done), thousands(total));
             spans.push(Span::new(Tone::Active, text));
         }
-        None => spans.push(Span::new(Tone::Active, "looking for sessions ")),
+        None => spans.push(Span::new(Tone::Active, "searching for sessions ")),
     }
     if progress.finished && !catalog.unreadable.is_empty() {
         let text = format!("{} {} unreadable ", pen.glyphs().warning, thousands(catalog.unreadable.len()));

@@ -87,14 +87,14 @@ fn a_name_is_typed_and_cleared_and_undone() {
     let before = world.text("main");
     browser.press("R").type_text("Quick j q?").press("left backspace ctrl+e enter");
     assert_eq!(browser.selected(), "Quick j ?", "letters are typed and do nothing else");
-    assert!(browser.footer().ends_with("· u undoes"), "{}", browser.footer());
+    assert!(browser.footer().ends_with("· u: undo"), "{}", browser.footer());
     shows(&browser, "name \"Quick j ?\"");
     assert!(world.text("main").starts_with(&before));
     browser.press("ctrl+r ctrl+u enter");
     assert_eq!(browser.selected(), "the main session");
     browser.press("u");
     assert_eq!(browser.selected(), "Quick j ?");
-    assert!(!browser.footer().contains("undoes"), "u would undo another change: {}", browser.footer());
+    assert!(!browser.footer().contains("u: undo"), "u would undo another change: {}", browser.footer());
     browser.press("u").press("U");
     assert_eq!(browser.selected(), "Quick j ?");
     browser.press("tab tab R").type_text("!").press("enter");
@@ -306,9 +306,9 @@ fn small_plain_and_colourless() {
         assert!(screen.is_ascii(), "{screen}");
     };
     ascii(&browser);
-    shows(&browser, "enter This session, esc cancels");
+    shows(&browser, "enter: This session - esc: cancel");
     browser.press("down down down down down down down");
-    shows(&browser, "enter Cancel, esc cancels");
+    shows(&browser, "enter: Cancel - esc: cancel");
     shows(&browser, "> n  Cancel");
     ascii(&browser);
     browser.press("up up up up up up up up up up up");

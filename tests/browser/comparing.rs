@@ -103,7 +103,7 @@ fn a_marked_session_and_the_selected_one() {
     assert_eq!(browser.footer(), "no sessions marked; press space to mark two of one family");
     browser.press("space =");
     assert!(is_open(&browser));
-    shows(&browser, "4 entries in common");
+    shows(&browser, "4 common entries");
     browser.press("esc k =");
     assert_eq!(browser.footer(), "this session is already marked; select or mark another one of its family");
 }
@@ -154,14 +154,14 @@ fn without_marks_the_selected_entry_and_the_leaf() {
     assert_eq!(browser.footer(), "cannot compare the leaf with itself; select another entry or mark two (space)");
     to_entry(&mut browser, "left it is");
     browser.press("=");
-    shows(&browser, "2 entries in common, up to  • asst  first answer");
+    shows(&browser, "2 common entries, up to  • asst  first answer");
     shows(&browser, "▌A  the main session · asst  left it is");
     shows(&browser, "B  the main session · • asst  right it is");
     browser.press("esc space =");
     assert_eq!(browser.footer(), "this entry is already marked; select or mark another one");
     to_entry(&mut browser, "go left");
     browser.press("=");
-    shows(&browser, "B  the main session · nothing of its own: it ends at the common point");
+    shows(&browser, "B  the main session · no entries after the common entry");
 }
 
 #[test]

@@ -209,7 +209,7 @@ fn entries_with_one_id_and_other_words_are_flagged() {
     std::fs::write(&files.paths[1], text.replace("the answer", "the ANSWER")).unwrap();
     let mut browser = files.browse(120, 30);
     browser.press("m");
-    shows(&browser, "differ");
+    shows(&browser, " conflict");
     let both = texts(&browser);
     assert!(both.contains(&"the answer".to_string()) && both.contains(&"the ANSWER".to_string()));
 }
@@ -263,9 +263,9 @@ fn forks_of_a_parent_that_is_gone_stand_together() {
     let lines: Vec<&str> = rows.lines().map(|line| line.split('│').next().unwrap().trim_end()).collect();
     let at =
         |text: &str| lines.iter().position(|line| line.contains(text)).unwrap_or_else(|| panic!("no {text}\n{rows}"));
-    assert!(lines[at("gone")].contains("the question"), "{rows}");
+    assert!(lines[at("missing")].contains("the question"), "{rows}");
     assert!(
-        at("gone") < at("another way") && at("another way") < at("one way") && at("one way") < at("something else"),
+        at("missing") < at("another way") && at("another way") < at("one way") && at("one way") < at("something else"),
         "{rows}"
     );
     assert!(lines[at("one way")].contains("└─") && lines[at("another way")].contains("├─"), "{rows}");

@@ -138,10 +138,10 @@ fn the_preview_says_where_the_words_are_that_it_does_not_show() {
     let mut browser = Browser::on(&[dir.path()], 160, 40);
     browser.press("G l");
     for (words, said) in [
-        ("toml", " in the arguments"),
-        ("pattern", " in the arguments"),
-        ("**it**", " in what is not shown"),
-        ("content)", " in what is not shown"),
+        ("toml", " hit in arguments"),
+        ("pattern", " hit in arguments"),
+        ("**it**", " hit in hidden text"),
+        ("content)", " hit in hidden text"),
         ("where", " 1/1"),
     ] {
         browser.press("/").type_text(words);

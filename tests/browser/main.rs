@@ -530,7 +530,7 @@ fn only_the_sessions_of_the_directory_where_one_is_can_be_shown() {
     let mut browser = Browser::demo(160, 40);
     let all = browser.model.sessions.totals.sessions;
     browser.press("H");
-    assert!(browser.screen().contains("no session worked here: H shows all"), "{}", browser.screen());
+    assert!(browser.screen().contains("no sessions in this project · H: show all"), "{}", browser.screen());
     browser.press("H");
     let home = pitree::disk::demo::HOME;
     browser.model.sessions.here = CurrentDir::new(format!("{home}/code/webshop/src"), home.into());

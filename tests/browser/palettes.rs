@@ -238,7 +238,7 @@ fn labels_are_renamed_and_cleared_in_the_list() {
     browser.press("esc");
     assert_eq!(chosen(&browser), "[right] go right");
     browser.press("ctrl+d");
-    shows(&browser, "no label in any session");
+    shows(&browser, "no labels yet; press L");
     browser.press("esc");
     assert!(browser.all().all(|session| session.labels.is_empty()));
     browser.press("u '");

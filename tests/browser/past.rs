@@ -50,7 +50,7 @@ fn the_trash_is_a_list_from_which_sessions_come_back() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("X");
-    shows(&browser, "pitree moved nothing to the trash that is not back");
+    shows(&browser, "pitree's trash is empty");
     browser.press("esc");
     for name in ["other", "twin"] {
         world.select(&mut browser, name);

@@ -71,15 +71,15 @@ fn what_finds_nothing_says_where_there_is_something() {
     let mut browser = Browser::demo(80, 24);
     search(&mut browser, "expires_at");
     let screen = browser.screen();
-    assert!(screen.contains("0 in conversation · 4 in tool output (^X) · file: 0"), "{screen}");
+    assert!(screen.contains("no hits in conversation · 4 in tool output (^X) · 0 with file:"), "{screen}");
     search(&mut browser, "store.ts");
-    assert!(browser.screen().contains("file: 2"), "{}", browser.screen());
+    assert!(browser.screen().contains("2 with file:"), "{}", browser.screen());
     browser.press("ctrl+x");
     assert!(hits(&browser) > 0);
     search(&mut browser, "all: qqqqqq");
-    assert!(browser.screen().contains("nothing found · file: 0"), "{}", browser.screen());
+    assert!(browser.screen().contains("no hits · 0 with file:"), "{}", browser.screen());
     search(&mut browser, "is:damaged");
-    assert!(browser.screen().contains("nothing found"), "{}", browser.screen());
+    assert!(browser.screen().contains("no hits"), "{}", browser.screen());
 }
 
 #[test]

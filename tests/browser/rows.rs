@@ -93,7 +93,7 @@ fn what_a_fork_inherited_is_behind_one_row() {
     browser.press("j j j l g");
     assert_eq!(browser.selected(), "");
     assert_eq!(browser.model.tree.selected_item(), Some(RowItem::Inherited));
-    shows(&browser, "forked from \"Sessions in Redis\" here · 12 own · $0.12");
+    shows(&browser, "forked from \"Sessions in Redis\" here · 12 unique · $0.12");
     assert!(matches!(browser.model.preview.subject, Subject::Session(_)), "the card of the parent");
     let folded = items(&browser).len();
     browser.press("enter");
@@ -124,7 +124,7 @@ fn what_is_seen_of_a_fork_stays_whatever_the_filter() {
     std::fs::write(dir.path().join("a.jsonl"), format!("{header}{inherited}{own}\n")).unwrap();
     let mut browser = Browser::on(&[dir.path()], 120, 30);
     browser.press("l");
-    shows(&browser, "forked here from a session that is gone · 1 since");
+    shows(&browser, "forked here from a missing session · 1 added since");
     for filter in ["1", "5", "1"] {
         browser.press(filter);
         shows(&browser, "user  the question");
@@ -184,7 +184,7 @@ fn the_row_of_a_fork_counts_what_its_card_and_its_own_tree_count() {
         let own = row.split('+').find_map(|text| text.split_once(" entries · ")).unwrap().0.to_string();
         shows(&browser, &format!("{own} unique · "));
         select(&mut browser, fork);
-        shows(&browser, &format!(" here · {own} own"));
+        shows(&browser, &format!(" here · {own} unique"));
     }
 }
 

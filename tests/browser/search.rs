@@ -79,10 +79,10 @@ fn hits_are_recorded_in_the_jump_history() {
     assert_eq!(browser.model.focus, Place::Sessions, "one goes on typing");
     let screen = browser.screen();
     assert!(screen.contains("1 session · 1 message") && screen.contains("and the cookie"), "{screen}");
-    assert!(screen.contains("same in 3 forks 1 hit"), "what forks have from their parent is one hit\n{screen}");
+    assert!(screen.contains("also in 3 forks 1 hit"), "what forks have from their parent is one hit\n{screen}");
     assert!(screen.contains("1/1"), "the tree is at it\n{screen}");
     browser.send(Msg::Resized(80, 24));
-    assert!(browser.screen().contains("same in 3 forks 1 hit"), "{}", browser.screen());
+    assert!(browser.screen().contains("also in 3 forks 1 hit"), "{}", browser.screen());
     let found = marked(&browser).to_lowercase();
     assert_eq!(found.matches("cookie").count(), 2, "in a narrow terminal the preview stands below the list: {found}");
     browser.send(Msg::Resized(160, 40));
@@ -561,7 +561,7 @@ fn shows_the_query_after_its_input_line_is_closed() {
     browser.press("/");
     search(&mut browser, "flkychk");
     browser.press("enter");
-    assert!(title(&browser).contains(" · letters in order · flkychk"), "{}", title(&browser));
+    assert!(title(&browser).contains(" · fuzzy match · flkychk"), "{}", title(&browser));
 }
 
 /// Creates a session with a label, a prompt with two abandoned branches, and another prompt at the leaf.

@@ -75,14 +75,14 @@ fn a_long_change_says_how_far_it_is_and_is_stopped_by_esc() {
     let mut browser = world.open(160, 40);
     let (ticket, work) = change(&mut browser, "U");
     browser.send(Msg::Reply(ticket.clone(), Reply::Changing(10, 5000)));
-    assert_eq!(browser.footer(), "10 of 5,000, esc stops");
+    assert_eq!(browser.footer(), "10 of 5,000 · esc: stop");
     browser.press("j k");
-    assert_eq!(browser.footer(), "10 of 5,000, esc stops", "keys are answered, and how far it is still stands there");
+    assert_eq!(browser.footer(), "10 of 5,000 · esc: stop", "keys are answered, and how far it is still stands there");
     browser.press("esc");
-    assert_eq!(browser.footer(), "10 of 5,000, stopping");
+    assert_eq!(browser.footer(), "10 of 5,000 · stopping");
     assert!(ticket.is_stopped() && ticket.is_wanted(), "how far it came is still of interest");
     browser.send(Msg::Reply(ticket.clone(), Reply::Changing(11, 5000)));
-    assert_eq!(browser.footer(), "11 of 5,000, stopping");
+    assert_eq!(browser.footer(), "11 of 5,000 · stopping");
     browser.send(Msg::Reply(ticket.clone(), done(work)));
     assert_eq!(browser.footer(), "it is done");
     assert!(!ticket.is_wanted() && browser.model.changes.is_empty());

@@ -147,7 +147,7 @@ fn a_journal_that_is_held_keeps_nobody_waiting() {
     pitree.send(&ctrl('r'));
     wait_footer(&pitree, "name: ");
     pitree.send(&format!("held{ENTER}"));
-    wait_footer(&pitree, "esc gives up; waiting for ");
+    wait_footer(&pitree, "waiting for ");
     // pi waits for it as well, and the browser for neither.
     pitree.send(ENTER);
     pitree.send("j");

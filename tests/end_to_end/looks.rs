@@ -179,7 +179,7 @@ fn ascii_draws_ascii_only() {
     pitree.send("\x1b");
     pitree.wait_without("label: ");
     pitree.resize(30, 8);
-    pitree.wait_for("pitree needs 40x10");
+    pitree.wait_for("terminal too small");
     check(&pitree);
 }
 

@@ -19,7 +19,7 @@ fn every_size_works_and_too_small_says_so() {
         if columns < 40 || rows < 10 {
             pitree.wait_until(&format!("the reason at {columns}x{rows}"), |screen| {
                 let words: Vec<String> = screen.contents().split_whitespace().map(str::to_string).collect();
-                words.concat().starts_with(&"pitreeneeds40x10"[..usize::from(columns).min(6)])
+                words.concat().starts_with(&"terminaltoosmall"[..usize::from(columns).min(6)])
             });
         } else {
             pitree.wait_selected("⋎ Session");

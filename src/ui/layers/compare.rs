@@ -34,8 +34,8 @@ fn head(compare: &CompareView, model: &Model, pen: &Painter<'_>, columns: usize)
     let compared = compare.compared.as_deref();
     let mut common = vec![Span::new(Tone::Heading, " Compare")];
     if let Some(compared) = compared {
-        let shared = count(compared.comparison.shared, "entry", "entries");
-        common.push(Span::new(Tone::Dim, format!("  {shared} in common, up to  ")));
+        let shared = count(compared.comparison.shared, "common entry", "common entries");
+        common.push(Span::new(Tone::Dim, format!("  {shared}, up to  ")));
         common.extend(row(&compared.ends[0].tree, compared.comparison.common[0], columns));
     }
     let side = |at: usize| {
@@ -47,7 +47,7 @@ fn head(compare: &CompareView, model: &Model, pen: &Painter<'_>, columns: usize)
             spans.push(Span::new(Tone::Dim, format!(" {} ", glyphs.dot)));
             let room = columns.saturating_sub(width(&title) + 8);
             match compared.comparison.sides[at].entries {
-                0 => spans.push(Span::new(Tone::Dim, "nothing of its own: it ends at the common point")),
+                0 => spans.push(Span::new(Tone::Dim, "no entries after the common entry")),
                 _ => spans.extend(row(&compared.ends[at].tree, compared.comparison.ends[at], room)),
             }
         }

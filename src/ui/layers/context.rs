@@ -19,7 +19,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &ContextView, pen: &Painter<'_>)
     let area = Rect { height: all.height.saturating_sub(1), ..all };
     frame.render_widget(Clear, area);
     let row = |row: u16| Rect { x: 1, y: row, width: area.width.saturating_sub(2), height: 1 };
-    let title = [Span::new(Tone::Accent, "What the model sees  "), Span::new(Tone::Text, &*view.title)];
+    let title = [Span::new(Tone::Accent, "Model context  "), Span::new(Tone::Text, &*view.title)];
     pen.put(frame, row(0), &title);
     match &view.state {
         ContextState::Reading => pen.put(frame, row(1), &[Span::new(Tone::Dim, "reading the entries")]),
@@ -39,7 +39,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &ContextView, pen: &Painter<'_>)
             let rows = ListView { area, cursor: view.cursor, len: view.rows().len(), focused: true };
             list(frame, pen, &rows, |at, _| spans(&view.rows()[at], all));
             if view.rows().is_empty() {
-                let text = " nothing: an empty conversation, and whatever pi says of itself";
+                let text = " empty conversation; pi adds its own system prompt";
                 pen.put(frame, Rect { height: 1.min(area.height), ..area }, &[Span::new(Tone::Dim, text)]);
             }
         }

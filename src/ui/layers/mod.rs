@@ -40,7 +40,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
             Layer::Question(question) => {
                 let sheet = question.sheet(model.size);
                 let (take, leave) = (key_of(model, pen, Action::Confirm), key_of(model, pen, Action::Back));
-                let foot = format!("{take} {}, {leave} cancels", question.word());
+                let foot = format!("{take}: {} {} {leave}: cancel", question.word(), pen.glyphs().dot);
                 let inner = boxed(frame, pen, sheet.size, question.title, &foot);
                 rows(frame, pen, inner, &sheet, question.top);
                 for (at, row) in inner.rows().enumerate() {
@@ -51,15 +51,18 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
             }
             Layer::Note(note) => {
                 let sheet = note.sheet(model.size);
-                let foot = if sheet.scrolls() { "up and down scroll, any other key closes" } else { "any key closes" };
-                let inner = boxed(frame, pen, sheet.size, &note.title, foot);
+                let foot = match sheet.scrolls() {
+                    true => format!("up/down: scroll {} any other key: close", pen.glyphs().dot),
+                    false => "any key: close".into(),
+                };
+                let inner = boxed(frame, pen, sheet.size, &note.title, &foot);
                 rows(frame, pen, inner, &sheet, note.top);
             }
             Layer::Compare(compare) => compare::draw(frame, compare, model, pen),
             Layer::Help(help) => {
                 let sheet = help.sheet(&model.setting, model.size);
-                let foot =
-                    format!("type to filter, {} closes; rebind in config.toml", key_of(model, pen, Action::Back));
+                let (close, dot) = (key_of(model, pen, Action::Back), &pen.glyphs().dot);
+                let foot = format!("type to filter {dot} {close}: close {dot} rebind in config.toml");
                 let inner = boxed(frame, pen, sheet.size, "Keys", &foot);
                 let mut line = vec![Span::new(Tone::Dim, "filter: ")];
                 line.extend(typed(&help.line, usize::from(inner.width).saturating_sub(9)));

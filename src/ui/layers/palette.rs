@@ -85,11 +85,11 @@ fn foot(palette: &Palette, model: &Model, pen: &Painter<'_>, columns: usize) -> 
 fn nothing(kind: &PaletteKind) -> &'static str {
     match kind {
         PaletteKind::Actions => "no matching action",
-        PaletteKind::Labels => "no label in any session: in the tree, L sets one",
+        PaletteKind::Labels => "no labels yet; press L in the tree to add one",
         PaletteKind::Family => "no session is open",
-        PaletteKind::Trash => "pitree moved nothing to the trash that is not back",
-        PaletteKind::History => "pitree changed nothing yet",
-        PaletteKind::Files(_) => "no tool read or changed a file here",
+        PaletteKind::Trash => "pitree's trash is empty",
+        PaletteKind::History => "no changes yet",
+        PaletteKind::Files(_) => "no files read or changed by tools",
         PaletteKind::Touches { .. } => "no session touched it",
     }
 }

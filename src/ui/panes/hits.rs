@@ -31,7 +31,7 @@ pub(super) fn facts(model: &Model, search: &Search) -> Vec<String> {
             pane.is_flat.then(|| if pane.shows.newest_hits_first { "newest first" } else { "best first" }.into()),
         );
         let is_fuzzy = !found.is_empty() && found.values().all(|found| found.hit.tier == Tier::Fuzzy);
-        facts.extend(is_fuzzy.then(|| "letters in order".into()));
+        facts.extend(is_fuzzy.then(|| "fuzzy match".into()));
     }
     facts
 }
@@ -60,22 +60,22 @@ pub(super) fn nothing(model: &Model, pen: &Painter<'_>, hidden: usize, columns: 
     let is_reading = search.is_some_and(|search| search.read.or(search.searched).is_some());
     let elsewhere = search.and_then(|search| Some((search.answered.as_ref()?, search.elsewhere?)));
     let (query, found) = match elsewhere {
-        _ if hidden > 0 => return vec![format!("  {} found, all of them hidden", thousands(hidden))],
-        _ if is_reading || !model.catalog.progress.finished => return vec!["  nothing found so far".into()],
-        None => return vec!["  nothing found".into()],
+        _ if hidden > 0 => return vec![format!("  {} found, all hidden", thousands(hidden))],
+        _ if is_reading || !model.catalog.progress.finished => return vec!["  no hits yet".into()],
+        None => return vec!["  no hits".into()],
         Some(elsewhere) => elsewhere,
     };
     let mut parts = Vec::new();
     if query.everything {
-        parts.push("nothing found".into());
+        parts.push("no hits".into());
     } else {
         let key = key_of(model, pen, Action::SearchEverything);
         let so_far = if found.progress.is_some() { " so far" } else { "" };
-        parts.push("0 in conversation".into());
+        parts.push("no hits in conversation".into());
         parts.push(format!("{} in tool output{so_far} ({key})", thousands(found.everything)));
     }
     if query.as_files().is_some() {
-        parts.push(format!("file: {}", thousands(found.files)));
+        parts.push(format!("{} with file:", thousands(found.files)));
     }
     let line = format!("  {}", parts.join(&format!(" {} ", pen.glyphs().dot)));
     if width(&line) <= columns { vec![line] } else { parts.into_iter().map(|part| format!("  {part}")).collect() }
@@ -85,7 +85,7 @@ pub(super) fn nothing(model: &Model, pen: &Painter<'_>, hidden: usize, columns: 
 pub(super) fn keys(model: &Model, pen: &Painter<'_>) -> String {
     let (all, order) = (key_of(model, pen, Action::SearchEverything), key_of(model, pen, Action::NextSort));
     let is_everything = model.search.as_ref().is_some_and(|search| search.query.as_ref().is_ok_and(|q| q.everything));
-    format!("{all} {}  {order} order ", if is_everything { "said" } else { "all" })
+    format!("{all}: {}  {order}: sort ", if is_everything { "conversation" } else { "all text" })
 }
 
 /// Highlights the matches in a text.

@@ -18,8 +18,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     let height = usize::from(area.body.height);
     let (top, len, is_whole) = pane.seen(model.now);
     let hits = pane.hit().map(|(at, count)| match pane.unseen() {
-        Some(HiddenHits::Arguments) => "in the arguments".into(),
-        Some(HiddenHits::Other) => "in what is not shown".into(),
+        Some(HiddenHits::Arguments) => "hit in arguments".into(),
+        Some(HiddenHits::Other) => "hit in hidden text".into(),
         None => hits(Some(at), count),
     });
     let side = match pane.wrapped.style() {
@@ -52,7 +52,7 @@ fn name(model: &Model) -> String {
         Subject::Project(_) => "Project".into(),
         Subject::Session(_) => "Session".into(),
         Subject::Run(_) => "Tools".into(),
-        Subject::Ghost(_) => "A session that is gone".into(),
+        Subject::Ghost(_) => "Missing session".into(),
         Subject::Entry(entry) => {
             let node = model.tree.file(entry.session).and_then(|tree| tree.nodes.get(entry.at as usize));
             match node.map(|node| node.kind) {

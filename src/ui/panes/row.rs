@@ -191,7 +191,7 @@ impl TreeRowView<'_> {
         let parent = model.tree.session.and_then(|key| model.catalog.families().parent(key));
         let sign = if model.tree.rows.list[at].folded { &glyphs.folded } else { &glyphs.unfolded };
         // If the parent is missing, the session card counts entries that no other session has as unique.
-        let mut facts = vec![format!("{own} {}", if parent.is_some() { "own" } else { "since" })];
+        let mut facts = vec![format!("{own} {}", if parent.is_some() { "unique" } else { "added since" })];
         facts.extend(nonzero_dollars(cost));
         let right = format!(" {} {} ", glyphs.dot, facts.join(&format!(" {} ", glyphs.dot)));
         let dashes = |columns: usize| Span::new(Tone::Dim, glyphs.dash.repeat(columns));
@@ -199,7 +199,7 @@ impl TreeRowView<'_> {
         let room = columns.saturating_sub(spans_width(&start) + width(&right) + width("forked from \"\" here") + 2);
         let from = match parent {
             Some(parent) => format!("forked from \"{}\" here", glyphs.cut(&title(&model.catalog[parent]), room)),
-            None => "forked here from a session that is gone".into(),
+            None => "forked here from a missing session".into(),
         };
         let mut spans = start.to_vec();
         spans.push(Span::new(Tone::Dim, from + &right));

@@ -210,7 +210,7 @@ impl SessionRowView<'_> {
             facts.insert(0, Span::new(Tone::Dim, format!("{} ", count(found.entries, "hit", "hits"))));
         }
         if found.forks > 0 {
-            let words = format!("same in {} ", count(found.forks, "fork", "forks"));
+            let words = format!("also in {} ", count(found.forks, "fork", "forks"));
             let sign = format!("{}{} ", self.pen.glyphs().fork, found.forks);
             let room = room.saturating_sub(spans_width(&facts));
             let fitting = [words, sign].into_iter().find(|text| width(text) <= room);

@@ -27,7 +27,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     }
     facts.extend(pane.shows.named_only.then(|| "named only".into()));
     facts.extend(pane.shows.here_only.then(|| "here".into()));
-    facts.extend(pane.shows.subagents.then(|| "sub-agents".into()));
+    facts.extend(pane.shows.subagents.then(|| "subagents".into()));
     let columns = usize::from(area.title.width);
     let dot = format!(" {} ", pen.glyphs().dot);
     hits::add_query(&mut facts, model, columns.saturating_sub(width("  Sessions  ")), pen.glyphs());
@@ -47,11 +47,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     } else if pane.rows.is_empty() && model.catalog.progress.finished {
         let body = ratatui::layout::Rect { height: 1, ..area.body };
         let text = if pane.shows.here_only {
-            format!("  no session worked here: {} shows all", key_of(model, pen, Action::HereOnly))
+            format!("  no sessions in this project{dot}{}: show all", key_of(model, pen, Action::HereOnly))
         } else if pane.shows.named_only {
-            format!("  no session has a name: {} shows all", key_of(model, pen, Action::NamedOnly))
+            format!("  no named sessions{dot}{}: show all", key_of(model, pen, Action::NamedOnly))
         } else {
-            format!("  only sub-agents' sessions: {} shows them", key_of(model, pen, Action::ShowSubagents))
+            format!("  only subagent sessions{dot}{}: show them", key_of(model, pen, Action::ShowSubagents))
         };
         pen.put(frame, body, &[Span::new(Tone::Dim, text)]);
     }
@@ -120,7 +120,7 @@ fn ghost_row(
     let is_folded = model.sessions.is_folded(row);
     let sign = if is_folded { &glyphs.closed } else { &glyphs.open };
     let mut right = if is_folded { format!("{} {} ", glyphs.hidden, thousands(forks)) } else { String::new() };
-    right += &format!("gone {}  ", glyphs.gone);
+    right += &format!("missing {}  ", glyphs.gone);
     let left = [Span::new(Tone::Dim, format!("  {sign} ")), Span::new(Tone::Dim, missing_parent::title(model, gone))];
     both(&left, &[Span::new(Tone::Dim, right)], columns, glyphs)
 }

@@ -34,14 +34,17 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         let differing = pane.family.as_ref().map_or(0, |family| family.joined.differing);
         let differing = match differing {
             0 => String::new(),
-            some => format!("{} {} differ {} ", pen.glyphs().warning, thousands(some), pen.glyphs().dot),
+            some => {
+                let conflicts = count(some, "conflict", "conflicts");
+                format!("{} {conflicts} {} ", pen.glyphs().warning, pen.glyphs().dot)
+            }
         };
         let all = count(tree.nodes.len(), "entry", "entries");
         format!("{follows}{differing}{family}{filter} {} {of}{all}", pen.glyphs().dot)
     });
     let found = pane.find.as_ref().filter(|find| find.is_shown()).map(|find| {
         let at = pane.selected_entry().and_then(|at| find.number(at));
-        let found = if find.searching && find.is_empty() { "looking".into() } else { hits(at, find.len()) };
+        let found = if find.searching && find.is_empty() { "searching".into() } else { hits(at, find.len()) };
         let only = if find.only_hits { " only" } else { "" };
         let progress = find.progress.map_or(String::new(), |(done, total)| {
             format!(" {} {} of {} sessions", pen.glyphs().dot, thousands(done), thousands(total))
@@ -76,7 +79,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
             " no entries yet".into()
         } else {
             let all = key_of(model, pen, Action::FilterAll);
-            format!(" no entries pass the filter {}: {all} shows all", pane.filter.name())
+            format!(" no entries match the filter {} {} {all}: show all", pane.filter.name(), pen.glyphs().dot)
         };
         return pen.put(frame, ratatui::layout::Rect { height: 1, ..area.body }, &[Span::new(Tone::Dim, text)]);
     }
