@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use crate::app::flows;
 use crate::app::model::Model;
-use crate::app::panes::preview::Subject;
+use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::sessions::Project;
 use crate::app::panes::tree::display_text;
 use crate::app::title::{title, words as words_after};
@@ -41,16 +41,18 @@ pub struct Room {
 }
 
 /// Returns the card of a session, a project, a run of tool calls or a missing session.
-pub fn of(model: &Model, subject: Subject, room: Room) -> Vec<DocLine> {
+pub fn of(model: &Model, subject: PreviewSubject, room: Room) -> Vec<DocLine> {
     match subject {
-        Subject::Session(key) => session(model, key, room),
-        Subject::Project(key) => {
+        PreviewSubject::Session(key) => session(model, key, room),
+        PreviewSubject::Project(key) => {
             let shown = model.sessions.projects.iter().find(|project| project.key == key);
             shown.map_or(Vec::new(), |shown| project(model, shown))
         }
-        Subject::Run(last) => model.tree.shown(last).map_or(Vec::new(), |last| run(model, last)),
-        Subject::Ghost(key) => model.catalog.missing_parent(key).map_or(Vec::new(), |gone| ghost(model, gone)),
-        Subject::Nothing | Subject::Entry(_) => Vec::new(),
+        PreviewSubject::Run(last) => model.tree.shown(last).map_or(Vec::new(), |last| run(model, last)),
+        PreviewSubject::MissingParent(key) => {
+            model.catalog.missing_parent(key).map_or(Vec::new(), |parent| missing_parent(model, parent))
+        }
+        PreviewSubject::Nothing | PreviewSubject::Entry(_) => Vec::new(),
     }
 }
 
@@ -59,8 +61,8 @@ fn run(model: &Model, last: Index) -> Vec<DocLine> {
     let run = model.tree.rows.runs.iter().find(|run| run.last() == last);
     let (Some(tree), Some(run)) = (&model.tree.tree, run) else { return Vec::new() };
     let setting = &model.setting;
-    let mut spans = display_text::run(&run.deeds, &setting.glyphs);
-    spans.push(Span::new(Tone::Dim, format!(" {} {}", setting.glyphs.dot, dollars(run.deeds.cost))));
+    let mut spans = display_text::run(&run.activity, &setting.glyphs);
+    spans.push(Span::new(Tone::Dim, format!(" {} {}", setting.glyphs.dot, dollars(run.activity.cost))));
     let mut lines = vec![DocLine { spans, indent: 2, ..DocLine::default() }, DocLine::default()];
     let call = |&at: &Index| {
         let spans = display_text::entry(tree, at, &setting.home, usize::MAX, &setting.glyphs);
@@ -320,7 +322,7 @@ fn related(model: &Model, name: &str, key: SessionKey) -> DocLine {
 }
 
 /// Returns the card of a missing session.
-fn ghost(model: &Model, gone: &MissingParent) -> Vec<DocLine> {
+fn missing_parent(model: &Model, gone: &MissingParent) -> Vec<DocLine> {
     let mut lines = vec![DocLine::new(Tone::Strong, &flows::missing_parent::title(model, gone)), DocLine::default()];
     let (message, tone) = match flows::missing_parent::in_trash(model, gone) {
         Some(_) => ("In the trash. Press Enter to restore it.", Tone::Active),

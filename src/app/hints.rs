@@ -222,7 +222,7 @@ const NOTHING: &[Action] = &[Action::Help, Action::Reload, Action::Undo, Action:
 fn does_something(model: &Model, action: Action) -> bool {
     use Action as A;
     match model.layers.top() {
-        Some(Layer::Note(note)) => return note.sheet(model.size).scrolls(),
+        Some(Layer::Note(note)) => return note.text_box(model.size).scrolls(),
         Some(Layer::Palette(palette)) if action == A::CopyPath => {
             return matches!(palette.selected(), Some(row) if matches!(row.action, ChoiceAction::Restore(_) | ChoiceAction::File(_)));
         }
@@ -240,7 +240,7 @@ fn does_something(model: &Model, action: Action) -> bool {
         A::Label | A::Fork | A::Context => model.meant_entry().is_some(),
         A::Files => sessions.selected_row().is_some(),
         A::Compare if model.focus == Place::Sessions => (1..=2).contains(&sessions.marks.len()),
-        A::Delete | A::Mark if model.focus == Place::Sessions && sessions.selected_ghost().is_some() => false,
+        A::Delete | A::Mark if model.focus == Place::Sessions && sessions.selected_missing_parent().is_some() => false,
         // A project in a list of hits cannot be folded.
         A::Confirm if is_project(model) => sessions.hits.is_none(),
         A::Search if !sessions.marks.is_empty() => model.search.is_some(),
@@ -287,10 +287,15 @@ fn word(model: &Model, action: Action) -> &'static str {
         (Some(_), action) => action.word(),
         (None, Action::Confirm) if toggles(model) == Some(true) => "unfold",
         (None, Action::Confirm) if toggles(model) == Some(false) => "fold",
-        (None, Action::Confirm) if model.focus == Place::Sessions && model.sessions.selected_ghost().is_some() => {
+        (None, Action::Confirm)
+            if model.focus == Place::Sessions && model.sessions.selected_missing_parent().is_some() =>
+        {
             "restore"
         }
-        (None, Action::Confirm) if goes_there(model) => "go there",
+        (None, Action::Confirm) if goes_there(model) => match model.focus {
+            Place::Sessions => "go to hit",
+            _ => "go to fork",
+        },
         (None, Action::Confirm) if model.setting.picker.is_some() => "choose",
         (None, Action::NextPane) => match model.focus {
             Place::Sessions => "tree",

@@ -61,12 +61,12 @@ mod tests {
 
     #[test]
     fn goes_back_and_forward_again() {
-        let spot = |at| JumpPosition {
+        let position = |at| JumpPosition {
             focus: if at == 0 { Place::Sessions } else { Place::Tree },
             session: None,
             entry: None,
         };
-        let (list, tree) = (spot(0), spot(1));
+        let (list, tree) = (position(0), position(1));
         let mut jumps = JumpHistory::default();
         assert_eq!(jumps.next(list, false), None);
         jumps.leave(list);
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(jumps.next(list, true), Some(tree));
         assert_eq!(jumps.next(tree, true), None);
         assert_eq!(jumps.next(list, false), None, "already at this position");
-        (0..300).for_each(|at| jumps.leave(spot(at % 2)));
+        (0..300).for_each(|at| jumps.leave(position(at % 2)));
         assert_eq!(jumps.back.len(), MOST);
     }
 }

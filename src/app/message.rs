@@ -273,7 +273,7 @@ pub enum Work {
         /// Its forks.
         forks: Vec<(SessionKey, SharedDigest)>,
         /// All sessions that share entries with it.
-        kin: Vec<(SessionKey, SharedDigest)>,
+        sharing_sessions: Vec<(SessionKey, SharedDigest)>,
     },
     /// Merge sessions of a family into one tree.
     Join(Box<MergeRequest>),

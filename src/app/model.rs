@@ -103,7 +103,7 @@ pub struct Model {
     /// The focused pane.
     pub focus: Place,
     /// Sizes of the panes.
-    pub sharing: PaneSizes,
+    pub pane_sizes: PaneSizes,
     /// The sessions pane.
     pub sessions: sessions::SessionsPane,
     /// The tree pane.
@@ -182,7 +182,7 @@ impl Model {
             size: bounded(size),
             catalog: Catalog::default(),
             focus: Place::Sessions,
-            sharing: PaneSizes::default(),
+            pane_sizes: PaneSizes::default(),
             sessions,
             tree: tree::TreePane::new(config.filter, config.tool_runs),
             preview,
@@ -247,11 +247,11 @@ impl Model {
 
     /// Returns the layout of the panes; `None` if the terminal is too small.
     pub fn layout(&self) -> Option<Layout> {
-        Layout::new(self.screen(), &self.sharing)
+        Layout::new(self.screen(), &self.pane_sizes)
     }
 
     /// Returns the current position for the jump history.
-    pub(crate) fn spot(&self) -> JumpPosition {
+    pub(crate) fn jump_position(&self) -> JumpPosition {
         let in_list = self.focus == Place::Sessions;
         let entry = self.tree.selected_entry().filter(|_| !in_list).and_then(|at| self.tree.entry(at));
         JumpPosition { focus: self.focus, session: self.sessions.selected_session(), entry }

@@ -37,9 +37,10 @@ impl SavedState {
         let (folded_projects, folded_sessions) = model.sessions.folded(&model.catalog);
         let sort = (config.sort.name().to_owned(), model.sessions.shows.sort.name().to_owned());
         Self {
-            panes: model.sharing,
+            panes: model.pane_sizes,
             sort: Some(sort).filter(|(setting, choice)| setting != choice),
-            tool_runs: Some((config.tool_runs, model.tree.tells_runs)).filter(|(setting, choice)| setting != choice),
+            tool_runs: Some((config.tool_runs, model.tree.collapses_runs))
+                .filter(|(setting, choice)| setting != choice),
             // A command-line option applies to this run only.
             here_only: if model.setting.here_only { before.here_only } else { model.sessions.shows.here_only },
             folded_projects,
@@ -73,12 +74,12 @@ impl SavedState {
 
     /// Restores the state.
     pub fn restore(&self, model: &mut Model, config: &Config) {
-        model.sharing = self.panes;
+        model.pane_sizes = self.panes;
         if let Some((_, choice)) = self.sort.as_ref().filter(|(setting, _)| setting == config.sort.name()) {
             model.sessions.shows.sort = choice.parse().unwrap_or(config.sort);
         }
         if let Some((_, choice)) = self.tool_runs.filter(|(setting, _)| *setting == config.tool_runs) {
-            model.tree.tells_runs = choice;
+            model.tree.collapses_runs = choice;
         }
         model.sessions.shows.here_only |= self.here_only;
         model.queries = QueryHistory::new(&self.queries);

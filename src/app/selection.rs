@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::app::model::Model;
-use crate::app::panes::preview::Subject;
+use crate::app::panes::preview::PreviewSubject;
 use crate::app::title::title;
 use crate::base::javascript::utf16_prefix;
 use crate::base::paths::file_name;
@@ -46,7 +46,7 @@ impl Model {
     fn meant_ref(&self) -> Option<EntryRef> {
         match (self.focus, self.preview.subject) {
             (Place::Tree, _) => self.tree.selected_entry().and_then(|at| self.tree.entry(at)),
-            (Place::Preview, Subject::Entry(entry) | Subject::Run(entry)) => {
+            (Place::Preview, PreviewSubject::Entry(entry) | PreviewSubject::Run(entry)) => {
                 self.tree.shown(entry).is_some().then_some(entry)
             }
             _ => None,

@@ -79,7 +79,7 @@ impl StoredRow {
 struct RowStart {
     /// The index of the line.
     line: usize,
-    spot: LinePosition,
+    position: LinePosition,
     /// The byte offset in the line.
     offset: usize,
 }
@@ -156,7 +156,7 @@ impl Wrapped {
 
     fn start(&self, lines: &[DocLine], index: usize) -> Option<RowStart> {
         let (line, offset) = self.rows.get(index / STORED_INTERVAL).filter(|_| index < self.len)?.place();
-        let kept = RowStart { line, spot: position_at(lines.get(line)?, offset), offset };
+        let kept = RowStart { line, position: position_at(lines.get(line)?, offset), offset };
         (0..index % STORED_INTERVAL).try_fold(kept, |start, _| Some(self.after(lines, start)?.1))
     }
 
@@ -164,7 +164,7 @@ impl Wrapped {
     fn after(&self, lines: &[DocLine], start: RowStart) -> Option<(RowEnd, RowStart)> {
         let cut = self.cut(lines.get(start.line)?, start);
         let next = match cut.next {
-            Some(spot) => RowStart { line: start.line, spot, offset: start.offset + cut.bytes },
+            Some(position) => RowStart { line: start.line, position, offset: start.offset + cut.bytes },
             None => RowStart { line: start.line + 1, ..RowStart::default() },
         };
         Some((cut, next))
@@ -189,7 +189,7 @@ impl Wrapped {
     pub fn shown<'a>(&'a self, lines: &'a [DocLine], index: usize) -> Option<VisibleRow<'a>> {
         let start = self.start(lines, index)?;
         let (line, (cut, _)) = (lines.get(start.line)?, self.after(lines, start)?);
-        let (from, to) = (start.spot, cut.end);
+        let (from, to) = (start.position, cut.end);
         let spans = line.spans.iter().enumerate().take(to.span + 1).skip(from.span);
         let texts = spans.map(|(number, span)| {
             let start = if number == from.span { from.byte } else { 0 };
@@ -272,12 +272,12 @@ impl Wrapped {
     /// Finds the end of a row of `line`.
     fn cut(&self, line: &DocLine, start: RowStart) -> RowEnd {
         if self.is_unbroken(line) {
-            return unbroken(line, start.spot);
+            return unbroken(line, start.position);
         }
         let sign = if self.is_signed(line, start) { width(&self.style.continuation) + 1 } else { 0 };
         match start.offset {
-            0 => end_of_row(line, start.spot, self.width, line.indent.into()),
-            _ => end_of_row(line, start.spot, self.width - self.indent(line) - sign, 0),
+            0 => end_of_row(line, start.position, self.width, line.indent.into()),
+            _ => end_of_row(line, start.position, self.width - self.indent(line) - sign, 0),
         }
     }
 
@@ -292,7 +292,7 @@ impl Wrapped {
             && start.offset > 0
             && self.width >= MIN_MARKER_WIDTH
             && !self.style.continuation.is_empty()
-            && !follows_line_break(line, start.spot)
+            && !follows_line_break(line, start.position)
     }
 
     /// Returns the indentation of continuation rows, at most half of the width.
@@ -302,25 +302,25 @@ impl Wrapped {
 }
 
 /// Returns `true` if the position directly follows a line break within the line.
-fn follows_line_break(line: &DocLine, spot: LinePosition) -> bool {
-    let own = line.spans.get(spot.span).and_then(|span| span.text.get(..spot.byte)).unwrap_or_default();
-    let before = || line.spans[..spot.span].iter().rev().find(|span| !span.text.is_empty());
+fn follows_line_break(line: &DocLine, position: LinePosition) -> bool {
+    let own = line.spans.get(position.span).and_then(|span| span.text.get(..position.byte)).unwrap_or_default();
+    let before = || line.spans[..position.span].iter().rev().find(|span| !span.text.is_empty());
     if own.is_empty() { before().is_some_and(|span| span.text.ends_with('\n')) } else { own.ends_with('\n') }
 }
 
 /// Returns the end of a row that extends to the end of the line or to the next line break within it.
 fn unbroken(line: &DocLine, start: LinePosition) -> RowEnd {
-    let (mut spot, mut bytes) = (start, 0);
-    while let Some(span) = line.spans.get(spot.span) {
-        let rest = span.text.as_bytes().get(spot.byte..).unwrap_or_default();
+    let (mut position, mut bytes) = (start, 0);
+    while let Some(span) = line.spans.get(position.span) {
+        let rest = span.text.as_bytes().get(position.byte..).unwrap_or_default();
         if let Some(at) = memchr::memchr(b'\n', rest) {
-            let end = LinePosition { byte: spot.byte + at, ..spot };
+            let end = LinePosition { byte: position.byte + at, ..position };
             return RowEnd { end, next: Some(LinePosition { byte: end.byte + 1, ..end }), bytes: bytes + at + 1 };
         }
         bytes += rest.len();
-        spot = LinePosition { span: spot.span + 1, byte: 0 };
+        position = LinePosition { span: position.span + 1, byte: 0 };
     }
-    RowEnd { end: spot, next: None, bytes }
+    RowEnd { end: position, next: None, bytes }
 }
 
 /// The end of a row.
@@ -348,47 +348,47 @@ fn position_at(line: &DocLine, mut byte: usize) -> LinePosition {
 /// their spaces, and break after a space if at least half of the row is filled. A row has at least one character, so that
 /// wrapping ends at any width. Each character is read at most twice.
 fn end_of_row(line: &DocLine, start: LinePosition, columns: usize, lead: usize) -> RowEnd {
-    let mut spot = start;
+    let mut position = start;
     let mut used = 0; // columns
     let mut bytes = 0;
     let mut words = false; // behind the mark and the indentation
     let (mut was_wide, mut was_space) = (false, false);
     let mut spaces: Option<LinePosition> = None; // the start of the run of spaces that the loop is in
     let mut best: Option<RowEnd> = None; // the last place between words
-    while let Some(span) = line.spans.get(spot.span) {
-        let cluster = cluster_at(&span.text, spot.byte);
+    while let Some(span) = line.spans.get(position.span) {
+        let cluster = cluster_at(&span.text, position.byte);
         if cluster.is_empty() {
-            spot = LinePosition { span: spot.span + 1, byte: 0 };
+            position = LinePosition { span: position.span + 1, byte: 0 };
             continue;
         }
         if cluster == "\n" {
-            let next = LinePosition { byte: spot.byte + 1, ..spot };
-            return RowEnd { end: spaces.unwrap_or(spot), next: Some(next), bytes: bytes + 1 };
+            let next = LinePosition { byte: position.byte + 1, ..position };
+            return RowEnd { end: spaces.unwrap_or(position), next: Some(next), bytes: bytes + 1 };
         }
         let columns_of = width(cluster);
         let is_space = cluster == " " && !line.verbatim && words;
         if is_space {
-            spaces.get_or_insert(spot);
+            spaces.get_or_insert(position);
         } else {
             if let Some(end) = spaces.take() {
-                best = Some(RowEnd { end, next: Some(spot), bytes });
+                best = Some(RowEnd { end, next: Some(position), bytes });
             } else if line.verbatim && was_space && cluster != " " && used > columns / 2
                 || !line.verbatim && words && (was_wide || columns_of == 2)
             {
-                best = Some(RowEnd { end: spot, next: Some(spot), bytes });
+                best = Some(RowEnd { end: position, next: Some(position), bytes });
             }
             if used + columns_of > columns && bytes > 0 {
                 let best = best.filter(|_| !line.verbatim || cluster != " ");
-                return best.unwrap_or(RowEnd { end: spot, next: Some(spot), bytes });
+                return best.unwrap_or(RowEnd { end: position, next: Some(position), bytes });
             }
             words |= cluster != " " && used >= lead;
         }
         (was_wide, was_space) = (columns_of == 2, cluster == " ");
         used += columns_of;
         bytes += cluster.len();
-        spot.byte += cluster.len();
+        position.byte += cluster.len();
     }
-    RowEnd { end: spaces.unwrap_or(spot), next: None, bytes }
+    RowEnd { end: spaces.unwrap_or(position), next: None, bytes }
 }
 
 /// Returns the grapheme cluster at a byte offset; empty at the end.

@@ -100,7 +100,7 @@ impl JobContext {
             let (key, session) = &to_join.members[file];
             (*key, &**session, at)
         };
-        let others = SharedEntries::new(&to_join.kin, (0..joined.tree.nodes.len() as Index).map(entry));
+        let others = SharedEntries::new(&to_join.sharing_sessions, (0..joined.tree.nodes.len() as Index).map(entry));
         Ok(FamilyTree::new(to_join, joined, (rows, others), lost))
     }
 

@@ -140,11 +140,11 @@ impl JobContext {
                 };
                 reply(Reply::PiGoes(goes));
             }
-            Work::Split { tree, session, forks, kin } => {
+            Work::Split { tree, session, forks, sharing_sessions } => {
                 self.forget_members(&session.1.path);
                 let found = self.forks((&tree, &session.1), forks, is_wanted);
                 let entries = (0..tree.nodes.len() as Index).map(|at| (session.0, &*session.1, at));
-                let others = || SharedEntries::new(&kin, entries);
+                let others = || SharedEntries::new(&sharing_sessions, entries);
                 found.map(|found| reply(Reply::Split(found, others())));
             }
             Work::Join(to_join) => {
@@ -171,8 +171,8 @@ impl JobContext {
             }
             Work::Look { lines, words, found } => {
                 let hits = preview::hits(&lines, &words, is_wanted);
-                let unseen = found.filter(|_| hits.is_empty()).and_then(|body| self.unseen(&body, &words));
-                reply(Reply::Seen(hits, unseen));
+                let hidden_hits = found.filter(|_| hits.is_empty()).and_then(|body| self.hidden_hits(&body, &words));
+                reply(Reply::Seen(hits, hidden_hits));
             }
             Work::Context { path, tree, at } => {
                 let plan = Plan::new(&tree, at);
@@ -361,22 +361,22 @@ impl JobContext {
     }
 
     /// Where an entry has some of the words, if its text does not show them.
-    fn unseen(&self, body: &EntryBody, words: &Words) -> Option<HiddenHits> {
+    fn hidden_hits(&self, body: &EntryBody, words: &Words) -> Option<HiddenHits> {
         let has = |text: &str| !words.marks(text).is_empty();
         let mut shown = render::entry::related(&body.tree, body.at).into_iter().chain([body.at]);
-        let mut unseen = shown.any(|at| has(&body.tree.nodes[at as usize].text)).then_some(HiddenHits::Other);
+        let mut hidden_hits = shown.any(|at| has(&body.tree.nodes[at as usize].text)).then_some(HiddenHits::Other);
         let look = |line: &[u8], related: &[Vec<u8>]| {
             for line in related.iter().map(Vec::as_slice).chain([line]) {
                 let Ok(Some(entry)) = parse::line(line) else { continue };
                 text_fields::texts(&entry, line, &mut |field, text| match field {
-                    TextField::Arguments if has(&text.text()) => unseen = Some(HiddenHits::Arguments),
-                    _ if unseen.is_none() && has(&text.text()) => unseen = Some(HiddenHits::Other),
+                    TextField::Arguments if has(&text.text()) => hidden_hits = Some(HiddenHits::Arguments),
+                    _ if hidden_hits.is_none() && has(&text.text()) => hidden_hits = Some(HiddenHits::Other),
                     _ => {}
                 });
             }
         };
         self.read(body, look).ok()?;
-        unseen
+        hidden_hits
     }
 
     fn document(&self, body: &EntryBody, ticket: &Ticket) -> Result<Vec<DocLine>> {

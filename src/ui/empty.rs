@@ -26,8 +26,8 @@ pub(super) fn too_small(frame: &mut Frame<'_>, pen: &Painter<'_>) {
 pub(super) fn plain_rows(frame: &mut Frame<'_>, pen: &Painter<'_>, area: Rect, lines: Vec<DocLine>) {
     let mut wrapped = Wrapped::new(area.width.into());
     wrapped.all(&lines);
-    let sheet = TextBox { size: (area.width, area.height), height: area.height.into(), lines, wrapped };
-    rows(frame, pen, area, &sheet, 0);
+    let text_box = TextBox { size: (area.width, area.height), height: area.height.into(), lines, wrapped };
+    rows(frame, pen, area, &text_box, 0);
 }
 
 /// Draws the screen for an empty list: the searched directories and the next steps.

@@ -150,8 +150,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
         let hint = if notice.can_undo { format!(" {} {undo}: undo ", pen.glyphs().dot) } else { String::new() };
         let hint = Span::new(Tone::Dim, hint);
         let room = usize::from(area.width).saturating_sub(width(&hint.text));
-        let said = [Span::clean(notice.tone, &format!(" {}", notice.text))];
-        let spans = [cut(&said, room, pen.glyphs()), vec![hint]].concat();
+        let text = [Span::clean(notice.tone, &format!(" {}", notice.text))];
+        let spans = [cut(&text, room, pen.glyphs()), vec![hint]].concat();
         return pen.put(frame, area, &spans);
     }
     if let (Some(pending), true) = (model.changes.front(), model.layers.is_empty()) {

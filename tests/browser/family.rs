@@ -270,7 +270,7 @@ fn forks_of_a_parent_that_is_gone_stand_together() {
     );
     assert!(lines[at("one way")].contains("└─") && lines[at("another way")].contains("├─"), "{rows}");
     browser.press("g");
-    while browser.model.sessions.selected_ghost().is_none() {
+    while browser.model.sessions.selected_missing_parent().is_none() {
         browser.press("j");
     }
     shows(&browser, "In the trash. Press Enter to restore it.");

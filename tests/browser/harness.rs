@@ -259,7 +259,7 @@ impl Browser {
     pub(crate) fn session_in(&self, row: usize) -> Option<SessionKey> {
         match self.model.sessions.rows.get(row)? {
             SessionRow::Session { key, .. } => Some(*key),
-            SessionRow::Project(_) | SessionRow::Ghost(..) => None,
+            SessionRow::Project(_) | SessionRow::MissingParent(..) => None,
         }
     }
 
@@ -285,7 +285,7 @@ impl Browser {
             Place::Sessions => match self.model.sessions.selected_row() {
                 Some(SessionRow::Project(at)) => self.model.sessions.projects[*at].cwd.to_string(),
                 Some(SessionRow::Session { key, .. }) => self.model.catalog[*key].title().into(),
-                Some(SessionRow::Ghost(key, _)) => {
+                Some(SessionRow::MissingParent(key, _)) => {
                     self.model.catalog.missing_parent(*key).unwrap().path.display().to_string()
                 }
                 None => String::new(),

@@ -43,7 +43,7 @@ mod tickets;
 use common::session::Session;
 use harness::{Browser, shows};
 use pitree::app::message::{Effect, Msg, Reply};
-use pitree::app::panes::preview::Subject;
+use pitree::app::panes::preview::PreviewSubject;
 use pitree::app::ticket::Ticket;
 use pitree::catalog::current_dir::CurrentDir;
 use pitree::config::{Filter, Sort};
@@ -56,7 +56,7 @@ fn the_newest_session_is_selected_and_its_tree_open_at_the_leaf() {
     assert!(browser.selected().starts_with("Flaky checkout test"));
     let tree = browser.model.tree.tree.as_ref().unwrap();
     assert_eq!(browser.model.tree.rows.nearest(tree, tree.leaf.unwrap()), browser.model.tree.cursor.at);
-    assert!(matches!(browser.model.preview.subject, Subject::Session(_)));
+    assert!(matches!(browser.model.preview.subject, PreviewSubject::Session(_)));
 }
 
 #[test]

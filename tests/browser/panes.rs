@@ -2,7 +2,7 @@
 
 use pitree::app::message::Msg;
 use pitree::app::panes::layout::Layout;
-use pitree::app::panes::preview::Subject;
+use pitree::app::panes::preview::PreviewSubject;
 use pitree::keymap::Place;
 
 use crate::harness::{Browser, shows};
@@ -126,7 +126,7 @@ fn the_preview_goes_from_entry_to_entry() {
     let first = subject(&browser);
     browser.press("]");
     assert_ne!(subject(&browser), first);
-    assert!(matches!(subject(&browser), Subject::Entry(_)));
+    assert!(matches!(subject(&browser), PreviewSubject::Entry(_)));
     browser.press("[");
     assert_eq!((subject(&browser), browser.model.focus), (first, Place::Preview));
     // A session's card goes to the next session's.
@@ -135,9 +135,9 @@ fn the_preview_goes_from_entry_to_entry() {
     assert_eq!(browser.model.focus, Place::Preview);
     browser.press("shift+tab shift+tab");
     let card = subject(&browser);
-    assert!(matches!(card, Subject::Session(_)));
+    assert!(matches!(card, PreviewSubject::Session(_)));
     browser.press("]");
-    assert!(matches!(subject(&browser), Subject::Session(_)) && subject(&browser) != card);
+    assert!(matches!(subject(&browser), PreviewSubject::Session(_)) && subject(&browser) != card);
 }
 
 #[test]

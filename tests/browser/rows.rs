@@ -2,7 +2,7 @@
 
 use pitree::app::message::Effect;
 use pitree::app::model::Model;
-use pitree::app::panes::preview::Subject;
+use pitree::app::panes::preview::PreviewSubject;
 use pitree::app::panes::tree::rows::RowItem;
 use pitree::config::Filter;
 use pitree::keymap::Place;
@@ -39,7 +39,7 @@ fn a_run_of_tools_is_one_row_that_unfolds() {
     go_to(&mut browser, is_run);
     let before = items(&browser);
     let run = browser.model.tree.rows.runs[0].clone();
-    assert!(matches!(browser.model.preview.subject, Subject::Run(_)));
+    assert!(matches!(browser.model.preview.subject, PreviewSubject::Run(_)));
     assert_eq!(browser.model.tree.selected_entry(), Some(run.last()), "what is done to it is done to its end");
     browser.press("l");
     assert_eq!(items(&browser).len(), before.len() + run.entries.len());
@@ -94,7 +94,7 @@ fn what_a_fork_inherited_is_behind_one_row() {
     assert_eq!(browser.selected(), "");
     assert_eq!(browser.model.tree.selected_item(), Some(RowItem::Inherited));
     shows(&browser, "forked from \"Sessions in Redis\" here · 12 unique · $0.12");
-    assert!(matches!(browser.model.preview.subject, Subject::Session(_)), "the card of the parent");
+    assert!(matches!(browser.model.preview.subject, PreviewSubject::Session(_)), "the card of the parent");
     let folded = items(&browser).len();
     browser.press("enter");
     assert!(items(&browser).len() > folded + 5);

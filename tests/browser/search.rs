@@ -38,7 +38,7 @@ pub(crate) fn titles(browser: &Browser) -> Vec<String> {
     let title = |row: &SessionRow| match row {
         SessionRow::Session { key, .. } => browser.model.catalog[*key].title().to_string(),
         SessionRow::Project(at) => pane.projects[*at].cwd.to_string(),
-        SessionRow::Ghost(..) => "gone".to_string(),
+        SessionRow::MissingParent(..) => "gone".to_string(),
     };
     pane.rows.iter().map(title).collect()
 }

@@ -61,7 +61,7 @@ pub fn ask(model: &Model) -> Command {
                 }
                 one
             }
-            Some(SessionRow::Ghost(..)) => {
+            Some(SessionRow::MissingParent(..)) => {
                 return Command::warn("this session is missing; select one of its forks");
             }
             Some(SessionRow::Project(_)) => return Command::warn("select a session"),

@@ -14,23 +14,23 @@ use crate::changes::history::HistoryEntry;
 
 /// Restores it from the trash if possible.
 pub(crate) fn confirm(model: &Model, key: MissingParentKey) -> Command {
-    let Some(ghost) = model.catalog.missing_parent(key) else { return Command::nothing() };
+    let Some(parent) = model.catalog.missing_parent(key) else { return Command::nothing() };
     if let Some(why) = refusal(model) {
         return Command::warn(why);
     }
-    match in_trash(model, ghost) {
+    match in_trash(model, parent) {
         Some(past) => Command::Change(Request::Undo { number: Some(past.record.number) }, AfterChange::Select),
         None => {
-            let path = shorten(&ghost.path.to_string_lossy(), &model.setting.home).into_owned();
+            let path = shorten(&parent.path.to_string_lossy(), &model.setting.home).into_owned();
             Command::warn(format!("not in pitree's trash: {}", clean(&path)))
         }
     }
 }
 
 /// Returns the change that moved it to the trash.
-pub(crate) fn in_trash<'a>(model: &'a Model, ghost: &MissingParent) -> Option<&'a HistoryEntry> {
+pub(crate) fn in_trash<'a>(model: &'a Model, parent: &MissingParent) -> Option<&'a HistoryEntry> {
     let is_it =
-        |past: &&HistoryEntry| past.is_away() && !past.is_emptied && is_same(past.record.change.path(), &ghost.path);
+        |past: &&HistoryEntry| past.is_away() && !past.is_emptied && is_same(past.record.change.path(), &parent.path);
     model.past().iter().find(is_it)
 }
 
@@ -41,7 +41,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// Returns the title: the first message, which its forks inherited.
-pub fn title(model: &Model, ghost: &MissingParent) -> String {
-    let first = ghost.forks.first().and_then(|&fork| model.catalog.get(fork)?.typed_message().map(str::to_owned));
+pub fn title(model: &Model, parent: &MissingParent) -> String {
+    let first = parent.forks.first().and_then(|&fork| model.catalog.get(fork)?.typed_message().map(str::to_owned));
     of_message(first.as_deref().unwrap_or("(no messages)").trim())
 }

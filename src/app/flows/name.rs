@@ -19,7 +19,7 @@ use crate::session::tree::{Index, Tree};
 /// Asks for a session name.
 pub fn rename(model: &Model) -> Command {
     let Some((key, session)) = model.meant_session() else {
-        return Command::warn(match (model.sessions.selected_project(), model.sessions.selected_ghost()) {
+        return Command::warn(match (model.sessions.selected_project(), model.sessions.selected_missing_parent()) {
             (Some(_), _) => "cannot rename a project; select a session",
             (None, Some(_)) => "cannot rename a missing session; select one of its forks",
             (None, None) => NO_SESSION,

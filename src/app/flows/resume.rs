@@ -29,7 +29,7 @@ pub(crate) fn confirm(model: &Model) -> Command {
     if in_sessions && model.sessions.selected_project().is_some() {
         return Command::ToggleFold;
     }
-    if let Some(gone) = model.sessions.selected_ghost().filter(|_| in_sessions) {
+    if let Some(gone) = model.sessions.selected_missing_parent().filter(|_| in_sessions) {
         return missing_parent::confirm(model, gone);
     }
     if let Some(fork) = model.tree.selected_fork().filter(|_| !in_sessions) {

@@ -112,7 +112,7 @@ impl Help {
     }
 
     /// Returns the content of the box without the row of the filter.
-    pub(crate) fn sheet(&self, setting: &Startup, terminal: (u16, u16)) -> TextBox {
+    pub(crate) fn text_box(&self, setting: &Startup, terminal: (u16, u16)) -> TextBox {
         let size = largest(terminal, WIDEST);
         let rows = self.rows(setting);
         let widest = |part: fn(&HelpEntry) -> &str| rows.iter().map(|row| width(part(row))).max().unwrap_or(0);
@@ -144,15 +144,15 @@ impl Help {
             lines.push(DocLine::new(Tone::Dim, "no match"));
         }
         // The box keeps its size while the user types.
-        let mut sheet = TextBox::new(lines, size, 1);
-        sheet.height = usize::from(size.1.saturating_sub(3));
-        sheet.size = size;
-        sheet
+        let mut text_box = TextBox::new(lines, size, 1);
+        text_box.height = usize::from(size.1.saturating_sub(3));
+        text_box.size = size;
+        text_box
     }
 
     /// Scrolls by some rows.
     pub(super) fn scroll(&mut self, by: isize, view: LayerContext<'_>) {
-        self.top = self.sheet(view.setting, view.size).scrolled(self.top, by);
+        self.top = self.text_box(view.setting, view.size).scrolled(self.top, by);
     }
 
     pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>, view: LayerContext<'_>) -> LayerResult<C> {

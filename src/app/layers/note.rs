@@ -27,7 +27,7 @@ impl Note {
     }
 
     /// Returns the content of the box.
-    pub(crate) fn sheet(&self, terminal: (u16, u16)) -> TextBox {
+    pub(crate) fn text_box(&self, terminal: (u16, u16)) -> TextBox {
         let mut lines = plain(Tone::Text, &self.text);
         let has_command = self.text.lines().next().is_some_and(|first| first.ends_with(':'));
         for (at, line) in lines.iter_mut().enumerate() {
@@ -37,16 +37,16 @@ impl Note {
     }
 
     pub(super) fn press<C>(&mut self, action: Option<Action>, terminal: (u16, u16)) -> LayerResult<C> {
-        let sheet = self.sheet(terminal);
-        let Some(by) = action.and_then(|action| movement(action, sheet.height)) else { return LayerResult::Close };
-        if !sheet.scrolls() {
+        let text_box = self.text_box(terminal);
+        let Some(by) = action.and_then(|action| movement(action, text_box.height)) else { return LayerResult::Close };
+        if !text_box.scrolls() {
             return LayerResult::Close;
         }
-        self.top = sheet.scrolled(self.top, by);
+        self.top = text_box.scrolled(self.top, by);
         LayerResult::Stay
     }
 
     pub(super) fn scroll(&mut self, by: isize, terminal: (u16, u16)) {
-        self.top = self.sheet(terminal).scrolled(self.top, by);
+        self.top = self.text_box(terminal).scrolled(self.top, by);
     }
 }

@@ -76,7 +76,7 @@ impl<C: Clone> Question<C> {
     }
 
     /// Returns the content of the box.
-    pub(crate) fn sheet(&self, terminal: (u16, u16)) -> TextBox {
+    pub(crate) fn text_box(&self, terminal: (u16, u16)) -> TextBox {
         let mut lines = self.text.clone();
         if !lines.is_empty() && !self.choices.is_empty() {
             lines.push(DocLine::default());
@@ -95,9 +95,9 @@ impl<C: Clone> Question<C> {
     }
 
     /// Returns `true` if a row belongs to the selected choice.
-    pub fn is_selected(&self, sheet: &TextBox, row: usize) -> bool {
-        let line = sheet.lines.len() - self.choices.len() + self.selected;
-        !self.choices.is_empty() && sheet.wrapped.place(&sheet.lines, row).is_some_and(|(at, _)| at == line)
+    pub fn is_selected(&self, text_box: &TextBox, row: usize) -> bool {
+        let line = text_box.lines.len() - self.choices.len() + self.selected;
+        !self.choices.is_empty() && text_box.wrapped.place(&text_box.lines, row).is_some_and(|(at, _)| at == line)
     }
 
     /// Takes a key. The letter of a choice has priority over its action.
@@ -106,7 +106,7 @@ impl<C: Clone> Question<C> {
         if let Some(choice) = self.choices.iter().find(|choice| Some(choice.key) == letter) {
             return choice.answer();
         }
-        let page = isize::try_from(self.sheet(terminal).height).unwrap_or(1);
+        let page = isize::try_from(self.text_box(terminal).height).unwrap_or(1);
         match action {
             Some(Action::Back | Action::Quit) => return LayerResult::Close,
             Some(Action::Confirm) => {
@@ -123,20 +123,20 @@ impl<C: Clone> Question<C> {
 
     /// Confirms the clicked choice; a click outside the box closes it.
     pub(super) fn click(&mut self, (column, row): (u16, u16), terminal: (u16, u16)) -> LayerResult<C> {
-        let sheet = self.sheet(terminal);
-        let area = middle(terminal, sheet.size);
+        let text_box = self.text_box(terminal);
+        let area = middle(terminal, text_box.size);
         if !area.contains((column, row).into()) {
             return LayerResult::Close;
         }
-        let at = row.checked_sub(area.y + 1).map(usize::from).filter(|&at| at < sheet.height);
-        let line = at.and_then(|at| sheet.wrapped.place(&sheet.lines, self.top + at));
-        let choice = line.and_then(|(line, _)| line.checked_sub(sheet.lines.len() - self.choices.len()));
+        let at = row.checked_sub(area.y + 1).map(usize::from).filter(|&at| at < text_box.height);
+        let line = at.and_then(|at| text_box.wrapped.place(&text_box.lines, self.top + at));
+        let choice = line.and_then(|(line, _)| line.checked_sub(text_box.lines.len() - self.choices.len()));
         choice.and_then(|at| self.choices.get(at)).map_or(LayerResult::Stay, QuestionChoice::answer)
     }
 
     /// Scrolls by some rows.
     pub(crate) fn scroll(&mut self, by: isize, terminal: (u16, u16)) {
-        self.top = self.sheet(terminal).scrolled(self.top, by);
+        self.top = self.text_box(terminal).scrolled(self.top, by);
     }
 
     /// Selects the next or previous choice; scrolls if the selected choice is not visible or there is no other.
@@ -160,11 +160,11 @@ impl<C: Clone> Question<C> {
 
     /// Returns `true` if the selected choice is visible; if it is taller than the box, its start.
     fn is_in_sight(&self, terminal: (u16, u16)) -> bool {
-        let sheet = self.sheet(terminal);
-        let mut rows = (0..sheet.wrapped.len()).filter(|&row| self.is_selected(&sheet, row));
+        let text_box = self.text_box(terminal);
+        let mut rows = (0..text_box.wrapped.len()).filter(|&row| self.is_selected(&text_box, row));
         let Some(first) = rows.next() else { return true };
-        let last = rows.next_back().unwrap_or(first).min(first + sheet.height.saturating_sub(1));
-        self.top <= first && last < self.top + sheet.height
+        let last = rows.next_back().unwrap_or(first).min(first + text_box.height.saturating_sub(1));
+        self.top <= first && last < self.top + text_box.height
     }
 }
 
@@ -184,16 +184,16 @@ mod tests {
             let (terminal, mut seen) = ((columns, rows), std::collections::HashSet::new());
             let mut chosen = std::collections::HashSet::new();
             for key in ["down"; 40].into_iter().chain(["up"; 40]) {
-                let sheet = question.sheet(terminal);
-                seen.extend(question.top..question.top + sheet.height);
+                let text_box = question.text_box(terminal);
+                seen.extend(question.top..question.top + text_box.height);
                 if question.is_in_sight(terminal) {
                     chosen.insert(question.selected);
                 }
                 let action = if key == "down" { Action::Down } else { Action::Up };
                 question.press(key.parse().unwrap(), Some(action), terminal);
-                proptest::prop_assert!(question.top + sheet.height <= sheet.wrapped.len());
+                proptest::prop_assert!(question.top + text_box.height <= text_box.wrapped.len());
             }
-            proptest::prop_assert_eq!(seen.len(), question.sheet(terminal).wrapped.len());
+            proptest::prop_assert_eq!(seen.len(), question.text_box(terminal).wrapped.len());
             proptest::prop_assert_eq!(chosen.len(), 3);
             proptest::prop_assert_eq!((question.top, question.selected), (0, 0));
         }

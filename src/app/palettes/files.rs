@@ -23,7 +23,7 @@ const MOST: usize = 5000;
 pub(crate) fn selected_scope(model: &Model) -> Option<SessionScope> {
     match model.sessions.selected_row()? {
         SessionRow::Session { key, .. } => Some(SessionScope::Session(*key)),
-        SessionRow::Ghost(..) => None,
+        SessionRow::MissingParent(..) => None,
         SessionRow::Project(at) => model.sessions.projects.get(*at).map(|project| SessionScope::Project(project.key)),
     }
 }
@@ -83,7 +83,7 @@ fn shown(model: &Model, file: &str) -> String {
     let cwd = match model.sessions.selected_row() {
         Some(SessionRow::Session { key, .. }) => model.catalog[*key].header.cwd.as_str(),
         Some(SessionRow::Project(at)) => model.sessions.projects.get(*at).map_or("", |project| &*project.cwd),
-        Some(SessionRow::Ghost(..)) | None => "",
+        Some(SessionRow::MissingParent(..)) | None => "",
     };
     relative_to(cwd, file, &model.setting.home).into_owned()
 }

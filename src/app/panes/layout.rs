@@ -149,7 +149,7 @@ pub struct Layout {
 
 impl Layout {
     /// Computes the layout, or returns `None` if the terminal is too small. The focused pane is always visible.
-    pub fn new(screen: ScreenShape, sharing: &PaneSizes) -> Option<Self> {
+    pub fn new(screen: ScreenShape, pane_sizes: &PaneSizes) -> Option<Self> {
         let ScreenShape { size: (columns, rows), focus, .. } = screen;
         if columns < SMALLEST.0 || rows < SMALLEST.1 {
             return None;
@@ -158,12 +158,12 @@ impl Layout {
         let footer = Rect::new(0, rows - 1, columns, 1);
         let body = Rect::new(0, 1, columns, rows - 2);
         let mut layout = Self { header, footer, ..Self::default() };
-        let with_preview = sharing.with_preview(screen);
-        if !sharing.zoomed && screen.is_narrow_search() && rows >= TALL && with_preview {
-            layout.stack(Place::Sessions, body, 60, sharing.rows);
+        let with_preview = pane_sizes.with_preview(screen);
+        if !pane_sizes.zoomed && screen.is_narrow_search() && rows >= TALL && with_preview {
+            layout.stack(Place::Sessions, body, 60, pane_sizes.rows);
             return Some(layout);
         }
-        if sharing.zoomed || (columns < MEDIUM && focus == Place::Sessions) {
+        if pane_sizes.zoomed || (columns < MEDIUM && focus == Place::Sessions) {
             *layout.pane_mut(focus) = Some(PaneArea::new(body));
             return Some(layout);
         }
@@ -175,7 +175,7 @@ impl Layout {
                 (false, Place::Sessions) => 45,
                 (false, _) => 34,
             };
-            let (sessions, right) = layout.split(0, body, percent(columns, share), sharing.sessions);
+            let (sessions, right) = layout.split(0, body, percent(columns, share), pane_sizes.sessions);
             layout.sessions = Some(PaneArea::new(sessions));
             right
         } else {
@@ -187,7 +187,7 @@ impl Layout {
                 Place::Tree => 58,
                 _ => 44,
             };
-            let (tree, preview) = layout.split(1, right, percent(right.width, share), sharing.tree);
+            let (tree, preview) = layout.split(1, right, percent(right.width, share), pane_sizes.tree);
             layout.tree = Some(PaneArea::new(tree));
             layout.preview = Some(PaneArea::new(preview));
         } else if rows >= TALL && with_preview {
@@ -196,7 +196,7 @@ impl Layout {
                 Place::Tree => 60,
                 _ => 35,
             };
-            layout.stack(Place::Tree, right, share, sharing.rows);
+            layout.stack(Place::Tree, right, share, pane_sizes.rows);
         } else {
             let place = if focus == Place::Preview { focus } else { Place::Tree };
             *layout.pane_mut(place) = Some(PaneArea::new(right));
@@ -273,8 +273,8 @@ mod tests {
     fn panes_fill_the_screen_without_overlap() {
         for columns in (40..220).step_by(3) {
             for rows in [10, 15, 16, 24, 60] {
-                for (screen, sharing) in screens((columns, rows)).flat_map(|of| ways().map(move |way| (of, way))) {
-                    let layout = Layout::new(screen, &sharing).unwrap();
+                for (screen, pane_sizes) in screens((columns, rows)).flat_map(|of| ways().map(move |way| (of, way))) {
+                    let layout = Layout::new(screen, &pane_sizes).unwrap();
                     let mut cells = vec![0; columns as usize * rows as usize];
                     let panes = Place::PANES.iter().filter_map(|&place| layout.pane(place));
                     let areas = panes.flat_map(|pane| [pane.title, pane.body]);
@@ -282,7 +282,7 @@ mod tests {
                     for position in all.flat_map(Rect::positions) {
                         cells[position.y as usize * columns as usize + position.x as usize] += 1;
                     }
-                    assert!(cells.iter().all(|&count| count == 1), "{screen:?} {sharing:?}");
+                    assert!(cells.iter().all(|&count| count == 1), "{screen:?} {pane_sizes:?}");
                     assert!(layout.pane(screen.focus).is_some());
                 }
             }
@@ -333,8 +333,8 @@ mod tests {
 
     #[test]
     fn the_preview_stands_below_the_list_of_a_search_in_a_narrow_terminal() {
-        let of = |size, is_searched, sharing: PaneSizes| {
-            Layout::new(ScreenShape { size, focus: Place::Sessions, is_searched }, &sharing).unwrap()
+        let of = |size, is_searched, pane_sizes: PaneSizes| {
+            Layout::new(ScreenShape { size, focus: Place::Sessions, is_searched }, &pane_sizes).unwrap()
         };
         let searched = of((80, 24), true, PaneSizes::default());
         let height = |area: Option<PaneArea>| area.map_or(0, |area| area.title.height + area.body.height);
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(of((80, 24), false, wished), alone, "the list of all sessions keeps the screen");
         let unwished = PaneSizes { preview: Some(false), ..PaneSizes::default() };
         let zoomed = PaneSizes { zoomed: true, ..PaneSizes::default() };
-        assert_eq!([unwished, zoomed].map(|sharing| of((80, 24), true, sharing)), [alone; 2]);
+        assert_eq!([unwished, zoomed].map(|pane_sizes| of((80, 24), true, pane_sizes)), [alone; 2]);
         assert!(!of((80, 15), true, PaneSizes::default()).is_stacked(), "not enough rows");
         assert!(of((90, 24), true, PaneSizes::default()).tree.is_some(), "enough columns");
     }
@@ -361,25 +361,26 @@ mod tests {
             screen((220, 50), Place::Preview),
             ScreenShape { is_searched: true, ..screen((80, 30), Place::Sessions) },
         ] {
-            let mut sharing = PaneSizes::default();
-            let area =
-                |sharing: &PaneSizes| Layout::new(screen, sharing).unwrap().pane(screen.focus).unwrap().body.area();
-            let mut last = area(&sharing);
+            let mut pane_sizes = PaneSizes::default();
+            let area = |pane_sizes: &PaneSizes| {
+                Layout::new(screen, pane_sizes).unwrap().pane(screen.focus).unwrap().body.area()
+            };
+            let mut last = area(&pane_sizes);
             let mut steps = 0;
-            while sharing.resize(screen, true) {
-                assert!(area(&sharing) > last, "{screen:?}");
-                last = area(&sharing);
+            while pane_sizes.resize(screen, true) {
+                assert!(area(&pane_sizes) > last, "{screen:?}");
+                last = area(&pane_sizes);
                 steps += 1;
             }
             assert!((2..60).contains(&steps));
-            assert!(sharing.resize(screen, false), "one key the other way is seen at once");
-            assert!(area(&sharing) < last);
+            assert!(pane_sizes.resize(screen, false), "one key the other way is seen at once");
+            assert!(area(&pane_sizes) < last);
         }
         assert!(!PaneSizes::default().resize(screen((80, 24), Place::Tree), true), "there is no other pane");
         // One key press shrinks a pane that was enlarged in a wider terminal, whatever size was saved.
         for sessions in [120, -120, i16::MAX, i16::MIN] {
-            let mut sharing = PaneSizes { sessions, ..PaneSizes::default() };
-            assert!(sharing.resize(screen((100, 30), Place::Sessions), sessions < 0), "{sessions}");
+            let mut pane_sizes = PaneSizes { sessions, ..PaneSizes::default() };
+            assert!(pane_sizes.resize(screen((100, 30), Place::Sessions), sessions < 0), "{sessions}");
         }
     }
 }

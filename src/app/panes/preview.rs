@@ -44,7 +44,7 @@ pub enum HiddenHits {
 
 /// The subject of the preview.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Subject {
+pub enum PreviewSubject {
     /// No subject.
     #[default]
     Nothing,
@@ -57,14 +57,14 @@ pub enum Subject {
     /// A run of tool calls, identified by its last entry.
     Run(EntryRef),
     /// A session whose file is missing.
-    Ghost(MissingParentKey),
+    MissingParent(MissingParentKey),
 }
 
 /// The state of the pane.
 #[derive(Debug)]
 pub struct PreviewPane {
     /// The subject.
-    pub subject: Subject,
+    pub subject: PreviewSubject,
     /// The lines before wrapping.
     pub lines: Arc<Vec<DocLine>>,
     /// The wrapped lines, as far as they were displayed.
@@ -101,7 +101,7 @@ struct PreviewFind {
     /// All matches.
     hits: Vec<PreviewHit>,
     /// The hidden part that contains the words, if the text has no match.
-    unseen: Option<HiddenHits>,
+    hidden_hits: Option<HiddenHits>,
     /// `true` if the words or the text changed and the search is not yet started.
     is_due: bool,
     /// The claim on the running search.
@@ -130,7 +130,7 @@ impl PreviewFind {
 
 impl Default for PreviewPane {
     fn default() -> Self {
-        let subject = Subject::Nothing;
+        let subject = PreviewSubject::Nothing;
         Self {
             subject,
             lines: Arc::default(),
@@ -158,7 +158,7 @@ impl PreviewPane {
     }
 
     /// Switches to another subject; its text is loaded later.
-    pub fn turn_to(&mut self, subject: Subject, now: i64) {
+    pub fn turn_to(&mut self, subject: PreviewSubject, now: i64) {
         let style = VerbatimStyle { left: 0, ..self.wrapped.style().clone() };
         let wrapped = Wrapped::with_style(self.wrapped.width(), style);
         let old = std::mem::replace(self, Self { subject, wrapped, waiting: Some(now), ..Self::default() });
@@ -298,8 +298,8 @@ impl PreviewPane {
     }
 
     /// Returns the hidden part of the entry that contains the words, if the displayed text does not.
-    pub fn unseen(&self) -> Option<HiddenHits> {
-        self.find.as_ref()?.unseen
+    pub fn hidden_hits(&self) -> Option<HiddenHits> {
+        self.find.as_ref()?.hidden_hits
     }
 
     /// Returns `true` if the user started a search in this pane.
@@ -345,10 +345,10 @@ impl PreviewPane {
     }
 
     /// Stores the hits and jumps to the first one after the start position.
-    pub(crate) fn take_hits(&mut self, hits: Vec<PreviewHit>, unseen: Option<HiddenHits>) {
+    pub(crate) fn take_hits(&mut self, hits: Vec<PreviewHit>, hidden_hits: Option<HiddenHits>) {
         let Some(find) = &mut self.find else { return };
         find.looking = None;
-        (find.hits, find.unseen) = (hits, unseen);
+        (find.hits, find.hidden_hits) = (hits, hidden_hits);
         if !std::mem::take(&mut find.goes) {
             return;
         }

@@ -12,7 +12,7 @@ use crate::app::message::{Effect, Opener, Work};
 use crate::app::model::{Model, PendingChange, ScanState};
 use crate::app::palettes;
 use crate::app::panes::layout::{Layout, TALL};
-use crate::app::panes::preview::Subject;
+use crate::app::panes::preview::PreviewSubject;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::Tone;
 use crate::changes::Request;
@@ -66,7 +66,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         }
         Action::NextPane => turn(model, 1),
         Action::PreviousPane => turn(model, Place::PANES.len() - 1),
-        Action::Zoom => model.sharing.zoomed = !model.sharing.zoomed,
+        Action::Zoom => model.pane_sizes.zoomed = !model.pane_sizes.zoomed,
         Action::Larger | Action::Smaller => resize(model, action == Action::Larger),
         Action::SharePreview => share_preview(model),
         Action::NextEntry => step(model, 1),
@@ -113,7 +113,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::FilterTurns => toggle_filter(model, Filter::Turns),
         Action::ToolRuns => {
             model.tree.toggle_runs();
-            let message = if model.tree.tells_runs {
+            let message = if model.tree.collapses_runs {
                 "showing each run of tool calls in one row"
             } else {
                 "showing each tool call in its own row"
@@ -221,8 +221,8 @@ fn go(model: &mut Model, by: isize) {
 }
 
 fn resize(model: &mut Model, larger: bool) {
-    let is_zoomed = std::mem::take(&mut model.sharing.zoomed);
-    if !model.sharing.resize(model.screen(), larger) && !is_zoomed {
+    let is_zoomed = std::mem::take(&mut model.pane_sizes.zoomed);
+    if !model.pane_sizes.resize(model.screen(), larger) && !is_zoomed {
         model.say(
             Tone::Dim,
             if larger { "pane is already at its maximum size" } else { "pane is already at its minimum size" },
@@ -231,7 +231,7 @@ fn resize(model: &mut Model, larger: bool) {
 }
 
 fn share_preview(model: &mut Model) {
-    let shown = model.sharing.toggle_preview(model.screen());
+    let shown = model.pane_sizes.toggle_preview(model.screen());
     let is_seen = |layout: Layout| layout.preview.is_some() && (layout.is_stacked() || layout.tree.is_some());
     if shown && !model.layout().is_some_and(is_seen) {
         let is_room = model.focus == Place::Sessions && model.size.1 >= TALL;
@@ -245,7 +245,10 @@ fn step(model: &mut Model, by: isize) {
     let is_of_list = match model.focus {
         Place::Sessions => true,
         Place::Tree => false,
-        _ => matches!(model.preview.subject, Subject::Session(_) | Subject::Project(_) | Subject::Ghost(_)),
+        _ => matches!(
+            model.preview.subject,
+            PreviewSubject::Session(_) | PreviewSubject::Project(_) | PreviewSubject::MissingParent(_)
+        ),
     };
     if is_of_list {
         model.sessions.cursor.go(by, model.sessions.rows.len());
@@ -253,25 +256,26 @@ fn step(model: &mut Model, by: isize) {
         model.tree.cursor.go(by, model.tree.rows.list.len());
     }
     // The preview shows the new selection.
-    model.preview.turn_to(Subject::Nothing, model.now);
+    model.preview.turn_to(PreviewSubject::Nothing, model.now);
     model.preview.is_of_list = is_of_list;
 }
 
 /// Goes to the previous or next position in the jump history.
 fn jump(model: &mut Model, forward: bool) {
-    let is_there = |spot: &JumpPosition| spot.session.is_none_or(|session| model.catalog.has(session));
-    let here = model.spot();
-    let Some(spot) = std::iter::from_fn(|| model.jumps.next(here, forward)).find(is_there) else {
+    let is_there =
+        |jump_position: &JumpPosition| jump_position.session.is_none_or(|session| model.catalog.has(session));
+    let here = model.jump_position();
+    let Some(jump_position) = std::iter::from_fn(|| model.jumps.next(here, forward)).find(is_there) else {
         let text = if forward { "at the newest jump" } else { "at the oldest jump" };
         return model.say(Tone::Dim, text);
     };
-    if let Some(session) = spot.session.filter(|&session| model.sessions.selected_session() != Some(session)) {
+    if let Some(session) = jump_position.session.filter(|&session| model.sessions.selected_session() != Some(session)) {
         model.sessions.select(session, &model.catalog, &model.setting.glyphs);
     }
-    if let Some(entry) = spot.entry {
+    if let Some(entry) = jump_position.entry {
         model.tree.go_to_entry(entry);
     }
-    model.focus = spot.focus;
+    model.focus = jump_position.focus;
 }
 
 fn turn(model: &mut Model, by: usize) {

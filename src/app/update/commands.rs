@@ -31,7 +31,7 @@ pub(super) fn execute(model: &mut Model, command: Command) {
         }
         Command::Focus(place) => model.focus = place,
         Command::Select(key) => {
-            let here = model.spot();
+            let here = model.jump_position();
             model.jumps.leave(here);
             model.sessions.select(key, &model.catalog, &model.setting.glyphs);
         }
@@ -92,7 +92,7 @@ fn show_error(model: &mut Model, title: &str, error: String) {
 /// Goes to an entry of any session, even a hidden one, once its tree is open.
 fn go_to(model: &mut Model, entry: EntryRef) {
     if model.tree.shown(entry).is_some() {
-        model.jumps.leave(model.spot());
+        model.jumps.leave(model.jump_position());
         model.focus = Place::Tree;
         model.tree.go_to_entry(entry);
     } else if select_session(model, entry.session) {
@@ -102,7 +102,7 @@ fn go_to(model: &mut Model, entry: EntryRef) {
 
 /// Selects a session in order to go to one of its entries. Returns `true` if it exists.
 fn select_session(model: &mut Model, session: SessionKey) -> bool {
-    let here = model.spot();
+    let here = model.jump_position();
     let is_there = model.sessions.select(session, &model.catalog, &model.setting.glyphs);
     if is_there {
         model.jumps.leave(here);

@@ -4,7 +4,7 @@ use super::commands;
 use crate::app::card::{self, Room};
 use crate::app::message::{Effect, EntryBody, Opener, TextCopy, Work};
 use crate::app::model::{Model, NextStep};
-use crate::app::panes::preview::Subject;
+use crate::app::panes::preview::PreviewSubject;
 use crate::base::text::{Tone, spans_text};
 
 /// Room in which a card is not shortened.
@@ -13,20 +13,26 @@ const ROOM: Room = Room { columns: 1000, rows: 1000 };
 /// Opens the source text of an entry, or the card of a session or a project.
 pub(super) fn open(model: &mut Model, with: Opener) {
     let tree = match model.preview.subject {
-        Subject::Entry(entry) => model.tree.file(entry.session).cloned(),
+        PreviewSubject::Entry(entry) => model.tree.file(entry.session).cloned(),
         _ => None,
     };
     match (model.preview.subject, tree) {
-        (Subject::Entry(entry), Some(tree)) => {
+        (PreviewSubject::Entry(entry), Some(tree)) => {
             let path = model.catalog[entry.session].path.clone();
             commands::start_errand(model, Work::Written(EntryBody { path, tree, at: entry.at }), NextStep::Open(with));
         }
-        (subject @ (Subject::Session(_) | Subject::Project(_) | Subject::Run(_) | Subject::Ghost(_)), _) => {
+        (
+            subject @ (PreviewSubject::Session(_)
+            | PreviewSubject::Project(_)
+            | PreviewSubject::Run(_)
+            | PreviewSubject::MissingParent(_)),
+            _,
+        ) => {
             let lines = card::of(model, subject, ROOM);
             let text = lines.iter().map(|line| spans_text(&line.spans) + "\n").collect();
             model.effects.push(Effect::Open(TextCopy { with, name: "card.txt".into(), text }));
         }
-        (Subject::Nothing | Subject::Entry(_), _) => model.say(Tone::Dim, "nothing to open"),
+        (PreviewSubject::Nothing | PreviewSubject::Entry(_), _) => model.say(Tone::Dim, "nothing to open"),
     }
 }
 

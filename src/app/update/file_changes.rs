@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::commands;
 use crate::app::message::Work;
 use crate::app::model::Model;
-use crate::app::panes::preview::Subject;
+use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::tree::family::FamilyTree;
 use crate::catalog::SessionKey;
 use crate::disk::incremental::FileChanges;
@@ -94,11 +94,13 @@ pub(super) fn show(model: &mut Model, tree: Arc<Tree>) {
         return; // who has seen all of it does not want to see less for a moment
     }
     match (model.tree.own().filter(|before| tree.extends(before)), model.preview.subject) {
-        (Some(_), Subject::Entry(entry)) if Some(entry.session) != model.tree.session => {}
-        (Some(before), Subject::Entry(entry)) => model.preview.is_stale |= !is_shown_alike(before, &tree, entry.at),
+        (Some(_), PreviewSubject::Entry(entry)) if Some(entry.session) != model.tree.session => {}
+        (Some(before), PreviewSubject::Entry(entry)) => {
+            model.preview.is_stale |= !is_shown_alike(before, &tree, entry.at)
+        }
         (Some(_), _) => {}
         // Card and preview depend on the tree.
-        (None, _) => model.preview.subject = Subject::Nothing,
+        (None, _) => model.preview.subject = PreviewSubject::Nothing,
     }
     model.tree.show(tree);
 }
@@ -106,7 +108,7 @@ pub(super) fn show(model: &mut Model, tree: Arc<Tree>) {
 /// Shows the tree of several sessions. Reads the preview again if it shows an entry differently now.
 pub(super) fn show_family(model: &mut Model, family: Arc<FamilyTree>) {
     let entry = match model.preview.subject {
-        Subject::Entry(entry) => Some(entry),
+        PreviewSubject::Entry(entry) => Some(entry),
         _ => None,
     };
     let file = |model: &Model| entry.and_then(|entry| model.tree.file(entry.session).cloned());

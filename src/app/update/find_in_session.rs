@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::app::layers::Layer;
 use crate::app::message::{EntryBody, Work};
 use crate::app::model::Model;
-use crate::app::panes::preview::Subject;
+use crate::app::panes::preview::PreviewSubject;
 use crate::app::widgets::line::LineEdit;
 use crate::base::text::Tone;
 use crate::keymap::Place;
@@ -95,7 +95,7 @@ pub(super) fn sync(model: &mut Model) {
         ask(model);
     }
     let words = match model.preview.subject {
-        Subject::Entry(entry) => model.tree.words_of(entry),
+        PreviewSubject::Entry(entry) => model.tree.words_of(entry),
         _ => None,
     };
     model.preview.show_words(words);
@@ -108,7 +108,7 @@ pub(super) fn sync(model: &mut Model) {
 
 /// Returns the entry of the preview if it is a hit in the tree.
 fn found_entry(model: &Model) -> Option<EntryBody> {
-    let Subject::Entry(entry) = model.preview.subject else { return None };
+    let PreviewSubject::Entry(entry) = model.preview.subject else { return None };
     let is_found = !model.preview.is_searched() && model.tree.words_of(entry).is_some();
     let (session, tree) = (model.catalog.get(entry.session)?, model.tree.file(entry.session)?.clone());
     is_found.then(|| EntryBody { path: session.path.clone(), tree, at: entry.at })

@@ -8,7 +8,7 @@ use crate::app::command::{Command, ResumePlan};
 use crate::app::flows::{change, context_view, copy, missing_directory, name, resume};
 use crate::app::message::{Changed, Reply};
 use crate::app::model::Model;
-use crate::app::panes::preview::Subject;
+use crate::app::panes::preview::PreviewSubject;
 use crate::app::ticket::Claim;
 use crate::base::text::{Span, Tone};
 use crate::catalog::SessionKey;
@@ -31,7 +31,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         }
         Reply::Pis(pis) => {
             model.catalog.set_pis(pis, model.now);
-            model.preview.is_stale |= matches!(model.preview.subject, Subject::Session(_));
+            model.preview.is_stale |= matches!(model.preview.subject, PreviewSubject::Session(_));
             if model.sessions.shows.sort == Sort::Live {
                 model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
             }
@@ -81,7 +81,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::Values(values) => search::take_values(model, values),
         Reply::SessionsFound { hits, more, progress } => search::take_hits(model, hits, more, progress),
         Reply::Elsewhere(found) => search::take_suggestions(model, found),
-        Reply::Seen(hits, unseen) => model.preview.take_hits(hits, unseen),
+        Reply::Seen(hits, hidden_hits) => model.preview.take_hits(hits, hidden_hits),
         Reply::EntriesFound { hits, first_last, progress } => model.tree.take_hits(hits, first_last, progress),
         Reply::Context(listing) => take_context(model, listing),
         Reply::Text(text) => take_text(model, ticket, text),

@@ -18,7 +18,7 @@ use crate::search::value_lists::ValueLists;
 
 /// Opens the input line of a new or the current search.
 pub(super) fn open(model: &mut Model, text: &str) {
-    let here = model.spot();
+    let here = model.jump_position();
     model.focus = Place::Sessions;
     model.layers.close_search();
     if text.is_empty() {
@@ -130,7 +130,7 @@ pub(super) fn return_to_line(model: &mut Model) -> bool {
 pub(super) fn go_to_hit(model: &mut Model) -> bool {
     let is_hit = model.sessions.selected_hit().is_some();
     if is_hit {
-        let here = model.spot();
+        let here = model.jump_position();
         model.jumps.leave(here);
         model.focus = Place::Tree;
     }

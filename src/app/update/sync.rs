@@ -6,7 +6,7 @@ use crate::app::card;
 use crate::app::message::{EntryBody, Work};
 use crate::app::model::Model;
 use crate::app::palettes;
-use crate::app::panes::preview::Subject;
+use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::sessions::SessionRow;
 use crate::app::panes::tree::rows::RowItem;
 use crate::base::text::Tone;
@@ -85,38 +85,38 @@ fn request_forks(model: &mut Model) {
     if forks != model.tree.asked_forks {
         let sessions = forks.iter().map(|&key| (key, model.catalog[key].clone())).collect();
         model.tree.asked_forks = forks;
-        let kin = model.catalog.sharing_sessions(session);
+        let sharing_sessions = model.catalog.sharing_sessions(session);
         let session = (session, model.catalog[session].clone());
-        model.tree.splitting = Some(model.ask(Work::Split { tree, session, forks: sessions, kin }));
+        model.tree.splitting = Some(model.ask(Work::Split { tree, session, forks: sessions, sharing_sessions }));
     }
 }
 
 fn follow_selection(model: &mut Model) {
     let entry = || match model.tree.selected_item()? {
-        RowItem::Entry(at) => model.tree.entry(at).map(Subject::Entry),
-        RowItem::Fork(place) => Some(Subject::Session(model.tree.forks.get(place)?.key)),
+        RowItem::Entry(at) => model.tree.entry(at).map(PreviewSubject::Entry),
+        RowItem::Fork(place) => Some(PreviewSubject::Session(model.tree.forks.get(place)?.key)),
         // While following the leaf, the preview shows the latest entry.
         RowItem::Run(run) if model.tree.follows => {
-            model.tree.entry(model.tree.rows.runs[run].last()).map(Subject::Entry)
+            model.tree.entry(model.tree.rows.runs[run].last()).map(PreviewSubject::Entry)
         }
-        RowItem::Run(run) => model.tree.entry(model.tree.rows.runs[run].last()).map(Subject::Run),
+        RowItem::Run(run) => model.tree.entry(model.tree.rows.runs[run].last()).map(PreviewSubject::Run),
         RowItem::Inherited => {
             let session = model.tree.session?;
-            Some(Subject::Session(model.catalog.families().parent(session).unwrap_or(session)))
+            Some(PreviewSubject::Session(model.catalog.families().parent(session).unwrap_or(session)))
         }
-        RowItem::Start => model.tree.session.map(Subject::Session),
+        RowItem::Start => model.tree.session.map(PreviewSubject::Session),
     };
     let row = || match model.sessions.selected_row()? {
         // The card of a session lists the labels or branches that matched.
-        SessionRow::Session { key, .. } if is_found_by_feature(model) => Some(Subject::Session(*key)),
+        SessionRow::Session { key, .. } if is_found_by_feature(model) => Some(PreviewSubject::Session(*key)),
         // A session that was found by an entry shows that entry.
         SessionRow::Session { .. } if model.tree.is_at_hit() => entry(),
         SessionRow::Session { .. } if model.sessions.selected_hit().is_some_and(|found| found.at.is_some()) => {
             entry().filter(|_| model.tree.pointed().is_some())
         }
-        SessionRow::Session { key, .. } => Some(Subject::Session(*key)),
-        SessionRow::Ghost(key, _) => Some(Subject::Ghost(*key)),
-        SessionRow::Project(at) => Some(Subject::Project(model.sessions.projects.get(*at)?.key)),
+        SessionRow::Session { key, .. } => Some(PreviewSubject::Session(*key)),
+        SessionRow::MissingParent(key, _) => Some(PreviewSubject::MissingParent(*key)),
+        SessionRow::Project(at) => Some(PreviewSubject::Project(model.sessions.projects.get(*at)?.key)),
     };
     let wanted = match model.focus {
         Place::Sessions => row(),
@@ -133,18 +133,24 @@ fn follow_selection(model: &mut Model) {
     }
     // A pending reading is not restarted: a file that keeps growing would never be shown.
     let is_stale = model.preview.reading.is_none() && std::mem::take(&mut model.preview.is_stale);
-    if let (true, Subject::Entry(EntryRef { session, at })) = (is_other || is_stale, wanted)
+    if let (true, PreviewSubject::Entry(EntryRef { session, at })) = (is_other || is_stale, wanted)
         && let Some(tree) = model.tree.file(session).cloned()
     {
         let path = model.catalog[session].path.clone();
         model.preview.reading = Some(model.ask(Work::Read(EntryBody { path, tree, at })));
     }
-    if is_other && matches!(wanted, Subject::Ghost(_)) && model.looking_back.is_none() {
+    if is_other && matches!(wanted, PreviewSubject::MissingParent(_)) && model.looking_back.is_none() {
         // The missing session may be in the trash.
         model.past = None;
         model.looking_back = Some(model.ask(Work::LookBack));
     }
-    if matches!(wanted, Subject::Project(_) | Subject::Session(_) | Subject::Run(_) | Subject::Ghost(_)) {
+    if matches!(
+        wanted,
+        PreviewSubject::Project(_)
+            | PreviewSubject::Session(_)
+            | PreviewSubject::Run(_)
+            | PreviewSubject::MissingParent(_)
+    ) {
         // A card grows while sessions are read.
         let room = model.area(Place::Preview).map_or(model.size, |area| (area.text().width, area.text().height));
         let room = card::Room { columns: room.0, rows: room.1 };
@@ -159,12 +165,12 @@ fn is_found_by_feature(model: &Model) -> bool {
 }
 
 /// Returns `true` if the previewed item still exists.
-fn is_there(model: &Model, subject: Subject) -> bool {
+fn is_there(model: &Model, subject: PreviewSubject) -> bool {
     match subject {
-        Subject::Nothing => false,
-        Subject::Entry(entry) | Subject::Run(entry) => model.catalog.has(entry.session),
-        Subject::Session(key) => model.catalog.has(key),
-        Subject::Ghost(key) => model.catalog.missing_parent(key).is_some(),
-        Subject::Project(key) => model.sessions.projects.iter().any(|project| project.key == key),
+        PreviewSubject::Nothing => false,
+        PreviewSubject::Entry(entry) | PreviewSubject::Run(entry) => model.catalog.has(entry.session),
+        PreviewSubject::Session(key) => model.catalog.has(key),
+        PreviewSubject::MissingParent(key) => model.catalog.missing_parent(key).is_some(),
+        PreviewSubject::Project(key) => model.sessions.projects.iter().any(|project| project.key == key),
     }
 }

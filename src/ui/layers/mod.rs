@@ -38,37 +38,37 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
             Layer::Context(view) => context::draw(frame, view, pen),
             Layer::Palette(palette) => palette::draw(frame, palette, model, pen),
             Layer::Question(question) => {
-                let sheet = question.sheet(model.size);
+                let text_box = question.text_box(model.size);
                 let (take, leave) = (key_of(model, pen, Action::Confirm), key_of(model, pen, Action::Back));
                 let foot = format!("{take}: {} {} {leave}: cancel", question.word(), pen.glyphs().dot);
-                let inner = boxed(frame, pen, sheet.size, question.title, &foot);
-                rows(frame, pen, inner, &sheet, question.top);
+                let inner = boxed(frame, pen, text_box.size, question.title, &foot);
+                rows(frame, pen, inner, &text_box, question.top);
                 for (at, row) in inner.rows().enumerate() {
-                    if question.is_selected(&sheet, question.top + at) {
+                    if question.is_selected(&text_box, question.top + at) {
                         frame.buffer_mut().set_style(row, pen.selection(true));
                     }
                 }
             }
             Layer::Note(note) => {
-                let sheet = note.sheet(model.size);
-                let foot = match sheet.scrolls() {
+                let text_box = note.text_box(model.size);
+                let foot = match text_box.scrolls() {
                     true => format!("up/down: scroll {} any other key: close", pen.glyphs().dot),
                     false => "any key: close".into(),
                 };
-                let inner = boxed(frame, pen, sheet.size, &note.title, &foot);
-                rows(frame, pen, inner, &sheet, note.top);
+                let inner = boxed(frame, pen, text_box.size, &note.title, &foot);
+                rows(frame, pen, inner, &text_box, note.top);
             }
             Layer::Compare(compare) => compare::draw(frame, compare, model, pen),
             Layer::Help(help) => {
-                let sheet = help.sheet(&model.setting, model.size);
+                let text_box = help.text_box(&model.setting, model.size);
                 let (close, dot) = (key_of(model, pen, Action::Back), &pen.glyphs().dot);
                 let foot = format!("type to filter {dot} {close}: close {dot} rebind in config.toml");
-                let inner = boxed(frame, pen, sheet.size, "Keys", &foot);
+                let inner = boxed(frame, pen, text_box.size, "Keys", &foot);
                 let mut line = vec![Span::new(Tone::Dim, "filter: ")];
                 line.extend(typed(&help.line, usize::from(inner.width).saturating_sub(9)));
                 pen.put(frame, Rect { height: 1.min(inner.height), ..inner }, &line);
                 let below = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
-                rows(frame, pen, below, &sheet, help.top);
+                rows(frame, pen, below, &text_box, help.top);
             }
         }
     }

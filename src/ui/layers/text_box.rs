@@ -10,13 +10,13 @@ use crate::ui::paint::Painter;
 use crate::ui::widgets::scroll_bar;
 
 /// Draws the rows of a text from `top` on.
-pub(in crate::ui) fn rows(frame: &mut Frame<'_>, pen: &Painter<'_>, area: Rect, sheet: &TextBox, top: usize) {
-    for (at, row) in area.rows().enumerate().take_while(|(at, _)| top + at < sheet.wrapped.len()) {
-        let row_spans = sheet.wrapped.row(&sheet.lines, top + at).into_iter();
+pub(in crate::ui) fn rows(frame: &mut Frame<'_>, pen: &Painter<'_>, area: Rect, text_box: &TextBox, top: usize) {
+    for (at, row) in area.rows().enumerate().take_while(|(at, _)| top + at < text_box.wrapped.len()) {
+        let row_spans = text_box.wrapped.row(&text_box.lines, top + at).into_iter();
         let spans: Vec<Span> = row_spans.map(|(text, tone)| Span::new(tone, text)).collect();
         pen.put(frame, row, &spans);
     }
-    scroll_bar(frame, Rect { width: area.width + 1, ..area }, pen, top, sheet.wrapped.len());
+    scroll_bar(frame, Rect { width: area.width + 1, ..area }, pen, top, text_box.wrapped.len());
 }
 
 /// Draws a centered box and returns its inner area.

@@ -107,11 +107,11 @@ pub(super) fn snippet(model: &Model, found: &SessionHit, room: usize, glyphs: &G
     };
     let before = vec![Span::new(Tone::Active, path), of];
     let left = room.saturating_sub(spans_width(&before));
-    let said = clean(&quote.text);
-    let mut text = marked(model, &strip(&said), Tone::Dim, true);
+    let source = clean(&quote.text);
+    let mut text = marked(model, &strip(&source), Tone::Dim, true);
     let is_hit = |span: &&Span| span.tone == Tone::Match;
     if !text.iter().any(|span| is_hit(&span)) {
-        text = marked(model, &said, Tone::Dim, true); // a sign was looked for
+        text = marked(model, &source, Tone::Dim, true); // the hit is in Markdown syntax that `strip` removes
     }
     let hit = text.iter().find(is_hit).map_or(0, |span| width(&span.text));
     if let Some(first) = text.first_mut().filter(|first| first.tone == Tone::Dim) {

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
-use crate::app::panes::preview::{HiddenHits, Subject};
+use crate::app::panes::preview::{HiddenHits, PreviewSubject};
 use crate::base::text::{Span, Tone};
 use crate::keymap::Place;
 use crate::render::wrap::VerbatimStyle;
@@ -17,7 +17,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     let pane = &model.preview;
     let height = usize::from(area.body.height);
     let (top, len, is_whole) = pane.seen(model.now);
-    let hits = pane.hit().map(|(at, count)| match pane.unseen() {
+    let hits = pane.hit().map(|(at, count)| match pane.hidden_hits() {
         Some(HiddenHits::Arguments) => "hit in arguments".into(),
         Some(HiddenHits::Other) => "hit in hidden text".into(),
         None => hits(Some(at), count),
@@ -40,7 +40,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     for (row, spans) in area.text().rows().zip(pane.rows(height, model.now)) {
         pen.put(frame, row, &spans);
     }
-    if pane.lines.is_empty() && pane.is_late(model.now) && pane.subject != Subject::Nothing {
+    if pane.lines.is_empty() && pane.is_late(model.now) && pane.subject != PreviewSubject::Nothing {
         pen.put(frame, Rect { height: 1, ..area.body }, &[Span::new(Tone::Dim, " reading")]);
     }
     scroll_bar(frame, area.body, pen, top, len);
@@ -48,12 +48,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
 
 fn name(model: &Model) -> String {
     match &model.preview.subject {
-        Subject::Nothing => "Preview".into(),
-        Subject::Project(_) => "Project".into(),
-        Subject::Session(_) => "Session".into(),
-        Subject::Run(_) => "Tools".into(),
-        Subject::Ghost(_) => "Missing session".into(),
-        Subject::Entry(entry) => {
+        PreviewSubject::Nothing => "Preview".into(),
+        PreviewSubject::Project(_) => "Project".into(),
+        PreviewSubject::Session(_) => "Session".into(),
+        PreviewSubject::Run(_) => "Tools".into(),
+        PreviewSubject::MissingParent(_) => "Missing session".into(),
+        PreviewSubject::Entry(entry) => {
             let node = model.tree.file(entry.session).and_then(|tree| tree.nodes.get(entry.at as usize));
             match node.map(|node| node.kind) {
                 Some(EntryKind::User) => "User".into(),

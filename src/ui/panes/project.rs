@@ -81,10 +81,10 @@ mod tests {
     #[test]
     fn the_directory_is_told_where_the_name_is_not_enough() {
         let dirs = ["/code/logq", "/other/q", "/one/app", "/two/app"].map(String::from);
-        let mut said: Vec<String> =
+        let mut labels: Vec<String> =
             (0..dirs.len()).map(|at| spans_text(&short(&projects(&dirs), at, HOME, &UNICODE, 40))).collect();
-        said.sort();
-        assert_eq!(said, ["app  /one", "app  /two", "logq", "q"]);
+        labels.sort();
+        assert_eq!(labels, ["app  /one", "app  /two", "logq", "q"]);
     }
 
     /// Returns the projects of sessions in these directories.

@@ -109,8 +109,8 @@ impl TreeRowView<'_> {
             let forks = model.tree.rows.hidden_forks.get(&entry).copied().unwrap_or_default();
             facts.extend(self.fold(pi_text::hidden(tree.below(entry), forks, model.now)));
         }
-        if let Some(deeds) = model.tree.turn(entry).filter(|_| is_turns && !one.folded) {
-            facts.extend(dots(display_text::turn(deeds, node.time)));
+        if let Some(activity) = model.tree.turn(entry).filter(|_| is_turns && !one.folded) {
+            facts.extend(dots(display_text::turn(activity, node.time)));
         }
         let label_time = tree.labels.get(&entry).and_then(|label| label.time).filter(|_| model.tree.label_times);
         facts.extend(label_time.map(|time| RowFact::new(Tone::Label, wall_time(model, time))));
@@ -122,10 +122,10 @@ impl TreeRowView<'_> {
         facts.extend(self.others(entry));
         let right = self.fitting(facts);
         let room = self.room.saturating_sub(spans_width(&right) + spans_width(&left) + 1);
-        let said = display_text::entry(tree, entry, &model.setting.home, room, pen.glyphs());
+        let text = display_text::entry(tree, entry, &model.setting.home, room, pen.glyphs());
         match model.tree.entry(entry).and_then(|entry| model.tree.words_of(entry)) {
-            Some(words) => left.extend(highlight(&said, &words.marks(&spans_text(&said)))),
-            None => left.extend(said),
+            Some(words) => left.extend(highlight(&text, &words.marks(&spans_text(&text)))),
+            None => left.extend(text),
         }
         (left, right)
     }
@@ -134,19 +134,19 @@ impl TreeRowView<'_> {
         let Self { model, pen, tree, .. } = *self;
         let run = &model.tree.rows.runs[run];
         let glyphs = pen.glyphs();
-        let deeds = &run.deeds;
+        let activity = &run.activity;
         let mut left = Vec::new();
         if tree.is_active(run.last()) {
             left.push(Span::new(Tone::Active, format!("{} ", glyphs.active)));
         }
         let sign = if run.is_open { &glyphs.unfolded } else { &glyphs.hidden };
         left.push(Span::new(Tone::Dim, format!("{sign} ")));
-        left.extend(display_text::run(deeds, glyphs));
+        left.extend(display_text::run(activity, glyphs));
         let mut facts = Vec::new();
-        let took = deeds.latest.zip(tree.nodes[run.first() as usize].time).map(|(end, begin)| end - begin);
+        let took = activity.latest.zip(tree.nodes[run.first() as usize].time).map(|(end, begin)| end - begin);
         let took = took.filter(|&ms| with_times && ms >= 60_000);
         facts.extend(took.map(|ms| duration(ms as f64)));
-        facts.extend(nonzero_dollars(deeds.cost));
+        facts.extend(nonzero_dollars(activity.cost));
         // The duration is dropped before any text.
         let wanted = spans_width(&left) + facts.iter().map(|fact| width(fact) + 3).sum::<usize>();
         if facts.len() > 1 && wanted > self.room {

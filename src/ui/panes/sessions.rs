@@ -63,7 +63,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
 fn row(model: &Model, pen: &Painter<'_>, at: usize, columns: usize) -> Vec<Vec<Span>> {
     match &model.sessions.rows[at] {
         SessionRow::Project(place) => vec![project_row(model, pen, at, *place, columns)],
-        SessionRow::Ghost(key, forks) => vec![ghost_row(model, pen, (at, *key, *forks), columns)],
+        SessionRow::MissingParent(key, forks) => vec![missing_parent_row(model, pen, (at, *key, *forks), columns)],
         SessionRow::Session { key, prefix, below, is_tall } => {
             let thread = ThreadPosition { prefix, below: *below, is_tall: *is_tall };
             SessionRowView { model, pen, at, key: *key, columns }.lines(thread)
@@ -109,7 +109,7 @@ fn project_row(model: &Model, pen: &Painter<'_>, row: usize, place: usize, colum
 }
 
 /// Returns the row of a missing session, which is above its forks.
-fn ghost_row(
+fn missing_parent_row(
     model: &Model,
     pen: &Painter<'_>,
     (row, key, forks): (usize, MissingParentKey, usize),

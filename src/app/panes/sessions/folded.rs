@@ -15,7 +15,7 @@ impl SessionsPane {
         let mut sessions: Vec<String> = self.to_fold.1.iter().cloned().collect();
         sessions.extend(self.folds.iter().filter_map(|fold| match fold {
             RowKey::Session(key) => Some(catalog.get(*key)?.path.to_str()?.to_owned()),
-            RowKey::Project(_) | RowKey::Ghost(_) => None,
+            RowKey::Project(_) | RowKey::MissingParent(_) => None,
         }));
         for names in [&mut projects, &mut sessions] {
             names.sort_unstable();

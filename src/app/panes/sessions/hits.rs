@@ -86,7 +86,7 @@ impl SessionsPane {
         let sessions = match self.selected_row() {
             Some(SessionRow::Session { key, .. }) => self.families.family(*key),
             Some(SessionRow::Project(at)) => self.projects[*at].sessions.clone(),
-            Some(SessionRow::Ghost(..)) | None => Vec::new(),
+            Some(SessionRow::MissingParent(..)) | None => Vec::new(),
         };
         sessions.into_iter().filter_map(|key| self.found(key).cloned()).collect()
     }
@@ -100,7 +100,7 @@ impl SessionsPane {
     pub(crate) fn select_first_hit(&mut self) {
         let rank = |row: usize| match self.rows[row] {
             SessionRow::Session { key, .. } => self.found(key).map(|found| found.hit.rank()),
-            SessionRow::Project(_) | SessionRow::Ghost(..) => None,
+            SessionRow::Project(_) | SessionRow::MissingParent(..) => None,
         };
         let hits = (0..self.rows.len()).filter_map(|row| Some((rank(row)?, row)));
         let row = if self.is_flat { None } else { hits.min().map(|(_, row)| row) };

@@ -11,7 +11,7 @@ impl SessionsPane {
         let is_marked = |key: &SessionKey| self.marks.contains(key);
         match row {
             SessionRow::Session { key, .. } => is_marked(key),
-            SessionRow::Ghost(..) => false,
+            SessionRow::MissingParent(..) => false,
             SessionRow::Project(at) => !self.marks.is_empty() && self.projects[*at].sessions.iter().all(is_marked),
         }
     }
@@ -30,7 +30,7 @@ impl SessionsPane {
     fn in_rows(&self) -> Vec<SessionKey> {
         let session = |row: &SessionRow| match row {
             SessionRow::Session { key, .. } => Some(*key),
-            SessionRow::Project(_) | SessionRow::Ghost(..) => None,
+            SessionRow::Project(_) | SessionRow::MissingParent(..) => None,
         };
         self.rows.iter().filter_map(session).collect()
     }
@@ -50,7 +50,7 @@ impl SessionsPane {
         let mark = !self.is_marked(&row);
         match &row {
             SessionRow::Session { key, .. } => self.mark(&[*key], mark),
-            SessionRow::Ghost(..) => {}
+            SessionRow::MissingParent(..) => {}
             SessionRow::Project(at) => {
                 let sessions = self.projects[*at].sessions.clone();
                 self.mark(&sessions, mark);

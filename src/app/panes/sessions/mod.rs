@@ -28,7 +28,7 @@ pub enum RowKey {
     /// A session.
     Session(SessionKey),
     /// A session whose file is missing.
-    Ghost(MissingParentKey),
+    MissingParent(MissingParentKey),
 }
 
 /// A row of the pane.
@@ -48,7 +48,7 @@ pub enum SessionRow {
         is_tall: bool,
     },
     /// A missing session above its forks, with the number of visible forks.
-    Ghost(MissingParentKey, usize),
+    MissingParent(MissingParentKey, usize),
 }
 
 /// Totals of the visible sessions.
@@ -167,7 +167,7 @@ impl SessionsPane {
         Some(match self.rows.get(row)? {
             SessionRow::Project(at) => RowKey::Project(self.projects[*at].key),
             SessionRow::Session { key, .. } => RowKey::Session(*key),
-            SessionRow::Ghost(key, _) => RowKey::Ghost(*key),
+            SessionRow::MissingParent(key, _) => RowKey::MissingParent(*key),
         })
     }
 
@@ -222,14 +222,14 @@ impl SessionsPane {
     pub fn selected_session(&self) -> Option<SessionKey> {
         match self.selected_row()? {
             SessionRow::Session { key, .. } => Some(*key),
-            SessionRow::Project(_) | SessionRow::Ghost(..) => None,
+            SessionRow::Project(_) | SessionRow::MissingParent(..) => None,
         }
     }
 
     /// Returns the selected missing session, if the row is one.
-    pub fn selected_ghost(&self) -> Option<MissingParentKey> {
+    pub fn selected_missing_parent(&self) -> Option<MissingParentKey> {
         match self.selected_row()? {
-            SessionRow::Ghost(key, _) => Some(*key),
+            SessionRow::MissingParent(key, _) => Some(*key),
             SessionRow::Project(_) | SessionRow::Session { .. } => None,
         }
     }
@@ -238,7 +238,7 @@ impl SessionsPane {
     pub fn selected_project(&self) -> Option<&Project> {
         match self.selected_row()? {
             SessionRow::Project(at) => self.projects.get(*at),
-            SessionRow::Session { .. } | SessionRow::Ghost(..) => None,
+            SessionRow::Session { .. } | SessionRow::MissingParent(..) => None,
         }
     }
 
@@ -253,7 +253,7 @@ impl SessionsPane {
             Some(SessionRow::Session { prefix, .. }) => {
                 crate::base::text::width(prefix) + if self.is_flat { 0 } else { 2 }
             }
-            Some(SessionRow::Ghost(..)) => 2,
+            Some(SessionRow::MissingParent(..)) => 2,
             Some(SessionRow::Project(_)) | None => 0,
         };
         self.can_fold(row) && (start..start + 2).contains(&column)
@@ -261,7 +261,7 @@ impl SessionsPane {
 
     fn can_fold(&self, row: usize) -> bool {
         match self.rows.get(row).filter(|_| self.hits.is_none()) {
-            Some(SessionRow::Project(_) | SessionRow::Ghost(..)) => true,
+            Some(SessionRow::Project(_) | SessionRow::MissingParent(..)) => true,
             Some(SessionRow::Session { below, .. }) => *below > 0,
             None => false,
         }
@@ -277,7 +277,7 @@ impl SessionsPane {
         }
         let depth = match self.rows.get(row) {
             Some(SessionRow::Session { prefix, .. }) => prefix.chars().count(),
-            Some(SessionRow::Ghost(..)) => 0,
+            Some(SessionRow::MissingParent(..)) => 0,
             Some(SessionRow::Project(_)) | None => return false,
         };
         if self.alone.contains_key(&row) {
@@ -286,7 +286,7 @@ impl SessionsPane {
         // The parent is the nearest less indented row above; the parent of a root is its project.
         let is_parent = |row: &usize| match &self.rows[*row] {
             SessionRow::Project(_) => true,
-            SessionRow::Ghost(..) => depth > 0,
+            SessionRow::MissingParent(..) => depth > 0,
             SessionRow::Session { prefix, .. } => prefix.chars().count() < depth,
         };
         let parent = (0..row).rev().find(is_parent);
@@ -338,8 +338,8 @@ impl SessionsPane {
         for above in catalog.families().line(key).skip(1) {
             self.folds.remove(&RowKey::Session(above));
         }
-        if let Some(ghost) = catalog.families().line(key).last().and_then(|root| catalog.missing_parent_of(root)) {
-            self.folds.remove(&RowKey::Ghost(ghost));
+        if let Some(parent) = catalog.families().line(key).last().and_then(|root| catalog.missing_parent_of(root)) {
+            self.folds.remove(&RowKey::MissingParent(parent));
         }
         self.folds.remove(&RowKey::Project(project_of(catalog, key)));
         self.selected = Some(RowKey::Session(key));

@@ -17,7 +17,7 @@ const DEEPEST: usize = 36;
 /// A row to be built next.
 enum RowStep {
     /// A missing session with its forks.
-    Ghost(MissingParentKey, Vec<SessionKey>),
+    MissingParent(MissingParentKey, Vec<SessionKey>),
     /// A session with the tree lines in front of it; for a fork, whether it is the last one.
     Session(SessionKey, String, Option<bool>),
 }
@@ -28,7 +28,7 @@ impl SessionsPane {
         self.marks.retain(|&key| catalog.has(key));
         let is_gone = |row: &&SessionRow| match row {
             SessionRow::Session { key, .. } => !catalog.has(*key),
-            SessionRow::Ghost(key, _) => catalog.missing_parent(*key).is_none(),
+            SessionRow::MissingParent(key, _) => catalog.missing_parent(*key).is_none(),
             SessionRow::Project(_) => false,
         };
         self.cursor.at -= self.rows.iter().take(self.cursor.at).filter(is_gone).count();
@@ -115,9 +115,9 @@ impl SessionsPane {
         while let Some(step) = stack.pop() {
             let (key, lines, last) = match step {
                 RowStep::Session(key, lines, last) => (key, lines, last),
-                RowStep::Ghost(key, forks) => {
-                    self.rows.push(SessionRow::Ghost(key, forks.len()));
-                    if !self.folds.contains(&RowKey::Ghost(key)) {
+                RowStep::MissingParent(key, forks) => {
+                    self.rows.push(SessionRow::MissingParent(key, forks.len()));
+                    if !self.folds.contains(&RowKey::MissingParent(key)) {
                         let end = forks.len().saturating_sub(1);
                         let step = |(place, fork)| RowStep::Session(fork, String::new(), Some(place == end));
                         stack.extend(forks.into_iter().enumerate().map(step).rev());
@@ -155,13 +155,13 @@ impl SessionsPane {
     fn steps(&self, project: usize, catalog: &Catalog) -> Vec<RowStep> {
         let roots = &self.projects[project].roots;
         let mut together: HashMap<MissingParentKey, Vec<SessionKey>> = HashMap::new();
-        let ghost = |root| catalog.missing_parent_of(root).filter(|_| self.hits.is_none());
-        for (&root, key) in roots.iter().filter_map(|root| Some((root, ghost(*root)?))) {
+        let missing_parent = |root| catalog.missing_parent_of(root).filter(|_| self.hits.is_none());
+        for (&root, key) in roots.iter().filter_map(|root| Some((root, missing_parent(*root)?))) {
             together.entry(key).or_default().push(root);
         }
-        let step = |&root: &SessionKey| match ghost(root) {
+        let step = |&root: &SessionKey| match missing_parent(root) {
             None => Some(RowStep::Session(root, String::new(), None)),
-            Some(key) => together.remove(&key).map(|forks| RowStep::Ghost(key, forks)),
+            Some(key) => together.remove(&key).map(|forks| RowStep::MissingParent(key, forks)),
         };
         let mut steps: Vec<RowStep> = roots.iter().filter_map(step).collect();
         steps.reverse();
@@ -192,13 +192,13 @@ impl SessionsPane {
             self.projects.iter().map(|project| project.key).filter(|&key| self.here.has(catalog.dir(key))).collect();
         let session = |row: usize| match self.rows[row] {
             SessionRow::Session { key, .. } => Some(key),
-            SessionRow::Project(_) | SessionRow::Ghost(..) => None,
+            SessionRow::Project(_) | SessionRow::MissingParent(..) => None,
         };
         let is_header = |row: &usize| matches!(self.rows[*row], SessionRow::Project(_));
         let is_here = |row: &usize| match self.rows[*row] {
             SessionRow::Project(at) => here.contains(&self.projects[at].key),
             SessionRow::Session { key, .. } => here.contains(&catalog.project(key)),
-            SessionRow::Ghost(..) => false,
+            SessionRow::MissingParent(..) => false,
         };
         // A folded project has only its header row. Of two sessions with the same time, the first is selected.
         let time = |row: &usize| (session(*row).map(|key| catalog[key].order_time()), Reverse(*row));

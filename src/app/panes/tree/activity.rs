@@ -29,31 +29,31 @@ pub struct Activity {
 impl Activity {
     /// Summarizes entries in file order.
     fn of(tree: &Tree, entries: impl IntoIterator<Item = Index>) -> Self {
-        let mut deeds = Self::default();
+        let mut activity = Self::default();
         let (mut tools, mut changed) = (HashMap::new(), HashSet::new());
         for at in entries {
             let node = &tree.nodes[at as usize];
-            deeds.cost += node.cost;
-            deeds.latest = deeds.latest.max(node.time.filter(|_| node.kind.is_work()));
+            activity.cost += node.cost;
+            activity.latest = activity.latest.max(node.time.filter(|_| node.kind.is_work()));
             if node.kind != EntryKind::ToolResult {
                 continue;
             }
-            deeds.calls += 1;
-            deeds.failed += usize::from(node.outcome == EntryStatus::Failed);
+            activity.calls += 1;
+            activity.failed += usize::from(node.outcome == EntryStatus::Failed);
             let Some(called) = &node.called else { continue };
             if matches!(called.touch(), Some(Touch::Write | Touch::Edit)) {
                 if changed.insert(called.file_name()) {
-                    deeds.changed.push(called.clone());
+                    activity.changed.push(called.clone());
                 }
                 continue;
             }
-            let place = *tools.entry(&*called.name).or_insert(deeds.tools.len());
-            match deeds.tools.get_mut(place) {
+            let place = *tools.entry(&*called.name).or_insert(activity.tools.len());
+            match activity.tools.get_mut(place) {
                 Some((_, uses)) => *uses += 1,
-                None => deeds.tools.push((called.clone(), 1)),
+                None => activity.tools.push((called.clone(), 1)),
             }
         }
-        deeds
+        activity
     }
 }
 
@@ -65,7 +65,7 @@ pub struct ToolRun {
     /// `true` if its entries are listed below it.
     pub is_open: bool,
     /// The summary of the run, calls without rows of their own included.
-    pub deeds: Activity,
+    pub activity: Activity,
 }
 
 impl ToolRun {
@@ -76,7 +76,7 @@ impl ToolRun {
         let all: Vec<Index> = std::iter::successors(last, |&at| tree.parent(at))
             .take_while(|&at| Some(at) != above && tree.is_inherited(at) == is_inherited)
             .collect();
-        Self { entries, is_open, deeds: Activity::of(tree, all.into_iter().rev()) }
+        Self { entries, is_open, activity: Activity::of(tree, all.into_iter().rev()) }
     }
 
     /// Returns the first entry, which identifies the run.

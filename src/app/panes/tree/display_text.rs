@@ -2,7 +2,7 @@
 //! directory. `pitree tree` prints rows as pi does ([`pi_text`](super::pi_text)).
 
 use crate::app::panes::tree::activity::Activity;
-use crate::app::panes::tree::pi_text::{marks, said};
+use crate::app::panes::tree::pi_text::{content_tone, marks};
 use crate::base::numbers::{count, duration, nonzero_dollars};
 use crate::base::paths::relative_to;
 use crate::base::text::{Glyphs, Span, Tone, spans_width};
@@ -44,7 +44,7 @@ pub fn entry(tree: &Tree, at: Index, home: &str, room: usize, glyphs: &Glyphs) -
         | EntryKind::CustomMessage => ("", Tone::Text, (&*node.text).into()),
         _ => ("", Tone::Meta, (&*node.text).into()),
     };
-    spans.extend([Span::new(tone, word), Span::new(said(node, tone), text)]);
+    spans.extend([Span::new(tone, word), Span::new(content_tone(node, tone), text)]);
     spans
 }
 
@@ -79,34 +79,34 @@ fn without_cd<'a>(command: &'a str, cwd: &str) -> &'a str {
 }
 
 /// Formats the summary of a run of tool calls: `9 tools · 1 failed  read 4 · bash 2 · edited hooks.ts, hooks.md`.
-pub fn run(deeds: &Activity, glyphs: &Glyphs) -> Vec<Span> {
+pub fn run(activity: &Activity, glyphs: &Glyphs) -> Vec<Span> {
     let dot = format!(" {} ", glyphs.dot);
-    let mut facts: Vec<String> = deeds.tools.iter().map(|(tool, uses)| format!("{} {uses}", tool.name)).collect();
-    facts.extend(changed(deeds));
-    let mut spans = vec![Span::new(Tone::Tool, count(deeds.calls, "tool", "tools"))];
+    let mut facts: Vec<String> = activity.tools.iter().map(|(tool, uses)| format!("{} {uses}", tool.name)).collect();
+    facts.extend(changed(activity));
+    let mut spans = vec![Span::new(Tone::Tool, count(activity.calls, "tool", "tools"))];
     // Comes first, because the end is cut in narrow panes.
-    if deeds.failed > 0 {
-        spans.push(Span::new(Tone::Error, format!("{dot}{} failed", deeds.failed)));
+    if activity.failed > 0 {
+        spans.push(Span::new(Tone::Error, format!("{dot}{} failed", activity.failed)));
     }
     spans.push(Span::new(Tone::Dim, format!("  {}", facts.join(&dot))));
     spans
 }
 
 /// Lists the names of the changed files.
-fn changed(deeds: &Activity) -> Option<String> {
-    let names: Vec<&str> = deeds.changed.iter().map(|called| called.file_name()).collect();
+fn changed(activity: &Activity) -> Option<String> {
+    let names: Vec<&str> = activity.changed.iter().map(|called| called.file_name()).collect();
     (!names.is_empty()).then(|| format!("edited {}", names.join(", ")))
 }
 
 /// Lists the facts about the turn after a prompt, most important first.
-pub fn turn(deeds: &Activity, begun: Option<i64>) -> Vec<String> {
+pub fn turn(activity: &Activity, begun: Option<i64>) -> Vec<String> {
     let mut facts = Vec::new();
-    facts.extend((deeds.calls > 0).then(|| count(deeds.calls, "tool", "tools")));
-    facts.extend((deeds.failed > 0).then(|| format!("{} failed", deeds.failed)));
-    facts.extend(nonzero_dollars(deeds.cost));
-    let took = begun.zip(deeds.latest).map(|(begun, latest)| latest - begun);
+    facts.extend((activity.calls > 0).then(|| count(activity.calls, "tool", "tools")));
+    facts.extend((activity.failed > 0).then(|| format!("{} failed", activity.failed)));
+    facts.extend(nonzero_dollars(activity.cost));
+    let took = begun.zip(activity.latest).map(|(begun, latest)| latest - begun);
     facts.extend(took.filter(|&ms| ms >= 1000).map(|ms| duration(ms as f64)));
-    facts.extend(changed(deeds));
+    facts.extend(changed(activity));
     facts
 }
 
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_command_does_not_go_where_it_is() {
-        for (command, said) in [
+        for (command, expected) in [
             ("cd /home/me/app && npm test", "npm test"),
             ("cd /home/me/app/ && npm test", "npm test"),
             ("cd \"/home/me/app\"; npm test", "npm test"),
@@ -127,7 +127,7 @@ mod tests {
             ("cd /home/me/app && ", "cd /home/me/app && "),
             ("npm test", "npm test"),
         ] {
-            assert_eq!(without_cd(command, "/home/me/app"), said);
+            assert_eq!(without_cd(command, "/home/me/app"), expected);
         }
     }
 
@@ -142,10 +142,10 @@ mod tests {
             call(&called, "/w", "/home/me", 80, &UNICODE),
             "[read: packages/coding-agent/src/core/hooks.ts:1-9]"
         );
-        let said = call(&called, "/w", "/home/me", 40, &UNICODE);
+        let text = call(&called, "/w", "/home/me", 40, &UNICODE);
         assert!(
-            said.starts_with("[read: pack") && said.ends_with("core/hooks.ts:1-9]") && said.contains('…'),
-            "{said}"
+            text.starts_with("[read: pack") && text.ends_with("core/hooks.ts:1-9]") && text.contains('…'),
+            "{text}"
         );
     }
 }

@@ -64,7 +64,7 @@ pub struct MergeRequest {
     /// Forks of the members that are not expanded, each with the index of its parent among the members.
     pub forks: Vec<(usize, SessionKey, SharedDigest)>,
     /// All sessions that share entries with the open one.
-    pub kin: Vec<(SessionKey, SharedDigest)>,
+    pub sharing_sessions: Vec<(SessionKey, SharedDigest)>,
     /// `true` for the whole family.
     pub is_whole: bool,
 }
@@ -192,6 +192,13 @@ impl FamilySelection {
         });
         let forks = forks.collect();
         let members = keys.iter().map(|&member| (member, catalog[member].clone())).collect();
-        Some(MergeRequest { base, members, numbers, forks, kin: catalog.sharing_sessions(key), is_whole: self.whole })
+        Some(MergeRequest {
+            base,
+            members,
+            numbers,
+            forks,
+            sharing_sessions: catalog.sharing_sessions(key),
+            is_whole: self.whole,
+        })
     }
 }

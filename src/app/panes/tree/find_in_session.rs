@@ -16,7 +16,7 @@ impl TreePane {
     /// Starts a search at the current position. Returns `false` if no tree is loaded.
     pub(crate) fn begin_find(&mut self) -> bool {
         if self.tree.is_some() {
-            self.find = Some(TreeFind::new(self.spot()));
+            self.find = Some(TreeFind::new(self.position()));
             self.rebuild();
         }
         self.tree.is_some()
@@ -48,8 +48,8 @@ impl TreePane {
         };
         // Keep the old hits until new ones arrive.
         let was = self.find.take().filter(|was| was.is_of(tree));
-        let mut find = was.unwrap_or_else(|| TreeFind::new(self.spot()));
-        (find.from, find.claim) = (self.spot(), None);
+        let mut find = was.unwrap_or_else(|| TreeFind::new(self.position()));
+        (find.from, find.claim) = (self.position(), None);
         (find.words, find.query) = (Arc::new(Words::of(query)), Some(query.clone()));
         // After the first jump for a query, the user may have moved on; don't jump again.
         let is_new = self.followed.replace(query.clone()).as_ref() != Some(query);

@@ -59,7 +59,7 @@ impl TreePane {
 
     /// Toggles between one row per run of tool calls and one row per call.
     pub(crate) fn toggle_runs(&mut self) {
-        self.tells_runs = !self.tells_runs;
+        self.collapses_runs = !self.collapses_runs;
         self.open_runs.clear();
         self.rebuild();
     }

@@ -82,7 +82,7 @@ pub struct TreePane {
     /// The summary of each turn, computed when the filter shows turns.
     turns: Vec<(Index, Activity)>,
     /// `true` to collapse runs of tool calls into one row.
-    pub tells_runs: bool,
+    pub collapses_runs: bool,
     /// `true` while the selection follows the leaf.
     pub follows: bool,
     /// `true` after a jump: the selection is then centered.
@@ -116,8 +116,8 @@ pub struct TreePane {
 
 impl TreePane {
     /// Returns a pane without a tree, with the given filter.
-    pub fn new(filter: Filter, tells_runs: bool) -> Self {
-        Self { filter, tells_runs, ..Self::default() }
+    pub fn new(filter: Filter, collapses_runs: bool) -> Self {
+        Self { filter, collapses_runs, ..Self::default() }
     }
 
     /// Switches to another session, or to none. The tree is loaded later.
@@ -128,7 +128,7 @@ impl TreePane {
         (self.family, self.others) = (None, SharedEntries::default());
         (self.asked, self.joining, self.looked_at) = (None, None, None);
         let remembered = session.and_then(|session| self.memories.get(&session));
-        self.wanted = remembered.map_or_else(FamilySelection::default, |spot| spot.wanted.clone());
+        self.wanted = remembered.map_or_else(FamilySelection::default, |position| position.wanted.clone());
         self.own_forks.clear();
         self.inherited = None;
         self.turns.clear();
@@ -166,7 +166,7 @@ impl TreePane {
         self.move_from_part(&tree);
         let remembered = self.session.and_then(|session| self.memories.get(&session));
         let memory = match &self.tree {
-            Some(_) if !self.awaits_memory => self.spot(),
+            Some(_) if !self.awaits_memory => self.position(),
             // A saved position refers to the complete tree.
             _ if tree.is_partial => TreePosition::default(),
             _ => remembered.cloned().unwrap_or_default(),
@@ -321,13 +321,13 @@ impl TreePane {
         let (Some(session), Some(false)) = (self.session, self.tree.as_ref().map(|tree| tree.is_partial)) else {
             return;
         };
-        self.memories.insert(session, self.spot());
+        self.memories.insert(session, self.position());
     }
 
     /// Returns the summary of the turn after a prompt.
     pub fn turn(&self, prompt: Index) -> Option<&Activity> {
         let place = self.turns.binary_search_by_key(&prompt, |(at, _)| *at).ok()?;
-        self.turns.get(place).map(|(_, deeds)| deeds)
+        self.turns.get(place).map(|(_, activity)| activity)
     }
 
     /// Rebuilds the rows. The selection stays on its entry, or moves to the nearest visible ancestor.
@@ -353,7 +353,7 @@ impl TreePane {
         if let Some(inherited) = self.inherited.filter(|_| !only_hits) {
             rows.tell_inherited(&tree, inherited.last, self.shows_inherited);
         }
-        if self.tells_runs && self.filter == Filter::Default && !only_hits {
+        if self.collapses_runs && self.filter == Filter::Default && !only_hits {
             let is_hit = |at| self.find.as_ref().is_some_and(|find| find.is_hit(at));
             let is_part = |at: Index| {
                 tree.nodes[at as usize].kind == EntryKind::ToolResult
@@ -406,7 +406,7 @@ impl TreePane {
     }
 
     /// Returns the current selection, folds and scroll position.
-    fn spot(&self) -> TreePosition {
+    fn position(&self) -> TreePosition {
         TreePosition {
             selected: self.selected,
             folds: self.folds.clone(),
@@ -418,11 +418,11 @@ impl TreePane {
     }
 
     /// Restores a position.
-    fn go_back(&mut self, spot: TreePosition) {
-        (self.selected, self.folds) = (spot.selected, spot.folds);
-        (self.open_runs, self.shows_inherited) = (spot.open_runs, spot.shows_inherited);
+    fn go_back(&mut self, position: TreePosition) {
+        (self.selected, self.folds) = (position.selected, position.folds);
+        (self.open_runs, self.shows_inherited) = (position.open_runs, position.shows_inherited);
         self.rebuild();
-        self.cursor.top = spot.top;
+        self.cursor.top = position.top;
     }
 
     /// Drops a pending fork or entry that would move the selection, because the user has moved.

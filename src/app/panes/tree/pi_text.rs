@@ -43,12 +43,12 @@ pub fn entry(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
     if !word.is_empty() {
         spans.push(Span::new(tone, word));
     }
-    spans.push(Span::new(said(node, tone), &*node.text));
+    spans.push(Span::new(content_tone(node, tone), &*node.text));
     spans
 }
 
 /// Returns the tone of an entry's content; `word` is the tone of the word for its kind.
-pub(super) fn said(node: &Node, word: Tone) -> Tone {
+pub(super) fn content_tone(node: &Node, word: Tone) -> Tone {
     match (node.kind, node.outcome) {
         (EntryKind::Assistant, EntryStatus::Aborted) => Tone::Warning,
         (_, EntryStatus::Failed) => Tone::Error,
