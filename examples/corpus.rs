@@ -1,5 +1,5 @@
-//! Writes a corpus to try pitree on: `cargo run --release --example corpus -- DIR [SESSIONS] [BYTES]`.
-//! One session only: `… -- FILE.jsonl ENTRIES BYTES [BRANCH_EVERY]`. A family: `… -- DIR MEMBERS family`.
+//! Writes a corpus for trying out pitree: `cargo run --release --example corpus -- DIR [SESSIONS] [BYTES]`. A single
+//! session: `… -- FILE.jsonl ENTRIES BYTES [BRANCH_EVERY]`. A family: `… -- DIR MEMBERS family`.
 
 #[path = "../benches/corpus/mod.rs"]
 mod corpus;

@@ -1,4 +1,4 @@
-//! Who may use whom: reads the `use` lines of the sources and fails on a breach.
+//! Layering rules: reads the `use` lines of the sources and fails on a forbidden dependency.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// For all modules.
+/// Modules that every module may use.
 const FOR_ALL: &[&str] = &["base", "system"];
 
-/// Each module with those that it may use, beside those [`FOR_ALL`].
+/// Modules and their allowed dependencies, in addition to [`FOR_ALL`].
 const MAY_USE: &[(&str, &[&str])] = &[
     ("system", &[]),
     ("base", &[]),
@@ -32,20 +32,20 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("cli", &["session", "search", "render", "disk", "pi", "catalog", "changes", "keymap", "config", "app", "runtime"]),
 ];
 
-/// What may ask which system it is.
+/// Modules that may contain platform-specific code.
 const SYSTEM: [&str; 2] = ["system", "disk/trash"];
 
-/// What only some modules may touch: where the file system, the clock, threads and the environment are.
+/// Restricted APIs and the modules that may use them: file system, clock, threads, environment.
 const ONLY_IN: &[(&str, &[&str])] = &[
-    // The terminal's own file is the terminal's business.
+    // The terminal module opens the terminal device itself.
     ("std::fs", &["disk", "pi", "changes", "system", "runtime/terminal.rs"]),
     ("fs::", &["disk", "pi", "changes", "system", "runtime/terminal.rs"]),
     ("std::thread", &["disk", "pi", "catalog", "runtime", "system"]),
-    // What a shell asks is on the command line behind a mark of its own.
+    // Completion reads the shell's request from marked environment variables.
     ("std::env", &["disk", "runtime", "cli/completions.rs"]),
     ("SystemTime::now", &["runtime", "cli"]),
     ("Instant::now", &["disk", "pi", "catalog", "runtime"]),
-    // A draft is its process's own.
+    // The names of temporary files contain the process ID.
     (
         "std::process",
         &[
@@ -60,7 +60,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         ],
     ),
     ("Color::", &["ui/theme.rs"]),
-    // One door to what systems have otherwise; the trash has its own. Programs for the clipboard are a table.
+    // Platform differences are confined to `system` and the trash. Clipboard programs are data in a table.
     ("cfg(unix", &SYSTEM),
     ("cfg(windows", &SYSTEM),
     ("cfg(not(", &SYSTEM),
@@ -85,7 +85,7 @@ fn sources() -> Vec<(PathBuf, String)> {
                 folders.push(path);
             } else {
                 let text = fs::read_to_string(&path).unwrap();
-                // What tests use is their own business.
+                // Test code may use any module.
                 let tests = text.find("\n#[cfg(test)]").or_else(|| text.find("\n#[cfg(all(test,"));
                 let code = text[..tests.unwrap_or(text.len())].to_string();
                 files.push((path.strip_prefix(&root).unwrap().to_path_buf(), code));
@@ -148,7 +148,7 @@ fn every_file_says_what_belongs_in_it_and_stays_small() {
     }
 }
 
-/// The module that a file is, by its names from the root.
+/// Returns the module path of a file, starting at the crate root.
 fn names(path: &Path) -> Vec<String> {
     let mut names: Vec<String> =
         path.iter().map(|part| part.to_str().unwrap().trim_end_matches(".rs").into()).collect();
@@ -158,7 +158,7 @@ fn names(path: &Path) -> Vec<String> {
     names
 }
 
-/// The paths that stand behind a word in some code, as names; lists in braces are taken apart.
+/// Returns the paths that follow a keyword in the code, as lists of names. Expands braces.
 fn paths_behind(code: &str, word: &str) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
     for rest in code.split(word).skip(1) {
@@ -177,7 +177,7 @@ fn paths_behind(code: &str, word: &str) -> Vec<Vec<String>> {
     paths
 }
 
-/// The paths below the root that the code of a module uses.
+/// Returns the paths below the crate root that the code of a module uses.
 fn used(code: &str, module: &[String]) -> Vec<Vec<String>> {
     let code: String = code_lines(code).map(|line| format!("{line} ")).collect();
     let below = |module: &[String], path: Vec<String>| module.iter().cloned().chain(path).collect();
@@ -187,12 +187,12 @@ fn used(code: &str, module: &[String]) -> Vec<Vec<String>> {
         let path = path.into_iter().skip_while(|name| name == "up").collect();
         used.push(below(&module[..module.len().saturating_sub(up)], path));
     }
-    // A path that begins with a module below.
+    // A path that begins with a child module.
     used.extend(paths_behind(&code, "use ").into_iter().map(|path| below(module, path)));
     used
 }
 
-/// Who uses whom among the files and folders of each folder. What stands in a folder's `mod.rs` is named by a dot.
+/// Returns the dependencies between the files and folders of each folder. A dot stands for the folder's `mod.rs`.
 fn uses() -> BTreeMap<String, BTreeMap<String, BTreeSet<String>>> {
     let sources = sources();
     let modules: BTreeSet<Vec<String>> = sources.iter().map(|(path, _)| names(path)).collect();
@@ -200,7 +200,7 @@ fn uses() -> BTreeMap<String, BTreeMap<String, BTreeSet<String>>> {
     for (path, code) in &sources {
         let from = names(path);
         for used in used(code, &from) {
-            // The file in which the name stands: the longest path that is one.
+            // The file that defines the name is the longest path that is a file.
             let Some(to) = (1..=used.len()).rev().map(|len| used[..len].to_vec()).find(|to| modules.contains(to))
             else {
                 continue;
@@ -216,7 +216,7 @@ fn uses() -> BTreeMap<String, BTreeMap<String, BTreeSet<String>>> {
     uses
 }
 
-/// All that is reached from a unit.
+/// Returns all units that a unit depends on, directly or indirectly.
 fn reached<'a>(uses: &'a BTreeMap<String, BTreeSet<String>>, from: &'a String) -> BTreeSet<&'a String> {
     let (mut seen, mut todo) = (BTreeSet::new(), vec![from]);
     while let Some(at) = todo.pop() {
@@ -225,7 +225,7 @@ fn reached<'a>(uses: &'a BTreeMap<String, BTreeSet<String>>, from: &'a String) -
     seen
 }
 
-/// The units from which one gets back to where one began, together.
+/// Returns the groups of units with cyclic dependencies.
 fn circles(uses: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
     let mut circles: Vec<Vec<String>> = Vec::new();
     for unit in uses.keys().filter(|unit| reached(uses, unit).contains(unit)) {

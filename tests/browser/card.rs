@@ -1,11 +1,11 @@
-//! The card of a session: what it begins with, what of it is a fork's own, and what ends it.
+//! The card of a session: its first prompt, the part unique to a fork, and its end.
 
 use std::fs;
 
 use super::common::session::Session;
 use super::harness::Browser;
 
-/// The preview, a text a line.
+/// Returns the lines of the preview.
 fn card(browser: &Browser) -> Vec<String> {
     let text = |line: &pitree::render::DocLine| line.spans.iter().map(|span| span.text.as_str()).collect();
     browser.model.preview.lines.iter().map(text).collect()

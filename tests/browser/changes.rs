@@ -1,4 +1,4 @@
-//! Names, labels, marks, the trash, undo, forks, copying: keys in, files and screens out.
+//! Names, labels, marks, the trash, undo, forks and copying: presses keys and checks files and screens.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::common::session::Session;
 use super::harness::{Browser, shows};
 
-/// Sessions of one project: `main` has two branches and two forks, one of which has a fork; `other` stands alone.
+/// Sessions of one project: `main` has two branches and two forks, one of which has a fork; `other` is unrelated.
 pub(crate) struct World {
     pub(crate) dir: TempDir,
 }
@@ -39,7 +39,7 @@ impl World {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Writes a session; the higher its `time`, the newer it is.
+    /// Writes a session; a higher `time` means a newer session.
     fn session(&self, name: &str, time: i64, parent: Option<&str>) {
         let session = parent.iter().fold(Session::new(name), |session, parent| session.parent(&self.path(parent)));
         let session = session.at(time).user("u1", &format!("the {name} session")).assistant("a1", "first answer");
@@ -64,7 +64,7 @@ impl World {
     }
 }
 
-/// Goes to the entry with a text in the tree.
+/// Selects the tree entry that contains a text.
 pub(crate) fn to_entry(browser: &mut Browser, text: &str) {
     browser.press("g");
     while browser.selected() != text {
@@ -291,7 +291,7 @@ fn a_change_that_is_done_already_says_so() {
     assert_eq!(browser.footer(), "done␛[31m");
 }
 
-/// In every look and at the smallest size.
+/// Checks all themes and the smallest terminal size.
 #[test]
 fn small_plain_and_colourless() {
     let world = World::new();
@@ -360,7 +360,7 @@ fn effects_of_changes_come_in_order_and_late_ones_are_not_dropped() {
     assert_eq!(browser.selected(), "two");
 }
 
-/// Puts another session in place of a file, as a sync program does.
+/// Replaces a session file with another session, as a sync program does.
 fn replaced(world: &World, name: &str) -> String {
     let other = Session::new("stranger").at(5).user("s1", "a stranger").assistant("a1", "an answer").text();
     let draft = world.path("draft").with_extension("new");

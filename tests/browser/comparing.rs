@@ -1,4 +1,4 @@
-//! Comparing two ways: marks, what is shown, and what follows from there.
+//! Comparison of two branches: marks, displayed rows, and follow-up actions.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use super::changes::{World, shows_not, to_entry};
 use super::common::session::Session;
 use super::harness::{Browser, shows};
 
-/// A session, and a fork of it that went another way.
+/// A session and a fork that diverged from it.
 struct Family {
     dir: TempDir,
 }
@@ -28,7 +28,7 @@ impl Family {
         let begun = Session::new("main").cwd("/w").costing(0.02).user("u1", "Write a cache");
         let begun = begun.call("a1", "write", &json!({"path": "src/cache.rs", "content": cache}));
         let begun = begun.result("r1", "a1", "write", "ok").assistant("a2", "The cache is there.");
-        // pi writes labels into a fork anew.
+        // pi copies labels into a fork as new entries.
         let main = begun.clone().label("l1", "a2", "cache").user("u2", "Let it expire");
         let edit = json!({"path": "src/cache.rs", "edits": [{"oldText": "(HashMap<String, String>)", "newText": "(HashMap<String, Timed>)"}]});
         let main = main.call("a3", "edit", &edit).result("r2", "a3", "edit", "ok");
@@ -56,7 +56,7 @@ impl Family {
         Browser::on(&[self.dir.path()], columns, rows)
     }
 
-    /// With both sessions compared.
+    /// Opens the comparison of both sessions.
     fn compared(&self, columns: u16, rows: u16) -> Browser {
         let mut browser = self.open(columns, rows);
         browser.press("* =");
@@ -69,7 +69,7 @@ fn is_open(browser: &Browser) -> bool {
     matches!(browser.model.layers.top(), Some(Layer::Compare(_)))
 }
 
-/// The rows of the screen without what stands at the top and at the bottom.
+/// Returns the screen without the header and footer.
 fn body(browser: &Browser) -> String {
     let screen = browser.screen();
     let rows: Vec<&str> = screen.lines().collect();
@@ -137,7 +137,7 @@ fn marks_in_the_trees_of_two_sessions() {
     let head: Vec<&str> = screen.lines().take(3).collect();
     assert!(head[1].contains("A  Write a cache · • user  Let it expire"), "{screen}");
     assert!(head[2].contains("B  Use redis instead · • asst  Redis it is."), "{screen}");
-    // One step back after the other.
+    // Each Esc goes back one step.
     browser.press("esc");
     assert!(!is_open(&browser) && browser.model.focus == Place::Tree && browser.model.marks.all().len() == 2);
     browser.press("esc");
@@ -230,7 +230,7 @@ fn the_chosen_side_is_resumed() {
         |effect: &Effect| matches!(effect, Effect::Resume(Start { path, .. }) if *path == family.path("fork"));
     assert!(browser.wants.iter().any(resumed), "{:?}", browser.wants);
     assert_eq!(fs::read_to_string(family.path("fork")).unwrap(), before);
-    // Of a branch that is no leaf it is asked first, as in the tree.
+    // A branch that does not end at the leaf asks first, as in the tree.
     let world = World::new();
     let mut browser = world.open(120, 40);
     browser.press("l");
@@ -250,7 +250,7 @@ fn what_has_grown_since_is_read_again_before_it_is_resumed() {
     to_entry(&mut browser, "left it is");
     browser.press("= enter h");
     assert_eq!(browser.wants.len(), 1, "{:?}", browser.wants);
-    // The other side was the leaf, and is not any more.
+    // The other branch no longer ends at the leaf.
     browser.press("b enter");
     assert_eq!((browser.footer().as_str(), browser.wants.len()), ("the session has changed; comparing again", 1));
     shows(&browser, "▌B  the main session · asst  right it is");
@@ -317,7 +317,7 @@ fn sections_fold() {
     shows(&browser, "▸ src/lib.rs");
     shows(&browser, "▾ Last answers");
     browser.press("+ g");
-    // The fold of the row that is selected, and by a click.
+    // Fold the selected row with the keyboard, then by mouse.
     browser.press("j j h");
     shows(&browser, "▸ Sides");
     shows(&browser, "▾ Prompts");
@@ -363,7 +363,7 @@ fn what_comes_late_is_not_shown() {
     browser.press("*");
     let asked = browser.take(Msg::Key("=".parse().unwrap()));
     shows(&browser, "reading both");
-    // What needs to know them says so.
+    // Actions that need the comparison report that it is not loaded.
     browser.press("enter");
     assert_eq!(browser.footer(), "the sessions are still being read");
     browser.press("esc");

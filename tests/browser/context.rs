@@ -1,4 +1,4 @@
-//! What the model sees at an entry.
+//! The model's context at an entry.
 
 use std::fs;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn view(browser: &Browser) -> &ContextView {
     }
 }
 
-/// On a copy of a fixture, at the leaf.
+/// Opens the browser on a copy of a fixture, at the leaf.
 fn on(dir: &Path, fixture: &str) -> Browser {
     let name = Path::new(fixture).file_name().unwrap();
     fs::copy(repository("fixtures/sessions").join(fixture), dir.join(name)).unwrap();
@@ -75,7 +75,7 @@ fn resuming_and_forking_there_asks_what_the_tree_asks() {
     browser.press("c r");
     shows(&browser, "Resume from this entry");
     shows(&browser, "The model will see 4 messages.");
-    // The question has the list, too, and stays below it.
+    // The question contains the list too, and remains below it.
     browser.press("c");
     assert_eq!(view(&browser).rows().iter().filter(|row| row.why.is_none()).count(), 4);
     browser.press("esc");
@@ -141,7 +141,7 @@ fn rows_name_tool_and_file_and_the_largest_come_first() {
     browser.press("ctrl+s");
     assert!(sent(&browser).is_sorted_by(|a, b| a >= b) && sent(&browser).len() > 5, "{:?}", sent(&browser));
     assert_eq!(view(&browser).cursor.at, 0);
-    // A row that was chosen stays selected.
+    // A selected row stays selected.
     browser.press("j j");
     let chosen = view(&browser).rows()[2].at;
     browser.press("ctrl+s");

@@ -1,4 +1,4 @@
-//! Sessions go to the trash: which, with whom, and what is asked before.
+//! Moving sessions to the trash: selection, related sessions, and confirmation.
 
 use std::fs;
 use std::time::{Duration, SystemTime};
@@ -97,7 +97,7 @@ fn where_pi_seems_to_be_at_work_it_is_asked_twice() {
         browser.model.catalog.set_pis(crate::harness::pis("/nowhere", count), crate::harness::NOW);
     };
     pis(&mut browser, 1);
-    // Any session of the directory, also one that is not marked.
+    // Includes unmarked sessions of the directory.
     let is_live = |browser: &Browser, name: &str| {
         let catalog = &browser.model.catalog;
         catalog.is_live(catalog.key_of(&world.path(name)).unwrap())
@@ -113,7 +113,7 @@ fn where_pi_seems_to_be_at_work_it_is_asked_twice() {
     shows(&browser, "A pi that loses its file");
     browser.press("enter");
     assert!(path.exists(), "the second time nothing is what Enter does");
-    // What is known by the answer counts.
+    // The state at the time of the answer counts.
     pis(&mut browser, 0);
     browser.press("ctrl+d");
     shows_not(&browser, "A pi seems");
@@ -130,7 +130,7 @@ fn entries_without_a_header_are_told_in_the_card_of_a_project() {
     let mut browser = world.open(160, 40);
     world.select(&mut browser, "other");
     browser.press("ctrl+d enter");
-    // As a pi goes on that had it open.
+    // Lines appended by a pi that still has the session open.
     let lines = Session::new("other").under("a3").user("u9", "on").lines().to_string();
     for name in ["other", "another"] {
         fs::write(world.path(name), &lines).unwrap();

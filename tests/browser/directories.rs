@@ -1,4 +1,4 @@
-//! Session directories: files that pi's list omits, and directories that were corrected.
+//! Session directories: files that pi's list omits, and sessions whose working directory was corrected.
 
 use std::fs;
 

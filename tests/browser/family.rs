@@ -1,4 +1,4 @@
-//! The family of a session in its tree: forks opened in place, the whole family as one tree, and what is done in them.
+//! The family of a session in its tree: forks expanded in place, the entire family as one tree, and actions in them.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ snapshot!(whole, (110, 44), "j j l m");
 snapshot!(whole_smallest, (80, 24), "j j l m");
 snapshot!(legend, (110, 20), "j j l m M down enter");
 
-/// A session, a fork of it that went on, and a fork of that; each written to a file.
+/// A session, a fork of it and a fork of that fork, each in its own file.
 struct Files {
     _dir: tempfile::TempDir,
     paths: [PathBuf; 3],
@@ -30,7 +30,7 @@ impl Files {
         let fork = begun.forked("f", &paths[0], 100).user("u3", "another way").assistant("a3", "it was longer");
         let deep = fork.clone().forked("g", &paths[1], 200).user("u4", "deeper").assistant("a4", "found it");
         let fork = fork.user("u5", "and back").assistant("a5", "home");
-        // The parent is the newest one, so that it is the first row.
+        // The parent is the newest session, so it is the first row.
         let parent = parent.later(500).user("u6", "the last word");
         for (path, session) in paths.iter().zip([parent, fork, deep]) {
             std::fs::write(path, session.text()).unwrap();
@@ -90,7 +90,7 @@ fn a_fork_opens_in_place_and_so_does_one_of_it() {
     go_to(&mut browser, "another way");
     browser.press("h h");
     assert_eq!(texts(&browser), ALONE);
-    // What was opened is found again.
+    // Expanded forks stay expanded when the tree is reopened.
     browser.press("l G l esc j k l");
     assert!(texts(&browser).contains(&"deeper".to_string()) || texts(&browser).contains(&"another way".to_string()));
 }
@@ -112,7 +112,7 @@ fn what_is_done_to_an_entry_of_a_fork_is_done_in_its_file() {
     assert!(browser.selected().contains("it was longer"));
     browser.press("u");
     assert!(!browser.screen().contains("[works] "), "{}", browser.screen());
-    // Its end is where that file goes on.
+    // Its end is the place where that file continues.
     go_to(&mut browser, "home");
     browser.press("enter");
     let there = |path: &Path| path == files.paths[1];
@@ -121,7 +121,7 @@ fn what_is_done_to_an_entry_of_a_fork_is_done_in_its_file() {
         shows(&browser, "Resume from this entry");
         browser.press("esc");
     }
-    // An entry that both have is the open session's.
+    // A shared entry belongs to the open session.
     go_to(&mut browser, "the answer");
     browser.press("L x enter");
     assert!(read(&files.paths[0]).len() > before[0].len());
@@ -153,7 +153,7 @@ fn the_whole_family_is_one_tree_in_which_each_file_can_be_hidden() {
     wanted.sort();
     assert_eq!(shown, wanted);
     shows(&browser, "3 sessions");
-    // A search goes through all files.
+    // The search covers all files.
     browser.press("/ f o u n d enter");
     assert_eq!(browser.selected(), "found it");
     browser.press("esc M down down enter esc");
@@ -168,7 +168,7 @@ fn one_goes_over_to_the_session_of_an_entry_and_back() {
     let files = Files::new();
     let mut browser = files.browse(110, 30);
     browser.press("m");
-    // The first row of that name is the fork's, which is called by its first prompt.
+    // The first row with that name belongs to the fork, which is titled by its first prompt.
     go_to(&mut browser, "deeper");
     browser.press("j o");
     assert_eq!(browser.session().unwrap().path, files.paths[2]);
@@ -221,7 +221,7 @@ fn a_parent_that_was_moved_is_found_by_its_id() {
     std::fs::create_dir_all(new.parent().unwrap()).unwrap();
     let parent = Session::new("p").user("u1", "the question").assistant("a1", "the answer");
     let fork = parent.clone().forked("f", &old, 100).user("u3", "another way");
-    // What began otherwise came from somewhere else.
+    // A session that begins differently is unrelated despite the parent in its header.
     let stranger = Session::new("s").parent(&old).user("x1", "something else");
     std::fs::write(&new, parent.text()).unwrap();
     std::fs::write(new.with_file_name("fork.jsonl"), fork.text()).unwrap();

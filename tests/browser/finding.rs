@@ -1,4 +1,4 @@
-//! Looking for words in the tree and in the preview: keys in, screens out.
+//! Find in the tree and in the preview: presses keys and checks screens.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ snapshot!(kept_smallest, (40, 10), "j l / j w t enter n");
 snapshot!(typing_smallest, (40, 10), "j l / j w t");
 snapshot!(in_the_preview, (120, 30), "j l . tab / t e s t s");
 
-/// The text on the screen that is marked as a match, whatever the colours.
+/// Returns the text on the screen that is highlighted as a match, in any theme.
 pub(crate) fn marked(browser: &Browser) -> String {
     let wanted = Modifier::BOLD | Modifier::UNDERLINED;
     let buffer = browser.buffer();
@@ -150,7 +150,7 @@ fn the_preview_says_where_the_words_are_that_it_does_not_show() {
         assert!(title.ends_with(said), "{words}\n{screen}");
         browser.press("esc");
     }
-    // Who looks for words in the preview wants them there.
+    // A search that starts in the preview keeps the focus there.
     browser.press("/").type_text("toml").press("enter tab /").type_text("toml");
     shows(&browser, " no hits");
 }

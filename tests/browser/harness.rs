@@ -1,4 +1,4 @@
-//! The whole browser without a terminal and without threads: keys in, a screen out. Effects are carried out at once.
+//! The entire browser without a terminal or threads: takes keys and returns the screen. Effects run immediately.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use ratatui::buffer::Buffer;
 
 use crate::common::by_hand;
 
-/// A test of what the screen of the demo is after some keys.
+/// Defines a test that compares the demo's screen after some keys with a snapshot.
 macro_rules! snapshot {
     ($name:ident, ($columns:literal, $rows:literal), $keys:literal) => {
         #[test]
@@ -46,41 +46,41 @@ pub(crate) fn shows(browser: &Browser, text: &str) {
     assert!(screen.contains(text), "no {text:?}\n{screen}");
 }
 
-/// 2026-11-21T08:00:00Z: the demo's newest session is some hours old.
+/// 2026-11-21T08:00:00Z: the demo's newest session is a few hours old.
 pub(crate) const NOW: i64 = 1_795_248_000_000;
 
 pub(crate) struct Browser {
     pub(crate) model: Model,
-    /// What is wanted from outside: resuming, quitting, answering.
+    /// Effects for the caller: resume, quit, print an answer.
     pub(crate) wants: Vec<Effect>,
-    /// What was copied.
+    /// Texts copied to the clipboard.
     pub(crate) copied: Vec<String>,
-    /// Whether it can be.
+    /// `true` if a clipboard is available.
     pub(crate) has_clipboard: bool,
     pub(crate) desk: JobContext,
-    /// The journal and the trash; they go when this is dropped.
+    /// Directory of the journal and the trash; removed on drop.
     state: tempfile::TempDir,
 }
 
 impl Browser {
-    /// On the sample sessions.
+    /// Opens the sample sessions.
     pub(crate) fn demo(columns: u16, rows: u16) -> Self {
         Self::configured(&Config::default(), columns, rows)
     }
 
-    /// On the sample sessions, with settings.
+    /// Opens the sample sessions with a configuration.
     pub(crate) fn configured(config: &Config, columns: u16, rows: u16) -> Self {
         let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
         Self::new(config, located, Files::Demo, (columns, rows))
     }
 
-    /// On directories.
+    /// Opens session directories.
     pub(crate) fn on(dirs: &[&std::path::Path], columns: u16, rows: u16) -> Self {
         let located = Located { dirs: dirs.iter().map(|dir| dir.to_path_buf()).collect(), origin: "--dir".into() };
         Self::new(&Config::default(), located, Files::Disk, (columns, rows))
     }
 
-    /// On directories, open at a session, or an entry of it.
+    /// Opens session directories at a session or one of its entries.
     pub(crate) fn at(dirs: &[&std::path::Path], at: Option<(PathBuf, Option<String>)>, size: (u16, u16)) -> Self {
         let located = Located { dirs: dirs.iter().map(|dir| dir.to_path_buf()).collect(), origin: "--dir".into() };
         let config = Config::default();
@@ -88,7 +88,7 @@ impl Browser {
         Self::with(setting, &config, Files::Disk, size)
     }
 
-    /// On a directory of sessions, started in a working directory.
+    /// Opens a session directory from a working directory.
     pub(crate) fn started_in(here: &str, sessions: &std::path::Path, size: (u16, u16)) -> Self {
         let located = Located { dirs: vec![sessions.into()], origin: "--dir".into() };
         let config = Config::default();
@@ -96,7 +96,7 @@ impl Browser {
         Self::with(setting, &config, Files::Disk, size)
     }
 
-    /// On pi's directory in a home.
+    /// Opens pi's session directory in a home directory.
     pub(crate) fn at_home(home: &std::path::Path, size: (u16, u16)) -> Self {
         let located = Located { dirs: vec![home.join(".pi/agent/sessions")], origin: "pi's default".into() };
         let config = Config::default();
@@ -147,13 +147,13 @@ impl Browser {
         }
     }
 
-    /// What an effect leads to.
+    /// Runs an effect and returns the resulting messages.
     pub(crate) fn replies(&self, effect: Effect) -> Vec<Msg> {
         let Effect::Ask(ticket, work) = effect else { return Vec::new() };
         by_hand::replies(&self.desk, &ticket, work)
     }
 
-    /// Wants a change, and lets it go as is said.
+    /// Requests a change and applies it with the given result.
     pub(crate) fn change_goes(&mut self, request: Request, result: Result<ChangeResult, ChangeFailure>) {
         let wanted = self.take(Msg::Key("U".parse().unwrap()));
         let ticket = wanted.into_iter().find_map(|effect| match effect {
@@ -173,17 +173,17 @@ impl Browser {
         self.model.setting = Arc::new(setting);
     }
 
-    /// Makes a picker of it.
+    /// Turns the browser into a picker.
     pub(crate) fn pick(&mut self, print: PickerFormat) {
         self.set(|setting| setting.picker = Some(print));
     }
 
-    /// pitree as it is when it was started anew: it remembers nothing of what it did.
+    /// Restarts pitree with an empty undo history.
     pub(crate) fn restarted(&mut self) {
         self.desk = by_hand::desk(self.model.setting.clone(), self.desk.files, self.state.path());
     }
 
-    /// The files in the trash.
+    /// Returns the names of the files in the trash.
     pub(crate) fn trashed(&self) -> Vec<String> {
         let files = std::fs::read_dir(self.state.path().join("trash")).unwrap();
         let mut names: Vec<String> = files.map(|file| file.unwrap().file_name().to_string_lossy().into()).collect();
@@ -191,12 +191,12 @@ impl Browser {
         names
     }
 
-    /// What the footer says.
+    /// Returns the text of the footer.
     pub(crate) fn footer(&self) -> String {
         self.screen().lines().last().unwrap_or_default().trim().to_string()
     }
 
-    /// Types text, with nothing between the letters.
+    /// Types text as consecutive key presses.
     pub(crate) fn type_text(&mut self, text: &str) -> &mut Self {
         for letter in text.chars() {
             self.press(if letter == ' ' { "space".into() } else { letter.to_string() }.as_str());
@@ -204,12 +204,12 @@ impl Browser {
         self
     }
 
-    /// Takes a message and leaves what it leads to undone.
+    /// Handles a message and returns its effects without running them.
     pub(crate) fn take(&mut self, msg: Msg) -> Vec<Effect> {
         update(&mut self.model, msg)
     }
 
-    /// Presses keys, by the names that the configuration knows, with spaces between.
+    /// Presses keys, given by their configuration names and separated by spaces.
     pub(crate) fn press(&mut self, keys: &str) -> &mut Self {
         for key in keys.split_whitespace() {
             self.send(Msg::Key(key.parse().unwrap()));
@@ -223,7 +223,7 @@ impl Browser {
         terminal.backend().buffer().clone()
     }
 
-    /// The screen as text, a line a row.
+    /// Returns the screen as text, one line per row.
     pub(crate) fn screen(&self) -> String {
         let buffer = self.buffer();
         let width = usize::from(buffer.area.width);
@@ -245,17 +245,17 @@ impl Browser {
         screen
     }
 
-    /// The selected session.
+    /// Returns the selected session.
     pub(crate) fn session(&self) -> Option<&SharedDigest> {
         self.model.sessions.selected_session().map(|key| &self.model.catalog[key])
     }
 
-    /// All sessions.
+    /// Returns all sessions.
     pub(crate) fn all(&self) -> impl Iterator<Item = &SharedDigest> {
         self.model.catalog.keys().map(|key| &self.model.catalog[key])
     }
 
-    /// The session of a row.
+    /// Returns the session of a row.
     pub(crate) fn session_in(&self, row: usize) -> Option<SessionKey> {
         match self.model.sessions.rows.get(row)? {
             SessionRow::Session { key, .. } => Some(*key),
@@ -263,22 +263,22 @@ impl Browser {
         }
     }
 
-    /// Whether something is asked, in a line or in a box.
+    /// Returns `true` if a prompt or a dialog is open.
     pub(crate) fn asks(&self) -> bool {
         matches!(self.model.layers.top(), Some(Layer::Prompt(_) | Layer::Find(_) | Layer::Question(_)))
     }
 
-    /// Whether a note lies over all else.
+    /// Returns `true` if a notice covers the screen.
     pub(crate) fn has_note(&self) -> bool {
         matches!(self.model.layers.top(), Some(Layer::Note(_)))
     }
 
-    /// The palettes, the one on top last.
+    /// Returns the open palettes, the topmost last.
     pub(crate) fn palettes(&self) -> Vec<&Palette> {
         self.model.layers.palettes().collect()
     }
 
-    /// The text of the selected row of the focused list.
+    /// Returns the text of the selected row of the focused list.
     pub(crate) fn selected(&self) -> String {
         use pitree::keymap::Place;
         match self.model.focus {
@@ -298,7 +298,7 @@ impl Browser {
     }
 }
 
-/// As many pis in a directory, none of which says what it does.
+/// Creates a number of pis in a directory, none of which reports its state.
 pub(crate) fn pis(dir: &str, count: usize) -> RunningPis {
     ByDir::from([(dir.into(), count)]).into()
 }

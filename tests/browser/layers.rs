@@ -1,4 +1,4 @@
-//! What lies over the panes: the layer on top gets everything, and the footer says which keys work there.
+//! Layers above the panes: the topmost layer receives all input, and the footer lists its keys.
 
 use pitree::app::layers::Layer;
 use pitree::app::message::Msg;

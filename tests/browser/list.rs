@@ -1,11 +1,11 @@
-//! The rows of the list of sessions: how names, words and facts share a row.
+//! Rows of the session list: how names, words and facts share the width.
 
 use pitree::base::text::width;
 
 use crate::common::session::Session;
 use crate::harness::{Browser, shows};
 
-/// A parent with a name, labels and costs, and forks that inherit the name.
+/// Creates a parent with a name, labels and costs, and forks that inherit the name.
 fn family(name: &str) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let parent = Session::new("parent").user("u1", "the question").costing(0.5).assistant("a1", "the answer");
@@ -20,7 +20,7 @@ fn family(name: &str) -> tempfile::TempDir {
     dir
 }
 
-/// The rows of the list that have a text, without the panes beside it.
+/// Returns the rows of the list that contain a text, without the other panes.
 fn rows(browser: &Browser, text: &str) -> Vec<String> {
     let screen = browser.screen();
     let columns = browser.model.area(pitree::keymap::Place::Sessions).unwrap().body.width;

@@ -1,4 +1,4 @@
-//! What appears while one looks: sessions that come, grow and go, a tree that grows, the leaf that is followed.
+//! Live updates: sessions that appear, grow and disappear, growing trees, and following the leaf.
 
 use std::fs;
 use std::io::Write;
@@ -14,7 +14,7 @@ use super::common::session::Session;
 use super::harness::{Browser, NOW, pis, shows};
 use super::search::{hits, search};
 
-/// Sessions, a browser on them, and what tells it of changes.
+/// Sessions, a browser on them, and a watcher that reports changes.
 struct Live {
     world: World,
     browser: Browser,
@@ -28,7 +28,7 @@ impl Live {
         let world = World::new();
         let browser = world.open(160, 40);
         let reader = IncrementalReader::new("", &[world.dir.path().into()], browser.all().map(|digest| &**digest));
-        // Replies are taken by their kind, whoever waits.
+        // The browser matches replies by type, so any ticket works.
         let (claim, ticket) = Ticket::new(u64::MAX);
         Self { world, browser, reader, ticket, _claim: claim }
     }
@@ -43,13 +43,13 @@ impl Live {
         all
     }
 
-    /// The message of what is new.
+    /// Returns the message with the latest changes.
     fn msg(&mut self) -> Msg {
         let news = self.news();
         Msg::Reply(self.ticket.clone(), Reply::News { news, gone: Vec::new(), hold: None })
     }
 
-    /// Tells what is new.
+    /// Sends the latest changes to the browser.
     fn tell(&mut self) {
         let msg = self.msg();
         self.browser.send(msg);
@@ -71,7 +71,7 @@ fn user(id: &str, parent: &str) -> String {
     )
 }
 
-/// Where the selected row of the list is on the screen.
+/// Returns the screen row of the selected session.
 fn line_of_selection(browser: &Browser) -> usize {
     browser.model.sessions.cursor.at - browser.model.sessions.cursor.top
 }
@@ -131,7 +131,7 @@ fn the_open_tree_grows_and_nothing_moves() {
     shows(&live.browser, "prompt late");
     assert_eq!(live.browser.selected(), "go left");
     assert_eq!((live.browser.model.tree.cursor.at - at, live.browser.model.tree.cursor.top), (1, top));
-    // The answer to the entry that is looked at.
+    // The answer to the displayed entry.
     live.browser.press("tab");
     live.append("main", r#"{"type":"label","id":"l9","parentId":"late","targetId":"u2","label":"here"}"#);
     live.tell();
@@ -158,7 +158,7 @@ fn the_leaf_is_followed_until_the_selection_is_moved() {
     live.append("main", &user("one", "a3"));
     live.tell();
     assert_eq!(live.browser.selected(), "prompt one");
-    // On another branch.
+    // Appends to another branch.
     live.append("main", &user("two", "a1"));
     live.tell();
     assert_eq!(live.browser.selected(), "prompt two");
@@ -235,14 +235,14 @@ fn a_search_goes_on_when_sessions_change_but_not_for_each_line() {
     shows_not(&live.browser, "the main session");
 }
 
-/// Names `main`, so that a search for the name finds it alone.
+/// Names `main`, so that a search for the name finds only this session.
 fn named() -> Live {
     let mut live = Live::new();
     live.browser.press("R").type_text("alpha").press("enter");
     live
 }
 
-/// Asserts that `main` is open and found, and nothing else is.
+/// Asserts that `main` is open and is the only hit.
 #[track_caller]
 fn stays(live: &Live) {
     let browser = &live.browser;
@@ -261,7 +261,7 @@ fn a_renamed_hit_stays_until_the_query_changes() {
         live.browser.press(keys).press("ctrl+r ctrl+u").type_text("beta").press("enter");
         stays(&live);
         shows(&live.browser, "beta");
-        // What others write is searched again as well.
+        // Entries written by other programs are searched too.
         live.append("other", &user("late", "a3"));
         live.tell();
         live.browser.send(Msg::Now(NOW + 5000));

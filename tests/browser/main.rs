@@ -1,4 +1,4 @@
-//! The browser as a state machine: scripts of keys, and what the screen shows then.
+//! The browser as a state machine: runs scripts of keys and checks the screen.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,29 +15,29 @@ mod changes;
 mod common;
 mod comparing;
 mod context;
+mod conversations;
 mod deleting;
 mod directories;
 mod family;
 mod finding;
+mod history;
 mod layers;
 mod list;
 mod live;
-mod lived_in;
 mod names;
 mod palettes;
 mod panes;
-mod past;
 mod picker;
 mod pis;
 mod preview;
 mod queries;
+mod real_sessions;
 mod resume;
 mod rows;
 mod scale;
 mod screens;
 mod search;
 mod subagents;
-mod talks;
 mod tickets;
 
 use common::session::Session;
@@ -211,7 +211,7 @@ fn the_first_run_is_calm() {
         browser.press(key);
         assert_eq!(browser.footer(), "no session is selected", "{key}");
     }
-    // A directory that somebody named is another thing.
+    // A directory given by the user is handled differently.
     let missing = home.path().join("missing");
     let browser = Browser::on(&[missing.as_path()], 100, 30);
     shows(&browser, "⚠ 1 unreadable");
@@ -362,7 +362,7 @@ fn late_replies_about_another_session_are_dropped() {
     assert!(browser.model.tree.tree.is_none(), "the tree of the session before");
 }
 
-/// A session of a chain of user messages, `0` to `count - 1`, in its own file.
+/// Writes a session with a chain of user messages, `0` to `count - 1`, to its own file.
 fn chain(path: &std::path::Path, id: &str, count: usize, parent: Option<&std::path::Path>) {
     let session = parent.iter().fold(Session::new(id), |session, parent| session.parent(parent));
     let say = |session: Session, at: usize| session.user(&at.to_string(), &format!("entry {at} of {id}"));
@@ -462,7 +462,7 @@ fn a_small_terminal_scrolls_the_help_and_a_message() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(common::effort::rounds(8, 24)))]
 
-    /// Whatever is pressed, at whatever size: nothing panics, a row is selected, and it is in sight.
+    /// For any keys and any terminal size: no panic, and the selected row is visible.
     #[test]
     fn any_keys_at_any_size(steps in proptest::collection::vec((0usize..84, 0u16..180, 0u16..50), 1..60)) {
         const KEYS: [&str; 67] = [
@@ -472,7 +472,7 @@ proptest::proptest! {
             "ctrl+o", "alt+o", "1", "2", "3", "4", "5", "6", "ctrl+left", "ctrl+right", "{", "}", ".", "T", "=", "end",
             "ctrl+r", "R", "L", "f", "ctrl+d", "delete", "space", "*", "u", "U", "y", "t", "c", "ctrl+w", "/", "n", "N", "'", ":", "F",
         ];
-        // On copies: keys may do anything to them.
+        // Works on copies, because the keys may change the sessions.
         let copies = tempfile::tempdir().unwrap();
         common::home::copy(&common::home::repository("fixtures/sessions"), copies.path());
         let mut browser = Browser::on(&[copies.path()], 100, 30);
@@ -514,7 +514,7 @@ fn what_shapes_the_tree_does_so_from_any_pane_and_no_key_is_silent() {
     assert!(browser.footer().contains("f7 is not bound in any pane"), "{}", browser.footer());
     browser.press("space");
     assert!(browser.footer().contains("space (mark) works in the Sessions pane"), "{}", browser.footer());
-    // As in pi's /tree; in the sessions it deletes, in the preview it goes down.
+    // In the tree it works as in pi's /tree; in the session list it deletes; in the preview it scrolls down.
     browser.press("esc ctrl+d");
     assert_eq!((filter(&browser), browser.model.focus), (Filter::Default, Place::Tree));
     browser.press("t k k tab ctrl+d");

@@ -1,4 +1,4 @@
-//! Sessions whose files have odd names.
+//! Sessions whose file names are unusual.
 #![cfg(unix)]
 
 use std::ffi::OsStr;

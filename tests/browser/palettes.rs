@@ -1,4 +1,4 @@
-//! Palettes: actions, labels, files. Keys in, screens out.
+//! Palettes for actions, labels and files: presses keys and checks screens.
 
 use std::fs;
 
@@ -23,7 +23,7 @@ snapshot!(files_of_a_project, (100, 20), "g F");
 snapshot!(touches, (100, 20), "j F enter");
 snapshot!(touches_everywhere, (100, 20), "j F enter home up enter");
 
-/// The selected row of the palette.
+/// Returns the selected row of the palette.
 fn chosen(browser: &Browser) -> String {
     let palettes = browser.palettes();
     let palette = palettes.last().unwrap();
@@ -145,7 +145,7 @@ fn a_click_takes_a_choice_and_beside_the_box_none() {
     assert!(!browser.asks() && browser.copied.len() == 1);
 }
 
-/// The titles of the listed rows, with the group in front.
+/// Returns the titles of the listed rows, each after its group.
 fn listed(browser: &Browser) -> Vec<String> {
     let palettes = browser.palettes();
     let palette = palettes[0];

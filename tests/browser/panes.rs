@@ -1,4 +1,4 @@
-//! How the panes share the screen.
+//! Layout of the panes on the screen.
 
 use pitree::app::message::Msg;
 use pitree::app::panes::layout::Layout;
@@ -63,7 +63,7 @@ fn the_list_of_a_search_and_the_preview_share_a_narrow_terminal() {
     search(&mut browser, "redis");
     assert!(layout(&browser).is_stacked());
     let before = height(&browser);
-    // A click on a row leaves the line: its keys are those of the list.
+    // A click on a row leaves the input line, so the list handles the keys.
     browser.send(Msg::Click { column: 10, row: 2, double: false });
     assert_eq!((browser.model.focus, browser.model.layers.has_search()), (Place::Sessions, false));
     browser.press(">");
@@ -108,7 +108,7 @@ fn the_mouse_knows_where_the_list_of_a_search_and_the_preview_are() {
     assert_eq!((browser.model.preview.top, browser.model.sessions.cursor.top), (3, list));
     browser.send(Msg::Wheel { column, row: 4, by: 3 });
     assert_eq!(browser.model.sessions.cursor.top, list + 3);
-    // As far down as one goes, the selected row is seen.
+    // The selected row is visible at the end of the scroll range.
     browser.press("pagedown pagedown pagedown");
     let cursor = browser.model.sessions.cursor;
     let height = usize::from(layout(&browser).sessions.unwrap().body.height);
@@ -129,7 +129,7 @@ fn the_preview_goes_from_entry_to_entry() {
     assert!(matches!(subject(&browser), PreviewSubject::Entry(_)));
     browser.press("[");
     assert_eq!((subject(&browser), browser.model.focus), (first, Place::Preview));
-    // A session's card goes to the next session's.
+    // The preview moves from one session's card to that of the next session.
     let mut browser = Browser::demo(120, 40);
     browser.press("tab shift+tab shift+tab");
     assert_eq!(browser.model.focus, Place::Preview);
@@ -146,20 +146,20 @@ fn a_click_on_a_fold_sign_folds_and_unfolds() {
     for (keys, sign, folded) in [("g", '▾', '▸'), ("j", '⊟', '⊞'), ("l", '⋯', '⊟')] {
         browser.press(keys);
         let screen = browser.screen();
-        // Behind wide characters the columns are others than the places of characters.
+        // After wide characters, column numbers differ from character positions.
         let is_plain = |line: &str| line.chars().all(|c| c.len_utf8() < 4 && !('\u{3000}'..='\u{ffef}').contains(&c));
         let places = screen.lines().enumerate().skip(2).filter(|(_, line)| is_plain(line));
         let place = |(row, line): (usize, &str)| Some((line.chars().position(|c| c == sign)? as u16, row as u16));
         let (column, row) = places.filter_map(place).next().unwrap();
         browser.send(Msg::Click { column, row, double: false });
-        // The pane that gets the keyboard may get more room.
+        // The focused pane may get more room.
         let (column, row) = sign_of_selected(&browser, folded);
         browser.send(Msg::Click { column, row, double: false });
         sign_of_selected(&browser, sign);
     }
 }
 
-/// Where a sign is in the selected row.
+/// Finds a symbol in the selected row.
 #[track_caller]
 fn sign_of_selected(browser: &Browser, sign: char) -> (u16, u16) {
     let model = &browser.model;

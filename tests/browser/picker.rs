@@ -1,4 +1,4 @@
-//! pitree as a picker: Enter answers.
+//! pitree as a picker: Enter prints the selection.
 
 use pitree::app::message::{Effect, Msg, PickerOutput, Reply};
 use pitree::app::startup::PickerFormat;
@@ -140,7 +140,7 @@ fn a_session_that_comes_later_is_opened_when_it_is_there() {
     let (_claim, ticket) = Ticket::new(u64::MAX);
     browser.send(Msg::Reply(ticket.clone(), news(read())));
     assert_eq!(browser.session().unwrap().path, world.path("twin"));
-    // Who went elsewhere meanwhile stays there.
+    // A user who moved elsewhere meanwhile stays there.
     let at = Some((world.dir.path().join("later.jsonl"), None));
     let mut browser = Browser::at(&[world.dir.path()], at, (160, 40));
     browser.press("j");

@@ -1,4 +1,4 @@
-//! What running pis say that they do: signs, order, the card, and names and labels that they write themselves.
+//! Reported states of running pis: symbols, order, the card, and names and labels that pi writes itself.
 
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::panes::sessions::SessionRow;
@@ -9,7 +9,7 @@ use pitree::pi::running::RunningPis;
 use super::changes::World;
 use super::harness::{Browser, NOW, shows};
 
-/// A pi that has a session open.
+/// Creates a pi that has a session open and reports a state.
 fn told(world: &World, session: &str, state: PiState, minutes: i64) -> PiStatus {
     PiStatus {
         id: session.into(),
@@ -20,7 +20,7 @@ fn told(world: &World, session: &str, state: PiState, minutes: i64) -> PiStatus 
     }
 }
 
-/// A pi that waits for the person in the session of a file.
+/// Creates a pi that waits for the user in the session of a file.
 pub(crate) fn reported(path: &std::path::Path) -> PiStatus {
     PiStatus {
         pid: 4711,
@@ -41,7 +41,7 @@ fn hear(browser: &mut Browser, told: Vec<PiStatus>) {
     browser.press("j").press("k");
 }
 
-/// The rows of the list.
+/// Returns the rows of the list.
 fn rows(browser: &Browser) -> Vec<String> {
     browser.screen().lines().skip(2).take(8).map(str::to_owned).collect()
 }
@@ -182,7 +182,7 @@ fn what_pi_wrote_is_said_whatever_is_pressed_meanwhile() {
         assert!(ticket.is_wanted(), "{keys}");
         browser.send(Msg::Reply(ticket.clone(), Reply::PiTold(what.clone(), Ok(()))));
         shows(&browser, "pi wrote the name");
-        // A key that was on its way does not take it away at once.
+        // A key pressed just before does not dismiss it immediately.
         browser.press("down");
         shows(&browser, "pi wrote the name");
         browser.take(Msg::Now(NOW + 2000));

@@ -1,4 +1,4 @@
-//! The preview: how long lines are shown, and what is seen until a text is there.
+//! The preview: wrapping of long lines, and the display until the text is loaded.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use super::common::session::Session;
 use super::harness::{Browser, NOW, shows};
 
-/// On a session with prose, and a long line of output with a word at its end.
+/// Opens a session with prose and a long line of output that ends with a known word.
 fn open(columns: u16, rows: u16) -> (tempfile::TempDir, Browser) {
     let dir = tempfile::tempdir().unwrap();
     let line = format!("first\t{} needle here", "0123456789".repeat(30));
@@ -113,7 +113,7 @@ fn another_program_shows_what_was_written() {
     browser.press("E");
     let Some(Effect::Open(card)) = browser.wants.pop() else { panic!("a card is opened") };
     assert_eq!((card.with, card.text.lines().next()), (Opener::Editor, Some("short")));
-    // Who goes on meanwhile is not interrupted.
+    // A user who continues meanwhile is not interrupted.
     browser.press("tab");
     let late = browser.take(Msg::Key("v".parse().unwrap()));
     browser.press("j");

@@ -1,4 +1,4 @@
-//! The line of a search over sessions: completion, what was typed before, what finds nothing; and jumps.
+//! The query line of the session search: completion, history, queries without hits; and jumps.
 
 use pitree::app::message::Msg;
 use pitree::keymap::Place;

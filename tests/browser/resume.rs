@@ -1,4 +1,4 @@
-//! Going on in pi from any entry.
+//! Resuming in pi at any entry.
 
 use pitree::app::message::{Effect, Msg};
 use pitree::pi::launch::Start;
@@ -34,7 +34,7 @@ fn an_answer_on_another_branch_here() {
     assert!(after.starts_with(&before) && after.lines().count() == before.lines().count() + 1);
     assert!(after.lines().last().unwrap().contains("\"parentId\":\"a2\""));
     assert!(browser.copied.is_empty());
-    // pi could not be started: the browser shows the session as it is now.
+    // pi failed to start: the browser shows the session in its current state.
     browser.send(Msg::NotResumed("no pi".into()));
     browser.press("x").press(".").press("enter");
     assert_eq!(resumed(&browser), ["main", "main"], "the leaf is there now");
@@ -178,7 +178,7 @@ fn beside_a_pi_at_work_it_is_asked_first() {
     assert_eq!(browser.wants.len(), 2);
     assert_ne!(resumed(&browser)[1], "main", "a new session of all of it");
     assert_eq!(world.text("main"), before);
-    // Elsewhere in the session the question says so, too.
+    // At other entries of the session the question mentions it too.
     browser.send(Msg::NotResumed("no pi".into()));
     browser.press("x l");
     to_entry(&mut browser, "left it is");
@@ -186,7 +186,7 @@ fn beside_a_pi_at_work_it_is_asked_first() {
     shows(&browser, "does not see the new entries");
 }
 
-/// A session whose directory is gone, and the directory that it became, with the file that it touched.
+/// Creates a session whose directory was renamed, and the renamed directory with the file that the session touched.
 fn with_a_gone_directory() -> (tempfile::TempDir, Browser, String, std::path::PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let (gone, moved) = (dir.path().join("old/app"), dir.path().join("new/app"));
@@ -217,7 +217,7 @@ fn with_a_gone_directory() -> (tempfile::TempDir, Browser, String, std::path::Pa
     (dir, browser, cwd, moved)
 }
 
-/// Where pi is to go on.
+/// Returns the working directories offered for pi.
 fn places(browser: &Browser) -> Vec<String> {
     let place = |effect: &Effect| match effect {
         Effect::Resume(Start { cwd, .. }) => cwd.clone(),
@@ -281,7 +281,7 @@ fn where_the_directory_is_gone_pi_can_go_on_here_or_not_at_all() {
     assert!(browser.wants.is_empty() && !browser.asks());
 }
 
-/// What pi is told first, each time.
+/// Returns the first message to pi of each request to resume.
 fn told(browser: &Browser) -> Vec<Option<&str>> {
     let first = |effect: &Effect| match effect {
         Effect::Resume(Start { first, .. }) => first.clone(),

@@ -1,4 +1,4 @@
-//! The rows of the tree that are made for people: runs of tools, turns, what a fork inherited, where the leaf is.
+//! Rows of the tree that summarize: runs of tools, turns, inherited entries of a fork, and the leaf.
 
 use pitree::app::message::Effect;
 use pitree::app::model::Model;
@@ -19,7 +19,7 @@ fn items(browser: &Browser) -> Vec<RowItem> {
     browser.model.tree.rows.list.iter().map(|row| row.item).collect()
 }
 
-/// Goes to the first row of a kind.
+/// Selects the first row that matches.
 fn go_to(browser: &mut Browser, wanted: impl Fn(RowItem) -> bool) {
     let row = items(browser).into_iter().position(wanted).unwrap();
     browser.press("g");
@@ -59,7 +59,7 @@ fn a_tool_that_is_gone_to_is_seen_itself() {
     let run = browser.model.tree.rows.runs[0].clone();
     browser.model.tree.select(run.first());
     assert_eq!(browser.model.tree.selected_item(), Some(RowItem::Entry(run.first())));
-    // A label makes it stand alone, and so does what is looked for.
+    // A label or a search hit takes an entry out of its run.
     let mut browser = Browser::demo(160, 40);
     browser.press("l /").type_text("voucher").press("enter");
     let find = browser.model.tree.find.as_ref().unwrap();
@@ -108,7 +108,7 @@ fn what_a_fork_inherited_is_behind_one_row() {
     }
     browser.press("h");
     assert_eq!(items(&browser).len(), folded);
-    // An entry of it that is gone to is seen.
+    // Jumping to an entry of the run makes it visible.
     browser.model.tree.select(0);
     assert_ne!(browser.model.tree.selected_item(), Some(RowItem::Inherited));
 }
@@ -143,13 +143,13 @@ fn the_leaf_is_told_where_it_is() {
     assert_eq!(browser.model.tree.filter, Filter::UserOnly);
     shows(&browser, "leaf, 2 entries below");
     assert!(!browser.screen().contains("← leaf"));
-    // Where only what is nothing to the model follows, it is the place where pi goes on.
+    // If only entries outside the context follow, the entry is marked as the leaf.
     let session = session.name("c", "named");
     std::fs::write(dir.path().join("a.jsonl"), session.text()).unwrap();
     let mut browser = Browser::on(&[dir.path()], 120, 30);
     browser.press("l");
     shows(&browser, "← leaf");
-    // And it may be before all that is seen.
+    // The leaf can be above all visible entries.
     let session = session.at_root().name("d", "again");
     std::fs::write(dir.path().join("a.jsonl"), session.text()).unwrap();
     let mut browser = Browser::on(&[dir.path()], 120, 30);
@@ -226,7 +226,7 @@ fn what_is_older_than_a_fork_is_what_its_parent_has() {
             let split = fork_point::ForkPointIndex::new(&parent, digest).fork_point(&catalog[key], &mut { line });
             assert_eq!(split, fork_point::split(&parent, &fork));
             let Some(split) = split else { continue };
-            // Its labels are written anew, behind it.
+            // Its labels are copied after it.
             let is_label = |at: &u32| fork.nodes[*at as usize].kind == EntryKind::Label;
             let last = fork.path(fork.inherited().unwrap()).into_iter().rfind(|at| !is_label(at)).unwrap();
             assert_eq!(fork.nodes[last as usize].id, parent.nodes[split as usize].id, "{:?}", catalog[key].path);
@@ -255,7 +255,7 @@ fn the_project_of_the_working_directory_is_at_the_top_with_its_newest_session_se
         path
     };
     for at in 0..60 {
-        // Every third project has one session only, and no header.
+        // Every third project has only one session and no header.
         for copy in 0..if at % 3 == 0 { 1 } else { 2 } {
             let session = Session::new(&format!("s{at}-{copy}")).cwd(format!("/code/p{at:02}")).at(at * 100);
             write(session.user("u1", &format!("prompt {copy} of {at}")));
@@ -320,7 +320,7 @@ fn the_name_of_a_hit_has_three_fifths_of_its_row() {
         let row = screen.lines().find(|line| line.contains(" 1 hit ")).unwrap();
         let count = |text: &str| text.chars().count();
         let (name, pane) = (row.split(" 1 hit ").next().unwrap(), row.split('│').next().unwrap());
-        // Without the border and the scroll bar.
+        // Compare without the border and the scroll bar.
         assert!(count(name.trim_end()) * 5 >= (count(pane) - 2) * 3, "{screen}");
     }
 }

@@ -1,4 +1,4 @@
-//! Sizes at which recursion or quadratic work would show: nothing is timed, it just has to get there.
+//! Large sessions, to detect recursion and quadratic work: measures no time; the test only has to finish.
 
 use std::fs;
 use std::sync::{Arc, LazyLock};
@@ -18,15 +18,15 @@ fn entry(session: Session, id: usize) -> Session {
     session.said(&id.to_string(), role, &format!("entry {id}"))
 }
 
-/// How many entries a long session has: enough that a recursion would end the test.
+/// Returns the number of entries of a long session, enough to overflow the stack on recursion.
 fn many() -> usize {
     rounds(20_000, 100_000)
 }
 
-/// A chain of [`many`] entries, for all tests that want one.
+/// A chain of [`many`] entries, shared by all tests.
 static CHAIN: LazyLock<String> = LazyLock::new(|| (0..many()).fold(Session::new("s"), entry).text());
 
-/// A number of thousands, as the browser writes it.
+/// Formats a number of thousands as the browser does.
 fn grouped(number: usize) -> String {
     format!("{},{:03}", number / 1000, number % 1000)
 }
@@ -51,7 +51,7 @@ fn a_long_chain() {
 fn words_are_found_in_a_long_chain() {
     let (_dir, mut browser) = browser(&CHAIN);
     browser.press("l /");
-    browser.send(Msg::Paste("entry 777".into())); // at once: each letter would be a search
+    browser.send(Msg::Paste("entry 777".into())); // pasted, because each typed letter would start a search
     browser.press("enter");
     assert_eq!(browser.selected(), format!("entry {}", many() - 223), "the nearest to the leaf");
     browser.press("n N esc / tab");
@@ -77,7 +77,7 @@ fn thousands_of_labels_in_a_palette() {
 
 #[test]
 fn two_thousand_branch_points_one_in_the_other() {
-    // Each user message branches: the first child goes on, the second is a dead end.
+    // Each user message branches: the conversation continues in the first child; the second is a dead end.
     let branched = |session: Session, point: usize| {
         let session = entry(session, 3 * point + 1).under(&(3 * point).to_string());
         entry(entry(session, 3 * point + 2), 3 * point + 3)

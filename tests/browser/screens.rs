@@ -1,4 +1,4 @@
-//! What the screen looks like: snapshots of the demo.
+//! Snapshots of the demo.
 
 use pitree::config::Config;
 
@@ -29,7 +29,7 @@ fn signs_can_be_set() {
     shows(&browser, "! Flaky");
 }
 
-/// As if the samples could be changed.
+/// Treats the samples as if they were writable.
 macro_rules! asking {
     ($name:ident, ($columns:literal, $rows:literal), $keys:literal) => {
         #[test]

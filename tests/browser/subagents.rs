@@ -1,4 +1,4 @@
-//! Sessions of subagents: nested below the sessions that started them, and counted while they are hidden.
+//! Sessions of subagents: nested below the sessions that started them, and counted while hidden.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! Work that is asked for: who drops it stops it, what takes long says so, and going on in pi ends where the person goes
-//! on.
+//! Background requests: dropping the ticket cancels the work, slow work is reported, and a canceled resume ends where
+//! the user went.
 
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::ticket::Ticket;
@@ -8,7 +8,7 @@ use pitree::changes::ChangeResult;
 use crate::changes::{World, to_entry};
 use crate::harness::{Browser, shows};
 
-/// Presses a key and leaves what it asks for undone: the tickets of the work.
+/// Presses a key and returns the tickets of the requested work without running it.
 fn asked(browser: &mut Browser, key: &str) -> Vec<(Ticket, Work)> {
     let effects = browser.take(Msg::Key(key.parse().unwrap())).into_iter();
     let asked = effects.filter_map(|effect| match effect {
@@ -18,7 +18,7 @@ fn asked(browser: &mut Browser, key: &str) -> Vec<(Ticket, Work)> {
     asked.collect()
 }
 
-/// The ticket of a change that a key wants.
+/// Returns the ticket of a change that a key requests.
 fn change(browser: &mut Browser, key: &str) -> (Ticket, Work) {
     let mut asked = asked(browser, key);
     asked.retain(|(_, work)| matches!(work, Work::Change { .. }));
@@ -95,7 +95,7 @@ fn who_goes_on_is_not_taken_to_pi_later() {
         let mut browser = world.open(160, 40);
         browser.press("l");
         to_entry(&mut browser, "go left");
-        // A long change is under way; the message's text is read at once, the leaf is moved after it.
+        // A long change is running. The message's text is read immediately; the leaf moves after the change.
         let (long, work) = change(&mut browser, "U");
         browser.press("enter");
         shows(&browser, "Resume from this entry");

@@ -14,6 +14,8 @@
 mod bulk;
 #[path = "../common/mod.rs"]
 mod common;
+#[cfg(target_os = "linux")]
+mod concurrent_pi;
 mod faults;
 mod files;
 mod newer;
@@ -21,6 +23,4 @@ mod sequences;
 #[cfg(target_os = "linux")]
 mod syscalls;
 mod trash;
-#[cfg(target_os = "linux")]
-mod went_on;
 mod world;

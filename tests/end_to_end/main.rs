@@ -3,26 +3,26 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on has failed")]
 
 mod ask;
-mod away;
 mod browse;
 mod change;
 #[path = "../common/mod.rs"]
 mod common;
 mod config;
+mod external_programs;
 mod find;
+mod history;
 mod home;
+mod invalid_input;
 mod leave;
 mod live;
 mod looks;
 mod mouse;
-mod odd;
-mod past;
 mod picker;
 mod read;
 mod real_pi;
-mod remembered;
 mod resize;
 mod resume;
+mod saved_state;
 mod search;
 #[cfg(unix)]
 mod shells;

@@ -1,11 +1,11 @@
-//! Entries as pi 1.x writes them (`fixtures/sessions/--home-dev-talk--`), in the preview.
+//! Entries in the format of pi 1.x (`fixtures/sessions/--home-dev-talk--`), in the preview.
 
 use std::fs;
 
 use super::harness::Browser;
 use crate::common::home::repository;
 
-/// The preview of the first entry, in a tree of all entries, whose row has `text`.
+/// Returns the preview of the first entry whose row contains `text`, in a tree of all entries.
 fn preview(file: &str, text: &str) -> String {
     let dir = tempfile::tempdir().unwrap();
     fs::copy(repository("fixtures/sessions/--home-dev-talk--").join(file), dir.path().join(file)).unwrap();

@@ -1,5 +1,5 @@
-//! What the screen looks like where someone has worked for months: a made-up home with long paths, directories that are
-//! gone, long sessions, forks and deep branches, as snapshots in sizes that terminals have.
+//! Snapshots of a home directory after months of use: long paths, missing directories, long sessions, forks and deep
+//! branches, in common terminal sizes.
 
 use std::path::{Path, PathBuf};
 
@@ -13,13 +13,13 @@ use super::harness::{Browser, NOW};
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
-/// A home directory; it goes when this is dropped.
+/// A home directory; removed on drop.
 struct Home {
     _dir: TempDir,
     path: PathBuf,
 }
 
-/// Seconds after the day on which sessions of tests begin.
+/// Returns a time in seconds after the first day of the test sessions.
 fn ago(seconds: i64) -> i64 {
     NOW / 1000 - seconds - START
 }
@@ -35,7 +35,7 @@ impl Home {
         home
     }
 
-    /// A path in it, which is gone unless it is made.
+    /// Returns a path in the home directory; creates the directory if `is_there`.
     fn cwd(&self, path: &str, is_there: bool) -> String {
         let path = self.path.join(path);
         if is_there {
@@ -49,7 +49,8 @@ impl Home {
         write(&path, session.text())
     }
 
-    /// A long session deep in a monorepo: runs of tools, a failed one, a compaction, labels; two forks of it.
+    /// Creates a long session deep in a monorepo, with runs of tools, a failed tool, a compaction and labels, and two
+    /// forks of it.
     fn monorepo(&self) {
         let cwd =
             self.cwd("Developer/github.com/acme-corp/storefront-monorepo/packages/checkout/payment-gateway", true);
@@ -120,7 +121,8 @@ impl Home {
         self.session(&unnamed);
     }
 
-    /// Two directories of the same name, of which one is gone; in it a leaf that bookkeeping hides.
+    /// Creates two directories with the same name, one of which is missing. Its session's leaf is a hidden bookkeeping
+    /// entry.
     fn same_names(&self) {
         let there = self.cwd("code/webshop/packages/app", true);
         let gone = self.cwd("code/webshop-before-the-big-rewrite/packages/app", false);
@@ -162,7 +164,7 @@ impl Home {
         ));
     }
 
-    /// Branches in branches, twelve levels deep.
+    /// Creates nested branches, twelve levels deep.
     fn nest(&self) {
         let cwd = self.cwd("code/logq", true);
         let mut session = Session::new("8b9c-nest").cwd(&cwd).at(ago(9 * DAY)).costing(0.031);
@@ -190,7 +192,8 @@ impl Home {
         );
     }
 
-    /// Wide characters, another system, directories of others, a fork whose parent is nowhere.
+    /// Creates sessions with wide characters, paths of another system, directories of other users, and a fork with a
+    /// missing parent.
     fn elsewhere(&self) {
         let wide = self.cwd("ドキュメント/設計資料/請求書サービス", true);
         let asked = |id: &str, cwd: &str, days: i64| Session::new(id).cwd(cwd).at(ago(days * DAY)).costing(0.05);
@@ -227,7 +230,7 @@ impl Home {
     }
 }
 
-/// Goes to the session whose title begins so.
+/// Selects the session whose title begins with a text.
 fn select(browser: &mut Browser, title: &str) {
     browser.press("g");
     let rows = browser.model.sessions.rows.len();
@@ -240,7 +243,7 @@ fn select(browser: &mut Browser, title: &str) {
     panic!("no session {title:?}\n{}", browser.screen());
 }
 
-/// A test of what the screen is at a session after some keys.
+/// Defines a test that compares the screen with a snapshot after opening a session and pressing some keys.
 macro_rules! screen {
     ($name:ident, ($columns:literal, $rows:literal), $title:literal, $keys:literal) => {
         #[test]

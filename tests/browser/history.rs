@@ -1,4 +1,4 @@
-//! What was changed before: undo asks about what another pitree did, and the trash and the history are lists.
+//! Change history: undo asks before it reverts a change of another pitree; the trash and the history are lists.
 
 use pitree::app::message::{Effect, Msg, Work};
 use pitree::changes::Request;
@@ -26,7 +26,7 @@ fn undo_asks_about_what_an_earlier_pitree_did() {
     shows(&browser, "new name");
     browser.press("n u");
     assert!(browser.asks(), "nothing was taken back");
-    // Something else is done meanwhile: it is not that which was asked about.
+    // Another change happens meanwhile, which is not the one in the question.
     let question = browser.model.layers.pop().unwrap();
     browser.press("R").type_text("newer name").press("enter");
     browser.restarted();
@@ -40,7 +40,7 @@ fn undo_asks_about_what_an_earlier_pitree_did() {
     browser.press("u u");
     world.select(&mut browser, "other");
     assert_eq!(browser.session().unwrap().title(), "the other session");
-    // What this pitree makes again is its own.
+    // A change that this pitree redoes belongs to it.
     browser.press("U u");
     assert!(!browser.asks());
 }
@@ -103,7 +103,7 @@ fn the_history_is_a_list_in_which_anything_is_taken_back() {
     assert_eq!(browser.footer(), "already reverted; nothing to undo");
 }
 
-/// The changes that Enter leads to, which are not made.
+/// Returns the changes that Enter requests, without applying them.
 fn wanted(browser: &mut Browser) -> Vec<Request> {
     let effects = browser.take(Msg::Key("enter".parse().unwrap()));
     let changes = effects.into_iter().filter_map(|effect| match effect {

@@ -28,7 +28,7 @@ fn in_trash() -> Vec<PathBuf> {
 
 #[test]
 fn what_a_pi_went_on_with_is_joined() {
-    in_own_home("went_on::joined");
+    in_own_home("concurrent_pi::joined");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn joined() {
 
 #[test]
 fn a_fork_that_a_pi_had_open_comes_back_with_what_it_wrote() {
-    in_own_home("went_on::of_a_fork");
+    in_own_home("concurrent_pi::of_a_fork");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn of_a_fork() {
 
 #[test]
 fn what_is_no_pi_that_went_on_stays_in_its_place() {
-    in_own_home("went_on::not_joined");
+    in_own_home("concurrent_pi::not_joined");
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn not_joined() {
 
 #[test]
 fn what_a_pi_wrote_while_it_was_joined_is_in_it_after_a_death() {
-    in_own_home("went_on::cut_short");
+    in_own_home("concurrent_pi::cut_short");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn cut_short() {
 
 #[test]
 fn a_pi_that_never_rests_loses_nothing() {
-    in_own_home("went_on::busy");
+    in_own_home("concurrent_pi::busy");
 }
 
 #[test]
