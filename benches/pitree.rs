@@ -1,4 +1,4 @@
-//! How long things take: `cargo bench`. The corpora are made once, below `target/bench-corpus`, always the same.
+//! Benchmarks: `cargo bench`. The corpora are generated once in `target/bench-corpus` and are always the same.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that can't go on has failed")]
 
@@ -41,7 +41,7 @@ fn target() -> PathBuf {
     dir
 }
 
-/// So many files of so many bytes in all.
+/// Returns a directory with `files` files of `bytes` bytes in total.
 pub(crate) fn many(files: usize, bytes: usize) -> PathBuf {
     let dir = target().join(format!("{files}-files"));
     if !dir.exists() {
@@ -53,17 +53,17 @@ pub(crate) fn many(files: usize, bytes: usize) -> PathBuf {
     dir
 }
 
-/// 100,000 entries in one file of 240 MB: a chain, or with about 2,000 branch points.
+/// Returns a file of 240 MB with 100,000 entries: a chain, or with about 2,000 branch points.
 fn big(branch_every: usize) -> PathBuf {
     entries(240_000_000, branch_every)
 }
 
-/// 100,000 entries in one file of so many bytes.
+/// Returns a file of `bytes` bytes with 100,000 entries.
 fn entries(bytes: usize, branch_every: usize) -> PathBuf {
     one_of(100_000, bytes, branch_every)
 }
 
-/// So many entries in one file of so many bytes.
+/// Returns a file of `bytes` bytes with `entries` entries.
 fn one_of(entries: usize, bytes: usize, branch_every: usize) -> PathBuf {
     let path = target().join(format!("{entries}-entries-{bytes}-{branch_every}.jsonl"));
     if !path.exists() {
@@ -106,7 +106,7 @@ fn open_100000_entries(bencher: Bencher, bytes: usize) {
     bencher.bench(|| load::tree(Files::Disk, &path, "/home/dev").unwrap());
 }
 
-/// What is on the screen first: the end of the file.
+/// Reads the end of the file, which is displayed first.
 #[divan::bench(args = [64_000_000, 240_000_000])]
 fn open_end_of_100000_entries(bencher: Bencher, bytes: usize) {
     let path = entries(bytes, 50);
@@ -119,8 +119,8 @@ fn rows_of_100000_entries(bencher: Bencher, branch_every: usize) {
     bencher.bench(|| TreeRows::new(black_box(&tree), |at| passes(&tree, at, Filter::Default), [], &[]).place());
 }
 
-/// Looking through all texts of a session of 240 MB, by one thread: words that are in most entries, in none, and of
-/// characters that are composed.
+/// Searches all texts of a session of 240 MB on one thread: words that are in most entries, in none, and with composed
+/// characters.
 #[divan::bench(args = ["session token", "kubernetes", "한국어", "é"], sample_count = 5, sample_size = 1)]
 fn find_in_100000_entries(bencher: Bencher, words: &str) {
     let path = entries(240_000_000, 50);
@@ -136,7 +136,7 @@ fn find_in_100000_entries(bencher: Bencher, words: &str) {
     });
 }
 
-/// The browser on a directory, with everything read.
+/// Returns the browser on a directory, with everything read.
 fn browser(dir: PathBuf) -> (Model, JobContext) {
     let located = Located { dirs: vec![dir], origin: "--dir".into() };
     let config = Config::default();
@@ -151,7 +151,7 @@ fn browser(dir: PathBuf) -> (Model, JobContext) {
 fn perform(model: &mut Model, desk: &JobContext, effects: Vec<Effect>) {
     for effect in effects {
         let Effect::Ask(ticket, work) = effect else { continue };
-        // These wait until nobody types, or something happens.
+        // These jobs wait until the user is idle, or until an event.
         if matches!(work, Work::Elsewhere { .. } | Work::Watch { .. }) {
             continue;
         }
@@ -174,12 +174,12 @@ fn press(model: &mut Model, desk: &JobContext, keys: &str) {
     }
 }
 
-/// A directory with nothing but one big session.
+/// Returns a directory with one big session and no other file.
 fn alone(branch_every: usize) -> PathBuf {
     only(&big(branch_every), &format!("alone-{branch_every}"))
 }
 
-/// A directory of this name with nothing but a file.
+/// Returns a directory of this name with one file.
 fn only(path: &Path, name: &str) -> PathBuf {
     let dir = target().join(name);
     std::fs::create_dir_all(&dir).unwrap();
@@ -190,7 +190,7 @@ fn only(path: &Path, name: &str) -> PathBuf {
     dir
 }
 
-/// How cost grows with entries, of 640 bytes each.
+/// Numbers of entries, of 640 bytes each, for measuring growth.
 const GROWTH: [usize; 4] = [1000, 10_000, 100_000, 500_000];
 
 fn growing(entries: usize) -> PathBuf {
@@ -203,13 +203,13 @@ fn growth_of_open(bencher: Bencher, entries: usize) {
     bencher.bench(|| load::tree(Files::Disk, &path, "/home/dev").unwrap());
 }
 
-/// Another filter, so that all rows are made anew, with the frame.
+/// Applies another filter, so that all rows are rebuilt, and draws the frame.
 #[divan::bench(args = GROWTH, sample_count = 40, sample_size = 2)]
 fn growth_of_filter_and_frame(bencher: Bencher, entries: usize) {
     keys_to_frames(bencher, only(&growing(entries), &format!("growth-{entries}")), "| 1 2");
 }
 
-/// A row further, with the frame.
+/// Moves down one row, and draws the frame.
 #[divan::bench(args = GROWTH, sample_count = 40, sample_size = 2)]
 fn growth_of_move_and_frame(bencher: Bencher, entries: usize) {
     keys_to_frames(bencher, only(&growing(entries), &format!("growth-{entries}")), "| k j");
@@ -223,7 +223,7 @@ fn terminal() -> Terminal<TestBackend> {
     Terminal::new(TestBackend::new(200, 60)).unwrap()
 }
 
-/// One frame of 200×60 with 10,000 sessions in the list.
+/// Draws one frame of 200×60 with 10,000 sessions in the list.
 #[divan::bench]
 fn frame_of_10000_sessions(bencher: Bencher) {
     let (model, _) = browser(many(10_000, 40_000_000));
@@ -231,8 +231,10 @@ fn frame_of_10000_sessions(bencher: Bencher) {
     bencher.bench_local(|| draw(&mut terminal, &model));
 }
 
-/// A key in the query of a search over sessions until the new frame, texts read and the hit's tree open: one letter more
-/// and one less, of a word that is in most sessions, of one that is in none, and of the first letters of two words.
+/// Measures a key in the query of a session search until the new frame, with texts read and the hit's tree open.
+///
+/// Types and deletes one letter of a word found in most sessions, of one found in none, and of the first letters of two
+/// words.
 fn key_to_frame(bencher: Bencher, dir: PathBuf, query: &str) {
     let (mut model, desk) = browser(dir);
     let mut terminal = terminal();
@@ -257,7 +259,7 @@ fn key_to_frame_of_1_gb_in_2000_files(bencher: Bencher, query: &str) {
     key_to_frame(bencher, many(2000, 1_000_000_000), query);
 }
 
-/// One frame of 200×60 at the end of a tree of 100,000 entries.
+/// Draws one frame of 200×60 at the end of a tree of 100,000 entries.
 #[divan::bench(args = [0, 50])]
 fn frame_of_100000_entries(bencher: Bencher, branch_every: usize) {
     let (mut model, desk) = browser(alone(branch_every));
@@ -266,7 +268,8 @@ fn frame_of_100000_entries(bencher: Bencher, branch_every: usize) {
     bencher.bench_local(|| draw(&mut terminal, &model));
 }
 
-/// Keys in the tree of 100,000 entries, one after the other, each with its frame. Before the bar stands what is pressed once.
+/// Presses keys in the tree of 100,000 entries and draws a frame after each. The keys before the bar are pressed once,
+/// as preparation.
 #[divan::bench(
     args = ["| k j", "| g G", "| pageup pagedown", "| { }", "| ctrl+left ctrl+right", "| - +", "g } j | h l", "5 | t", "| 1 2", "| 3 4", "| 5 6",
         "| 7 1", "/ words enter | n N", "/ words | tab"],
@@ -298,7 +301,7 @@ fn keys_to_frames(bencher: Bencher, dir: PathBuf, keys: &str) {
     });
 }
 
-/// 10,000 sessions, and a family of 500 more.
+/// Returns a directory with 10,000 sessions, and a family of 500 more.
 fn with_family() -> PathBuf {
     let dir = target().join("10000-files-and-a-family");
     if !dir.exists() {
@@ -306,16 +309,16 @@ fn with_family() -> PathBuf {
         let _ = std::fs::remove_dir_all(&fresh);
         corpus::fill(&fresh, 10_000, 40_000_000).unwrap();
         std::fs::rename(&fresh, &dir).unwrap();
-        // They name each other by their paths.
+        // The files refer to each other by path.
         corpus::family(&dir, 500).unwrap();
     }
     dir
 }
 
-/// The browser at the session that all of the family began with.
+/// Returns the browser at the root session of the family.
 fn at_family() -> (Model, JobContext) {
     let (mut model, desk) = browser(with_family());
-    press(&mut model, &desk, "tab"); // until somebody presses a key the newest session is the chosen one
+    press(&mut model, &desk, "tab"); // until a key is pressed the most recent session is selected
     let root = |key: &_| model.catalog[*key].path.ends_with("2026-06-01T00-00-00-000Z_00000000-family.jsonl");
     let root = model.catalog.keys().find(root).unwrap();
     let setting = model.setting.clone();
@@ -324,7 +327,7 @@ fn at_family() -> (Model, JobContext) {
     (model, desk)
 }
 
-/// From the key to the first frame of the tree of 500 files, each read for it.
+/// Measures the time from the key to the first frame of the tree of 500 files, each of which is read.
 #[divan::bench(sample_count = 20, sample_size = 1)]
 fn family_of_500_among_10000(bencher: Bencher) {
     let (mut model, desk) = at_family();
@@ -338,7 +341,7 @@ fn family_of_500_among_10000(bencher: Bencher) {
     });
 }
 
-/// Keys in the tree of 500 files, each with its frame.
+/// Presses keys in the tree of 500 files and draws a frame after each.
 #[divan::bench(args = ["k j", "1 2", "- +", "g G", "} {", "h l"], sample_count = 20)]
 fn key_to_frame_of_500_files(bencher: Bencher, keys: &str) {
     let (mut model, desk) = at_family();
@@ -352,7 +355,7 @@ fn key_to_frame_of_500_files(bencher: Bencher, keys: &str) {
     });
 }
 
-/// The rows of 10,000 sessions made anew.
+/// Rebuilds the rows of 10,000 sessions.
 #[divan::bench]
 fn rows_of_10000_sessions(bencher: Bencher) {
     let (mut model, _) = browser(many(10_000, 40_000_000));
@@ -360,7 +363,7 @@ fn rows_of_10000_sessions(bencher: Bencher) {
     bencher.bench_local(|| black_box(update(&mut model, Msg::Key(key))));
 }
 
-/// 50 sessions of 10,000 that grew, as they are told of ten times a second: the list is brought up to date and drawn.
+/// Updates and draws the list after 50 of 10,000 sessions grew, as reported ten times a second.
 #[divan::bench]
 fn live_batch_of_50_among_10000(bencher: Bencher) {
     let (mut model, _) = browser(many(10_000, 40_000_000));
@@ -377,7 +380,7 @@ fn live_batch_of_50_among_10000(bencher: Bencher) {
     });
 }
 
-/// A line more in an open session of 100,000 entries, until the tree with it is there: on a thread of its own.
+/// Appends a line to an open session of 100,000 entries and waits for the updated tree, on a separate thread.
 #[divan::bench(sample_count = 20, sample_size = 1)]
 fn grow_100000_entries(bencher: Bencher) {
     let path = target().join("growing.jsonl");
@@ -394,7 +397,7 @@ fn grow_100000_entries(bencher: Bencher) {
     });
 }
 
-/// A grown tree of 100,000 entries takes the place of the one before, with a frame.
+/// Replaces a tree of 100,000 entries with the updated one, and draws a frame.
 #[divan::bench(args = [0, 50], sample_count = 20)]
 fn show_grown_100000_entries(bencher: Bencher, branch_every: usize) {
     let (mut model, _) = browser(alone(branch_every));

@@ -1,6 +1,8 @@
-//! What a key, a frame, news or a start costs, counted in pieces of memory that are asked for: the same on every machine,
-//! whatever else it does. What does not grow with what is there must not begin to, and what does has a limit for each
-//! session or entry, about half as much again as it was when this was written.
+//! Costs of a key, a frame, an update or a start, measured in memory allocations: the same on every machine under any
+//! load.
+//!
+//! Constant costs must stay constant. Costs that grow have a limit per session or entry, about 1.5 times the cost when
+//! the test was written.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail anywhere, not only in a function marked #[test]")]
 
@@ -37,7 +39,7 @@ use tempfile::TempDir;
 use common::by_hand;
 use common::session::Session;
 
-/// The browser on a directory of sessions, and what it draws on.
+/// The browser on a directory of sessions, and the buffer that it draws to.
 struct Browser {
     model: Model,
     desk: JobContext,
@@ -45,7 +47,7 @@ struct Browser {
     _dir: TempDir,
 }
 
-/// A conversation of so many entries, with a call of a tool and a new way here and there.
+/// Creates a conversation with a number of entries and occasional tool calls and branches.
 fn session(id: &str, entries: usize) -> Session {
     let mut session = Session::new(id);
     for at in 0..entries {
@@ -58,7 +60,7 @@ fn session(id: &str, entries: usize) -> Session {
     session
 }
 
-/// Writes so many sessions of so many entries each.
+/// Writes a number of sessions, each with a number of entries.
 fn write(dir: &Path, sessions: usize, entries: usize) -> Vec<PathBuf> {
     let write = |number: usize| {
         let path = dir.join(format!("{number:05}.jsonl"));
@@ -87,7 +89,7 @@ impl Browser {
     fn perform(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             let Effect::Ask(ticket, work) = effect else { continue };
-            // That waits until nobody types.
+            // This job waits until the user is idle.
             if matches!(work, Work::Elsewhere { .. }) {
                 continue;
             }
@@ -105,7 +107,8 @@ impl Browser {
         }
     }
 
-    /// How often memory is asked for until a key is on the screen, without the work that it asks for.
+    /// Returns the number of allocations from a key press until its frame is drawn, without the background work that it
+    /// requests.
     fn key(&mut self, key: &str) -> u64 {
         let key = Msg::Key(key.parse().unwrap());
         let (model, terminal) = (&mut self.model, &mut self.terminal);
@@ -117,7 +120,7 @@ impl Browser {
     }
 }
 
-/// What a key costs is what it costs with a tenth of what is there, but for what is seen of that.
+/// Returns `true` if a key costs the same as with a tenth of the data, with some tolerance for visible differences.
 fn is_alike(few: u64, many: u64) -> bool {
     few.abs_diff(many) <= 100 + few / 5
 }
@@ -174,7 +177,7 @@ fn a_start_with_an_index_costs_little_for_each_session() {
     let dir = tempfile::tempdir().unwrap();
     let [dirs, cache] = ["sessions", "cache"].map(|name| dir.path().join(name));
     fs::create_dir(&dirs).unwrap();
-    // So few that one processor does it all.
+    // Few enough for a single thread.
     write(&dirs, 8, 10);
     let dirs = [dirs];
     let sources = ScanSources { files: Files::Disk, dirs: &dirs, home: "/home/me", cache: Some(&cache) };
@@ -188,7 +191,8 @@ fn a_start_with_an_index_costs_little_for_each_session() {
     assert!(counted.count_total <= 8 * 12, "{}", counted.count_total);
 }
 
-/// What lies in the index of a session is looked at there. For the next key no more is kept than who said what on which path.
+/// Searches run on the index of a session. Between keys only the speaker and the text of each entry on a path are
+/// retained.
 #[test]
 fn a_search_keeps_little_of_each_entry() {
     let kept = |entries| {

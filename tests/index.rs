@@ -1,4 +1,4 @@
-//! The index on disk: whatever becomes of it or of the sessions, what is listed is what a reading of the files gives.
+//! The index on disk: whatever happens to it or to the sessions, the list is the same as without an index.
 
 #![allow(
     clippy::unwrap_used,
@@ -35,7 +35,7 @@ struct World {
     dirs: Vec<PathBuf>,
 }
 
-/// All that is known of a session: of the file system, of its lines, of its details, of its texts.
+/// All data of a session: file metadata, lines, details, texts.
 type View = (Value, Value, Details, String);
 
 impl World {
@@ -46,7 +46,7 @@ impl World {
         Self { root, dirs }
     }
 
-    /// With copies of all fixtures, damaged ones too.
+    /// Creates a world with copies of all fixtures, including damaged ones.
     fn of_fixtures() -> Self {
         let world = Self::new();
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
@@ -74,7 +74,7 @@ impl World {
         self.settle();
     }
 
-    /// Waits until the file system's clock has gone on so far that a file written now can be told from the others.
+    /// Waits until the file system's clock has advanced, so that a newly written file gets another timestamp.
     fn settle(&self) {
         let probe = self.root.path().join("probe");
         let now = || {
@@ -88,7 +88,7 @@ impl World {
         }
     }
 
-    /// What is listed, and how many files were read for it.
+    /// Returns the listed sessions and the number of files read.
     fn scan(&self, home: &str, cache: Option<&Path>) -> (BTreeMap<PathBuf, View>, usize) {
         let mut scan = ScanSources { files: Files::Disk, dirs: &self.dirs, home, cache }.scan();
         let mut views = BTreeMap::new();
@@ -100,7 +100,7 @@ impl World {
         (views, read)
     }
 
-    /// What is shown before files are looked at, what of it is not there any more, and what is read then.
+    /// Returns the sessions shown from the index, those of them that are gone, and those read afterward.
     fn show(&self) -> [BTreeMap<PathBuf, SharedDigest>; 3] {
         let sources =
             ScanSources { files: Files::Disk, dirs: &self.dirs, home: "/home/me", cache: Some(&self.cache()) };
@@ -120,8 +120,8 @@ impl World {
         [shown, gone, read]
     }
 
-    /// Lists with the index, and how many files were read for it; the same as without it, also where what is kept is shown
-    /// first.
+    /// Lists with the index and returns the number of files read. Checks that the list is the same as without the
+    /// index, and when cached sessions are shown first.
     fn list(&self) -> usize {
         let [mut shown, gone, again] = self.show();
         shown.retain(|path, _| !gone.contains_key(path));
@@ -141,7 +141,7 @@ impl World {
         self.index().iter().any(|path| String::from_utf8_lossy(&fs::read(path).unwrap()).contains(word))
     }
 
-    /// The files of the index: of all, and what was added, as far as they are there.
+    /// Returns the existing files of the index: the main file and the additions.
     fn index(&self) -> Vec<PathBuf> {
         let files = fs::read_dir(self.cache()).into_iter().flatten();
         let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
@@ -174,7 +174,7 @@ fn view(session: &SharedDigest) -> View {
     (facts, serde_json::to_value(&**session).unwrap(), (**session.details()).clone(), texts)
 }
 
-/// A conversation of so many bytes.
+/// Creates a conversation of a number of bytes.
 fn long(id: &str, bytes: usize) -> String {
     let mut session = Session::new(id).user("a", "Begin").call("b", "read", &json!({"path": "src/x.rs"}));
     for number in 0..bytes / 2000 {
@@ -193,7 +193,7 @@ fn what_was_read_once_is_not_read_again() {
     assert_eq!(fs::metadata(&files[0]).unwrap().mode() & 0o777, 0o600);
     assert_eq!(fs::metadata(world.cache()).unwrap().mode() & 0o777, 0o700);
     let before = fs::metadata(&files[0]).unwrap().ino();
-    // What can't be read as a session is looked at each time.
+    // Files that cannot be read as sessions are read each time.
     let again = world.list();
     assert!(again < 5, "{again} of {all}");
     assert_eq!((world.list(), fs::metadata(&world.index()[0]).unwrap().ino()), (again, before), "nothing to write");
@@ -215,7 +215,7 @@ fn what_is_kept_is_shown_before_files_are_looked_at() {
     assert!(gone.keys().eq([&world.path("a.jsonl")]));
     assert!(read.keys().eq(&["c.jsonl", "d.jsonl"].map(|name| world.path(name))));
     world.list();
-    // What is no session any more is not shown as one.
+    // A file that is no longer a session is not shown as one.
     world.write("d.jsonl", "no session");
     assert_eq!(world.show().map(|sessions| sessions.len()), [4, 1, 0]);
     world.list();
@@ -241,7 +241,7 @@ fn what_changed_is_added() {
     fs::remove_file(world.path("d.jsonl")).unwrap();
     world.settle();
     world.list();
-    // A folder that was moved takes what is known with it.
+    // A moved folder keeps its index entries.
     fs::rename(world.dirs[0].join("project"), world.dirs[0].join("moved")).unwrap();
     assert_eq!(world.list(), 0);
 }
@@ -297,7 +297,7 @@ fn text_that_was_replaced_leaves_the_index() {
     for (text, more) in texts.into_iter().flat_map(|text| [(text, false), (text, true)]) {
         world.write("s.jsonl", &text("swordfish"));
         world.list();
-        // The volume of additions replaces the record of the first one.
+        // The segment of additions replaces the record of the first one.
         world.add("s.jsonl", &line("x", "halibut"));
         let before = fs::metadata(&world.index()[0]).unwrap().ino();
         world.list();
@@ -361,7 +361,7 @@ fn a_long_session_that_grew_is_read_from_where_it_ended() {
     let text = long("s", 1_200_000);
     world.write("s.jsonl", &text);
     assert_eq!((world.list(), world.list()), (1, 0));
-    // Only what has the place of its first line shows whether that was read again.
+    // Only an entry at the position of the first line shows that it was read again.
     world.add(
         "s.jsonl",
         "{\"type\":\"label\",\"id\":\"l\",\"parentId\":\"a\",\"targetId\":\"a\",\"label\":\"start\"}\n",
@@ -371,7 +371,7 @@ fn a_long_session_that_grew_is_read_from_where_it_ended() {
     world.list();
     world.add("s.jsonl", "\",\"parentId\":\"b\",\"message\":{\"role\":\"user\",\"content\":\"Whole now\"}}\nno JSON\n");
     world.list();
-    // Rewritten in its middle or at its beginning, and grown as well: what is known of it is not its beginning.
+    // Rewritten in the middle or at the beginning, and grown as well: the indexed part is not a prefix of the file.
     for (from, to) in [("Begin", "Began"), ("\"n300\"", "\"m300\"")] {
         let changed = fs::read_to_string(world.path("s.jsonl")).unwrap().replacen(from, to, 1);
         world.write("s.jsonl", &(changed + "{\"type\":\"custom\",\"id\":\"c\",\"parentId\":null}\n"));
@@ -485,7 +485,7 @@ fn of_two_at_once_neither_does_harm() {
     finish(one);
     finish(two);
     assert_eq!(world.list(), 0);
-    // Both add; one of them makes all anew meanwhile.
+    // Both add; meanwhile one of them rebuilds the index.
     world.write("b.jsonl", &long("b", 3000));
     let one = begin();
     world.write("c.jsonl", &long("c", 3000));
@@ -498,12 +498,12 @@ fn of_two_at_once_neither_does_harm() {
         fs::remove_file(file).unwrap();
     }
     world.list();
-    finish(three); // adds to one that is gone
+    finish(three); // adds to an index that is gone
     assert_eq!(world.list(), 0);
     assert_eq!(world.list(), 0);
 }
 
-/// What becomes of a file of the index.
+/// Faults of an index file.
 #[derive(Clone, Debug)]
 enum Damage {
     Cut(prop::sample::Index),

@@ -1,11 +1,13 @@
-//! Makes session files for benchmarks and scale tests: always the same for the same seed, shaped as real ones are
-//! (half of the bytes tool output, 4 % conversation, ids and keys as pi 0.87.1 writes them).
+//! Generates session files for benchmarks and scale tests. The same seed always gives the same files.
+//!
+//! They resemble real sessions: half of the bytes are tool output, 4 % are conversation, and IDs and keys are in the
+//! format of pi 0.87.1.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A small generator of random numbers (splitmix64): the same on every machine.
+/// A small random number generator (splitmix64) with the same output on every machine.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -21,7 +23,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % end.max(1) as u64) as usize
     }
@@ -37,7 +39,7 @@ pub(crate) fn words(random: &mut Random, count: usize) -> String {
     words.join(" ")
 }
 
-/// Source code as it stands in a tool result: escapes about every forty bytes.
+/// Returns source code in the form of a tool result, with an escape about every forty bytes.
 fn output(random: &mut Random, bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + 80);
     while text.len() < bytes {
@@ -50,13 +52,13 @@ fn output(random: &mut Random, bytes: usize) -> String {
     text
 }
 
-/// How a session file is to look.
+/// Properties of a session file to generate.
 pub(crate) struct Shape {
-    /// Entries.
+    /// Number of entries.
     pub(crate) entries: usize,
-    /// About how long the file is to be, in bytes.
+    /// Approximate size of the file in bytes.
     pub(crate) bytes: usize,
-    /// After about how many entries the conversation goes back and branches; 0 for a chain.
+    /// Approximate number of entries between branch points; 0 for a chain.
     pub(crate) branch_every: usize,
 }
 
@@ -120,7 +122,7 @@ pub(crate) fn session(path: &Path, id: u64, cwd: &str, parent: Option<&Path>, sh
     out.flush()
 }
 
-/// Fills a directory with `sessions` files of `bytes` bytes in all, in 37 projects, every tenth one a fork.
+/// Fills a directory with `sessions` files of `bytes` bytes in total, in 37 projects; every tenth one is a fork.
 pub(crate) fn fill(dir: &Path, sessions: usize, bytes: usize) -> io::Result<()> {
     let mut random = Random::new(7);
     let mut last: Option<PathBuf> = None;
@@ -139,8 +141,8 @@ pub(crate) fn fill(dir: &Path, sessions: usize, bytes: usize) -> io::Result<()> 
     Ok(())
 }
 
-/// Adds a family to a directory: a session of 60 entries, and forks of it and of each other, each with eight entries of its
-/// own. The newest one is the one that all others began with.
+/// Adds a family to a directory: a session of 60 entries, and forks of it and of each other, each with eight entries of
+/// its own. The root of the family is the most recent session.
 pub(crate) fn family(dir: &Path, members: usize) -> io::Result<()> {
     let folder = dir.join("--home-dev-family--");
     fs::create_dir_all(&folder)?;
@@ -176,7 +178,7 @@ pub(crate) fn family(dir: &Path, members: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// The id of an entry as it stands in a line of [`session`].
+/// Returns the ID of an entry from a line of [`session`].
 fn id_of(line: &str) -> &str {
     let start = line.find("\"id\":\"").map_or(0, |at| at + 6);
     &line[start..start + 8]

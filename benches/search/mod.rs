@@ -1,4 +1,4 @@
-//! How long a key in the query takes, and what is searched beyond what is kept in memory.
+//! Benchmarks of session searches: the time per key in the query, and searches in texts that are not in memory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use pitree::session::digest::Digest;
 
 use crate::corpus::{self, Random};
 
-/// What a key does: all sessions held against a query, after another one that says nothing about it; the hits in order, with
-/// their entries.
+/// Measures one key: matches all sessions against a query, after another query that shares no results with it. Sorts
+/// the hits and finds their entries.
 fn key(bencher: Bencher, searcher: &Searcher, sessions: &Arc<[SearchedSession]>, query: &str) {
     let here = QueryScope { now_ms: 0, home: "/home/dev".into(), dir: String::new(), zone: jiff::tz::TimeZone::UTC };
     let [query, other] = [query, "is:damaged"].map(|query| Query::parse(query).unwrap());
@@ -28,8 +28,8 @@ fn key(bencher: Bencher, searcher: &Searcher, sessions: &Arc<[SearchedSession]>,
     bencher.with_inputs(|| search(&other)).bench_local_values(|_| search(black_box(&query)));
 }
 
-/// A word that is in many, letters of two words, letters that are nowhere, several words, qualifiers: in 10,000 sessions
-/// whose texts were not read. First messages are long, some of them as much as is looked at.
+/// Searches 10,000 sessions whose texts are not loaded: a frequent word, letters of two words, unmatched letters,
+/// several words, qualifiers. Many first messages are long, some as long as the searched prefix.
 #[divan::bench(args = ["token", "rftok", "sesmodl", "zqxj", "aut prs slw", "in:~/code after:1970", "re:par(s|z)er.*slow"])]
 fn key_in_10000_sessions(bencher: Bencher, query: &str) {
     let mut random = Random::new(3);
@@ -47,7 +47,7 @@ fn key_in_10000_sessions(bencher: Bencher, query: &str) {
     key(bencher, &Searcher::default(), &catalog.searched_sessions(), query);
 }
 
-/// The same in the conversations of 1 GB.
+/// Runs the same searches in the conversations of 1 GB.
 #[divan::bench(args = ["token", "rftok", "zqxj", "\"query slow cache\"", "re:par(s|z)er.*slow", r"re:(\w+) \1 (?=slow)"], sample_count = 20)]
 fn key_in_conversations_of_1_gb(bencher: Bencher, query: &str) {
     let (searcher, sessions) = (Searcher::default(), sessions_of_1_gb());
@@ -66,7 +66,7 @@ fn sessions_of_1_gb() -> Arc<[SearchedSession]> {
     catalog.searched_sessions()
 }
 
-/// What is kept in memory of 1 GB.
+/// Measures the cached texts of 1 GB.
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn texts_of_1_gb(bencher: Bencher) {
     let sessions = sessions_of_1_gb();
@@ -77,8 +77,10 @@ fn texts_of_1_gb(bencher: Bencher) {
     });
 }
 
-/// Tool output and all of 1 GB: words that are nowhere (one like what stands in every line, one of other letters, one in
-/// the names of fields), and some that are in every session, of which as many hits are given as a person looks at.
+/// Searches tool output and the full text of 1 GB. Some words have no match: one resembles text in every line, one has
+/// other letters, one is in field names.
+///
+/// Other words are in every session; for these the search returns as many hits as a person reads.
 #[divan::bench(args = ["kubernetes", "context", "привет", "message", "token", "漢字", "auth größe"], sample_count = 5, sample_size = 1)]
 fn everything_in_1_gb(bencher: Bencher, words: &str) {
     let found = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
@@ -98,7 +100,7 @@ fn everything_in_1_gb(bencher: Bencher, words: &str) {
     });
 }
 
-/// Until the first hits are there.
+/// Measures the time until the first hits.
 #[divan::bench(sample_count = 20, sample_size = 1)]
 fn first_hits_in_everything(bencher: Bencher) {
     let found = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);

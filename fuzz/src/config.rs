@@ -1,11 +1,11 @@
-//! `config.toml`: settings, or errors of which each names its line.
+//! `config.toml`: valid settings, or errors that name their line.
 
 use pitree::config::Config;
 
-/// Nobody writes more, in bytes.
+/// Maximum size of a file in bytes; real ones are smaller.
 const LONGEST: usize = 32 * 1024;
 
-/// Reads it.
+/// Reads the configuration.
 pub fn run(data: &[u8]) {
     let data = &data[..data.len().min(LONGEST)];
     match Config::parse(&String::from_utf8_lossy(data), "config.toml") {

@@ -1,4 +1,4 @@
-//! Entries in full: every row fits and does nothing to a terminal.
+//! Entries in full: every row fits the width and contains no control characters.
 
 use std::time::Instant;
 
@@ -12,10 +12,11 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::sessions;
 
-/// As many entries of a file are shown.
+/// Maximum number of entries shown per file.
 const SHOWN: usize = 30;
 
-/// The first byte says what the rest is: a session, or text that becomes a message; the second one how wide it is shown.
+/// Shows entries. The first byte selects the type of the rest: a session, or text that becomes a message. The second
+/// byte sets the width.
 pub fn run(data: &[u8]) {
     let [kind, columns, rest @ ..] = data else { return };
     let made;
@@ -32,7 +33,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// A session of one message of some kind.
+/// Creates a session with one message of a given type.
 fn message(kind: u8, text: &str) -> Vec<u8> {
     let half = text.floor_char_boundary(text.len() / 2);
     let call = |name: &str, arguments: Value| {

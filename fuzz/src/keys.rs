@@ -1,5 +1,5 @@
-//! The whole browser without a terminal: a script of keys, clicks and sizes on a session that nobody thought of. Nothing
-//! panics, and no cell of any screen does something to a terminal.
+//! The entire browser without a terminal: a script of keys, clicks and resizes on a generated session. It must not
+//! panic, and no cell of any screen may contain control characters.
 
 use std::fs;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use ratatui::backend::TestBackend;
 #[path = "../../tests/common/by_hand.rs"]
 mod by_hand;
 
-/// What may be pressed: what does something, and letters for what is typed.
+/// Keys to press: bound keys, and letters for typing.
 const KEYS: &[&str] = &[
     "j",
     "k",
@@ -111,10 +111,10 @@ const KEYS: &[&str] = &[
 /// 2026-11-21T08:00:00Z.
 const NOW: i64 = 1_795_248_000_000;
 
-/// As many steps has a script at most.
+/// Maximum number of steps in a script.
 const STEPS: usize = 40;
 
-/// A session with branches and labels, which stands beside the one in question.
+/// A session with branches and labels, listed beside the generated one.
 const OTHER: &[u8] = include_bytes!("../../fixtures/sessions/--home-dev-app--/branches.jsonl");
 
 struct Browser {
@@ -122,7 +122,8 @@ struct Browser {
     desk: JobContext,
 }
 
-/// The first byte says how many of those behind it are the script, three for each step; the rest is the session.
+/// Runs a script. The first byte is the length of the script that follows, with three bytes for each step; the rest is
+/// the session.
 pub fn run(data: &[u8]) {
     let [count, rest @ ..] = data else { return };
     let (script, session) = rest.split_at(rest.len().min(usize::from(*count)));
@@ -164,7 +165,7 @@ impl Browser {
         self.perform(effects);
     }
 
-    /// Does at once what is wanted, but for leaving.
+    /// Performs all effects immediately, except quitting.
     fn perform(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             let Effect::Ask(ticket, work) = effect else { continue };
@@ -180,7 +181,7 @@ impl Browser {
         }
     }
 
-    /// Draws it.
+    /// Draws the screen and checks it.
     fn look(&self) {
         let (columns, rows) = self.model.size;
         let mut terminal = Terminal::new(TestBackend::new(columns, rows)).expect("no terminal is needed");

@@ -1,6 +1,5 @@
-//! What is done with bytes that nobody thought of. A target is a function that panics if something is wrong with what
-//! pitree makes of them; each has a file of its own and a row in [`TARGETS`]. They run by `main` on stable Rust, and by
-//! cargo-fuzz.
+//! Fuzz targets. A target is a function that panics if pitree handles its input wrongly. Each one has its own file and
+//! a row in [`TARGETS`]. `main` runs them on stable Rust, cargo-fuzz on nightly.
 
 pub mod config;
 pub mod documents;
@@ -13,15 +12,15 @@ pub mod readers;
 pub mod seeds;
 pub mod sessions;
 
-/// Something to be done with any bytes.
+/// A fuzz target.
 pub struct Target {
     /// Its name on the command line.
     pub name: &'static str,
-    /// Panics if something is wrong.
+    /// The function to run; panics on a failure.
     pub run: fn(&[u8]),
-    /// Bytes to begin with.
+    /// Returns the initial inputs.
     pub seeds: fn() -> Vec<Vec<u8>>,
-    /// What stands in such bytes.
+    /// Typical strings in its inputs.
     pub words: &'static [&'static str],
 }
 

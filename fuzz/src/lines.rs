@@ -1,11 +1,11 @@
-//! One line: it is JSON where serde_json says so too, but for what JavaScript takes and serde_json doesn't; its fields are
+//! One line: pitree accepts the same JSON as serde_json, except for input that only JavaScript accepts. The fields are
 //! those of the same object.
 
 use pitree::session::entry::parse;
 use pitree::session::json::{JsonReader, Str};
 use serde_json::Value;
 
-/// What serde_json refuses and JavaScript does not.
+/// Inputs that JavaScript accepts and serde_json rejects.
 const TAKEN: &[&str] = &[
     "recursion limit",
     "lone leading surrogate",

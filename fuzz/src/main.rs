@@ -1,5 +1,5 @@
-//! Runs the targets on stable Rust: bytes made of seeds, one after the other, for as long as is asked. Whatever panics,
-//! takes long or takes much memory is written to `artifacts/`.
+//! Runs the targets on stable Rust with mutated seeds for a given time. Inputs that panic, take long or use much memory
+//! are written to `artifacts/`.
 
 use std::any::Any;
 use std::fs::{self, File};
@@ -18,14 +18,15 @@ use rustix::time::{ClockId, clock_gettime};
 #[global_allocator]
 static COUNTED: memory::Counting = memory::Counting;
 
-/// How long an execution may take, of the processor's time: something else may keep the machine busy. The colours of one
-/// document may take two seconds.
+/// Maximum CPU time of an execution; wall-clock time depends on the load. Highlighting one document may take two
+/// seconds.
 const LONGEST: Duration = Duration::from_secs(5);
-/// What takes longer is not waited for.
+/// Timeout after which an execution is aborted.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How much memory an execution may have in use, in bytes, for each byte of its input, and beside that: a language that is
-/// highlighted for the first time takes up to 70 MB for its tables, and a search reserves three pieces of 33 MB for texts,
-/// most of which it never writes to.
+/// Maximum memory of an execution: bytes per input byte, and a fixed amount in addition.
+///
+/// Highlighting a language for the first time takes up to 70 MB for its tables. A search reserves three buffers of 33
+/// MB for texts and rarely fills them.
 const PER_BYTE: usize = 40;
 const BESIDE: usize = 192 << 20;
 
@@ -33,7 +34,7 @@ const USAGE: &str = "usage: cargo run --release -- [TARGET…] [--seconds N | --
        cargo run --release -- TARGET --input FILE
 targets: lines, readers, sessions, documents, queries, config, keys; all if none is named";
 
-/// What was asked for.
+/// Command-line options.
 struct Asked {
     targets: Vec<&'static Target>,
     seconds: u64,
@@ -73,12 +74,12 @@ fn main() -> ExitCode {
         let failed = asked.targets.iter().filter(|target| told(once(target, &input)).is_some()).count();
         return if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
-    std::panic::set_hook(Box::new(|_| {})); // what fails is told below
+    std::panic::set_hook(Box::new(|_| {})); // failures are printed below
     let sound = asked.targets.iter().filter(|target| is_sound(target, &asked, &folder)).count();
     if sound == asked.targets.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What came of an execution.
+/// The result of an execution.
 struct Done {
     time: Duration,
     memory: usize,
@@ -95,7 +96,7 @@ fn told(done: Done) -> Option<String> {
     done.failure.inspect(|failure| println!("{failure}"))
 }
 
-/// How long this process has worked so far.
+/// Returns the CPU time of this process so far.
 fn processor_time() -> Duration {
     let now = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
@@ -121,7 +122,7 @@ fn message(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason given")
 }
 
-/// Runs a target for as long as is asked, or until something fails.
+/// Runs a target for the requested time or until a failure; returns `true` if there was none.
 fn is_sound(target: &Target, asked: &Asked, folder: &Path) -> bool {
     let mut random = Random(asked.seed ^ hash(target.name.as_bytes()));
     let seeds = (target.seeds)();
@@ -131,12 +132,12 @@ fn is_sound(target: &Target, asked: &Asked, folder: &Path) -> bool {
     let (start, mut count, mut slowest, mut largest) = (Instant::now(), 0u64, (Duration::ZERO, 0), 0);
     let mut failed = None;
     while failed.is_none() && asked.runs.map_or(start.elapsed().as_secs() < asked.seconds, |runs| count < runs) {
-        // The seeds themselves come first.
+        // The unmodified seeds come first.
         let input = match seeds.get(count as usize) {
             Some(seed) => seed.clone(),
             None => mutated(&mut random, &seeds, target.words),
         };
-        // What ends the process, such as a stack that is too deep, leaves it behind.
+        // If the process aborts, for example on a stack overflow, this file remains.
         running
             .set_len(0)
             .and_then(|()| running.rewind())
@@ -171,7 +172,7 @@ fn is_sound(target: &Target, asked: &Asked, folder: &Path) -> bool {
     false
 }
 
-/// Ends the process when an execution does not end.
+/// Aborts the process when an execution does not end.
 struct Guard {
     since: Arc<Mutex<Option<Instant>>>,
 }

@@ -1,9 +1,9 @@
-//! How much memory is in use: an allocator that counts.
+//! Memory accounting: an allocator that counts.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The system's allocator, counted.
+/// The system allocator with a counter.
 pub struct Counting;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
@@ -14,35 +14,35 @@ fn more(bytes: usize) {
     MOST.fetch_max(now, Relaxed);
 }
 
-// SAFETY: everything is the system's doing, with what it asks for passed on as it is; numbers are all that is added.
+// SAFETY: every call is passed on unchanged to the system allocator; only the counter is added.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         more(layout.size());
-        // SAFETY: the caller's promises are the system's.
+        // SAFETY: the caller upholds the contract of the system allocator.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         NOW.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's promises are the system's.
+        // SAFETY: the caller upholds the contract of the system allocator.
         unsafe { System.dealloc(at, layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         more(layout.size());
-        // SAFETY: the caller's promises are the system's.
+        // SAFETY: the caller upholds the contract of the system allocator.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         more(size);
         NOW.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's promises are the system's.
+        // SAFETY: the caller upholds the contract of the system allocator.
         unsafe { System.realloc(at, layout, size) }
     }
 }
 
-/// The most bytes that some work had in use at once, beside those that were in use before.
+/// Returns the peak number of bytes that a function allocated, in addition to those in use before.
 pub fn most(work: impl FnOnce()) -> usize {
     let before = NOW.load(Relaxed);
     MOST.store(before, Relaxed);

@@ -1,16 +1,16 @@
-//! Bytes made of others: bits turned, pieces left out, doubled, put elsewhere, words put in. The same number always leads
-//! to the same bytes.
+//! Deterministic mutations: flips bits; removes, duplicates and moves pieces; inserts words. The same number always
+//! gives the same bytes.
 
-/// The longest that is made, in bytes; now and then one that is [`LONG`].
+/// Usual maximum size in bytes; occasional inputs have up to [`LONG`] bytes.
 const USUAL: usize = 24 * 1024;
-/// As long is what shall show that time and memory stay in bounds, in bytes.
+/// Size in bytes of inputs that test the limits of time and memory.
 const LONG: usize = 256 * 1024;
 
-/// Random numbers (SplitMix64).
+/// A random number generator (SplitMix64).
 pub struct Random(pub u64);
 
 impl Random {
-    /// Any number.
+    /// Returns any number.
     pub fn any(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -19,25 +19,25 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below another one, which is 0 only for 0.
+    /// Returns a number below `most`, or 0 if `most` is 0.
     pub fn below(&mut self, most: usize) -> usize {
         if most == 0 { 0 } else { (self.any() % most as u64) as usize }
     }
 }
 
-/// Bytes made of some of the seeds.
+/// Returns a mutation of some of the seeds.
 pub fn mutated(random: &mut Random, seeds: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
     let mut bytes = seeds.get(random.below(seeds.len())).cloned().unwrap_or_default();
     let is_long = random.below(200) == 0;
     let most = if is_long { LONG } else { USUAL };
     if bytes.len() > most {
-        // A part of a long one, its first line kept: without a header it would be no session.
+        // Part of a long session with its first line: without a header it would not be a session.
         let first = bytes.iter().position(|&byte| byte == b'\n').map_or(0, |at| at + 1).min(most / 2);
         let from = first + random.below(bytes.len() - most);
         bytes.drain(first..from);
         bytes.truncate(most);
     }
-    // Now and then as it is.
+    // Sometimes unmodified.
     for _ in 0..random.below(9) {
         step(&mut bytes, random, seeds, words);
     }
@@ -50,7 +50,7 @@ pub fn mutated(random: &mut Random, seeds: &[Vec<u8>], words: &[&str]) -> Vec<u8
     bytes
 }
 
-/// A range of the bytes: anywhere, or of whole lines.
+/// Returns a range of the bytes: an arbitrary one, or whole lines.
 fn piece(bytes: &[u8], random: &mut Random) -> std::ops::Range<usize> {
     let longest = if random.below(4) == 0 { bytes.len() } else { 64 };
     let start = random.below(bytes.len() + 1);
@@ -90,14 +90,14 @@ fn step(bytes: &mut Vec<u8>, random: &mut Random, seeds: &[Vec<u8>], words: &[&s
         }
         8 => bytes.truncate(at.max(bytes.len() / 2)),
         9 => {
-            // A number becomes another one.
+            // Replaces a number with another one.
             let digits: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at].is_ascii_digit()).take(5000).collect();
             if let Some(&at) = digits.get(random.below(digits.len())) {
                 bytes[at] = b'0' + random.below(10) as u8;
             }
         }
         10 => {
-            // One entry becomes the parent, the target or the id of another one.
+            // Replaces the parent, target or ID of an entry with that of another entry.
             let ids = ids(bytes);
             if let [Some(from), Some(to)] = [0; 2].map(|_| ids.get(random.below(ids.len())).cloned()) {
                 let id = bytes[from].to_vec();
@@ -113,7 +113,7 @@ fn step(bytes: &mut Vec<u8>, random: &mut Random, seeds: &[Vec<u8>], words: &[&s
     }
 }
 
-/// Where ids stand.
+/// Returns the positions of IDs.
 fn ids(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     let mut found = Vec::new();
     for (at, window) in bytes.windows(4).enumerate().take(100_000) {
@@ -125,7 +125,7 @@ fn ids(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     found
 }
 
-/// What stands in session files.
+/// Typical strings in session files.
 pub const SESSION: &[&str] = &[
     "\n",
     "\r\n",
@@ -206,7 +206,7 @@ pub const SESSION: &[&str] = &[
     "\"details\":{\"diff\":\"-a\\n+b\"},",
 ];
 
-/// What stands in messages.
+/// Typical strings in messages.
 pub const DOCUMENT: &[&str] = &[
     "\n",
     "\n\n",
@@ -266,7 +266,7 @@ pub const DOCUMENT: &[&str] = &[
     "{\"type\":\"text\",\"text\":\"x\"}",
 ];
 
-/// What stands in queries.
+/// Typical strings in queries.
 pub const QUERY: &[&str] = &[
     " ",
     "\"",
@@ -322,7 +322,7 @@ pub const QUERY: &[&str] = &[
     "\\",
 ];
 
-/// What stands in config.toml.
+/// Typical strings in config.toml.
 pub const CONFIG: &[&str] = &[
     "\n",
     "=",

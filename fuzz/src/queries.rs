@@ -1,29 +1,29 @@
-//! Queries: read or refused with the place of what is wrong, completed anywhere, and held against sessions.
+//! Queries: parsed or rejected with the position of the error, completed at any position, and matched against sessions.
 
 use std::sync::OnceLock;
 
 use pitree::search::candidate::{Candidate, TitlesBuf};
-use pitree::search::scope::QueryScope;
-use pitree::search::value_lists::ValueList;
 use pitree::search::matching::Matcher;
 use pitree::search::query::Query;
 use pitree::search::query::complete::complete;
+use pitree::search::scope::QueryScope;
+use pitree::search::value_lists::ValueList;
 use pitree::session::digest::Digest;
 use pitree::session::search_text;
 
 use crate::{seeds, sessions};
 
-/// No person types more, in bytes.
+/// Maximum size of a query in bytes; people type less.
 const LONGEST: usize = 2000;
 
-/// A session to be found.
+/// A session to match.
 struct Known {
     digest: Digest,
     titles: TitlesBuf,
     texts: search_text::SearchTextBuilder,
 }
 
-/// Some of the seeds.
+/// Returns some of the seeds as sessions.
 fn known() -> &'static [Known] {
     static KNOWN: OnceLock<Vec<Known>> = OnceLock::new();
     KNOWN.get_or_init(|| {
@@ -37,7 +37,7 @@ fn known() -> &'static [Known] {
     })
 }
 
-/// Reads, completes and asks.
+/// Parses a query, completes it and runs it.
 pub fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(&data[..data.len().min(LONGEST)]);
     let here = QueryScope {

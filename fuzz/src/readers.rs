@@ -1,4 +1,4 @@
-//! One line: pitree reads it as the slow reader does.
+//! One line: pitree reads it like the reference implementation.
 
 #[path = "../../tests/common/reference/mod.rs"]
 mod reference;

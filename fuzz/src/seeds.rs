@@ -1,11 +1,11 @@
-//! Bytes to begin with: the fixtures, the samples, the pages.
+//! Initial inputs: the fixtures, the samples, the documentation pages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::mutate;
 
-/// The files below a folder of the repository with one of some endings, in order.
+/// Returns the files below a folder of the repository with one of some extensions, sorted.
 fn files(folder: &str, endings: &[&str]) -> Vec<Vec<u8>> {
     let root: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder);
     let (mut folders, mut paths) = (vec![root], Vec::new());
@@ -28,7 +28,7 @@ pub fn sessions() -> Vec<Vec<u8>> {
     [files("fixtures", &[".jsonl"]), files("assets/demo", &[".jsonl"])].concat()
 }
 
-/// Session files, and text, code and diffs, which become messages. The first byte says which.
+/// Session files, and text, code and diffs that become messages. The first byte selects the type.
 pub fn documents() -> Vec<Vec<u8>> {
     let texts = [files("docs", &[".md"]), files("src/render", &[".rs"]), files("assets", &[".toml"])].concat();
     let texts = texts.into_iter().enumerate().map(|(at, text)| [vec![2 * at as u8 + 1, at as u8], text].concat());
@@ -44,7 +44,7 @@ pub fn queries() -> Vec<Vec<u8>> {
     written.iter().chain(&more).chain(mutate::QUERY).map(|query| query.as_bytes().to_vec()).collect()
 }
 
-/// The configuration that comes with pitree, and its lines without the marks of comments.
+/// The default configuration, and its lines with the comment marks removed.
 pub fn config() -> Vec<Vec<u8>> {
     let all = files("assets", &["config.toml"]).concat();
     let text = String::from_utf8_lossy(&all).into_owned();
@@ -53,7 +53,7 @@ pub fn config() -> Vec<Vec<u8>> {
     [text.clone().into_bytes(), plain].into_iter().chain(lines).collect()
 }
 
-/// Scripts of keys, each in front of the session that it is for.
+/// Scripts of keys, each followed by its session.
 pub fn keys() -> Vec<Vec<u8>> {
     let script = |at: usize, session: Vec<u8>| {
         let mut random = mutate::Random(at as u64);

@@ -1,10 +1,10 @@
-//! A file: its digest, its tree and its texts are of one mind, in one piece and in two; its rows, forks and new form are
-//! sessions in which nothing is wrong that was not wrong before.
+//! A file: its digest, its tree and its texts agree, read as a whole and in two parts. Its rows, forks and migrated
+//! form are sessions without new errors.
 
 use std::collections::HashSet;
 
-use pitree::app::panes::tree::rows::{TreeRows, passes};
 use pitree::app::panes::tree::pi_text;
+use pitree::app::panes::tree::rows::{TreeRows, passes};
 use pitree::base::text::{ASCII, is_unsafe};
 use pitree::config::Filter;
 use pitree::session::digest::Digest;
@@ -13,16 +13,16 @@ use pitree::session::family::fork_point;
 use pitree::session::lines::Line;
 use pitree::session::search_text;
 use pitree::session::tree::context::context;
-use pitree::session::tree::{Index, TreeLines, Tree, resume};
+use pitree::session::tree::{Index, Tree, TreeLines, resume};
 use pitree::session::write::fork::{self, NewSession};
 use pitree::session::write::migrate;
 
 const HOME: &str = "/home/demo";
 
-/// As many entries are looked at one by one: from each one a path leads up, which may be as long as the file.
+/// Maximum number of entries checked individually: each check follows a path, which may be as long as the file.
 const ONE_BY_ONE: usize = 40;
 
-/// The lines of a file.
+/// Returns the lines of a file.
 pub(crate) fn lines(file: &[u8]) -> impl Iterator<Item = Line<'_>> {
     let mut offset = 0;
     file.split_inclusive(|&byte| byte == b'\n').map(move |line| {
@@ -32,7 +32,7 @@ pub(crate) fn lines(file: &[u8]) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// The tree of a file, read in parts that begin at some of its lines.
+/// Returns the tree of a file, read in parts that begin at some of its lines.
 pub(crate) fn tree(file: &[u8], starts: &[u64]) -> Option<Tree> {
     let mut parts = vec![TreeLines::new(HOME)];
     for line in lines(file) {
@@ -52,12 +52,12 @@ pub(crate) fn digest(file: &[u8]) -> Option<Digest> {
     builder.finish(5, &mut again(file)).ok()
 }
 
-/// Reads a line again.
+/// Returns a function that reads a line again.
 fn again(file: &[u8]) -> impl FnMut(u64) -> Option<Vec<u8>> + '_ {
     move |at| lines(&file[at as usize..]).next().map(|line| line.bytes.to_vec())
 }
 
-/// Makes all of a file that there is.
+/// Checks everything that pitree derives from a file.
 pub fn run(data: &[u8]) {
     let (digest, tree) = match (digest(data), tree(data, &[])) {
         (Some(digest), Some(tree)) => (digest, tree),
@@ -71,7 +71,7 @@ pub fn run(data: &[u8]) {
     same(&tree, &parts.expect("in parts it is a session as well"));
     rows(&tree);
     written(&tree, data);
-    // Its own fork, as it were.
+    // The file serves as its own fork.
     fork_point::ForkPointIndex::new(&tree, &digest).fork_point(&digest, &mut again(data));
 }
 
@@ -79,7 +79,7 @@ fn all(tree: &Tree) -> std::ops::Range<Index> {
     0..tree.nodes.len() as Index
 }
 
-/// Entries to be looked at one by one: the first, the last, and some in between.
+/// Returns entries to check individually: the first, the last, and some in between.
 fn some(tree: &Tree) -> impl Iterator<Item = Index> {
     let by = (tree.nodes.len() / ONE_BY_ONE).max(1);
     all(tree).step_by(by).chain(tree.leaf)
@@ -98,7 +98,7 @@ fn hangs_together(tree: &Tree, file: &[u8]) {
         assert!(node.offset + node.len <= file.len() as u64, "entry {at} ends behind the file");
         assert!(!node.text.contains(is_unsafe) && !node.cost.is_nan());
         match tree.parent(at) {
-            // Each stands behind its parent, so that no way up leads round.
+            // Every entry comes after its parent, so paths have no cycles.
             Some(parent) => {
                 assert!(places[parent as usize] < places[at as usize], "{parent} behind its child {at}");
                 assert!(tree.children(parent).contains(&at) || tree.children(parent).len() > ONE_BY_ONE);
@@ -171,7 +171,7 @@ fn random() -> impl FnMut() -> u128 {
     move || u128::from(random.any()) << 64 | u128::from(random.any())
 }
 
-/// What is written of it is a session whose entries hang together.
+/// Checks that the written file is a session whose entries are connected.
 fn written(tree: &Tree, file: &[u8]) {
     if let Ok(migrated) = migrate::migrate(file, &mut random()) {
         let new = self::tree(&migrated.bytes, &[]).expect("the new form is a session");
@@ -191,7 +191,7 @@ fn written(tree: &Tree, file: &[u8]) {
             let fork = self::tree(&forked, &[]).expect("a fork is a session");
             hangs_together(&fork, &forked);
             assert_eq!(fork.header.version, 3.0);
-            // Where ids stand twice, pi takes another one for the parent as well.
+            // For duplicate IDs, pi chooses another entry as the parent too.
             let path = tree.path(at);
             let ids: HashSet<_> = path.iter().map(|&at| &tree.nodes[at as usize].id).collect();
             assert!(fork.roots.len() <= 1 || ids.len() < path.len(), "one chain");

@@ -1,5 +1,5 @@
-//! A pi whose session file went to the trash goes on appending to its path, where a file without a header comes to be:
-//! what comes back from the trash takes those lines with it.
+//! A pi whose session file was trashed keeps appending to the path, which creates a file without a header. Restoring
+//! from the trash appends those lines to the restored file.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -14,7 +14,7 @@ use pitree::session::entry::EntryId;
 use crate::common::effort::rounds;
 use crate::world::{NOW, World, home, in_own_home, rename, session, theirs, tree};
 
-/// Writes as pi does.
+/// Appends as pi does.
 fn append(path: &Path, text: &str) {
     OpenOptions::new().create(true).append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
 }
@@ -37,7 +37,7 @@ fn joined() {
     let world = World::at_home();
     let [mut one, two, three] = ["p1", "p2", "p3"].map(|id| theirs(id, "e1"));
     for (ends, cut) in [(true, 0), (false, 1)] {
-        // With a line break at its end, and without one; of pi's lines the last one too.
+        // With and without a line break at the end of the file, and of pi's last line.
         let before = session(&[(0, 4), (0, 3)]);
         let path = world.write("s.jsonl", &before[..before.len() - cut]);
         world.trash(&path).unwrap();
@@ -55,7 +55,7 @@ fn joined() {
         append(&path, &two);
         let joined = fs::read_to_string(&path).unwrap();
 
-        // The whole goes again, and pi goes on again.
+        // The complete file is trashed again, and pi continues again.
         world.make(&Request::Redo).unwrap();
         assert!(!path.exists());
         world.undo().unwrap();
@@ -68,7 +68,7 @@ fn joined() {
         assert_eq!((tree.nodes.len(), &tree.problems[..]), (5, &[][..]));
         assert_eq!(tree.leaf.and_then(|leaf| tree.nodes[leaf as usize].id.clone()).as_deref(), Some("p3"));
     }
-    // What pi wrote is there by itself as well.
+    // pi's lines are also kept in a file of their own.
     let kept: Vec<String> = in_trash().iter().map(|path| fs::read_to_string(path).unwrap()).collect();
     assert_eq!(kept.len(), 4);
     assert!(kept.contains(&three) && kept.contains(&one), "{kept:?}");
@@ -135,14 +135,15 @@ fn cut_short() {
     let [one, two, three] = ["p1", "p2", "p3"].map(|id| theirs(id, "e0"));
     let journal = world.dir.join("state/journal.jsonl");
     let other = world.write("other.jsonl", session(&[(0, 4)]));
-    // How much of pi's lines, of which the last one came late, is in the whole; and whether pi wrote into that since.
+    // The number of pi's lines in the complete file (the last line came late), and `true` if pi wrote to that file
+    // since.
     let cases =
         [(one.clone(), ""), (format!("{one}{two}"), ""), (one.clone(), &*three), (format!("{one}{two}"), &three)];
     for (which, (taken, since)) in cases.iter().enumerate() {
         let path = world.write(&format!("{which}.jsonl"), &before);
         world.trash(&path).unwrap();
         let number = world.changes.history().unwrap().last().unwrap().number;
-        // As if it had died when the whole had its place: pi's lines are in the trash.
+        // Simulates a process killed after the complete file was in place: pi's lines are in the trash.
         let place = home().join(format!("data/Trash/files/{which}.jsonl.late"));
         let note = home().join("data/Trash/info").join(format!("{which}.jsonl.late.trashinfo"));
         fs::write(&place, format!("{one}{two}")).unwrap();
@@ -182,7 +183,7 @@ fn busy() {
             }
         });
         for _ in 0..rounds(20, 60) {
-            // It is written to between two looks: then it is tried again, as a person would.
+            // pi writes between two checks: retry as a user would.
             while world.trash(&path).is_err() {}
             let at = written.load(Ordering::Relaxed);
             while written.load(Ordering::Relaxed) < at + 3 {}
@@ -195,7 +196,7 @@ fn busy() {
     let tree = tree(&path);
     let is_there = |id: &String| {
         let is_kept = |file: &PathBuf| fs::read_to_string(file).unwrap().contains(&format!("\"{id}\""));
-        // Between opening and writing pi may rest for as long as it takes to join: the line is in the trash then.
+        // Between opening and writing, pi may pause until the files are joined: then the line is in the trash.
         tree.find(id).is_some() || in_trash().iter().any(is_kept)
     };
     let all = written.into_inner();

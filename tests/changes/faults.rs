@@ -1,4 +1,4 @@
-//! Full disks, limits, other writers, and death at any moment.
+//! Full disks, size limits, concurrent writers, and killed processes.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, OpenOptions};
@@ -23,13 +23,13 @@ use crate::world::{
 
 const SHAPE: &[(usize, u8)] = &[(0, 4), (0, 3), (0, 4), (0, 3), (2, 4), (0, 3)];
 
-/// A session of version 1.
+/// Returns a session of version 1.
 fn old_session() -> String {
     let old = Session::new("old").cwd("/w").version(1);
     (0..4).fold(old, |old, at| old.user("", &format!("question {at}"))).text()
 }
 
-/// One change of every kind that writes a file.
+/// Returns one change of each type that writes a file.
 fn requests(path: &Path, old: &Path) -> Vec<Request> {
     let target = || EntryId::Id("e1".into());
     let path = path.to_path_buf();
@@ -51,9 +51,9 @@ fn a_limit_of_the_size_of_files_is_an_error_and_nothing_else() {
 #[ignore = "run by a_limit_of_the_size_of_files_is_an_error_and_nothing_else, in a home of its own"]
 fn all_limits() {
     let (mut failed, mut made) = (0, 0);
-    // With a journal that is longer than the sessions its own writes meet the limit first.
+    // If the journal is longer than the sessions, its own writes reach the limit first.
     for past in [0, 12] {
-        // From just the size of a file on to where there is room for all that is added to it.
+        // Limits from the current size of a file to a size with room for all additions.
         let past_size = (0..480).step_by(rounds(120, 24));
         let files = ["s.jsonl", "old.jsonl", "state/journal.jsonl"];
         for (file, more) in past_size.flat_map(|more| files.map(|file| (file, more))) {
@@ -73,14 +73,14 @@ fn all_limits() {
                 let limited = around("env", &["--ignore-signal=XFSZ", "prlimit", &limit], &inner).output().unwrap();
                 let now = [fs::read(&path).unwrap(), fs::read(&old).unwrap()];
                 let said = String::from_utf8_lossy(&limited.stderr);
-                // What was made before the journal met its limit is said to be made, and is there.
+                // Changes made before the journal reached its limit are reported as done, and are in the file.
                 if limited.status.success() || said.contains("the change is made, but: can't write to the journal") {
                     made += 1;
                     assert!(now != before || world.sessions().len() > sessions.len());
                 } else {
                     failed += 1;
                     assert!(said.contains("can't"), "{said}");
-                    // A new form may be there when only its label did not fit.
+                    // The migrated session can exist when only its label did not fit.
                     if which < 4 || tree(&old).nodes[0].id.is_none() {
                         assert_eq!(now, before, "{limit} {which}");
                     }
@@ -148,7 +148,7 @@ fn full_disk() {
     let disk = home().join("disk");
     let is_full =
         |error: &anyhow::Error| format!("{error:#}").contains("disk full") || format!("{error:#}").contains("space");
-    // So much of the line fits into the last page of the file.
+    // Space for this many bytes of the line is left in the last page of the file.
     for room in [0, 1, 2, 60, 120] {
         let world = World::at_home();
         let (path, old) = (disk.join("s.jsonl"), disk.join("old.jsonl"));
@@ -204,7 +204,7 @@ fn writers_beside_each_other_lose_no_line() {
                 }
             });
         }
-        // pi knows nothing of locks, and follows nobody but itself.
+        // pi ignores locks and assumes that nobody else writes.
         scope.spawn(move || {
             for at in 0..lines / 10 {
                 let mut file = OpenOptions::new().append(true).open(path).unwrap();
@@ -231,7 +231,7 @@ fn death_at_any_moment_leaves_whole_files_and_a_true_journal() {
 fn killed_many_times() {
     let worlds = kills().div_ceil(10);
     let (mut cut_short, mut gone_through) = (0, 0);
-    // Where the machine is busy, more of the kills come between two changes.
+    // On a busy machine more of the kills happen between two changes.
     while gone_through < worlds || (cut_short <= worlds && gone_through < 4 * worlds) {
         gone_through += 1;
         let world = World::at_home();
@@ -242,7 +242,7 @@ fn killed_many_times() {
             let mut busy = myself("faults::never_rests", &home());
             busy.env("DIR", &world.dir).stdout(Stdio::piped()).stderr(Stdio::null());
             let mut busy = busy.spawn().unwrap();
-            // It says when it begins; from then on it is killed wherever it is.
+            // It prints a line when it starts; from then on it is killed at a random time.
             let mut lines = BufReader::new(busy.stdout.take().unwrap()).lines();
             assert!(lines.any(|line| line.unwrap().ends_with("begin")));
             let nanos = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos();
@@ -275,7 +275,7 @@ fn what_death_left_of_a_line_is_taken_back() {
     for (step, name) in [(rename(&path, "second"), "first"), (Request::Undo { number: None }, "second")] {
         let before = fs::read(&path).unwrap();
         world.make(&step).unwrap();
-        // As if it had died in the middle of writing: nothing is noted after it began.
+        // Simulates a process killed while writing: the journal ends after the start of the change.
         let journal = world.dir.join("state/journal.jsonl");
         let text = fs::read_to_string(&journal).unwrap();
         let (begun, _) = text.trim_end().rsplit_once('\n').unwrap();
@@ -293,7 +293,7 @@ fn is_open(record: &JournalRecord) -> bool {
     matches!(record.state, ChangeState::Begun | ChangeState::Undoing | ChangeState::Redoing)
 }
 
-/// Changes everything over and over until it is killed.
+/// Makes changes in a loop until it is killed.
 #[test]
 #[ignore = "run by killed_many_times, until it is killed"]
 fn never_rests() {
@@ -332,9 +332,9 @@ fn never_rests() {
     }
 }
 
-/// Whether all files are whole, nothing is left lying about, and the journal tells what the files tell.
+/// Checks that all files are complete, no temporary files are left, and the journal agrees with the files.
 fn check(world: &World) {
-    // Any request mends the journal first.
+    // Any request repairs the journal first.
     assert!(world.make(&Request::Undo { number: Some(u64::MAX) }).is_err());
     let history = world.changes.history().unwrap();
     assert!(!history.iter().any(is_open));

@@ -1,4 +1,4 @@
-//! What becomes of files: their modes and times, links, old versions, the trash and back.
+//! Files under changes: modes and times, links, old versions, the trash and restoring.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -16,7 +16,7 @@ use crate::world::{NOW, View, World, in_own_home, rename, seen, session, theirs,
 
 const SHAPE: &[(usize, u8)] = &[(0, 4), (0, 3), (0, 4), (1, 3)];
 
-/// A session of an older version.
+/// Returns a session of an older version.
 fn old(version: u8) -> String {
     Session::new("old").cwd("/w").version(version).user("a", "first").said("b", "hookMessage", "hook").text()
 }
@@ -175,7 +175,7 @@ fn what_goes_to_the_trash_comes_back() {
     assert_eq!(world.sessions(), paths, "nothing went");
     world.make(&Request::Trash { files: paths.iter().map(|path| seen(path)).collect() }).unwrap();
     assert!(world.sessions().is_empty());
-    // Another file takes a place meanwhile.
+    // Meanwhile another file takes the path.
     fs::write(&paths[0], "another").unwrap();
     let error = world.undo().unwrap_err();
     assert!(

@@ -1,5 +1,5 @@
-//! Changes of session files, made by the catalog: whatever is done in whatever order, nothing is lost; nor when it is
-//! cut short, when the disk is full, or when others write at the same time.
+//! Changes of session files through the catalog: no sequence of changes loses data, even with killed processes, full
+//! disks or concurrent writers.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! A journal that a newer pitree wrote in: nothing of it is lost, given another meaning, or undone by guessing.
+//! A journal written by a newer pitree: nothing in it is lost, reinterpreted, or undone by guessing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::world::{View, World, rename, session};
 
 const SHAPE: &[(usize, u8)] = &[(0, 4), (0, 3), (0, 4)];
 
-/// A kind of change that this pitree does not know, made, with a field of its own in the line and in the change.
+/// A change of an unknown type that was made, with an extra field in the line and in the change.
 const MERGE: &str = r#"{"number":2,"time":7,"state":"begun","by":"x","change":{"kind":"merge","path":"/m.jsonl","of":["/a"]}}
 {"number":2,"time":8,"state":"done","seal":{"of":2}}
 "#;
@@ -26,7 +26,7 @@ fn add(world: &World, lines: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// A session that was given a name, and a merge after it.
+/// Creates a session with a name and a merge after it.
 fn merged() -> (World, PathBuf) {
     let world = World::new();
     let path = world.write("s.jsonl", session(SHAPE));
@@ -56,7 +56,7 @@ fn an_unknown_change_is_kept_and_counted() {
     let numbers: Vec<u64> = world.changes.history().unwrap().iter().map(|record| record.number).collect();
     assert_eq!(numbers, [1, 2, 3], "the number of the unknown one is not given again");
     assert_eq!(history(&world)[1], (2, "made by a newer pitree (\"merge\")".into(), "Done".into()));
-    // Its next state, in a later session of the newer one, is its own and nobody else's.
+    // Its next state, in a later run of the newer pitree, belongs to this change only.
     add(&world, "{\"number\":2,\"time\":9,\"state\":\"undone\"}\n");
     let states: Vec<String> = history(&world).into_iter().map(|(_, _, state)| state).collect();
     assert_eq!(states, ["Done", "Undone", "Done"]);
@@ -147,7 +147,7 @@ fn an_unknown_state_of_a_known_change_is_kept_and_stops_undo() {
         assert!(error.contains("change 2") && error.contains("newer pitree"), "{error}");
     }
     assert_eq!(name(&path).as_deref(), Some("two"));
-    undo(&world, 1).unwrap_err(); // the name is another one now: overtaken, not guessed
+    undo(&world, 1).unwrap_err(); // the name has changed since: superseded, not guessed
     add(&world, "{\"number\":2,\"time\":9,\"state\":\"done\"}\n");
     world.undo().unwrap();
     assert_eq!(name(&path).as_deref(), Some("one"));
@@ -182,7 +182,7 @@ fn a_journal_of_before_versions_goes_on() {
 fn a_journal_of_a_newer_version_is_read_but_not_written() {
     let (world, path) = merged();
     let text = fs::read_to_string(journal(&world)).unwrap();
-    // It says so in its first line, or from some line on.
+    // The first line or a later line declares the newer version.
     let newer = "{\"journal\":\"pitree\",\"version\":2}\n";
     for text in [newer.to_string() + text.split_once('\n').unwrap().1, text.clone() + newer + "{\"what\":1}\n{\"torn"] {
         fs::write(journal(&world), &text).unwrap();
@@ -204,7 +204,7 @@ fn a_journal_of_a_newer_version_is_read_but_not_written() {
 fn a_number_is_never_given_twice() {
     let world = World::new();
     let path = world.write("s.jsonl", session(SHAPE));
-    // What began change 5 is lost; its state is not.
+    // The line that started change 5 is lost; its state line is not.
     add(&world, "{\"number\":5,\"time\":9,\"state\":\"done\"}\n{\"number\":4,\"ti\n");
     world.make(&rename(&path, "one")).unwrap();
     assert_eq!(history(&world)[0].0, 6);

@@ -1,5 +1,5 @@
-//! Random trees and random sequences of changes: the history of a file is one of byte prefixes, what was written is what
-//! is read, and undoing all of it brings back what was seen before.
+//! Random trees and random sequences of changes. The history of a file consists of byte prefixes, written values are
+//! read back, and undoing everything restores the earlier state.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ enum Step {
     Trash,
     Undo,
     Redo,
-    /// Somebody else's line without its line break: what a pi that was killed leaves.
+    /// A line of another program without its line break, as a killed pi leaves it.
     Tear,
 }
 
@@ -71,7 +71,7 @@ fn random_sequences() {
         }
         prop_assert_eq!(&View::of(&path), &before);
         prop_assert_eq!(world.sessions().len(), 1, "forks are in the trash");
-        // And all of it forth again, as far as it was in force: what was undone among the steps is made as well.
+        // Redo everything that was in effect, including changes undone during the sequence.
         let mut redone = 0;
         while !world.make(&Request::Redo).unwrap().changes.is_empty() {
             redone += 1;
@@ -85,7 +85,7 @@ fn random_sequences() {
     });
 }
 
-/// Takes a step and checks what it says it did.
+/// Takes a step and checks its reported result.
 fn take(world: &World, path: &Path, step: &Step, was: Option<&View>) {
     let (request, entry) = match (step, was) {
         (Step::Undo, _) => (Request::Undo { number: None }, None),
@@ -115,10 +115,10 @@ fn take(world: &World, path: &Path, step: &Step, was: Option<&View>) {
     };
     let done = match world.make(&request) {
         Ok(done) => done,
-        // A torn line is somebody else's work, and so is nothing that a random step can do.
+        // Other programs write incomplete lines, so a step may fail only on those.
         Err(error) => panic!("{step:?}: {error:#}"),
     };
-    // A run of line breaks is one space, as pi has it; spaces beside it stay.
+    // A run of line breaks becomes one space, as in pi; spaces beside it stay.
     let clean = |text: &str| {
         let mut chars: Vec<_> = text.chars().collect();
         chars.dedup_by(|a, b| (*a, *b) == ('\n', '\n'));
@@ -166,12 +166,13 @@ fn take(world: &World, path: &Path, step: &Step, was: Option<&View>) {
     }
 }
 
-/// The bytes of each session file as they were last.
+/// The previous bytes of each session file.
 #[derive(Default)]
 struct History(std::collections::HashMap<PathBuf, Vec<u8>>);
 
 impl History {
-    /// What was there before is the beginning of what is there now, of every file, also of one that was away.
+    /// Checks that the earlier content is a prefix of the current content of each file, including files restored from
+    /// the trash.
     fn check(&mut self, world: &World) {
         for path in world.sessions() {
             let now = fs::read(&path).unwrap();

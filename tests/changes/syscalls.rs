@@ -1,6 +1,7 @@
-//! Each system call by which a change touches the files, the journal or the trash fails in turn, or is the last one of a
-//! process that is killed; with the sessions beside the trash, and on a disk of their own. What is so then is what was said,
-//! every byte is somewhere, the next pitree knows how it went, and undo goes on.
+//! System call faults. Each call by which a change touches the files, the journal or the trash fails in turn, or is the
+//! last one of a killed process.
+//! The sessions are on the file system of the trash or on another one. Checks the reported result, that no byte is
+//! lost, that the next pitree reports the right state, and that undo works.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -22,10 +23,11 @@ use crate::world::{around, home, in_own_home, myself, session, theirs};
 /// The words of a command.
 type Words = &'static [&'static str];
 
-/// A kind of change: its name, the command that makes it, and whether it takes two changes.
+/// A type of change: its name, the command that makes it, and `true` if it takes two changes.
 type Kind = (&'static str, Words, bool);
 
-/// What is done with a change: its name, the commands before that, and the command; no words are those of the change.
+/// A step applied to a change: its name, the preparing commands, and the command. An empty command stands for that of
+/// the change.
 type Step = (&'static str, &'static [Words], Words);
 
 const KINDS: &[Kind] = &[
@@ -38,13 +40,13 @@ const KINDS: &[Kind] = &[
     ("label of an old one", &["label", "old.jsonl", "q1", "a label", "--migrate"], true),
 ];
 
-/// The same as trash, but for a pi that goes on where the file was.
+/// The trash case with a pi that continues to write to the path.
 const WENT_ON: &str = "trash beside a pi";
 
 const STEPS: &[Step] =
     &[("made", &[], &[]), ("undone", &[&[]], &["undo"]), ("made again", &[&[], &["undo"]], &["redo"])];
 
-/// What may be asked of the system for a file, a folder, a name; and how each may fail.
+/// System calls on a file, a folder or a name, and the errors that each may return.
 const CALLS: &[(&str, &[&str])] = &[
     ("openat", &["EIO", "EACCES", "ENOSPC"]),
     ("read", &["EIO"]),
@@ -113,27 +115,27 @@ fn each_call() {
     println!("{runs} runs, of which each call was the last in one");
 }
 
-/// A change in a home of its own, as it is before.
+/// A change in its own home, before the step.
 struct Case {
     name: String,
-    /// Where the journal and the trash are.
+    /// Directory with the journal and the trash.
     home: PathBuf,
-    /// Where the sessions are.
+    /// Directory with the sessions.
     sessions: PathBuf,
-    /// Both as they are before.
+    /// Saved copies of both directories.
     saved: [PathBuf; 2],
     command: Vec<String>,
-    /// What may be so: before, after, and between two changes.
+    /// Valid states: before, after, and between two changes.
     before: Snapshot,
     after: Snapshot,
     between: Option<Snapshot>,
-    /// How the record of the change stands when the step is taken, and when it is not.
+    /// State of the change's record when the step succeeds, and when it fails.
     states: (ChangeState, ChangeState),
-    /// What no fault may lose.
+    /// Texts that no fault may lose.
     texts: Vec<Vec<u8>>,
 }
 
-/// What a person sees of the sessions.
+/// The visible state of the sessions.
 type Snapshot = BTreeMap<String, (Option<String>, Vec<String>, Vec<String>, u32)>;
 
 impl Case {
@@ -188,7 +190,7 @@ impl Case {
         case.after = case.snapshot();
         assert_ne!(case.before, case.after, "{}", case.name);
         if *is_double {
-            // The new form without the label.
+            // The migrated session without the label.
             let mut between = if *step == "undone" { case.before.clone() } else { case.after.clone() };
             between.get_mut("old.jsonl").unwrap().1.clear();
             case.between = Some(between);
@@ -196,11 +198,11 @@ impl Case {
         case
     }
 
-    /// Tries every call that can fail; returns how many runs that were.
+    /// Tries every call that can fail; returns the number of runs.
     fn all(&self) -> usize {
         let mut points = self.points(true);
         if self.name == "fork made" {
-            // The name of the new file is not known before.
+            // The name of the new file is not known in advance.
             points.extend(self.points(false));
         }
         let points: Vec<_> = points.into_iter().collect();
@@ -220,7 +222,7 @@ impl Case {
         runs
     }
 
-    /// The calls that are made for the change, each with the how manieth of its name it is.
+    /// Returns the calls made for the change, each with its index among calls of the same name.
     fn points(&self, is_by_path: bool) -> BTreeSet<(String, usize, bool)> {
         self.copy(false);
         let trace = self.home.join("trace");
@@ -229,7 +231,7 @@ impl Case {
         let text = fs::read_to_string(&trace).unwrap();
         fs::remove_file(&trace).unwrap();
         if is_by_path {
-            // What is written down is on the disk before anything moves.
+            // The journal is synced before any file moves.
             let first = |call: &str| text.lines().position(|line| line.contains(&format!(" {call}(")));
             let (noted, moved) = (first("fdatasync"), first("renameat2"));
             assert!(noted.is_some() && moved.is_none_or(|moved| noted < Some(moved)), "{}: {text}", self.name);
@@ -243,7 +245,7 @@ impl Case {
             main = main.or(Some(thread));
             let count = counts.entry((thread, name)).or_default();
             *count += 1;
-            // What the program does before is not to be disturbed.
+            // Earlier system calls of the program are not made to fail.
             has_begun |= rest.contains("journal.jsonl");
             if has_begun && (is_by_path || main == Some(thread)) && CALLS.iter().any(|(known, _)| *known == name) {
                 points.insert((name.to_string(), *count, is_by_path));
@@ -264,7 +266,7 @@ impl Case {
         let now = self.snapshot();
         let what = || format!("{}, {fault}: {:?} {said}\n{now:#?}", self.name, output.status);
         let is_killed = fault.contains("KILL");
-        // What was said is so.
+        // A reported success is true.
         if output.status.success() {
             assert_eq!(now, self.after, "{}", what());
         } else if !is_killed {
@@ -276,7 +278,7 @@ impl Case {
         assert!(now == self.before || now == self.after || Some(&now) == self.between.as_ref(), "{}", what());
         self.nothing_is_lost(&what());
 
-        // The next pitree knows.
+        // The next pitree reports the right state.
         self.must(&["rename", "other.jsonl", "second"]);
         assert_eq!(self.snapshot_of_others(), without_other(&now), "{}", what());
         self.nothing_is_lost(&what());
@@ -291,12 +293,12 @@ impl Case {
             _ if now == self.after => assert_eq!(not_taken, 0, "{}\n{records:#?}", what()),
             _ => assert_eq!(taken, 1, "{}\n{records:#?}", what()),
         }
-        // What could not be cleared away once is left where it is of no harm.
+        // A file that could not be removed once stays where it is harmless.
         if !fault.contains("unlink:error") {
             self.nothing_lies_about(&what());
         }
 
-        // Undo goes on.
+        // Undo continues to work.
         for record in records.iter().rev().filter(|record| record.state == ChangeState::Done) {
             self.must(&["undo", &record.number.to_string()]);
         }
@@ -321,7 +323,8 @@ impl Case {
         command
     }
 
-    /// The command of the case, traced; `is_by_path`: only what concerns its files, by whatever thread.
+    /// Returns the command of the case under the tracer. With `is_by_path` it traces only calls on the case's files, in
+    /// all threads.
     fn traced(&self, options: &[&str], is_by_path: bool) -> Command {
         let paths: Vec<String> = if is_by_path { self.paths() } else { Vec::new() };
         let mut all = vec!["-f", "-qq", "-s", "0"];
@@ -331,7 +334,7 @@ impl Case {
         self.command(Some(&all), &words)
     }
 
-    /// Every path that the change may touch.
+    /// Returns every path that the change may touch.
     fn paths(&self) -> Vec<String> {
         let trash = self.home.join("data/Trash");
         let mut paths = vec![self.sessions.clone(), trash.clone(), trash.join("files"), trash.join("info")];
@@ -359,7 +362,7 @@ impl Case {
         output
     }
 
-    /// Saves what is there, or brings it back.
+    /// Saves the current state, or restores the saved one.
     fn copy(&self, saves: bool) {
         for (place, saved) in [&self.home, &self.sessions].into_iter().zip(&self.saved) {
             let (from, to) = if saves { (place, saved) } else { (saved, place) };
@@ -374,7 +377,7 @@ impl Case {
         Changes::new(self.home.join("state/pitree"), Trash::default()).history().unwrap()
     }
 
-    /// The session files.
+    /// Returns the session files.
     fn sessions(&self) -> Vec<PathBuf> {
         files(&self.sessions).into_iter().filter(|path| path.extension().is_some_and(|is| is == "jsonl")).collect()
     }
@@ -405,7 +408,7 @@ impl Case {
         without_other(&self.snapshot())
     }
 
-    /// What was in the files before is in some file, in its place or in the trash.
+    /// Checks that the earlier content of each file is in some file, in its place or in the trash.
     fn nothing_is_lost(&self, what: &str) {
         let all = files(&self.sessions).into_iter().chain(files(&self.home.join("data/Trash/files")));
         let all: Vec<Vec<u8>> = all.map(|path| fs::read(path).unwrap()).collect();
@@ -418,7 +421,7 @@ impl Case {
         }
     }
 
-    /// No draft, no second name, no note of nothing.
+    /// Checks that no temporary file, second link or orphaned trash note is left.
     fn nothing_lies_about(&self, what: &str) {
         let names = |folder: &Path| -> Vec<String> {
             files(folder).iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_string()).collect()
@@ -432,7 +435,7 @@ impl Case {
     }
 }
 
-/// The words of a command; none are those of the change.
+/// Returns the words of a command, or those of the change if they are empty.
 fn command<'a>(change: &[&'a str], words: &[&'a str]) -> Vec<&'a str> {
     if words.is_empty() { change.to_vec() } else { words.to_vec() }
 }
@@ -454,7 +457,7 @@ fn remove(path: &Path) {
     if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
 }
 
-/// A folder with all that is in it; files keep their times.
+/// Copies a folder recursively and preserves file times.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for path in files(from) {

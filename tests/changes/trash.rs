@@ -1,5 +1,5 @@
-//! The trash from another file system, and undo where a file is not as it was left: it is emptied, its place is taken, its
-//! disk is not there, or pitree was killed on the way.
+//! The trash on another file system, and undo of altered files: the trash is emptied, the path is taken, the disk is
+//! not mounted, or pitree was killed.
 
 use std::fs;
 use std::io::Write;
@@ -22,7 +22,7 @@ fn trash() -> PathBuf {
     home().join("data/Trash")
 }
 
-/// What lies in the trash, by its names there, and how many notes there are.
+/// Returns the names of the files in the trash, and the number of trash notes.
 fn in_trash() -> (Vec<String>, usize) {
     let names = |folder: &str| {
         let mut names: Vec<String> = fs::read_dir(trash().join(folder)).map_or(Vec::new(), |entries| {
@@ -49,7 +49,7 @@ fn undo(number: u64) -> Request {
     Request::Undo { number: Some(number) }
 }
 
-/// Writes what a pitree that was killed left in the journal: a change that was begun.
+/// Writes the journal of a killed pitree: a change that was started but not finished.
 fn begun(world: &World, line: &Value) {
     let path = world.dir.join("state/journal.jsonl");
     let mut journal = fs::OpenOptions::new().append(true).open(path).unwrap();
@@ -72,7 +72,7 @@ fn another_disk() {
     world.trash(&path).unwrap();
     assert_eq!((names(&disk), in_trash()), (vec![], (vec!["s.jsonl".to_string()], 1)));
 
-    // There is no room to bring it back: it stays where it is, and is brought back later.
+    // Without enough space to restore the file, it stays in the trash and is restored later.
     let mut fill = fs::File::create(disk.join("fill")).unwrap();
     while fill.write(&[0; 4096]).is_ok_and(|written| written > 0) {}
     let error = world.undo().unwrap_err();
@@ -100,7 +100,7 @@ fn another_disk() {
     killed_on_the_way(&path);
 }
 
-/// Whatever a copy to or from the trash was at when pitree was killed: what is true is found, and nothing is lost.
+/// Kills pitree at each step of a copy to or from the trash: the real state is detected, and nothing is lost.
 fn killed_on_the_way(path: &Path) {
     let world = World::at_home();
     let draft = path.with_file_name("s.jsonl.new");
@@ -118,7 +118,7 @@ fn killed_on_the_way(path: &Path) {
     let mend = || world.make(&rename(path, "never")).map(drop).unwrap_or_default();
     let state = |number: usize| states(&world)[number - 1];
 
-    // On the way there: nothing is copied yet, a part, all of it.
+    // On the way to the trash: nothing, a part, or all of it is copied.
     for (number, copied) in [(2, None), (3, Some(1)), (4, Some(bytes.len()))] {
         noted();
         copied.into_iter().for_each(|copied| fs::write(&item, &bytes[..copied]).unwrap());
@@ -131,7 +131,7 @@ fn killed_on_the_way(path: &Path) {
         );
         assert_eq!(fs::read(path).unwrap(), bytes);
     }
-    // It was there, and somebody made another one since.
+    // The copy was complete, and another program created a file at the path since.
     noted();
     fs::write(&item, &bytes).unwrap();
     fs::write(path, "xyz").unwrap();
@@ -145,7 +145,7 @@ fn killed_on_the_way(path: &Path) {
     world.make(&undo(5)).unwrap();
     assert_eq!((fs::read(path).unwrap(), in_trash()), (bytes.clone(), (vec![], 0)));
 
-    // On the way back: a part of a draft, and all of it under its name.
+    // On the way back: a partial temporary file, and the complete file under its name.
     world.make(&Request::Redo).unwrap();
     fs::write(&draft, &bytes[..1]).unwrap();
     begun(&world, &coming(5));
@@ -228,7 +228,7 @@ fn some_can_not_come_back() {
     assert!(world.make(&undo(2)).is_err());
     assert_eq!(states(&world)[1], ChangeState::Overtaken);
 
-    // The same path twice within a second: each change brings its own file back.
+    // The same path twice within a second: each change restores its own file.
     for (at, text) in ["first", "second", "third"].into_iter().enumerate() {
         fs::write(&paths[0], text).unwrap();
         world.trash(&paths[0]).unwrap();
@@ -254,7 +254,7 @@ fn some_can_not_be_reached() {
     let near = world.write("near.jsonl", "near");
     world.trash(&world.write("before.jsonl", "before")).unwrap();
     world.make(&Request::Trash { files: [&near, &far].map(|path| seen(path)).into() }).unwrap();
-    // As a disk that is not mounted.
+    // Simulates a disk that is not mounted.
     fs::remove_dir(disk.join("project")).unwrap();
     let said = format!("{:#}", world.undo().unwrap_err());
     for part in ["1 of 2 undone", "mount it", "it can be undone later", "`pitree undo --list`"] {
@@ -262,7 +262,7 @@ fn some_can_not_be_reached() {
     }
     assert_eq!(fs::read(&near).unwrap(), b"near");
     assert_eq!(states(&world), [ChangeState::Done, ChangeState::Undone, ChangeState::Done]);
-    // What is before it can be undone by its number.
+    // An earlier change can be undone by its number.
     world.make(&undo(1)).unwrap();
     fs::create_dir(disk.join("project")).unwrap();
     world.undo().unwrap();
@@ -334,7 +334,7 @@ fn odd_disk() {
     let path = odd.join(std::ffi::OsStr::from_bytes(b"old \xff.jsonl"));
     let old = "{\"type\":\"session\",\"version\":2,\"id\":\"s\"}\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"one\"}}\n";
     fs::write(&path, old).unwrap();
-    // What a migration puts in the trash is looked for there by where it was.
+    // Undo finds a file that a migration trashed by its original path.
     let target = pitree::session::entry::EntryId::Id("a".into());
     world.make(&Request::Label { path: path.clone(), target, label: "x".into(), migrate: true }).unwrap();
     assert_ne!(fs::read(&path).unwrap(), old.as_bytes());
@@ -356,7 +356,7 @@ fn another_file() {
     let (item, info) = (trash().join("files/s.jsonl"), trash().join("info/s.jsonl.trashinfo"));
     let text = "one\n".repeat(1000);
     let path = world.write("s.jsonl", &text);
-    // What another program makes of the file and of its note.
+    // Alterations of the file and its trash note by another program.
     type Other = (&'static str, fn(String) -> String, fn(String) -> Option<String>);
     let date = |note: &str| note.lines().find_map(|line| line.strip_prefix("DeletionDate=").map(str::to_owned));
     let refused: [Other; 4] = [
@@ -393,7 +393,7 @@ fn another_file() {
         let says = format!("{} is another file, deleted from /", item.display());
         assert!(error.to_string().contains(&says), "{}: {error:#}", other.0);
         assert!(!path.exists() && fs::read_to_string(&item).unwrap() == file, "{}", other.0);
-        // With the file that was deleted it can be undone.
+        // With the deleted file back in the trash, undo works.
         fs::write(&item, &text).unwrap();
         fs::write(&info, note).unwrap();
         world.make(&undo(past[0].record.number)).unwrap();
@@ -444,7 +444,7 @@ fn by_a_command() {
     fs::write(&path, "mine").unwrap();
     make(&Request::Trash { files: vec![seen(&path)] }).unwrap();
 
-    // Another file was deleted later from the same path.
+    // A later file was deleted from the same path.
     let (other, note) = (trash().join("files/2"), fs::read_to_string(trash().join("info/1.trashinfo")).unwrap());
     fs::write(&other, "other").unwrap();
     fs::write(trash().join("info/2.trashinfo"), note.replace("08:00", "09:00")).unwrap();

@@ -1,5 +1,5 @@
-//! A home of its own for a test: sessions, a journal, a trash. The trash of the system is found by the environment, which
-//! only a new process can be given: so the test calls itself.
+//! A home of its own for a test: sessions, a journal, a trash. The environment determines the system's trash, and only
+//! a new process can get another environment: so the test starts itself.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ const HOME: &str = "PITREE_TEST_HOME";
 /// 2026-11-21T08:00:00Z.
 pub(crate) const NOW: i64 = 1_795_248_000_000;
 
-/// The command that runs one (ignored) test of this program in a home of its own.
+/// Returns the command that runs one ignored test of this program in a home of its own.
 pub(crate) fn myself(test: &str, home: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([test, "--exact", "--ignored", "--nocapture"]).stdin(Stdio::null());
@@ -30,7 +30,7 @@ pub(crate) fn myself(test: &str, home: &Path) -> Command {
     command
 }
 
-/// Runs an ignored test in a home of its own; fails if it does.
+/// Runs an ignored test in a home of its own; fails if the test fails.
 pub(crate) fn in_own_home(test: &str) {
     let home = tempfile::tempdir().unwrap();
     let output = myself(test, home.path()).output().unwrap();
@@ -38,7 +38,7 @@ pub(crate) fn in_own_home(test: &str) {
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
 
-/// A program around this one.
+/// Returns a command in which another program starts this one.
 pub(crate) fn around(program: &str, arguments: &[&str], inner: &Command) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).arg(inner.get_program()).args(inner.get_args()).stdin(Stdio::null());
@@ -46,8 +46,8 @@ pub(crate) fn around(program: &str, arguments: &[&str], inner: &Command) -> Comm
     command
 }
 
-/// Runs an ignored test in a home of its own, with `disk` in it on a file system of 64 KB, and the right to mount others;
-/// fails if it does.
+/// Runs an ignored test in a home of its own, with the right to mount file systems. `disk` in the home is a file system
+/// of 64 KB. Fails if the test fails.
 pub(crate) fn on_a_small_disk(test: &str) {
     let may = Command::new("unshare").args(["-rm", "true"]).status();
     if !may.is_ok_and(|status| status.success()) {
@@ -63,7 +63,7 @@ pub(crate) fn on_a_small_disk(test: &str) {
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
 
-/// The home that [`in_own_home`] made.
+/// Returns the home that [`in_own_home`] made.
 pub(crate) fn home() -> PathBuf {
     std::env::var_os(HOME).expect("this test is run by another one, in a home of its own").into()
 }
@@ -76,19 +76,19 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// In the home of the test, whose trash it uses.
+    /// Creates it in the home of the test, with that home's trash.
     pub(crate) fn at_home() -> Self {
         let dir = tempfile::tempdir_in(home()).unwrap();
         Self { changes: changes(dir.path()), dir: dir.path().canonicalize().unwrap(), _temporary: Some(dir) }
     }
 
-    /// Anywhere: for tests that use no trash.
+    /// Creates it in a temporary directory, for tests without trash.
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         Self { changes: changes(dir.path()), dir: dir.path().canonicalize().unwrap(), _temporary: Some(dir) }
     }
 
-    /// In a folder that stays.
+    /// Creates it in a folder that is not removed.
     pub(crate) fn of(dir: &Path) -> Self {
         Self { changes: changes(dir), dir: dir.canonicalize().unwrap(), _temporary: None }
     }
@@ -111,7 +111,7 @@ impl World {
         self.make(&Request::Trash { files: vec![seen(path)] })
     }
 
-    /// The session files, by name.
+    /// Returns the session files, sorted by name.
     pub(crate) fn sessions(&self) -> Vec<PathBuf> {
         let files = fs::read_dir(&self.dir).unwrap().map(|entry| entry.unwrap().path());
         let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|is| is == "jsonl")).collect();
@@ -142,12 +142,12 @@ pub(crate) fn id(tree: &Tree, at: Index) -> String {
     tree.nodes[at as usize].id.as_deref().unwrap_or_default().to_string()
 }
 
-/// What a person sees of a session.
+/// The visible state of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct View {
     pub(crate) name: Option<String>,
     pub(crate) labels: BTreeMap<String, String>,
-    /// The entries of the conversation that pi goes on with.
+    /// Entries of the conversation from which pi continues.
     pub(crate) conversation: Vec<String>,
 }
 
@@ -167,7 +167,7 @@ impl View {
     }
 }
 
-/// A session: for each entry its parent, counted back, and what it is.
+/// Creates a session from the distance to the parent and the type of each entry.
 pub(crate) fn session(shape: &[(usize, u8)]) -> String {
     let entry = |session: Session, (at, (back, kind)): (usize, &(usize, u8))| {
         let (id, other) = (format!("e{at}"), format!("e{}", at / 2));
@@ -186,7 +186,7 @@ pub(crate) fn session(shape: &[(usize, u8)]) -> String {
     shape.iter().enumerate().fold(Session::new("s").cwd("/w"), entry).text()
 }
 
-/// A message that somebody else appends.
+/// Returns a message appended by another program.
 pub(crate) fn theirs(id: &str, parent: &str) -> String {
     Session::new("s").under(parent).user(id, "on").lines().into()
 }

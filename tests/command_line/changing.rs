@@ -1,4 +1,4 @@
-//! Names and labels, undone and done again: what is appended, what stays, and what is refused.
+//! Names and labels, undo and redo: appended lines, unchanged files, and refusals.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::common::session::Session;
 use crate::pitree::{Pitree, long_ago};
 
-/// The lines that a file has behind what it was. What it was is untouched, and its time.
+/// Returns the lines appended to a file. Checks that the earlier content and the file time are unchanged.
 fn appended(path: &Path, before: &[u8]) -> Vec<Value> {
     let now = fs::read(path).unwrap();
     assert!(now.starts_with(before), "old bytes changed");
@@ -48,7 +48,7 @@ fn a_name_and_a_label_beside_a_pi_at_work_make_no_branch() {
     let path = pitree.write_session(&session);
     pitree.print(&["rename", "live", "Named"]);
     pitree.print(&["label", "live", "u1", "here"]);
-    // pi holds the session in memory: its next entry hangs at its own leaf.
+    // pi holds the session in memory: its next entry is a child of pi's own leaf.
     let before = session.text();
     let after = session.user("u2", "Go on").assistant("a2", "Gone").text();
     let ours = fs::read_to_string(&path).unwrap();
@@ -63,7 +63,7 @@ fn a_name_and_a_label_beside_a_pi_at_work_make_no_branch() {
     let rows = |filter: &str| pitree.print(&["tree", "live", "--filter", filter]);
     assert_eq!(rows("outline"), "• [here] user: Begin\n• assistant: Gone  ← leaf\n");
     assert_eq!(rows("default").lines().filter(|row| !row.starts_with("• ")).collect::<Vec<_>>(), [""; 0]);
-    // Until pi writes, pi would go on behind them: the end is there.
+    // Until pi writes, it would continue at the end of the file, after the new lines.
     pitree.print(&["rename", "live", "Again"]);
     assert_eq!(pitree.listed(&path)["leaves"], 1);
 }
@@ -104,7 +104,7 @@ fn labels_an_entry_by_id_or_label_or_start_of_an_id() {
     for none in ["nowhere", "", "a"] {
         assert!(pitree.refuse(&["label", "branches", none, "x"]).contains("no entry has the id"), "{none}");
     }
-    // The labels' own ids are 8 random hex digits.
+    // The labels' IDs are 8 random hex digits.
     let id = lines[0]["id"].as_str().unwrap();
     assert!(pitree.print(&["label", "branches", &id[..7], "x"]).contains(&format!(" on {id} ")));
     pitree.refuse(&["label", "branches", &id[..3], "x"]);

@@ -1,4 +1,4 @@
-//! `pitree diff`: two sessions or entries of one family, held against each other.
+//! `pitree diff`: compares two sessions or entries of one family.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::common::session::Session;
 use crate::json::check_unversioned;
 use crate::pitree::{FIXTURES, Pitree};
 
-/// A session with two branches, and a fork of it, as pi writes them: labels are in the fork anew.
+/// Creates a session with two branches and a fork of it, as pi writes them: the fork has copies of the labels.
 fn family() -> Pitree {
     let pitree = Pitree::new();
     let write = |text: &str| json!({"path": "src/a.rs", "content": text});
@@ -53,7 +53,7 @@ fn a_branch_and_a_fork() {
     let files = &both["files"];
     assert_eq!(files["onlyA"], json!([]));
     assert_eq!(files["onlyB"], json!([{"path": "/etc/hosts", "reads": 1, "writes": 0, "edits": 0}]));
-    // What the other directory has by the same name is the same file, and what failed did nothing.
+    // A relative path in the other directory means the same file; failed tools changed nothing.
     let diff = "--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1,3 +1,2 @@\n one\n-left\n-three\n+two\n";
     let changes = |new: &str| json!([{"edit": [{"old": "x", "new": new}]}]);
     assert_eq!(
@@ -133,7 +133,7 @@ fn a_file_of_version_1_has_nothing_in_common_with_others() {
     assert_eq!(compared(&pitree, "old", "old")["common"]["entries"], 2);
 }
 
-/// Forks that the real pi made.
+/// Uses forks made by the real pi.
 #[test]
 fn forks_of_pi_part_where_pi_forked() {
     let talk = |name: &str| format!("{FIXTURES}/sessions/--home-dev-talk--/{name}.jsonl");

@@ -3,7 +3,7 @@
 use crate::common::session::Session;
 use crate::pitree::Pitree;
 
-/// The words that a shell is offered at the end of a line.
+/// Returns the completions that a shell offers at the end of a line.
 fn offered(pitree: &Pitree, line: &[&str]) -> Vec<String> {
     let mut command = pitree.command(&[&["--", "pitree"], line].concat());
     let output = command.env("PITREE_COMPLETE", "fish").output().unwrap();

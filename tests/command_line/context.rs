@@ -1,4 +1,4 @@
-//! `pitree context`: what the model sees, as a table and as JSON.
+//! `pitree context`: the model's context, as a table and as JSON.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ fn fixture(path: &str) -> String {
     repository("fixtures/sessions").join(path).to_str().unwrap().into()
 }
 
-/// A field of all objects but the last one.
+/// Returns a field of all objects except the last one.
 fn each<'a>(objects: &'a [Value], field: &str) -> Vec<&'a Value> {
     objects[..objects.len() - 1].iter().map(|object| &object[field]).collect()
 }

@@ -1,4 +1,4 @@
-//! Sessions as pi 1.x writes them (`fixtures/sessions/--home-dev-talk--`): what its new fields say is found and listed.
+//! Sessions in the format of pi 1.x (`fixtures/sessions/--home-dev-talk--`): the new fields are searched and listed.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ fn talks(args: &[&str]) -> Vec<Value> {
     found
 }
 
-/// The names of the files in which something is found.
+/// Returns the names of the files that match a query.
 fn found(query: &str) -> Vec<String> {
     let name = |path: &str| path.rsplit('/').next().unwrap().trim_end_matches(".jsonl").to_string();
     let mut files: Vec<String> =
@@ -45,7 +45,7 @@ fn a_model_is_found_by_the_name_that_its_provider_gives_it() {
 fn all_finds_what_pi_tells_the_model() {
     assert_eq!(found("\"Batch changes to one file\" all:").len(), 9);
     assert_eq!(found("\"Batch changes to one file\"").len(), 0);
-    // The second system message of a file has what changed.
+    // The second system message of a file contains the changes.
     let hits = talks(&["search", "all: \"Read file contents\" in:/home/dev/talk"]);
     let compacted = hits.iter().filter(|hit| hit["path"].as_str().unwrap().ends_with("talk-compacted.jsonl"));
     assert_eq!(compacted.count(), 4, "two system messages, two compactions");

@@ -1,4 +1,4 @@
-//! pitree as a part of pi: what is written into pi's directory, and that all of it goes again.
+//! The pi extension: installation writes files to pi's directory, and removal deletes all of them.
 #![cfg(unix)]
 
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::pitree::Pitree;
 
-/// The files that install writes.
+/// Returns the files that `install` writes.
 fn files(pitree: &Pitree) -> [PathBuf; 3] {
     let agent = pitree.home().join(".pi/agent");
     ["extensions/pitree/program", "extensions/pitree/index.ts", "skills/pitree/SKILL.md"].map(|file| agent.join(file))
@@ -19,7 +19,7 @@ fn texts(pitree: &Pitree) -> [Option<String>; 3] {
     files(pitree).map(|file| fs::read_to_string(file).ok())
 }
 
-/// Runs a command that has to succeed: what it says.
+/// Runs a command that must succeed and returns its messages.
 fn said(pitree: &Pitree, args: &[&str]) -> String {
     let done = pitree.run(&[&["pi"], args].concat());
     assert_eq!((done.code, done.out.as_str()), (0, ""), "{args:?}: {}", done.err);

@@ -1,4 +1,4 @@
-//! `pitree index`, and what commands make of an index: the same as without one.
+//! `pitree index`, and other commands with an index: the output is the same as without one.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ fn world() -> Pitree {
     pitree
 }
 
-/// The files of the index.
+/// Returns the files of the index.
 fn files(pitree: &Pitree) -> Vec<PathBuf> {
     let files = fs::read_dir(pitree.home().join(".cache/pitree/index")).into_iter().flatten();
     files.map(|file| file.unwrap().path()).collect()
@@ -44,7 +44,7 @@ fn commands_say_the_same_with_and_without() {
             (code, out, err)
         };
         let without = run(&["--no-index"]);
-        // The first makes it, the others have it.
+        // The first run creates the index, the second one uses it.
         for _ in 0..2 {
             assert_eq!(run(&[]), without, "{command:?}");
         }
@@ -109,7 +109,7 @@ fn indexes_of_directories_that_are_gone_or_unused_are_removed() {
             pitree.print(&["ls", "--dir", dir]);
         }
     }
-    // Using one counts as a change of it.
+    // Using an index counts as a modification.
     pitree.print(&["ls", "--dir", "used"]);
     set_modified(&files(&pitree)[0], SystemTime::now() - Duration::from_secs(80 * 24 * 3600));
     pitree.print(&["ls", "--dir", "used"]);
@@ -119,7 +119,7 @@ fn indexes_of_directories_that_are_gone_or_unused_are_removed() {
     fs::remove_dir_all(pitree.home().join("gone")).unwrap();
     pitree.run(&["resume", "--print", "branches"]);
     assert_eq!(files(&pitree).len(), 1, "of the other directory");
-    // An index of an earlier form does not name its directory.
+    // An index in an older format does not name its directory.
     fs::write(files(&pitree)[0].with_file_name("0123456789abcdef.all"), "pitree-i").unwrap();
     pitree.print(&["ls", "--dir", "used"]);
     assert_eq!(files(&pitree).len(), 1);
@@ -146,7 +146,7 @@ fn clear_deletes_index_files() {
 }
 
 #[cfg(unix)]
-/// What comes of a command that a shell starts.
+/// Runs a script in a shell and returns its output.
 fn by_shell(pitree: &Pitree, script: &str, args: &[&str]) -> Outcome {
     let inner = pitree.command(args);
     let mut command = Command::new("/bin/sh");

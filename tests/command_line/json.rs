@@ -1,5 +1,5 @@
-//! docs/json-schema.json, made from the tables of docs/json.md, against what the commands print: output is valid, each
-//! printed field is described, and each described field is printed.
+//! Validates the output of the commands against docs/json-schema.json, which is generated from the tables of
+//! docs/json.md. Output is valid, each printed field is described, and each described field is printed.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use crate::common::home::json_lines;
 static SCHEMA: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("../../docs/json-schema.json")).unwrap());
 
-/// The definition of a command's objects.
+/// Returns the definition of a command's objects.
 fn definition(name: &str) -> &'static Value {
     let found = &SCHEMA["$defs"][name];
     assert!(found.is_object(), "docs/json.md has no section {name}");
@@ -61,7 +61,7 @@ fn validate(value: &Value, schema: &Value, at: &str) {
     }
 }
 
-/// All fields that a definition describes, those of inner objects with the names above them.
+/// Collects all fields of a definition; those of nested objects have their parents as a prefix.
 fn described(schema: &Value, above: &str, found: &mut BTreeSet<String>) {
     for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
         let name = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
@@ -71,7 +71,7 @@ fn described(schema: &Value, above: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The fields of an object, those below with the names above them.
+/// Collects the fields of an object; nested fields have their parents as a prefix.
 fn fields(value: &Value, above: &str, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(object) => {
@@ -86,7 +86,7 @@ fn fields(value: &Value, above: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Validates objects, and adds their fields to those found.
+/// Validates objects and adds their fields to those found.
 fn check(name: &str, objects: &[Value], found: &mut BTreeSet<String>) {
     assert!(!objects.is_empty(), "{name} prints nothing");
     for object in objects {
@@ -99,7 +99,7 @@ fn check(name: &str, objects: &[Value], found: &mut BTreeSet<String>) {
 fn all_are_printed(name: &str, found: &BTreeSet<String>) {
     let mut all = BTreeSet::new();
     described(definition(name), "", &mut all);
-    // Paths that are not UTF-8, and running pis, are those of other tests.
+    // Other tests cover paths that are not UTF-8, and running pis.
     let is_elsewhere = |name: &&String| {
         name.ends_with("Bytes") || name.starts_with("live.") || name.contains("pis.") || name.contains("silent.")
     };
@@ -107,7 +107,7 @@ fn all_are_printed(name: &str, found: &BTreeSet<String>) {
     assert!(never.is_empty(), "docs/json.md describes what {name} does not print: {never:?}");
 }
 
-/// The command prints what its section describes, with these arguments after its name and `--json`.
+/// Checks that the output of the command matches its section, with these arguments after its name and `--json`.
 fn holds(name: &str, runs: &[&[&str]]) {
     let mut found = BTreeSet::new();
     for args in runs {

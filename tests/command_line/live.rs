@@ -1,4 +1,4 @@
-//! Pis that report their states: what `ls --json` and `resume` make of several in one session.
+//! Pis that report their states: `ls --json` and `resume` with several pis in one session.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::pitree::Pitree;
 
-/// A process that stands in for a pi; it ends when this is dropped.
+/// A process that stands in for a pi; killed on drop.
 struct Pi(Child);
 
 impl Drop for Pi {
@@ -21,7 +21,7 @@ impl Drop for Pi {
 }
 
 impl Pi {
-    /// A pi that reports a state in a session.
+    /// Starts a pi that reports a state in a session.
     fn new(pitree: &Pitree, session: &Path, state: &str) -> Self {
         let process = Command::new("sleep").arg("600").spawn().unwrap();
         let pid = process.id();

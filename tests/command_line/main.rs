@@ -1,4 +1,4 @@
-//! The command line: what it prints, what it changes, where it looks, and how it ends.
+//! The command line: output, changes, directories searched, and exit codes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on has failed")]
 
 mod changing;

@@ -1,4 +1,5 @@
-//! Sessions in files and folders whose names are no UTF-8: everything works with them, and none of them stops another.
+//! Sessions in files and folders whose names are not UTF-8: every command accepts them, and they do not affect other
+//! sessions.
 #![cfg(unix)]
 
 use std::ffi::{OsStr, OsString};
@@ -11,7 +12,7 @@ use serde_json::Value;
 use crate::common::session::Session;
 use crate::pitree::{Pitree, SESSIONS};
 
-/// A session with a label and a file that a tool touched, in a folder and a file of odd names.
+/// Creates a session with a label and a touched file; the names of its folder and file are not UTF-8.
 fn odd(pitree: &Pitree) -> PathBuf {
     let folder = pitree.home().join(SESSIONS).with_file_name(OsStr::from_bytes(b"--odd-\xff--"));
     fs::create_dir_all(&folder).unwrap();
@@ -22,12 +23,12 @@ fn odd(pitree: &Pitree) -> PathBuf {
     path
 }
 
-/// Arguments some of which are no text.
+/// Returns arguments, some of which are not UTF-8.
 fn args<'a>(words: &[&'a str], path: &'a Path) -> Vec<&'a OsStr> {
     words.iter().map(|&word| if word == "ODD" { path.as_os_str() } else { word.as_ref() }).collect()
 }
 
-/// The bytes of a path in base64, by the system's own program.
+/// Returns the base64 encoding of a path, computed by the system's `base64`.
 fn base64(path: &Path) -> String {
     let script = "printf %s \"$1\" | base64 -w0";
     let output = std::process::Command::new("sh").args(["-c", script, "-"]).arg(path).output().unwrap();
@@ -161,7 +162,7 @@ fn where_sessions_are_may_be_such_a_folder() {
     }
     let output = pitree.command(&["ls".as_ref(), "--dir".as_ref(), folder.as_os_str()]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 1);
-    // A sub-agent's session beside it is its own.
+    // The session of a subagent beside it is independent.
     let deeper = path.with_extension("").join("run-0");
     fs::create_dir_all(&deeper).unwrap();
     fs::copy(&path, deeper.join("s.jsonl")).unwrap();

@@ -1,4 +1,4 @@
-//! Sessions of a version that pitree doesn't know: what can be read of them is shown, and nothing is written to them.
+//! Sessions of a newer version than pitree supports: their readable part is shown, and nothing is written to them.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::common::session::Session;
 use crate::pitree::Pitree;
 
-/// As pi's core wrote them (0.87.1): what belongs together is one line; names, labels and leaves are values.
+/// Version 4 in the format of pi's core (0.87.1): related entries share one line; names, labels and leaves are values.
 const FOURTH: &str = r#"{"v":4,"kind":"header","id":"fourth","storageVersion":1,"createdAt":1767603600000,"cwd":"/home/dev/app","parentSessionId":"third"}
 {"kind":"value","op":"set","seq":1,"namespace":"pi.branch.tip","key":"main","value":null}
 [{"kind":"entry","id":"u1","parentId":null,"type":"message","message":{"role":"user","content":"Mend the login","timestamp":1767603601000},"seq":2,"timestamp":1767603601000},{"kind":"value","op":"set","seq":3,"namespace":"pi.branch.tip","key":"main","value":"u1"}]
@@ -17,7 +17,7 @@ const FOURTH: &str = r#"{"v":4,"kind":"header","id":"fourth","storageVersion":1,
 {"kind":"entry","id":"c1","parentId":"a1","type":"custom","customType":"note","data":{"to":"find"},"seq":8,"timestamp":1767603603000}
 "#;
 
-/// One of version 4 in the form of version 3, and [`FOURTH`].
+/// Returns a version 4 session in the format of version 3, and [`FOURTH`].
 fn newer(pitree: &Pitree) -> [(&'static str, std::path::PathBuf); 2] {
     let third = Session::new("third").user("u1", "Mend the login").assistant("a1", "Mended.").text();
     let third = pitree.write("third.jsonl", &third.replace("\"version\":3", "\"version\":4"));
@@ -129,7 +129,7 @@ fn a_fork_or_a_new_form_that_a_newer_pi_wrote_anew_stays() {
     pitree.print(&["label", "old", "u1", "here", "--migrate"]);
     for path in [Path::new(fork.trim_end()), &old] {
         let bytes = fs::read(path).unwrap();
-        // Shorter than what pitree wrote.
+        // Shorter than the content that pitree wrote.
         let header = r#"{"v":4,"kind":"header","id":"w","storageVersion":1,"createdAt":1,"cwd":"/"}"#;
         assert!(header.len() < bytes.len());
         fs::write(path, header).unwrap();

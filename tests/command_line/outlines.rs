@@ -1,11 +1,11 @@
-//! Commands that gather something of all sessions: labels, files.
+//! Commands that list items of all sessions: labels, files.
 
 use serde_json::{Value, json};
 
 use crate::common::session::Session;
 use crate::pitree::{Outcome, Pitree};
 
-/// Two sessions of one project and one of another.
+/// Creates two sessions of one project and one of another.
 fn touched() -> Pitree {
     let pitree = Pitree::new();
     let path = |path: &str| json!({ "path": path });
@@ -26,7 +26,7 @@ fn paths(files: &[Value]) -> Vec<&str> {
 #[test]
 fn a_tree_of_thousands_of_levels_is_as_wide_as_one_can_read() {
     let pitree = Pitree::new();
-    // Each prompt has two below it, of which the first one goes on.
+    // Each prompt has two children, the first of which continues.
     let branch = |session: Session, at: usize| {
         let (end, next) = (format!("end {at}"), format!("next {at}"));
         let above = at.checked_sub(1).map_or("root".into(), |at| format!("next {at}"));
@@ -100,7 +100,7 @@ fn labels_of_all_sessions_are_listed() {
     assert!(!table.contains('\u{1b}'), "{table:?}");
 }
 
-/// A session and a fork of it that goes on, both as pi writes them: the label in the fork is a new entry.
+/// Creates a session and a fork that continues, as pi writes them: the label in the fork is a new entry.
 fn forked() -> Pitree {
     let pitree = Pitree::new();
     let read = json!({"path": "a.rs"});

@@ -1,4 +1,4 @@
-//! pitree in a home directory of its own, with sessions in it.
+//! pitree in its own home directory, with sessions.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -15,7 +15,7 @@ use crate::common::session::Session;
 
 pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
 
-/// pitree in an empty home directory, knowing nothing of whoever runs the tests.
+/// pitree in an empty home directory, isolated from the environment of the user who runs the tests.
 pub(crate) struct Pitree {
     home: Home,
     variables: Vec<(&'static str, String)>,
@@ -46,8 +46,8 @@ impl Pitree {
         self.home.write(format!("{dir}/{id}.jsonl"), text.replace("flat-one", id))
     }
 
-    /// Puts a session from the fixtures where pi would look for it, as if it was written long ago. The directory that
-    /// it worked in is the home, so that it is there.
+    /// Puts a session from the fixtures in pi's session directory, with an old file time. Its working directory is the
+    /// home, so that it exists.
     pub(crate) fn fixture(&self, name: &str) -> PathBuf {
         let folder = ["app", "old", "odd"].map(|kind| format!("{FIXTURES}/sessions/--home-dev-{kind}--/{name}.jsonl"));
         let text = folder.iter().find_map(|path| fs::read_to_string(path).ok()).unwrap();
@@ -57,30 +57,30 @@ impl Pitree {
         self.write(&format!("{name}.jsonl"), &text)
     }
 
-    /// Writes a file where pi would look for sessions, as if long ago.
+    /// Writes a file in pi's session directory, with an old file time.
     pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.home.write(format!("{SESSIONS}/{name}"), text);
         set_modified(&path, long_ago());
         path
     }
 
-    /// Writes a session there.
+    /// Writes a session to pi's session directory.
     pub(crate) fn write_session(&self, session: &Session) -> PathBuf {
         self.write(&format!("{}.jsonl", session.id), &session.text())
     }
 
-    /// Puts a program that is a shell script in the home.
+    /// Puts a shell script in the home as an executable program.
     #[cfg(unix)]
     pub(crate) fn script(&self, path: &str, script: &str) -> PathBuf {
         self.home.script(path, script)
     }
 
-    /// Every file of the home: its contents and its time.
+    /// Returns the content and time of every file in the home.
     pub(crate) fn files(&self) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
         self.home.files()
     }
 
-    /// Runs something that has to fail and to change nothing: what it complains about.
+    /// Runs a command that must fail and change nothing; returns its error message.
     pub(crate) fn refuse(&self, args: &[&str]) -> String {
         let before = self.files();
         let outcome = self.run(args);
@@ -90,18 +90,18 @@ impl Pitree {
         outcome.err
     }
 
-    /// A session as the list has it.
+    /// Returns a session as listed.
     pub(crate) fn listed(&self, path: &Path) -> Value {
         let sessions = self.objects(&["ls", "--json"]);
         sessions.into_iter().find(|session| session["path"] == path.to_str().unwrap()).unwrap()
     }
 
-    /// The entry of a tree for which something is so.
+    /// Returns the entry of a tree that matches.
     pub(crate) fn entry(&self, path: &Path, is_it: impl Fn(&Value) -> bool) -> Value {
         self.objects(&["tree", path.to_str().unwrap(), "--json"]).into_iter().find(is_it).unwrap()
     }
 
-    /// The id of the entry from which pi goes on, neutral lines left out.
+    /// Returns the ID of the entry from which pi continues, skipping neutral entries.
     pub(crate) fn goes_on_at(&self, path: &Path) -> Option<String> {
         let entries = self.objects(&["tree", path.to_str().unwrap(), "--json"]);
         let mut at = entries.iter().find(|entry| entry["leaf"] == true);
@@ -121,7 +121,7 @@ impl Pitree {
         Outcome::of(&mut self.command(args))
     }
 
-    /// What a run prints that has nothing to complain about.
+    /// Returns the output of a run without errors or warnings.
     pub(crate) fn print(&self, args: &[impl AsRef<OsStr>]) -> String {
         let command = self.command(args);
         let outcome = self.run(args);
@@ -129,14 +129,14 @@ impl Pitree {
         outcome.out
     }
 
-    /// The output of a run that finds nothing to do.
+    /// Returns the output of a run that finds nothing to do.
     pub(crate) fn nothing(&self, args: &[impl AsRef<OsStr>]) -> String {
         let outcome = self.run(args);
         assert_eq!((outcome.code, outcome.err.as_str()), (1, ""), "{}", outcome.out);
         outcome.out
     }
 
-    /// The objects that a command prints, without the field `schema`, which all of them have.
+    /// Returns the objects that a command prints, without their common field `schema`.
     pub(crate) fn objects(&self, args: &[impl AsRef<OsStr>]) -> Vec<Value> {
         let unversioned = |mut object: Value| {
             let version = object.as_object_mut().unwrap().remove("schema");
@@ -147,16 +147,16 @@ impl Pitree {
         lines.filter(|object| object["type"] != "end").collect()
     }
 
-    /// The ids of the sessions that are found without being told where.
+    /// Returns the IDs of the sessions in the default directory.
     pub(crate) fn ids(&self) -> Vec<String> {
         self.objects(&["ls", "--json"]).iter().map(|session| session["id"].as_str().unwrap().into()).collect()
     }
 }
 
-/// Where pi keeps the sessions of one project.
+/// pi's session directory of one project.
 pub(crate) const SESSIONS: &str = ".pi/agent/sessions/--p--";
 
-/// The files without what pitree keeps for itself: a refusal may find that out only with the journal open.
+/// Returns the files except pitree's own, because some refusals happen after the journal is open.
 fn sessions(files: &BTreeMap<PathBuf, (Vec<u8>, SystemTime)>) -> Vec<(&PathBuf, &(Vec<u8>, SystemTime))> {
     files.iter().filter(|(path, _)| !path.ends_with(".local/state/pitree/journal.jsonl")).collect()
 }

@@ -1,4 +1,4 @@
-//! What pitree makes is its owner's alone, whatever the process takes from the modes of new files.
+//! File modes: only the owner may read pitree's files, whatever the umask.
 #![cfg(unix)]
 
 use std::fs;
@@ -17,7 +17,7 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Runs pitree with a mask for the modes of new files.
+/// Runs pitree with a umask.
 fn masked(pitree: &Pitree, mask: &str, args: &[&str]) -> Outcome {
     let inner = pitree.command(args);
     let mut command = Command::new("/bin/sh");
@@ -50,7 +50,7 @@ fn what_it_makes_is_for_its_owner_alone() {
             assert_eq!(mode(&file), 0o600, "{mask} {}", file.display());
         }
         assert_eq!(mode(&trash.join("files").join(name)), 0o640, "it keeps its own");
-        // The folder of the session comes back with it.
+        // The folder of the session is restored with it.
         set_mode(&path, 0o600);
         assert_eq!(masked(&pitree, mask, &["rm", "--yes", "branches"]).code, 0);
         fs::remove_dir(pitree.home().join(SESSIONS)).unwrap();

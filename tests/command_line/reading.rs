@@ -1,4 +1,4 @@
-//! Commands that read: what they print, where they look, and how they end.
+//! Read-only commands: output, directories searched, and exit codes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -176,7 +176,7 @@ fn finds_a_session_by_path_id_or_start_of_it() {
     }
 }
 
-/// The other end is closed before anything is written, and what is written is more than a pipe holds.
+/// The reader closes the pipe before the first write, and the output is longer than a pipe buffer.
 #[test]
 fn a_closed_pipe_is_no_error() {
     let pitree = Pitree::new();

@@ -1,4 +1,4 @@
-//! Going on in pi: forks, the leaf at another entry, and the command that starts pi. A shell script stands in for pi.
+//! Resuming in pi: forks, moved leaves, and the command that starts pi. A shell script stands in for pi.
 #![cfg(unix)]
 
 use std::fs;
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 use crate::pitree::{Outcome, Pitree};
 
-/// Notes where it was started, with what, and what the session was then.
+/// Records pi's working directory, its arguments and the content of the session at the start.
 const PI: &str = r#"case "$*" in *--version) exit 1;; esac
 { pwd -P; for word; do echo "$word"; done; } > "$HOME/started"
 cp "$2" "$HOME/session-then"
 exit 7
 "#;
 
-/// pitree with a pi on the PATH.
+/// Creates pitree with a pi on the PATH.
 fn with_pi() -> Pitree {
     let pitree = Pitree::new();
     pitree.script("bin/pi", PI);
@@ -24,7 +24,7 @@ fn with_pi() -> Pitree {
     pitree.variable("PATH", &path)
 }
 
-/// Resumes: what pi was started with, and what was said.
+/// Resumes; returns pi's arguments and pitree's messages.
 fn started(pitree: &Pitree, args: &[&str]) -> (Vec<String>, Outcome) {
     let outcome = pitree.run(&[&["resume"], args].concat());
     assert_eq!((outcome.code, outcome.out.as_str()), (7, ""), "{args:?}: {}", outcome.err);
@@ -63,7 +63,7 @@ fn resumes_at_an_entry_by_one_neutral_line() {
     assert_eq!(pitree.goes_on_at(&path).unwrap(), "a2");
     assert_eq!(pitree.entry(&path, |entry| entry["id"] == "a2")["label"], "jwt-works");
 
-    // A message of the user means the place before it, and its text goes back.
+    // A user message means the place before it; its text is handed back.
     let (_, outcome) = started(&pitree, &["branches", "u5", "--allow-write"]);
     assert!(outcome.err.ends_with("the text of the message:\nRotate daily\n"), "{}", outcome.err);
     assert_eq!(pitree.goes_on_at(&path).unwrap(), "a4");
@@ -216,7 +216,7 @@ fn prints_the_path_of_a_session() {
     }
 }
 
-/// pitree with a pi on the PATH that says which version it is.
+/// Creates pitree with a pi on the PATH that reports its version.
 fn with_new_pi() -> Pitree {
     let pitree = with_pi();
     pitree.script("bin/pi", &format!("case $* in --version) echo 1.5.2; exit;; esac\n{PI}"));

@@ -1,4 +1,4 @@
-//! Which session a word means.
+//! Session arguments: which session a word selects.
 
 use crate::common::session::Session;
 use crate::pitree::Pitree;

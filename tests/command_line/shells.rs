@@ -1,4 +1,4 @@
-//! The command that goes on with a session, in real shells: whatever the names in it, they read it as it is meant.
+//! The printed command for resuming a session, in real shells: they parse unusual names as intended.
 #![cfg(unix)]
 
 use std::ffi::{OsStr, OsString};
@@ -13,7 +13,7 @@ use crate::common::effort::skipped;
 use crate::common::session::Session;
 use crate::pitree::{Pitree, SESSIONS};
 
-/// Shells, each with the options that make it read nothing of whoever runs the tests.
+/// Shells with options that skip the user's startup files.
 const SHELLS: &[(&str, &[&str])] =
     &[("bash", &["--norc", "--noprofile"]), ("zsh", &["-f"]), ("dash", &[]), ("fish", &["--no-config"])];
 
@@ -52,7 +52,7 @@ const NAMES: &[&str] = &[
     "'\n1",
 ];
 
-/// Runs the lines in a shell, typed or as a script: what pi was started with by each.
+/// Runs the lines in a shell, typed and as a script; returns pi's arguments from each.
 fn started(pitree: &Pitree, (shell, options): (&str, &[&str]), is_typed: bool, lines: &OsStr) -> Vec<Vec<u8>> {
     let file = pitree.home().join("started");
     let _ = fs::remove_file(&file);
@@ -86,7 +86,7 @@ fn every_shell_reads_it_as_it_is_meant() {
     let (mut lines, mut meant) = (Vec::new(), Vec::new());
     let bytes = NAMES.iter().map(|name| name.as_bytes()).chain([&b"\xff"[..], b"'\xff\xfe1\n", b"\xc3\x28!"]);
     for (at, name) in bytes.enumerate() {
-        // The directory of a session is text.
+        // The directory of a session is valid UTF-8.
         let dir = pitree.home().join(NAMES[at % NAMES.len()]);
         fs::create_dir_all(&dir).unwrap();
         let file = pitree.home().join(SESSIONS).join(OsStr::from_bytes(name));

@@ -1,10 +1,10 @@
-//! `pitree show`, the session in which one is, and the skill that tells of both.
+//! `pitree show`, the current session, and the skill that explains both.
 
 use serde_json::{Value, json};
 
 use super::pitree::Pitree;
 
-/// What is shown of the fixture `branches`.
+/// Returns the output of `show` for the fixture `branches`.
 fn show(pitree: &Pitree, args: &[&str]) -> Value {
     pitree.objects(&[&["show", "branches", "--json"], args].concat()).remove(0)
 }
@@ -17,7 +17,7 @@ fn ids(shown: &Value) -> Vec<&str> {
 fn an_entry_stands_in_its_surroundings_and_leads_on() {
     let pitree = Pitree::new();
     pitree.fixture("branches");
-    // It was left for another branch, and goes on by itself.
+    // The entry is on an abandoned branch, which continues on its own.
     let shown = show(&pitree, &["u3", "-C", "1"]);
     assert_eq!(ids(&shown), ["a2", "u3", "a3"], "labels are passed over");
     assert_eq!((&shown["previous"], &shown["next"]), (&json!("u2"), &Value::Null));
@@ -25,7 +25,7 @@ fn an_entry_stands_in_its_surroundings_and_leads_on() {
     assert_eq!((&asked["asked"], &asked["active"], &asked["role"]), (&json!(true), &json!(false), &json!("user")));
     assert_eq!(asked["text"], "Add refresh tokens");
     assert_eq!(shown["entries"][0]["branches"], json!(["u4"]), "the other way on from there");
-    // From id to id through the whole branch.
+    // Follows the IDs through the entire branch.
     let (mut seen, mut next) = (Vec::new(), Some("u1".to_owned()));
     while let Some(id) = next {
         let shown = show(&pitree, &[&id, "-C", "0"]);

@@ -1,4 +1,4 @@
-//! What goes to the trash, what comes back, and what is refused. Only on Linux is the trash below the home.
+//! Moving to the trash, restoring, and refusals. Only on Linux is the trash below the home.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -63,7 +63,7 @@ fn what_a_pi_goes_on_with_is_told_and_comes_back_with_its_session() {
     let (name, before) = (path.to_str().unwrap(), fs::read_to_string(&path).unwrap());
     let other = pitree.write_session(&Session::new("other").user("u1", "hello"));
     pitree.print(&["rm", name, "--yes"]);
-    // As pi 1.5.2 appends to a path where nothing is any more.
+    // pi 1.5.2 appends to the path of a missing file in this form.
     let lines = Session::new("gone").under("u1").name("n1", "after").lines().to_string();
     fs::write(&path, &lines).unwrap();
     let told = |words: &str| {
@@ -75,7 +75,7 @@ fn what_a_pi_goes_on_with_is_told_and_comes_back_with_its_session() {
         }
     };
     told("entries of a session that is in the trash, written by a pi that went on; `pitree restore 1` brings it back");
-    // Nothing is written to it.
+    // A refused command writes nothing to the file.
     let all = [
         &["rename", name, "x"][..],
         &["label", name, "n1", "x"],
@@ -92,7 +92,7 @@ fn what_a_pi_goes_on_with_is_told_and_comes_back_with_its_session() {
     assert_eq!(fs::read_to_string(&path).unwrap(), before + &lines);
     assert_eq!(pitree.listed(&path)["name"], "after");
 
-    // Of a session that is not in the trash.
+    // The lines belong to a session that is not in the trash.
     fs::write(&other, &lines).unwrap();
     let outcome = pitree.run(&["ls"]);
     assert_eq!(outcome.code, 0);
@@ -116,7 +116,7 @@ fn what_pitree_writes_makes_no_session_live() {
         let found = pitree.run(&["search", "is:live"]);
         assert_eq!((found.code, &*found.out), (1, ""), "{args:?}");
     }
-    // As pi appends.
+    // Appends in pi's format.
     let now = Timestamp::now().to_string();
     let line = format!(
         "{{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"c1\",\"parentId\":\"a3\",\"timestamp\":{now:?}}}\n"
@@ -149,7 +149,7 @@ fn without_a_terminal_nothing_goes_unless_that_is_said() {
 fn a_family_goes_together_and_comes_back_together() {
     let pitree = Pitree::new();
     let family = ["fork-parent", "fork-child", "fork-grandchild"].map(|name| pitree.fixture(name));
-    // A sub-agent of the child.
+    // A subagent of the child.
     let agent = pitree.write("fork-child/1/run-0/session.jsonl", "{\"type\":\"session\",\"id\":\"agent\"}\n");
     let other = pitree.fixture("branches");
     let gone = pitree.objects(&["rm", "fork-grandchild", "--family", "--yes", "--json"]);

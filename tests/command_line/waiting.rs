@@ -1,4 +1,4 @@
-//! Other programs that hold a file or hang, signals meanwhile, and results that nobody can read.
+//! Locked files, programs that do not respond, signals meanwhile, and closed outputs.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -22,7 +22,7 @@ fn held(path: &Path) -> fs::File {
     file
 }
 
-/// The next line that a run says on standard error.
+/// Returns the next line that a run prints to standard error.
 fn said(run: &mut Child) -> impl Iterator<Item = String> + use<> {
     BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap)
 }
@@ -75,7 +75,7 @@ fn a_trash_command_that_hangs_is_ended_and_holds_nobody_up() {
     let mut run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = said(&mut run);
     assert!(said.next().unwrap().starts_with("waiting for sh, process "));
-    // Meanwhile others change what they like.
+    // Other changes proceed meanwhile.
     pitree.print(&["rename", "two", "a name", "--wait", "0"]);
     assert!(Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap().success());
     assert!(said.next().unwrap().contains("stopped"));

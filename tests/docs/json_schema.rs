@@ -1,8 +1,9 @@
-//! The JSON Schema of what commands print, made from the tables of docs/json.md.
+//! The JSON Schema of the commands' output, generated from the tables of docs/json.md.
 
 use serde_json::{Map, Value, json};
 
-/// The schema: a definition for each section with a table of fields, by the words before ` --json` or `:`.
+/// Returns the schema: one definition for each section with a table of fields, named after the words before ` --json`
+/// or `:`.
 pub(crate) fn of_page(page: &str) -> Value {
     let sections = page.split("\n## ").skip(1).filter(|section| section.contains("\n| field |"));
     let definitions: Map<String, Value> = sections.map(definition).collect();
@@ -26,7 +27,7 @@ fn definition(section: &str) -> (String, Value) {
         let names: Vec<&str> = cells[0].split(", ").map(|name| name.trim_matches('`')).collect();
         let types: Vec<&str> = cells[1].split(", ").collect();
         for (at, name) in names.iter().enumerate() {
-            // One type may stand for all names of a row.
+            // One type may apply to all names of a row.
             let type_name = if types.len() == 1 { types[0] } else { types.get(at).copied().unwrap_or_default() };
             let schema = schema(type_name).unwrap_or_else(|| panic!("{heading}: no type {type_name:?} of {name}"));
             add(&mut object, name.trim_start_matches('?'), schema, !name.starts_with('?'));
@@ -59,7 +60,7 @@ fn add(object: &mut Value, name: &str, schema: Value, is_required: bool) {
     add(inner, rest, schema, is_required);
 }
 
-/// The schema of a type; `None` if there is no such type.
+/// Returns the schema of a type; `None` for an unknown type.
 fn schema(name: &str) -> Option<Value> {
     let (name, may_be_null) = name.strip_suffix('?').map_or((name, false), |name| (name, true));
     let types = |names: &[&str]| {

@@ -1,5 +1,5 @@
-//! The pages for people: the generated ones are current, links lead somewhere, the README names the commands to begin
-//! with. `PITREE_WRITE_DOCS=1 cargo test --test docs` writes the generated pages.
+//! The documentation: generated pages are current, links resolve, and the README names the first commands to try.
+//! `PITREE_WRITE_DOCS=1 cargo test --test docs` writes the generated pages.
 
 #![allow(
     clippy::unwrap_used,
@@ -27,7 +27,7 @@ fn read(path: &Path) -> String {
 fn is_current(page: &str, wanted: &str) {
     let path = root().join(page);
     let writes = std::env::var_os("PITREE_WRITE_DOCS").is_some_and(|value| value == "1");
-    // Other tests read the page meanwhile: a current page stays unchanged.
+    // Other tests read the page at the same time: a current page stays unchanged.
     if writes && !(path.exists() && read(&path) == wanted) {
         fs::write(&path, wanted).unwrap();
     }
@@ -80,7 +80,7 @@ fn the_exit_codes_are_current() {
     part_is_current("docs/json.md", "exit codes", &pitree::cli::help_pages::exit_code_table());
 }
 
-/// The README and everything in `docs`.
+/// Returns the README and every page in `docs`.
 fn pages() -> Vec<PathBuf> {
     let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
     let mut pages: Vec<PathBuf> = docs.filter(|path| path.extension().is_some_and(|kind| kind == "md")).collect();
@@ -97,7 +97,7 @@ fn targets(text: &str) -> Vec<String> {
     Parser::new(text).filter_map(target).collect()
 }
 
-/// The anchors that GitHub gives to the headings of a page.
+/// Returns the anchors that GitHub gives to the headings of a page.
 fn anchors(text: &str) -> Vec<String> {
     let mut anchors = Vec::new();
     let mut heading: Option<String> = None;

@@ -1,4 +1,4 @@
-//! The man pages, made from the definitions of the command line.
+//! Man pages generated from the definitions of the command line.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const DATE: &str = "2026-11-23";
 /// The longest line of a page, in bytes; `mandoc -T lint` complains from 81 on.
 const LINE: usize = 78;
 
-/// The pages by their file names.
+/// Returns the pages by file name.
 pub(crate) fn pages() -> BTreeMap<String, String> {
     let mut pitree = command().disable_help_subcommand(true);
     pitree.build();
@@ -78,7 +78,7 @@ fn page(command: &Command, name: &str, parent: Option<&str>) -> String {
     roff.render()
 }
 
-/// Every option with the name of its value, then the positional arguments and the subcommands.
+/// Writes every option with the name of its value, then the positional arguments and the subcommands.
 fn synopsis(roff: &mut Roff, command: &Command) {
     roff.control("SH", ["SYNOPSIS"]);
     roff.text([bold(command.get_bin_name().unwrap_or_else(|| command.get_name()))]);
@@ -106,14 +106,14 @@ fn synopsis(roff: &mut Roff, command: &Command) {
     }
 }
 
-/// The name of the value that an argument takes.
+/// Returns the name of the value that an argument takes.
 fn value(arg: &Arg) -> Option<String> {
     let takes_value = arg.get_num_args().is_some_and(|args| args.takes_values());
     let names = || arg.get_value_names().map(|names| names.join(" "));
     takes_value.then(|| names().unwrap_or_else(|| arg.get_id().as_str().to_uppercase()))
 }
 
-/// An option or positional argument with its help, its default and its possible values.
+/// Writes an option or positional argument with its help, its default and its possible values.
 fn argument(roff: &mut Roff, arg: &Arg) {
     let names = [arg.get_short().map(|short| format!("-{short}")), arg.get_long().map(|it| format!("--{it}"))];
     let names: Vec<String> = names.into_iter().flatten().collect();
@@ -160,7 +160,7 @@ fn paragraphs(roff: &mut Roff, text: &str) {
     }
 }
 
-/// A paragraph in lines of at most [`LINE`] bytes; each sentence begins a line, as roff wants it.
+/// Writes a paragraph in lines of at most [`LINE`] bytes; each sentence begins a line, as roff requires.
 fn paragraph(roff: &mut Roff, text: &str) {
     let mut line = String::new();
     for word in text.split_whitespace() {

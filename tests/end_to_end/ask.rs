@@ -1,11 +1,11 @@
-//! Commands that ask before they change something: the question, and what becomes of the answer.
+//! Commands that ask for confirmation: the question and the effect of each answer.
 
 use std::fs;
 
 use crate::home::{Home, Session, session};
 use crate::terminal::Terminal;
 
-/// A home with a session, and a fork of it.
+/// Creates a home with a session and a fork of it.
 fn forked() -> (Home, [std::path::PathBuf; 2]) {
     let home = Home::new();
     let project = home.dir("project");
@@ -30,7 +30,7 @@ fn rm_says_what_goes_and_who_loses_a_parent() {
     assert_eq!(answered(pitree, "Move to the trash? [y/N]", ""), 1);
     assert!(parent.exists() && fork.exists());
 
-    // With its family nobody is left to lose a parent.
+    // With the entire family trashed, no fork loses its parent.
     let pitree = home.open(&["rm", "fork", "--family"]);
     pitree.wait_for("2 sessions, ");
     pitree.wait_for("Move to the trash? [y/N]");
@@ -41,7 +41,7 @@ fn rm_says_what_goes_and_who_loses_a_parent() {
     }
 }
 
-/// Somebody is at work in the session, so that a `y` is not enough.
+/// A pi is running in the session, so `y` is not enough.
 #[cfg(target_os = "linux")]
 #[test]
 fn rm_of_a_session_with_a_pi_in_it_wants_a_whole_word() {

@@ -1,4 +1,4 @@
-//! Walking, folding, filtering, sorting, and the help.
+//! Navigation, folding, filters, sorting, and the help.
 
 use std::path::Path;
 
@@ -16,12 +16,12 @@ fn demo() -> (Home, Terminal) {
     (home, pitree)
 }
 
-/// Waits until the line at the bottom has the text.
+/// Waits until the bottom line contains the text.
 fn wait_footer(pitree: &Terminal, text: &str) {
     pitree.wait_until(&format!("{text:?} in the footer"), |screen| row(screen, 29).contains(text));
 }
 
-/// Waits until the tree is seen through a filter.
+/// Waits until the tree is shown through a filter.
 fn wait_filter(pitree: &Terminal, filter: &str) {
     pitree.wait_until(&format!("the filter {filter}"), |screen| row(screen, 1).contains(&format!(" {filter} · ")));
 }
@@ -207,7 +207,7 @@ fn shows_paths() {
     pitree.wait_selected("hi");
     pitree.send(&ctrl('p'));
     pitree.wait_selected("  ~/.pi/agent/sessions/--project--/where-is-it.jsonl  ");
-    pitree.resize(100, 30); // the end of a path is what tells one from the other
+    pitree.resize(100, 30); // the end of a path distinguishes it from others
     pitree.wait_selected("-is-it.jsonl  ");
     pitree.wait_selected("  …");
     pitree.send(&ctrl('p'));

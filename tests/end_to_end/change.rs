@@ -1,4 +1,4 @@
-//! Sessions changed by keys, and what the files say then.
+//! Changes made with keys, and the resulting files.
 
 use std::fs;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ impl World {
     }
 }
 
-/// Waits until the line at the bottom has the text.
+/// Waits until the bottom line contains the text.
 fn wait_footer(pitree: &Terminal, text: &str) {
     pitree.wait_until(&format!("{text:?} in the footer"), |screen| row(screen, 29).contains(text));
 }
@@ -106,7 +106,7 @@ fn what_was_asked_for_is_done_before_leaving() {
     assert_eq!(last_line(&world.one)["name"], "x");
 }
 
-/// A limit on the size of files is a signal that would end the program.
+/// Exceeding the file size limit raises a signal that would end the program.
 #[test]
 fn a_file_that_may_not_grow_is_an_error_and_no_death() {
     let home = Home::new();
@@ -148,7 +148,7 @@ fn a_journal_that_is_held_keeps_nobody_waiting() {
     wait_footer(&pitree, "name: ");
     pitree.send(&format!("held{ENTER}"));
     wait_footer(&pitree, "waiting for ");
-    // pi waits for it as well, and the browser for neither.
+    // pi waits for the lock too, and the browser waits for neither.
     pitree.send(ENTER);
     pitree.send("j");
     pitree.wait_selected("good bye");

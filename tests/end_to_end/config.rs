@@ -14,7 +14,7 @@ fn a_bad_configuration_takes_no_screen() {
     assert!(!raw.contains('\x1b'), "{raw:?}");
 }
 
-#[cfg(target_os = "linux")] // elsewhere the directory has another name
+#[cfg(target_os = "linux")] // on other systems the directory has another name
 #[test]
 fn the_configuration_at_its_usual_place_is_read() {
     let home = Home::new();
@@ -25,7 +25,7 @@ fn the_configuration_at_its_usual_place_is_read() {
     let mut pitree = home.open(&["--demo"]);
     pitree.wait_until("the order", |screen| row(screen, 1).contains("Sessions  name "));
     pitree.wait_until("a selection", |screen| selected(screen).contains("Docs: string"));
-    pitree.send("q"); // means nothing any more
+    pitree.send("q"); // no longer bound
     pitree.send("e");
     pitree.wait_until("the row below", |screen| {
         let row = selected(screen);

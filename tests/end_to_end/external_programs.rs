@@ -1,5 +1,5 @@
-//! Other programs have the terminal for a while: a pager, an editor, and pi where pitree comes back. Shell scripts stand in
-//! for them.
+//! Programs that take over the terminal: a pager, an editor, and pi with a return to pitree. Shell scripts stand in for
+//! them.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::home::{Home, Session};
 use crate::terminal::{ENTER, Terminal, ctrl, is_taken};
 
-/// Shows a file, notes its name, and listens to a line as the terminal edits it.
+/// Shows a file, records its name, and reads a line with the terminal's line editing.
 const PAGER: &str = r#"echo "$1" > "$HOME/shown"
 while IFS= read -r line; do echo "$line"; done < "$1"
 echo "the pager is here"
@@ -36,7 +36,7 @@ fn a_pager_shows_an_entry_and_gives_the_terminal_back() {
     pitree.wait_for("the pager is here");
     pitree.wait_given_back();
     pitree.wait_for("240 of 240.");
-    // What is typed is the pager's, as the terminal edits it.
+    // The pager receives the input, edited by the terminal.
     pitree.send("qj\x7f\x7fall\r");
     back(&pitree, "done");
     assert_eq!(read(&home, "heard"), "heard all\n");
@@ -84,7 +84,7 @@ read -r line
 exit "$line"
 "#;
 
-/// pitree that comes back, in a session of a project that is there, at an entry that is not the leaf.
+/// Starts pitree, set to return after pi, at an entry that is not the leaf. The session's directory exists.
 fn returning(home: &Home) -> Terminal {
     home.script("bin/pi", PI);
     let project = home.dir("project");

@@ -1,4 +1,4 @@
-//! Looking for something: in the tree, in the labels of all sessions.
+//! Find in the tree and in the labels of all sessions.
 
 use crate::home::Home;
 

@@ -1,4 +1,4 @@
-//! What an earlier run did: it is named before it is undone, and comes back from the lists of what was done.
+//! Changes of an earlier run: undo names them before it reverts them, and the trash and the history restore them.
 
 use crate::home::{Home, Session};
 use crate::terminal::{ENTER, ctrl};
@@ -11,7 +11,7 @@ fn another_run_names_what_it_takes_back() {
         home.session(&Session::new(name).cwd(&project).at(at).asked(&format!("the {name}"), &["an answer"]));
     }
     let mut first = home.open(&[]);
-    first.wait_for("3 sessions ·"); // the next row is there
+    first.wait_for("3 sessions ·"); // the next row is visible
     first.wait_selected("the three");
     first.send(" ");
     first.wait_selected("the two");

@@ -1,4 +1,4 @@
-//! pitree in a terminal at home, and the sessions that are looked at there.
+//! pitree in a terminal with its own home directory, and test sessions.
 
 use std::path::Path;
 
@@ -7,18 +7,18 @@ pub(crate) use crate::common::session::Session;
 use crate::terminal::{Launch, Terminal};
 
 impl Home {
-    /// pitree at home here.
+    /// Prepares to run pitree in this home.
     pub(crate) fn launch(&self, args: &[&str]) -> Launch {
         Launch::new(env!("CARGO_BIN_EXE_pitree"), self).args(args.iter().copied())
     }
 
-    /// pitree in a terminal of 100 columns and 30 rows.
+    /// Starts pitree in a terminal of 100 columns and 30 rows.
     pub(crate) fn open(&self, args: &[&str]) -> Terminal {
         self.launch(args).open()
     }
 }
 
-/// A session of a prompt, `u1`, and an answer, `a2`.
+/// Creates a session with a prompt, `u1`, and an answer, `a2`.
 pub(crate) fn session(id: &str, cwd: &Path, prompt: &str) -> Session {
     Session::new(id).cwd(cwd).asked(prompt, &[&format!("answer to {prompt}")])
 }

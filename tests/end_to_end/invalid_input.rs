@@ -1,4 +1,4 @@
-//! What is no session, no directory, or meant to do harm.
+//! Files that are not sessions, missing directories, and malicious content.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::Command;
@@ -85,7 +85,7 @@ fn a_folder_that_can_be_listed_and_not_entered_is_unreadable() {
         fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
     }
     let (pitree, args) = (env!("CARGO_BIN_EXE_pitree"), ["ls", "--dir", &home.sessions().display().to_string()]);
-    // Nothing is kept from root, so it is nobody who looks.
+    // Permissions do not restrict root.
     let is_root = fs::metadata(home.path()).unwrap().uid() == 0;
     let mut command = Command::new(if is_root { "setpriv" } else { pitree });
     if is_root {
@@ -100,7 +100,7 @@ fn a_folder_that_can_be_listed_and_not_entered_is_unreadable() {
     fs::set_permissions(home.sessions().join("--project--"), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Sequences that nobody but a file could want: none may get through, in whatever part.
+/// Harmful escape sequences, which a file can contain in any part: none may reach the terminal.
 #[test]
 fn no_escape_sequence_of_a_file_reaches_the_terminal() {
     let evil =
@@ -134,7 +134,7 @@ fn no_escape_sequence_of_a_file_reaches_the_terminal() {
     pitree.wait_for("^S sort");
     pitree.send("q");
     assert_eq!(pitree.wait_exit(), 0);
-    let raw = String::from_utf8(pitree.raw()).unwrap().replacen("\u{1b}]11;?\u{7}", "", 1); // pitree's own question
+    let raw = String::from_utf8(pitree.raw()).unwrap().replacen("\u{1b}]11;?\u{7}", "", 1); // pitree's own query
     for part in
         ["\u{1b}]", "\u{7}", "\u{9b}", "\u{202e}", "\u{202c}", "\u{2066}", "\u{85}", "\u{8}", "\u{7f}", "\u{1b}[31;5m"]
     {

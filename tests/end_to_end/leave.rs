@@ -1,4 +1,4 @@
-//! However pitree ends or pauses, the terminal is as it was before.
+//! Exit and suspend: each restores the terminal.
 
 use std::fs;
 use std::process::Command;
@@ -63,7 +63,7 @@ fn ends_by_signal() {
 fn ends_by_signal_while_the_terminal_takes_no_output() {
     let (_home, mut pitree) = demo();
     pitree.pause(true);
-    // Far more than a terminal keeps for whoever reads it.
+    // More than the terminal buffers for its reader.
     for _ in 0..300 {
         pitree.send("j\tk\t");
     }
@@ -81,7 +81,7 @@ fn an_abort_leaves_the_terminal_whole() {
     pitree.assert_given_back();
 }
 
-/// A window that is closed, as it looks from inside: the terminal hangs up, and takes and gives nothing any more.
+/// Simulates a closed window: the terminal hangs up, and reads and writes fail.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_closed_window_ends_like_a_key() {
@@ -121,7 +121,7 @@ fn a_closed_window_ends_like_a_key() {
         assert!(std::time::Instant::now() < end, "it does not end: {}", said());
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    // On a busy machine not all of them may be made in the time that there is.
+    // On a busy machine some of the moves may not finish in time.
     let moved = match 6 - left() {
         6 => "pitree: 6 sessions are in the trash\n".into(),
         1 => "pitree: 1 session is in the trash; stopped, 5 left\n".into(),
@@ -130,7 +130,8 @@ fn a_closed_window_ends_like_a_key() {
     assert_eq!(said(), moved);
 }
 
-/// What started pitree is killed, so that the shell takes the terminal; when the window is closed then, no signal tells of it.
+/// Kills pitree's parent, so the shell takes over the terminal. When the window is closed afterward, pitree receives no
+/// signal.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_window_that_is_closed_without_a_signal_ends_it() {

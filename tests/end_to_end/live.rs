@@ -1,4 +1,4 @@
-//! What appears by itself while pitree runs: new sessions, appended entries, what is deleted and renamed.
+//! Live updates: new sessions, appended entries, deleted and renamed files.
 
 use std::fs;
 use std::io::Write;
@@ -19,7 +19,7 @@ fn user(id: &str, parent: &str) -> String {
     )
 }
 
-/// Waits until the line on top has the text.
+/// Waits until the top line contains the text.
 fn wait_header(pitree: &Terminal, text: &str) {
     pitree.wait_until(&format!("{text:?} on top"), |screen| row(screen, 0).contains(text));
 }
@@ -69,7 +69,7 @@ fn the_leaf_is_followed_and_a_line_that_is_being_written_is_waited_for() {
     let line = user("two", "u1");
     append(&path, &line[..30]);
     append(&home.session(&session("other", &project, "another prompt")), "\n");
-    pitree.send("\x1b"); // to the list, which tells that both were looked at
+    pitree.send("\x1b"); // to the list, which shows that both were read
     pitree.wait_for("another prompt");
     assert!(!pitree.contents().contains('⚠'), "{}", pitree.contents());
     append(&path, &format!("{}\n", &line[30..]));
@@ -104,7 +104,7 @@ fn what_was_done_here_is_no_news() {
     pitree.wait_selected("the first prompt");
     pitree.send("Rnamed\r");
     pitree.wait_for("name \"named\"");
-    // What is told later comes after what was told of that.
+    // Updates arrive in order, so the later one is the last.
     append(&path, &format!("{}\n", user("late", "a2")));
     pitree.wait_for("prompt late");
     pitree.wait_for("name \"named\"");
@@ -113,7 +113,7 @@ fn what_was_done_here_is_no_news() {
 
 #[test]
 fn without_a_watch_that_is_said_and_changes_are_looked_for() {
-    // In a namespace of its own anybody may set the limit.
+    // In its own namespace, any user may set the limit.
     let limit = "echo 0 > /proc/sys/user/max_inotify_watches";
     let args = |script| ["-Ur", "sh", "-c", script];
     if !Command::new("unshare").args(args(limit)).output().is_ok_and(|run| run.status.success()) {

@@ -1,11 +1,11 @@
-//! Colours, no colours, ASCII.
+//! Colors, no colors, ASCII.
 
 use vt100::Color;
 
 use crate::home::{Home, Session};
 use crate::terminal::{TAB, Terminal, is_taken, row, selected, selected_where};
 
-/// The numbers of every escape sequence that sets how text looks.
+/// Returns the parameters of every escape sequence that sets text attributes.
 fn looks(raw: &[u8]) -> Vec<Vec<u32>> {
     let text = String::from_utf8_lossy(raw);
     let sequences = text.split("\x1b[").skip(1).filter_map(|rest| {
@@ -15,7 +15,7 @@ fn looks(raw: &[u8]) -> Vec<Vec<u32>> {
     sequences.map(|numbers| numbers.split([';', ':']).map(|number| number.parse().unwrap_or(0)).collect()).collect()
 }
 
-/// Whether a colour is set, rather than set back.
+/// Returns `true` if a parameter sets a color instead of resetting it.
 fn is_color(number: u32) -> bool {
     matches!(number, 30..=38 | 40..=48 | 90..=97 | 100..=107)
 }
@@ -85,7 +85,7 @@ fn themes_have_colors_of_their_own() {
     pitree.quit();
 }
 
-/// Waits until the selected row has the ground.
+/// Waits until the selected row has the background color.
 fn wait_ground(pitree: &Terminal, ground: u8) {
     pitree.wait_until(&format!("a selection on {ground}"), |screen| {
         selected_where(screen, |cell| cell.bgcolor() == Color::Idx(ground)).contains("Flaky")
@@ -97,13 +97,13 @@ fn wait_ground(pitree: &Terminal, ground: u8) {
 fn dark_or_light_is_as_the_terminal_answers() {
     let home = Home::new();
     for (answer, ground) in [("rgb:fdfd/f6f6/e3e3\x07", 189), ("rgb:0000/2b2b/3636\x1b\\", 18)] {
-        // On a busy machine the answer may come too late, but not each time.
+        // On a busy machine the reply may arrive too late, but not every time.
         let is_heard = (0..20).any(|_| {
             let other = if ground == 18 { "0;15" } else { "15;0" };
             let mut pitree = home.launch(&["--demo"]).env("COLORFGBG", other).open();
             pitree.wait_raw(b"\x1b]11;?\x07");
             pitree.send(&format!("?\x1b]11;{answer}"));
-            pitree.wait_for("filter:"); // what was typed meanwhile is done
+            pitree.wait_for("filter:"); // the keys typed meanwhile have been handled
             pitree.send("\x1b");
             pitree.wait_without("filter:");
             pitree.wait_until("a selected row", |screen| !selected(screen).is_empty());
@@ -131,7 +131,7 @@ fn where_the_terminal_does_not_answer_others_are_asked() {
 #[test]
 fn ascii_draws_ascii_only() {
     let home = Home::new();
-    // Sessions in ASCII: what is drawn of them is ASCII, so all of the screen is.
+    // The sessions contain only ASCII, so the entire screen is ASCII.
     let dir = home.dir("project");
     for (time, id) in ["one", "two", "three"].into_iter().enumerate() {
         let answers =

@@ -17,7 +17,7 @@ fn a_click_selects_and_a_double_click_folds() {
     let leaf = pitree.place("← leaf");
     pitree.click(leaf);
     pitree.wait_selected("← leaf");
-    let project = pitree.place("infra  ~/ops"); // not its sign, which folds with each click
+    let project = pitree.place("infra  ~/ops"); // not on its symbol, where each click folds
     pitree.click(project);
     pitree.click(project);
     pitree.wait_selected("▸ infra  ~/ops");
@@ -38,7 +38,7 @@ fn the_wheel_scrolls_what_is_under_it() {
     pitree.wait_until("the first project on top", |screen| row(screen, 2).contains("▾ webshop  ~/code"));
     pitree.wheel_down((5, 5));
     pitree.wait_until("three rows further", |screen| row(screen, 2).contains("├─ ▾ ⋎ Sessions"));
-    pitree.wait_selected("Sessions"); // the selection stays in sight
+    pitree.wait_selected("Sessions"); // the selection stays visible
     pitree.send("l");
     pitree.wait_until("the tree's leaf", |screen| selected(screen).contains("← leaf"));
     let before = pitree.look(|screen| row(screen, 2));

@@ -1,4 +1,4 @@
-//! pitree as a part of a pipe: it draws on the terminal all the same, and prints what was chosen.
+//! pitree in a pipe: it draws on the terminal and prints the selection.
 
 use std::fs;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ impl World {
         Self { home, session }
     }
 
-    /// pitree with its output in a pipe, and with an exit code of its own.
+    /// Starts pitree with its output in a pipe and records its exit code.
     fn open(&self, print: &str) -> Terminal {
         let pitree = env!("CARGO_BIN_EXE_pitree");
         let script = format!("{{ '{pitree}' --print {print}; echo $? > \"$HOME/code\"; }} | /bin/cat > \"$HOME/out\"");
@@ -29,7 +29,7 @@ impl World {
         terminal
     }
 
-    /// What was printed, and the exit code of pitree.
+    /// Returns the printed text and the exit code of pitree.
     fn result(&self, mut terminal: Terminal) -> (String, String) {
         assert_eq!(terminal.wait_exit(), 0);
         terminal.assert_given_back();

@@ -5,7 +5,7 @@ use std::fs;
 use crate::home::{Home, Session};
 use crate::terminal::{F5, Screen, row};
 
-/// The title of the tree: the first word after the line between the panes.
+/// Returns the title of the tree: the first word after the divider between the panes.
 fn title(screen: &Screen) -> String {
     let titles = row(screen, 1);
     let (_, right) = titles.split_once('│').unwrap_or_default();
@@ -17,19 +17,20 @@ fn sessions_that_appear_do_not_move_the_selection() {
     const MANY: i64 = 3000;
     let home = Home::new();
     let dir = home.dir("project");
-    // Enough to read that it takes a while.
+    // Enough data to make reading slow.
     let more =
         (0..100).fold(Session::new("more").under("u1"), |more, at| more.under("u1").custom(&format!("c{at}"), "more"));
     for at in 0..MANY {
-        // The files that are read first, as they were written last, are the oldest: all others come above them.
+        // The most recently written files are read first. They are the oldest sessions, so all others are inserted
+        // above them.
         let session = Session::new(&format!("{at:04}")).cwd(&dir).at(-at).asked(&format!("session {at:04}."), &["yes"]);
         home.write(format!(".pi/agent/sessions/--project--/{at:04}.jsonl"), session.text() + more.lines());
     }
-    // On a busy machine all may be read before anything could be selected: that shows nothing.
+    // On a busy machine reading may finish before the test can select anything; such a run is inconclusive.
     let told = (0..5).any(|_| {
         let mut pitree = home.open(&[]);
         pitree.wait_selected("session");
-        pitree.send("jjjl"); // with the keyboard in the tree, its title says what is selected
+        pitree.send("jjjl"); // with the focus in the tree, its title shows the selection
         pitree.wait_until("the tree of a session", |screen| title(screen).starts_with("▌session"));
         let (before, header) = pitree.look(|screen| (title(screen), row(screen, 0)));
         pitree.wait_for("3,000 sessions");

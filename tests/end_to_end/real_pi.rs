@@ -1,5 +1,5 @@
-//! The real pi in a terminal, with pitree beside it and within it, while a model that is none answers. Needs pi and node:
-//! `scripts/pi/run terminal` sees to that, and CI to running it.
+//! The real pi in a terminal, with pitree beside it and within it, and a mock model. Needs pi and node: `scripts/pi/run
+//! terminal` installs them, and CI runs it.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use crate::home::Home;
 use crate::terminal::{ENTER, ESC, Launch, Terminal, ctrl};
 
-/// As long as pi may take for anything.
+/// The timeout for any action of pi.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// pi at a home, with a project, the extension, and a model.
+/// pi in a home with a project, the extension, and a model.
 struct World {
     home: Home,
     project: PathBuf,
@@ -54,7 +54,7 @@ impl World {
         Self { home, project, model, answers }
     }
 
-    /// The same with pitree's extension in pi.
+    /// Creates the same with pitree's extension in pi.
     fn with_extension() -> Self {
         let world = Self::new();
         let extension = include_str!("../../assets/pi/pitree.ts");
@@ -63,7 +63,7 @@ impl World {
         world
     }
 
-    /// pi in the project.
+    /// Starts pi in the project.
     fn pi(&self, args: &[&str]) -> Terminal {
         let pi = self.home.path().join("bin/pi");
         Launch::new(pi.to_str().unwrap(), &self.home).args(args.iter().copied()).cwd(&self.project).open()
@@ -73,14 +73,14 @@ impl World {
         self.home.launch(args).cwd(&self.project).open()
     }
 
-    /// Somebody says something in pi, and the model answers.
+    /// Sends a prompt in pi and waits for the model's answer.
     fn say(&mut self, pi: &mut Terminal, prompt: &str, answer: &str) {
         self.answer(&json!({"text": answer}));
         pi.send(prompt);
         pi.wait_in_the_end(prompt);
         let end = Instant::now() + PATIENCE;
         while !pi.contents().contains(answer) {
-            // pi takes nothing until it has started, and leaves it in the editor (1.5.2).
+            // pi ignores the key until it has started, and leaves the text in the editor (1.5.2).
             pi.send(ENTER);
             let again = Instant::now() + Duration::from_secs(2);
             while !pi.contents().contains(answer) && Instant::now() < again {
@@ -90,13 +90,13 @@ impl World {
         }
     }
 
-    /// What the model answers next.
+    /// Sets the model's next answer.
     fn answer(&mut self, answer: &Value) {
         writeln!(self.answers, "{answer}").unwrap();
         self.answers.flush().unwrap();
     }
 
-    /// Holds a conversation of two prompts in a session of its own: its file.
+    /// Holds a conversation of two prompts in a session of its own; returns its file.
     fn talk(&mut self, about: &str) -> PathBuf {
         let before = self.files();
         let mut pi = self.pi(&[]);
@@ -107,7 +107,7 @@ impl World {
         self.files().into_iter().find(|path| !before.contains(path)).unwrap()
     }
 
-    /// The session files.
+    /// Returns the session files.
     fn files(&self) -> Vec<PathBuf> {
         let folders = fs::read_dir(self.home.sessions()).into_iter().flatten().map(|folder| folder.unwrap().path());
         let files = folders.flat_map(|folder| fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()));
@@ -116,14 +116,14 @@ impl World {
         files
     }
 
-    /// What pitree tells of pis.
+    /// Returns the running pis that pitree lists.
     fn live(&self) -> Vec<Value> {
         let outcome = self.home.command(&["live", "--json"]).output().unwrap();
         assert!(outcome.status.success(), "{}", String::from_utf8_lossy(&outcome.stderr));
         serde_json::from_slice::<Value>(&outcome.stdout).unwrap()["pis"].as_array().unwrap().clone()
     }
 
-    /// Waits until pitree tells some states of pis, in their order by process.
+    /// Waits until pitree lists pis with these states, in order of their process IDs.
     fn wait_live(&self, states: &[&str]) -> Vec<Value> {
         self.wait(&format!("{states:?}"), |live| {
             live.iter().map(|pi| pi["state"].as_str().unwrap()).eq(states.iter().copied())
@@ -149,7 +149,7 @@ impl World {
     }
 }
 
-/// Ends pi as a person does.
+/// Quits pi as a person does.
 fn quit(mut pi: Terminal) {
     pi.send(&ctrl('c'));
     pi.send(&ctrl('c'));
@@ -160,7 +160,7 @@ fn entries(file: &Path) -> Vec<Value> {
     fs::read_to_string(file).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The id of the message with a text.
+/// Returns the ID of the message that contains a text.
 fn id_of(file: &Path, text: &str) -> String {
     let is = |entry: &&Value| entry["type"] == "message" && entry["message"]["content"].to_string().contains(text);
     entries(file).iter().find(is).unwrap_or_else(|| panic!("{text:?} is not there"))["id"].as_str().unwrap().into()
@@ -175,7 +175,7 @@ fn the_real_pi_goes_to_an_entry_and_nothing_is_written_until_something_is_said()
     let before = fs::read(&file).unwrap();
     let [ask_one, answer_one, ask_two, answer_two] =
         ["ask tea one", "answer tea one", "ask tea two", "answer tea two"].map(|text| id_of(&file, text));
-    // (what is resumed, what is shown, what is not, what stands in the editor)
+    // (entry to resume at, shown text, hidden text, text in the editor)
     for (entry, shown, hidden) in [
         (&answer_two, "answer tea two", "Navigated"),
         (&answer_one, "answer tea one", "ask tea two"),
@@ -192,7 +192,7 @@ fn the_real_pi_goes_to_an_entry_and_nothing_is_written_until_something_is_said()
         quit(pi);
         assert!(fs::read(&file).unwrap() == before, "resumed at {shown:?}");
     }
-    // From the browser, and on: then it is said at that place.
+    // Resume from the browser and continue: the new message is appended at that place.
     let mut pi = world.pitree(&[]);
     pi.wait_selected("ask tea one");
     pi.send("l");
@@ -210,7 +210,7 @@ fn the_real_pi_goes_to_an_entry_and_nothing_is_written_until_something_is_said()
     assert!(after.starts_with(&before) && after.len() > before.len());
     let is_new = |entry: &&Value| entry["message"]["content"].to_string().contains("another two");
     assert_eq!(entries(&file).iter().find(is_new).unwrap()["parentId"], answer_one);
-    // Back to the branch that was left, with pi's own summary of this one.
+    // Back to the abandoned branch, with pi's own summary of this one.
     let pi = world.pitree(&["resume", session, &answer_two]);
     pi.wait_in_the_end("answer tea two");
     quit(pi);
@@ -246,13 +246,13 @@ fn the_real_pi_goes_to_an_entry_of_an_old_file() {
     pi.wait_in_the_end("Navigated to selected point");
     assert!(pi.contents().contains("First answer") && !pi.contents().contains("Second"), "{}", pi.contents());
     quit(pi);
-    // pi brings it into its form when it opens it, and adds nothing of ours.
+    // pi migrates the file when it opens it, and keeps only its own fields.
     let messages = |text: &str| text.lines().filter(|line| line.contains("\"type\":\"message\"")).count();
     assert_eq!(messages(&fs::read_to_string(&file).unwrap()), messages(&text));
     assert!(!fs::read_to_string(&file).unwrap().contains("\"type\":\"label\""));
 }
 
-/// The process of pitree within pi.
+/// Returns the process ID of the pitree within pi.
 fn within(pi: &Terminal) -> u32 {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -277,7 +277,7 @@ fn pitree_within_the_real_pi_there_and_back() {
     let mut pi = world.pi(&[]);
     pi.wait_in_the_end("none-1");
     world.say(&mut pi, "ask rice one", "answer rice one");
-    // By the key, while something is being typed: back as if nothing had happened.
+    // By the key, with a half-typed prompt: the prompt is restored unchanged.
     pi.send("half a thought");
     pi.wait_in_the_end("half a thought");
     pi.send("\x1bp");
@@ -285,7 +285,7 @@ fn pitree_within_the_real_pi_there_and_back() {
     pi.send(ESC);
     pi.wait_in_the_end("half a thought");
     pi.wait_in_the_end("answer rice one");
-    // To another session, at a message: it is given back, and what was being typed stays.
+    // To another session, at a message: the message's text goes to the editor, and the half-typed prompt is kept.
     pi.send("\x1bp");
     pi.wait_selected("answer rice one");
     pi.send("\x1b[Z");
@@ -313,7 +313,7 @@ fn pitree_within_the_real_pi_there_and_back() {
     let fork = world.files().into_iter().find(|file| entries(file)[0]["parentSession"] == json!(tea)).unwrap();
     world.wait_open(&fork);
     assert!(fs::read(&tea).unwrap() == before);
-    // One that is killed leaves pi's screen whole.
+    // A killed pitree leaves pi's screen intact.
     pi.send("\x1bp");
     pi.wait_for("choose");
     let killed = Command::new("kill").args(["-9", &within(&pi).to_string()]).status().unwrap();
@@ -388,7 +388,7 @@ fn pis_tell_what_they_do_as_it_changes() {
     let file = PathBuf::from(told["path"].as_str().unwrap());
     assert_eq!(told["entryId"], id_of(&file, "first answer"));
     assert!(told["cost"].as_f64().unwrap() > 0.0);
-    // It writes a name and a label itself, and shows them.
+    // pi writes a name and a label itself, and shows them.
     let by_pi = |args: &[&str]| {
         let outcome = world.home.command(&[args, &["--by-pi"]].concat()).output().unwrap();
         assert!(outcome.status.success(), "{}", String::from_utf8_lossy(&outcome.stderr));
@@ -399,7 +399,7 @@ fn pis_tell_what_they_do_as_it_changes() {
     assert!(fs::read_to_string(&file).unwrap().contains("\"label\":\"from outside\""));
     let unknown = world.home.command(&["label", "--by-pi", file.to_str().unwrap(), "nowhere", "x"]).output().unwrap();
     assert!(!unknown.status.success());
-    // The other one works, and its answer does not end; then it is stopped.
+    // The other pi is working on an endless answer, then it is stopped.
     let mut two = world.pi(&[]);
     two.wait_in_the_end("none-1");
     world.wait_live(&["waiting", "idle"]);
@@ -416,7 +416,7 @@ fn pis_tell_what_they_do_as_it_changes() {
     world.wait_live(&["blocked", "error"]);
     let line = world.home.command(&["live", "--line"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&line.stdout), "1 blocked 1 error\n");
-    // The browser shows both, and the one that waits for the person comes first.
+    // The browser shows both; the pi that waits for the user comes first.
     let mut browser = world.pitree(&[]);
     browser.wait_for("1 blocked");
     browser.wait_for("1 error");
@@ -425,7 +425,7 @@ fn pis_tell_what_they_do_as_it_changes() {
     one.send(ENTER);
     world.wait_live(&["waiting", "error"]);
     browser.wait_for("1 waiting");
-    // One that is killed says nothing any more.
+    // A killed pi no longer reports a state.
     two.signal("KILL");
     world.wait_live(&["waiting"]);
     browser.wait_without("1 error");

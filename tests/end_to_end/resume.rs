@@ -1,4 +1,4 @@
-//! Enter gives the place to pi, or says why it can't. A shell script stands in for pi.
+//! Enter resumes in pi, or reports the reason why it cannot. A shell script stands in for pi.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::home::{Home, Session};
 use crate::terminal::{ENTER, Terminal, is_taken};
 
-/// Does not say which version it is; notes how it was started, then listens to a line as the terminal edits it.
+/// Does not report a version; records its arguments, then reads a line with the terminal's line editing.
 const PI: &str = r#"case "$*" in *--version) exit 1;; esac
 { echo "pid $$"; pwd -P; for word; do echo "$word"; done; } > "$HOME/started"
 echo "pi is here"
@@ -15,7 +15,7 @@ echo "pi heard $line"
 exit 7
 "#;
 
-/// A home with one session of a project that is there.
+/// A home with one session of an existing project.
 struct World {
     home: Home,
     project: PathBuf,
@@ -40,7 +40,8 @@ impl World {
         fs::read_to_string(self.home.path().join("started")).ok()
     }
 
-    /// pi is there instead of pitree, started with these words and in the project, and has the terminal to itself.
+    /// Asserts that pi replaced pitree, with these arguments, in the project's directory, and with the terminal in its
+    /// original state.
     fn assert_handed_over(&self, mut terminal: Terminal, words: &[&str]) {
         terminal.wait_for("pi is here");
         terminal.wait_given_back();
@@ -196,7 +197,7 @@ fn where_the_directory_is_gone_pi_goes_on_here_or_where_it_is_said_to_be() {
         assert_eq!(terminal.wait_exit(), 7);
     };
     goes_on_there(&mut pitree);
-    // It is known from then on.
+    // The answer is remembered from then on.
     fs::remove_file(world.home.path().join("started")).unwrap();
     let mut again = world.open();
     again.wait_for("my project (missing)");
@@ -231,7 +232,7 @@ fn samples_are_not_resumed() {
     pitree.quit();
 }
 
-/// pi is seen by its process, in its directory.
+/// pitree detects pi by its process and that process's working directory.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_session_with_pi_at_work_is_marked() {

@@ -1,4 +1,4 @@
-//! How the browser was left is how the next one begins.
+//! Saved UI state: a new browser starts as the last one was left.
 
 use crate::home::{Home, session};
 use crate::terminal::{ENTER, ctrl};
@@ -36,7 +36,7 @@ fn folds_the_order_and_sizes_are_remembered() {
     pitree.wait_for("/second");
     pitree.send(&ctrl('c'));
     pitree.wait_end();
-    // A setting that is changed counts.
+    // A changed setting overrides the saved state.
     home.write(".config/pitree/config.toml", "sort = \"name\"\n");
     let pitree = home.launch(&[]).size(130, 30).open();
     pitree.wait_for("Sessions  name");

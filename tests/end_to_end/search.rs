@@ -1,4 +1,4 @@
-//! Search over sessions, a jump to a branch that was left, and pi that goes on there.
+//! Search over sessions, a jump to an abandoned branch, and resuming there in pi.
 
 use std::fs;
 

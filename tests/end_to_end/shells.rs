@@ -1,4 +1,4 @@
-//! pitree in the shells that people type in: Tab completes, and a key puts the chosen command on the line.
+//! pitree in interactive shells: Tab completes, and a key inserts the chosen command.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use crate::common::effort::skipped;
 use crate::home::{Home, Session};
 use crate::terminal::{ENTER, Launch, TAB, Terminal, is_taken};
 
-/// Shells, each with the options that make it read nothing of whoever runs the tests, and lines that set it up.
+/// Shells with options that skip the user's startup files, and lines that set up pitree.
 const SHELLS: &[(&str, &[&str], &str)] = &[
     ("bash", &["--norc", "--noprofile", "-i"], "eval \"$(pitree init bash)\"; source <(pitree completions bash)"),
     (
@@ -18,7 +18,7 @@ const SHELLS: &[(&str, &[&str], &str)] = &[
     ("fish", &["--no-config", "-i"], "pitree init fish | source; pitree completions fish | source"),
 ];
 
-/// A session with a label, in a home in which the shells are ready.
+/// Runs a test in each shell, in a home that has a session with a label.
 fn each_shell(test: impl Fn(&Home, &mut Terminal)) {
     for &(shell, options, lines) in SHELLS {
         if Command::new(shell).arg("-c").arg(":").status().is_err() {
@@ -42,10 +42,10 @@ fn tab_completes_commands_and_sessions() {
     each_shell(|_, terminal| {
         terminal.send(&format!("pitree resto{TAB}"));
         terminal.wait_in_the_end("pitree restore");
-        terminal.send("\u{15}"); // takes back what was typed
+        terminal.send("\u{15}"); // clears the line
         terminal.send(&format!("pitree path 0199{TAB}"));
         terminal.wait_in_the_end("pitree path 0199f2c1-one");
-        // Of the sessions that the line is about.
+        // Completes the sessions that the line refers to.
         terminal.send(&format!("\u{15}pitree --demo path 01a1f8{TAB}"));
         terminal.wait_in_the_end("pitree --demo path 01a1f83a-d7bc-7184-ad1b-1940eb1b9caa");
     });

@@ -1,5 +1,4 @@
-//! Files of any size and any kind: what they cost in memory, and that nobody waits for them for ever.
-//! Memory is the most that the system ever saw of a process.
+//! Files of any size and type: memory use and timeouts. Memory is the peak that the system measured for a process.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -12,22 +11,23 @@ use crate::home::{Home, Session, session};
 
 pub(crate) const MB: u64 = 1024 * 1024;
 
-/// Far more than anything here takes.
+/// A timeout far longer than any step here takes.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The most memory that a process ever had so far, in bytes; `None` where the system does not say, or it is gone.
+/// Returns the peak memory of a process so far, in bytes; `None` if the system does not report it, or the process has
+/// ended.
 pub(crate) fn peak(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let kb = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"))?;
     Some(kb.parse::<u64>().unwrap() * 1024)
 }
 
-/// Runs pitree: what it printed, and the most memory that it had.
+/// Runs pitree; returns its output and its peak memory.
 fn run(home: &Home, args: &[&str]) -> (String, u64) {
     let (mut output, writer) = std::io::pipe().unwrap();
     let mut command = home.command(args);
     let mut child = command.stdout(writer.try_clone().unwrap()).stderr(writer).spawn().unwrap();
-    drop(command); // it holds the other end of the pipe
+    drop(command); // the command holds the other end of the pipe
     let reading = std::thread::spawn(move || {
         let mut text = String::new();
         output.read_to_string(&mut text).map(|_| text)
@@ -44,7 +44,7 @@ fn run(home: &Home, args: &[&str]) -> (String, u64) {
     (reading.join().unwrap().unwrap(), most)
 }
 
-/// Writes a file that is `bytes` long; `behind` stands behind a hole.
+/// Writes a sparse file of `bytes` bytes; `behind` follows the hole.
 fn with_hole(path: &Path, before: &str, bytes: u64, behind: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let mut file = File::create(path).unwrap();
@@ -119,13 +119,13 @@ fn a_line_that_is_too_long_is_known_by_its_beginning() {
     pitree.send("q");
 }
 
-/// A session with one message of the user, whose content is some JSON.
+/// Creates a session with one user message that has the given JSON content.
 fn said(content: &str) -> String {
     let header = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/\"}\n";
     format!("{header}{{\"type\":\"message\",\"id\":\"a\",\"message\":{{\"role\":\"user\",\"content\":{content}}}}}\n")
 }
 
-/// The most memory of a browser in which the end of the only session is looked at.
+/// Returns the peak memory of a browser that shows the end of the only session.
 fn looked_at(text: &str) -> Option<u64> {
     let home = Home::new();
     home.write(home.sessions().join("--project--/s.jsonl"), text);
@@ -214,7 +214,7 @@ fn anything_may_stand_where_a_session_stood() {
     for args in [&["tree", path.to_str().unwrap()][..], &["rename", path.to_str().unwrap(), "x"]] {
         run(&home, args);
     }
-    // What the system makes up on reading has no end that one could wait for.
+    // Files that the system generates on reading may never end.
     fs::remove_file(&path).unwrap();
     if Path::new("/proc/self/maps").exists() {
         std::os::unix::fs::symlink("/proc/self/maps", &path).unwrap();

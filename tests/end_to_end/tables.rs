@@ -1,4 +1,4 @@
-//! What the commands list, on a terminal: no line is wider than it.
+//! Tables that the commands print to a terminal: no line is wider than the terminal.
 
 use pitree::base::text::width;
 

@@ -1,5 +1,4 @@
-//! pitree in a pseudo-terminal, and an emulator that sees what a user would see. Waits for what is to appear; never
-//! sleeps instead.
+//! pitree in a pseudo-terminal with a terminal emulator. Tests wait for expected output and never sleep.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -14,7 +13,7 @@ use vt100::{Color, MouseProtocolMode, Parser};
 
 use crate::common::home::Home;
 
-/// Far more than anything takes, so that a busy machine fails no test.
+/// A timeout long enough that no test fails on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) const ENTER: &str = "\r";
@@ -24,19 +23,19 @@ pub(crate) const RIGHT: &str = "\x1b[C";
 pub(crate) const HOME: &str = "\x1b[H";
 pub(crate) const F5: &str = "\x1b[15~";
 
-/// Control and a letter.
+/// Returns Ctrl and a letter.
 pub(crate) fn ctrl(letter: char) -> String {
     char::from(letter as u8 & 0x1f).to_string()
 }
 
-/// What is to be run, and where.
+/// A command to run, with its working directory and terminal size.
 pub(crate) struct Launch {
     command: CommandBuilder,
     size: (u16, u16),
 }
 
 impl Launch {
-    /// A program that knows nothing of whoever runs the tests.
+    /// Prepares a program, isolated from the environment of the user who runs the tests.
     pub(crate) fn new(program: &str, home: &Home) -> Self {
         let mut command = CommandBuilder::new(program);
         command.env_clear();
@@ -63,13 +62,13 @@ impl Launch {
         self
     }
 
-    /// Where it is started.
+    /// Sets the working directory.
     pub(crate) fn cwd(mut self, dir: &std::path::Path) -> Self {
         self.command.cwd(dir);
         self
     }
 
-    /// Columns and rows.
+    /// Sets the columns and rows.
     pub(crate) fn size(mut self, columns: u16, rows: u16) -> Self {
         self.size = (columns, rows);
         self
@@ -90,7 +89,7 @@ impl Launch {
         let reading = thread::spawn(move || {
             let mut buffer = [0; 64 * 1024];
             loop {
-                // Linux says EIO at the end, and may say so while the last bytes are still on their way.
+                // Linux returns EIO at the end, possibly while the last bytes are still in transit.
                 let read = reader.read(&mut buffer).or_else(|_| {
                     thread::sleep(Duration::from_millis(20));
                     reader.read(&mut buffer)
@@ -118,7 +117,7 @@ fn non_zero((columns, rows): (u16, u16)) -> (NonZeroU16, NonZeroU16) {
     (columns.try_into().unwrap(), rows.try_into().unwrap())
 }
 
-/// What came out of the program.
+/// Output of the program.
 struct Output {
     seen: Mutex<Seen>,
     changed: Condvar,
@@ -127,10 +126,10 @@ struct Output {
 struct Seen {
     parser: Parser,
     raw: Vec<u8>,
-    /// Whether no frame is only half there.
+    /// `true` if the last frame is complete.
     whole: bool,
     ended: bool,
-    /// Whether nothing more is read for now.
+    /// `true` while reading is paused.
     paused: bool,
 }
 
@@ -138,31 +137,31 @@ impl Seen {
     fn take(&mut self, bytes: &[u8]) {
         self.parser.process(bytes);
         self.raw.extend_from_slice(bytes);
-        // pitree hides the cursor at the end of each frame, and says that it is whole if anything changed.
+        // pitree hides the cursor at the end of each frame, and marks a frame with changes as complete.
         let is_end = [&b"\x1b[?25l"[..], b"\x1b[?2026l"].iter().any(|end| self.raw.ends_with(end));
         self.whole = is_end || !self.parser.screen().alternate_screen();
     }
 }
 
-/// A program in its terminal. It is killed when this is dropped.
+/// A program in its terminal; killed on drop.
 pub(crate) struct Terminal {
     child: Box<dyn Child + Send + Sync>,
     master: Box<dyn MasterPty + Send>,
     input: Box<dyn Write + Send>,
     output: Arc<Output>,
     reading: Option<JoinHandle<()>>,
-    /// How the terminal was set before.
+    /// Original terminal settings.
     settings: String,
 }
 
 impl Terminal {
-    /// Types. A lone `ESC` has to be waited for before the next key: together they would be another key.
+    /// Types keys. The next key after a lone `ESC` has to wait: together they would be another key.
     pub(crate) fn send(&mut self, keys: &str) {
         self.input.write_all(keys.as_bytes()).unwrap();
         self.input.flush().unwrap();
     }
 
-    /// Pastes, as a terminal does that was asked to mark it.
+    /// Pastes text in bracketed paste mode.
     pub(crate) fn paste(&mut self, text: &str) {
         self.wait_until("pastes to be marked", Screen::bracketed_paste);
         self.send(&format!("\x1b[200~{text}\x1b[201~"));
@@ -184,7 +183,7 @@ impl Terminal {
         self.wait_until(&format!("{text:?} on the screen"), |screen| screen.contents().contains(text));
     }
 
-    /// Waits until the text is on the screen of a program that is not pitree, which may draw in any way.
+    /// Waits until the text is on the screen of a program other than pitree, which has no frame marks.
     pub(crate) fn wait_in_the_end(&self, text: &str) {
         let end = Instant::now() + PATIENCE;
         while !self.contents().contains(text) {
@@ -198,12 +197,12 @@ impl Terminal {
         self.wait_until(&format!("no {text:?} on the screen"), |screen| !screen.contents().contains(text));
     }
 
-    /// Waits until the selected row has the text.
+    /// Waits until the selected row contains the text.
     pub(crate) fn wait_selected(&self, text: &str) {
         self.wait_until(&format!("{text:?} in the selected row"), |screen| selected(screen).contains(text));
     }
 
-    /// Waits until the screen is as it should be.
+    /// Waits until the screen matches a condition.
     pub(crate) fn wait_until(&self, what: &str, is_so: impl Fn(&Screen) -> bool) {
         self.wait_seen(what, |seen| is_so(seen.parser.screen()));
     }
@@ -216,36 +215,36 @@ impl Terminal {
             if left.is_zero() || seen.ended {
                 let why = if seen.ended { "the program ended" } else { "time is up" };
                 let contents = seen.parser.screen().contents();
-                drop(seen); // so that the terminal can still be closed
+                drop(seen); // releases the lock so that the terminal can still be closed
                 panic!("{why} without {what}; the screen:\n{contents}");
             }
             seen = self.output.changed.wait_timeout(seen, left).unwrap().0;
         }
     }
 
-    /// Waits until some bytes came out, before the first frame too.
+    /// Waits for bytes in the output, including those before the first frame.
     pub(crate) fn wait_raw(&self, bytes: &[u8]) {
         let is_missing = |seen: &mut Seen| !seen.ended && !seen.raw.windows(bytes.len()).any(|part| part == bytes);
         let seen = self.output.seen.lock().unwrap();
         drop(self.output.changed.wait_timeout_while(seen, PATIENCE, is_missing).unwrap());
     }
 
-    /// Looks at the screen as it is.
+    /// Calls a function with the current screen.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&Screen) -> T) -> T {
         look(self.output.seen.lock().unwrap().parser.screen())
     }
 
-    /// All text on the screen.
+    /// Returns all text on the screen.
     pub(crate) fn contents(&self) -> String {
         self.look(Screen::contents)
     }
 
-    /// Every byte that came out so far.
+    /// Returns all output so far.
     pub(crate) fn raw(&self) -> Vec<u8> {
         self.output.seen.lock().unwrap().raw.clone()
     }
 
-    /// The place of a text: column and row.
+    /// Returns the column and row of a text.
     pub(crate) fn place(&self, text: &str) -> (u16, u16) {
         self.wait_for(text);
         self.look(|screen| find(screen, text)).unwrap_or_else(|| panic!("{text:?} is gone:\n{}", self.contents()))
@@ -255,17 +254,17 @@ impl Terminal {
         let (to_columns, to_rows) = non_zero((columns, rows));
         let mut seen = self.output.seen.lock().unwrap();
         seen.parser.set_size(to_rows, to_columns);
-        seen.whole = false; // until pitree has drawn anew
+        seen.whole = false; // until pitree has redrawn
         drop(seen);
         self.master.resize(pty_size((columns, rows))).unwrap();
     }
 
-    /// As [`resize`](Self::resize), to a size that nobody looks at.
+    /// Resizes like [`resize`](Self::resize), but does not wait for the new frame.
     pub(crate) fn resize_unseen(&self, columns: u16, rows: u16) {
         self.master.resize(pty_size((columns, rows))).unwrap();
     }
 
-    /// The number of the process.
+    /// Returns the process ID.
     pub(crate) fn pid(&self) -> u32 {
         self.child.process_id().unwrap()
     }
@@ -276,20 +275,20 @@ impl Terminal {
         assert!(sent.success());
     }
 
-    /// Takes no more output, as a terminal does in which somebody pressed Ctrl+S; or takes it again.
+    /// Pauses reading, as a terminal does after Ctrl+S, or resumes it.
     pub(crate) fn pause(&self, paused: bool) {
         self.output.seen.lock().unwrap().paused = paused;
         self.output.changed.notify_all();
     }
 
-    /// Waits until the program has ended and all of its output is here: its exit code.
+    /// Waits until the program has ended and all of its output is read; returns its exit code.
     pub(crate) fn wait_exit(&mut self) -> u32 {
         let status = self.wait_end();
         assert_eq!(status.signal(), None, "ended by a signal");
         status.exit_code()
     }
 
-    /// Waits until the program has ended, however that was, and all of its output is here.
+    /// Waits until the program has ended in any way and all of its output is read.
     pub(crate) fn wait_end(&mut self) -> ExitStatus {
         let end = Instant::now() + PATIENCE;
         let status = loop {
@@ -304,7 +303,7 @@ impl Terminal {
         status
     }
 
-    /// Waits until the terminal is as it was before the program: its own screen, cursor, mouse and line editing.
+    /// Waits until the terminal is restored: main screen, cursor, mouse and line editing.
     pub(crate) fn wait_given_back(&self) {
         self.wait_seen("the terminal given back", |seen| is_given_back(seen.parser.screen()));
         if self.master.get_termios().is_some() {
@@ -316,14 +315,14 @@ impl Terminal {
         }
     }
 
-    /// Leaves pitree, which has to give the terminal back and to be content.
+    /// Quits pitree; checks that the terminal is restored and the exit code is 0.
     pub(crate) fn quit(mut self) {
         self.send("q");
         assert_eq!(self.wait_exit(), 0);
         self.assert_given_back();
     }
 
-    /// As [`wait_given_back`](Self::wait_given_back), when all output is here.
+    /// Asserts the same as [`wait_given_back`](Self::wait_given_back) once all output is read.
     pub(crate) fn assert_given_back(&self) {
         assert!(self.look(is_given_back), "the terminal is not given back");
         if let Some(settings) = self.master.get_termios() {
@@ -348,17 +347,17 @@ fn is_given_back(screen: &Screen) -> bool {
         && screen.mouse_protocol_mode() == MouseProtocolMode::None
 }
 
-/// Whether pitree has the terminal.
+/// Returns `true` if pitree controls the terminal.
 pub(crate) fn is_taken(screen: &Screen) -> bool {
     screen.alternate_screen() && screen.hide_cursor() && screen.mouse_protocol_mode() != MouseProtocolMode::None
 }
 
-/// The text of the row that is drawn as selected and has the keyboard, in any theme or without colours.
+/// Returns the text of the selected row in the focused pane, in any theme or without colors.
 pub(crate) fn selected(screen: &Screen) -> String {
     selected_where(screen, |cell| cell.inverse() || [Color::Idx(18), Color::Idx(189)].contains(&cell.bgcolor()))
 }
 
-/// The text of the cells of the first row that has cells of some look.
+/// Returns the text of the matching cells in the first row that has any.
 pub(crate) fn selected_where(screen: &Screen, is_selected: impl Fn(&vt100::Cell) -> bool) -> String {
     let (rows, columns) = screen.size();
     let text = |row| {
@@ -370,7 +369,7 @@ pub(crate) fn selected_where(screen: &Screen, is_selected: impl Fn(&vt100::Cell)
     found.unwrap_or_default().trim().to_string()
 }
 
-/// The text of a row of the screen.
+/// Returns the text of a row of the screen.
 pub(crate) fn row(screen: &Screen, at: u16) -> String {
     screen.rows(0, screen.size().1.get()).nth(at.into()).unwrap_or_default()
 }
