@@ -122,7 +122,7 @@ pub(crate) fn session(path: &Path, id: u64, cwd: &str, parent: Option<&Path>, sh
     out.flush()
 }
 
-/// Fills a directory with `sessions` files of `bytes` bytes in total, in 37 projects; every tenth one is a fork.
+/// Fills a directory with `sessions` files of `bytes` bytes in total, in 37 projects; ten percent are forks.
 pub(crate) fn fill(dir: &Path, sessions: usize, bytes: usize) -> io::Result<()> {
     let mut random = Random::new(7);
     let mut last: Option<PathBuf> = None;

@@ -61,7 +61,7 @@ pub fn run(data: &[u8]) {
             }
         }
         Err(problem) => {
-            assert!(text.get(problem.at.clone()).is_some() && !problem.what.is_empty(), "{problem:?} in {text:?}");
+            assert!(text.get(problem.at.clone()).is_some() && !problem.message.is_empty(), "{problem:?} in {text:?}");
         }
     }
     let files = ["/a b".to_string(), "~/é".into(), "//x".into()];

@@ -61,14 +61,14 @@ fn again(file: &[u8]) -> impl FnMut(u64) -> Option<Vec<u8>> + '_ {
 pub fn run(data: &[u8]) {
     let (digest, tree) = match (digest(data), tree(data, &[])) {
         (Some(digest), Some(tree)) => (digest, tree),
-        (None, None) => return assert!(migrate::migrate(data, &mut random()).is_err(), "the new form of no session"),
-        (digest, tree) => panic!("of digest ({}) and tree ({}) one is there", digest.is_some(), tree.is_some()),
+        (None, None) => return assert!(migrate::migrate(data, &mut random()).is_err(), "migrated an invalid session"),
+        (digest, tree) => panic!("only one of digest ({}) and tree ({}) exists", digest.is_some(), tree.is_some()),
     };
     hangs_together(&tree, data);
     agree(&digest, &tree, data);
     let starts: Vec<u64> = lines(data).map(|line| line.offset).collect();
     let parts = self::tree(data, &[starts[starts.len() / 3], starts[starts.len() * 2 / 3]]);
-    same(&tree, &parts.expect("in parts it is a session as well"));
+    same(&tree, &parts.expect("read in parts it is a session too"));
     rows(&tree);
     written(&tree, data);
     // The file serves as its own fork.

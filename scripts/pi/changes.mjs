@@ -1,17 +1,17 @@
-// Asks the real pi what its changes of the fixtures give, and writes fixtures/golden/changes/:
-//   contexts.json   the model's context at the entries of every file, by their places in the file
-//   NAME.txt        for some files: the lines that pi appends for names and labels, the forks that it makes, its v3 form
+// Applies pi's own changes to the fixtures with the real pi, and writes fixtures/golden/changes/:
+//   contexts.json   the model's context at the entries of every file, by position in the file
+//   NAME.txt        for some files: the lines that pi appends for names and labels, the forks that it creates, the v3 form
 //                   of an old file
-// New ids are <id1>…, new times <time>, new session ids <session>; paths start at the fixtures' folder.
-import { clock } from "./lib/deterministic.mjs"; // before pi
+// New IDs become <id1>…, new times <time>, new session IDs <session>; paths start at the fixtures' folder.
+import { clock } from "./lib/deterministic.mjs"; // must come before pi
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, relative } from "node:path";
 import { out, pi } from "./lib/pi.mjs";
 
-// pi never ends at the first ones, loses entries of id-twice, makes up an id for empty, throws at message-missing.
+// Skipped: pi loops forever on the first ones, loses entries of id-twice, invents an ID for empty, and throws on message-missing.
 const NO_CONTEXT = ["cycle", "cycle-leaf", "parent-is-itself", "parent-is-itself-leaf", "id-twice", "non-objects", "empty", "message-missing"];
-// Where forks are made: "*" at every entry.
+// Entries to fork at; "*" means every entry.
 const FORKS = {
 	"label-chain": ["l2", "u2", "k1", "l7", "k2", "a3", "l9"],
 	"label-again": ["a1", "l3", "l5"],
@@ -56,7 +56,7 @@ const files = readdirSync(folder, { recursive: true, withFileTypes: true })
 	.sort();
 clock.set(NOW);
 
-/** A manager of an untouched copy. */
+/** Returns a session manager for a fresh copy. */
 function open(file) {
 	const path = join(folder, file);
 	cpSync(join(fixtures, file), path);
@@ -66,7 +66,7 @@ function open(file) {
 		return undefined;
 	}
 }
-/** Lines with the new ids, the times and the folder replaced. */
+/** Returns the lines with new IDs, times and the folder replaced. */
 function normal(lines, old, session) {
 	const ids = new Map();
 	for (const line of lines) {

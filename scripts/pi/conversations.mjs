@@ -1,6 +1,6 @@
-// Holds conversations with the real pi, over its rpc, with a model that is none, and writes
-//   fixtures/sessions/--home-dev-talk--/   the sessions that pi wrote of them (lib/scenes.mjs), made the same each time
-//   fixtures/golden/sent.json              what pi sends to the model at each of their entries
+// Holds conversations with the real pi over its RPC mode, with a mock model, and writes
+//   fixtures/sessions/--home-dev-talk--/   the sessions that pi wrote (lib/scenes.mjs), normalized to be reproducible
+//   fixtures/golden/sent.json              pi's request to the model at each of their entries
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 // Writes the sample sessions of `pitree --demo` with the real pi: assets/demo/<project folder>/<session>.jsonl
-// Running it again gives the same bytes: time and randomness are made up (lib/deterministic.mjs).
+// The output is reproducible: time and randomness are faked (lib/deterministic.mjs).
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ const temporary = mkdtempSync(join(tmpdir(), "pitree-demo-"));
 const sessions = join(temporary, ".pi/agent/sessions");
 const folderOf = (cwd) => join(sessions, `--${cwd.replace(/^\//, "").replaceAll("/", "-")}--`);
 
-// In the order in which they were started, for pi's ids rise with time.
+// In order of their start times, because pi's IDs increase with time.
 const chapters = [...webshop, ...logq, ...infra, ...docs].sort((a, b) => (a.at < b.at ? -1 : 1));
 const told = {};
 for (const { key, at, cwd, model = "claude-sonnet-4-5", forkOf, tell } of chapters) {

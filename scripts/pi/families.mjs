@@ -1,7 +1,7 @@
-// Makes families of forks with the real pi and writes
-//   fixtures/families/CASE/            the sessions of each family, as pi and those who moved or deleted its files left them
-//   fixtures/golden/families.json      the path to each end of a branch in each of them, as pi's getBranch has it
-// Running it again gives the same bytes: time and randomness are made up (lib/deterministic.mjs).
+// Creates families of forks with the real pi and writes
+//   fixtures/families/CASE/            the sessions of each family, some of them moved or deleted after pi wrote them
+//   fixtures/golden/families.json      the path to each leaf in each of them, from pi's getBranch
+// The output is reproducible: time and randomness are faked (lib/deterministic.mjs).
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
@@ -13,7 +13,7 @@ const { SessionManager } = pi;
 const MODEL = "claude-sonnet-4-5";
 const CWD = "/home/dev/family";
 
-/** A prompt and its answer; gives the answer's id. */
+/** Appends a prompt and its answer; returns the answer's ID. */
 function talk(story, prompt, answer) {
 	story.user(prompt);
 	return story.say(answer);
@@ -32,7 +32,7 @@ function fork(parent, entry, prompt) {
 }
 
 const cases = {
-	// Each goes on, and so does its parent, with labels on the way.
+	// Each fork continues, and so does its parent; some entries have labels.
 	deep(folder) {
 		const { story, second } = begin(folder);
 		const child = fork(story, second, "One level down.");
@@ -45,12 +45,12 @@ const cases = {
 		child.story.back(child.last);
 		talk(child.story, "Another branch of the fork.", "Here.");
 	},
-	// Three at the same entry, one of them with nothing of its own.
+	// Three forks at the same entry, one of them without entries of its own.
 	"same-entry"(folder) {
 		const { story, first } = begin(folder);
 		for (const prompt of ["The left one.", "The right one.", undefined]) fork(story, first, prompt);
 	},
-	// Of another project, with the whole of the parent.
+	// A fork in another project that contains the entire parent.
 	across(folder) {
 		const { story } = begin(folder);
 		clock.advance(3_600_000);
@@ -63,7 +63,7 @@ const cases = {
 		fork(story, second, "Left alone too.");
 		rmSync(story.file);
 	},
-	// The file of the parent lies in another folder now.
+	// The parent's file was moved to another folder.
 	moved(folder) {
 		const { story, first } = begin(folder);
 		fork(story, first, "Where is it?");
@@ -71,7 +71,7 @@ const cases = {
 		mkdirSync(elsewhere, { recursive: true });
 		renameSync(story.file, join(elsewhere, basename(story.file)));
 	},
-	// pi gave ids to its entries before it forked it.
+	// pi assigned IDs to the entries before forking the session.
 	"version-1"(folder) {
 		const lines = [
 			{ type: "session", id: "old-session", timestamp: new Date(clock.now).toISOString(), cwd: CWD, provider: "anthropic", modelId: MODEL, thinkingLevel: "off" },

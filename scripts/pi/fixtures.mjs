@@ -1,5 +1,5 @@
-// Writes fixtures/: small session files, one behaviour each, byte for byte, and fixtures/README.md, one line a file.
-// Needs no pi: these are the files that pi and others leave behind, sound and damaged. (golden.mjs asks pi what it makes of them.)
+// Writes fixtures/: small session files that each cover one behavior, and fixtures/README.md with one line per file.
+// Runs without pi. The files, valid and damaged, are like those that pi and other programs write; golden.mjs records how pi reads them.
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { out } from "./lib/pi.mjs";
@@ -8,7 +8,7 @@ import { scenes } from "./lib/scenes.mjs";
 const root = join(out, "fixtures");
 const made = [];
 const TALKS = "--home-dev-talk--"; // conversations.mjs writes them
-const ROOT = "/fixtures-root"; // stands for the folder that holds sessions/ and flat/
+const ROOT = "/fixtures-root"; // placeholder for the folder that contains sessions/ and flat/
 
 // Building blocks
 
@@ -45,7 +45,7 @@ const result = (id, parentId, n, toolCallId, toolName, text, more = {}) =>
 const label = (id, parentId, n, targetId, text) => entry("label", id, parentId, n, { targetId, ...(text === undefined ? {} : { label: text }) });
 const name = (id, parentId, n, text) => entry("session_info", id, parentId, n, { name: text });
 const json = (value) => JSON.stringify(value);
-/** Lines are values (as JSON) or strings (as they stand). */
+/** Lines are values (written as JSON) or strings (written unchanged). */
 const lines = (list) => list.map((line) => `${typeof line === "string" ? line : json(line)}\n`).join("");
 
 let folder;
@@ -62,7 +62,7 @@ for (const part of readdirSync(sessions)) if (part !== TALKS) rmSync(join(sessio
 rmSync(join(root, "flat"), { recursive: true, force: true });
 rmSync(join(root, "subagents"), { recursive: true, force: true });
 
-// ── Sound files of today's version ──────────────────────────────────────────────────────────────────────────────────
+// ── Valid files of the current version ──────────────────────────────────────────────────────────────────────────────────
 folder = "sessions/--home-dev-app--";
 
 file("plain.jsonl", "one straight conversation, version 3: prompt, tool call, result, answer", [
@@ -440,7 +440,7 @@ file("2025-11-30T10-00-00-000Z_0195a0ff-0000-7000-8000-000000000002.jsonl", "a f
 	v1("0195a0ff-0000-7000-8000-000000000002", { version: 3, timestamp: "2025-11-30T10:00:00.000Z" }), { ...user("u1", null, 1, "Last year"), timestamp: "2025-11-30T10:00:05.000Z" }, assistant("a1", "u1", 2, "This year"),
 ]);
 
-// ── Damaged and strange files ───────────────────────────────────────────────────────────────────────────────────────
+// ── Damaged and unusual files ───────────────────────────────────────────────────────────────────────────────────────
 folder = "sessions/--home-dev-odd--";
 const odd = (id, more = {}) => header(id, { cwd: "/home/dev/odd", ...more });
 const hello = [user("u1", null, 1, "Hello"), assistant("a1", "u1", 2, "Hi")];
@@ -551,13 +551,13 @@ file("bom-then-header.jsonl", "a byte order mark on a line of its own, then the 
 file("empty.jsonl", "an empty file (pi makes it a new session when it opens it)", "");
 file("only-newlines.jsonl", "a file of newlines", "\n\n\n");
 
-// ── The flat layout of a custom session folder ──────────────────────────────────────────────────────────────────────
+// ── Flat layout of a custom session folder ──────────────────────────────────────────────────────────────────────
 folder = "flat";
 file("2026-01-05T09-00-00-000Z_flat-one.jsonl", "one project's session in a flat folder", [header("flat-one", { cwd: "/home/dev/one" }), user("u1", null, 1, "In project one"), assistant("a1", "u1", 2, "One")]);
 file("2026-01-06T09-00-00-000Z_flat-two.jsonl", "another project's session in the same folder", [header("flat-two", { cwd: "/home/dev/two" }), user("u1", null, 5, "In project two"), assistant("a1", "u1", 6, "Two"), name("n1", "a1", 7, "Two")]);
 file("renamed-by-hand.jsonl", "a fork of the first one, across projects, with a file name that says nothing", [header("flat-three", { cwd: "/home/dev/two", parentSession: `${ROOT}/flat/2026-01-05T09-00-00-000Z_flat-one.jsonl` }), user("u1", null, 1, "In project one"), assistant("a1", "u1", 2, "One"), user("u2", "a1", 9, "Now in project two")]);
 
-// ── What else lies in such folders ──────────────────────────────────────────────────────────────────────────────────
+// ── Other files in session folders ──────────────────────────────────────────────────────────────────────────────────
 folder = "subagents";
 const stamp = "2026-01-05T09-00-00-000Z_0195a0aa-0000-7000-8000-000000000003";
 file(`${stamp}.jsonl`, "a session with sub-agents", [header("0195a0aa-0000-7000-8000-000000000003"), user("u1", null, 1, "Ask a helper"), assistant("a1", "u1", 2, "Asked")]);

@@ -1,11 +1,11 @@
-// Asks the real pi what it makes of fixtures/, and writes fixtures/golden/: list.json, tree.json and rows/.
+// Records how the real pi reads fixtures/, and writes fixtures/golden/: list.json, tree.json and rows/.
 //
-// pi works on a copy, for opening a file can repair or migrate it. Left out, because pi gives no answer worth keeping:
-//   cycle*, parent-is-itself-leaf   pi never ends (getBranch walks in a circle), or does not show the ring
+// pi works on a copy, because opening a file can repair or migrate it. Skipped, because pi's result is not usable:
+//   cycle*, parent-is-itself-leaf   pi loops forever (getBranch follows the cycle), or omits the cycle
 //   id-twice                        pi loses the first of the two entries
-//   non-objects                     pi takes 5, "x", [] and true for entries without an id
-//   empty                           pi makes a new session out of it, with an id of its own
-// In version 1 files pi gives every entry a random id: those ids are null here.
+//   non-objects                     pi treats 5, "x", [] and true as entries without an ID
+//   empty                           pi turns it into a new session with a new ID
+// In version 1 files pi gives every entry a random ID: those IDs are null here.
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
@@ -16,7 +16,7 @@ process.env.TZ = "UTC";
 process.env.HOME = "/home/dev"; // pi shortens it to ~
 
 const NO_TREE = ["cycle", "cycle-leaf", "parent-is-itself-leaf", "id-twice", "non-objects", "empty"];
-// pi would draw the control characters and line breaks of the first two as they are, and its /tree throws on the others.
+// pi draws the control characters and line breaks of the first two unchanged, and its /tree throws on the others.
 const NO_ROWS = ["control-characters", "name-newline", "content-odd", "message-missing"];
 const MODES = ["default", "no-tools", "user-only", "labeled-only", "all"];
 const MTIME = new Date("2026-01-02T03:04:05.000Z");
@@ -43,10 +43,10 @@ const time = (date) => (Number.isNaN(date.getTime()) ? null : date.toISOString()
 const short = (path) => relative(copy, path);
 const write = (path, value) => writeFileSync(join(golden, path), `${JSON.stringify(value, null, "\t")}\n`);
 
-rmSync(join(golden, "rows"), { recursive: true, force: true }); // changes/ is made by changes.mjs
+rmSync(join(golden, "rows"), { recursive: true, force: true }); // changes.mjs writes changes/
 mkdirSync(join(golden, "rows"), { recursive: true });
 
-// The list, folder by folder, before anything is opened
+// The list of each folder, before any file is opened
 
 const folders = [...readdirSync(join(copy, "sessions")).map((name) => join("sessions", name)), "flat", "subagents"];
 const list = [];
@@ -149,4 +149,4 @@ for (const path of files) {
 write("tree.json", { refused, ...trees });
 rmSync(copy, { recursive: true });
 console.log(`fixtures/golden: ${list.length} listed, ${Object.keys(trees).length} trees, ${refused.length} refused`);
-process.exit(0); // an empty tree leaves a timer
+process.exit(0); // an empty tree leaves a timer running

@@ -1,4 +1,4 @@
-// Has the real pi open what pitree made of the fixtures (tests/agreement/changes.rs), and compares what it finds.
+// Opens the fixtures that pitree changed (tests/agreement/changes.rs) with the real pi, and compares the results.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pi } from "./lib/pi.mjs";

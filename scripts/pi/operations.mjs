@@ -1,12 +1,12 @@
-// Makes the same changes twice, in copies of the fixtures: with the commands of pitree (the program in PITREE), and with
-// pi's SessionManager. Then pi opens both, and must find the same: name, labels, context, files made.
+// Makes the same changes twice, in copies of the fixtures: with pitree's commands (the program in PITREE) and with pi's
+// SessionManager. Then pi opens both, which must have the same name, labels, context and new files.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
 import { pi, repository } from "./lib/pi.mjs";
 
-// pi never ends at the first ones, loses entries of id-twice, makes up an id for empty, throws at message-missing.
+// Skipped: pi loops forever on the first ones, loses entries of id-twice, invents an ID for empty, and throws on message-missing.
 const NOT_FOR_PI = ["cycle", "cycle-leaf", "parent-is-itself", "parent-is-itself-leaf", "id-twice", "non-objects", "empty", "message-missing", "deep-nesting"];
 const { SessionManager } = pi;
 const fixtures = join(repository, "fixtures");
@@ -18,7 +18,7 @@ let compared = 0;
 const differences = [];
 function same(what, ours, theirs) {
 	compared++;
-	// pi puts its own directory where the header has none or one of another system.
+	// pi uses its own directory if the header has none, or one of another operating system.
 	const text = (value) => JSON.stringify(what.startsWith("header-") ? value.map?.(({ cwd, ...rest }) => rest) ?? value : value);
 	const [a, b] = [text(ours), text(theirs)];
 	if (a !== b) differences.push(`${what}:\n  pitree ${a}\n  pi     ${b}`);
@@ -28,13 +28,13 @@ function pitree(...args) {
 	if (status !== 0) throw new Error(`pitree ${args.join(" ")}: ${stderr}`);
 	return stdout.trim();
 }
-/** What pi finds in a session. */
+/** Returns the data that pi reads from a session. */
 function found(manager) {
 	const labels = [...manager.labelsById].filter(([id]) => manager.getEntry(id)).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
 	const { messages, model, thinkingLevel } = manager.buildSessionContext();
 	return { name: manager.getSessionName() ?? null, labels, messages, model, thinkingLevel };
 }
-/** Lines with ids in the order in which they come, and without what is the session's own or new. */
+/** Returns the lines with IDs numbered in order, without new values and values specific to the session. */
 function normal(lines, old) {
 	const ids = new Map();
 	const values = lines.map((line) => JSON.parse(line));
@@ -112,7 +112,7 @@ for (const file of files) {
 			same(`${what}: the fork as pi finds it`, found(SessionManager.open(made)), found(theirFork));
 		}
 		while (changes-- > 0) pitree("undo");
-		// Of a name or label that ends in half a character, undo writes the sign for an unreadable one.
+		// If a name or label ends in half of a surrogate pair, undo writes the replacement character.
 		const whole = (value) => JSON.parse(JSON.stringify(value), (_, part) => (typeof part === "string" ? part.toWellFormed() : part));
 		same(`${what}: undone`, whole(found(SessionManager.open(ours))), whole(first));
 	}

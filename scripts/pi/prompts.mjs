@@ -1,8 +1,8 @@
-// Asks the real pi what its context is at the entries of the fixtures, and writes fixtures/golden/prompts.json: for each entry
-// its place, what pi's estimateTokens gives for each message (their sum, where there are many), what the whole context has,
-// a hash of the roles and texts that convertToLlm makes of the messages, and the tools that the model has, if there are any.
-// How much the whole has, and the tools, is asked of pi 0.87.1, in PI_OLDER (scripts/pi/run sets it): 1.5.2 has the same
-// functions, and does not export them. Where pi throws, or gives what is no number, there is null.
+// Records the real pi's context at the entries of the fixtures in fixtures/golden/prompts.json. Each entry has its position,
+// the result of pi's estimateTokens for each message (the sum if there are many) and for the entire context, a hash of the
+// roles and texts from convertToLlm, and the model's tools, if any.
+// The total and the tools come from pi 0.87.1, in PI_OLDER (scripts/pi/run sets it): 1.5.2 has the same functions, but
+// does not export them. The value is null if pi throws or does not return a number.
 import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, relative } from "node:path";
@@ -33,7 +33,7 @@ function number(make) {
 		return null;
 	}
 }
-/** What providers make of a content: of an answer the texts as one, of a tool's result a word if it has no text. */
+/** Converts content as providers do: joins the texts of an answer, and replaces an empty tool result with a word. */
 function text({ role, content, sections }) {
 	const blocks = typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []);
 	const texts = blocks.filter((block) => block?.type === "text").map((block) => block.text ?? "");
@@ -45,7 +45,7 @@ function text({ role, content, sections }) {
 	if (role !== "toolResult" || joined.trim().length > 0) return joined;
 	return blocks.some((block) => block?.type === "image") ? "(see attached image)" : "(no tool output)";
 }
-/** FNV-1a, 32 bits, of UTF-8. */
+/** Returns the 32-bit FNV-1a hash of the UTF-8 bytes. */
 function hash(string) {
 	let hash = 0x811c9dc5;
 	for (const byte of Buffer.from(string)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;

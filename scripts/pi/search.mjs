@@ -1,9 +1,9 @@
-// Asks the search of pi's own session picker which of the fixtures it finds, and writes fixtures/golden/search.json:
-// for each query the files that have all of it literally, and those that it finds with scattered letters too.
+// Runs the search of pi's session picker on the fixtures, and writes fixtures/golden/search.json: for each query the files
+// with literal matches, and those with fuzzy matches too.
 //
-// The search is that of pi 1.5.2, a file of its package alone (scripts/pi/run fetches it: 1.x does not install); what it
-// searches is the list of the pi that the other golden files are made with. Left out are sessions whose header has no
-// string for an id: the picker throws on them.
+// The search comes from a single file of pi 1.5.2's package (scripts/pi/run fetches it: 1.x does not install). It searches
+// the list of the pi that generates the other golden files. Sessions without a string ID in the header are skipped: the
+// picker throws on them.
 import { readdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { module, out, pi } from "./lib/pi.mjs";
@@ -17,7 +17,7 @@ const QUERIES = [
 	// Phrases
 	'"hello hi"', '"hello  \t hi"', '"HELLO HI"', '"it. it says: - **app**"', '"says: - **App** - An"', '"two lines and spaces"', '"lines and"', '"blocks and two"', '"hi the"',
 	'"é ä"', '"名前 🦀"', '"d ä"', '"b c d"', '""', '" "', '"leaf" hello', 'x"hello hi"', 'hello"the leaf"', '"home/dev/app"', '"new name" hello', '"one two" three', '"one\ntwo"',
-	// Quotes that are not closed
+	// Unclosed quotes
 	'"hello hi', 'hello "hi', '"', 'hello"', '"hello hi" "the', '\\"x\\"', '"type":"label"', 'say "type', '"a" "b" "c',
 	// Patterns
 	"re:leaf$", "re:^hello hi$", "re:", "re: hello  hi", "re:(", "re:[", "re:a{2,1}", "re:\\bparent'?s\\b", "re:^(?!hello).*leaf", "re:(?<=fork )here", "re:(\\w+) \\1$", "re:\\u00e9|\\xE4",
@@ -37,7 +37,7 @@ for (const folder of folders) {
 	sessions.push(...found.filter((session) => typeof session.id === "string"));
 }
 
-/** The picker puts a word that only has its letters scattered a tier of a million below. */
+/** The picker ranks a fuzzy match of a word one million lower. */
 const isLiteral = (score) => score < 1_500_000;
 const paths = (found) => found.map((session) => relative(fixtures, session.path)).sort();
 const golden = QUERIES.map((query) => {

@@ -1,8 +1,8 @@
-// Holds conversations by chance with the real pi, from SEED (1 unless told), and asks what it sends at places of them:
-// the sessions and sent.json go to the folder PITREE_TALKS, where tests/agreement/sent.rs compares them with what pitree says.
-// At some of them, before and behind context edits first of all, pitree (the program in PITREE) moves the leaf, too: when pi
+// Holds random conversations with the real pi, from SEED (default 1), and records its requests at some entries. The sessions
+// and sent.json go to the folder PITREE_TALKS, where tests/agreement/sent.rs compares them with pitree's output.
+// At some entries, preferably before and after context edits, pitree (the program in PITREE) also moves the leaf: when pi
 // opens such a file, it must send the same as from its own `/tree`.
-// (A seed does not give the same bytes twice: it depends on the time how far an answer is that is stopped.)
+// (A seed does not reproduce the same bytes: the length of a stopped answer depends on timing.)
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,8 +13,8 @@ import { home, Talk } from "./lib/talk.mjs";
 
 const TALKS = 9;
 const STEPS = 35;
-const PLACES = 14; // in a file
-const MOVES = 2; // in a file
+const PLACES = 14; // per file
+const MOVES = 2; // per file
 const folder = process.env.PITREE_TALKS;
 const start = process.env.SEED ?? "1";
 seed(start);
@@ -68,10 +68,10 @@ const steps = [
 	async (talk) => talk.ask("fork", { entryId: any((await talk.ask("get_fork_messages")).messages)?.entryId }),
 	(talk) => talk.ask("clone"),
 ];
-/** What pi says where a step makes no sense, such as a compaction of nothing. */
+/** pi's errors for steps that do not apply, such as compacting an empty session. */
 const NO_SENSE = /not been saved yet|Nothing to compact|Already compacted|Cannot clone|Invalid entry|not found|Cannot fork|too small|Failed to compact|Summarization failed/;
 
-/** What pi sends when pitree moved the leaf of a copy of a session. */
+/** Returns pi's request after pitree moved the leaf of a copy of a session. */
 async function moved(pi, cwd, file, id) {
 	const copy = join(cwd, "moved.jsonl");
 	copyFileSync(file, copy);

@@ -1,5 +1,5 @@
-// The model that is none, for tests in another language: says where it listens, then gives the answers that it reads, one
-// JSON object a line (lib/model.mjs). Ends with its input.
+// The mock model (lib/model.mjs) for tests in another language: prints its address, then serves the answers from its standard
+// input, one JSON object per line. Exits at the end of input.
 import { createInterface } from "node:readline";
 import { Model } from "./lib/model.mjs";
 

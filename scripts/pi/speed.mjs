@@ -1,5 +1,5 @@
-// How long pitree takes to list, beside the real pi's listAll on the same files in the same run: each in turns, fastest and
-// median. SPEED_DIR is the directory of sessions, PITREE the program, SPEED_ROUNDS how often (5).
+// Compares the time of pitree's list with that of the real pi's listAll on the same files. Runs both alternately and prints
+// the fastest time and the median. SPEED_DIR is the session directory, PITREE the program, SPEED_ROUNDS the rounds (5).
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { pi } from "./lib/pi.mjs";
 const { PITREE, SPEED_DIR: dir } = process.env;
 const rounds = Number(process.env.SPEED_ROUNDS ?? 5);
 const cache = mkdtempSync(join(tmpdir(), "pitree-speed-"));
-// Of a directory that it is told pi lists no folders of projects, but of its own it does.
+// pi lists project folders only in its default directory, not in one given as an argument.
 process.env.PI_CODING_AGENT_DIR = cache;
 symlinkSync(dir, join(cache, "sessions"));
 const run = (args) => {
@@ -26,7 +26,7 @@ const ways = {
 	"pitree ls --json, index": () => run(["ls", "--json"]),
 	"pitree search --json, index": () => run(["search", "--json", process.env.SPEED_WORD ?? "token"]),
 };
-run(["ls", "--json"]); // makes the index, and has the files in memory
+run(["ls", "--json"]); // creates the index and warms the file cache
 const times = Object.fromEntries(Object.keys(ways).map((way) => [way, []]));
 const found = {};
 for (let round = 0; round < rounds; round++) {

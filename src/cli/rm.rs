@@ -189,7 +189,7 @@ impl Removal {
         if !self.tell_signs(changer) {
             return confirm::is_yes("Move to the trash?");
         }
-        Ok(confirm::ask("Type yes to move to the trash all the same:")? == "yes")
+        Ok(confirm::ask("Type yes to move to the trash anyway:")? == "yes")
     }
 
     /// Says what tells that a pi may be at work in them; returns whether anything does.

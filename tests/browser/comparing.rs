@@ -369,7 +369,7 @@ fn what_comes_late_is_not_shown() {
     browser.press("esc");
     let work = asked.into_iter().find(|effect| matches!(effect, Effect::Ask(_, Work::Compare(_)))).unwrap();
     let Effect::Ask(ticket, _) = &work else { panic!("{work:?}") };
-    assert!(!ticket.is_wanted(), "nobody waits for it any more");
+    assert!(!ticket.is_wanted(), "the ticket is dropped");
     for reply in browser.replies(work) {
         browser.send(reply);
     }

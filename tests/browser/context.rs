@@ -116,7 +116,7 @@ fn it_says_that_it_reads_and_what_it_can_not_read() {
     browser.press("esc esc");
     let late = browser.replies(effects.remove(0));
     late.into_iter().for_each(|msg| browser.send(msg));
-    assert!(browser.model.layers.is_empty() && browser.model.seeing.is_none(), "nobody waits for it any more");
+    assert!(browser.model.layers.is_empty() && browser.model.seeing.is_none(), "the late reply is ignored");
     browser.press("l c");
     shows(&browser, "s.jsonl: it changed since it was opened");
 }

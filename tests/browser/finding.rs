@@ -239,7 +239,7 @@ fn the_preview_is_searched_while_the_screen_goes_on() {
     browser.press("l g tab /");
     let effects = browser.take(Msg::Key("e".parse().unwrap()));
     assert!(effects.iter().any(|effect| matches!(effect, Effect::Ask(_, Work::Look { .. }))));
-    assert!(browser.model.preview.hit().is_none(), "nobody looked yet");
+    assert!(browser.model.preview.hit().is_none(), "the search has not run yet");
     let replies: Vec<Msg> = effects.into_iter().flat_map(|effect| browser.replies(effect)).collect();
     replies.into_iter().for_each(|msg| browser.send(msg));
     assert!(browser.model.preview.hit().unwrap().1 > 0);

@@ -286,7 +286,7 @@ fn the_mouse_selects_folds_and_scrolls() {
     let (at, top) = (browser.model.tree.cursor.at, browser.model.tree.cursor.top);
     browser.send(Msg::Wheel { column: 90, row: 5, by: -3 });
     assert_eq!(browser.model.tree.cursor.top, top - 3);
-    assert_eq!(browser.model.tree.cursor.at, at, "still in sight, so still selected");
+    assert_eq!(browser.model.tree.cursor.at, at, "still visible, so still selected");
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn the_preview_shows_a_call_with_its_result_and_scrolls_on_its_own() {
     assert!(screen.contains("[edit: src/"), "{screen}");
     assert!(screen.contains("Successfully replaced"), "{screen}");
     browser.press("J");
-    assert_eq!(browser.model.preview.top, 0, "all of it is in sight");
+    assert_eq!(browser.model.preview.top, 0, "the whole text is visible");
     browser.send(Msg::Resized(160, 16));
     let selected = browser.selected();
     browser.press("J");

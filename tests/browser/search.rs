@@ -76,15 +76,15 @@ fn hits_are_recorded_in_the_jump_history() {
     search(&mut browser, "cookie");
     assert_eq!(hits(&browser), 1);
     assert!(entry(&browser).starts_with("That is all of it"), "{}", entry(&browser));
-    assert_eq!(browser.model.focus, Place::Sessions, "one goes on typing");
+    assert_eq!(browser.model.focus, Place::Sessions, "typing continues");
     let screen = browser.screen();
     assert!(screen.contains("1 session · 1 message") && screen.contains("and the cookie"), "{screen}");
-    assert!(screen.contains("also in 3 forks 1 hit"), "what forks have from their parent is one hit\n{screen}");
-    assert!(screen.contains("1/1"), "the tree is at it\n{screen}");
+    assert!(screen.contains("also in 3 forks 1 hit"), "entries shared with forks are one hit\n{screen}");
+    assert!(screen.contains("1/1"), "the hit is selected in the tree\n{screen}");
     browser.send(Msg::Resized(80, 24));
     assert!(browser.screen().contains("also in 3 forks 1 hit"), "{}", browser.screen());
     let found = marked(&browser).to_lowercase();
-    assert_eq!(found.matches("cookie").count(), 2, "in a narrow terminal the preview stands below the list: {found}");
+    assert_eq!(found.matches("cookie").count(), 2, "in a narrow terminal the preview is below the list: {found}");
     browser.send(Msg::Resized(160, 40));
     let found = marked(&browser).to_lowercase();
     assert_eq!(found.matches("cookie").count(), 2, "in the list and the preview: {found}");
@@ -93,11 +93,11 @@ fn hits_are_recorded_in_the_jump_history() {
     assert_eq!(hits(&browser), 1, "the hits are still there");
     assert!(browser.screen().contains("1/1"), "{}", browser.screen());
     browser.press("esc");
-    assert_eq!((browser.model.focus, hits(&browser)), (Place::Sessions, 1), "back where one came from");
-    assert!(browser.model.layers.has_search(), "in the line, with what was typed");
+    assert_eq!((browser.model.focus, hits(&browser)), (Place::Sessions, 1), "back at the origin");
+    assert!(browser.model.layers.has_search(), "in the input line, with the typed text");
     assert_eq!(line(&browser), "cookie");
     browser.press("esc esc");
-    assert_eq!((browser.model.focus, hits(&browser)), (Place::Sessions, 0), "one step back after the other");
+    assert_eq!((browser.model.focus, hits(&browser)), (Place::Sessions, 0), "one step at a time");
     assert_eq!(browser.model.sessions.totals.sessions, 17);
 }
 
@@ -141,7 +141,7 @@ fn long_excerpts_have_their_own_line() {
         let rows = browser.model.sessions.rows.len();
         browser.press("down up");
         browser.send(Msg::Click { column: 5, row: name as u16 + 3, double: false });
-        assert_eq!(browser.selected(), "Redis: sliding expiry", "both lines are the session's");
+        assert_eq!(browser.selected(), "Redis: sliding expiry", "both lines belong to the session");
         assert_eq!(browser.model.sessions.rows.len(), rows);
     }
     let mut browser = Browser::demo(200, 30);
@@ -173,7 +173,7 @@ fn next_visits_exactly_the_matching_entries() {
     assert!(said.iter().all(|entry| !entry.starts_with('[')), "no tool output: {said:?}");
     let anywhere = walk("all: expires_at");
     assert!(anywhere.iter().any(|entry| entry.contains("0004_sessions.sql")), "{anywhere:?}");
-    assert_eq!(walk("is:named"), [""; 0], "that is about the session");
+    assert_eq!(walk("is:named"), [""; 0], "it matches the session");
     assert!(!browser.screen().contains("no hits"), "{}", browser.screen());
     search(&mut browser, "tool:grep");
     assert!(browser.screen().contains("2/2 · default"), "{}", browser.screen());
@@ -256,7 +256,7 @@ fn matches_fuzzily_only_without_literal_matches() {
     search(&mut browser, "rfctauth");
     assert_eq!(browser.selected(), "Refactor auth module");
     search(&mut browser, "redis");
-    assert!(hits(&browser) < 6, "only where the word stands: {:?}", titles(&browser));
+    assert!(hits(&browser) < 6, "only literal matches: {:?}", titles(&browser));
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn down_moves_to_the_hits_and_up_or_slash_returns() {
     assert_eq!((in_line(&browser), line(&browser).as_str()), (true, "th"));
     search(&mut browser, "qqqqqqqq");
     browser.press("down");
-    assert!(in_line(&browser), "there are no hits to go to");
+    assert!(in_line(&browser), "no hits to select");
     search(&mut browser, "is:fork");
     assert!(browser.footer().contains("tab: forked  fork   ↓: results · alt+*: mark all"), "{}", browser.footer());
     search(&mut browser, "is:abandoned");
@@ -356,7 +356,7 @@ fn down_moves_to_the_hits_and_up_or_slash_returns() {
 fn marking_from_the_input_line_marks_exactly_the_hits() {
     let mut browser = Browser::demo(120, 40);
     search(&mut browser, "is:fork");
-    assert!(titles(&browser).len() > hits(&browser), "what they were forked from has rows as well");
+    assert!(titles(&browser).len() > hits(&browser), "their parents are listed too");
     browser.press("alt+*");
     assert!(browser.model.layers.has_search());
     assert_eq!(browser.model.sessions.marks.len(), hits(&browser));
@@ -411,7 +411,7 @@ fn sorts_hits_in_three_orders() {
 fn all_finds_tool_output_and_shows_hidden_entries() {
     let mut browser = Browser::demo(160, 40);
     search(&mut browser, "expires_at");
-    assert_eq!(hits(&browser), 0, "it is in no conversation");
+    assert_eq!(hits(&browser), 0, "no conversation contains it");
     browser.press("ctrl+x");
     assert_eq!(hits(&browser), 4);
     assert!(browser.screen().contains("expires_at"));
@@ -497,7 +497,7 @@ fn starts_with_a_query() {
     let last = *rows.last().unwrap();
     assert!(last > 1 && rows.iter().all(|&rows| rows == 0 || rows == last), "only hits are shown: {rows:?}");
     selected.dedup();
-    assert_eq!(selected, ["Refactor auth module"], "the best hit, from the first one on");
+    assert_eq!(selected, ["Refactor auth module"], "the best hit first");
     assert_eq!((model.sessions.totals.sessions, model.sessions.totals.projects), (17, 4));
     let search = model.search.as_ref().unwrap();
     assert!(!model.layers.has_search() && search.read.is_none(), "keys go to the list");

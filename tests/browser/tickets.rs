@@ -27,7 +27,7 @@ fn change(browser: &mut Browser, key: &str) -> (Ticket, Work) {
 }
 
 fn done(request: Work) -> Reply {
-    let Work::Change { request, .. } = request else { panic!("a change is wanted") };
+    let Work::Change { request, .. } = request else { panic!("the key requests a change") };
     let result = Ok(ChangeResult { said: "it is done".into(), ..ChangeResult::default() });
     Reply::Changed(Box::new(pitree::app::message::Changed { request, result, read: Vec::new(), gone: Vec::new() }))
 }
@@ -41,11 +41,11 @@ fn leaving_a_search_stops_it() {
     let [(search, _)] = &searches[..] else { panic!("{searches:?}") };
     assert!(search.is_wanted());
     let again = asked(&mut browser, "i");
-    assert!(!search.is_wanted(), "a new query takes its place");
+    assert!(!search.is_wanted(), "a new query replaces it");
     assert!(again.iter().all(|(ticket, _)| ticket.is_wanted()));
     browser.press("esc esc");
     assert!(browser.model.search.is_none());
-    assert!(again.iter().all(|(ticket, _)| !ticket.is_wanted()), "nobody waits any more");
+    assert!(again.iter().all(|(ticket, _)| !ticket.is_wanted()), "all tickets are dropped");
 }
 
 #[test]
@@ -77,10 +77,10 @@ fn a_long_change_says_how_far_it_is_and_is_stopped_by_esc() {
     browser.send(Msg::Reply(ticket.clone(), Reply::Changing(10, 5000)));
     assert_eq!(browser.footer(), "10 of 5,000 · esc: stop");
     browser.press("j k");
-    assert_eq!(browser.footer(), "10 of 5,000 · esc: stop", "keys are answered, and how far it is still stands there");
+    assert_eq!(browser.footer(), "10 of 5,000 · esc: stop", "keys are handled and the progress remains visible");
     browser.press("esc");
     assert_eq!(browser.footer(), "10 of 5,000 · stopping");
-    assert!(ticket.is_stopped() && ticket.is_wanted(), "how far it came is still of interest");
+    assert!(ticket.is_stopped() && ticket.is_wanted(), "the progress remains visible");
     browser.send(Msg::Reply(ticket.clone(), Reply::Changing(11, 5000)));
     assert_eq!(browser.footer(), "11 of 5,000 · stopping");
     browser.send(Msg::Reply(ticket.clone(), done(work)));
@@ -148,7 +148,7 @@ fn work_that_breaks_off_says_so_where_it_was_waited_for() {
     let (ticket, _) = change(&mut browser, "U");
     browser.send(Msg::Reply(ticket, Reply::Failed("broken".into())));
     assert_eq!(browser.footer(), "broken");
-    assert!(browser.model.changes.is_empty(), "leaving does not wait for it");
+    assert!(browser.model.changes.is_empty(), "quitting does not wait for it");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn what_is_copied_is_said_after_other_keys_and_other_work() {
     browser.press("j y");
     let mut others = asked(&mut browser, "s");
     let (other, _) = others.remove(0);
-    assert!(ticket.is_wanted() && other.is_wanted(), "none takes the place of the other");
+    assert!(ticket.is_wanted() && other.is_wanted(), "neither replaces the other");
     browser.send(Msg::Reply(ticket, Reply::Copied("first".into(), true)));
     assert_eq!(browser.footer(), "copied: first");
     browser.send(Msg::Reply(other, Reply::Copied("second".into(), true)));

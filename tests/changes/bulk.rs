@@ -12,7 +12,7 @@ use pitree::disk::trash::Trash;
 
 use crate::world::{NOW, World, in_own_home, rename, seen, session};
 
-/// Creates sessions; every other one is in a folder of its own and has the same name as the others.
+/// Creates sessions. Half of them are in folders of their own and share one file name.
 fn sessions(world: &World, count: usize) -> Vec<PathBuf> {
     let text = session(&[(0, 4)]);
     let write = |at: usize| {

@@ -204,7 +204,7 @@ fn writers_beside_each_other_lose_no_line() {
                 }
             });
         }
-        // pi ignores locks and assumes that nobody else writes.
+        // pi ignores locks and assumes that it is the only writer.
         scope.spawn(move || {
             for at in 0..lines / 10 {
                 let mut file = OpenOptions::new().append(true).open(path).unwrap();
@@ -375,7 +375,7 @@ fn check(world: &World) {
     for (path, ids) in &there {
         let is_new = |id: &&String| id.len() == 8 && !ours.contains(id.as_str());
         if path.ends_with("s.jsonl") {
-            assert_eq!(ids.iter().find(is_new), None, "a line that the journal does not know of");
+            assert_eq!(ids.iter().find(is_new), None, "a line without a journal entry");
         }
     }
     let litter = fs::read_dir(&world.dir).unwrap().map(|entry| entry.unwrap().path());

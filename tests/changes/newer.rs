@@ -54,7 +54,7 @@ fn an_unknown_change_is_kept_and_counted() {
     let before = fs::read_to_string(journal(&world)).unwrap();
     world.make(&rename(&path, "two")).unwrap();
     let numbers: Vec<u64> = world.changes.history().unwrap().iter().map(|record| record.number).collect();
-    assert_eq!(numbers, [1, 2, 3], "the number of the unknown one is not given again");
+    assert_eq!(numbers, [1, 2, 3], "the number of the unknown change is not reused");
     assert_eq!(history(&world)[1], (2, "made by a newer pitree (\"merge\")".into(), "Done".into()));
     // Its next state, in a later run of the newer pitree, belongs to this change only.
     add(&world, "{\"number\":2,\"time\":9,\"state\":\"undone\"}\n");

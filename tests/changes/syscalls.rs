@@ -1,4 +1,4 @@
-//! System call faults. Each call by which a change touches the files, the journal or the trash fails in turn, or is the
+//! System call faults. Each call with which a change accesses the files, the journal or the trash fails in turn, or is the
 //! last one of a killed process.
 //! The sessions are on the file system of the trash or on another one. Checks the reported result, that no byte is
 //! lost, that the next pitree reports the right state, and that undo works.
@@ -79,7 +79,7 @@ fn any_system_call_may_fail_or_be_the_last() {
     in_own_home("syscalls::each_call");
     let may = Command::new("unshare").args(["-rm", "true"]).status();
     if !may.is_ok_and(|status| status.success()) {
-        return skipped("this system lets nobody mount another file system");
+        return skipped("cannot mount another file system on this system");
     }
     let outer = tempfile::tempdir().unwrap();
     fs::create_dir(outer.path().join("disks")).unwrap();

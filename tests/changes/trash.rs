@@ -188,7 +188,7 @@ fn no_disk() {
     for number in [2, 1] {
         let error = world.make(&undo(number)).unwrap_err();
         assert!(format!("{error:#}").contains("mount it"), "{error:#}");
-        assert!(error.downcast_ref::<Refusal>().is_none(), "nobody was faster");
+        assert!(error.downcast_ref::<Refusal>().is_none(), "no conflicting change");
     }
     assert_eq!(names(&disk), [""; 0], "nothing is made where the disk belongs");
     assert_eq!(states(&world), [ChangeState::Done, ChangeState::Done, ChangeState::Begun]);
@@ -308,7 +308,7 @@ fn time_refused() {
     let path = world.write("s.jsonl", "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
     let set = |flag: &str| Command::new("chattr").arg(flag).arg(&path).output();
     if !set("+a").is_ok_and(|output| output.status.success()) {
-        return skipped("nobody here may make a file that keeps no times");
+        return skipped("cannot create an append-only file on this system");
     }
     let done = world.make(&rename(&path, "a name"));
     set("-a").unwrap();

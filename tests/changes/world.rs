@@ -51,7 +51,7 @@ pub(crate) fn around(program: &str, arguments: &[&str], inner: &Command) -> Comm
 pub(crate) fn on_a_small_disk(test: &str) {
     let may = Command::new("unshare").args(["-rm", "true"]).status();
     if !may.is_ok_and(|status| status.success()) {
-        return skipped("this system lets nobody mount a small file system");
+        return skipped("cannot mount a small file system on this system");
     }
     let home = tempfile::tempdir().unwrap();
     let disk = home.path().join("disk");

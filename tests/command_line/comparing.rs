@@ -25,7 +25,7 @@ fn family() -> Pitree {
     let fork = fork.call("dddd2", "write", &write("one\ntwo\n")).result("dddd3", "dddd2", "write", "ok");
     let fork = fork.call("dddd4", "edit", &edit("b.rs", "x", "z")).result("dddd5", "dddd4", "edit", "ok");
     let fork = fork.call("dddd6", "read", &json!({"path": "/etc/hosts"})).result("dddd7", "dddd6", "read", "ok");
-    pitree.write_session(&fork.label("l3", "aaaa4", "written").assistant("dddd8", "Anew \u{1b}[31mit is."));
+    pitree.write_session(&fork.label("l3", "aaaa4", "written").assistant("dddd8", "Again \u{1b}[31mit is."));
     pitree
 }
 
@@ -75,7 +75,7 @@ fn the_text_says_the_same() {
     has("\nerrors    1 tool call");
     has("\n  src/a.rs  A: edited 1; B: wrote 1\n--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1,3 +1,2 @@\n one\n-left\n");
     has("\n    A: edited once; full text unknown\n-x\n+y\n    B: edited once;");
-    has("\nLast answer of B\n  Anew ␛[31mit is.\n");
+    has("\nLast answer of B\n  Again ␛[31mit is.\n");
     assert!(!text.contains('\u{1b}'));
 }
 

@@ -55,7 +55,7 @@ fn commands_say_the_same_with_and_without() {
 fn tells_of_itself_and_is_made_anew() {
     let pitree = world();
     let stats = || pitree.objects(&["index", "--stats", "--json"]).remove(0);
-    assert_eq!((stats()["sessions"].as_u64(), files(&pitree).len()), (Some(0), 0), "none is made to tell of it");
+    assert_eq!((stats()["sessions"].as_u64(), files(&pitree).len()), (Some(0), 0), "statistics do not create an index");
     pitree.print(&["ls", "--no-index"]);
     assert_eq!(files(&pitree).len(), 0);
     pitree.print(&["ls"]);

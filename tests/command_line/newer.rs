@@ -11,15 +11,15 @@ use crate::pitree::Pitree;
 /// Version 4 in the format of pi's core (0.87.1): related entries share one line; names, labels and leaves are values.
 const FOURTH: &str = r#"{"v":4,"kind":"header","id":"fourth","storageVersion":1,"createdAt":1767603600000,"cwd":"/home/dev/app","parentSessionId":"third"}
 {"kind":"value","op":"set","seq":1,"namespace":"pi.branch.tip","key":"main","value":null}
-[{"kind":"entry","id":"u1","parentId":null,"type":"message","message":{"role":"user","content":"Mend the login","timestamp":1767603601000},"seq":2,"timestamp":1767603601000},{"kind":"value","op":"set","seq":3,"namespace":"pi.branch.tip","key":"main","value":"u1"}]
-[{"kind":"entry","id":"a1","parentId":"u1","type":"message","message":{"role":"assistant","content":[{"type":"text","text":"Mended."}],"model":"m","stopReason":"stop","usage":{"totalTokens":2,"cost":{"total":0.5}},"timestamp":1767603602000},"seq":4,"timestamp":1767603602000},{"kind":"usage","id":"x","usage":{"cost":{"total":0.5}},"adjustment":false,"seq":5},{"kind":"value","op":"set","seq":6,"namespace":"pi.branch.tip","key":"main","value":"a1"}]
+[{"kind":"entry","id":"u1","parentId":null,"type":"message","message":{"role":"user","content":"Fix the login","timestamp":1767603601000},"seq":2,"timestamp":1767603601000},{"kind":"value","op":"set","seq":3,"namespace":"pi.branch.tip","key":"main","value":"u1"}]
+[{"kind":"entry","id":"a1","parentId":"u1","type":"message","message":{"role":"assistant","content":[{"type":"text","text":"Fixed."}],"model":"m","stopReason":"stop","usage":{"totalTokens":2,"cost":{"total":0.5}},"timestamp":1767603602000},"seq":4,"timestamp":1767603602000},{"kind":"usage","id":"x","usage":{"cost":{"total":0.5}},"adjustment":false,"seq":5},{"kind":"value","op":"set","seq":6,"namespace":"pi.branch.tip","key":"main","value":"a1"}]
 {"kind":"value","op":"set","seq":7,"namespace":"pi.session.name","key":"","value":"A name"}
 {"kind":"entry","id":"c1","parentId":"a1","type":"custom","customType":"note","data":{"to":"find"},"seq":8,"timestamp":1767603603000}
 "#;
 
 /// Returns a version 4 session in the format of version 3, and [`FOURTH`].
 fn newer(pitree: &Pitree) -> [(&'static str, std::path::PathBuf); 2] {
-    let third = Session::new("third").user("u1", "Mend the login").assistant("a1", "Mended.").text();
+    let third = Session::new("third").user("u1", "Fix the login").assistant("a1", "Fixed.").text();
     let third = pitree.write("third.jsonl", &third.replace("\"version\":3", "\"version\":4"));
     [("third", third), ("fourth", pitree.write("fourth.jsonl", FOURTH))]
 }
@@ -39,7 +39,7 @@ fn what_can_be_read_is_shown() {
         "fourth",
         "/home/dev/app",
         "2026-01-05T09:00:00.000Z",
-        "Mend the login",
+        "Fix the login",
         3,
         4,
         0.5,
@@ -49,7 +49,7 @@ fn what_can_be_read_is_shown() {
     let problems = |path| pitree.listed(path)["problems"].to_string();
     assert!([&third, &fourth].into_iter().all(|path| problems(path).contains("unsupported format version 4")));
     let rows = pitree.run(&["tree", "fourth", "--filter", "all"]);
-    assert_eq!(rows.out, "• user: Mend the login\n• assistant: Mended.\n• [custom: note]  ← leaf\n");
+    assert_eq!(rows.out, "• user: Fix the login\n• assistant: Fixed.\n• [custom: note]  ← leaf\n");
     assert!(rows.err.contains("unsupported format"), "{}", rows.err);
     let hits = |query: &str| pitree.run(&["search", query, "--json"]).out.matches("\"type\":\"hit\"").count();
     assert_eq!(["is:newer login", "is:damaged login", "is:fork login", "all:find"].map(hits), [2, 0, 1, 1]);
@@ -103,7 +103,7 @@ fn the_file_as_a_whole_goes_and_comes_back() {
 fn what_a_newer_pi_wrote_anew_is_passed_over_by_undo() {
     let pitree = Pitree::new();
     let other = pitree.write_session(&Session::new("other").user("u1", "Hello"));
-    let path = pitree.write_session(&Session::new("fourth").user("u1", "Mend the login"));
+    let path = pitree.write_session(&Session::new("fourth").user("u1", "Fix the login"));
     let before = fs::read(&other).unwrap();
     pitree.print(&["rename", "other", "first"]);
     pitree.print(&["rename", "fourth", "second"]);
@@ -123,7 +123,7 @@ fn what_a_newer_pi_wrote_anew_is_passed_over_by_undo() {
 #[cfg(target_os = "linux")]
 fn a_fork_or_a_new_form_that_a_newer_pi_wrote_anew_stays() {
     let pitree = Pitree::new();
-    pitree.write_session(&Session::new("whole").user("u1", "Mend the login").assistant("a1", "Mended."));
+    pitree.write_session(&Session::new("whole").user("u1", "Fix the login").assistant("a1", "Fixed."));
     let fork = pitree.run(&["fork", "whole", "a1"]).out;
     let old = pitree.write_session(&Session::new("old").version(2).user("u1", "Hello"));
     pitree.print(&["label", "old", "u1", "here", "--migrate"]);

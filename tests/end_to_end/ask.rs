@@ -51,7 +51,7 @@ fn rm_of_a_session_with_a_pi_in_it_wants_a_whole_word() {
     home.script("bin/pi", "echo pi is here\nread -r line\n");
     let mut pi = home.open(&["resume", "one"]);
     pi.wait_for("pi is here");
-    let question = "Type yes to move to the trash all the same:";
+    let question = "Type yes to move to the trash anyway:";
     let pitree = home.open(&["rm", "one"]);
     pitree.wait_for("A pi seems to be at work: a pi runs in ~/project.");
     assert_eq!(answered(pitree, question, "y"), 1);

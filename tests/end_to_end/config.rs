@@ -35,5 +35,5 @@ fn the_configuration_at_its_usual_place_is_read() {
     pitree.wait_until("no mouse", |screen| screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None);
     pitree.send("x");
     assert_eq!(pitree.wait_exit(), 0);
-    pitree.assert_given_back();
+    pitree.assert_restored();
 }

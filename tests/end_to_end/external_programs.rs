@@ -34,7 +34,7 @@ fn a_pager_shows_an_entry_and_gives_the_terminal_back() {
     pitree.wait_selected("done");
     pitree.send("v");
     pitree.wait_for("the pager is here");
-    pitree.wait_given_back();
+    pitree.wait_restored();
     pitree.wait_for("240 of 240.");
     // The pager receives the input, edited by the terminal.
     pitree.send("qj\x7f\x7fall\r");
@@ -106,7 +106,7 @@ fn pitree_comes_back_where_it_was_when_pi_ends() {
     pitree.wait_selected("right");
     pitree.send(ENTER);
     pitree.wait_for("pi is here");
-    pitree.wait_given_back();
+    pitree.wait_restored();
     pitree.send("q\x7f0\r");
     back(&pitree, "right");
     pitree.wait_for("named by pi");
@@ -128,7 +128,7 @@ fn what_ends_pi_by_the_keyboard_does_not_end_pitree() {
     for run in 1..4 {
         pitree.send(ENTER);
         pitree.wait_for(&format!("pi is here, {run}"));
-        pitree.wait_given_back();
+        pitree.wait_restored();
         pitree.send(&ctrl('c'));
         pitree.wait_for("pi was ended by a signal");
         back(&pitree, "named by pi");
@@ -164,8 +164,8 @@ fn what_ends_pitree_ends_pi_first() {
     let mut pitree = returning(&home);
     pitree.send(ENTER);
     pitree.wait_for("pi is here");
-    pitree.wait_given_back();
+    pitree.wait_restored();
     pitree.signal("TERM");
     assert_eq!(pitree.wait_exit(), 128 + 15);
-    pitree.assert_given_back();
+    pitree.assert_restored();
 }

@@ -22,7 +22,7 @@ fn quits_by_key() {
         let (_home, mut pitree) = demo();
         pitree.send(key);
         assert_eq!(pitree.wait_exit(), 0);
-        pitree.assert_given_back();
+        pitree.assert_restored();
     }
 }
 
@@ -43,7 +43,7 @@ fn leaves_nothing_behind() {
         }
         terminal.send(keys);
         assert_eq!(terminal.wait_exit(), code, "{arguments}");
-        terminal.assert_given_back();
+        terminal.assert_restored();
         assert_eq!(terminal.contents().trim(), "", "{arguments}");
         assert_eq!(fs::read_to_string(home.path().join("errors")).unwrap(), "", "{arguments}");
     }
@@ -55,7 +55,7 @@ fn ends_by_signal() {
         let (_home, mut pitree) = demo();
         pitree.signal(signal);
         assert_eq!(pitree.wait_exit(), code, "{signal}");
-        pitree.assert_given_back();
+        pitree.assert_restored();
     }
 }
 
@@ -69,7 +69,7 @@ fn ends_by_signal_while_the_terminal_takes_no_output() {
     }
     pitree.signal("TERM");
     assert_eq!(pitree.wait_exit(), 143);
-    pitree.assert_given_back();
+    pitree.assert_restored();
 }
 
 #[cfg(unix)]
@@ -78,7 +78,7 @@ fn an_abort_leaves_the_terminal_whole() {
     let (_home, mut pitree) = demo();
     pitree.signal("ABRT");
     assert!(pitree.wait_end().signal().is_some());
-    pitree.assert_given_back();
+    pitree.assert_restored();
 }
 
 /// Simulates a closed window: the terminal hangs up, and reads and writes fail.
@@ -146,7 +146,7 @@ fn a_window_that_is_closed_without_a_signal_ends_it() {
     outer.wait_until("the browser", is_taken);
     outer.wait_for("17 sessions");
     assert!(Command::new("kill").args(["-KILL", &number(&starter)]).status().unwrap().success());
-    outer.wait_in_the_end("Killed");
+    outer.wait_for_final("Killed");
     outer.signal("KILL");
     outer.wait_end();
     let stat = format!("/proc/{}/stat", number(&pitree));
@@ -179,7 +179,7 @@ fn suspends_and_comes_back() {
         } else {
             pitree.signal("TSTP");
         }
-        pitree.wait_given_back();
+        pitree.wait_restored();
         wait_stopped(&pitree);
         pitree.signal("CONT");
         pitree.wait_until("the browser on the screen again", is_taken);

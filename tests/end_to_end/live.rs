@@ -104,7 +104,7 @@ fn what_was_done_here_is_no_news() {
     pitree.wait_selected("the first prompt");
     pitree.send("Rnamed\r");
     pitree.wait_for("name \"named\"");
-    // Updates arrive in order, so the later one is the last.
+    // Updates arrive in order: the later update replaces the earlier one.
     append(&path, &format!("{}\n", user("late", "a2")));
     pitree.wait_for("prompt late");
     pitree.wait_for("name \"named\"");

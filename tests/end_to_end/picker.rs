@@ -32,7 +32,7 @@ impl World {
     /// Returns the printed text and the exit code of pitree.
     fn result(&self, mut terminal: Terminal) -> (String, String) {
         assert_eq!(terminal.wait_exit(), 0);
-        terminal.assert_given_back();
+        terminal.assert_restored();
         let read = |name| fs::read_to_string(self.home.path().join(name)).unwrap();
         (read("out"), read("code").trim().to_string())
     }

@@ -77,7 +77,7 @@ impl World {
     fn say(&mut self, pi: &mut Terminal, prompt: &str, answer: &str) {
         self.answer(&json!({"text": answer}));
         pi.send(prompt);
-        pi.wait_in_the_end(prompt);
+        pi.wait_for_final(prompt);
         let end = Instant::now() + PATIENCE;
         while !pi.contents().contains(answer) {
             // pi ignores the key until it has started, and leaves the text in the editor (1.5.2).
@@ -100,7 +100,7 @@ impl World {
     fn talk(&mut self, about: &str) -> PathBuf {
         let before = self.files();
         let mut pi = self.pi(&[]);
-        pi.wait_in_the_end("none-1");
+        pi.wait_for_final("none-1");
         self.say(&mut pi, &format!("ask {about} one"), &format!("answer {about} one"));
         self.say(&mut pi, &format!("ask {about} two"), &format!("answer {about} two"));
         quit(pi);
@@ -183,11 +183,11 @@ fn the_real_pi_goes_to_an_entry_and_nothing_is_written_until_something_is_said()
         (&ask_one, "ask tea one", "answer tea one"),
     ] {
         let pi = world.pitree(&["resume", session, entry]);
-        pi.wait_in_the_end("none-1");
+        pi.wait_for_final("none-1");
         if hidden != "Navigated" {
-            pi.wait_in_the_end("Navigated to selected point");
+            pi.wait_for_final("Navigated to selected point");
         }
-        pi.wait_in_the_end(shown);
+        pi.wait_for_final(shown);
         assert!(!pi.contents().contains(hidden), "{entry}:\n{}", pi.contents());
         quit(pi);
         assert!(fs::read(&file).unwrap() == before, "resumed at {shown:?}");
@@ -202,7 +202,7 @@ fn the_real_pi_goes_to_an_entry_and_nothing_is_written_until_something_is_said()
     pi.send(ENTER);
     pi.wait_for("nothing is written to it");
     pi.send("h");
-    pi.wait_in_the_end("Navigated to selected point");
+    pi.wait_for_final("Navigated to selected point");
     assert!(fs::read(&file).unwrap() == before);
     world.say(&mut pi, "another two", "another answer");
     quit(pi);
@@ -212,12 +212,12 @@ fn the_real_pi_goes_to_an_entry_and_nothing_is_written_until_something_is_said()
     assert_eq!(entries(&file).iter().find(is_new).unwrap()["parentId"], answer_one);
     // Back to the abandoned branch, with pi's own summary of this one.
     let pi = world.pitree(&["resume", session, &answer_two]);
-    pi.wait_in_the_end("answer tea two");
+    pi.wait_for_final("answer tea two");
     quit(pi);
     assert!(fs::read(&file).unwrap() == after, "another branch");
     world.answer(&json!({"text": "It was about another two."}));
     let pi = world.pitree(&["resume", session, &answer_two, "--summarize"]);
-    pi.wait_in_the_end("Navigated to selected point");
+    pi.wait_for_final("Navigated to selected point");
     quit(pi);
     let last = entries(&file).pop().unwrap();
     assert_eq!((&last["type"], &last["parentId"]), (&json!("branch_summary"), &json!(answer_two)));
@@ -243,7 +243,7 @@ fn the_real_pi_goes_to_an_entry_of_an_old_file() {
     pi.send(ENTER);
     pi.wait_for("nothing is written to it");
     pi.send("h");
-    pi.wait_in_the_end("Navigated to selected point");
+    pi.wait_for_final("Navigated to selected point");
     assert!(pi.contents().contains("First answer") && !pi.contents().contains("Second"), "{}", pi.contents());
     quit(pi);
     // pi migrates the file when it opens it, and keeps only its own fields.
@@ -275,16 +275,16 @@ fn pitree_within_the_real_pi_there_and_back() {
     let tea = world.talk("tea");
     let before = fs::read(&tea).unwrap();
     let mut pi = world.pi(&[]);
-    pi.wait_in_the_end("none-1");
+    pi.wait_for_final("none-1");
     world.say(&mut pi, "ask rice one", "answer rice one");
     // By the key, with a half-typed prompt: the prompt is restored unchanged.
     pi.send("half a thought");
-    pi.wait_in_the_end("half a thought");
+    pi.wait_for_final("half a thought");
     pi.send("\x1bp");
     pi.wait_selected("answer rice one");
     pi.send(ESC);
-    pi.wait_in_the_end("half a thought");
-    pi.wait_in_the_end("answer rice one");
+    pi.wait_for_final("half a thought");
+    pi.wait_for_final("answer rice one");
     // To another session, at a message: the message's text goes to the editor, and the half-typed prompt is kept.
     pi.send("\x1bp");
     pi.wait_selected("answer rice one");
@@ -297,8 +297,8 @@ fn pitree_within_the_real_pi_there_and_back() {
     pi.send("k");
     pi.wait_selected("ask tea two");
     pi.send(ENTER);
-    pi.wait_in_the_end("Resumed session");
-    pi.wait_in_the_end("half a thought");
+    pi.wait_for_final("Resumed session");
+    pi.wait_for_final("half a thought");
     let shown = pi.contents();
     assert!(shown.contains("answer tea one") && shown.contains("ask tea two") && !shown.contains("rice"), "{shown}");
     assert!(fs::read(&tea).unwrap() == before, "nothing is written");
@@ -308,8 +308,8 @@ fn pitree_within_the_real_pi_there_and_back() {
     pi.wait_for("choose");
     pi.wait_selected("answer tea one");
     pi.send("f");
-    pi.wait_in_the_end("half a thought");
-    pi.wait_in_the_end("Resumed session");
+    pi.wait_for_final("half a thought");
+    pi.wait_for_final("Resumed session");
     let fork = world.files().into_iter().find(|file| entries(file)[0]["parentSession"] == json!(tea)).unwrap();
     world.wait_open(&fork);
     assert!(fs::read(&tea).unwrap() == before);
@@ -318,8 +318,8 @@ fn pitree_within_the_real_pi_there_and_back() {
     pi.wait_for("choose");
     let killed = Command::new("kill").args(["-9", &within(&pi).to_string()]).status().unwrap();
     assert!(killed.success());
-    pi.wait_in_the_end("it was ended by SIGKILL");
-    pi.wait_in_the_end("answer tea one");
+    pi.wait_for_final("it was ended by SIGKILL");
+    pi.wait_for_final("answer tea one");
     assert!(!pi.contents().contains("choose"), "{}", pi.contents());
     pi.send(&ctrl('c'));
     world.say(&mut pi, "go on here", "it goes on");
@@ -362,7 +362,7 @@ fn a_pi_tells_the_cost_of_all_that_it_counts_itself() {
     assert!(cost > 7.0, "{cost}");
     let is_cost = |pis: &[Value], cost: f64| pis.iter().all(|pi| (pi["cost"].as_f64().unwrap() - cost).abs() < 1e-9);
     let mut pi = world.pi(&["--session", file.to_str().unwrap()]);
-    pi.wait_in_the_end("none-1");
+    pi.wait_for_final("none-1");
     world.wait_open(&file);
     world.wait("the cost when it is opened", |pis| is_cost(pis, cost));
     world.say(&mut pi, "ask tea three", "answer tea three");
@@ -380,7 +380,7 @@ fn pis_tell_what_they_do_as_it_changes() {
     let asks = "export default (pi) => pi.registerCommand('sure', { handler: async (_a, ctx) => { await ctx.ui.confirm('Sure?', 'Really'); } });";
     world.home.write(".pi/agent/extensions/sure.js", asks);
     let mut one = world.pi(&[]);
-    one.wait_in_the_end("none-1");
+    one.wait_for_final("none-1");
     world.wait_live(&["idle"]);
     world.say(&mut one, "first thing", "first answer");
     let told = &world.wait_live(&["waiting"])[0];
@@ -394,14 +394,14 @@ fn pis_tell_what_they_do_as_it_changes() {
         assert!(outcome.status.success(), "{}", String::from_utf8_lossy(&outcome.stderr));
     };
     by_pi(&["rename", file.to_str().unwrap(), "Named from outside"]);
-    one.wait_in_the_end("Named from outside");
+    one.wait_for_final("Named from outside");
     by_pi(&["label", file.to_str().unwrap(), &id_of(&file, "first answer"), "from outside"]);
     assert!(fs::read_to_string(&file).unwrap().contains("\"label\":\"from outside\""));
     let unknown = world.home.command(&["label", "--by-pi", file.to_str().unwrap(), "nowhere", "x"]).output().unwrap();
     assert!(!unknown.status.success());
     // The other pi is working on an endless answer, then it is stopped.
     let mut two = world.pi(&[]);
-    two.wait_in_the_end("none-1");
+    two.wait_for_final("none-1");
     world.wait_live(&["waiting", "idle"]);
     world.answer(&json!({"text": "thinking about it", "hang": true}));
     two.send(&format!("work{ENTER}"));

@@ -44,7 +44,7 @@ impl World {
     /// original state.
     fn assert_handed_over(&self, mut terminal: Terminal, words: &[&str]) {
         terminal.wait_for("pi is here");
-        terminal.wait_given_back();
+        terminal.wait_restored();
         let session = self.session.to_str().unwrap();
         let (pid, project) = (format!("pid {}", terminal.pid()), self.project.to_str().unwrap());
         let expected = [&[&pid, project], words, &["--session", session]].concat();
@@ -105,7 +105,7 @@ fn enter_on_an_old_branch_moves_the_leaf_there_first() {
 }
 
 #[test]
-fn a_message_is_given_back_by_the_terminal() {
+fn a_message_is_restored_by_the_terminal() {
     let world = World::new();
     world.home.script("bin/pi", PI);
     let mut pitree = world.open();

@@ -1,4 +1,4 @@
-//! Saved UI state: a new browser starts as the last one was left.
+//! Saved UI state: a new browser restores the state of the previous one.
 
 use crate::home::{Home, session};
 use crate::terminal::{ENTER, ctrl};

@@ -32,7 +32,7 @@ fn each_shell(test: impl Fn(&Home, &mut Terminal)) {
         let path = format!("{}:/usr/local/bin:/usr/bin:/bin", program.display());
         let mut terminal = Launch::new(shell, &home).args(options.iter().copied()).env("PATH", &path).open();
         terminal.send(&format!("{lines}; echo rea''dy{ENTER}"));
-        terminal.wait_in_the_end("\nready");
+        terminal.wait_for_final("\nready");
         test(&home, &mut terminal);
     }
 }
@@ -41,13 +41,13 @@ fn each_shell(test: impl Fn(&Home, &mut Terminal)) {
 fn tab_completes_commands_and_sessions() {
     each_shell(|_, terminal| {
         terminal.send(&format!("pitree resto{TAB}"));
-        terminal.wait_in_the_end("pitree restore");
+        terminal.wait_for_final("pitree restore");
         terminal.send("\u{15}"); // clears the line
         terminal.send(&format!("pitree path 0199{TAB}"));
-        terminal.wait_in_the_end("pitree path 0199f2c1-one");
+        terminal.wait_for_final("pitree path 0199f2c1-one");
         // Completes the sessions that the line refers to.
         terminal.send(&format!("\u{15}pitree --demo path 01a1f8{TAB}"));
-        terminal.wait_in_the_end("pitree --demo path 01a1f83a-d7bc-7184-ad1b-1940eb1b9caa");
+        terminal.wait_for_final("pitree --demo path 01a1f83a-d7bc-7184-ad1b-1940eb1b9caa");
     });
 }
 
@@ -59,6 +59,6 @@ fn a_key_puts_the_chosen_command_on_the_line() {
         terminal.wait_selected("hello");
         terminal.send(ENTER);
         let session = home.path().join("project");
-        terminal.wait_in_the_end(&format!("cd {}", session.display()));
+        terminal.wait_for_final(&format!("cd {}", session.display()));
     });
 }

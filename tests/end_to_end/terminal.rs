@@ -184,7 +184,7 @@ impl Terminal {
     }
 
     /// Waits until the text is on the screen of a program other than pitree, which has no frame marks.
-    pub(crate) fn wait_in_the_end(&self, text: &str) {
+    pub(crate) fn wait_for_final(&self, text: &str) {
         let end = Instant::now() + PATIENCE;
         while !self.contents().contains(text) {
             assert!(Instant::now() < end, "no {text:?} on the screen:\n{}", self.contents());
@@ -304,8 +304,8 @@ impl Terminal {
     }
 
     /// Waits until the terminal is restored: main screen, cursor, mouse and line editing.
-    pub(crate) fn wait_given_back(&self) {
-        self.wait_seen("the terminal given back", |seen| is_given_back(seen.parser.screen()));
+    pub(crate) fn wait_restored(&self) {
+        self.wait_seen("the terminal restored", |seen| is_restored(seen.parser.screen()));
         if self.master.get_termios().is_some() {
             let end = Instant::now() + PATIENCE;
             while format!("{:?}", self.master.get_termios()) != self.settings {
@@ -319,12 +319,12 @@ impl Terminal {
     pub(crate) fn quit(mut self) {
         self.send("q");
         assert_eq!(self.wait_exit(), 0);
-        self.assert_given_back();
+        self.assert_restored();
     }
 
-    /// Asserts the same as [`wait_given_back`](Self::wait_given_back) once all output is read.
-    pub(crate) fn assert_given_back(&self) {
-        assert!(self.look(is_given_back), "the terminal is not given back");
+    /// Asserts the same as [`wait_restored`](Self::wait_restored) once all output is read.
+    pub(crate) fn assert_restored(&self) {
+        assert!(self.look(is_restored), "the terminal is not restored");
         if let Some(settings) = self.master.get_termios() {
             assert_eq!(format!("{:?}", Some(settings)), self.settings, "how the terminal is set");
         }
@@ -340,7 +340,7 @@ impl Drop for Terminal {
     }
 }
 
-fn is_given_back(screen: &Screen) -> bool {
+fn is_restored(screen: &Screen) -> bool {
     !screen.alternate_screen()
         && !screen.hide_cursor()
         && !screen.bracketed_paste()

@@ -1,4 +1,4 @@
-// A fake clock and seeded randomness. Import this BEFORE pi, so that pi's ids and times come out the same on every run.
+// A fake clock and seeded randomness. Import this BEFORE pi, so that pi's IDs and times are the same on every run.
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import { random } from "./random.mjs";

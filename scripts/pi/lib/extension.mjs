@@ -1,4 +1,4 @@
-// An extension of pi that lets a script do what its terminal program and other extensions do.
+// A pi extension that gives scripts access to functions of pi's terminal interface and of other extensions.
 export default function (pi) {
 	const command = (name, handler) => {
 		const idle = async (text, ctx) => {
@@ -7,13 +7,13 @@ export default function (pi) {
 		};
 		pi.registerCommand(name, { description: name, handler: idle });
 	};
-	// As pi's `/tree`: goes on from an entry, with a summary of what is left behind or without one.
+	// Navigates to an entry like pi's `/tree`, with or without a summary of the abandoned branch.
 	command("goto", (id, ctx) => ctx.navigateTree(id, { summarize: false }));
 	command("leave", (id, ctx) => ctx.navigateTree(id, { summarize: true }));
 	command("note", (content) => pi.sendMessage({ customType: "note", content, display: true }));
 	command("label", (text) => pi.setLabel(...text.split("=")));
 	command("tools", (names) => pi.setActiveTools(names.split(",")));
-	// An answer that says so gets other words.
+	// Replaces the text of answers that ask for it.
 	pi.on("turn_end", ({ message, messageEntryId, entries }) => {
 		if (!message.content.some?.((block) => block.text?.startsWith("Replace this"))) return;
 		const edit = { type: "context_edit", targetId: messageEntryId, replacement: { content: "It was replaced." } };

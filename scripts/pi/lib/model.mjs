@@ -1,13 +1,13 @@
-// A model that is none: a server on the loopback that speaks OpenAI's chat completions, as pi asks for them. It gives the
-// answers that it was told to give, one after the other, and keeps what it was sent: that is what a model sees.
+// A mock model: a local server for OpenAI's chat completions API, as pi uses it. It returns predefined answers in order and
+// records the requests, which show the model's context.
 import { createServer } from "node:http";
 
 /**
- * An answer: `text` and `think` are said, `tools` are called (`[name, arguments]`), `stop` is why it ends (`length`), `model`
- * which model says that it answered, `status` an HTTP error, `hang` an answer that doesn't end.
+ * An answer: `text` and `think` are its texts, `tools` its tool calls (`[name, arguments]`), `stop` the stop reason
+ * (`length`), `model` the reported model, `status` an HTTP error; with `hang` the answer never ends.
  */
 export class Model {
-	/** The answers to come. Without one it says `Done.` */
+	/** The remaining answers. When empty, the answer is `Done.` */
 	answers = [];
 	/** The `messages` of each request. */
 	requests = [];
@@ -23,7 +23,7 @@ export class Model {
 		this.server.closeAllConnections();
 		this.server.close();
 	}
-	/** When the next answer that hangs has begun. */
+	/** Resolves when the next hanging answer has started. */
 	hangs() {
 		return new Promise((begun) => this.#hung.push(begun));
 	}

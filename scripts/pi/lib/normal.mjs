@@ -1,12 +1,12 @@
-// Makes session files that pi wrote at some time, somewhere, the same bytes each time: ids are counted, an entry is a second
-// younger than the one before, and folders have the names of the fixtures'.
+// Normalizes session files written by pi so that they are reproducible: IDs are numbered, entries are one second apart,
+// and folders have the names used in the fixtures.
 import { readFileSync } from "node:fs";
 
 const START = Date.parse("2026-01-05T09:00:00.000Z");
 const CWD = "/home/dev/talk";
 
-/** What `made`, the files of `[name, path]` in the order in which pi made them, would be in `folder`, by their names; `number` is in
- * the ids of the sessions. */
+/** Returns the normalized files of `made` by name, as if written in `folder`. `made` lists `[name, path]` in order of creation;
+ * `number` becomes part of the session IDs. */
 export function normal(made, number, folder, cwd, home) {
 	const ids = new Map();
 	const times = new Map();

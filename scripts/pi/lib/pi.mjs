@@ -7,15 +7,15 @@ if (!process.env.PI) {
 	console.error("PI is not set: start this through scripts/pi/run");
 	process.exit(2);
 }
-/** A file of pi's package: of its bundle, from 1.5 on, which finds all that it needs in itself. */
+/** A file of pi's package; since 1.5 a file of its self-contained bundle. */
 const bundled = (file) => ["dist/bundle", "dist"].map((part) => join(process.env.PI, part, file)).find(existsSync);
-/** What pi gives to those who build on it. */
+/** pi's public exports. */
 export const pi = await import(pathToFileURL(bundled("index.js")).href);
 /** The program. */
 export const cli = bundled("cli.js");
-/** Import one of its modules by its path inside the package. */
+/** Imports a module of pi by its path in the package. */
 export const module = (path) => import(pathToFileURL(join(process.env.PI, path)).href);
-/** The repository. */
+/** The root of the repository. */
 export const repository = resolve(fileURLToPath(import.meta.url), "../../../..");
-/** Where results go: the repository, or the folder in OUT (for --check). */
+/** The output directory: the repository, or the folder in OUT (for --check). */
 export const out = process.env.OUT ? resolve(process.env.OUT) : repository;

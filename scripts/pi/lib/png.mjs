@@ -9,7 +9,7 @@ function chunk(type, data) {
 	check.writeUInt32BE(crc32(body));
 	return Buffer.concat([length, body, check]);
 }
-/** Bars as heights from 0 to 1; gives base64. */
+/** Draws bars with heights from 0 to 1; returns base64. */
 export function barChart(bars, color = [224, 108, 60]) {
 	const [step, height] = [4, 20];
 	const width = bars.length * step;
@@ -25,7 +25,7 @@ export function barChart(bars, color = [224, 108, 60]) {
 	const head = Buffer.alloc(13);
 	head.writeUInt32BE(width, 0);
 	head.writeUInt32BE(height, 4);
-	head.set([8, 3, 0, 0, 0], 8); // 8 bits a pixel, palette
+	head.set([8, 3, 0, 0, 0], 8); // 8 bits per pixel, palette
 	return Buffer.concat([
 		Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
 		chunk("IHDR", head),

@@ -1,35 +1,35 @@
-// What the real pi sends to a model at the entries of a session: it goes there as its `/tree` does, and says a word.
+// Records the real pi's requests to the model at the entries of a session: navigates as `/tree` does, and sends a short prompt.
 import { readFileSync } from "node:fs";
 import { Talk } from "./talk.mjs";
 
 const WORD = "What do you see?";
 
-/** A message of a request, short: the start of its text, the ids of the calls in it, the id of the call that it answers. */
+/** Summarizes a message of a request: the start of its text, the IDs of its tool calls, the ID of the call that it answers. */
 function short({ role, content, tool_calls, tool_call_id }) {
 	const text = typeof content === "string" ? content : (content ?? []).map((part) => part.text ?? `[${part.type}]`).join("\n");
 	return { role, text: text.slice(0, 80).toWellFormed(), ...(tool_calls && { calls: tool_calls.map((call) => call.id) }), ...(tool_call_id && { call: tool_call_id }) };
 }
 
-/** What is sent besides the system's messages. */
+/** Returns the messages of a request without system messages. */
 export function sent(messages) {
 	const last = messages.at(-1);
 	if (short(last).text !== WORD) throw new Error(`the last message is ${JSON.stringify(last)}`);
 	return messages.slice(0, -1).filter(({ role }) => role !== "system" && role !== "developer").map(short);
 }
 
-/** Says the word where pi is. */
+/** Sends the prompt at pi's current entry. */
 export async function say(talk) {
-	// pi would compact, or ask again, before it sends what is there.
+	// Otherwise pi would compact or retry before it sends the context.
 	await talk.ask("set_auto_compaction", { enabled: false });
 	const before = talk.model.requests.length;
 	await talk.say(WORD, { text: "All." });
 	return sent(talk.model.requests[before]);
 }
 
-/** The entries of a session file. */
+/** Returns the entries of a session file. */
 export const entriesOf = (file) => readFileSync(file, "utf8").trimEnd().split("\n").slice(1).map((line) => JSON.parse(line));
 
-/** By the ids of the entries `wanted` of a session, what is sent when pi goes on there; the file is written to. */
+/** Returns pi's request when it continues at each of the `wanted` entries, by entry ID. Writes to the session file. */
 export async function probe(home, cwd, file, wanted = () => true) {
 	const entries = entriesOf(file);
 	const talk = new Talk(home, cwd, "--session", file);

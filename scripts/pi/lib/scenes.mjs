@@ -1,8 +1,8 @@
-// The conversations that conversations.mjs holds with the real pi. Each becomes a fixture of its name; `also` names those
-// that it makes besides, in the order in which pi makes them.
+// The conversations that conversations.mjs holds with the real pi. Each becomes a fixture of the same name; `also` lists the
+// additional sessions in the order in which pi creates them.
 const tool = (name, args) => ({ tools: [[name, args]] });
 const script = (code) => tool("codemode", { code });
-/** The last entry that someone said, who has said it. */
+/** Returns the ID of the last message with the given role. */
 const last = async (talk, role) => (await talk.entries()).findLast((entry) => entry.message?.role === role).id;
 
 export const scenes = [
@@ -113,7 +113,7 @@ export const scenes = [
 			await talk.command("goto", first);
 			await talk.say("Plan a dinner", { text: "Fish or soup?" });
 			await talk.say("Soup", { text: "Soup it is." });
-			// Two more files: a fork before the last message, a clone of that.
+			// Two more files: a fork before the last message, and a clone of that fork.
 			await talk.ask("fork", { entryId: await last(talk, "user") });
 			await talk.say("Fish", { text: "Fish it is." });
 			await talk.ask("clone");

@@ -1,10 +1,10 @@
-// Tells a session through pi's SessionManager: who said what, which tool ran, where it branched.
+// Builds a session with pi's SessionManager: messages, tool calls and branches.
 import { clock, random } from "./deterministic.mjs";
 import { pi } from "./pi.mjs";
 
 const { SessionManager, generateDiffString, generateUnifiedPatch } = pi;
 
-// Dollars for a million tokens: input, output, cache read, cache write.
+// Dollars per million tokens: input, output, cache read, cache write.
 const MODELS = {
 	"claude-sonnet-4-5": { provider: "anthropic", api: "anthropic-messages", price: [3, 15, 0.3, 3.75] },
 	"claude-opus-4-5": { provider: "anthropic", api: "anthropic-messages", price: [5, 25, 0.5, 6.25] },
@@ -28,13 +28,13 @@ export class Story {
 	static start(cwd, folder, model) {
 		return new Story(SessionManager.create(cwd, folder), model);
 	}
-	/** A new file that goes on from an entry of another story. */
+	/** Creates a fork at an entry of another story. */
 	static fork(parent, entryId, model) {
 		const manager = SessionManager.open(parent.file);
 		manager.createBranchedSession(entryId);
 		return new Story(manager, model);
 	}
-	/** A new file in another project with the whole of another story. */
+	/** Creates a file in another project with the entire content of another story. */
 	static forkInto(parent, cwd, folder, model) {
 		return new Story(SessionManager.forkFrom(parent.file, cwd, folder), model);
 	}
@@ -51,14 +51,14 @@ export class Story {
 		clock.advance(minutes * 60_000 + between(0, 9000));
 	}
 
-	// What people do
+	// User actions
 
 	user(content, ...images) {
 		clock.advance(between(25_000, 260_000));
 		const blocks = [text(content), ...images.map((data) => ({ type: "image", data, mimeType: "image/png" }))];
 		return this.manager.appendMessage({ role: "user", content: blocks, timestamp: clock.now });
 	}
-	/** `!command` in pi; with `hidden` it is `!!command`, which the model does not see. */
+	/** `!command` in pi; with `hidden` it is `!!command`, which is not part of the model's context. */
 	shell(command, output, { exitCode = 0, hidden } = {}) {
 		clock.advance(between(4_000, 20_000));
 		return this.manager.appendMessage({
@@ -89,18 +89,18 @@ export class Story {
 		clock.advance(2_500);
 		return this.manager.appendLabelChange(id, value);
 	}
-	/** Go on from an earlier entry. */
+	/** Continues from an earlier entry. */
 	back(id) {
 		this.wait(0.5);
 		this.manager.branch(id);
 	}
-	/** Go on from an earlier entry, and take a summary of what is left behind. */
+	/** Continues from an earlier entry with a summary of the abandoned branch. */
 	backWithSummary(id, summary, files = {}) {
 		this.wait(0.7);
 		return this.manager.branchWithSummary(id, summary, { readFiles: [], modifiedFiles: [], ...files }, false);
 	}
 
-	// What the model does
+	// Model actions
 
 	say(content, { think, stop = "stop", error } = {}) {
 		const blocks = [];
@@ -143,14 +143,14 @@ export class Story {
 	bash(command, result, more) {
 		return this.tools([["bash", { command }, result]], more);
 	}
-	/** A command that fails. */
+	/** Appends a failing command. */
 	bashFails(command, result, code, more) {
 		return this.tools([["bash", { command }, `${result}\n\nCommand exited with code ${code}`, undefined, true]], more);
 	}
 	write(path, content, more) {
 		return this.tools([["write", { path, content }, `Successfully wrote to ${path}`]], more);
 	}
-	/** An edit of a file whose text before is `before`; `edits` are pairs of old and new text. */
+	/** Appends an edit of a file with the original text `before`; `edits` are pairs of old and new text. */
 	edit(path, before, edits, more) {
 		let after = before;
 		for (const [oldText, newText] of edits) {
@@ -163,7 +163,7 @@ export class Story {
 		return this.tools([["edit", args, `Successfully replaced ${edits.length} block(s) in ${path}.`, details]], more);
 	}
 
-	// What pi and its extensions do
+	// Actions of pi and its extensions
 
 	compact(summary, keptId, tokens) {
 		clock.advance(between(9_000, 16_000));
@@ -205,7 +205,7 @@ export class Story {
 		for (const entry of this.manager.getBranch()) {
 			const size = JSON.stringify(entry).length;
 			if (entry.type === "compaction") [context, cached] = [SYSTEM_PROMPT + size / 3 + 9000, 0];
-			else if (entry.message?.role === "toolResult") context += size * 4 + 2900; // files are longer than what is shown here
+			else if (entry.message?.role === "toolResult") context += size * 4 + 2900; // real files are longer than the excerpts shown here
 			else if (entry.message?.role === "assistant" && entry.message.stopReason !== "error") {
 				cached = context;
 				context += size / 3.4;

@@ -1,4 +1,4 @@
-// Talks with the real pi over its rpc (1.5.2: one JSON a line), while a model that is none answers.
+// Controls the real pi over its RPC mode (1.5.2: one JSON object per line) with a mock model.
 import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,11 +7,11 @@ import { fileURLToPath } from "node:url";
 import { Model } from "./model.mjs";
 import { cli } from "./pi.mjs";
 
-/** As long as one command may take, in milliseconds. */
+/** The timeout of one command, in milliseconds. */
 const PATIENCE = 60_000;
 const COST = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 
-/** A home with settings for pi: the model that is none, twice, one of them thinks. */
+/** Creates a home with settings for pi: the mock model with and without thinking. */
 export async function home(folder) {
 	const model = new Model();
 	const baseUrl = await model.start();
@@ -27,13 +27,13 @@ export async function home(folder) {
 	return { folder, agent, model };
 }
 
-/** One running pi. */
+/** A running pi. */
 export class Talk {
 	#waiting = new Map();
 	#listeners = new Set();
 	#next = 1;
 
-	/** Starts pi in `cwd`; `args` are its own, such as `--session FILE`. */
+	/** Starts pi in `cwd`; `args` are arguments of pi, such as `--session FILE`. */
 	constructor({ agent, folder, model }, cwd, ...args) {
 		this.model = model;
 		mkdirSync(cwd, { recursive: true });
@@ -53,7 +53,7 @@ export class Talk {
 		}
 		for (const listener of this.#listeners) listener(message);
 	}
-	/** Has pi do something; gives its answer. */
+	/** Sends a command to pi; returns its response. */
 	ask(type, fields = {}) {
 		const id = String(this.#next++);
 		const answer = new Promise((done, failed) => {
@@ -75,14 +75,14 @@ export class Talk {
 		});
 	}
 
-	/** The user says something, and the model answers; ends when pi has nothing more to do. */
+	/** Sends a user prompt and waits until pi is idle after the answer. */
 	async say(message, ...answers) {
 		this.model.answers.push(...answers);
 		const settled = this.until("agent_settled");
 		await this.ask("prompt", { message });
 		await settled;
 	}
-	/** The user says something, and stops the tool that was called. */
+	/** Sends a user prompt and stops the called tool. */
 	async interrupt(message, answer) {
 		this.model.answers.push(answer);
 		const [runs, settled] = [this.until("tool_execution_start"), this.until("agent_settled")];
@@ -91,18 +91,18 @@ export class Talk {
 		await this.ask("abort");
 		await settled;
 	}
-	/** The user says something, and stops the answer. */
+	/** Sends a user prompt and stops the answer. */
 	async stop(message, answer) {
 		this.model.answers.push({ ...answer, hang: true });
 		const hangs = this.model.hangs();
 		const settled = this.until("agent_settled");
 		await this.ask("prompt", { message });
 		await hangs;
-		await new Promise((later) => setTimeout(later, 100)); // until pi has read what came
+		await new Promise((later) => setTimeout(later, 100)); // until pi has read the received part
 		await this.ask("abort");
 		await settled;
 	}
-	/** A command of the extension (extension.mjs). */
+	/** Runs a command of the extension (extension.mjs). */
 	command(name, text) {
 		return this.ask("prompt", { message: `/${name} ${text}` });
 	}
