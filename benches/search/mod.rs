@@ -77,8 +77,8 @@ fn texts_of_1_gb(bencher: Bencher) {
     });
 }
 
-/// Searches tool output and the full text of 1 GB. Some words have no match: one resembles text in every line, one has
-/// other letters, one is in field names.
+/// Searches tool output and the full text of 1 GB. Some words have no match: the first resembles text in every line, the second has
+/// other letters, the third is in field names.
 ///
 /// Other words are in every session; for these the search returns as many hits as a person reads.
 #[divan::bench(args = ["kubernetes", "context", "привет", "message", "token", "漢字", "auth größe"], sample_count = 5, sample_size = 1)]

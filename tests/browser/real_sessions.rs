@@ -174,7 +174,7 @@ impl Home {
             let before = format!("u{}", level - 1);
             session = session
                 .under(&before)
-                .assistant(&format!("x{level}"), &format!("Way {level} that was left: it backtracks too much."))
+                .assistant(&format!("x{level}"), &format!("Way {level} was abandoned: it backtracks too much."))
                 .under(&before)
                 .assistant(
                     &format!("a{level}"),
