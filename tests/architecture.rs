@@ -104,7 +104,7 @@ fn code_lines(code: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn modules_use_only_those_below_them() {
+fn modules_depend_only_on_lower_layers() {
     for (path, code) in sources() {
         let module = module(&path);
         if ["main", "lib"].contains(&module.as_str()) {
@@ -125,7 +125,7 @@ fn modules_use_only_those_below_them() {
 }
 
 #[test]
-fn the_world_outside_is_touched_in_few_places() {
+fn external_apis_are_used_in_few_modules() {
     for (path, code) in sources() {
         for (what, places) in ONLY_IN {
             let is_place = places.iter().any(|place| path.starts_with(place));
@@ -140,7 +140,7 @@ fn the_world_outside_is_touched_in_few_places() {
 }
 
 #[test]
-fn every_file_says_what_belongs_in_it_and_stays_small() {
+fn every_file_has_a_module_comment_and_stays_small() {
     for (path, code) in sources() {
         assert!(code.starts_with("//!"), "{} does not begin with what belongs in it", path.display());
         let lines = code.lines().count();
@@ -239,7 +239,7 @@ fn circles(uses: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn no_files_of_a_folder_use_each_other_in_a_circle() {
+fn files_of_a_folder_have_no_cyclic_dependencies() {
     let uses = uses();
     assert!(uses.len() > 20 && uses["app/update"]["keys"].contains("actions"), "{uses:?}");
     let found: Vec<(&str, Vec<String>)> = uses
@@ -250,7 +250,7 @@ fn no_files_of_a_folder_use_each_other_in_a_circle() {
 }
 
 #[test]
-fn a_circle_would_be_found() {
+fn cycles_are_detected() {
     let uses = [("a", "b"), ("b", "c"), ("c", "b"), ("d", "a")];
     let mut map: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (from, to) in uses {
@@ -266,7 +266,7 @@ fn a_circle_would_be_found() {
 }
 
 #[test]
-fn the_rules_are_about_what_is_there() {
+fn the_rules_name_existing_modules() {
     let sources = sources();
     let is_there = |place: &str| sources.iter().any(|(path, _)| path.starts_with(place));
     let modules = MAY_USE.iter().flat_map(|(module, used)| used.iter().chain([module])).chain(FOR_ALL);

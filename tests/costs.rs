@@ -147,7 +147,7 @@ fn a_key_costs_the_same_in_a_long_session() {
 }
 
 #[test]
-fn news_cost_little_for_each_session_that_is_there() {
+fn updates_have_low_cost_per_session() {
     let cost = |sessions| {
         let Browser { mut model, .. } = Browser::new(sessions, 4);
         let (_claim, ticket) = Ticket::new(u64::MAX);
@@ -161,7 +161,7 @@ fn news_cost_little_for_each_session_that_is_there() {
 }
 
 #[test]
-fn reading_costs_little_for_each_entry() {
+fn reading_has_low_cost_per_entry() {
     let dir = tempfile::tempdir().unwrap();
     let cost = |entries| {
         let path = dir.path().join(format!("{entries}.jsonl"));
@@ -173,7 +173,7 @@ fn reading_costs_little_for_each_entry() {
 }
 
 #[test]
-fn a_start_with_an_index_costs_little_for_each_session() {
+fn startup_with_an_index_has_low_cost_per_session() {
     let dir = tempfile::tempdir().unwrap();
     let [dirs, cache] = ["sessions", "cache"].map(|name| dir.path().join(name));
     fs::create_dir(&dirs).unwrap();

@@ -184,7 +184,7 @@ fn long(id: &str, bytes: usize) -> String {
 }
 
 #[test]
-fn what_was_read_once_is_not_read_again() {
+fn unchanged_files_are_not_read_again() {
     let world = World::of_fixtures();
     let all = world.list();
     assert!(all > 30, "{all}");
@@ -200,7 +200,7 @@ fn what_was_read_once_is_not_read_again() {
 }
 
 #[test]
-fn what_is_kept_is_shown_before_files_are_looked_at() {
+fn indexed_sessions_are_shown_before_files_are_read() {
     let world = World::new();
     for name in ["a", "b", "../flat"] {
         world.write(&format!("{name}.jsonl"), &long(name, 1000));
@@ -221,12 +221,12 @@ fn what_is_kept_is_shown_before_files_are_looked_at() {
     world.list();
     fs::rename(world.dirs[0].join("project"), world.dirs[0].join("moved")).unwrap();
     assert_eq!(world.show().map(|sessions| sessions.len()), [3, 2, 2]);
-    assert_eq!(world.list(), 0, "what moved is known");
+    assert_eq!(world.list(), 0, "moved files stay indexed");
     assert_eq!(world.show().map(|sessions| sessions.len()), [3, 0, 0]);
 }
 
 #[test]
-fn what_changed_is_added() {
+fn changed_sessions_are_added() {
     let world = World::new();
     for name in ["a", "b", "c"] {
         world.write(&format!("{name}.jsonl"), &long(name, 8000));
@@ -247,7 +247,7 @@ fn what_changed_is_added() {
 }
 
 #[test]
-fn what_is_too_much_to_add_makes_all_of_it_anew() {
+fn large_additions_rebuild_the_index() {
     let world = World::new();
     for number in 0..4 {
         world.write(&format!("{number}.jsonl"), &long("s", 4000));
@@ -259,12 +259,12 @@ fn what_is_too_much_to_add_makes_all_of_it_anew() {
     }
     world.write("new.jsonl", &long("s", 4000));
     assert_eq!((world.list(), world.list()), (1, 0));
-    assert_eq!(world.index().len(), 1, "most of it was of files that are gone");
+    assert_eq!(world.index().len(), 1, "most of the index was for deleted files");
     assert_ne!(fs::metadata(&world.index()[0]).unwrap().ino(), before);
 }
 
 #[test]
-fn nothing_is_left_of_a_session_that_is_gone() {
+fn deleted_sessions_leave_no_data() {
     let world = World::new();
     world.write("secret.jsonl", &Session::new("s").user("a", "swordfish").text());
     for number in 0..3 {
@@ -312,7 +312,7 @@ fn text_that_was_replaced_leaves_the_index() {
 }
 
 #[test]
-fn what_is_gone_leaves_the_indexes_of_directories_inside_and_around() {
+fn deleted_sessions_leave_the_indexes_of_nested_directories() {
     let mut world = World::new();
     world.write("a.jsonl", &long("a", 1000));
     world.write("s.jsonl", &Session::new("s").user("a", "swordfish").text());
@@ -330,13 +330,13 @@ fn what_is_gone_leaves_the_indexes_of_directories_inside_and_around() {
         assert!(world.holds("swordfish"));
         assert_eq!((world.list(), world.holds("swordfish")), (0, false));
         world.dirs = vec![dirs[1 - other].clone()];
-        assert_eq!(world.list(), 0, "the rest stays known");
+        assert_eq!(world.list(), 0, "the rest stays indexed");
         world.dirs = vec![dirs[0].clone()];
     }
 }
 
 #[test]
-fn what_is_not_asked_for_stays_known() {
+fn unrequested_sessions_stay_indexed() {
     let world = World::new();
     world.write("owner.jsonl", &long("o", 3000));
     for number in 0..3 {
@@ -356,7 +356,7 @@ fn what_is_not_asked_for_stays_known() {
 }
 
 #[test]
-fn a_long_session_that_grew_is_read_from_where_it_ended() {
+fn a_grown_session_is_read_from_its_previous_end() {
     let world = World::new();
     let text = long("s", 1_200_000);
     world.write("s.jsonl", &text);
@@ -384,7 +384,7 @@ fn a_long_session_that_grew_is_read_from_where_it_ended() {
 }
 
 #[test]
-fn a_file_of_the_same_size_and_time_is_another_one() {
+fn a_replaced_file_with_equal_size_and_time_is_detected() {
     let world = World::new();
     world.write("s.jsonl", &Session::new("s").user("a", "One").text());
     world.list();
@@ -403,7 +403,7 @@ fn a_file_of_the_same_size_and_time_is_another_one() {
 }
 
 #[test]
-fn what_others_may_write_to_is_not_trusted() {
+fn files_writable_by_others_are_not_trusted() {
     let world = World::new();
     world.write("s.jsonl", &long("s", 3000));
     world.list();
@@ -436,7 +436,7 @@ fn drafts_of_ended_processes_are_removed() {
 }
 
 #[test]
-fn where_nothing_can_be_kept_all_is_read() {
+fn everything_is_read_if_the_index_cannot_be_written() {
     let world = World::new();
     world.write("s.jsonl", &long("s", 3000));
     fs::write(world.cache(), "a file").unwrap();
@@ -455,7 +455,7 @@ fn another_home_or_directory_has_an_index_of_its_own() {
 }
 
 #[test]
-fn directories_within_each_other_leave_each_other_what_they_know() {
+fn nested_directories_keep_their_own_indexes() {
     let mut world = World::new();
     world.write("a.jsonl", &long("a", 1000));
     world.write("../b.jsonl", &long("b", 1000));
@@ -472,7 +472,7 @@ fn directories_within_each_other_leave_each_other_what_they_know() {
 }
 
 #[test]
-fn of_two_at_once_neither_does_harm() {
+fn concurrent_writers_do_no_harm() {
     let world = World::new();
     let cache = world.cache();
     let begin = || ScanSources { files: Files::Disk, dirs: &world.dirs, home: "/home/me", cache: Some(&cache) }.scan();
@@ -542,7 +542,7 @@ fn damage() -> impl Strategy<Value = Damage> {
 }
 
 #[test]
-fn damage_costs_time_alone() {
+fn a_damaged_index_is_only_slower() {
     let world = World::of_fixtures();
     world.write("long.jsonl", &long("s", 1_100_000));
     world.list();

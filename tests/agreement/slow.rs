@@ -124,12 +124,12 @@ impl Session {
     /// Returns the number of entries with a label.
     pub(crate) fn label_count(&self) -> usize {
         let labels: Vec<&Value> = self.entries.iter().filter(|entry| entry["type"] == "label").collect();
-        let is_labelled = |at: &usize| {
+        let is_labeled = |at: &usize| {
             let entry = id(&self.entries[*at]["id"]).filter(|id| self.find(id) == Some(*at));
             let last = labels.iter().rfind(|label| entry.is_some() && id(&label["targetId"]) == entry);
             last.is_some_and(|label| label["label"].as_str().is_some_and(|text| !text.is_empty()))
         };
-        (0..self.entries.len()).filter(is_labelled).count()
+        (0..self.entries.len()).filter(is_labeled).count()
     }
 
     fn usages(&self) -> impl Iterator<Item = &Value> {

@@ -12,7 +12,7 @@ fn card(browser: &Browser) -> Vec<String> {
 }
 
 #[test]
-fn a_card_begins_with_what_was_said_last_and_ends_with_the_file() {
+fn a_card_starts_with_the_last_messages_and_ends_with_the_file() {
     let mut browser = Browser::demo(160, 48);
     let lines = card(&browser);
     assert_eq!(lines[0], "Flaky checkout test: a race in the total");
@@ -50,7 +50,7 @@ fn long_texts_leave_room_for_the_rest() {
 }
 
 #[test]
-fn the_card_of_a_project_tells_as_much_as_that_of_a_session() {
+fn a_project_card_is_as_detailed_as_a_session_card() {
     let dir = tempfile::tempdir().unwrap();
     let many = (0..1200).fold(Session::new("many"), |session, at| session.user(&format!("u{at}"), "on"));
     for (name, session) in [("many", many), ("few", Session::new("few").user("u", "hello"))] {
@@ -64,7 +64,7 @@ fn the_card_of_a_project_tells_as_much_as_that_of_a_session() {
 }
 
 #[test]
-fn a_fork_says_what_is_its_own_first() {
+fn a_fork_card_starts_with_its_unique_messages() {
     let dir = tempfile::tempdir().unwrap();
     let parent = Session::new("parent").user("u1", "the question").assistant("a1", "the answer");
     let path = dir.path().join("parent.jsonl");

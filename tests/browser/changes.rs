@@ -81,12 +81,12 @@ pub(crate) fn shows_not(browser: &Browser, text: &str) {
 }
 
 #[test]
-fn a_name_is_typed_and_cleared_and_undone() {
+fn names_can_be_set_cleared_and_undone() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let before = world.text("main");
     browser.press("R").type_text("Quick j q?").press("left backspace ctrl+e enter");
-    assert_eq!(browser.selected(), "Quick j ?", "letters are typed and do nothing else");
+    assert_eq!(browser.selected(), "Quick j ?", "letters are only typed");
     assert!(browser.footer().ends_with("· u: undo"), "{}", browser.footer());
     shows(&browser, "name \"Quick j ?\"");
     assert!(world.text("main").starts_with(&before));
@@ -103,7 +103,7 @@ fn a_name_is_typed_and_cleared_and_undone() {
 }
 
 #[test]
-fn an_open_line_takes_every_key_and_can_be_left() {
+fn an_input_line_receives_every_key_and_esc_closes_it() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let before = world.text("main");
@@ -114,7 +114,7 @@ fn an_open_line_takes_every_key_and_can_be_left() {
     }
     assert_eq!(world.text("main"), before);
     browser.send(Msg::Paste("q\nq".into()));
-    assert!(browser.wants.is_empty(), "pasted text is no keys");
+    assert!(browser.wants.is_empty(), "pasted text is not handled as keys");
     browser.press("R");
     browser.send(Msg::Paste("two\r\nlines\u{1b}".into()));
     browser.send(Msg::Click { column: 3, row: 5, double: true });
@@ -125,7 +125,7 @@ fn an_open_line_takes_every_key_and_can_be_left() {
 }
 
 #[test]
-fn a_label_is_set_at_once_and_the_place_stays() {
+fn setting_a_label_keeps_the_selection() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("l");
@@ -145,7 +145,7 @@ fn a_label_is_set_at_once_and_the_place_stays() {
 }
 
 #[test]
-fn a_fork_row_is_not_labelled() {
+fn a_fork_row_cannot_be_labeled() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("l g");
@@ -160,7 +160,7 @@ fn a_fork_row_is_not_labelled() {
 }
 
 #[test]
-fn an_old_session_is_brought_up_to_date_only_if_wanted() {
+fn old_sessions_are_migrated_only_after_confirmation() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("old.jsonl");
     let old = Session::new("old").version(1).user("", "one").user("", "two").text();
@@ -175,12 +175,12 @@ fn an_old_session_is_brought_up_to_date_only_if_wanted() {
     assert!(fs::read_to_string(&path).unwrap().contains("\"version\":3"));
     assert_eq!(browser.trashed().len(), 1, "the original");
     browser.press("L ctrl+u").type_text("again").press("enter");
-    assert!(!browser.asks(), "it is not asked twice");
+    assert!(!browser.asks(), "it asks only once");
     shows(&browser, "[again] user  one");
 }
 
 #[test]
-fn a_fork_of_an_old_session_adds_nothing_to_the_total() {
+fn a_fork_of_an_old_session_does_not_change_the_total() {
     let dir = tempfile::tempdir().unwrap();
     let old = Session::new("old").version(1).costing(0.25).asked("one", &["first", "second"]).text();
     fs::write(dir.path().join("old.jsonl"), &old).unwrap();
@@ -195,7 +195,7 @@ fn a_fork_of_an_old_session_adds_nothing_to_the_total() {
 }
 
 #[test]
-fn what_goes_wrong_is_said() {
+fn errors_are_shown() {
     let world = World::new();
     let mut browser = world.open(60, 20);
     let fail = |browser: &mut Browser, error: &str| {
@@ -210,7 +210,7 @@ fn what_goes_wrong_is_said() {
 }
 
 #[test]
-fn a_fork_is_made_listed_and_shown() {
+fn a_new_fork_is_listed_and_shown() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("l");
@@ -219,14 +219,14 @@ fn a_fork_is_made_listed_and_shown() {
     let made = browser.session().unwrap().clone();
     assert_eq!(made.parent_path.as_ref(), Some(&world.path("main").canonicalize().unwrap()));
     assert_eq!((browser.model.focus, browser.selected().as_str()), (Place::Tree, "left it is"));
-    assert_eq!(browser.model.tree.tree.as_ref().unwrap().nodes.len(), 4, "the path alone");
+    assert_eq!(browser.model.tree.tree.as_ref().unwrap().nodes.len(), 4, "only the path");
     browser.press("u");
     assert!(!made.path.exists());
     assert!(browser.all().all(|session| session.path != made.path));
 }
 
 #[test]
-fn what_a_scan_read_before_a_change_does_not_count() {
+fn scan_results_from_before_a_change_are_discarded() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     world.select(&mut browser, "other");
@@ -243,7 +243,7 @@ fn what_a_scan_read_before_a_change_does_not_count() {
 }
 
 #[test]
-fn copying_offers_what_there_is() {
+fn the_copy_menu_offers_available_items() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("y");
@@ -267,7 +267,7 @@ fn copying_offers_what_there_is() {
 }
 
 #[test]
-fn samples_cannot_be_changed_but_copied() {
+fn demo_sessions_can_be_copied_but_not_changed() {
     let mut browser = Browser::demo(100, 30);
     for keys in ["R", "ctrl+d", "u", "U", "l L", "f"] {
         browser.press(keys);
@@ -279,7 +279,7 @@ fn samples_cannot_be_changed_but_copied() {
 }
 
 #[test]
-fn a_change_that_is_done_already_says_so() {
+fn a_redundant_change_is_reported() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("R enter");
@@ -293,7 +293,7 @@ fn a_change_that_is_done_already_says_so() {
 
 /// Checks all themes and the smallest terminal size.
 #[test]
-fn small_plain_and_colourless() {
+fn small_ascii_and_colorless_screens() {
     let world = World::new();
     let config = Config { ascii: true, ..Config::default() };
     let located = || Located { dirs: vec![world.dir.path().into()], origin: "--dir".into() };
@@ -321,11 +321,11 @@ fn small_plain_and_colourless() {
         cell.modifier.contains(ratatui::style::Modifier::REVERSED) && cell.symbol() == " "
     };
     let cursor = buffer.content.iter().filter(is_cursor);
-    assert!(cursor.count() >= 1, "the cursor is seen");
+    assert!(cursor.count() >= 1, "the cursor is visible");
 }
 
 #[test]
-fn without_colours_cursor_and_choice_are_seen() {
+fn cursor_and_selection_are_visible_without_colors() {
     use ratatui::style::Modifier;
     let world = World::new();
     let mut browser = world.open(100, 20);
@@ -342,7 +342,7 @@ fn without_colours_cursor_and_choice_are_seen() {
 }
 
 #[test]
-fn effects_of_changes_come_in_order_and_late_ones_are_not_dropped() {
+fn changes_take_effect_in_order_and_late_ones_are_kept() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let mut replies = Vec::new();
@@ -370,7 +370,7 @@ fn replaced(world: &World, name: &str) -> String {
 }
 
 #[test]
-fn a_name_typed_for_a_session_is_not_given_to_another_one() {
+fn a_typed_name_applies_only_to_its_session() {
     for accepts in [false, true] {
         let world = World::new();
         let mut browser = world.open(160, 40);
@@ -388,7 +388,7 @@ fn a_name_typed_for_a_session_is_not_given_to_another_one() {
 }
 
 #[test]
-fn lines_that_pi_appends_while_a_name_is_typed_are_no_reason_to_ask() {
+fn lines_appended_by_pi_while_typing_a_name_need_no_confirmation() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("R ctrl+u").type_text("mine");
@@ -399,7 +399,7 @@ fn lines_that_pi_appends_while_a_name_is_typed_are_no_reason_to_ask() {
 }
 
 #[test]
-fn a_label_and_a_moved_leaf_are_bound_to_the_session_too() {
+fn labels_and_moved_leaves_apply_only_to_their_session() {
     let world = World::new();
     for (keys, word) in [("L", "label its entry \"mine\""), ("enter", "apply the change to this session")] {
         let mut browser = world.open(160, 40);

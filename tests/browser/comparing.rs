@@ -165,7 +165,7 @@ fn without_marks_the_selected_entry_and_the_leaf() {
 }
 
 #[test]
-fn the_row_of_a_fork_means_its_leaf() {
+fn a_fork_row_is_compared_at_its_leaf() {
     let family = Family::new();
     let mut browser = family.open(160, 40);
     while browser.session().unwrap().path != family.path("main") {
@@ -182,7 +182,7 @@ fn the_row_of_a_fork_means_its_leaf() {
 }
 
 #[test]
-fn a_run_is_marked_where_it_ends() {
+fn a_run_is_marked_at_its_last_entry() {
     let mut browser = Browser::demo(160, 40);
     browser.press("l g");
     let is_run = |browser: &Browser| matches!(browser.model.tree.selected_item(), Some(RowItem::Run(_)));
@@ -198,7 +198,7 @@ fn a_run_is_marked_where_it_ends() {
 }
 
 #[test]
-fn what_has_nothing_in_common_is_not_compared() {
+fn unrelated_sessions_are_not_compared() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("space");
@@ -209,7 +209,7 @@ fn what_has_nothing_in_common_is_not_compared() {
 }
 
 #[test]
-fn a_file_that_is_gone_is_named() {
+fn a_missing_file_is_named() {
     let family = Family::new();
     let mut browser = family.open(160, 40);
     browser.press("*");
@@ -221,7 +221,7 @@ fn a_file_that_is_gone_is_named() {
 }
 
 #[test]
-fn the_chosen_side_is_resumed() {
+fn the_selected_branch_is_resumed() {
     let family = Family::new();
     let mut browser = family.compared(120, 40);
     let before = fs::read_to_string(family.path("fork")).unwrap();
@@ -243,7 +243,7 @@ fn the_chosen_side_is_resumed() {
 }
 
 #[test]
-fn what_has_grown_since_is_read_again_before_it_is_resumed() {
+fn a_grown_session_is_reread_before_resuming() {
     let world = World::new();
     let mut browser = world.open(120, 40);
     browser.press("l");
@@ -261,7 +261,7 @@ fn what_has_grown_since_is_read_again_before_it_is_resumed() {
 }
 
 #[test]
-fn the_chosen_side_is_labelled() {
+fn the_selected_branch_is_labeled() {
     let family = Family::new();
     let mut browser = family.compared(120, 40);
     browser.press("b L").type_text("redis").press("enter");
@@ -272,7 +272,7 @@ fn the_chosen_side_is_labelled() {
 }
 
 #[test]
-fn the_common_point_is_gone_to() {
+fn the_common_entry_is_selected() {
     let family = Family::new();
     for (side, file) in [("a", "main"), ("b", "fork")] {
         let mut browser = family.compared(160, 40);
@@ -285,7 +285,7 @@ fn the_common_point_is_gone_to() {
 }
 
 #[test]
-fn a_picker_answers_with_the_chosen_side() {
+fn a_picker_prints_the_selected_branch() {
     let mut browser = Family::new().compared(120, 40);
     browser.pick(PickerFormat::Entry);
     browser.press("b enter");
@@ -293,7 +293,7 @@ fn a_picker_answers_with_the_chosen_side() {
 }
 
 #[test]
-fn samples_are_compared_and_not_resumed() {
+fn demo_sessions_are_compared_but_not_resumed() {
     let mut browser = Browser::demo(120, 40);
     browser.press("l g =");
     assert!(is_open(&browser), "{}", browser.screen());
@@ -309,7 +309,7 @@ fn sections_fold() {
     let headings = body(&browser);
     assert!(headings.lines().filter(|row| !row.is_empty()).all(|row| row.starts_with('▸')), "{headings}");
     browser.press("+");
-    assert_eq!(body(&browser), unfolded, "nothing is long here");
+    assert_eq!(body(&browser), unfolded, "no section is long");
     assert!(browser.screen().lines().nth(4).unwrap().starts_with("▾ Sides"));
     // The selection stays in its section.
     browser.press("G");
@@ -345,7 +345,7 @@ fn a_long_section_is_folded_at_first() {
 }
 
 #[test]
-fn rows_follow_the_terminal() {
+fn rows_adapt_to_the_terminal_width() {
     let mut browser = Family::new().compared(120, 40);
     shows(&browser, "Let it expire                                             │ Use redis instead");
     browser.send(Msg::Resized(100, 40));
@@ -358,7 +358,7 @@ fn rows_follow_the_terminal() {
 }
 
 #[test]
-fn what_comes_late_is_not_shown() {
+fn late_comparisons_are_not_shown() {
     let mut browser = Family::new().open(120, 40);
     browser.press("*");
     let asked = browser.take(Msg::Key("=".parse().unwrap()));

@@ -34,7 +34,7 @@ fn on(dir: &Path, fixture: &str) -> Browser {
 }
 
 #[test]
-fn a_row_leads_to_its_entry_and_the_list_closes() {
+fn selecting_a_row_goes_to_its_entry_and_closes_the_list() {
     let mut browser = Browser::demo(120, 40);
     browser.press("l c");
     let entry = view(&browser).rows()[view(&browser).cursor.at + 1].at;
@@ -50,7 +50,7 @@ fn a_row_leads_to_its_entry_and_the_list_closes() {
 }
 
 #[test]
-fn what_is_left_out_says_why() {
+fn omitted_messages_show_the_reason() {
     let dir = tempfile::tempdir().unwrap();
     let mut browser = on(dir.path(), "--home-dev-app--/compaction-edits.jsonl");
     browser.press("c");
@@ -58,7 +58,7 @@ fn what_is_left_out_says_why() {
         shows(&browser, why);
     }
     let first = view(&browser).cursor.at;
-    assert!(view(&browser).rows()[first].why.is_none(), "the first message that goes in is selected");
+    assert!(view(&browser).rows()[first].why.is_none(), "the first message of the context is selected");
     let talks = tempfile::tempdir().unwrap();
     let mut browser = on(talks.path(), "--home-dev-talk--/talk-failed.jsonl");
     browser.press("c");
@@ -67,7 +67,7 @@ fn what_is_left_out_says_why() {
 }
 
 #[test]
-fn resuming_and_forking_there_asks_what_the_tree_asks() {
+fn resuming_and_forking_ask_the_same_as_in_the_tree() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("l");
@@ -81,28 +81,28 @@ fn resuming_and_forking_there_asks_what_the_tree_asks() {
     browser.press("esc");
     assert!(browser.asks());
     browser.press("c r");
-    assert!(browser.asks(), "that is what is asked");
+    assert!(browser.asks(), "the question is open");
     browser.press("c enter");
-    assert!(browser.model.layers.is_empty(), "the question is left with it");
+    assert!(browser.model.layers.is_empty(), "the question is closed too");
     to_entry(&mut browser, "left it is");
     browser.press("c f");
     assert!(browser.footer().contains("a new session, forked here"), "{}", browser.footer());
 }
 
 #[test]
-fn before_a_message_the_model_sees_what_stood_there() {
+fn the_context_before_a_message_ends_at_its_parent() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("l");
     to_entry(&mut browser, "go left");
     browser.press("c");
-    assert_eq!(view(&browser).rows().len(), 3, "at the message it is there");
+    assert_eq!(view(&browser).rows().len(), 3, "at the message it is included");
     browser.press("esc enter c");
     assert_eq!(view(&browser).rows().len(), 2, "pi resumes before it");
 }
 
 #[test]
-fn it_says_that_it_reads_and_what_it_can_not_read() {
+fn loading_and_read_errors_are_shown() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s.jsonl");
     let session = Session::new("s").user("u1", "the question").assistant("a1", "the answer").text();
@@ -122,7 +122,7 @@ fn it_says_that_it_reads_and_what_it_can_not_read() {
 }
 
 #[test]
-fn where_no_entry_is_meant_it_is_said() {
+fn rows_without_an_entry_are_reported() {
     let mut browser = Browser::demo(120, 40);
     browser.press("c");
     assert!(browser.footer().contains("c (context) works in the Tree pane"), "{}", browser.footer());

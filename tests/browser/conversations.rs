@@ -32,7 +32,7 @@ fn has(screen: &str, texts: &[&str]) {
 }
 
 #[test]
-fn a_system_message_says_what_the_model_was_told() {
+fn a_system_message_shows_the_model_instructions() {
     let first = preview("talk-compacted.jsonl", "[system]");
     has(&first, &["System", "system message from pi", "preamble", "You are a coding assistant", "rules"]);
     let compaction = preview("talk-compacted.jsonl", "[compaction");
@@ -40,12 +40,12 @@ fn a_system_message_says_what_the_model_was_told() {
 }
 
 #[test]
-fn an_answer_says_how_long_it_took_and_who_gave_it() {
+fn an_answer_shows_its_duration_and_model() {
     has(&preview("talk.jsonl", "You asked for them"), &["none-1 as none-1-2026-01-05", "thinking high", "1.5 s"]);
 }
 
 #[test]
-fn the_calls_of_a_script_stand_below_it() {
+fn calls_made_by_a_script_are_listed_below_it() {
     let screen = preview("talk-script.jsonl", "[codemode");
     has(&screen, &["await tools.write(", "[write: colours.txt]", "[edit: colours.txt]", "[bash: sort colours.txt]"]);
 }

@@ -11,7 +11,7 @@ use super::common::session::Session;
 use super::harness::{Browser, shows};
 
 #[test]
-fn a_session_goes_to_the_trash_and_the_next_row_is_selected() {
+fn deleting_a_session_selects_the_next_row() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     world.select(&mut browser, "twin");
@@ -31,7 +31,7 @@ fn a_session_goes_to_the_trash_and_the_next_row_is_selected() {
 }
 
 #[test]
-fn a_parent_goes_alone_or_with_its_family() {
+fn a_parent_is_deleted_alone_or_with_its_family() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("ctrl+d");
@@ -53,11 +53,11 @@ fn a_parent_goes_alone_or_with_its_family() {
 }
 
 #[test]
-fn marks_are_seen_counted_and_deleted_together() {
+fn marked_sessions_are_counted_and_deleted_together() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("space");
-    assert_eq!(browser.selected(), "the fork session", "down after marking, and the head alone is marked");
+    assert_eq!(browser.selected(), "the fork session", "marking moves down and marks only the parent");
     browser.press("j").press("space");
     shows(&browser, "2 marked · threaded");
     shows(&browser, "✓ ▾ the main session");
@@ -86,11 +86,11 @@ fn marks_are_seen_counted_and_deleted_together() {
     browser.press("enter");
     assert_eq!(browser.trashed(), ["fork.jsonl", "other.jsonl"]);
     assert!(browser.model.sessions.marks.is_empty());
-    assert_eq!(browser.selected(), "the main session", "the selection was not deleted and stays");
+    assert_eq!(browser.selected(), "the main session", "the selected session was not deleted and stays selected");
 }
 
 #[test]
-fn where_pi_seems_to_be_at_work_it_is_asked_twice() {
+fn deleting_beside_a_possibly_running_pi_asks_twice() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let pis = |browser: &mut Browser, count: usize| {
@@ -112,7 +112,7 @@ fn where_pi_seems_to_be_at_work_it_is_asked_twice() {
     shows(&browser, "A pi seems to be at work: a pi runs in /nowhere.");
     shows(&browser, "A pi that loses its file");
     browser.press("enter");
-    assert!(path.exists(), "the second time nothing is what Enter does");
+    assert!(path.exists(), "in the second question Enter has no default");
     // The state at the time of the answer counts.
     pis(&mut browser, 0);
     browser.press("ctrl+d");
@@ -125,7 +125,7 @@ fn where_pi_seems_to_be_at_work_it_is_asked_twice() {
 }
 
 #[test]
-fn entries_without_a_header_are_told_in_the_card_of_a_project() {
+fn the_project_card_reports_entries_without_a_header() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     world.select(&mut browser, "other");
@@ -145,7 +145,7 @@ fn entries_without_a_header_are_told_in_the_card_of_a_project() {
 }
 
 #[test]
-fn a_session_that_was_written_a_moment_ago_is_asked_about_twice() {
+fn deleting_a_recently_written_session_asks_twice() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let (now, path) = (SystemTime::now(), world.path("other"));
@@ -169,7 +169,7 @@ fn a_session_that_was_written_a_moment_ago_is_asked_about_twice() {
 }
 
 #[test]
-fn a_session_that_changed_is_asked_about_again() {
+fn deleting_a_changed_session_asks_again() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     world.select(&mut browser, "other");
@@ -179,13 +179,13 @@ fn a_session_that_changed_is_asked_about_again() {
     browser.press("enter");
     shows(&browser, "1 session changed since it was read");
     assert!(world.path("other").exists());
-    assert_eq!(browser.session().unwrap().entry_count, 7, "the list knows");
+    assert_eq!(browser.session().unwrap().entry_count, 7, "the list is updated");
     browser.press("enter");
     assert!(!world.path("other").exists());
 }
 
 #[test]
-fn what_the_trash_cannot_take_is_deleted_only_by_a_word() {
+fn files_the_trash_cannot_hold_are_deleted_only_after_typing_a_word() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     world.select(&mut browser, "other");
@@ -214,7 +214,7 @@ fn what_the_trash_cannot_take_is_deleted_only_by_a_word() {
 }
 
 #[test]
-fn a_link_goes_and_what_it_points_at_stays() {
+fn deleting_a_link_keeps_its_target() {
     let world = World::new();
     let elsewhere = tempfile::tempdir().unwrap();
     let real = elsewhere.path().join("real.jsonl");
@@ -230,7 +230,7 @@ fn a_link_goes_and_what_it_points_at_stays() {
 }
 
 #[test]
-fn what_folds_hide_is_not_marked_and_that_is_said() {
+fn rows_hidden_by_folds_are_not_marked() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("g h *");
@@ -241,5 +241,5 @@ fn what_folds_hide_is_not_marked_and_that_is_said() {
     shows(&browser, "5 sessions marked");
     shows_not(&browser, "not those");
     browser.press("g h *");
-    assert_eq!(browser.model.sessions.marks.len(), 5, "what was marked stays so");
+    assert_eq!(browser.model.sessions.marks.len(), 5, "marks stay");
 }

@@ -11,7 +11,7 @@ use crate::common::session::Session;
 use crate::harness::{Browser, shows};
 
 #[test]
-fn files_directly_in_the_default_session_directory_stand_below_a_row_that_says_so() {
+fn files_directly_in_the_default_directory_have_their_own_group() {
     let home = tempfile::tempdir().unwrap();
     let sessions = home.path().join(".pi/agent/sessions");
     fs::create_dir_all(sessions.join("--app--")).unwrap();
@@ -32,7 +32,7 @@ fn files_directly_in_the_default_session_directory_stand_below_a_row_that_says_s
 }
 
 #[test]
-fn a_corrected_directory_is_named_at_the_start() {
+fn a_corrected_directory_is_reported_at_startup() {
     let dir = tempfile::tempdir().unwrap();
     let mut located = Located { dirs: vec![dir.path().join("agent")], origin: "--dir".into() };
     fs::create_dir_all(dir.path().join("agent/sessions/--app--")).unwrap();

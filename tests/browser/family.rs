@@ -57,7 +57,7 @@ fn go_to(browser: &mut Browser, text: &str) {
         }
         browser.press("j");
     }
-    panic!("no row says {text:?}\n{}", browser.screen());
+    panic!("no row contains {text:?}\n{}", browser.screen());
 }
 
 fn texts(browser: &Browser) -> Vec<String> {
@@ -74,14 +74,14 @@ fn texts(browser: &Browser) -> Vec<String> {
 const ALONE: [&str; 6] = ["the question", "the answer", "go on here", "went on here", "the last word", "fork f"];
 
 #[test]
-fn a_fork_opens_in_place_and_so_does_one_of_it() {
+fn forks_and_their_forks_expand_in_place() {
     let files = Files::new();
     let mut browser = files.browse(110, 30);
     assert_eq!(texts(&browser), ALONE);
     browser.press("G l");
     let opened = ["fork f", "another way", "it was longer", "and back", "home", "fork g"];
     assert_eq!(texts(&browser)[5..], opened);
-    assert_eq!(browser.selected(), "another way", "it goes in, as any row does");
+    assert_eq!(browser.selected(), "another way", "it enters the fork, as for any row");
     browser.press("G l");
     assert_eq!(texts(&browser)[10..], ["fork g", "deeper", "found it"]);
     go_to(&mut browser, "deeper");
@@ -96,7 +96,7 @@ fn a_fork_opens_in_place_and_so_does_one_of_it() {
 }
 
 #[test]
-fn what_is_done_to_an_entry_of_a_fork_is_done_in_its_file() {
+fn changes_of_a_fork_entry_apply_to_its_file() {
     let files = Files::new();
     let before: Vec<String> = files.paths.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
     let read = |path: &Path| std::fs::read_to_string(path).unwrap();
@@ -164,7 +164,7 @@ fn the_whole_family_is_one_tree_in_which_each_file_can_be_hidden() {
 }
 
 #[test]
-fn one_goes_over_to_the_session_of_an_entry_and_back() {
+fn the_session_of_an_entry_opens_and_esc_returns() {
     let files = Files::new();
     let mut browser = files.browse(110, 30);
     browser.press("m");
@@ -179,12 +179,12 @@ fn one_goes_over_to_the_session_of_an_entry_and_back() {
     assert_eq!(browser.selected(), "deeper", "the family is shown as before");
     go_to(&mut browser, "the answer");
     browser.press("o");
-    assert_eq!(browser.session().unwrap().path, files.paths[1], "the first other one that has it");
+    assert_eq!(browser.session().unwrap().path, files.paths[1], "the first other file with the entry");
     assert_eq!(browser.selected(), "the answer");
 }
 
 #[test]
-fn a_copy_that_says_nothing_of_its_origin_is_offered() {
+fn unlinked_copies_are_offered() {
     let files = Files::new();
     let copy = files.paths[0].with_file_name("copy.jsonl");
     let text = std::fs::read_to_string(&files.paths[0]).unwrap();
@@ -203,7 +203,7 @@ fn a_copy_that_says_nothing_of_its_origin_is_offered() {
 }
 
 #[test]
-fn entries_with_one_id_and_other_words_are_flagged() {
+fn entries_with_the_same_id_and_different_text_are_flagged() {
     let files = Files::new();
     let text = std::fs::read_to_string(&files.paths[1]).unwrap();
     std::fs::write(&files.paths[1], text.replace("the answer", "the ANSWER")).unwrap();
@@ -215,7 +215,7 @@ fn entries_with_one_id_and_other_words_are_flagged() {
 }
 
 #[test]
-fn a_parent_that_was_moved_is_found_by_its_id() {
+fn a_moved_parent_is_found_by_its_id() {
     let dir = tempfile::tempdir().unwrap();
     let (old, new) = (dir.path().join("old/2026-01-05_p.jsonl"), dir.path().join("sessions/2026-01-05_p.jsonl"));
     std::fs::create_dir_all(new.parent().unwrap()).unwrap();
@@ -240,7 +240,7 @@ fn a_parent_that_was_moved_is_found_by_its_id() {
 }
 
 #[test]
-fn forks_of_a_parent_that_is_gone_stand_together() {
+fn forks_of_a_missing_parent_are_grouped() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path().canonicalize().unwrap();
     let path = |name: &str| dir.join(name);
@@ -281,7 +281,7 @@ fn forks_of_a_parent_that_is_gone_stand_together() {
 }
 
 #[test]
-fn words_in_many_sessions_come_in_few_batches_with_progress() {
+fn hits_in_many_sessions_arrive_in_few_batches_with_progress() {
     let dir = tempfile::tempdir().unwrap();
     let parent = dir.path().join("parent.jsonl");
     let begun = Session::new("p").user("u1", "the question").assistant("a1", "the answer");
@@ -296,7 +296,7 @@ fn words_in_many_sessions_come_in_few_batches_with_progress() {
     let effects = browser.take(Msg::Key("e".parse().unwrap()));
     let finds = effects.into_iter().filter(|effect| matches!(effect, Effect::Ask(_, Work::Find { .. })));
     let replies: Vec<Msg> = finds.flat_map(|effect| browser.replies(effect)).collect();
-    assert!(replies.len() < 20, "each batch makes all rows: {}", replies.len());
+    assert!(replies.len() < 20, "each batch rebuilds all rows: {}", replies.len());
     let Some(Msg::Reply(ticket, _)) = replies.first() else { panic!("there are hits") };
     let hits = Vec::new();
     let progress = Reply::EntriesFound { hits, first_last: (false, false), progress: Some((40, 101)) };

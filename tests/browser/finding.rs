@@ -42,7 +42,7 @@ fn typing_goes_to_the_nearest_hit_and_esc_back() {
 }
 
 #[test]
-fn next_and_previous_go_round() {
+fn next_and_previous_wrap_around() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("l g /").type_text("it is").press("enter");
@@ -68,7 +68,7 @@ fn next_and_previous_go_round() {
 }
 
 #[test]
-fn what_hides_a_hit_is_unfolded_and_shown() {
+fn hidden_hits_are_unfolded() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("l -");
@@ -119,7 +119,7 @@ fn queries_are_those_of_the_session_search() {
 }
 
 #[test]
-fn what_tools_gave_is_found_and_shown_in_the_preview() {
+fn tool_output_is_found_and_shown_in_the_preview() {
     let mut browser = Browser::demo(160, 40);
     browser.press("j l /").type_text("revoked").press("enter");
     assert!(marked(&browser).to_lowercase().contains("revoked"), "{}", browser.screen());
@@ -128,7 +128,7 @@ fn what_tools_gave_is_found_and_shown_in_the_preview() {
 }
 
 #[test]
-fn the_preview_says_where_the_words_are_that_it_does_not_show() {
+fn the_preview_reports_hits_outside_the_visible_part() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::new("one")
         .user("u1", "where is **it**?")
@@ -156,7 +156,7 @@ fn the_preview_says_where_the_words_are_that_it_does_not_show() {
 }
 
 #[test]
-fn marks_are_seen_without_colours_and_on_the_selection() {
+fn matches_are_visible_without_colors_and_on_the_selection() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.set(|setting| setting.theme = None);
@@ -179,7 +179,7 @@ fn late_hits_are_dropped() {
 }
 
 #[test]
-fn enter_before_the_hits_came_still_goes_there() {
+fn enter_before_the_hits_arrive_goes_to_the_first() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("l g /").type_text("it i");
@@ -195,7 +195,7 @@ fn enter_before_the_hits_came_still_goes_there() {
 }
 
 #[test]
-fn a_tree_that_is_read_again_is_searched_again() {
+fn a_reloaded_tree_is_searched_again() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("l g /").type_text("it is").press("enter f5");
@@ -233,7 +233,7 @@ fn the_preview_is_searched_on_its_own() {
 }
 
 #[test]
-fn the_preview_is_searched_while_the_screen_goes_on() {
+fn searching_the_preview_does_not_block_the_screen() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("l g tab /");

@@ -7,14 +7,14 @@ use super::changes::World;
 use super::harness::{Browser, shows};
 
 #[test]
-fn undo_asks_about_what_an_earlier_pitree_did() {
+fn undo_asks_before_reverting_a_change_of_an_earlier_run() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     world.select(&mut browser, "other");
     browser.press("R").type_text("new name").press("enter");
     assert_eq!(browser.session().unwrap().title(), "new name");
     browser.press("u");
-    assert!(!browser.asks(), "what this pitree did is taken back at once");
+    assert!(!browser.asks(), "changes of this pitree are undone without a question");
     assert_eq!(browser.session().unwrap().title(), "the other session");
     browser.press("U");
     browser.restarted();
@@ -25,7 +25,7 @@ fn undo_asks_about_what_an_earlier_pitree_did() {
     shows(&browser, ", today 08:00");
     shows(&browser, "new name");
     browser.press("n u");
-    assert!(browser.asks(), "nothing was taken back");
+    assert!(browser.asks(), "nothing was undone");
     // Another change happens meanwhile, which is not the one in the question.
     let question = browser.model.layers.pop().unwrap();
     browser.press("R").type_text("newer name").press("enter");
@@ -46,7 +46,7 @@ fn undo_asks_about_what_an_earlier_pitree_did() {
 }
 
 #[test]
-fn the_trash_is_a_list_from_which_sessions_come_back() {
+fn sessions_are_restored_from_the_trash_list() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("X");
@@ -69,7 +69,7 @@ fn the_trash_is_a_list_from_which_sessions_come_back() {
 }
 
 #[test]
-fn the_history_is_a_list_in_which_anything_is_taken_back() {
+fn any_change_in_the_history_can_be_undone() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("R").type_text("one").press("enter");
@@ -93,10 +93,10 @@ fn the_history_is_a_list_in_which_anything_is_taken_back() {
     );
     assert_eq!(text(2), "name \"one\"  one");
     browser.press("down");
-    assert_eq!(wanted(&mut browser), [Request::UndoGroup { group: 2 }], "what was done together is undone together");
+    assert_eq!(wanted(&mut browser), [Request::UndoGroup { group: 2 }], "grouped changes are undone together");
     browser.press("Z down down enter");
     world.select(&mut browser, "main");
-    assert_eq!(browser.session().unwrap().title(), "the main session", "not only the last one");
+    assert_eq!(browser.session().unwrap().title(), "the main session", "not just the last one");
     browser.press("Z");
     shows(&browser, "undone");
     browser.press("down down enter");
@@ -114,7 +114,7 @@ fn wanted(browser: &mut Browser) -> Vec<Request> {
 }
 
 #[test]
-fn samples_have_no_past() {
+fn demo_sessions_have_no_history() {
     let mut browser = Browser::demo(100, 30);
     browser.press("X");
     assert_eq!(browser.footer(), "demo sessions are read-only");
@@ -138,7 +138,7 @@ fn the_path_of_a_session_in_the_trash_is_copied() {
 }
 
 #[test]
-fn a_key_that_does_nothing_in_a_box_says_so() {
+fn keys_without_effect_in_a_dialog_are_reported() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     for boxes in ["X", ":", "?", "y", "l c"] {

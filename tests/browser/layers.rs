@@ -15,7 +15,7 @@ fn note(browser: &mut Browser) {
 }
 
 #[test]
-fn the_wheel_over_a_box_scrolls_the_box_and_nothing_beneath() {
+fn the_wheel_over_a_dialog_scrolls_only_the_dialog() {
     let mut browser = Browser::demo(160, 30);
     browser.press("l .");
     let top = browser.model.tree.cursor.top;
@@ -23,12 +23,12 @@ fn the_wheel_over_a_box_scrolls_the_box_and_nothing_beneath() {
     browser.send(Msg::Wheel { column: 70, row: 5, by: -3 });
     browser.send(Msg::Wheel { column: 70, row: 5, by: 3 });
     assert_eq!(browser.model.tree.cursor.top, top);
-    let Some(Layer::Note(note)) = browser.model.layers.top() else { panic!("the note is still there") };
+    let Some(Layer::Note(note)) = browser.model.layers.top() else { panic!("the notice is still open") };
     assert_eq!(note.top, 3);
 }
 
 #[test]
-fn any_key_closes_a_box_and_does_nothing_else() {
+fn any_key_closes_a_dialog_without_another_effect() {
     let mut browser = Browser::demo(160, 30);
     for key in ["q", "ctrl+c", "x", "enter", "esc"] {
         browser.send(Msg::NotResumed("line\nline".into()));
@@ -41,7 +41,7 @@ fn any_key_closes_a_box_and_does_nothing_else() {
 }
 
 #[test]
-fn what_is_pasted_goes_to_the_layer_on_top_alone() {
+fn pasted_text_goes_to_the_top_layer_only() {
     let mut browser = Browser::demo(160, 30);
     browser.press("/").type_text("re");
     note(&mut browser);
@@ -56,14 +56,14 @@ fn what_is_pasted_goes_to_the_layer_on_top_alone() {
 }
 
 #[test]
-fn the_footer_says_which_keys_work_in_the_layer_on_top() {
+fn the_footer_lists_the_keys_of_the_top_layer() {
     let mut browser = Browser::demo(160, 30);
     let panes = browser.footer();
     browser.press("'");
     assert!(browser.footer().starts_with("↵ accept  ^R rename  ^D clear"), "{}", browser.footer());
     assert!(browser.footer().ends_with("F1 help"), "a question mark would be typed: {}", browser.footer());
     browser.press("esc y");
-    assert!(browser.footer().starts_with("↵ Session path"), "what Enter does: {}", browser.footer());
+    assert!(browser.footer().starts_with("↵ Session path"), "the action of Enter: {}", browser.footer());
     browser.press("esc ?");
     assert!(browser.footer().starts_with("esc close"), "{}", browser.footer());
     browser.press("esc");
@@ -71,7 +71,7 @@ fn the_footer_says_which_keys_work_in_the_layer_on_top() {
 }
 
 #[test]
-fn the_footer_leaves_out_what_does_nothing_with_the_selected_row() {
+fn the_footer_omits_keys_without_effect_on_the_selected_row() {
     let mut browser = Browser::demo(160, 30);
     browser.press("g");
     assert!(browser.footer().starts_with("? help  ↵ fold  "), "{}", browser.footer());
@@ -91,7 +91,7 @@ fn the_footer_leaves_out_what_does_nothing_with_the_selected_row() {
 }
 
 #[test]
-fn the_help_begins_with_the_keys_of_the_layer_it_was_opened_over() {
+fn the_help_starts_with_the_keys_of_the_layer_below_it() {
     let mut browser = Browser::demo(120, 30);
     browser.press("' f1");
     let screen = browser.screen();
@@ -99,7 +99,7 @@ fn the_help_begins_with_the_keys_of_the_layer_it_was_opened_over() {
     let rename = screen.find("Rename the selected label.").unwrap();
     assert!(here < rename, "{screen}");
     browser.press("esc");
-    assert_eq!(browser.palettes().len(), 1, "the list is still there");
+    assert_eq!(browser.palettes().len(), 1, "the list is still open");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn keys_in_lists_and_lines_can_be_changed() {
     browser.press(": ctrl+j");
     assert_eq!(browser.palettes()[0].cursor.at, 1);
     browser.press("ctrl+n enter");
-    assert_eq!((browser.palettes().len(), browser.palettes()[0].cursor.at), (1, 1), "they mean nothing any more");
+    assert_eq!((browser.palettes().len(), browser.palettes()[0].cursor.at), (1, 1), "the keys are unbound");
     browser.press("x y ctrl+x");
     assert_eq!(browser.palettes()[0].line.value(), "");
     browser.type_text("show all keys").press("ctrl+o");
@@ -119,7 +119,7 @@ fn keys_in_lists_and_lines_can_be_changed() {
 }
 
 #[test]
-fn the_help_says_what_signs_mean() {
+fn the_help_explains_symbols() {
     let mut browser = Browser::demo(100, 30);
     browser.press("?").type_text("symbols");
     shows(&browser, "Symbols");

@@ -29,7 +29,7 @@ fn rows(browser: &Browser, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn facts_give_way_before_a_name_loses_words() {
+fn facts_are_shortened_before_names() {
     let dir = tempfile::tempdir().unwrap();
     let write = |session: Session| std::fs::write(dir.path().join(format!("{}.jsonl", session.id)), session.text());
     write(Session::new("other").user("u1", "in the same project")).unwrap();

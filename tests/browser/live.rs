@@ -77,7 +77,7 @@ fn line_of_selection(browser: &Browser) -> usize {
 }
 
 #[test]
-fn sessions_come_grow_and_go_and_the_selection_stays() {
+fn the_selection_stays_while_sessions_change() {
     let mut live = Live::new();
     live.world.select(&mut live.browser, "other");
     let before = line_of_selection(&live.browser);
@@ -95,14 +95,14 @@ fn sessions_come_grow_and_go_and_the_selection_stays() {
     live.tell();
     shows_not(&live.browser, "a new one");
     shows_not(&live.browser, "the other session");
-    assert!(!live.browser.selected().is_empty(), "the selection goes to a neighbour");
+    assert!(!live.browser.selected().is_empty(), "the selection moves to a neighbor");
     let unchanged = live.browser.screen();
     live.tell();
     assert_eq!(live.browser.screen(), unchanged);
 }
 
 #[test]
-fn folds_and_what_was_said_stay() {
+fn folds_and_notices_stay() {
     let mut live = Live::new();
     live.browser.press("h");
     let folded = live.browser.screen();
@@ -115,12 +115,12 @@ fn folds_and_what_was_said_stay() {
     assert!(said.contains("named"), "{said}");
     let version = live.browser.model.catalog.version();
     live.tell();
-    assert_eq!(live.browser.footer(), said, "what pitree did itself is no news");
+    assert_eq!(live.browser.footer(), said, "pitree's own changes are not reported as new");
     assert_eq!(live.browser.model.catalog.version(), version);
 }
 
 #[test]
-fn the_open_tree_grows_and_nothing_moves() {
+fn a_growing_tree_does_not_scroll() {
     let mut live = Live::new();
     live.browser.press("l");
     to_entry(&mut live.browser, "go left");
@@ -139,7 +139,7 @@ fn the_open_tree_grows_and_nothing_moves() {
 }
 
 #[test]
-fn hits_stay_and_new_ones_are_found() {
+fn hits_stay_and_new_ones_appear() {
     let mut live = Live::new();
     live.browser.press("l /").type_text("right").press("enter");
     shows(&live.browser, "/2");
@@ -178,7 +178,7 @@ fn the_leaf_is_followed_until_the_selection_is_moved() {
 }
 
 #[test]
-fn a_tree_that_is_being_read_is_waited_for() {
+fn a_second_read_waits_for_the_first() {
     let mut live = Live::new();
     let opens = |effects: Vec<Effect>| {
         effects.into_iter().find_map(|effect| match effect {
@@ -192,7 +192,7 @@ fn a_tree_that_is_being_read_is_waited_for() {
     for id in ["two", "three"] {
         live.append("main", &user(id, "a3"));
         let msg = live.msg();
-        assert!(opens(live.browser.take(msg)).is_none(), "one reading is under way");
+        assert!(opens(live.browser.take(msg)).is_none(), "one read is running");
     }
     assert!(ticket.is_wanted());
     for reply in live.browser.replies(Effect::Ask(ticket, work)) {
@@ -204,7 +204,7 @@ fn a_tree_that_is_being_read_is_waited_for() {
 }
 
 #[test]
-fn where_nothing_tells_of_changes_that_is_said() {
+fn a_missing_watcher_is_reported() {
     let mut live = Live::new();
     live.browser.send(Msg::Reply(live.ticket.clone(), Reply::Polls("no watch left".into())));
     assert_eq!(live.browser.footer(), "no watch left; checking for changes every few seconds");
@@ -218,7 +218,7 @@ fn the_samples_are_not_watched() {
 }
 
 #[test]
-fn a_search_goes_on_when_sessions_change_but_not_for_each_line() {
+fn changes_update_a_search_in_batches() {
     let mut live = Live::new();
     live.browser.press("/").type_text("twice").press("enter");
     let found = |browser: &Browser| browser.model.sessions.hits.as_ref().map(std::collections::HashMap::len);
@@ -273,7 +273,7 @@ fn a_renamed_hit_stays_until_the_query_changes() {
 }
 
 #[test]
-fn a_hit_stays_at_its_entry_when_the_label_goes_by_which_it_was_found() {
+fn a_hit_stays_at_its_entry_after_its_label_is_cleared() {
     let mut live = named();
     live.browser.press("l");
     to_entry(&mut live.browser, "go left");
@@ -317,7 +317,7 @@ fn a_hit_stays_when_its_pi_ends_or_its_forks_are_deleted() {
 }
 
 #[test]
-fn a_session_or_an_entry_in_focus_stays_although_a_filter_hides_it() {
+fn filters_do_not_hide_the_focused_row() {
     let mut live = named();
     live.browser.press("ctrl+n");
     assert_eq!(live.browser.model.sessions.totals.sessions, 1);
@@ -332,5 +332,5 @@ fn a_session_or_an_entry_in_focus_stays_although_a_filter_hides_it() {
     live.browser.press("L ctrl+u enter");
     assert_eq!((live.browser.selected().as_str(), live.browser.model.tree.rows.entries), ("right it is", 2));
     live.browser.press("4 4");
-    assert_eq!(live.browser.model.tree.rows.entries, 1, "the filter was asked for again");
+    assert_eq!(live.browser.model.tree.rows.entries, 1, "the filter was applied again");
 }

@@ -83,7 +83,7 @@ fn all_folds_at_once_and_back() {
     let rows = browser.model.sessions.rows.len();
     browser.press("-");
     assert_eq!(browser.model.sessions.rows.len(), 4, "projects only");
-    assert_eq!(browser.selected(), "/home/demo/code/webshop", "the project of what was selected");
+    assert_eq!(browser.selected(), "/home/demo/code/webshop", "the project of the selected session");
     browser.press("+");
     assert_eq!(browser.model.sessions.rows.len(), rows);
     browser.press("j l");
@@ -91,7 +91,7 @@ fn all_folds_at_once_and_back() {
     browser.press("-");
     let folded = browser.model.tree.rows.list.len();
     assert!(folded < all);
-    assert!(browser.screen().contains("entries ·"), "a fold says what it hides\n{}", browser.screen());
+    assert!(browser.screen().contains("entries ·"), "a fold counts its hidden rows\n{}", browser.screen());
     browser.press("+");
     assert_eq!(browser.model.tree.rows.list.len(), all);
 }
@@ -134,7 +134,7 @@ fn jumps_between_branch_points_and_segments() {
     assert!(browser.model.tree.rows.list[at].children > 1);
     browser.press("ctrl+right");
     let start = browser.model.tree.cursor.at;
-    assert_eq!(browser.model.tree.rows.list[start].parent, Some(at), "down to where the branch begins");
+    assert_eq!(browser.model.tree.rows.list[start].parent, Some(at), "down to the start of the branch");
     browser.press("ctrl+left");
     assert!(browser.model.tree.rows.list[start].folded, "up folds first, as in pi");
     browser.press("alt+right");
@@ -145,7 +145,7 @@ fn jumps_between_branch_points_and_segments() {
 }
 
 #[test]
-fn a_fork_hangs_at_the_entry_where_it_left_and_leads_to_its_session() {
+fn a_fork_row_is_at_its_fork_point_and_opens_its_session() {
     let mut browser = Browser::demo(160, 40);
     browser.press("j l");
     let forks = browser.model.tree.forks.clone();
@@ -192,7 +192,7 @@ fn enter_resumes_a_session_or_its_leaf_and_folds_a_project() {
     browser.press("l enter");
     assert_eq!(browser.wants.len(), 2, "the leaf");
     browser.press("g enter");
-    assert_eq!(browser.wants.len(), 2, "elsewhere only after a question");
+    assert_eq!(browser.wants.len(), 2, "at other entries only after a question");
     assert!(browser.screen().contains("Resume from this entry"), "{}", browser.screen());
     browser.press("esc").press("esc g enter");
     assert_eq!(browser.wants.len(), 2);
@@ -219,14 +219,14 @@ fn the_first_run_is_calm() {
 }
 
 #[test]
-fn the_demo_says_that_there_is_nothing_to_resume() {
+fn the_demo_reports_that_it_cannot_resume() {
     let mut browser = Browser::demo(100, 30);
     browser.press("enter");
     assert!(browser.wants.is_empty());
     assert!(browser.screen().contains("Demo sessions"));
     browser.press("j");
     assert!(!browser.has_note(), "a key closes the box");
-    assert!(browser.selected().starts_with("Flaky"), "and does nothing else");
+    assert!(browser.selected().starts_with("Flaky"), "without another effect");
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn late_replies_are_dropped() {
 }
 
 #[test]
-fn reading_again_keeps_the_place() {
+fn reloading_keeps_the_selection() {
     let mut browser = Browser::demo(160, 40);
     browser.press("j j l g j j");
     let (selected, path) = (browser.selected(), browser.model.tree.session);
@@ -370,7 +370,7 @@ fn chain(path: &std::path::Path, id: &str, count: usize, parent: Option<&std::pa
 }
 
 #[test]
-fn a_session_that_got_shorter_is_read_again_with_its_forks() {
+fn a_shortened_session_is_reread_with_its_forks() {
     let dir = tempfile::tempdir().unwrap();
     let (parent, fork) = (dir.path().join("parent.jsonl"), dir.path().join("fork.jsonl"));
     chain(&parent, "parent", 50, None);
@@ -387,7 +387,7 @@ fn a_session_that_got_shorter_is_read_again_with_its_forks() {
 }
 
 #[test]
-fn a_file_that_changed_is_not_shown_as_something_else() {
+fn a_changed_file_is_not_shown_as_another_session() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s.jsonl");
     chain(&path, "old", 9, None);
@@ -404,7 +404,7 @@ fn a_file_that_changed_is_not_shown_as_something_else() {
 }
 
 #[test]
-fn a_project_that_is_there_again_is_not_gone() {
+fn a_restored_project_directory_is_not_missing() {
     let dir = tempfile::tempdir().unwrap();
     chain(&dir.path().join("s.jsonl"), "s", 2, None);
     let mut browser = Browser::on(&[dir.path()], 160, 40);
@@ -502,7 +502,7 @@ proptest::proptest! {
 }
 
 #[test]
-fn what_shapes_the_tree_does_so_from_any_pane_and_no_key_is_silent() {
+fn tree_keys_work_in_any_pane_and_every_key_has_feedback() {
     let mut browser = Browser::demo(160, 12);
     let filter = |browser: &Browser| browser.model.tree.filter;
     assert_eq!(browser.model.focus, Place::Sessions);
@@ -526,7 +526,7 @@ fn what_shapes_the_tree_does_so_from_any_pane_and_no_key_is_silent() {
 }
 
 #[test]
-fn only_the_sessions_of_the_directory_where_one_is_can_be_shown() {
+fn sessions_can_be_limited_to_the_current_directory() {
     let mut browser = Browser::demo(160, 40);
     let all = browser.model.sessions.totals.sessions;
     browser.press("H");

@@ -10,7 +10,7 @@ use super::common::session::Session;
 use super::harness::{Browser, shows};
 
 #[test]
-fn a_name_that_is_no_text_is_worked_with_as_any_other() {
+fn names_that_are_not_utf8_work_like_others() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(OsStr::from_bytes(b"odd \xff.jsonl"));
     let session = |id: &str, at: i64| Session::new(id).at(at).asked(&format!("the {id} prompt"), &["an answer"]);
@@ -40,7 +40,7 @@ fn a_name_that_is_no_text_is_worked_with_as_any_other() {
     browser.press("u u tab tab g");
     while browser.selected() != "the odd prompt" {
         let before = browser.selected();
-        assert_ne!(browser.press("j").selected(), before, "it is not in the list");
+        assert_ne!(browser.press("j").selected(), before, "it is not listed");
     }
     browser.press("ctrl+d enter");
     assert_eq!((browser.all().count(), path.exists()), (1, false));

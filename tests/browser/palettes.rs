@@ -31,7 +31,7 @@ fn chosen(browser: &Browser) -> String {
 }
 
 #[test]
-fn an_action_is_chosen_and_done() {
+fn a_selected_action_runs() {
     let mut browser = Browser::demo(100, 30);
     browser.press(":").type_text("quit").press("enter");
     assert_eq!(browser.wants.len(), 1, "typing q quits nothing, Enter on it does");
@@ -48,7 +48,7 @@ fn an_action_is_chosen_and_done() {
 }
 
 #[test]
-fn who_types_a_name_means_the_action_of_that_name() {
+fn an_exact_name_selects_its_action() {
     let mut browser = Browser::demo(100, 30);
     for (name, title) in [
         ("fold-all", "Fold all"),
@@ -118,17 +118,17 @@ fn keys_and_the_mouse_move_in_a_palette() {
     assert_eq!(browser.palettes()[0].cursor.top, 3);
     browser.send(Msg::Wheel { column: list.x, row: list.y, by: 1000 });
     browser.send(Msg::Click { column: 0, row: 0, double: false });
-    assert!(browser.palettes().is_empty(), "a click beside it closes it");
+    assert!(browser.palettes().is_empty(), "a click outside closes it");
     browser.press("j :").type_text("copy");
     browser.send(Msg::Click { column: list.x, row: list.y, double: false });
     assert!(browser.palettes().is_empty());
     shows(&browser, "Copy");
     browser.send(Msg::Click { column: list.x, row: list.y, double: true });
-    assert!(browser.wants.is_empty(), "the second click of two is not for what lies below");
+    assert!(browser.wants.is_empty(), "the second click of a double click does not reach the row below");
 }
 
 #[test]
-fn a_click_takes_a_choice_and_beside_the_box_none() {
+fn a_click_selects_an_item_and_outside_closes() {
     let mut browser = Browser::demo(80, 24);
     browser.press("y");
     let row = |browser: &Browser, text: &str| {
@@ -140,7 +140,7 @@ fn a_click_takes_a_choice_and_beside_the_box_none() {
     assert!(!browser.asks() && browser.copied.len() == 1, "{:?}", browser.copied);
     browser.press("y");
     browser.send(Msg::Click { column: 40, row: row(&browser, "╭ Copy"), double: false });
-    assert!(browser.asks(), "the title is no choice");
+    assert!(browser.asks(), "the title is not selectable");
     browser.send(Msg::Click { column: 0, row: 0, double: false });
     assert!(!browser.asks() && browser.copied.len() == 1);
 }
@@ -155,7 +155,7 @@ fn listed(browser: &Browser) -> Vec<String> {
 }
 
 #[test]
-fn commands_are_grouped_by_pane_after_those_used_lately() {
+fn recent_commands_come_before_commands_grouped_by_pane() {
     let mut browser = Browser::demo(160, 48);
     browser.press("ctrl+n ctrl+n j k ctrl+s ctrl+s g ctrl+n ctrl+n :");
     let rows = listed(&browser);
@@ -175,7 +175,7 @@ fn commands_are_grouped_by_pane_after_those_used_lately() {
     browser.press(":");
     assert_eq!(listed(&browser)[0], "Recent     Filter: outline");
     let tree = listed(&browser).into_iter().find(|row| row.starts_with("Tree")).unwrap();
-    assert_eq!(tree, "Tree       Find in session", "what works in the focused pane is listed there");
+    assert_eq!(tree, "Tree       Find in session", "actions of the focused pane are listed there");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn the_help_begins_with_the_focused_pane() {
 }
 
 #[test]
-fn a_label_is_gone_to_wherever_it_is() {
+fn a_label_in_any_session_is_selected() {
     let mut browser = Browser::demo(160, 40);
     browser.press("h '").type_text("jwt-works").press("enter");
     assert!(browser.selected().starts_with("All 32 tests pass"), "{}", browser.selected());
@@ -206,7 +206,7 @@ fn a_label_is_gone_to_wherever_it_is() {
 }
 
 #[test]
-fn a_key_before_the_tree_is_there_stays_where_one_is() {
+fn keys_before_the_tree_is_loaded_keep_the_selection() {
     let mut browser = Browser::demo(160, 40);
     browser.press("' ").type_text("jwt-works");
     let effects = browser.take(Msg::Key("enter".parse().unwrap()));
@@ -246,7 +246,7 @@ fn labels_are_renamed_and_cleared_in_the_list() {
 }
 
 #[test]
-fn samples_keep_their_labels() {
+fn labels_of_demo_sessions_cannot_change() {
     let mut browser = Browser::demo(120, 30);
     let labels = |browser: &Browser| browser.palettes()[0].counts().1;
     browser.press("'");
@@ -260,7 +260,7 @@ fn samples_keep_their_labels() {
 }
 
 #[test]
-fn a_file_leads_to_the_entries_that_touched_it() {
+fn a_file_opens_the_entries_that_touched_it() {
     let mut browser = Browser::demo(160, 40);
     browser.press("j F").type_text("refresh").press("enter down");
     assert!(chosen(&browser).starts_with("write"), "{}", chosen(&browser));
@@ -271,14 +271,14 @@ fn a_file_leads_to_the_entries_that_touched_it() {
     assert_eq!(browser.model.focus, Place::Tree);
     browser.press("esc g F").type_text("0004 sessions").press("enter up enter");
     shows(&browser, "in all sessions");
-    assert_eq!(browser.palettes()[2].counts().1, 1, "what forks have from their parent is listed once");
+    assert_eq!(browser.palettes()[2].counts().1, 1, "entries shared with forks are listed once");
     shows(&browser, "in 3 forks");
     browser.press("enter");
     assert!(browser.selected().contains("0004_sessions.sql"), "{}", browser.selected());
 }
 
 #[test]
-fn of_a_long_path_the_name_of_the_file_is_seen() {
+fn long_paths_keep_the_file_name_visible() {
     let dir = tempfile::tempdir().unwrap();
     let path = format!("/{}the-last-of-them/chosen.rs", "a-rather-long-directory/".repeat(6));
     let session = Session::new("one").user("u1", "look").tool("r1", "read", &json!({ "path": path }), "fn");
@@ -295,7 +295,7 @@ fn of_a_long_path_the_name_of_the_file_is_seen() {
 }
 
 #[test]
-fn replies_go_to_the_palette_that_asked() {
+fn replies_reach_the_palette_that_requested_them() {
     let mut browser = Browser::demo(120, 30);
     let effects = browser.take(Msg::Key("'".parse().unwrap()));
     browser.press("esc :");
@@ -309,7 +309,7 @@ fn replies_go_to_the_palette_that_asked() {
 }
 
 #[test]
-fn ascii_and_no_colours_are_enough() {
+fn palettes_work_in_ascii_without_colors() {
     let mut browser = Browser::demo(64, 24);
     browser.set(|setting| {
         setting.glyphs = pitree::base::text::ASCII.clone();
@@ -322,7 +322,7 @@ fn ascii_and_no_colours_are_enough() {
 }
 
 #[test]
-fn a_wide_character_beside_a_box_leaves_its_frame_whole() {
+fn wide_characters_beside_a_dialog_keep_its_border() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("one.jsonl"), Session::new("one").user("u1", &"漢".repeat(40)).text()).unwrap();
     for columns in 80..84 {

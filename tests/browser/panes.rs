@@ -17,19 +17,19 @@ fn layout(browser: &Browser) -> Layout {
 }
 
 #[test]
-fn a_pane_is_zoomed_and_back_again() {
+fn a_pane_toggles_full_screen() {
     let mut browser = Browser::demo(160, 40);
     let before = layout(&browser);
     browser.press("z");
     assert_eq!((layout(&browser).tree, layout(&browser).preview), (None, None));
     browser.press("tab");
-    assert!(layout(&browser).sessions.is_none(), "the pane with the keyboard is the one that is seen");
+    assert!(layout(&browser).sessions.is_none(), "the focused pane is the visible one");
     browser.press("shift+tab z");
     assert_eq!(layout(&browser), before);
 }
 
 #[test]
-fn a_pane_is_resized_and_it_is_said_where_it_can_not() {
+fn a_pane_is_resized_or_the_limit_is_reported() {
     let mut browser = Browser::demo(100, 30);
     let width = |browser: &Browser| layout(browser).sessions.unwrap().body.width;
     let before = width(&browser);
@@ -43,7 +43,7 @@ fn a_pane_is_resized_and_it_is_said_where_it_can_not() {
 }
 
 #[test]
-fn the_preview_is_shared_and_it_is_said_where_it_can_not_be() {
+fn the_preview_moves_or_the_reason_is_reported() {
     let mut browser = Browser::demo(80, 24);
     browser.press("p");
     shows(&browser, "the preview is below the tree");
@@ -82,11 +82,11 @@ fn the_list_of_a_search_and_the_preview_share_a_narrow_terminal() {
     assert!(layout(&browser).preview.is_none());
     browser.press("h h h");
     search(&mut browser, "redis");
-    assert!(layout(&browser).is_stacked(), "what was taken away below the tree is not missed below the list");
+    assert!(layout(&browser).is_stacked(), "hiding the preview below the tree does not hide it below the list");
 }
 
 #[test]
-fn hits_stand_under_their_projects_as_soon_as_there_are_rows_for_it() {
+fn hits_are_grouped_by_project_if_there_is_room() {
     let mut browser = Browser::demo(80, 24);
     search(&mut browser, "is:named");
     browser.send(Msg::Click { column: 10, row: 2, double: false });
@@ -98,7 +98,7 @@ fn hits_stand_under_their_projects_as_soon_as_there_are_rows_for_it() {
 }
 
 #[test]
-fn the_mouse_knows_where_the_list_of_a_search_and_the_preview_are() {
+fn the_mouse_works_in_the_hit_list_and_the_preview() {
     let mut browser = Browser::demo(80, 16);
     browser.press("/");
     let preview = layout(&browser).preview.unwrap();
@@ -184,11 +184,11 @@ fn a_click_on_a_hint_does_what_its_key_does() {
     click(&mut browser, "? help");
     assert!(!browser.model.layers.is_empty());
     click(&mut browser, "close");
-    assert!(browser.model.layers.is_empty(), "in a box as well");
+    assert!(browser.model.layers.is_empty(), "in a dialog too");
 }
 
 #[test]
-fn another_order_keeps_the_row_that_was_chosen_and_else_begins_at_the_top() {
+fn sorting_keeps_a_chosen_row_or_selects_the_first() {
     let mut browser = Browser::demo(100, 12);
     for _ in 0..3 {
         browser.press("ctrl+s");

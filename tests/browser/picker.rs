@@ -24,7 +24,7 @@ fn answers(browser: &Browser) -> Vec<PickerOutput> {
 }
 
 #[test]
-fn answers_with_what_is_asked_for() {
+fn prints_the_requested_format() {
     let world = World::new();
     for (print, keys, expected) in [
         (PickerFormat::Path, "enter", PickerOutput::Path(world.path("main"))),
@@ -47,7 +47,7 @@ fn answers_with_what_is_asked_for() {
 }
 
 #[test]
-fn what_was_found_is_chosen_at_once() {
+fn enter_selects_the_hit_immediately() {
     let world = World::new();
     for (print, answer) in [(PickerFormat::Id, Some(PickerOutput::Id("main".into()))), (PickerFormat::Entry, None)] {
         let mut browser = picker(&world, print);
@@ -57,7 +57,7 @@ fn what_was_found_is_chosen_at_once() {
 }
 
 #[test]
-fn a_command_for_another_entry_asks_and_changes_first() {
+fn a_command_at_another_entry_asks_and_moves_the_leaf_first() {
     let world = World::new();
     let mut browser = picker(&world, PickerFormat::Command);
     browser.press("l");
@@ -73,7 +73,7 @@ fn a_command_for_another_entry_asks_and_changes_first() {
 }
 
 #[test]
-fn esc_leaves_where_there_is_nothing_to_step_back_from() {
+fn esc_quits_when_there_is_nothing_to_go_back_to() {
     let world = World::new();
     let mut browser = picker(&world, PickerFormat::Path);
     browser.press("l space");
@@ -95,7 +95,7 @@ fn a_project_is_still_folded() {
 }
 
 #[test]
-fn a_program_is_told_all_of_what_was_chosen() {
+fn json_contains_all_fields_of_the_selection() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.pick(PickerFormat::Json);
@@ -109,7 +109,7 @@ fn a_program_is_told_all_of_what_was_chosen() {
 }
 
 #[test]
-fn a_fork_is_the_answer_with_the_message_that_it_leaves_out() {
+fn a_fork_is_printed_with_its_omitted_message() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.pick(PickerFormat::Json);
@@ -126,7 +126,7 @@ fn a_fork_is_the_answer_with_the_message_that_it_leaves_out() {
 }
 
 #[test]
-fn a_session_that_comes_later_is_opened_when_it_is_there() {
+fn a_session_that_loads_later_is_opened() {
     let world = World::new();
     let twin = std::fs::read(world.path("twin")).unwrap();
     std::fs::remove_file(world.path("twin")).unwrap();
@@ -152,7 +152,7 @@ fn a_session_that_comes_later_is_opened_when_it_is_there() {
 }
 
 #[test]
-fn it_begins_at_a_session_and_an_entry_and_esc_leaves_it_there() {
+fn it_starts_at_an_entry_and_esc_quits_there() {
     let world = World::new();
     let at = Some((world.path("twin"), Some("a2".into())));
     let mut browser = Browser::at(&[world.dir.path()], at, (160, 40));

@@ -47,7 +47,7 @@ fn rows(browser: &Browser) -> Vec<String> {
 }
 
 #[test]
-fn each_state_has_a_sign_and_the_header_counts_them() {
+fn each_state_has_a_symbol_and_the_header_counts_them() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     for (state, sign, word) in [
@@ -68,7 +68,7 @@ fn each_state_has_a_sign_and_the_header_counts_them() {
 }
 
 #[test]
-fn those_that_wait_for_the_person_come_first_and_the_longest_wait_before_them() {
+fn pis_that_wait_for_the_user_come_first_longest_wait_on_top() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let before = rows(&browser);
@@ -93,7 +93,7 @@ fn those_that_wait_for_the_person_come_first_and_the_longest_wait_before_them() 
 }
 
 #[test]
-fn of_several_pis_in_a_session_the_one_that_asks_is_shown_with_their_count() {
+fn a_session_with_several_pis_shows_the_asking_one_and_the_count() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let pi = |pid, state, minutes| PiStatus { pid, ..told(&world, "main", state, minutes) };
@@ -110,7 +110,7 @@ fn of_several_pis_in_a_session_the_one_that_asks_is_shown_with_their_count() {
 }
 
 #[test]
-fn the_card_says_what_pi_does() {
+fn the_card_shows_the_state_of_pi() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let key = browser.model.catalog.key_of(&world.path("main")).unwrap();
@@ -125,7 +125,7 @@ fn the_card_says_what_pi_does() {
 }
 
 #[test]
-fn a_name_for_a_session_that_a_pi_has_open_is_written_by_that_pi_or_here() {
+fn a_name_is_written_by_the_pi_that_has_the_session_open() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     world.select(&mut browser, "main");
@@ -150,7 +150,7 @@ fn a_name_for_a_session_that_a_pi_has_open_is_written_by_that_pi_or_here() {
 }
 
 #[test]
-fn a_pi_that_does_not_do_it_is_complained_about() {
+fn an_unconfirmed_pi_request_is_reported() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser
@@ -168,7 +168,7 @@ fn a_pi_that_does_not_do_it_is_complained_about() {
 }
 
 #[test]
-fn what_pi_wrote_is_said_whatever_is_pressed_meanwhile() {
+fn changes_by_pi_are_reported_despite_key_presses() {
     for keys in ["j k", "l t", "l /", "R x", ":", "?"] {
         let world = World::new();
         let mut browser = world.open(160, 40);

@@ -27,7 +27,7 @@ fn open(columns: u16, rows: u16) -> (tempfile::TempDir, Browser) {
 }
 
 #[test]
-fn code_goes_on_behind_a_sign_or_to_the_side() {
+fn long_code_lines_wrap_with_a_symbol_or_scroll() {
     let (_dir, mut browser) = open(60, 24);
     let with_sign = |browser: &Browser| browser.screen().lines().filter(|line| line.contains("↪ ")).count();
     assert!(with_sign(&browser) >= 5, "{}", browser.screen());
@@ -54,7 +54,7 @@ fn code_goes_on_behind_a_sign_or_to_the_side() {
 }
 
 #[test]
-fn a_hit_to_the_side_is_gone_to_and_marked() {
+fn a_hit_outside_the_columns_is_scrolled_to_and_highlighted() {
     let (_dir, mut browser) = open(60, 24);
     browser.press("w /").type_text("needle").press("enter");
     let marked = |browser: &Browser| {
@@ -71,7 +71,7 @@ fn a_hit_to_the_side_is_gone_to_and_marked() {
 }
 
 #[test]
-fn without_unicode_the_sign_is_ascii() {
+fn the_wrap_symbol_has_an_ascii_form() {
     let config = pitree::config::Config { ascii: true, ..pitree::config::Config::default() };
     let mut browser = Browser::configured(&config, 60, 24);
     browser.press("tab tab");
@@ -80,7 +80,7 @@ fn without_unicode_the_sign_is_ascii() {
 }
 
 #[test]
-fn a_text_that_comes_soon_does_not_flash() {
+fn fast_loading_shows_no_placeholder() {
     let mut browser = Browser::demo(220, 48);
     browser.press("tab t g");
     let before = browser.screen();
@@ -102,7 +102,7 @@ fn a_text_that_comes_soon_does_not_flash() {
 }
 
 #[test]
-fn another_program_shows_what_was_written() {
+fn external_programs_receive_the_original_text() {
     let (_dir, mut browser) = open(60, 24);
     browser.press("v");
     let Some(Effect::Open(copy)) = browser.wants.pop() else { panic!("it is opened") };

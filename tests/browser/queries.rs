@@ -7,7 +7,7 @@ use crate::harness::Browser;
 use crate::search::{hits, line, search, titles};
 
 #[test]
-fn jumps_are_gone_back_and_forward_again() {
+fn jump_history_goes_back_and_forward() {
     let mut browser = Browser::demo(160, 40);
     let place = |browser: &Browser| (browser.selected(), browser.model.tree.session, browser.model.focus);
     let start = place(&browser);
@@ -32,13 +32,13 @@ fn jumps_are_gone_back_and_forward_again() {
     let hit = goes(&mut browser, "enter");
     let list = goes(&mut browser, "j j backspace");
     assert_eq!((list.0.as_str(), list.1, list.2), ("Redis: sliding expiry", hit.1, Place::Sessions));
-    assert_eq!(hits(&browser), 1, "the search is still there");
+    assert_eq!(hits(&browser), 1, "the search is still open");
     let title = browser.model.catalog[other.1.unwrap()].title().to_string();
     assert_eq!(goes(&mut browser, "b"), (title, other.1, Place::Sessions));
 }
 
 #[test]
-fn queries_are_called_back() {
+fn query_history_is_recalled() {
     let mut browser = Browser::demo(120, 30);
     search(&mut browser, "cookie");
     browser.press("esc");
@@ -52,12 +52,12 @@ fn queries_are_called_back() {
     browser.press("alt+up");
     assert!(browser.footer().contains("at the oldest query"), "{}", browser.footer());
     browser.press("alt+down alt+down");
-    assert_eq!(line(&browser), "half", "what was typed is not lost");
+    assert_eq!(line(&browser), "half", "the typed text is kept");
     assert_eq!(browser.model.queries.all(), ["cookie", "redis"]);
 }
 
 #[test]
-fn a_dot_is_where_pitree_was_started() {
+fn a_dot_means_the_working_directory() {
     let mut browser = Browser::demo(120, 30);
     browser.set(|setting| setting.here = "/home/demo/code/webshop".into());
     for (query, wanted) in [("in:.", 7), ("in:..", 10), ("in:../logq", 3), ("in:./src", 0), ("in:../../ops", 4)] {
@@ -67,7 +67,7 @@ fn a_dot_is_where_pitree_was_started() {
 }
 
 #[test]
-fn what_finds_nothing_says_where_there_is_something() {
+fn a_query_without_hits_suggests_where_there_are_some() {
     let mut browser = Browser::demo(80, 24);
     search(&mut browser, "expires_at");
     let screen = browser.screen();
@@ -83,7 +83,7 @@ fn what_finds_nothing_says_where_there_is_something() {
 }
 
 #[test]
-fn the_help_has_the_language() {
+fn the_help_describes_the_query_language() {
     let mut browser = Browser::demo(120, 40);
     browser.press("?").type_text("edited");
     let screen = browser.screen();
@@ -93,7 +93,10 @@ fn the_help_has_the_language() {
     browser.press("f1");
     browser.press("pagedown");
     let screen = browser.screen();
-    assert!(screen.contains("Query syntax") && screen.contains("re:o?auth"), "below the keys of the line\n{screen}");
+    assert!(
+        screen.contains("Query syntax") && screen.contains("re:o?auth"),
+        "below the keys of the input line\n{screen}"
+    );
 }
 
 #[test]
@@ -107,7 +110,7 @@ fn tab_completes() {
 }
 
 #[test]
-fn tab_goes_through_the_candidates_and_says_what_they_mean() {
+fn tab_cycles_through_candidates_with_descriptions() {
     let mut browser = Browser::demo(120, 30);
     browser.press("/ i tab");
     assert_eq!(line(&browser), "in:");
@@ -121,11 +124,11 @@ fn tab_goes_through_the_candidates_and_says_what_they_mean() {
     browser.press("tab shift+tab");
     assert_eq!(line(&browser), "is:", "round and back");
     browser.press("a");
-    assert!(!browser.screen().contains("in this directory or below"), "one goes on typing\n{}", browser.screen());
+    assert!(!browser.screen().contains("in this directory or below"), "typing continues\n{}", browser.screen());
     browser.press("backspace tab tab tab tab tab tab");
     assert_eq!(line(&browser), "is:abandoned");
     assert!(browser.screen().contains("sessions with abandoned branches"), "{}", browser.screen());
-    assert!(hits(&browser) > 3, "what it finds is seen");
+    assert!(hits(&browser) > 3, "the hits are visible");
     let mut smallest = Browser::demo(40, 10);
     smallest.press("/ shift+tab");
     assert_eq!(line(&smallest), "all:", "from the end");
@@ -133,7 +136,7 @@ fn tab_goes_through_the_candidates_and_says_what_they_mean() {
 }
 
 #[test]
-fn values_are_completed_from_what_was_read() {
+fn values_are_completed_from_loaded_sessions() {
     let mut browser = Browser::demo(120, 30);
     let mut complete = |typed: &str| {
         search(&mut browser, typed);

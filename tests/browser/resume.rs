@@ -16,7 +16,7 @@ fn resumed(browser: &Browser) -> Vec<String> {
 }
 
 #[test]
-fn an_answer_on_another_branch_here() {
+fn resuming_at_an_answer_on_another_branch() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let before = world.text("main");
@@ -37,11 +37,11 @@ fn an_answer_on_another_branch_here() {
     // pi failed to start: the browser shows the session in its current state.
     browser.send(Msg::NotResumed("no pi".into()));
     browser.press("x").press(".").press("enter");
-    assert_eq!(resumed(&browser), ["main", "main"], "the leaf is there now");
+    assert_eq!(resumed(&browser), ["main", "main"], "the leaf moved there");
 }
 
 #[test]
-fn a_message_means_the_place_before_it_and_its_text_is_copied() {
+fn resuming_at_a_message_starts_before_it_and_copies_its_text() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("l");
@@ -56,7 +56,7 @@ fn a_message_means_the_place_before_it_and_its_text_is_copied() {
 }
 
 #[test]
-fn a_newer_format_is_opened_as_it_is_and_not_written_to() {
+fn sessions_in_a_newer_format_are_resumed_without_writes() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::new("s").user("u1", "the question").assistant("a1", "the answer").text();
     let v4 = r#"{"v":4,"kind":"header","id":"s","storageVersion":1,"createdAt":1767603600000,"cwd":"/nowhere"}"#;
@@ -88,7 +88,7 @@ fn a_newer_format_is_opened_as_it_is_and_not_written_to() {
 }
 
 #[test]
-fn as_a_new_session_the_other_one_stays_as_it_is() {
+fn resuming_in_a_fork_keeps_the_original() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let before = world.text("main");
@@ -104,7 +104,7 @@ fn as_a_new_session_the_other_one_stays_as_it_is() {
 }
 
 #[test]
-fn a_text_that_cannot_be_copied_is_shown_before_pi_starts() {
+fn text_is_shown_before_pi_starts_if_copying_fails() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.has_clipboard = false;
@@ -118,7 +118,7 @@ fn a_text_that_cannot_be_copied_is_shown_before_pi_starts() {
 }
 
 #[test]
-fn where_the_change_fails_pi_does_not_start() {
+fn pi_does_not_start_if_the_change_fails() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("l");
@@ -127,11 +127,11 @@ fn where_the_change_fails_pi_does_not_start() {
     std::fs::remove_file(world.path("main")).unwrap();
     browser.press("h");
     assert!(browser.wants.is_empty());
-    assert!(browser.all().all(|session| session.path != world.path("main")), "the list knows");
+    assert!(browser.all().all(|session| session.path != world.path("main")), "the list is updated");
 }
 
 #[test]
-fn from_the_preview_the_entry_that_it_shows() {
+fn resuming_from_the_preview_uses_the_displayed_entry() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("l");
@@ -139,11 +139,11 @@ fn from_the_preview_the_entry_that_it_shows() {
     browser.press("tab enter");
     shows(&browser, "The model will see 4 messages.");
     browser.press("esc").press("esc esc").press("shift+tab").press("enter");
-    assert_eq!(resumed(&browser), ["main"], "a card means the session, at its leaf");
+    assert_eq!(resumed(&browser), ["main"], "a card stands for the session at its leaf");
 }
 
 #[test]
-fn the_whole_box_is_reached_on_a_small_terminal() {
+fn the_dialog_scrolls_on_a_small_terminal() {
     let world = World::new();
     let mut browser = world.open(40, 10);
     browser.press("l");
@@ -160,7 +160,7 @@ fn the_whole_box_is_reached_on_a_small_terminal() {
 }
 
 #[test]
-fn beside_a_pi_at_work_it_is_asked_first() {
+fn resuming_beside_a_running_pi_asks_first() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let cwd = browser.session().unwrap().header.cwd.clone();
@@ -176,7 +176,7 @@ fn beside_a_pi_at_work_it_is_asked_first() {
     browser.send(Msg::NotResumed("no pi".into()));
     browser.press("x enter n");
     assert_eq!(browser.wants.len(), 2);
-    assert_ne!(resumed(&browser)[1], "main", "a new session of all of it");
+    assert_ne!(resumed(&browser)[1], "main", "a new session with all entries");
     assert_eq!(world.text("main"), before);
     // At other entries of the session the question mentions it too.
     browser.send(Msg::NotResumed("no pi".into()));
@@ -227,7 +227,7 @@ fn places(browser: &Browser) -> Vec<String> {
 }
 
 #[test]
-fn where_the_directory_is_gone_the_one_that_it_became_is_offered_and_remembered() {
+fn a_renamed_directory_is_offered_and_remembered() {
     let (_dir, mut browser, gone, moved) = with_a_gone_directory();
     shows(&browser, "contains 1 of 1 touched");
     browser.press("1");
@@ -237,7 +237,7 @@ fn where_the_directory_is_gone_the_one_that_it_became_is_offered_and_remembered(
 }
 
 #[test]
-fn where_the_directory_is_gone_another_one_can_be_named() {
+fn another_directory_can_be_entered_for_a_missing_one() {
     let (dir, mut browser, gone, moved) = with_a_gone_directory();
     browser.press("d");
     let typed = |browser: &mut Browser, text: &str| {
@@ -260,7 +260,7 @@ fn where_the_directory_is_gone_another_one_can_be_named() {
     typed(&mut browser, "/no/such/directory");
     browser.press("enter");
     shows(&browser, "there is no directory /no/such/directory");
-    assert!(browser.wants.is_empty() && browser.asks(), "it can be typed on");
+    assert!(browser.wants.is_empty() && browser.asks(), "typing can continue");
     shows(&browser, "directory: /no/such/directory");
     browser.press("backspace");
     assert!(!browser.screen().contains("there is no directory"));
@@ -269,7 +269,7 @@ fn where_the_directory_is_gone_another_one_can_be_named() {
 }
 
 #[test]
-fn where_the_directory_is_gone_pi_can_go_on_here_or_not_at_all() {
+fn a_missing_directory_offers_the_current_one_or_cancel() {
     let (_dir, mut browser, _, _) = with_a_gone_directory();
     browser.press("h");
     assert_eq!(places(&browser), [""]);
@@ -292,7 +292,7 @@ fn told(browser: &Browser) -> Vec<Option<&str>> {
 }
 
 #[test]
-fn a_pi_that_goes_by_itself_is_told_where_and_nothing_is_written() {
+fn a_pi_with_navigation_support_receives_the_entry_without_writes() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.model.pi_goes = Some(Ok(()));
@@ -313,7 +313,7 @@ fn a_pi_that_goes_by_itself_is_told_where_and_nothing_is_written() {
 }
 
 #[test]
-fn a_new_session_at_a_message_gets_its_text_from_the_old_file() {
+fn a_fork_at_a_message_takes_its_text_from_the_original() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.model.pi_goes = Some(Ok(()));
@@ -332,7 +332,7 @@ fn a_new_session_at_a_message_gets_its_text_from_the_old_file() {
 }
 
 #[test]
-fn where_the_directory_is_gone_pi_is_told_the_same_in_another_one() {
+fn pi_receives_the_entry_in_a_replacement_directory_too() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.model.pi_goes = Some(Ok(()));
@@ -347,7 +347,7 @@ fn where_the_directory_is_gone_pi_is_told_the_same_in_another_one() {
 }
 
 #[test]
-fn a_key_while_pi_is_asked_leaves_everything_as_it_is() {
+fn a_key_during_a_pi_request_changes_nothing() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("l");

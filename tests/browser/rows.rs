@@ -33,19 +33,19 @@ fn is_run(item: RowItem) -> bool {
 }
 
 #[test]
-fn a_run_of_tools_is_one_row_that_unfolds() {
+fn a_run_of_tools_is_one_foldable_row() {
     let mut browser = Browser::demo(160, 40);
     browser.press("l");
     go_to(&mut browser, is_run);
     let before = items(&browser);
     let run = browser.model.tree.rows.runs[0].clone();
     assert!(matches!(browser.model.preview.subject, PreviewSubject::Run(_)));
-    assert_eq!(browser.model.tree.selected_entry(), Some(run.last()), "what is done to it is done to its end");
+    assert_eq!(browser.model.tree.selected_entry(), Some(run.last()), "actions on the run apply to its last entry");
     browser.press("l");
     assert_eq!(items(&browser).len(), before.len() + run.entries.len());
     assert!(is_run(items(&browser)[browser.model.tree.cursor.at]), "the selection stays");
     browser.press("j h");
-    assert_eq!(items(&browser), before, "folding a tool folds the run it is in");
+    assert_eq!(items(&browser), before, "folding a tool folds its run");
     browser.press("t");
     assert!(!items(&browser).into_iter().any(is_run));
     browser.press("t");
@@ -53,7 +53,7 @@ fn a_run_of_tools_is_one_row_that_unfolds() {
 }
 
 #[test]
-fn a_tool_that_is_gone_to_is_seen_itself() {
+fn jumping_to_a_tool_unfolds_its_run() {
     let mut browser = Browser::demo(160, 40);
     browser.press("l");
     let run = browser.model.tree.rows.runs[0].clone();
@@ -88,7 +88,7 @@ fn rows_of_every_filter_hold_each_entry_once() {
 }
 
 #[test]
-fn what_a_fork_inherited_is_behind_one_row() {
+fn inherited_entries_of_a_fork_are_folded_into_one_row() {
     let mut browser = Browser::demo(120, 40);
     browser.press("j j j l g");
     assert_eq!(browser.selected(), "");
@@ -98,7 +98,7 @@ fn what_a_fork_inherited_is_behind_one_row() {
     let folded = items(&browser).len();
     browser.press("enter");
     assert!(items(&browser).len() > folded + 5);
-    assert_eq!(browser.model.tree.selected_item(), Some(RowItem::Inherited), "it stands where the fork begins");
+    assert_eq!(browser.model.tree.selected_item(), Some(RowItem::Inherited), "it is at the start of the fork");
     let tree = browser.model.tree.tree.clone().unwrap();
     let begins = browser.model.tree.cursor.at;
     for (row, one) in browser.model.tree.rows.list.iter().enumerate() {
@@ -114,7 +114,7 @@ fn what_a_fork_inherited_is_behind_one_row() {
 }
 
 #[test]
-fn what_is_seen_of_a_fork_stays_whatever_the_filter() {
+fn filters_keep_the_visible_part_of_a_fork() {
     let dir = tempfile::tempdir().unwrap();
     let gone = dir.path().join("gone.jsonl");
     let inherited = Session::new("x").user("u", "the question").assistant("a", "the answer").text();
@@ -132,7 +132,7 @@ fn what_is_seen_of_a_fork_stays_whatever_the_filter() {
 }
 
 #[test]
-fn the_leaf_is_told_where_it_is() {
+fn the_position_of_the_leaf_is_shown() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::new("hidden").user("u", "a prompt").assistant("a", "an answer").assistant("b", "another");
     std::fs::write(dir.path().join("a.jsonl"), session.text()).unwrap();
@@ -157,7 +157,7 @@ fn the_leaf_is_told_where_it_is() {
     shows(&browser, "← leaf: pi resumes before the first message");
     assert_eq!(browser.model.tree.selected_item(), Some(RowItem::Start));
     browser.press("enter");
-    assert!(matches!(browser.wants[..], [Effect::Resume(_)]), "pi goes on there");
+    assert!(matches!(browser.wants[..], [Effect::Resume(_)]), "pi resumes there");
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn the_row_of_a_fork_counts_what_its_card_and_its_own_tree_count() {
 }
 
 #[test]
-fn a_turn_takes_until_its_work_is_done() {
+fn a_turn_ends_with_its_last_tool() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::new("turns").user("u", "a prompt").later(6).assistant("a", "an answer").later(2600);
     let level = "\"thinkingLevel\":\"high\"";
@@ -202,7 +202,7 @@ fn a_turn_takes_until_its_work_is_done() {
 }
 
 #[test]
-fn what_is_older_than_a_fork_is_what_its_parent_has() {
+fn entries_before_the_fork_point_belong_to_the_parent() {
     use pitree::disk::{files::Files, load};
     use pitree::session::entry::kind::EntryKind;
     use pitree::session::family::fork_point;
@@ -237,7 +237,7 @@ fn what_is_older_than_a_fork_is_what_its_parent_has() {
 }
 
 #[test]
-fn an_unnamed_fork_is_called_by_its_first_own_message() {
+fn an_unnamed_fork_is_titled_by_its_first_own_message() {
     let browser = Browser::demo(160, 40);
     let unnamed = |key: &_| browser.model.catalog[*key].name.is_none() && browser.model.catalog[*key].header.is_fork();
     let fork = browser.model.catalog.keys().find(unnamed).unwrap();

@@ -53,7 +53,7 @@ fn words_are_found_in_a_long_chain() {
     browser.press("l /");
     browser.send(Msg::Paste("entry 777".into())); // pasted, because each typed letter would start a search
     browser.press("enter");
-    assert_eq!(browser.selected(), format!("entry {}", many() - 223), "the nearest to the leaf");
+    assert_eq!(browser.selected(), format!("entry {}", many() - 223), "the entry nearest to the leaf");
     browser.press("n N esc / tab");
     browser.send(Msg::Paste("777".into()));
     assert_eq!(browser.model.tree.rows.entries, (0..many()).filter(|id| id.to_string().contains("777")).count());
@@ -61,12 +61,12 @@ fn words_are_found_in_a_long_chain() {
 
 #[test]
 fn thousands_of_labels_in_a_palette() {
-    let labelled = |session: Session, id: usize| {
+    let labeled = |session: Session, id: usize| {
         let name = id.to_string();
         entry(session, id).label(&format!("l{id}"), &name, &format!("mark {id}")).under(&name)
     };
     let labels = rounds(2000, 10_000);
-    let (_dir, mut browser) = browser(&(0..labels).fold(Session::new("s"), labelled).text());
+    let (_dir, mut browser) = browser(&(0..labels).fold(Session::new("s"), labeled).text());
     browser.press("'");
     assert!(browser.screen().contains(&grouped(labels)), "{}", browser.screen());
     browser.type_text(&format!("mrk {}", labels - 1));
@@ -85,7 +85,7 @@ fn two_thousand_branch_points_one_in_the_other() {
     let (_dir, mut browser) = browser(&(0..2000).fold(entry(Session::new("s"), 0), branched).text());
     browser.press("l");
     assert_eq!(browser.selected(), "entry 6000");
-    assert!(browser.screen().contains("entry 6000"), "the selected row is panned into sight\n{}", browser.screen());
+    assert!(browser.screen().contains("entry 6000"), "the selected row is scrolled into view\n{}", browser.screen());
     browser.press("- + 6 1 G g }");
     assert_eq!(browser.model.tree.tree.as_ref().unwrap().branch_points(), 2000);
 }
@@ -113,7 +113,7 @@ fn thousands_of_sessions() {
 }
 
 #[test]
-fn a_large_session_shows_its_end_first_and_keeps_the_place() {
+fn a_large_session_shows_its_end_first_and_keeps_the_selection() {
     let long =
         |session: Session, id: usize| session.user(&id.to_string(), &format!("entry {id} {}", "more ".repeat(80)));
     let (dir, browser) = browser(&(0..many()).fold(Session::new("s"), long).text());

@@ -66,5 +66,5 @@ fn a_project_with_one_session_is_one_row() {
     }
     shows(&browser, "alone ✗  prompt one");
     browser.press("h");
-    assert_eq!(browser.selected(), "prompt one", "there is nothing to fold and no row above it that it is in");
+    assert_eq!(browser.selected(), "prompt one", "there is nothing to fold and no parent row");
 }

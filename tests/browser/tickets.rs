@@ -33,7 +33,7 @@ fn done(request: Work) -> Reply {
 }
 
 #[test]
-fn leaving_a_search_stops_it() {
+fn closing_a_search_cancels_it() {
     let mut browser = Browser::demo(120, 30);
     browser.press("/").type_text("all:coo");
     let mut searches = asked(&mut browser, "k");
@@ -49,7 +49,7 @@ fn leaving_a_search_stops_it() {
 }
 
 #[test]
-fn what_was_read_for_a_search_is_given_back_unless_the_next_one_begins() {
+fn search_memory_is_freed_unless_another_search_starts() {
     let mut browser = Browser::demo(120, 30);
     browser.press("/").type_text("x");
     asked(&mut browser, "esc");
@@ -61,7 +61,7 @@ fn what_was_read_for_a_search_is_given_back_unless_the_next_one_begins() {
 }
 
 #[test]
-fn another_session_is_opened_and_the_one_before_is_not_waited_for() {
+fn opening_another_session_cancels_the_previous_one() {
     let mut browser = Browser::demo(160, 40);
     let first = asked(&mut browser, "j");
     let second = asked(&mut browser, "j");
@@ -70,7 +70,7 @@ fn another_session_is_opened_and_the_one_before_is_not_waited_for() {
 }
 
 #[test]
-fn a_long_change_says_how_far_it_is_and_is_stopped_by_esc() {
+fn a_long_change_shows_progress_and_esc_stops_it() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let (ticket, work) = change(&mut browser, "U");
@@ -89,7 +89,7 @@ fn a_long_change_says_how_far_it_is_and_is_stopped_by_esc() {
 }
 
 #[test]
-fn who_goes_on_is_not_taken_to_pi_later() {
+fn a_key_press_cancels_resuming() {
     for is_gone_on in [false, true] {
         let world = World::new();
         let mut browser = world.open(160, 40);
@@ -123,7 +123,7 @@ fn who_goes_on_is_not_taken_to_pi_later() {
 }
 
 #[test]
-fn pi_waits_for_a_change_that_was_begun() {
+fn pi_starts_after_the_running_change() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let (long, work) = change(&mut browser, "U");
@@ -134,7 +134,7 @@ fn pi_waits_for_a_change_that_was_begun() {
 }
 
 #[test]
-fn work_that_breaks_off_says_so_where_it_was_waited_for() {
+fn aborted_work_is_reported_to_its_requester() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let opens = asked(&mut browser, "f5");
@@ -152,7 +152,7 @@ fn work_that_breaks_off_says_so_where_it_was_waited_for() {
 }
 
 #[test]
-fn what_is_copied_is_said_after_other_keys_and_other_work() {
+fn copying_is_reported_despite_keys_and_other_work() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("y");
@@ -170,7 +170,7 @@ fn what_is_copied_is_said_after_other_keys_and_other_work() {
 }
 
 #[test]
-fn a_key_before_a_text_is_opened_says_that_it_is_not() {
+fn a_key_cancels_opening_a_text_and_reports_it() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("l tab");

@@ -42,7 +42,7 @@ fn until(stop: usize) -> impl FnMut(ChangeEvent<'_>) -> ControlFlow<()> {
 }
 
 #[test]
-fn many_go_to_the_trash_and_come_back() {
+fn many_sessions_are_trashed_and_restored() {
     in_own_home("bulk::many");
     in_own_home("bulk::stopped");
     in_own_home("bulk::odd_names");
@@ -50,7 +50,7 @@ fn many_go_to_the_trash_and_come_back() {
 }
 
 #[test]
-#[ignore = "run by many_go_to_the_trash_and_come_back, in a home of its own"]
+#[ignore = "run by many_sessions_are_trashed_and_restored, in a home of its own"]
 fn many() {
     let count = 1000;
     let world = World::at_home();
@@ -79,7 +79,7 @@ fn many() {
 }
 
 #[test]
-#[ignore = "run by many_go_to_the_trash_and_come_back, in a home of its own"]
+#[ignore = "run by many_sessions_are_trashed_and_restored, in a home of its own"]
 fn stopped() {
     let world = World::at_home();
     let paths = sessions(&world, 10);
@@ -112,7 +112,7 @@ fn stopped() {
 }
 
 #[test]
-#[ignore = "run by many_go_to_the_trash_and_come_back, in a home of its own"]
+#[ignore = "run by many_sessions_are_trashed_and_restored, in a home of its own"]
 fn odd_names() {
     let world = World::at_home();
     let paths = ["a b%20=c.jsonl", "é\u{1f333}.jsonl", "line\nbreak.jsonl"].map(|name| world.dir.join(name));
@@ -141,7 +141,7 @@ fn odd_names() {
 }
 
 #[test]
-#[ignore = "run by many_go_to_the_trash_and_come_back, in a home of its own"]
+#[ignore = "run by many_sessions_are_trashed_and_restored, in a home of its own"]
 fn failed_in_the_middle() {
     let world = World::at_home();
     let paths = sessions(&world, 6);

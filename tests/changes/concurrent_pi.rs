@@ -27,12 +27,12 @@ fn in_trash() -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_a_pi_went_on_with_is_joined() {
+fn lines_of_a_running_pi_are_joined() {
     in_own_home("concurrent_pi::joined");
 }
 
 #[test]
-#[ignore = "run by what_a_pi_went_on_with_is_joined, in a home of its own"]
+#[ignore = "run by lines_of_a_running_pi_are_joined, in a home of its own"]
 fn joined() {
     let world = World::at_home();
     let [mut one, two, three] = ["p1", "p2", "p3"].map(|id| theirs(id, "e1"));
@@ -76,12 +76,12 @@ fn joined() {
 }
 
 #[test]
-fn a_fork_that_a_pi_had_open_comes_back_with_what_it_wrote() {
+fn a_restored_fork_includes_lines_of_a_running_pi() {
     in_own_home("concurrent_pi::of_a_fork");
 }
 
 #[test]
-#[ignore = "run by a_fork_that_a_pi_had_open_comes_back_with_what_it_wrote, in a home of its own"]
+#[ignore = "run by a_restored_fork_includes_lines_of_a_running_pi, in a home of its own"]
 fn of_a_fork() {
     let world = World::at_home();
     let path = world.write("s.jsonl", session(&[(0, 4), (0, 3)]));
@@ -97,12 +97,12 @@ fn of_a_fork() {
 }
 
 #[test]
-fn what_is_no_pi_that_went_on_stays_in_its_place() {
+fn files_not_written_by_a_running_pi_stay_in_place() {
     in_own_home("concurrent_pi::not_joined");
 }
 
 #[test]
-#[ignore = "run by what_is_no_pi_that_went_on_stays_in_its_place, in a home of its own"]
+#[ignore = "run by files_not_written_by_a_running_pi_stay_in_place, in a home of its own"]
 fn not_joined() {
     let world = World::at_home();
     let path = world.write("s.jsonl", session(&[(0, 4)]));
@@ -123,12 +123,12 @@ fn not_joined() {
 }
 
 #[test]
-fn what_a_pi_wrote_while_it_was_joined_is_in_it_after_a_death() {
+fn lines_written_during_a_killed_join_are_kept() {
     in_own_home("concurrent_pi::cut_short");
 }
 
 #[test]
-#[ignore = "run by what_a_pi_wrote_while_it_was_joined_is_in_it_after_a_death, in a home of its own"]
+#[ignore = "run by lines_written_during_a_killed_join_are_kept, in a home of its own"]
 fn cut_short() {
     let world = World::at_home();
     let before = session(&[(0, 4)]);
@@ -161,12 +161,12 @@ fn cut_short() {
 }
 
 #[test]
-fn a_pi_that_never_rests_loses_nothing() {
+fn a_constantly_writing_pi_loses_no_lines() {
     in_own_home("concurrent_pi::busy");
 }
 
 #[test]
-#[ignore = "run by a_pi_that_never_rests_loses_nothing, in a home of its own"]
+#[ignore = "run by a_constantly_writing_pi_loses_no_lines, in a home of its own"]
 fn busy() {
     let world = World::at_home();
     let path = world.write("s.jsonl", session(&[(0, 4)]));

@@ -43,12 +43,12 @@ fn requests(path: &Path, old: &Path) -> Vec<Request> {
 }
 
 #[test]
-fn a_limit_of_the_size_of_files_is_an_error_and_nothing_else() {
+fn a_file_size_limit_causes_only_an_error() {
     in_own_home("faults::all_limits");
 }
 
 #[test]
-#[ignore = "run by a_limit_of_the_size_of_files_is_an_error_and_nothing_else, in a home of its own"]
+#[ignore = "run by a_file_size_limit_causes_only_an_error, in a home of its own"]
 fn all_limits() {
     let (mut failed, mut made) = (0, 0);
     // If the journal is longer than the sessions, its own writes reach the limit first.
@@ -111,12 +111,12 @@ fn one_change() {
 }
 
 #[test]
-fn a_journal_that_is_full_is_not_the_trash() {
+fn a_full_journal_is_not_reported_as_a_trash_error() {
     in_own_home("faults::full_journal");
 }
 
 #[test]
-#[ignore = "run by a_journal_that_is_full_is_not_the_trash, in a home of its own"]
+#[ignore = "run by a_full_journal_is_not_reported_as_a_trash_error, in a home of its own"]
 fn full_journal() {
     let world = World::at_home();
     let path = world.write("s.jsonl", session(SHAPE));
@@ -137,12 +137,12 @@ fn full_journal() {
 }
 
 #[test]
-fn a_full_disk_leaves_every_byte_as_it_was() {
+fn a_full_disk_changes_no_byte() {
     on_a_small_disk("faults::full_disk");
 }
 
 #[test]
-#[ignore = "run by a_full_disk_leaves_every_byte_as_it_was, on a disk of 64 KB"]
+#[ignore = "run by a_full_disk_changes_no_byte, on a disk of 64 KB"]
 fn full_disk() {
     const PAGE: usize = 4096;
     let disk = home().join("disk");
@@ -186,7 +186,7 @@ fn full_disk() {
 }
 
 #[test]
-fn writers_beside_each_other_lose_no_line() {
+fn concurrent_writers_lose_no_lines() {
     let lines: usize = rounds(100, 1000);
     let world = World::new();
     let path = world.write("s.jsonl", session(&SHAPE[..2]));
@@ -222,12 +222,12 @@ fn writers_beside_each_other_lose_no_line() {
 }
 
 #[test]
-fn death_at_any_moment_leaves_whole_files_and_a_true_journal() {
+fn killed_processes_leave_complete_files_and_a_correct_journal() {
     in_own_home("faults::killed_many_times");
 }
 
 #[test]
-#[ignore = "run by death_at_any_moment_leaves_whole_files_and_a_true_journal, in a home of its own"]
+#[ignore = "run by killed_processes_leave_complete_files_and_a_correct_journal, in a home of its own"]
 fn killed_many_times() {
     let worlds = kills().div_ceil(10);
     let (mut cut_short, mut gone_through) = (0, 0);
@@ -268,7 +268,7 @@ fn killed_many_times() {
 }
 
 #[test]
-fn what_death_left_of_a_line_is_taken_back() {
+fn partial_lines_of_a_killed_process_are_removed() {
     let world = World::new();
     let path = world.write("s.jsonl", session(SHAPE));
     world.make(&rename(&path, "first")).unwrap();

@@ -44,7 +44,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn modes_stay_and_so_do_times_where_pi_would_be_led_astray() {
+fn modes_and_relevant_times_are_preserved() {
     let world = World::new();
     let path = world.write("s.jsonl", session(SHAPE));
     for bits in [0o600, 0o640, 0o664] {
@@ -80,7 +80,7 @@ fn a_link_is_followed_for_writing() {
 }
 
 #[test]
-fn a_fork_is_named_as_pi_names_it_and_goes_when_it_was_not_used() {
+fn forks_are_named_as_in_pi_and_undo_removes_unused_ones() {
     let world = World::new();
     let path = world.write("s.jsonl", session(SHAPE));
     let made = world
@@ -114,7 +114,7 @@ fn names_that_are_too_long_are_refused_with_the_limit() {
 }
 
 #[test]
-fn entries_that_nothing_can_follow_are_refused() {
+fn entries_that_cannot_have_children_are_refused() {
     let world = World::new();
     let text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"type\":\"message\",\"id\":7,\"message\":{\"role\":\"user\",\"content\":\"seven\"}}\n";
     let path = world.write("s.jsonl", text);
@@ -155,15 +155,15 @@ fn a_dry_run_writes_nothing_anywhere() {
 
 #[test]
 fn trash_and_old_versions() {
-    in_own_home("files::what_goes_to_the_trash_comes_back");
-    in_own_home("files::of_a_link_only_the_link_goes");
-    in_own_home("files::old_versions_are_brought_forward_and_back");
-    in_own_home("files::what_the_trash_can_not_take");
+    in_own_home("files::trashed_sessions_are_restored");
+    in_own_home("files::trashing_a_link_keeps_its_target");
+    in_own_home("files::migrations_can_be_undone");
+    in_own_home("files::files_the_trash_cannot_hold");
 }
 
 #[test]
 #[ignore = "run by trash_and_old_versions, in a home of its own"]
-fn what_goes_to_the_trash_comes_back() {
+fn trashed_sessions_are_restored() {
     let world = World::at_home();
     let paths: Vec<PathBuf> = (0..3).map(|at| world.write(&format!("{at}.jsonl"), session(&SHAPE[..=at]))).collect();
     let files: Vec<FileSnapshot> = paths.iter().map(|path| seen(path)).collect();
@@ -199,7 +199,7 @@ fn what_goes_to_the_trash_comes_back() {
 
 #[test]
 #[ignore = "run by trash_and_old_versions, in a home of its own"]
-fn of_a_link_only_the_link_goes() {
+fn trashing_a_link_keeps_its_target() {
     let world = World::at_home();
     fs::create_dir(world.dir.join("elsewhere")).unwrap();
     let real = world.write("elsewhere/real.jsonl", session(SHAPE));
@@ -215,7 +215,7 @@ fn of_a_link_only_the_link_goes() {
 
 #[test]
 #[ignore = "run by trash_and_old_versions, in a home of its own"]
-fn old_versions_are_brought_forward_and_back() {
+fn migrations_can_be_undone() {
     for version in [1, 2] {
         let text = old(version as u8);
         let world = World::at_home();
@@ -273,7 +273,7 @@ fn old_versions_are_brought_forward_and_back() {
 
 #[test]
 #[ignore = "run by trash_and_old_versions, in a home of its own"]
-fn what_the_trash_can_not_take() {
+fn files_the_trash_cannot_hold() {
     let world = World::at_home();
     let paths = [world.write("1.jsonl", session(SHAPE)), world.write("2.jsonl", session(SHAPE))];
     let files = || paths.iter().map(|path| seen(path)).collect();

@@ -64,7 +64,7 @@ fn an_unknown_change_is_kept_and_counted() {
 }
 
 #[test]
-fn undo_stops_at_an_unknown_change_and_goes_round_it_by_number() {
+fn undo_stops_at_an_unknown_change_but_skips_it_by_number() {
     let (world, path) = merged();
     let error = format!("{:#}", world.undo().unwrap_err());
     assert!(error.contains("change 2") && error.contains("newer pitree (\"merge\")"), "{error}");
@@ -88,7 +88,7 @@ fn undo_stops_at_an_unknown_change_and_goes_round_it_by_number() {
 }
 
 #[test]
-fn an_unknown_change_that_is_not_in_force_stops_nothing() {
+fn an_undone_unknown_change_does_not_stop_undo() {
     for state in ["undone", "dropped", "overtaken"] {
         let (world, path) = merged();
         add(&world, &format!("{{\"number\":2,\"time\":9,\"state\":\"{state}\"}}\n"));
@@ -107,7 +107,7 @@ fn redo_stops_at_an_unknown_change() {
 }
 
 #[test]
-fn of_a_group_with_an_unknown_change_nothing_is_undone() {
+fn a_group_with_an_unknown_change_is_not_undone() {
     let world = World::new();
     let path = world.write("s.jsonl", session(SHAPE));
     world.make(&rename(&path, "one")).unwrap();
@@ -124,7 +124,7 @@ fn of_a_group_with_an_unknown_change_nothing_is_undone() {
 }
 
 #[test]
-fn what_was_cut_short_of_an_unknown_change_is_left_to_those_who_know_it() {
+fn an_interrupted_unknown_change_is_left_alone() {
     let (world, _) = merged();
     for state in ["begun", "undoing", "redoing"] {
         add(&world, &format!("{{\"number\":2,\"time\":9,\"state\":\"{state}\"}}\n"));
@@ -154,7 +154,7 @@ fn an_unknown_state_of_a_known_change_is_kept_and_stops_undo() {
 }
 
 #[test]
-fn a_known_kind_in_an_unknown_form_is_unknown() {
+fn a_known_change_type_with_an_unknown_format_is_unknown() {
     let (world, path) = merged();
     add(&world, "{\"number\":3,\"time\":9,\"state\":\"done\",\"change\":{\"kind\":\"name\",\"paths\":[\"/x\"]}}\n");
     assert_eq!(history(&world)[2].1, "made by a newer pitree (\"name\")");
@@ -163,7 +163,7 @@ fn a_known_kind_in_an_unknown_form_is_unknown() {
 }
 
 #[test]
-fn a_journal_of_before_versions_goes_on() {
+fn a_journal_without_a_version_is_continued() {
     let world = World::new();
     let path = world.write("s.jsonl", session(SHAPE));
     world.make(&rename(&path, "one")).unwrap();
@@ -201,7 +201,7 @@ fn a_journal_of_a_newer_version_is_read_but_not_written() {
 }
 
 #[test]
-fn a_number_is_never_given_twice() {
+fn change_numbers_are_never_reused() {
     let world = World::new();
     let path = world.write("s.jsonl", session(SHAPE));
     // The line that started change 5 is lost; its state line is not.

@@ -41,12 +41,12 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 #[test]
-fn whatever_is_done_can_be_undone() {
+fn every_sequence_of_changes_can_be_undone() {
     in_own_home("sequences::random_sequences");
 }
 
 #[test]
-#[ignore = "run by whatever_is_done_can_be_undone, in a home of its own"]
+#[ignore = "run by every_sequence_of_changes_can_be_undone, in a home of its own"]
 fn random_sequences() {
     let mut config = ProptestConfig::with_cases(rounds(20, 150));
     config.failure_persistence = None;
@@ -191,7 +191,7 @@ impl History {
 }
 
 #[test]
-fn what_somebody_else_changed_since_is_not_undone() {
+fn changes_overwritten_by_other_programs_are_not_undone() {
     let world = World::new();
     let path = world.write("s.jsonl", session(&[(0, 4), (0, 3), (0, 4), (0, 3)]));
     world.make(&rename(&path, "ours")).unwrap();

@@ -72,7 +72,7 @@ const CALLS: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn any_system_call_may_fail_or_be_the_last() {
+fn every_system_call_may_fail_or_be_the_last() {
     let is_there = Command::new("strace").arg("--version").stdout(Stdio::null()).status();
     if !is_there.is_ok_and(|status| status.success()) {
         return skipped("there is no strace");
@@ -94,7 +94,7 @@ fn any_system_call_may_fail_or_be_the_last() {
 }
 
 #[test]
-#[ignore = "run by any_system_call_may_fail_or_be_the_last, in a home of its own"]
+#[ignore = "run by every_system_call_may_fail_or_be_the_last, in a home of its own"]
 fn each_call() {
     let sessions = std::env::var_os("DISKS").map_or_else(home, PathBuf::from);
     let cases: Vec<_> = KINDS.iter().flat_map(|kind| STEPS.iter().map(move |step| (kind, step))).collect();

@@ -57,12 +57,12 @@ fn begun(world: &World, line: &Value) {
 }
 
 #[test]
-fn a_file_of_another_disk_comes_back_as_it_was() {
+fn a_file_from_another_disk_is_restored_unchanged() {
     on_a_small_disk("trash::another_disk");
 }
 
 #[test]
-#[ignore = "run by a_file_of_another_disk_comes_back_as_it_was, on a disk of 64 KB"]
+#[ignore = "run by a_file_from_another_disk_is_restored_unchanged, on a disk of 64 KB"]
 fn another_disk() {
     let (world, disk) = (World::at_home(), home().join("disk"));
     let path = disk.join("s.jsonl");
@@ -158,12 +158,12 @@ fn killed_on_the_way(path: &Path) {
 }
 
 #[test]
-fn a_disk_that_is_not_there_is_not_gone() {
+fn an_unmounted_disk_is_not_treated_as_deleted() {
     on_a_small_disk("trash::no_disk");
 }
 
 #[test]
-#[ignore = "run by a_disk_that_is_not_there_is_not_gone, where it may mount"]
+#[ignore = "run by an_unmounted_disk_is_not_treated_as_deleted, where it may mount"]
 fn no_disk() {
     let (world, disk, real) = (World::at_home(), home().join("mounted"), home().join("real"));
     for folder in [&disk, &real] {
@@ -201,12 +201,12 @@ fn no_disk() {
 }
 
 #[test]
-fn what_can_not_come_back_stops_nothing_else() {
+fn a_failed_restore_does_not_stop_others() {
     in_own_home("trash::some_can_not_come_back");
 }
 
 #[test]
-#[ignore = "run by what_can_not_come_back_stops_nothing_else, in a home of its own"]
+#[ignore = "run by a_failed_restore_does_not_stop_others, in a home of its own"]
 fn some_can_not_come_back() {
     let world = World::at_home();
     let paths: Vec<PathBuf> = (0..4).map(|at| world.write(&format!("{at}.jsonl"), format!("{at}"))).collect();
@@ -239,12 +239,12 @@ fn some_can_not_come_back() {
 }
 
 #[test]
-fn what_can_not_be_reached_stops_nothing_else() {
+fn an_unreachable_file_does_not_stop_others() {
     in_own_home("trash::some_can_not_be_reached");
 }
 
 #[test]
-#[ignore = "run by what_can_not_be_reached_stops_nothing_else, in a home of its own"]
+#[ignore = "run by an_unreachable_file_does_not_stop_others, in a home of its own"]
 fn some_can_not_be_reached() {
     let world = World::at_home();
     let disk = world.dir.join("disk");
@@ -270,12 +270,12 @@ fn some_can_not_be_reached() {
 }
 
 #[test]
-fn what_can_not_be_reached_stays_undoable() {
+fn changes_of_unreachable_files_stay_undoable() {
     in_own_home("trash::unreachable");
 }
 
 #[test]
-#[ignore = "run by what_can_not_be_reached_stays_undoable, in a home of its own"]
+#[ignore = "run by changes_of_unreachable_files_stay_undoable, in a home of its own"]
 fn unreachable() {
     let world = World::at_home();
     let folder = world.dir.join("project");
@@ -297,12 +297,12 @@ fn unreachable() {
 }
 
 #[test]
-fn a_line_that_is_there_is_never_called_otherwise() {
+fn a_written_line_is_reported_as_written() {
     in_own_home("trash::time_refused");
 }
 
 #[test]
-#[ignore = "run by a_line_that_is_there_is_never_called_otherwise, in a home of its own"]
+#[ignore = "run by a_written_line_is_reported_as_written, in a home of its own"]
 fn time_refused() {
     let world = World::at_home();
     let path = world.write("s.jsonl", "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
@@ -319,12 +319,12 @@ fn time_refused() {
 }
 
 #[test]
-fn a_disk_of_an_odd_name_costs_nothing() {
+fn unusual_disk_names_are_handled() {
     on_a_small_disk("trash::odd_disk");
 }
 
 #[test]
-#[ignore = "run by a_disk_of_an_odd_name_costs_nothing, where it may mount"]
+#[ignore = "run by unusual_disk_names_are_handled, where it may mount"]
 fn odd_disk() {
     use std::os::unix::ffi::OsStrExt;
     let (world, odd) = (World::at_home(), home().join(std::ffi::OsStr::from_bytes(b"odd \xff")));
@@ -408,12 +408,12 @@ fn another_file() {
 }
 
 #[test]
-fn after_a_failed_undo_the_place_in_the_trash_is_still_known() {
+fn a_failed_undo_keeps_the_trash_location() {
     in_own_home("trash::failed_undo");
 }
 
 #[test]
-#[ignore = "run by after_a_failed_undo_the_place_in_the_trash_is_still_known, in a home of its own"]
+#[ignore = "run by a_failed_undo_keeps_the_trash_location, in a home of its own"]
 fn failed_undo() {
     let world = World::at_home();
     let path = world.write("s.jsonl", "one");

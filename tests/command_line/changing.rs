@@ -19,7 +19,7 @@ fn appended(path: &Path, before: &[u8]) -> Vec<Value> {
 }
 
 #[test]
-fn a_name_is_one_line_behind_the_leaf() {
+fn a_name_is_one_line_after_the_leaf() {
     let pitree = Pitree::new();
     let path = pitree.fixture("branches");
     let before = fs::read(&path).unwrap();
@@ -42,7 +42,7 @@ fn a_name_is_one_line_behind_the_leaf() {
 }
 
 #[test]
-fn a_name_and_a_label_beside_a_pi_at_work_make_no_branch() {
+fn names_and_labels_beside_a_running_pi_create_no_branch() {
     let pitree = Pitree::new();
     let session = Session::new("live").user("u1", "Begin").assistant("a1", "Begun");
     let path = pitree.write_session(&session);
@@ -69,7 +69,7 @@ fn a_name_and_a_label_beside_a_pi_at_work_make_no_branch() {
 }
 
 #[test]
-fn a_torn_line_stays_and_the_new_one_stands_on_its_own() {
+fn an_incomplete_line_stays_and_the_new_line_is_separate() {
     let pitree = Pitree::new();
     let path = pitree.fixture("torn-last-line");
     let before = fs::read(&path).unwrap();
@@ -79,7 +79,7 @@ fn a_torn_line_stays_and_the_new_one_stands_on_its_own() {
 }
 
 #[test]
-fn labels_an_entry_by_id_or_label_or_start_of_an_id() {
+fn labels_an_entry_by_id_id_prefix_or_label() {
     let pitree = Pitree::new();
     let path = pitree.fixture("branches");
     let before = fs::read(&path).unwrap();
@@ -111,7 +111,7 @@ fn labels_an_entry_by_id_or_label_or_start_of_an_id() {
 }
 
 #[test]
-fn a_start_of_several_ids_is_refused() {
+fn an_ambiguous_id_prefix_is_refused() {
     let pitree = Pitree::new();
     let several = ["abcd1", "abcd2", "abcd2"];
     let session = several.iter().fold(Session::new("s"), |session, id| session.at_root().custom(id, id));
@@ -127,7 +127,7 @@ fn a_start_of_several_ids_is_refused() {
 }
 
 #[test]
-fn a_change_is_an_object_for_a_script() {
+fn changes_are_printed_as_json() {
     let pitree = Pitree::new();
     let path = pitree.fixture("branches");
     let objects = pitree.objects(&["label", "branches", "a2", "\u{1b}[31m", "--json"]);
@@ -169,7 +169,7 @@ fn a_dry_run_changes_nothing() {
 }
 
 #[test]
-fn old_files_take_names_but_labels_only_in_the_form_of_today() {
+fn old_files_can_be_named_but_must_be_migrated_for_labels() {
     let pitree = Pitree::new();
     for name in ["v1-linear", "v2-labels"] {
         let path = pitree.fixture(name);
@@ -189,7 +189,7 @@ fn old_files_take_names_but_labels_only_in_the_form_of_today() {
 /// The original of a migrated file goes to the trash, which only Linux keeps below the home.
 #[cfg(target_os = "linux")]
 #[test]
-fn migrates_an_old_file_where_that_is_allowed_and_undo_takes_it_back() {
+fn migrates_an_old_file_if_allowed_and_undo_reverts_it() {
     let pitree = Pitree::new();
     let path = pitree.fixture("v2-labels");
     let before = fs::read(&path).unwrap();
@@ -274,7 +274,7 @@ fn a_very_long_name_is_printed_in_part() {
 }
 
 #[test]
-fn undo_leaves_what_somebody_else_changed_since() {
+fn undo_keeps_later_changes_of_other_programs() {
     let pitree = Pitree::new();
     let path = pitree.fixture("branches");
     pitree.print(&["rename", "branches", "Ours"]);
@@ -287,7 +287,7 @@ fn undo_leaves_what_somebody_else_changed_since() {
 }
 
 #[test]
-fn samples_are_not_changed() {
+fn demo_sessions_are_not_changed() {
     let pitree = Pitree::new();
     for args in [
         &["rename", "01a0a005", "x"][..],

@@ -94,7 +94,7 @@ fn two_entries_of_one_session() {
 }
 
 #[test]
-fn what_can_not_be_compared_is_refused() {
+fn incomparable_arguments_are_refused() {
     let pitree = family();
     let other = pitree.write_session(&Session::new("other").user("e1", "Something else"));
     pitree.write_session(&Session::new("empty"));
@@ -114,7 +114,7 @@ fn what_can_not_be_compared_is_refused() {
 }
 
 #[test]
-fn a_path_may_have_the_sign_before_an_entry() {
+fn a_path_may_contain_the_entry_separator() {
     let pitree = family();
     let text = std::fs::read_to_string(pitree.home().join(crate::pitree::SESSIONS).join("main.jsonl")).unwrap();
     let path = pitree.write("me@home.jsonl", &text);
@@ -123,7 +123,7 @@ fn a_path_may_have_the_sign_before_an_entry() {
 }
 
 #[test]
-fn a_file_of_version_1_has_nothing_in_common_with_others() {
+fn a_version_1_file_shares_no_entries() {
     let pitree = Pitree::new();
     let old = Session::new("old").version(1).user("", "Hi").assistant("", "Hello.");
     pitree.write_session(&old);

@@ -17,7 +17,7 @@ fn each<'a>(objects: &'a [Value], field: &str) -> Vec<&'a Value> {
 }
 
 #[test]
-fn each_message_is_an_object_and_the_last_one_is_for_all() {
+fn each_message_is_an_object_and_the_last_line_is_a_summary() {
     let file = fixture("--home-dev-talk--/talk-compacted.jsonl");
     let objects = Pitree::new().objects(&["context", &file, "--json"]);
     let [first, second, .., last] = &objects[..] else { panic!("{objects:?}") };
@@ -33,7 +33,7 @@ fn each_message_is_an_object_and_the_last_one_is_for_all() {
 }
 
 #[test]
-fn an_entry_is_named_as_elsewhere_and_what_is_left_out_is_told_if_wanted() {
+fn entries_have_standard_ids_and_omitted_messages_are_optional() {
     let pitree = Pitree::new();
     let file = fixture("--home-dev-app--/compaction-edits.jsonl");
     let at = pitree.objects(&["context", &file, "a2", "--json"]);
@@ -49,7 +49,7 @@ fn an_entry_is_named_as_elsewhere_and_what_is_left_out_is_told_if_wanted() {
 }
 
 #[test]
-fn calls_and_their_answers_are_told() {
+fn calls_and_their_results_are_printed() {
     let file = fixture("--home-dev-talk--/talk.jsonl");
     let objects = Pitree::new().objects(&["context", &file, "c0000006", "--json"]);
     let [.., call, answer, _] = &objects[..] else { panic!("{objects:?}") };
@@ -72,7 +72,7 @@ fn the_table_has_sizes_and_a_sum() {
 }
 
 #[test]
-fn old_files_have_no_ids_and_empty_ones_nothing() {
+fn old_files_have_no_ids_and_empty_files_no_messages() {
     let pitree = Pitree::new();
     let old = pitree.objects(&["context", &fixture("--home-dev-old--/v1-linear.jsonl"), "--json"]);
     assert!(old.len() > 2 && each(&old, "entryId").iter().all(|id| id.is_null()), "{old:?}");

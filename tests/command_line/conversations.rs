@@ -24,7 +24,7 @@ fn found(query: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_a_script_did_is_what_its_tools_did() {
+fn tool_calls_of_a_script_are_found() {
     assert_eq!(found("file:colours.txt"), ["talk-script"]);
     assert_eq!(found("edited:colours.txt"), ["talk-script"]);
     assert_eq!(found("edited:nowhere.txt"), [""; 0]);
@@ -36,13 +36,13 @@ fn what_a_script_did_is_what_its_tools_did() {
 }
 
 #[test]
-fn a_model_is_found_by_the_name_that_its_provider_gives_it() {
+fn models_are_found_by_provider_name() {
     assert_eq!(found("model:none-1-2026"), ["talk"]);
     assert_eq!(found("model:none-2"), ["talk"]);
 }
 
 #[test]
-fn all_finds_what_pi_tells_the_model() {
+fn all_searches_system_messages() {
     assert_eq!(found("\"Batch changes to one file\" all:").len(), 9);
     assert_eq!(found("\"Batch changes to one file\"").len(), 0);
     // The second system message of a file contains the changes.

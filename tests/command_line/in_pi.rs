@@ -27,7 +27,7 @@ fn said(pitree: &Pitree, args: &[&str]) -> String {
 }
 
 #[test]
-fn what_install_writes_remove_removes() {
+fn removal_deletes_all_installed_files() {
     let pitree = Pitree::new();
     let before = pitree.files();
     said(&pitree, &["install", "--dry-run"]);
@@ -83,7 +83,7 @@ fn an_interrupted_install_is_completed_or_removed() {
 }
 
 #[test]
-fn an_earlier_version_is_replaced_whole_or_not() {
+fn an_earlier_version_is_replaced_completely_or_kept() {
     let pitree = Pitree::new();
     said(&pitree, &["install"]);
     let [_, extension, _] = files(&pitree);
@@ -128,7 +128,7 @@ fn edited_files_stay_unless_forced() {
 }
 
 #[test]
-fn what_is_somebody_elses_stays() {
+fn files_of_other_programs_stay() {
     let agents = Pitree::new();
     let agent = agents.home().join("agents");
     let pitree = agents.variable("PI_CODING_AGENT_DIR", agent.to_str().unwrap());

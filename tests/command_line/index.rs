@@ -24,7 +24,7 @@ fn files(pitree: &Pitree) -> Vec<PathBuf> {
 }
 
 #[test]
-fn commands_say_the_same_with_and_without() {
+fn output_is_the_same_with_and_without_an_index() {
     let pitree = world();
     for command in [
         &["ls", "--json"][..],
@@ -52,7 +52,7 @@ fn commands_say_the_same_with_and_without() {
 }
 
 #[test]
-fn tells_of_itself_and_is_made_anew() {
+fn reports_statistics_and_is_rebuilt() {
     let pitree = world();
     let stats = || pitree.objects(&["index", "--stats", "--json"]).remove(0);
     assert_eq!((stats()["sessions"].as_u64(), files(&pitree).len()), (Some(0), 0), "statistics do not create an index");
@@ -80,7 +80,7 @@ fn cache_holds(pitree: &Pitree, word: &str) -> bool {
 }
 
 #[test]
-fn any_command_on_a_directory_removes_what_is_gone() {
+fn any_command_removes_deleted_sessions_from_the_index() {
     let pitree = world();
     let secret = || pitree.write_session(&Session::new("secret").user("a", "swordfish"));
     let search = ["search", "the", "--json"];
@@ -95,7 +95,7 @@ fn any_command_on_a_directory_removes_what_is_gone() {
 }
 
 #[test]
-fn indexes_of_directories_that_are_gone_or_unused_are_removed() {
+fn indexes_of_missing_or_unused_directories_are_removed() {
     let pitree = world();
     for dir in ["gone", "unused", "used"] {
         pitree.session(dir, dir);
@@ -160,7 +160,7 @@ fn by_shell(pitree: &Pitree, script: &str, args: &[&str]) -> Outcome {
 
 #[cfg(unix)]
 #[test]
-fn a_current_directory_that_is_gone_is_not_needed() {
+fn works_in_a_deleted_working_directory() {
     let pitree = world();
     let wanted = pitree.print(&["ls", "--json"]);
     let outcome = by_shell(&pitree, "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" \"$@\"", &["ls", "--json"]);
@@ -169,7 +169,7 @@ fn a_current_directory_that_is_gone_is_not_needed() {
 
 #[cfg(unix)]
 #[test]
-fn where_it_has_no_room_everything_else_works() {
+fn a_full_disk_disables_only_the_index() {
     let pitree = world();
     let wanted = pitree.print(&["ls", "--json", "--no-index"]);
     let outcome = by_shell(&pitree, "ulimit -f 1; exec \"$0\" \"$@\" | cat", &["ls", "--json"]);
@@ -178,7 +178,7 @@ fn where_it_has_no_room_everything_else_works() {
 
 #[cfg(unix)]
 #[test]
-fn a_rebuild_without_room_fails_and_leaves_the_index() {
+fn a_rebuild_on_a_full_disk_fails_and_keeps_the_index() {
     let pitree = world();
     pitree.print(&["ls"]);
     let before = fs::read(&files(&pitree)[0]).unwrap();

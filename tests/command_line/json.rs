@@ -118,7 +118,7 @@ fn holds(name: &str, runs: &[&[&str]]) {
 }
 
 #[test]
-fn the_schema_describes_what_is_printed() {
+fn the_schema_describes_the_output() {
     let talks = format!("{FIXTURES}/sessions/--home-dev-talk--");
     holds("ls", &[&["--demo"]]);
     holds("tree", &[&["--demo", "01a1ceea"]]);

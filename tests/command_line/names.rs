@@ -96,7 +96,7 @@ fn commands_read_them_and_name_them_in_json() {
 }
 
 #[test]
-fn commands_change_them_and_take_it_back() {
+fn commands_change_them_and_undo_it() {
     let pitree = Pitree::new();
     let path = odd(&pitree);
     let before = fs::read(&path).unwrap();
@@ -141,7 +141,7 @@ fn commands_change_them_and_take_it_back() {
 }
 
 #[test]
-fn where_sessions_are_may_be_such_a_folder() {
+fn the_session_directory_may_have_such_a_name() {
     let pitree = Pitree::new();
     let path = odd(&pitree);
     let folder = path.parent().unwrap();

@@ -30,7 +30,7 @@ fn says_why(said: &str, path: &Path) {
 }
 
 #[test]
-fn what_can_be_read_is_shown() {
+fn the_readable_part_is_shown() {
     let pitree = Pitree::new();
     let [(_, third), (_, fourth)] = newer(&pitree);
     let listed = pitree.listed(&fourth);
@@ -56,7 +56,7 @@ fn what_can_be_read_is_shown() {
 }
 
 #[test]
-fn nothing_is_written_whatever_is_asked() {
+fn no_command_writes_to_newer_sessions() {
     let pitree = Pitree::new();
     for (session, path) in newer(&pitree) {
         for args in [
@@ -85,7 +85,7 @@ fn nothing_is_written_whatever_is_asked() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn the_file_as_a_whole_goes_and_comes_back() {
+fn the_entire_file_is_trashed_and_restored() {
     let pitree = Pitree::new();
     for (session, path) in newer(&pitree) {
         let text = fs::read(&path).unwrap();
@@ -100,7 +100,7 @@ fn the_file_as_a_whole_goes_and_comes_back() {
 }
 
 #[test]
-fn what_a_newer_pi_wrote_anew_is_passed_over_by_undo() {
+fn undo_skips_files_rewritten_by_a_newer_pi() {
     let pitree = Pitree::new();
     let other = pitree.write_session(&Session::new("other").user("u1", "Hello"));
     let path = pitree.write_session(&Session::new("fourth").user("u1", "Fix the login"));
@@ -121,7 +121,7 @@ fn what_a_newer_pi_wrote_anew_is_passed_over_by_undo() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_fork_or_a_new_form_that_a_newer_pi_wrote_anew_stays() {
+fn forks_and_migrated_files_rewritten_by_a_newer_pi_stay() {
     let pitree = Pitree::new();
     pitree.write_session(&Session::new("whole").user("u1", "Fix the login").assistant("a1", "Fixed."));
     let fork = pitree.run(&["fork", "whole", "a1"]).out;
@@ -141,7 +141,7 @@ fn a_fork_or_a_new_form_that_a_newer_pi_wrote_anew_stays() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn an_old_form_that_a_newer_pi_wrote_anew_is_not_replaced_again() {
+fn old_files_rewritten_by_a_newer_pi_are_not_replaced() {
     let pitree = Pitree::new();
     let path = pitree.write_session(&Session::new("old").version(2).user("u1", "Hello"));
     let before = fs::read(&path).unwrap();

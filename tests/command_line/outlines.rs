@@ -24,7 +24,7 @@ fn paths(files: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn a_tree_of_thousands_of_levels_is_as_wide_as_one_can_read() {
+fn a_tree_with_thousands_of_levels_stays_readable() {
     let pitree = Pitree::new();
     // Each prompt has two children, the first of which continues.
     let branch = |session: Session, at: usize| {
@@ -112,7 +112,7 @@ fn forked() -> Pitree {
 }
 
 #[test]
-fn what_a_fork_has_from_its_parent_is_listed_once() {
+fn entries_shared_with_a_fork_are_listed_once() {
     let pitree = forked();
     let labels = pitree.objects(&["labels", "--json"]);
     assert_eq!(labels.len(), 1);
@@ -125,7 +125,7 @@ fn what_a_fork_has_from_its_parent_is_listed_once() {
 }
 
 #[test]
-fn a_project_is_named_in_one_way_everywhere() {
+fn project_names_are_consistent() {
     let pitree = touched();
     for args in [&["files"][..], &["ls"], &["search", "re:."]] {
         let lines = |project: &[&str]| pitree.objects(&[args, &["--json"], project].concat());

@@ -28,7 +28,7 @@ fn masked(pitree: &Pitree, mask: &str, args: &[&str]) -> Outcome {
 }
 
 #[test]
-fn what_it_makes_is_for_its_owner_alone() {
+fn new_files_are_private() {
     for mask in ["0000", "0022", "0777"] {
         let pitree = Pitree::new();
         let path = pitree.fixture("branches");
@@ -60,7 +60,7 @@ fn what_it_makes_is_for_its_owner_alone() {
 }
 
 #[test]
-fn a_journal_that_can_not_be_made_private_is_refused() {
+fn a_journal_that_cannot_be_private_is_refused() {
     let pitree = Pitree::new();
     pitree.session(SESSIONS, "one");
     pitree.print(&["rename", "one", "first"]);

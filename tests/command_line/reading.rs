@@ -19,7 +19,7 @@ fn version_and_help() {
 }
 
 #[test]
-fn wrong_usage_ends_with_2() {
+fn usage_errors_exit_with_2() {
     let pitree = Pitree::new();
     for args in [&["--colour"][..], &["search"], &["tree"], &["--demo", "--dir", "x"], &["--theme", "pink"]] {
         let outcome = pitree.run(args);
@@ -29,7 +29,7 @@ fn wrong_usage_ends_with_2() {
 }
 
 #[test]
-fn a_wrong_number_is_told_in_words() {
+fn invalid_numbers_have_clear_errors() {
     let pitree = Pitree::new();
     for (args, said) in [
         (&["undo", "x"][..], "'x' for '[NUMBER]': expected a number, or a range such as 3-48"),
@@ -90,7 +90,7 @@ fn lists_the_demo_as_json() {
 }
 
 #[test]
-fn a_fork_owns_what_is_new_in_it() {
+fn a_fork_owns_only_its_new_entries() {
     let pitree = Pitree::new();
     let sessions = pitree.objects(&["ls", "--json", "--demo"]);
     let fork = sessions.iter().find(|session| session["name"] == "Sessions in Redis").unwrap();
@@ -154,7 +154,7 @@ fn prints_every_entry_of_a_tree_as_json() {
 }
 
 #[test]
-fn finds_a_session_by_path_id_or_start_of_it() {
+fn finds_a_session_by_path_id_or_id_prefix() {
     let pitree = Pitree::new();
     let path = pitree.session(".pi/agent/sessions/--p--", "abc-one");
     pitree.session(".pi/agent/sessions/--p--", "abc-two");
@@ -199,7 +199,7 @@ fn the_default_configuration_reads_as_the_defaults() {
 }
 
 #[test]
-fn says_where_the_configuration_is_and_what_is_wrong_with_it() {
+fn reports_the_path_and_the_errors_of_the_configuration() {
     let pitree = Pitree::new();
     let path = PathBuf::from(pitree.print(&["config"]).trim_end());
     assert!(path.starts_with(pitree.home()) && path.ends_with("config.toml"), "{}", path.display());
@@ -217,7 +217,7 @@ fn says_where_the_configuration_is_and_what_is_wrong_with_it() {
 }
 
 #[test]
-fn looks_where_pi_would() {
+fn uses_the_session_directory_of_pi() {
     let pitree = Pitree::new();
     pitree.session(".pi/agent/sessions/--p--", "by-default");
     pitree.session("from-settings", "by-settings");
@@ -278,7 +278,7 @@ fn control_characters_do_not_reach_the_terminal() {
 }
 
 #[test]
-fn a_file_of_a_relative_of_pi_is_refused_with_the_reason() {
+fn files_of_similar_programs_are_refused_with_the_reason() {
     let pitree = Pitree::new();
     pitree.fixture("branches");
     let session = std::fs::read_to_string(pitree.fixture("images")).unwrap();
@@ -295,7 +295,7 @@ fn a_file_of_a_relative_of_pi_is_refused_with_the_reason() {
 }
 
 #[test]
-fn the_tree_begins_with_the_filter_of_pis_settings_unless_the_configuration_says_another() {
+fn the_default_tree_filter_comes_from_the_configuration_or_pi() {
     let pitree = Pitree::new();
     pitree.fixture("branches");
     let settings = pitree.home().join(".pi/agent/settings.json");

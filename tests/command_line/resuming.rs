@@ -92,7 +92,7 @@ fn resumes_in_a_fork() {
 }
 
 #[test]
-fn forks_a_path_and_prints_where() {
+fn forks_a_path_and_prints_the_new_file() {
     let pitree = Pitree::new();
     let path = pitree.fixture("branches");
     let before = fs::read(&path).unwrap();
@@ -111,7 +111,7 @@ fn forks_a_path_and_prints_where() {
 }
 
 #[test]
-fn prints_a_command_that_a_shell_runs_as_it_is() {
+fn prints_a_command_for_the_shell() {
     let pitree = with_pi();
     let project = pitree.home().join("it's a project");
     fs::create_dir(&project).unwrap();
@@ -143,7 +143,7 @@ fn prints_objects_for_a_script() {
 }
 
 #[test]
-fn where_pi_does_not_start_there_is_the_command_to_run() {
+fn prints_the_command_if_pi_does_not_start() {
     let pitree = Pitree::new().variable("PATH", "/nowhere");
     let path = pitree.fixture("branches");
     let refused = pitree.refuse(&["resume", "branches"]);
@@ -159,7 +159,7 @@ fn where_pi_does_not_start_there_is_the_command_to_run() {
 }
 
 #[test]
-fn pi_is_looked_for_as_a_shell_does() {
+fn pi_is_found_like_in_a_shell() {
     let pitree = Pitree::new();
     pitree.fixture("branches");
     let home = pitree.home();
@@ -224,7 +224,7 @@ fn with_new_pi() -> Pitree {
 }
 
 #[test]
-fn a_pi_that_goes_by_itself_is_given_the_extension_and_told_where() {
+fn a_pi_with_navigation_support_receives_the_extension_and_the_entry() {
     let pitree = with_new_pi();
     let path = pitree.fixture("branches");
     let before = fs::read(&path).unwrap();
@@ -260,7 +260,7 @@ fn a_pi_that_goes_by_itself_is_given_the_extension_and_told_where() {
 }
 
 #[test]
-fn what_can_not_be_summed_up_says_why() {
+fn summaries_that_are_impossible_report_the_reason() {
     let pitree = with_new_pi();
     pitree.fixture("branches");
     let fails = |pitree: &Pitree, args: &[&str]| {
@@ -284,7 +284,7 @@ fn what_can_not_be_summed_up_says_why() {
 }
 
 #[test]
-fn without_leave_nothing_is_written_to_go_to_an_entry() {
+fn moving_the_leaf_needs_permission_to_write() {
     let new = with_new_pi();
     let old = with_pi();
     old.script("bin/pi", &format!("case $* in --version) echo 0.70.5; exit;; esac\n{PI}"));

@@ -131,7 +131,7 @@ fn limits_the_number_of_hits() {
 }
 
 #[test]
-fn lines_show_the_place_of_a_hit() {
+fn text_output_shows_the_position_of_a_hit() {
     let text = Pitree::new().print(&["search", "--demo", "use jwt"]);
     let line = text.lines().find(|line| line.contains("Use JWT, but")).unwrap();
     let (_, line) = line.trim_start().split_once("  ").unwrap();

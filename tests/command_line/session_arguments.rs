@@ -4,7 +4,7 @@ use crate::common::session::Session;
 use crate::pitree::Pitree;
 
 #[test]
-fn a_name_and_the_directory_where_one_is_mean_a_session() {
+fn names_and_the_current_directory_select_a_session() {
     let pitree = Pitree::new();
     let home = pitree.home().canonicalize().unwrap();
     let session = |id: &str, time: i64| Session::new(id).at(time).user("u1", id);
@@ -26,7 +26,7 @@ fn a_name_and_the_directory_where_one_is_mean_a_session() {
 }
 
 #[test]
-fn resume_goes_on_with_the_newest_session_where_one_is() {
+fn resume_uses_the_most_recent_session_of_the_current_directory() {
     let pitree = Pitree::new();
     let home = pitree.home().canonicalize().unwrap();
     let newest =

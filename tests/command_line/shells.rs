@@ -74,7 +74,7 @@ fn started(pitree: &Pitree, (shell, options): (&str, &[&str]), is_typed: bool, l
 }
 
 #[test]
-fn every_shell_reads_it_as_it_is_meant() {
+fn every_shell_parses_the_command_as_intended() {
     let pitree = Pitree::new();
     pitree.script("bin/pi", "printf '%s\\0' \"$PWD\" \"$@\" >> \"$HOME/started\"\n");
     let path = format!("{}/bin:/usr/bin:/bin", pitree.home().display());

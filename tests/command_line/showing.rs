@@ -14,7 +14,7 @@ fn ids(shown: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn an_entry_stands_in_its_surroundings_and_leads_on() {
+fn an_entry_is_shown_with_context_and_neighbor_ids() {
     let pitree = Pitree::new();
     pitree.fixture("branches");
     // The entry is on an abandoned branch, which continues on its own.
@@ -44,7 +44,7 @@ fn an_entry_stands_in_its_surroundings_and_leads_on() {
 }
 
 #[test]
-fn a_text_is_cut_to_the_size_that_is_wanted() {
+fn texts_are_truncated_to_the_requested_size() {
     let pitree = Pitree::new();
     pitree.fixture("branches");
     let cut = &show(&pitree, &["u3", "-C", "0", "--chars", "3"])["entries"][0];
@@ -57,7 +57,7 @@ fn a_text_is_cut_to_the_size_that_is_wanted() {
 }
 
 #[test]
-fn a_dot_is_the_session_of_the_pi_in_which_one_is() {
+fn a_dot_means_the_session_of_the_surrounding_pi() {
     let pitree = Pitree::new();
     let path = pitree.fixture("branches");
     pitree.fixture("images");
@@ -72,7 +72,7 @@ fn a_dot_is_the_session_of_the_pi_in_which_one_is() {
 }
 
 #[test]
-fn a_list_may_be_that_of_a_search() {
+fn lists_can_be_limited_by_a_query() {
     let pitree = Pitree::new();
     let titles = |args: &[&str]| {
         let lines = pitree.objects(&[&["ls", "--demo", "--json"], args].concat());
@@ -89,7 +89,7 @@ fn a_list_may_be_that_of_a_search() {
 }
 
 #[test]
-fn the_skill_names_what_there_is() {
+fn the_skill_names_existing_commands() {
     let pitree = Pitree::new();
     let skill = pitree.print(&["skill"]);
     assert!(skill.starts_with("---\nname: pitree\ndescription: "), "{skill}");

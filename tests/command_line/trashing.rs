@@ -10,7 +10,7 @@ use crate::common::session::Session;
 use crate::pitree::{Pitree, SESSIONS, long_ago};
 
 #[test]
-fn removed_sessions_come_back_as_they_were() {
+fn removed_sessions_are_restored_unchanged() {
     let pitree = Pitree::new();
     let path = pitree.write("2026-01-05T09-00-00-000Z_abcd-1.jsonl", "{\"type\":\"session\",\"id\":\"abcd-1\"}\n");
     let text = fs::read(&path).unwrap();
@@ -37,7 +37,7 @@ fn removed_sessions_come_back_as_they_were() {
 }
 
 #[test]
-fn what_went_together_is_one_line_that_names_a_session() {
+fn grouped_removals_are_one_history_line() {
     let pitree = Pitree::new();
     for id in ["one", "two", "three"] {
         pitree.write_session(&Session::new(id).user("u1", &format!("Say {id}")));
@@ -57,7 +57,7 @@ fn what_went_together_is_one_line_that_names_a_session() {
 }
 
 #[test]
-fn what_a_pi_goes_on_with_is_told_and_comes_back_with_its_session() {
+fn lines_of_a_running_pi_are_reported_and_restored() {
     let pitree = Pitree::new();
     let path = pitree.write_session(&Session::new("gone").user("u1", "hello"));
     let (name, before) = (path.to_str().unwrap(), fs::read_to_string(&path).unwrap());
@@ -100,7 +100,7 @@ fn what_a_pi_goes_on_with_is_told_and_comes_back_with_its_session() {
 }
 
 #[test]
-fn what_pitree_writes_makes_no_session_live() {
+fn changes_by_pitree_do_not_mark_a_session_live() {
     let pitree = Pitree::new();
     let path = pitree.write_session(&Session::new("one").asked("hello", &["first", "second"]));
     let name = path.to_str().unwrap();
@@ -128,7 +128,7 @@ fn what_pitree_writes_makes_no_session_live() {
 }
 
 #[test]
-fn without_a_terminal_nothing_goes_unless_that_is_said() {
+fn without_a_terminal_removal_needs_an_option() {
     let pitree = Pitree::new();
     pitree.fixture("branches");
     let before = pitree.files();
@@ -146,7 +146,7 @@ fn without_a_terminal_nothing_goes_unless_that_is_said() {
 }
 
 #[test]
-fn a_family_goes_together_and_comes_back_together() {
+fn a_family_is_removed_and_restored_together() {
     let pitree = Pitree::new();
     let family = ["fork-parent", "fork-child", "fork-grandchild"].map(|name| pitree.fixture(name));
     // A subagent of the child.
@@ -165,7 +165,7 @@ fn a_family_goes_together_and_comes_back_together() {
 }
 
 #[test]
-fn of_a_link_only_the_link_goes() {
+fn trashing_a_link_keeps_its_target() {
     let pitree = Pitree::new();
     let elsewhere = pitree.session("elsewhere", "linked");
     let link = pitree.home().join(SESSIONS).join("link.jsonl");
@@ -181,7 +181,7 @@ fn of_a_link_only_the_link_goes() {
 }
 
 #[test]
-fn a_place_that_is_taken_stays_taken() {
+fn restoring_does_not_overwrite_files() {
     let pitree = Pitree::new();
     let path = pitree.fixture("branches");
     pitree.print(&["rm", "branches", "--yes"]);
@@ -194,7 +194,7 @@ fn a_place_that_is_taken_stays_taken() {
 }
 
 #[test]
-fn the_configured_trash_is_asked_and_nothing_is_deleted_without_a_word() {
+fn the_configured_trash_is_used_and_deletion_needs_confirmation() {
     let pitree = Pitree::new().variable("PATH", "/usr/bin:/bin");
     let path = pitree.fixture("branches");
     fs::write(pitree.home().join("c.toml"), "trash = [\"sh\", \"-c\", \"echo no room >&2; exit 1\"]\n").unwrap();
@@ -208,7 +208,7 @@ fn the_configured_trash_is_asked_and_nothing_is_deleted_without_a_word() {
 }
 
 #[test]
-fn a_fork_is_undone_unless_it_was_used() {
+fn undo_removes_a_fork_unless_it_was_used() {
     let pitree = Pitree::new();
     pitree.fixture("branches");
     let fork = || pitree.run(&["fork", "branches", "a2"]).out.trim_end().to_string();

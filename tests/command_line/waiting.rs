@@ -28,7 +28,7 @@ fn said(run: &mut Child) -> impl Iterator<Item = String> + use<> {
 }
 
 #[test]
-fn who_holds_a_file_is_told_and_waited_for_no_longer_than_asked() {
+fn lock_holders_are_named_and_the_wait_is_limited() {
     for file in [".local/state/pitree/journal.jsonl", &format!("{SESSIONS}/one.jsonl")] {
         let pitree = world();
         let path = pitree.home().join(file);
@@ -58,7 +58,7 @@ fn who_holds_a_file_is_told_and_waited_for_no_longer_than_asked() {
 }
 
 #[test]
-fn a_trash_command_that_hangs_is_ended_and_holds_nobody_up() {
+fn a_hanging_trash_command_is_killed() {
     let pitree = world();
     pitree.write("two.jsonl", &HEADER.replace("one", "two"));
     fs::write(pitree.home().join("c.toml"), "trash = [\"sh\", \"-c\", \"sleep 600\"]\ntrash-seconds = 1\n").unwrap();
@@ -87,7 +87,7 @@ fn a_trash_command_that_hangs_is_ended_and_holds_nobody_up() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_change_that_can_not_be_printed_is_said_to_be_made() {
+fn a_change_with_unprintable_output_is_reported_as_made() {
     let pitree = world();
     let full = || fs::File::options().write(true).open("/dev/full").unwrap();
     for (args, what) in [

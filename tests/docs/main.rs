@@ -118,7 +118,7 @@ fn anchor(heading: &str) -> String {
 }
 
 #[test]
-fn links_lead_somewhere() {
+fn links_resolve() {
     let mut broken = Vec::new();
     let mut checked = 0;
     for page in pages() {
@@ -138,7 +138,7 @@ fn links_lead_somewhere() {
 }
 
 #[test]
-fn the_readme_begins_with_the_two_commands() {
+fn the_readme_starts_with_the_two_commands() {
     let text = read(&root().join("README.md"));
     let first_screen: Vec<&str> = text.lines().take(40).collect();
     for command in ["cargo run --release -- --demo", "cargo test"] {

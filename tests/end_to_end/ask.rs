@@ -21,7 +21,7 @@ fn answered(mut pitree: Terminal, question: &str, answer: &str) -> u32 {
 }
 
 #[test]
-fn rm_says_what_goes_and_who_loses_a_parent() {
+fn rm_lists_the_sessions_and_the_forks_that_lose_a_parent() {
     let (home, [parent, fork]) = forked();
     let pitree = home.open(&["rm", "parent"]);
     pitree.wait_for("1 session, ");
@@ -44,7 +44,7 @@ fn rm_says_what_goes_and_who_loses_a_parent() {
 /// A pi is running in the session, so `y` is not enough.
 #[cfg(target_os = "linux")]
 #[test]
-fn rm_of_a_session_with_a_pi_in_it_wants_a_whole_word() {
+fn rm_of_a_session_with_a_running_pi_needs_yes() {
     let home = Home::new();
     let project = home.dir("project");
     let session = home.session(&session("one", &project, "hello"));
@@ -78,7 +78,7 @@ fn rm_asks_again_when_the_session_changed() {
 }
 
 #[test]
-fn what_the_trash_does_not_take_is_deleted_only_after_a_word() {
+fn files_the_trash_rejects_are_deleted_only_after_typing_a_word() {
     let (home, [parent, fork]) = forked();
     home.script("bin/no-trash", "echo no room >&2\nexit 1\n");
     let config = home.write("c.toml", "trash = [\"no-trash\"]\n");
@@ -94,7 +94,7 @@ fn what_the_trash_does_not_take_is_deleted_only_after_a_word() {
 }
 
 #[test]
-fn an_old_file_is_brought_into_the_form_of_today_only_if_that_is_wanted() {
+fn old_files_are_migrated_only_after_confirmation() {
     let home = Home::new();
     let path = home.session(&session("old", &home.dir("project"), "hello").version(2));
     let before = fs::read(&path).unwrap();

@@ -90,7 +90,7 @@ fn folds_projects_and_families() {
 }
 
 #[test]
-fn a_folded_branch_says_what_it_hides() {
+fn a_folded_branch_counts_hidden_entries() {
     let (_home, mut pitree) = demo();
     pitree.send("l");
     pitree.wait_selected("← leaf");
@@ -119,7 +119,7 @@ fn a_folded_branch_says_what_it_hides() {
 }
 
 #[test]
-fn filters_change_what_the_tree_shows() {
+fn filters_change_the_tree() {
     let (_home, mut pitree) = demo();
     pitree.send("l");
     wait_filter(&pitree, "default");
@@ -163,7 +163,7 @@ fn help_filters_as_one_types_and_esc_steps_back() {
 }
 
 #[test]
-fn sorts_in_every_way() {
+fn all_sort_orders_work() {
     let (_home, mut pitree) = demo();
     let first = |screen: &vt100::Screen| row(screen, 2);
     pitree.send("j");
@@ -217,7 +217,7 @@ fn shows_paths() {
 }
 
 #[test]
-fn sub_agents_stand_under_the_session_they_work_for_when_asked_for() {
+fn subagents_are_nested_on_request() {
     let home = Home::new();
     let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/subagents");
     let mut pitree = home.open(&["--dir", dir]);
@@ -250,7 +250,7 @@ fn sub_agents_find_their_session_behind_symbolic_links() {
 }
 
 #[test]
-fn started_in_a_project_it_begins_there_and_can_stay_there() {
+fn started_in_a_project_it_selects_and_can_filter_it() {
     let home = Home::new();
     let (here, elsewhere) = (home.dir("here"), home.dir("elsewhere"));
     home.session(&session("one", &here, "an older prompt").at(10));

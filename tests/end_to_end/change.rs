@@ -58,7 +58,7 @@ fn a_name_is_typed_and_pasted() {
 }
 
 #[test]
-fn a_label_is_on_its_entry_at_once() {
+fn a_label_appears_immediately() {
     let world = World::new();
     let mut pitree = world.open();
     pitree.send("l");
@@ -73,7 +73,7 @@ fn a_label_is_on_its_entry_at_once() {
 }
 
 #[test]
-fn a_session_goes_to_the_trash_and_comes_back_in_another_pitree() {
+fn another_pitree_restores_a_trashed_session() {
     let world = World::new();
     let before = fs::read(&world.one).unwrap();
     let mut pitree = world.open();
@@ -98,7 +98,7 @@ fn a_session_goes_to_the_trash_and_comes_back_in_another_pitree() {
 }
 
 #[test]
-fn what_was_asked_for_is_done_before_leaving() {
+fn requested_changes_finish_before_quitting() {
     let world = World::new();
     let mut pitree = world.open();
     pitree.send(&format!("R{}x{ENTER}q", ctrl('u')));
@@ -108,7 +108,7 @@ fn what_was_asked_for_is_done_before_leaving() {
 
 /// Exceeding the file size limit raises a signal that would end the program.
 #[test]
-fn a_file_that_may_not_grow_is_an_error_and_no_death() {
+fn a_file_size_limit_is_an_error_and_does_not_kill_pitree() {
     let home = Home::new();
     let session = home.session(&session("one", &home.dir("project"), &"hello ".repeat(1000)));
     let before = fs::read(&session).unwrap();
@@ -122,7 +122,7 @@ fn a_file_that_may_not_grow_is_an_error_and_no_death() {
 }
 
 #[test]
-fn samples_stay_as_they_are() {
+fn demo_sessions_stay_unchanged() {
     let home = Home::new();
     let mut pitree = home.open(&["--demo"]);
     pitree.wait_selected("Flaky");
@@ -137,7 +137,7 @@ fn samples_stay_as_they_are() {
 }
 
 #[test]
-fn a_journal_that_is_held_keeps_nobody_waiting() {
+fn a_locked_journal_does_not_block_the_browser() {
     let world = World::new();
     let journal = world.home.path().join(".local/state/pitree/journal.jsonl");
     fs::create_dir_all(journal.parent().unwrap()).unwrap();

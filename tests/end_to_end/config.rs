@@ -4,7 +4,7 @@ use crate::home::Home;
 use crate::terminal::{row, selected};
 
 #[test]
-fn a_bad_configuration_takes_no_screen() {
+fn an_invalid_configuration_fails_before_drawing() {
     let home = Home::new();
     let config = home.write("c.toml", "theme = \"dark\"\n\n[keys]\nqiut = [\"x\"]\n");
     let mut pitree = home.open(&["--demo", "--config", config.to_str().unwrap()]);

@@ -25,7 +25,7 @@ fn read(home: &Home, name: &str) -> String {
 }
 
 #[test]
-fn a_pager_shows_an_entry_and_gives_the_terminal_back() {
+fn a_pager_shows_an_entry_and_the_terminal_is_restored() {
     let home = Home::new();
     home.script("bin/show", PAGER);
     let mut pitree = home.launch(&["--demo"]).env("PAGER", "show").open();
@@ -48,7 +48,7 @@ fn a_pager_shows_an_entry_and_gives_the_terminal_back() {
 }
 
 #[test]
-fn an_editor_that_is_not_there_or_fails_is_told() {
+fn a_missing_or_failing_editor_is_reported() {
     let home = Home::new();
     let editor = home.script("bin/edit", "echo more >> \"$1\"\nexit ${CODE:-0}\n");
     let open = |environment: &[(&str, &str)]| {
@@ -99,7 +99,7 @@ fn returning(home: &Home) -> Terminal {
 }
 
 #[test]
-fn pitree_comes_back_where_it_was_when_pi_ends() {
+fn pitree_returns_to_its_place_after_pi() {
     let home = Home::new();
     let mut pitree = returning(&home);
     pitree.send("l");
@@ -122,7 +122,7 @@ fn pitree_comes_back_where_it_was_when_pi_ends() {
 }
 
 #[test]
-fn what_ends_pi_by_the_keyboard_does_not_end_pitree() {
+fn keyboard_signals_for_pi_do_not_end_pitree() {
     let home = Home::new();
     let mut pitree = returning(&home);
     for run in 1..4 {
@@ -142,7 +142,7 @@ fn what_ends_pi_by_the_keyboard_does_not_end_pitree() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn pitree_stops_and_goes_on_with_pi() {
+fn pitree_suspends_and_continues_with_pi() {
     let home = Home::new();
     let mut pitree = returning(&home);
     pitree.send(ENTER);
@@ -159,7 +159,7 @@ fn pitree_stops_and_goes_on_with_pi() {
 }
 
 #[test]
-fn what_ends_pitree_ends_pi_first() {
+fn signals_to_pitree_end_pi_first() {
     let home = Home::new();
     let mut pitree = returning(&home);
     pitree.send(ENTER);

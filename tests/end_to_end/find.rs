@@ -3,7 +3,7 @@
 use crate::home::Home;
 
 #[test]
-fn a_label_is_gone_to_and_words_are_found_from_there() {
+fn a_label_is_selected_and_find_works_from_there() {
     let home = Home::new();
     let mut pitree = home.launch(&["--demo"]).size(160, 40).open();
     pitree.wait_without("reading");

@@ -4,7 +4,7 @@ use crate::home::{Home, Session};
 use crate::terminal::{ENTER, ctrl};
 
 #[test]
-fn another_run_names_what_it_takes_back() {
+fn another_run_names_the_change_that_it_undoes() {
     let home = Home::new();
     let project = home.dir("project");
     for (name, at) in [("one", 0), ("two", 100), ("three", 200)] {
@@ -46,7 +46,7 @@ fn another_run_names_what_it_takes_back() {
 }
 
 #[test]
-fn a_parent_that_is_gone_comes_back_by_enter_on_its_row() {
+fn enter_on_a_missing_parent_restores_it() {
     let home = Home::new();
     let project = home.dir("project");
     let parent = Session::new("parent").cwd(&project).at(500).asked("the question", &["an answer"]);

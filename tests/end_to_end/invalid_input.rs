@@ -9,7 +9,7 @@ use crate::home::{Home, Session, session};
 use crate::terminal::{ESC, TAB, selected};
 
 #[test]
-fn garbage_does_no_harm() {
+fn invalid_files_are_harmless() {
     let home = Home::new();
     home.session(&session("sound", home.path(), "a sound session"));
     let dir = home.sessions().join("--project--");
@@ -47,7 +47,7 @@ fn garbage_does_no_harm() {
 }
 
 #[test]
-fn what_a_terminal_can_not_show_is_said() {
+fn undisplayable_characters_are_reported() {
     let home = Home::new();
     let folder = home.sessions().join("--project--");
     home.write(folder.join("odd \u{1b}[31m.jsonl"), session("odd", home.path(), "hello").text());
@@ -78,7 +78,7 @@ fn an_unreadable_file_is_counted_and_the_others_are_read() {
 }
 
 #[test]
-fn a_folder_that_can_be_listed_and_not_entered_is_unreadable() {
+fn a_folder_without_search_permission_is_unreadable() {
     let home = Home::new();
     home.session(&session("secret", home.path(), "a secret"));
     for (folder, mode) in [(home.sessions().join("--project--"), 0o444), (home.path().into(), 0o755)] {

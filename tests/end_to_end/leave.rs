@@ -134,7 +134,7 @@ fn a_closed_window_ends_like_a_key() {
 /// signal.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_window_that_is_closed_without_a_signal_ends_it() {
+fn it_exits_when_the_window_closes_without_a_signal() {
     let home = Home::new();
     let [starter, pitree] = ["starter", "pitree"].map(|name| home.path().join(name));
     let number = |path| fs::read_to_string(path).unwrap().trim().to_string();
@@ -194,7 +194,7 @@ fn suspends_and_comes_back() {
 }
 
 #[test]
-fn without_a_terminal_it_names_what_to_use() {
+fn without_a_terminal_it_suggests_commands() {
     let home = Home::new();
     let script = format!("{:?} --demo | /bin/cat; echo done", env!("CARGO_BIN_EXE_pitree"));
     let mut shell = Launch::new("/bin/sh", &home).args(["-c", &script]).open();

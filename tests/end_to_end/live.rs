@@ -55,7 +55,7 @@ fn sessions_come_grow_and_go() {
 }
 
 #[test]
-fn the_leaf_is_followed_and_a_line_that_is_being_written_is_waited_for() {
+fn the_leaf_is_followed_and_incomplete_lines_are_deferred() {
     let home = Home::new();
     let project = home.dir("project");
     let path = home.session(&session("one", &project, "the first prompt"));
@@ -82,7 +82,7 @@ fn the_leaf_is_followed_and_a_line_that_is_being_written_is_waited_for() {
 }
 
 #[test]
-fn a_line_that_stays_torn_is_damage() {
+fn a_permanently_incomplete_line_is_damage() {
     let home = Home::new();
     let path = home.session(&session("one", &home.dir("project"), "the first prompt"));
     let pitree = home.open(&[]);
@@ -96,7 +96,7 @@ fn a_line_that_stays_torn_is_damage() {
 }
 
 #[test]
-fn what_was_done_here_is_no_news() {
+fn own_changes_are_not_reported_as_new() {
     let home = Home::new();
     let project = home.dir("project");
     let path = home.session(&session("one", &project, "the first prompt"));
@@ -112,7 +112,7 @@ fn what_was_done_here_is_no_news() {
 }
 
 #[test]
-fn without_a_watch_that_is_said_and_changes_are_looked_for() {
+fn without_a_watcher_changes_are_polled() {
     // In its own namespace, any user may set the limit.
     let limit = "echo 0 > /proc/sys/user/max_inotify_watches";
     let args = |script| ["-Ur", "sh", "-c", script];

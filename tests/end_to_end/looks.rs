@@ -65,7 +65,7 @@ fn a_dumb_terminal_has_no_colors_and_a_selection() {
 fn an_empty_no_color_does_not_count() {
     let home = Home::new();
     let pitree = home.launch(&["--demo"]).env("NO_COLOR", "").open();
-    pitree.wait_until("a coloured selection", |screen| {
+    pitree.wait_until("a colored selection", |screen| {
         selected_where(screen, |cell| cell.bgcolor() == Color::Idx(18)).contains("Flaky")
     });
     pitree.quit();
@@ -94,7 +94,7 @@ fn wait_ground(pitree: &Terminal, ground: u8) {
 
 #[test]
 #[cfg(unix)]
-fn dark_or_light_is_as_the_terminal_answers() {
+fn the_theme_follows_the_background_reported_by_the_terminal() {
     let home = Home::new();
     for (answer, ground) in [("rgb:fdfd/f6f6/e3e3\x07", 189), ("rgb:0000/2b2b/3636\x1b\\", 18)] {
         // On a busy machine the reply may arrive too late, but not every time.
@@ -116,7 +116,7 @@ fn dark_or_light_is_as_the_terminal_answers() {
 }
 
 #[test]
-fn where_the_terminal_does_not_answer_others_are_asked() {
+fn other_sources_set_the_theme_without_a_terminal_reply() {
     let home = Home::new();
     let pitree = home.launch(&["--demo"]).env("COLORFGBG", "0;15").open();
     wait_ground(&pitree, 189);

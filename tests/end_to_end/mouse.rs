@@ -30,7 +30,7 @@ fn a_click_selects_and_a_double_click_folds() {
 }
 
 #[test]
-fn the_wheel_scrolls_what_is_under_it() {
+fn the_wheel_scrolls_the_pane_below_the_pointer() {
     let home = Home::new();
     let mut pitree = home.launch(&["--demo"]).size(100, 12).open();
     pitree.wait_for("17 sessions");

@@ -91,7 +91,7 @@ fn a_command_line_with_both_is_refused() {
 }
 
 #[test]
-fn the_line_of_the_readme_starts_pi_only_with_what_was_chosen() {
+fn the_readme_shell_line_starts_pi_only_with_a_selection() {
     let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
     let line = readme.lines().find(|line| line.contains("pitree --print path")).unwrap();
     let world = World::new();

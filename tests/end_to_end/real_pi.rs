@@ -168,7 +168,7 @@ fn id_of(file: &Path, text: &str) -> String {
 
 #[test]
 #[ignore = "needs the real pi: run by scripts/pi/run terminal"]
-fn the_real_pi_goes_to_an_entry_and_nothing_is_written_until_something_is_said() {
+fn the_real_pi_navigates_without_writing_until_a_prompt() {
     let mut world = World::new();
     let file = world.talk("tea");
     let session = file.to_str().unwrap();
@@ -270,7 +270,7 @@ fn within(pi: &Terminal) -> u32 {
 
 #[test]
 #[ignore = "needs the real pi: run by scripts/pi/run terminal"]
-fn pitree_within_the_real_pi_there_and_back() {
+fn pitree_within_the_real_pi() {
     let mut world = World::with_extension();
     let tea = world.talk("tea");
     let before = fs::read(&tea).unwrap();
@@ -329,7 +329,7 @@ fn pitree_within_the_real_pi_there_and_back() {
 
 #[test]
 #[ignore = "needs the real pi: run by scripts/pi/run terminal"]
-fn a_pi_tells_the_cost_of_all_that_it_counts_itself() {
+fn the_real_pi_reports_its_total_cost() {
     let mut world = World::with_extension();
     let file = world.talk("tea");
     let usage = |total: f64| {
@@ -375,7 +375,7 @@ fn a_pi_tells_the_cost_of_all_that_it_counts_itself() {
 
 #[test]
 #[ignore = "needs the real pi: run by scripts/pi/run terminal"]
-fn pis_tell_what_they_do_as_it_changes() {
+fn pis_report_state_changes() {
     let mut world = World::with_extension();
     let asks = "export default (pi) => pi.registerCommand('sure', { handler: async (_a, ctx) => { await ctx.ui.confirm('Sure?', 'Really'); } });";
     world.home.write(".pi/agent/extensions/sure.js", asks);

@@ -31,7 +31,7 @@ fn every_size_works_and_too_small_says_so() {
 }
 
 #[test]
-fn a_terminal_may_say_it_has_any_size() {
+fn any_reported_terminal_size_works() {
     let home = Home::new();
     let mut pitree = home.open(&["--demo"]);
     pitree.wait_selected("Flaky");
@@ -51,7 +51,7 @@ fn a_terminal_may_say_it_has_any_size() {
 }
 
 #[test]
-fn keys_work_while_it_is_too_small() {
+fn keys_work_in_a_too_small_terminal() {
     let home = Home::new();
     let pitree = home.launch(&["--demo"]).size(20, 5).open();
     pitree.wait_for("pitree needs");
@@ -59,7 +59,7 @@ fn keys_work_while_it_is_too_small() {
 }
 
 #[test]
-fn many_sizes_in_a_row_end_at_the_last_one() {
+fn many_resizes_end_at_the_last_size() {
     let home = Home::new();
     let mut pitree = home.open(&["--demo"]);
     pitree.wait_selected("Flaky");
@@ -93,7 +93,7 @@ fn a_resize_after_an_unknown_report_is_drawn_at_once() {
 }
 
 #[test]
-fn keys_work_at_once_after_a_long_control_string() {
+fn keys_work_immediately_after_a_long_control_string() {
     let home = Home::new();
     let mut pitree = home.open(&["--demo"]);
     pitree.wait_selected("Flaky");

@@ -56,7 +56,7 @@ impl World {
 }
 
 #[test]
-fn enter_on_a_session_becomes_pi() {
+fn enter_on_a_session_starts_pi() {
     let world = World::new();
     world.home.script("bin/pi", PI);
     let mut pitree = world.open();
@@ -65,7 +65,7 @@ fn enter_on_a_session_becomes_pi() {
 }
 
 #[test]
-fn enter_on_the_leaf_becomes_pi_without_a_question() {
+fn enter_on_the_leaf_starts_pi_without_a_question() {
     let world = World::new();
     world.home.script("bin/pi", PI);
     let before = fs::read(&world.session).unwrap();
@@ -146,7 +146,7 @@ fn a_terminal_without_a_clipboard_shows_the_message_first() {
 }
 
 #[test]
-fn the_configured_command_becomes_pi() {
+fn the_configured_command_starts_pi() {
     let world = World::new();
     let program = world.home.script("tools/my-pi", PI);
     let config = world.home.write("c.toml", format!("pi = [{program:?}, \"--model\", \"a b\"]\n"));
@@ -157,7 +157,7 @@ fn the_configured_command_becomes_pi() {
 }
 
 #[test]
-fn without_pi_there_is_the_command_to_run_by_hand() {
+fn without_pi_the_command_is_shown() {
     let world = World::new();
     let mut pitree = world.open();
     pitree.send(ENTER);
@@ -171,7 +171,7 @@ fn without_pi_there_is_the_command_to_run_by_hand() {
 }
 
 #[test]
-fn where_the_directory_is_gone_pi_goes_on_here_or_where_it_is_said_to_be() {
+fn a_missing_directory_can_be_replaced() {
     let world = World::new();
     world.home.script("bin/pi", PI);
     fs::remove_dir(&world.project).unwrap();
@@ -205,7 +205,7 @@ fn where_the_directory_is_gone_pi_goes_on_here_or_where_it_is_said_to_be() {
 }
 
 #[test]
-fn a_pi_that_does_not_start_leaves_pitree_open() {
+fn pitree_stays_open_if_pi_does_not_start() {
     let world = World::new();
     let pi = world.home.script("bin/pi", "");
     fs::write(&pi, "#!/nowhere/interpreter\n").unwrap();
@@ -220,7 +220,7 @@ fn a_pi_that_does_not_start_leaves_pitree_open() {
 }
 
 #[test]
-fn samples_are_not_resumed() {
+fn demo_sessions_are_not_resumed() {
     let home = Home::new();
     home.script("bin/pi", PI);
     let mut pitree = home.open(&["--demo"]);
@@ -235,7 +235,7 @@ fn samples_are_not_resumed() {
 /// pitree detects pi by its process and that process's working directory.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_session_with_pi_at_work_is_marked() {
+fn sessions_with_a_running_pi_are_marked() {
     let world = World::new();
     world.home.script("bin/pi", PI);
     let mut pi = world.open();

@@ -4,7 +4,7 @@ use crate::home::{Home, session};
 use crate::terminal::{ENTER, ctrl};
 
 #[test]
-fn folds_the_order_and_sizes_are_remembered() {
+fn folds_sort_order_and_sizes_are_saved() {
     let home = Home::new();
     for (name, prompt) in [("one", "the first prompt"), ("two", "the second prompt")] {
         home.session(&session(name, home.path(), prompt));
@@ -44,7 +44,7 @@ fn folds_the_order_and_sizes_are_remembered() {
 }
 
 #[test]
-fn two_browsers_keep_the_queries_of_both() {
+fn the_query_history_merges_two_browsers() {
     let home = Home::new();
     for (name, prompt) in [("one", "the first prompt"), ("two", "the second prompt")] {
         home.session(&session(name, home.path(), prompt));

@@ -6,7 +6,7 @@ use crate::home::{Home, session};
 use crate::terminal::ENTER;
 
 #[test]
-fn a_scrap_leads_to_a_branch_that_was_left_and_pi_goes_on_there() {
+fn a_search_opens_an_abandoned_branch_and_resumes_there() {
     let home = Home::new();
     let project = home.dir("project");
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sessions/--home-dev-app--/branches.jsonl");
@@ -42,7 +42,7 @@ fn a_scrap_leads_to_a_branch_that_was_left_and_pi_goes_on_there() {
 }
 
 #[test]
-fn a_query_on_the_command_line_begins_the_search() {
+fn a_query_argument_starts_the_search() {
     let home = Home::new();
     let project = home.dir("project");
     for name in ["one", "two", "three"] {

@@ -52,7 +52,7 @@ fn tab_completes_commands_and_sessions() {
 }
 
 #[test]
-fn a_key_puts_the_chosen_command_on_the_line() {
+fn a_key_inserts_the_chosen_command() {
     each_shell(|home, terminal| {
         terminal.send("\x1bi");
         terminal.wait_until("the browser", is_taken);

@@ -55,7 +55,7 @@ fn with_hole(path: &Path, before: &str, bytes: u64, behind: &str) {
 }
 
 #[test]
-fn what_begins_as_no_session_is_not_read_on() {
+fn files_without_a_session_header_are_not_read_further() {
     let home = Home::new();
     home.session(&session("sound", home.path(), "a sound session"));
     with_hole(&home.sessions().join("--project--/hole.jsonl"), "", 20_000 * MB, "");
@@ -74,7 +74,7 @@ fn what_begins_as_no_session_is_not_read_on() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_known_by_its_beginning() {
+fn too_long_lines_are_identified_by_their_start() {
     let home = Home::new();
     let sound = session("long", home.path(), "a prompt");
     let before = sound.text() + r#"{"type":"message","id":"big","parentId":"a2","message":{"role":"user","content":""#;
@@ -142,7 +142,7 @@ fn looked_at(text: &str) -> Option<u64> {
 }
 
 #[test]
-fn what_a_session_takes_is_bounded_by_its_bytes() {
+fn memory_of_a_session_is_bounded_by_its_size() {
     let many = |piece: &str| piece.repeat(1_500_000 / piece.len());
     let blocks =
         |block: &str| said(&format!("[{}{{\"type\":\"text\",\"text\":\"THE END\"}}]", many(&format!("{block},"))));
@@ -183,7 +183,7 @@ fn what_a_session_takes_is_bounded_by_its_bytes() {
 }
 
 #[test]
-fn lines_too_many_and_too_short_are_no_session() {
+fn too_many_short_lines_are_not_a_session() {
     let home = Home::new();
     home.session(&session("sound", home.path(), "a sound session"));
     let header = said("1").split_once('\n').unwrap().0.to_string() + "\n";
@@ -199,7 +199,7 @@ fn lines_too_many_and_too_short_are_no_session() {
 }
 
 #[test]
-fn anything_may_stand_where_a_session_stood() {
+fn a_session_can_be_replaced_with_any_file() {
     let home = Home::new();
     home.session(&Session::new("sound").at(100).asked("a sound session", &["an answer"]));
     let path = home.session(&session("other", home.path(), "another session"));
