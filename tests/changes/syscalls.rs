@@ -1,5 +1,5 @@
-//! System call faults. Each call that a change makes on the files, the journal or the trash fails in turn, or is the last
-//! one of a killed process.
+//! System call faults. Every call that a change makes on the files, the journal or the trash fails in turn. In further
+//! runs the process is killed at that call.
 //!
 //! The sessions are on the file system of the trash or on another one. Checks the reported result, that no byte is
 //! lost, that the next pitree reports the right state, and that undo works.
