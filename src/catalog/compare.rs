@@ -99,9 +99,7 @@ pub struct CompareControl<'a> {
 pub fn compare(ends: [&BranchEnd; 2], reading: CompareControl<'_>) -> Result<Comparison> {
     let branches = ends.map(|end| BranchPath { tree: &end.tree, end: end.at });
     let Some(divergence) = diverge(branches) else {
-        bail!(
-            "these two have nothing in common: no entry is on both of their paths. Choose two of one session or family"
-        );
+        bail!("the two branches have no common entry; choose two of the same session or family");
     };
     let (a, a_files) = side(ends[0], &divergence.own[0], reading)?;
     let (b, b_files) = side(ends[1], &divergence.own[1], reading)?;

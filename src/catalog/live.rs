@@ -22,7 +22,7 @@ const MOMENT: i64 = 120_000;
 const AT_WORK: &str = "A pi seems to be at work";
 
 /// The warning for moving the file of a running pi to the trash.
-pub(crate) const LOSES: &str = "A pi that loses its file goes on writing into a new one, which nothing can open; only when its session comes back from the trash are both joined. End it first, if there is one.";
+pub(crate) const LOSES: &str = "If pi loses its session file, it keeps writing to a new file that cannot be opened. Restoring the session merges both. Quit that pi first.";
 
 /// The width of a title in a sentence, in columns.
 const TITLE: usize = 60;

@@ -1,6 +1,6 @@
-//! What was changed, as the journal keeps it: enough to tell it, to undo it and to do it again. What each kind does is
-//! said in `kinds`. A path is text, or an object where its name is none: to an older pitree that is a form which it does
-//! not know, so that it keeps the change and leaves it alone.
+//! Changes as the journal stores them, with enough data to describe, undo and redo them. `kinds` implements each kind.
+//! A path is a string, or an object if it is not UTF-8. Older versions of pitree do not recognize the object, so they
+//! keep such a change and never modify it.
 
 use std::path::PathBuf;
 
@@ -9,34 +9,34 @@ use serde_json::{Map, Value};
 
 use crate::base::paths::exact_json;
 
-/// What was changed.
+/// A change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Change {
-    /// A session's name was set, or cleared.
+    /// A session was renamed, or its name was cleared.
     Name(NameChange),
-    /// An entry's label was set, or cleared.
+    /// An entry was labeled, or its label was cleared.
     Label(LabelChange),
     /// The leaf was moved.
     Leaf(LeafMove),
-    /// A new session file was made.
+    /// A new session file was created.
     Fork(ForkChange),
     /// A file was moved to the trash.
     Trash(TrashChange),
-    /// A file of an old version was brought into the form of version 3.
+    /// An old session file was converted to version 3.
     Migrate(Migration),
-    /// Something that only a newer pitree knows of.
+    /// A change that only a newer pitree can interpret.
     #[serde(untagged)]
     Unknown(UnknownChange),
 }
 
-/// A session's name was set, or cleared.
+/// A changed or cleared session name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameChange {
     /// The session file.
     #[serde(with = "exact_json")]
     pub path: PathBuf,
-    /// The id of the line that did it.
+    /// The id of the appended line.
     pub entry: String,
     /// The name before.
     pub before: Option<String>,
@@ -44,15 +44,15 @@ pub struct NameChange {
     pub after: Option<String>,
 }
 
-/// An entry's label was set, or cleared.
+/// A changed or cleared label.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelChange {
     /// The session file.
     #[serde(with = "exact_json")]
     pub path: PathBuf,
-    /// The id of the line that did it.
+    /// The id of the appended line.
     pub entry: String,
-    /// The labelled entry.
+    /// The labeled entry.
     pub target: String,
     /// The label before.
     pub before: Option<String>,
@@ -60,55 +60,55 @@ pub struct LabelChange {
     pub after: Option<String>,
 }
 
-/// The leaf was moved.
+/// A moved leaf.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeafMove {
     /// The session file.
     #[serde(with = "exact_json")]
     pub path: PathBuf,
-    /// The id of the line that did it.
+    /// The id of the appended line.
     pub entry: String,
     /// The leaf before.
     pub before: Option<String>,
-    /// The entry that it was moved to.
+    /// The leaf after.
     pub after: Option<String>,
 }
 
-/// A new session file was made.
+/// A new session file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForkChange {
     /// The new file.
     #[serde(with = "exact_json")]
     pub path: PathBuf,
-    /// Its length when it was made, in bytes: a longer one was used since.
+    /// Its length in bytes when it was created. A longer file has been used since.
     pub bytes: u64,
 }
 
-/// A file was moved to the trash.
+/// A file moved to the trash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrashChange {
-    /// Where it was.
+    /// The original path.
     #[serde(with = "exact_json")]
     pub path: PathBuf,
-    /// Its length in bytes; of a symbolic link, its own.
+    /// The length in bytes, of a symbolic link itself.
     pub bytes: u64,
-    /// Whether it is a symbolic link: then what it points at stays.
+    /// `true` for a symbolic link, whose target is unchanged.
     pub link: bool,
 }
 
-/// A file of an old version was brought into the form of version 3.
+/// A conversion of an old session file to version 3.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Migration {
     /// The session file.
     #[serde(with = "exact_json")]
     pub path: PathBuf,
-    /// The length of the new form when it was made, in bytes.
+    /// The length in bytes after the conversion.
     pub bytes: u64,
     /// The version before.
     pub version: u32,
 }
 
-/// A change of a kind, or of a form, that only a newer pitree knows: as it stands in the journal.
+/// The journal data of a change of a kind or format that only a newer pitree can interpret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct UnknownChange(pub Map<String, Value>);

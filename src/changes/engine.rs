@@ -1,5 +1,5 @@
-//! Carries changes out, whatever their kind: each is written into the journal, made, and noted as made; what a change
-//! that was cut short left is cleared away before the next one. In a dry run nothing is written anywhere.
+//! Executes changes of all kinds: records each in the journal, makes it, and records the result. Leftovers of an
+//! interrupted change are removed before the next one. A dry run writes nothing.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -23,59 +23,59 @@ use crate::disk::trash::{self, RestoreError, Trash, TrashEntry, TrashSession, me
 use crate::session::tree::Tree;
 use crate::session::write::line::new_id;
 
-/// Of many files that move, as many are written down before the first of them does: what is written down has to reach the
-/// disk, which takes as long for many as for one.
+/// The maximum number of file moves that are recorded before the first of them is made. Records must be synced to disk,
+/// and one sync serves many records.
 const TOGETHER: usize = 64;
 
-/// Where changes are written down, and where goes what is removed.
+/// The journal and the trash of changes.
 #[derive(Clone, Debug)]
 pub(crate) struct ChangeStore {
     /// The directory of the journal.
     pub(crate) state_dir: PathBuf,
-    /// How files get into the trash.
+    /// The trash.
     pub(crate) trash: Trash,
-    /// Whether nothing is to be written.
+    /// `true` to write nothing.
     pub(crate) dry_run: bool,
 }
 
-/// A request being carried out, with the journal held against other pitrees.
+/// The execution of one request, with the locked journal.
 pub(crate) struct Engine<'a> {
     bin: TrashSession<'a>,
     book: Transaction,
-    /// In milliseconds since 1970.
+    /// The current time in milliseconds since 1970.
     pub(crate) now: i64,
-    /// Moves of files that are written down, by their numbers, and not made yet.
+    /// Moves that are recorded but not made yet, by change number.
     ahead: HashMap<u64, SyncedMove>,
-    /// What went wrong behind changes that are made.
+    /// Problems that occurred after changes were made.
     warnings: Vec<String>,
     watch: ChangeObserver<'a>,
-    /// Whether it said that nobody is to be waited for.
+    /// `true` after the user canceled waiting.
     is_given_up: bool,
 }
 
-/// A move of a file that is noted.
+/// A recorded move of a file.
 struct JournaledMove {
-    /// The change.
+    /// The number of the change.
     number: u64,
-    /// The step that it is.
+    /// The step.
     step: ChangeStep,
-    /// The file, if it goes to the trash.
+    /// The file, if it moves to the trash.
     goes: Option<PathBuf>,
-    /// The place in the trash that was chosen for it.
+    /// The place chosen in the trash.
     item: Option<PathBuf>,
 }
 
-/// A move of which the note is on the disk.
+/// A move whose record is synced to disk.
 struct SyncedMove {
-    /// The place in the trash that it is to get.
+    /// The place reserved in the trash.
     item: Option<PathBuf>,
-    /// Whether that place could be taken.
+    /// The result of reserving the place.
     claimed: Result<()>,
 }
 
 impl<'a> Engine<'a> {
     pub(crate) fn begin(place: &'a ChangeStore, now: i64, watch: ChangeObserver<'a>) -> Result<Self> {
-        getrandom::fill(&mut [0; 16]).context("the system has no random numbers for new ids")?;
+        getrandom::fill(&mut [0; 16]).context("cannot generate a random id")?;
         let mut bin = place.trash.open(now);
         let book = if place.dry_run {
             Transaction::closed(&place.state_dir)?
@@ -87,12 +87,12 @@ impl<'a> Engine<'a> {
         Ok(Self { bin, book, now, ahead: HashMap::new(), warnings: Vec::new(), watch, is_given_up: false })
     }
 
-    /// The changes up to now.
+    /// Returns the changes so far.
     pub(crate) fn past(&self) -> &JournalRecords {
         self.book.past()
     }
 
-    /// The groups of which something was made, or made again.
+    /// Iterates over the groups of changes that were made or redone.
     pub(crate) fn groups(&self) -> impl Iterator<Item = u64> {
         self.book.groups()
     }
@@ -101,18 +101,18 @@ impl<'a> Engine<'a> {
         self.book.is_closed()
     }
 
-    /// Tells between two changes how far the request is; whether it is to stop there.
+    /// Reports the progress between two changes. Returns `true` if the request must stop there.
     pub(crate) fn is_stopped(&mut self, done: usize, total: usize) -> bool {
         done > 0 && done < total && (self.watch)(ChangeEvent::Made(ChangeProgress { done, total })).is_break()
     }
 
-    /// Whether nobody is waited for any more.
+    /// Returns `true` after the user canceled waiting.
     pub(crate) fn is_given_up(&self) -> bool {
         self.is_given_up
     }
 
-    /// Makes a change of files as a whole: `make` does it. What it `keeps` goes to a place in the trash, which `make` is
-    /// told if it is known.
+    /// Makes a change of a whole file with `make`. The file that it `keeps` goes to a place in the trash, which `make`
+    /// receives if it is known in advance.
     pub(crate) fn make(
         &mut self,
         change: &Change,
@@ -128,7 +128,7 @@ impl<'a> Engine<'a> {
         self.carry_out(number, ChangeStep::Make, make)
     }
 
-    /// Undoes a change of files, or makes it again, as [`make`](Self::make) makes it.
+    /// Undoes or redoes a change of a whole file like [`make`](Self::make).
     pub(crate) fn make_again(
         &mut self,
         record: &JournalRecord,
@@ -144,7 +144,7 @@ impl<'a> Engine<'a> {
         self.carry_out(record.number, step, make)
     }
 
-    /// Notes that a change is made, with which a file `goes` to the trash.
+    /// Records a change that moves the file `goes` to the trash.
     fn note(&mut self, change: &Change, goes: Option<&Path>) -> Result<JournaledMove> {
         let item = self.place_for(goes)?;
         let by = UndoLink { item: item.clone(), file: fingerprint(change, goes), ..UndoLink::default() };
@@ -152,7 +152,7 @@ impl<'a> Engine<'a> {
         Ok(JournaledMove { number, step: ChangeStep::Make, goes: goes.map(Path::to_path_buf), item })
     }
 
-    /// Notes that a step is taken with a change, with which a file `goes` to the trash.
+    /// Records a step that moves the file `goes` to the trash.
     fn note_again(&mut self, record: &JournalRecord, step: ChangeStep, goes: Option<&Path>) -> Result<JournaledMove> {
         let (number, item) = (record.number, self.place_for(goes)?);
         let file = fingerprint(&record.change, goes);
@@ -160,12 +160,12 @@ impl<'a> Engine<'a> {
         Ok(JournaledMove { number, step, goes: goes.map(Path::to_path_buf), item })
     }
 
-    /// A place in the trash for what goes there, if it can be known before.
+    /// Chooses a place in the trash, if it can be known in advance.
     fn place_for(&mut self, goes: Option<&Path>) -> Result<Option<PathBuf>> {
         goes.map_or(Ok(None), |path| self.bin.choose(path))
     }
 
-    /// Does what is written down.
+    /// Executes a recorded step.
     fn carry_out(
         &mut self,
         number: u64,
@@ -180,7 +180,7 @@ impl<'a> Engine<'a> {
         self.settle(number, step, made.map_err(overtaken))
     }
 
-    /// Lets files be moved. Another program that does that does not hold the journal meanwhile.
+    /// Runs an operation that moves files. Releases the journal while another program moves them.
     fn move_files(&mut self, work: impl FnOnce(&mut TrashSession<'_>, LockObserver<'_>) -> Result<()>) -> Result<()> {
         let Self { bin, book, watch, is_given_up, .. } = self;
         let mut wait = waiting(watch, is_given_up);
@@ -188,16 +188,16 @@ impl<'a> Engine<'a> {
             return work(bin, &mut wait);
         }
         let (moved, again) = book.released(&mut wait, |wait| work(bin, wait));
-        let so_far = if moved.is_ok() { "the files are moved, but" } else { "the files are not moved, and" };
+        let so_far = if moved.is_ok() { "the files were moved, but" } else { "the files were not moved, and" };
         again.context(so_far)?;
         moved
     }
 
-    /// Writes down that files go to the trash: as many of the changes as can well be made together, at least one. Gives
-    /// their numbers, by which [`put`](Self::put) makes them.
+    /// Records the next changes that move files to the trash: a batch of at least one. Returns their numbers for
+    /// [`put`](Self::put).
     ///
     /// # Errors
-    /// Nothing is written down: why not of the first.
+    /// The reason why the first change cannot be recorded; nothing was recorded.
     pub(crate) fn will_put(&mut self, changes: &[Change]) -> Result<Vec<u64>> {
         if self.is_dry() {
             return Ok(vec![0; changes.len()]);
@@ -207,17 +207,17 @@ impl<'a> Engine<'a> {
             match self.note(change, Some(change.path())) {
                 Ok(noted) => moves.push(noted),
                 Err(error) if moves.is_empty() => return Err(error),
-                Err(_) => break, // its turn comes
+                Err(_) => break, // it is reported at its turn
             }
         }
         self.write_down(&moves)?;
         Ok(moves.iter().map(|noted| noted.number).collect())
     }
 
-    /// Writes down that steps are taken with the first of the records, of those with which a file moves.
+    /// Records the steps of the first records that move a file.
     ///
     /// # Errors
-    /// The journal can't be written: none of the steps must be taken.
+    /// The journal cannot be written; none of the steps may be taken.
     pub(crate) fn will_do_again(&mut self, records: &[JournalRecord], step: ChangeStep) -> Result<()> {
         let mut moves = Vec::new();
         let records = if self.is_dry() { &[] } else { records };
@@ -225,14 +225,14 @@ impl<'a> Engine<'a> {
             match self.note_move(record, step) {
                 Ok(noted) => moves.push(noted),
                 Err(error) if error.is::<JournalError>() => return Err(error),
-                Err(_) => {} // it is told when its turn comes
+                Err(_) => {} // it is reported at its turn
             }
         }
         self.write_down(&moves)
     }
 
-    /// Notes that a step is taken with a change, with which its file goes to the trash or comes back; then what a pi wrote
-    /// in its place since goes there.
+    /// Records a step that moves the file of a change to or from the trash. If a pi kept writing to the path, those
+    /// lines go to the trash too.
     fn note_move(&mut self, record: &JournalRecord, step: ChangeStep) -> Result<JournaledMove> {
         let path = record.change.path();
         if record.change.brings(step).is_none() {
@@ -243,7 +243,7 @@ impl<'a> Engine<'a> {
         self.note_again(record, step, late.as_deref())
     }
 
-    /// Sees to it that a step with a record is written down.
+    /// Ensures that the step of a record is recorded and synced.
     fn must_be_ahead(&mut self, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         if self.is_dry() || self.ahead.contains_key(&record.number) {
             return Ok(());
@@ -252,13 +252,13 @@ impl<'a> Engine<'a> {
         self.write_down(&[noted])
     }
 
-    /// As many records are best written down before the first of their steps is taken.
+    /// Returns the number of records to write before the first of their steps.
     pub(crate) fn together(&self) -> usize {
-        // A command that moves files does not hold the journal, in which another pitree would find what is not made yet.
+        // A trash command runs without the lock on the journal. Another pitree must not find unfinished changes in it.
         if self.bin.is_command() { 1 } else { TOGETHER }
     }
 
-    /// Lets moves that are written down reach the disk, and takes their places in the trash.
+    /// Syncs recorded moves, and reserves their places in the trash.
     fn write_down(&mut self, moves: &[JournaledMove]) -> Result<()> {
         let written = self.book.sync();
         for noted in moves {
@@ -271,12 +271,12 @@ impl<'a> Engine<'a> {
         let synced = written.and_then(|()| self.bin.sync_places());
         synced.inspect_err(|_| {
             for noted in moves {
-                let _ = self.withdraw(noted.number, noted.step); // why nothing is done is of more concern
+                let _ = self.withdraw(noted.number, noted.step); // the original error is more important
             }
         })
     }
 
-    /// Takes the place in the trash that was chosen for a file, or another one if another program was faster.
+    /// Reserves the place chosen for a file, or another one if another program has taken it.
     fn claim(&mut self, noted: &JournaledMove, goes: &Path, item: &mut Option<PathBuf>) -> Result<()> {
         while let Some(chosen) = item.as_deref() {
             if self.bin.claim(goes, chosen, self.now)? {
@@ -294,28 +294,28 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Takes back what was written down of a move that is not made.
+    /// Reverts the record of a move that was not made.
     ///
     /// # Errors
-    /// The journal can't be written.
+    /// The journal cannot be written.
     pub(crate) fn withdraw(&mut self, number: u64, step: ChangeStep) -> Result<()> {
         let Some(ahead) = self.ahead.remove(&number) else { return Ok(()) };
         ahead.item.iter().for_each(|item| self.bin.give_up(item));
         self.book.set(number, step.settled(false), UndoLink::default())
     }
 
-    /// Moves a file to the trash, as was written down.
+    /// Moves a file to the trash as recorded.
     pub(crate) fn put(&mut self, number: u64, path: &Path, step: ChangeStep) -> Result<()> {
         self.carry_out(number, step, |bin, item, wait| bin.put(path, item, wait))
     }
 
-    /// As a step with a change its file goes to the trash.
+    /// Moves the file of a change to the trash as a step.
     pub(crate) fn put_again(&mut self, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         self.must_be_ahead(record, step)?;
         self.put(record.number, record.change.path(), step)
     }
 
-    /// As a step with a change its file comes back from the trash, where it has at least so many bytes.
+    /// Restores the file of a change from the trash as a step, if it has at least the given size.
     pub(crate) fn take_back(&mut self, record: &JournalRecord, step: ChangeStep, at_least: u64) -> Result<()> {
         let path = record.change.path();
         is_there(path).with_context(|| format!("can't look at {}", path.display()))?;
@@ -329,7 +329,7 @@ impl<'a> Engine<'a> {
                 let checked = ahead.claimed.and_then(|()| trash::check(path, kept, at_least));
                 let joined = checked.and_then(|()| self.bin.join(path, item, place, &mut wait));
                 match &joined {
-                    Ok(()) => self.warnings.push("a pi went on in its place: what it wrote is joined to it".into()),
+                    Ok(()) => self.warnings.push("merged the entries that a running pi wrote to the old path".into()),
                     Err(_) => self.bin.give_up(place),
                 }
                 joined
@@ -339,8 +339,8 @@ impl<'a> Engine<'a> {
         self.settle(record.number, step, back.map_err(overtaken))
     }
 
-    /// Appends the line that `build` makes of the tree and a new id, and the change that it is; returns the change,
-    /// unless there is none to make.
+    /// Appends the line that `build` creates from the tree and a new id, together with its change. Returns the change,
+    /// or `None` if there is nothing to do.
     pub(crate) fn append(
         &mut self,
         path: &Path,
@@ -350,7 +350,7 @@ impl<'a> Engine<'a> {
         let is_dry = self.is_dry();
         let mut begun = None;
         let mut step = |tree: &Tree| {
-            // The file was written to between reading and writing: what was begun for it as it was is not made.
+            // The file was modified between reading and writing, so the recorded change was not made.
             if let Some((number, _)) = begun.take() {
                 self.book.set(number, ChangeState::Dropped, UndoLink::default())?;
             }
@@ -376,7 +376,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Appends a line for a change that was made before: to undo it, or to make it again.
+    /// Appends a line to undo or redo a change.
     pub(crate) fn append_again(
         &mut self,
         record: &JournalRecord,
@@ -407,28 +407,28 @@ impl<'a> Engine<'a> {
         self.settle(record.number, step, made)
     }
 
-    /// Takes note of what went wrong behind a line that is there.
+    /// Records problems that occurred after a line was appended.
     fn took(&mut self, appended: Result<Option<Appended>>) -> Result<()> {
         self.warnings.extend(appended?.and_then(|appended| appended.but));
         Ok(())
     }
 
-    /// Lets what was moved reach the disk. Gives what went wrong behind changes that are made.
+    /// Syncs moved files. Returns the problems that occurred after changes were made.
     pub(crate) fn finish(mut self) -> Vec<String> {
         if let Err(error) = self.bin.sync() {
-            self.warnings.push(format!("it may not survive a loss of power: {error}"));
+            self.warnings.push(format!("cannot sync to disk; a power failure may lose the change: {error}"));
         }
         self.warnings
     }
 
-    /// Writes down that somebody else changed what undo or redo would have touched: it is passed over from now on.
+    /// Records that another program changed the target of an undo or redo, which is skipped from now on.
     pub(crate) fn overtake(&mut self, number: u64) -> Result<()> {
         self.book.set(number, ChangeState::Overtaken, UndoLink::default())
     }
 
-    /// Writes down how a step went. What failed may be so all the same, as with a server that answered too late: the files
-    /// tell. Where they don't, it is left to be mended. That it could not be written down is of less concern than what
-    /// happened, and is mended at the next start.
+    /// Records the result of a step. A failed step can have taken effect, for example on a slow server, so the files
+    /// decide. If they cannot be checked now, the next start resolves it. A failure to record the result is ignored for
+    /// the same reason.
     fn settle(&mut self, number: u64, step: ChangeStep, made: Result<()>) -> Result<()> {
         let mut is_made = Some(made.is_ok());
         let made = made.or_else(|error| {
@@ -443,17 +443,17 @@ impl<'a> Engine<'a> {
         });
         let Some(is_made) = is_made else { return made };
         let noted = self.book.set(number, step.settled(is_made), UndoLink::default());
-        made.and(noted.context("the change is made, but"))
+        made.and(noted.context("the change was made, but"))
     }
 }
 
-/// Returns the fingerprint of the file that `goes` to the trash: in every change that is the content of the changed file.
-/// Without one, undo still compares what the trash records.
+/// Returns the fingerprint of the file that `goes` to the trash: in every change that is the content of the changed
+/// file. Without one, undo still compares what the trash records.
 fn fingerprint(change: &Change, goes: Option<&Path>) -> Option<Fingerprint> {
     goes.and_then(|_| Fingerprint::of(change.path()).ok())
 }
 
-/// Tells of waiting, and notes when it is given up.
+/// Reports waiting to the observer, and records a cancellation.
 fn waiting<'b>(
     watch: &'b mut ChangeObserver<'_>,
     is_given_up: &'b mut bool,
@@ -465,7 +465,7 @@ fn waiting<'b>(
     }
 }
 
-/// What the trash will not have later by itself, somebody else took; what is of a newer version, a newer pi wrote.
+/// Converts permanent trash errors and newer file versions to [`Refusal::Overtaken`].
 fn overtaken(error: anyhow::Error) -> anyhow::Error {
     let reason = error.downcast_ref().map(RestoreError::to_string);
     match reason.or_else(|| error.downcast_ref().map(NewerFormat::to_string)) {
@@ -474,11 +474,11 @@ fn overtaken(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// Clears away and settles what was cut short.
+/// Removes leftovers of interrupted changes and records their results.
 fn mend(book: &mut Transaction, bin: &mut TrashSession<'_>) -> Result<()> {
     for record in book.past().list().iter().filter(|record| record.cut_short().is_some()) {
         if let Some(draft) = &record.draft {
-            // A file that can't be written to keeps the part; the next line stands on its own.
+            // If the file is not writable, the partial line stays; the next line is separate.
             let _ = append::take_back_part(record.change.path(), draft);
         }
         record.change.clear(record, bin);
@@ -486,14 +486,14 @@ fn mend(book: &mut Transaction, bin: &mut TrashSession<'_>) -> Result<()> {
     book.mend(|record, step| record.change.happened(record, step))
 }
 
-/// Random bits.
+/// Returns random bits.
 pub(crate) fn random() -> u128 {
     let mut bytes = [0; 16];
-    let _ = getrandom::fill(&mut bytes); // that it can is tried before each change
+    let _ = getrandom::fill(&mut bytes); // tested before each change
     u128::from_ne_bytes(bytes)
 }
 
-/// An id that no entry of the file has.
+/// Returns an id that no entry of the file has.
 fn free_id(tree: &Tree) -> String {
     new_id(&mut random, |id| tree.find(id).is_some())
 }

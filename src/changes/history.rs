@@ -1,4 +1,4 @@
-//! What was changed up to now, as a list for people: which session a change was of, also when that is in the trash.
+//! The list of changes for display, with their sessions, including those in the trash.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -11,49 +11,49 @@ use crate::changes::{Changes, journal};
 use crate::disk::files::Files;
 use crate::disk::{scan, trash};
 
-/// Of so many sessions in the trash, the newest, the names are read: nobody looks through more.
+/// The maximum number of sessions in the trash whose names are read, newest first.
 const NAMED: usize = 500;
 
-/// A change that was made.
+/// A past change.
 #[derive(Clone, Debug)]
 pub struct HistoryEntry {
-    /// As the journal has it.
+    /// The journal record.
     pub record: JournalRecord,
-    /// The title of a session that is in the trash, and the directory in which it worked, if that is known.
+    /// The title and working directory of a session in the trash, if known.
     pub session: Option<(String, String)>,
-    /// Whether its file is known not to be in the trash any more, though it was not taken back.
+    /// `true` if its file is no longer in the trash and was not restored.
     pub is_emptied: bool,
 }
 
 impl HistoryEntry {
-    /// Whether a session is in the trash by this change.
+    /// Returns `true` if this change moved a session to the trash and it is still there.
     pub fn is_away(&self) -> bool {
         self.record.is_away()
     }
 }
 
-/// What changes that were made together did, in a few words; may hold text from files.
+/// Summarizes changes that were made together; can contain text from files.
 pub fn in_words<'a>(records: impl Iterator<Item = &'a JournalRecord>) -> String {
     said(journal::ChangeStep::Make, &records.map(|record| record.change.clone()).collect::<Vec<_>>())
 }
 
-/// How it stands with a change that is not simply made, in a word.
+/// Names a state other than done.
 pub fn state(state: ChangeState) -> Option<&'static str> {
     match state {
         ChangeState::Done => None,
         ChangeState::Undone => Some("undone"),
-        ChangeState::Begun | ChangeState::Undoing | ChangeState::Redoing => Some("cut short"),
-        ChangeState::Dropped => Some("not made"),
-        ChangeState::Overtaken => Some("passed over"),
-        ChangeState::Unknown => Some("as a newer pitree left it"),
+        ChangeState::Begun | ChangeState::Undoing | ChangeState::Redoing => Some("interrupted"),
+        ChangeState::Dropped => Some("not applied"),
+        ChangeState::Overtaken => Some("skipped"),
+        ChangeState::Unknown => Some("changed by a newer pitree"),
     }
 }
 
 impl Changes {
-    /// All changes, the newest first, with what is known of their sessions; as far as `is_wanted`.
+    /// Returns all changes with data of their sessions, newest first. Stops when `is_wanted` returns `false`.
     ///
     /// # Errors
-    /// The journal can't be read.
+    /// The journal cannot be read.
     pub fn past(&self, is_wanted: impl Fn() -> bool) -> Result<Vec<HistoryEntry>> {
         let all = self.history()?;
         let away = all.iter().rev().filter(|record| record.is_away()).take_while(|_| is_wanted());
@@ -73,8 +73,8 @@ fn is_gone(record: &JournalRecord) -> bool {
     record.item.as_ref().is_some_and(|kept| trash::is_gone(record.change.path(), kept))
 }
 
-/// The titles of the sessions of some changes and the directories in which they worked, by the numbers of the changes: of
-/// those whose files can be read where they are now, as `all` changes tell, until `is_wanted` returns false.
+/// Returns the titles and working directories of changed sessions by change number, as far as their files can be read
+/// at their current places, derived from `all` changes. Stops when `is_wanted` returns `false`.
 pub fn sessions(
     records: &mut dyn Iterator<Item = &JournalRecord>,
     all: &[JournalRecord],
@@ -87,7 +87,7 @@ pub fn sessions(
     let (mut files, mut places) = (HashMap::new(), Vec::new());
     for record in records {
         let place = record.change.path();
-        // What is in its place by now may be another one.
+        // Another file may be in its place now.
         let went = away.get(place).and_then(|went| went.iter().find(|other| other.number >= record.number));
         let mut order = match went {
             Some(went) => [went.place().filter(|_| !is_gone(went)), None],

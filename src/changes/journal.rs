@@ -1,11 +1,11 @@
-//! The journal of what pitree changed: what makes undo possible, across restarts. One JSON value a line, appended only,
-//! readable by its owner alone. A change is written down before it is made; one that was cut short between the two is
-//! found at the next look, and the file itself tells whether it happened.
+//! The journal of changes, which makes undo possible across restarts. It has one JSON value per line, is append-only
+//! and private. Each change is recorded before it is made. If it is interrupted, the next access finds it, and the file
+//! itself shows whether it was made.
 //!
-//! Its first line gives the version of its form; one without is of version 1. Within a version a newer pitree may add
-//! kinds of changes, states, and fields that others may overlook: what is not known here is kept, has its number, and
-//! is neither undone nor passed over. So it is with a path that is no text, which the first pitrees did not write. All else needs another version, with a line that says so from there on: such a
-//! journal is read as far as it can be, and not written to.
+//! The first line has the format version; without it, the version is 1. Within a version, a newer pitree can add kinds
+//! of changes, states and optional fields. Unknown changes are preserved and numbered, but neither undone nor skipped.
+//! Paths that are not UTF-8 are an example. Incompatible formats need a new version, with a line that declares it. Such
+//! a journal is read as far as possible and never written.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -26,87 +26,88 @@ use crate::disk::lock::LockObserver;
 use crate::disk::trash::TrashEntry;
 use crate::disk::{create, lock};
 
-/// The version of the form that is written here.
+/// The written format version.
 const VERSION: u64 = 1;
 
 /// A change in the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalRecord {
-    /// Its number, from 1.
+    /// The number, starting at 1.
     pub number: u64,
-    /// The number of the first change of those that were made by one request: they are undone together.
+    /// The number of the first change of the same request. All changes of a request are undone together.
     pub group: u64,
-    /// When it was made, in milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     pub time: i64,
-    /// What was changed.
+    /// The change.
     pub change: Change,
-    /// How far it is.
+    /// The state.
     pub state: ChangeState,
-    /// The ids of the lines that were appended for it: to make it, to undo it, to make it again.
+    /// The ids of the lines appended to make, undo or redo the change.
     pub entries: Vec<String>,
-    /// The last of those lines, as it was to be written.
+    /// The last of these lines as prepared for writing.
     pub(crate) draft: Option<PendingLine>,
-    /// Its file in the trash: there now, about to be, or last.
+    /// Its file in the trash: current, pending or former.
     pub(crate) item: Option<TrashEntry>,
-    /// The same before the step that is cut short.
+    /// The file in the trash before the interrupted step.
     pub(crate) item_before: Option<TrashEntry>,
-    /// The place of its first line in the journal.
+    /// The index of its first line in the journal.
     pub(crate) begun_at: u64,
-    /// The place of the line at which it was undone last.
+    /// The index of the line of its last undo.
     pub(crate) undone_at: u64,
 }
 
 impl JournalRecord {
-    /// Returns the path in the trash of its file, if that is known.
+    /// Returns the path of its file in the trash, if known.
     pub(crate) fn place(&self) -> Option<&Path> {
         self.item.as_ref()?.place.as_deref()
     }
 
-    /// Returns the path in the trash that its file had before the step that is cut short.
+    /// Returns the path of its file in the trash before the interrupted step.
     pub(crate) fn place_before(&self) -> Option<&Path> {
         self.item_before.as_ref()?.place.as_deref()
     }
 
-    /// Whether this pitree knows what was changed and how far that is.
+    /// Returns `true` if this pitree can interpret the change and its state.
     pub(crate) fn is_known(&self) -> bool {
         !matches!(self.change, Change::Unknown(_)) && self.state != ChangeState::Unknown
     }
 
-    /// Whether it can be undone by its number, be it passed over or not.
+    /// Returns `true` if the change can be undone by number, even if undo skips it.
     pub(crate) fn can_be_undone(&self) -> bool {
         matches!(self.state, ChangeState::Done | ChangeState::Overtaken)
     }
 
-    /// Whether a session is in the trash by this change.
+    /// Returns `true` if this change moved a session to the trash and it is still there.
     pub(crate) fn is_away(&self) -> bool {
         matches!(self.change, Change::Trash(_)) && self.can_be_undone()
     }
 
-    /// The step that was cut short, if this pitree knows what was changed.
+    /// Returns the interrupted step, if this pitree can interpret the change.
     pub(crate) fn cut_short(&self) -> Option<ChangeStep> {
         self.state.step().filter(|_| self.is_known())
     }
 }
 
-/// A line of the journal: a new change, or a new state of one.
+/// A line of the journal: a new change, or a new state of a change.
 #[derive(Debug, Serialize, Deserialize)]
 struct JournalLine {
     number: u64,
     time: i64,
     state: ChangeState,
-    /// The group of a new change, if it is not the first of it.
+    /// The group of a new change, unless it starts the group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     group: Option<u64>,
-    /// The id of the line that leads to the new state, if it is not that of a new change.
+    /// The id of the line for the new state, unless it belongs to a new change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     entry: Option<String>,
-    /// The line that leads to the new state.
+    /// The line for the new state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     draft: Option<PendingLine>,
-    /// The place in the trash that the file gets by the new state.
+    /// The place in the trash for the file in the new state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     item: Option<String>,
-    /// The same in base64 where that is no text: an older pitree overlooks a field, but no other form of one.
+    /// The place in base64 if it is not UTF-8. Older versions ignore unknown fields, but not other types of known
+    /// fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     item_bytes: Option<String>,
     /// The fingerprint of the file that goes to the trash.
@@ -116,54 +117,54 @@ struct JournalLine {
     change: Option<Change>,
 }
 
-/// A path as a line has it: as text, or by its bytes.
+/// Returns the journal form of a path: as text, or as bytes.
 fn written(item: Option<PathBuf>) -> (Option<String>, Option<String>) {
     let bytes = item.as_ref().and_then(paths::non_utf8_base64);
     (item.and_then(|item| item.into_os_string().into_string().ok()), bytes)
 }
 
-/// By what a step is taken, as far as that is known before.
+/// Data of a step known in advance.
 #[derive(Debug, Default)]
 pub(crate) struct UndoLink<'a> {
-    /// The id of the line that is to be appended, if it is not that of a new change.
+    /// The id of the line to append, unless it belongs to a new change.
     pub(crate) entry: Option<&'a str>,
-    /// That line.
+    /// The line to append.
     pub(crate) draft: Option<PendingLine>,
-    /// The place in the trash that the file is to get.
+    /// The place in the trash for the file.
     pub(crate) item: Option<PathBuf>,
-    /// The fingerprint of that file.
+    /// The fingerprint of the file.
     pub(crate) file: Option<Fingerprint>,
 }
 
-/// The line that says of which version those behind it are.
+/// The line that declares the version of the following lines.
 #[derive(Debug, Serialize, Deserialize)]
 struct JournalHeader {
-    /// Whose journal it is.
+    /// The program that wrote the journal.
     journal: String,
     version: u64,
 }
 
-/// The changes that the lines of a journal tell of.
+/// The changes recorded in a journal.
 #[derive(Debug, Default)]
 pub(crate) struct JournalRecords {
     list: Vec<JournalRecord>,
-    /// Where in the list a number is.
+    /// The index in the list by change number.
     places: HashMap<u64, usize>,
     /// The ids of all lines that pitree appended to files.
     lines_of_ours: HashSet<String>,
-    /// Lines so far.
+    /// The number of lines so far.
     lines: u64,
-    /// The highest number so far, also of a change whose first line is lost.
+    /// The highest number so far, including changes whose first line is missing.
     highest: u64,
-    /// The newest version that a line speaks of.
+    /// The highest version in the file.
     version: u64,
 }
 
 impl JournalRecords {
-    /// Reads the journal of a state directory; without one there are no changes.
+    /// Reads the journal of a state directory; empty if there is none.
     ///
     /// # Errors
-    /// It can't be read.
+    /// The journal cannot be read.
     pub(crate) fn of(dir: &Path) -> Result<Self> {
         let path = file_in(dir);
         let mut records = Self::default();
@@ -176,31 +177,31 @@ impl JournalRecords {
         Ok(records)
     }
 
-    /// The changes, the oldest first.
+    /// Returns the changes, oldest first.
     pub(crate) fn list(&self) -> &[JournalRecord] {
         &self.list
     }
 
-    /// The changes alone, the oldest first.
+    /// Converts to a list of changes, oldest first.
     pub(crate) fn into_list(self) -> Vec<JournalRecord> {
         self.list
     }
 
-    /// The change with a number.
+    /// Returns the change with a number.
     pub(crate) fn find(&self, number: u64) -> Option<&JournalRecord> {
         self.places.get(&number).map(|&at| &self.list[at])
     }
 
-    /// Whether pitree appended the line with this id to a file.
+    /// Returns `true` if pitree appended the line with this id.
     pub(crate) fn is_ours(&self, id: &str) -> bool {
         self.lines_of_ours.contains(id)
     }
 
-    /// Fails if the journal in `dir` is of a version that can't be written here.
+    /// Returns an error if the journal in `dir` has a version that cannot be written.
     pub(crate) fn check_version(&self, dir: &Path) -> Result<()> {
         if self.version > VERSION {
             bail!(
-                "the journal {} is of version {}, made by a newer pitree, and this one knows only version {VERSION}: nothing can be changed until pitree is updated",
+                "the journal {} has version {}, but this pitree supports only version {VERSION}; update pitree to make changes",
                 file_in(dir).display(),
                 self.version
             );
@@ -208,8 +209,7 @@ impl JournalRecords {
         Ok(())
     }
 
-    /// Takes the lines of a journal; returns whether the last one is whole. A line that is torn or no change is passed
-    /// over.
+    /// Reads lines of a journal. Skips invalid lines. Returns `true` if the last line is complete.
     fn read(&mut self, from: impl Read) -> std::io::Result<bool> {
         let mut reader = BufReader::new(from);
         let mut bytes = Vec::new();
@@ -272,20 +272,20 @@ impl JournalRecords {
     }
 }
 
-/// The journal, open and held against other pitrees.
+/// An open and locked journal.
 pub(crate) struct Journal {
     file: File,
     path: PathBuf,
     records: JournalRecords,
-    /// As much of the file is in the records, in bytes.
+    /// The number of bytes already read into the records.
     end: u64,
-    /// Whether the file ends with a part of a line.
+    /// `true` if the file ends with a partial line.
     is_torn: bool,
-    /// Whether it is held; if not, it can't be written.
+    /// `true` while the journal is locked; it is only written then.
     is_held: bool,
 }
 
-/// Adds to the error of a journal that is not a regular file how to fix it.
+/// Adds a hint to the error for a journal that is not a regular file.
 fn with_help(error: std::io::Error) -> std::io::Error {
     match error.kind() {
         kind @ std::io::ErrorKind::InvalidData => std::io::Error::new(kind, format!("{error}; rename or delete it")),
@@ -293,30 +293,30 @@ fn with_help(error: std::io::Error) -> std::io::Error {
     }
 }
 
-/// The file of a journal in its directory.
+/// Returns the path of the journal in a directory.
 fn file_in(dir: &Path) -> PathBuf {
     dir.join("journal.jsonl")
 }
 
 impl Journal {
-    /// Opens the journal in the state directory, or begins one. `wait` is told who else holds it.
+    /// Opens or creates the journal in the state directory. `wait` is notified about a lock.
     ///
     /// # Errors
-    /// It can't be read or written, is of a newer version, or somebody holds it.
+    /// The journal cannot be read or written, has a newer version, or is locked.
     pub(crate) fn open(dir: &Path, wait: LockObserver<'_>) -> Result<Self> {
         let path = file_in(dir);
         let opened = create::private_folder(dir).and_then(|()| {
             let mut options = create::private();
             let file = lock::open(options.read(true).append(true).create(true), &path, wait).map_err(with_help)?;
             create::make_private(&file).map_err(|error| {
-                let why = format!("it must be its owner's alone (mode 600), and pitree can't make it so: {error}");
+                let why = format!("cannot set its mode to 600: {error}");
                 std::io::Error::new(error.kind(), why)
             })?;
             Ok(file)
         });
         let file = opened.map_err(|error| match lock::has_no_locks(&error) {
             true => anyhow!(
-                "the journal {} can't be held against other programs, as its file system has no locks: name a folder on another one with XDG_STATE_HOME ({error})",
+                "cannot lock the journal {}: no file locking on this file system; set XDG_STATE_HOME to a directory on another one ({error})",
                 path.display()
             ),
             false => anyhow!(error).context(format!("can't open the journal {}", path.display())),
@@ -332,7 +332,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Takes what is in the file and not yet in the records.
+    /// Reads new lines into the records.
     fn read(&mut self) -> Result<()> {
         let mut read = || {
             self.file.seek(SeekFrom::Start(self.end))?;
@@ -343,8 +343,7 @@ impl Journal {
         read().with_context(|| format!("can't read the journal {}", self.path.display()))
     }
 
-    /// Lets other pitrees have the journal while `work` is done. Gives what came of it, and whether the journal could be
-    /// had again.
+    /// Releases the lock while `work` runs. Returns its result, and the result of taking the lock again.
     pub(crate) fn released<T>(
         &mut self,
         wait: LockObserver<'_>,
@@ -355,14 +354,14 @@ impl Journal {
         let done = work(&mut *wait);
         let again = freed.and_then(|()| lock::take(&self.file, wait)).and_then(|()| {
             let is_ours = lock::is_at(&self.file, &self.path)?;
-            if is_ours { Ok(()) } else { Err(std::io::Error::other("another one has taken its place")) }
+            if is_ours { Ok(()) } else { Err(std::io::Error::other("another file has replaced it")) }
         });
-        let again = again.with_context(|| format!("can't go on with the journal {}", self.path.display()));
+        let again = again.with_context(|| format!("cannot continue with the journal {}", self.path.display()));
         self.is_held = again.is_ok();
         (done, again.and_then(|()| self.read()))
     }
 
-    /// Lets what is written down reach the disk: before what it speaks of is done.
+    /// Syncs the journal, before the recorded steps are taken.
     ///
     /// # Errors
     /// The disk fails.
@@ -370,14 +369,14 @@ impl Journal {
         self.file.sync_data().with_context(|| format!("can't write to the journal {}", self.path.display()))
     }
 
-    /// The changes.
+    /// Returns the changes.
     pub(crate) fn records(&self) -> &JournalRecords {
         &self.records
     }
 
     fn write(&mut self, line: &impl Serialize) -> Result<()> {
         if !self.is_held {
-            bail!("the journal {} is held by another program", self.path.display());
+            bail!("the journal {} is locked by another program", self.path.display());
         }
         let mut bytes = if self.is_torn { vec![b'\n'] } else { Vec::new() };
         serde_json::to_writer(&mut bytes, line)?;
@@ -396,14 +395,14 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes down a change that is about to be made, and by what; returns its number, which is that of the `group` if it
-    /// is the first of one.
+    /// Records a new change before it is made. Returns its number, which is also its `group` if it is the first change
+    /// of a request.
     ///
     /// # Errors
-    /// The journal can't be written: the change must not be made then.
+    /// The journal cannot be written; the change must not be made.
     pub(crate) fn begin(&mut self, time: i64, group: Option<u64>, change: Change, by: UndoLink<'_>) -> Result<u64> {
         let number = self.records.highest.checked_add(1);
-        let number = number.with_context(|| format!("no number is left in the journal {}", self.path.display()))?;
+        let number = number.with_context(|| format!("no change number left in the journal {}", self.path.display()))?;
         let UndoLink { draft, item, file, .. } = by;
         let (state, change) = (ChangeState::Begun, Some(change));
         let (item, item_bytes) = written(item);
@@ -411,10 +410,10 @@ impl Journal {
         Ok(number)
     }
 
-    /// Writes down how far a change is now, and by what it is about to get there.
+    /// Records a new state of a change, with data of the pending step.
     ///
     /// # Errors
-    /// The journal can't be written.
+    /// The journal cannot be written.
     pub(crate) fn set(&mut self, number: u64, time: i64, state: ChangeState, by: UndoLink<'_>) -> Result<()> {
         let UndoLink { entry, draft, item, file } = by;
         let entry = entry.map(String::from);
@@ -422,11 +421,11 @@ impl Journal {
         self.note(JournalLine { number, time, state, group: None, entry, draft, item, item_bytes, file, change: None })
     }
 
-    /// Settles the changes that were cut short: `happened` tells from the files whether the step was taken. Of what it
-    /// can't tell now nothing is written down.
+    /// Records the results of interrupted changes. `happened` determines from the files if a step was taken. Changes
+    /// that cannot be checked now are skipped.
     ///
     /// # Errors
-    /// The journal can't be written.
+    /// The journal cannot be written.
     pub(crate) fn mend(
         &mut self,
         time: i64,

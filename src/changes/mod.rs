@@ -1,9 +1,9 @@
-//! Everything that changes sessions, whoever asks for it: the browser and the commands hand in a [`Request`]. A change
-//! is written into the [`journal`], made, and noted as made, one after the other and one pitree at a time. How a line
-//! gets into a file is said in [`append`](crate::disk::append), what the trash is in [`trash`](crate::disk::trash).
+//! All changes of sessions. The browser and the commands submit a [`Request`]. Each change is recorded in the
+//! [`journal`], made, and its result is recorded, one change and one pitree at a time. [`append`](crate::disk::append)
+//! adds lines to files, and [`trash`](crate::disk::trash) moves files.
 //!
-//! A new kind of change is a row in `change` (what the journal keeps of it), a file in `kinds` with a row in the table
-//! there, a [`Request`] that makes it, and tests.
+//! To add a kind of change, add a variant in `change` (the data in the journal), a file in `kinds` with a row in its
+//! table, a [`Request`] that makes it, and tests.
 
 pub mod change;
 mod engine;
@@ -34,32 +34,32 @@ pub use crate::changes::result::{ChangeResult, EarlierChange, PartialFailure, Re
 use crate::disk::scan::Unreadable;
 use crate::disk::trash::Trash;
 
-/// Makes changes, and takes them back.
+/// Makes and undoes changes.
 #[derive(Clone, Debug)]
 pub struct Changes {
     store: ChangeStore,
-    /// The groups of the changes that were made by way of this one, or of one that it was cloned from.
+    /// The groups of changes made through this value or its clones.
     own: Arc<Mutex<HashSet<u64>>>,
 }
 
 impl Changes {
-    /// Changes that are written down in `state_dir`, with `trash` for what goes.
+    /// Creates it with the directory of the journal and the trash.
     pub fn new(state_dir: PathBuf, trash: Trash) -> Self {
         Self { store: ChangeStore { state_dir, trash, dry_run: false }, own: Arc::default() }
     }
 
-    /// The same, but nothing is written anywhere: [`ChangeResult`] says what would be.
+    /// Returns a copy that writes nothing; its [`ChangeResult`] describes the effect.
     #[must_use]
     pub fn dry_run(self) -> Self {
         Self { store: ChangeStore { dry_run: true, ..self.store }, ..self }
     }
 
-    /// Makes a change; `now` is the time in milliseconds since 1970. `watch` is told between two of several changes how
-    /// far it is, and may stop it there; and who is waited for, if somebody is.
+    /// Makes a change; `now` is in milliseconds since 1970. `watch` is notified of the progress between changes, and of
+    /// locks. It can stop the request.
     ///
     /// # Errors
-    /// The change was not made, or of several files not for all: the error says why and what is so now. Where it holds a
-    /// [`Refusal`], something can be asked first; where it holds [`PartialFailure`], some of several were made.
+    /// The change was not made, or not for all files: the error explains why, and the current state. With a
+    /// [`Refusal`], the user can decide and try again; with a [`PartialFailure`], some changes were made.
     pub fn make(&self, request: &Request, now: i64, watch: ChangeObserver<'_>) -> Result<ChangeResult> {
         let mut work = Engine::begin(&self.store, now, watch)?;
         let done = self.carry_out(&mut work, request);
@@ -68,36 +68,37 @@ impl Changes {
         done.map(|done| done.but(warnings))
     }
 
-    /// Says of files that hold entries without a header which of them belong to a session that is in the trash.
+    /// Explains which files with entries but without a header belong to a session in the trash.
     pub fn explain(&self, unreadable: &mut [Unreadable]) {
         let mut headless = unreadable.iter_mut().filter(|one| one.is_headless).peekable();
         if headless.peek().is_none() {
             return;
         }
-        // Without a journal nothing is known of the trash.
+        // Without a journal, the content of the trash is unknown.
         let history = self.history().unwrap_or_default();
         for one in headless {
             let is_of = |record: &&JournalRecord| record.is_away() && record.change.path() == one.path;
             if let Some(record) = history.iter().rev().find(is_of) {
-                one.reason = "entries of a session that is in the trash, written by a pi that went on".into();
-                // Where its place is not known, the one can't come back before the others are gone.
+                one.reason =
+                    "entries without a header, written by a running pi after its session moved to the trash".into();
+                // If the place is unknown, the session cannot be restored while the other file exists.
                 if record.place().is_some() {
-                    one.reason += &format!("; `pitree restore {}` brings it back and joins both", record.number);
+                    one.reason += &format!("; run `pitree restore {}` to restore and merge them", record.number);
                 }
             }
         }
     }
 
-    /// All changes, the oldest first. Reads only: the last one may still stand as begun.
+    /// Returns all changes, oldest first. Read-only, so the last change can be unfinished.
     ///
     /// # Errors
-    /// The journal can't be read.
+    /// The journal cannot be read.
     pub fn history(&self) -> Result<Vec<JournalRecord>> {
         JournalRecords::of(&self.store.state_dir).map(JournalRecords::into_list)
     }
 
     fn own(&self) -> MutexGuard<'_, HashSet<u64>> {
-        // It only grows, so that a panic leaves it whole.
+        // The set only grows, so it is valid even after a panic.
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,4 +1,4 @@
-//! What can be asked for.
+//! Requests for changes.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -7,25 +7,25 @@ use crate::session::digest::Digest;
 use crate::session::entry::EntryId;
 use crate::session::links::IdHash;
 
-/// A file as it was when it was last read: one that changed since is asked about again before it goes.
+/// A file as last read. If it has changed since, the user is asked again before it is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSnapshot {
     /// The file.
     pub path: PathBuf,
-    /// Its length in bytes.
+    /// The length in bytes.
     pub bytes: u64,
-    /// When it was last written, in milliseconds since 1970.
+    /// The modification time in milliseconds since 1970.
     pub mtime: i64,
 }
 
 impl FileSnapshot {
-    /// As a list has it.
+    /// Creates it from a session in the list.
     pub fn of(session: &Digest) -> Self {
         Self { path: session.path.clone(), bytes: session.bytes, mtime: session.mtime }
     }
 }
 
-/// A session as it was when a request about it was prepared: its id, and its entries up to then.
+/// A session when a request was prepared: its id, and its entries up to then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionIdentity {
     id: String,
@@ -40,7 +40,7 @@ impl SessionIdentity {
         Self { id: session.header.id.clone(), entries, last: last(session, entries) }
     }
 
-    /// Returns `true` if a session is this one, or this one with entries appended.
+    /// Returns `true` for this session, also with entries appended.
     pub(crate) fn fits(&self, session: &Digest) -> bool {
         session.header.id == self.id && last(session, self.entries) == self.last
     }
@@ -51,17 +51,17 @@ fn last(session: &Digest, entries: usize) -> Option<IdHash> {
     session.entry_key(entries.checked_sub(1)?.try_into().ok()?)
 }
 
-/// What is to be changed.
+/// A request for a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Make a change of a session unless its file was replaced: see [`Refusal::Replaced`](crate::changes::Refusal::Replaced).
+    /// Make a change unless the file was replaced: see [`Refusal::Replaced`](crate::changes::Refusal::Replaced).
     IfSame {
         /// The session.
         session: SessionIdentity,
         /// The change.
         then: Box<Request>,
     },
-    /// Give a session a name; an empty one clears it.
+    /// Rename a session; an empty name clears it.
     Rename {
         /// The file.
         path: PathBuf,
@@ -76,25 +76,25 @@ pub enum Request {
         target: EntryId,
         /// The label.
         label: String,
-        /// Whether a file of an old version may be brought into the form of today: see [`Refusal::Old`](crate::changes::Refusal::Old).
+        /// `true` to migrate an old file: see [`Refusal::Old`](crate::changes::Refusal::Old).
         migrate: bool,
     },
-    /// Move the leaf, so that pi goes on from another entry.
+    /// Move the leaf, so that pi resumes from another entry.
     MoveLeaf {
         /// The file.
         path: PathBuf,
-        /// The entry; `None` for an empty conversation, before the first one.
+        /// The entry; `None` for an empty conversation, before the first entry.
         to: Option<EntryId>,
-        /// As for a label.
+        /// `true` to migrate an old file.
         migrate: bool,
     },
-    /// Make a new session of the path from the root to an entry.
+    /// Fork the path from the root to an entry into a new session.
     Fork {
         /// The file.
         path: PathBuf,
-        /// The entry; `None` for an empty conversation, before the first one.
+        /// The entry; `None` for an empty conversation, before the first entry.
         at: Option<EntryId>,
-        /// As for a label: only then the two files know their entries by the same ids.
+        /// `true` to migrate an old file, so that both files have the same entry ids.
         migrate: bool,
     },
     /// Move files to the trash.
@@ -102,39 +102,40 @@ pub enum Request {
         /// The files.
         files: Vec<FileSnapshot>,
     },
-    /// Delete files for good: only what the trash can't take, and only after asking twice. There is no undo.
+    /// Delete files permanently: only those that the trash refused, and only after two questions. This cannot be
+    /// undone.
     Delete {
         /// The files.
         files: Vec<FileSnapshot>,
     },
-    /// Take a change back.
+    /// Undo a change.
     Undo {
-        /// Its number in the journal, else the last one.
+        /// Its number in the journal; `None` for the last change.
         number: Option<u64>,
     },
-    /// Take the last change back if this pitree made it; else it is asked first: see
+    /// Undo the last change if this pitree made it. Otherwise, ask first: see
     /// [`Refusal::Earlier`](crate::changes::Refusal::Earlier).
     UndoLast {
-        /// The group about which it was asked.
+        /// The group that the user confirmed.
         sure: Option<u64>,
     },
-    /// Take back all that was made together.
+    /// Undo all changes of a group.
     UndoGroup {
         /// The group.
         group: u64,
     },
-    /// Make the change again that was taken back last.
+    /// Redo the change that was undone last.
     Redo,
 }
 
 impl Request {
-    /// Binds it to a session as the user saw it.
+    /// Binds the request to the session that the user saw.
     #[must_use]
     pub(crate) fn if_same(self, session: SessionIdentity) -> Self {
         Self::IfSame { session, then: Box::new(self) }
     }
 
-    /// The files that it names, each of which it may change; undo and redo name none.
+    /// Returns the files named by the request, each of which it can change. Undo and redo name none.
     pub fn paths(&self) -> Vec<&Path> {
         match self {
             Self::IfSame { then, .. } => then.paths(),
@@ -149,7 +150,7 @@ impl Request {
 }
 
 impl Request {
-    /// Whether it takes back what was done, or does that again, rather than anything new.
+    /// Returns `true` for undo and redo.
     pub fn is_step(&self) -> bool {
         match self {
             Self::IfSame { then, .. } => then.is_step(),
@@ -164,28 +165,29 @@ impl Request {
     }
 }
 
-/// How far a request of several changes is.
+/// The progress of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangeProgress {
-    /// As many are made.
+    /// The number of changes made.
     pub done: usize,
-    /// Of as many.
+    /// The total number of changes.
     pub total: usize,
 }
 
-/// What there is to tell of a request that is being carried out.
+/// An event during a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeEvent<'a> {
-    /// Between two changes: how far it is.
+    /// The progress between two changes.
     Made(ChangeProgress),
-    /// Somebody else holds a file, or is asked to move one: who, in words.
+    /// Waiting for another program: a description.
     Waits(&'a str),
 }
 
-/// Is told how a request goes, and may stop it there: what was made stays, as one group, and nobody is waited for any more.
+/// A callback for the events of a request, which can stop it. Changes already made are kept as one group, and waiting
+/// ends.
 pub type ChangeObserver<'a> = &'a mut dyn FnMut(ChangeEvent<'_>) -> ControlFlow<()>;
 
-/// Lets a request go on to its end: a [`ChangeObserver`] where nobody waits.
+/// A [`ChangeObserver`] that never stops a request.
 pub fn to_the_end(_: ChangeEvent<'_>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }

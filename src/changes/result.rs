@@ -1,4 +1,4 @@
-//! What came of a request: what was done, or why not.
+//! Results and errors of requests.
 
 use std::fmt;
 use std::mem::discriminant;
@@ -11,49 +11,50 @@ use crate::changes::change::Change;
 use crate::changes::journal::ChangeStep;
 use crate::changes::request::{FileSnapshot, Request};
 
-/// What was done. After a dry run, what would have been.
+/// The changes made, or those that a dry run would make.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangeResult {
-    /// In a few words, on one line; may hold text from files.
+    /// A summary on one line; can contain text from files.
     pub said: String,
-    /// The changes, in their order; none if all was so already.
+    /// The changes in order; empty if there was nothing to do.
     pub changes: Vec<Change>,
-    /// The session that a fork made, or that undo brought back.
+    /// The session that a fork created or that undo restored.
     pub made: Option<PathBuf>,
-    /// As many changes, or files deleted for good, were left when it was stopped; 0 if it was not.
+    /// The number of changes or deletions left when the request was stopped; 0 if it was not.
     pub left: usize,
-    /// What else is to be known of it, which `said` has as well.
+    /// Warnings, also included in `said`.
     pub warnings: Vec<String>,
 }
 
 impl ChangeResult {
-    /// That nothing had to be done, and why.
+    /// Creates a result without changes, with the reason.
     pub(crate) fn nothing(said: &str) -> Self {
         Self { said: said.into(), ..Self::default() }
     }
 
-    /// Changes with which a step was taken, and as many that were left when it was stopped.
+    /// Creates the result of a step with these changes, and the number left when it was stopped.
     pub(crate) fn of(step: ChangeStep, changes: Vec<Change>, left: usize) -> Self {
         let said = said(step, &changes);
         let made = changes.iter().find_map(|change| change.brings(step)).map(Path::to_path_buf);
         Self { said, changes, made, ..Self::default() }.stopped(left)
     }
 
-    /// That as many were left when it was stopped.
+    /// Sets the number of changes left when the request was stopped.
     pub(crate) fn stopped(mut self, left: usize) -> Self {
         if left > 0 {
-            self.said += &format!("; stopped, {} left", thousands(left));
+            self.said += &format!("; interrupted, {} remaining", thousands(left));
         }
         Self { left, ..self }
     }
 
-    /// With what else is to be known of it.
+    /// Adds warnings.
     pub(crate) fn but(mut self, warnings: Vec<String>) -> Self {
-        warnings.iter().for_each(|warning| self.said += &format!("; but {warning}"));
+        warnings.iter().for_each(|warning| self.said += &format!("; warning: {warning}"));
         Self { warnings, ..self }
     }
 
-    /// What was done first, and what is done then. A dry run can't go on from a file that is not there.
+    /// Runs a second request after this one. In a dry run, the second is skipped if it needs a file that the first
+    /// would create.
     pub(crate) fn and_then(mut self, is_dry: bool, then: impl FnOnce() -> Result<Self>) -> Result<Self> {
         if self.changes.is_empty() {
             return then();
@@ -73,7 +74,7 @@ impl ChangeResult {
     }
 }
 
-/// What is said of changes with which a step was taken: of one kind together, else of each.
+/// Summarizes the changes of a step: as a whole if they are of one kind, otherwise one by one.
 pub(crate) fn said(step: ChangeStep, changes: &[Change]) -> String {
     let is_alike = |pair: &[Change]| discriminant(&pair[0]) == discriminant(&pair[1]);
     let alike = changes.first().filter(|_| changes.windows(2).all(is_alike));
@@ -81,61 +82,61 @@ pub(crate) fn said(step: ChangeStep, changes: &[Change]) -> String {
     alike.and_then(|first| first.said(step, changes.len())).unwrap_or_else(|| match step {
         ChangeStep::Make => all(),
         ChangeStep::Undo => format!("undone: {}", all()),
-        ChangeStep::Redo => format!("done again: {}", all()),
+        ChangeStep::Redo => format!("redone: {}", all()),
     })
 }
 
-/// A change that was not made, where something can be asked and the change be tried again. All else that goes wrong is
-/// an error in words only.
+/// A change that was not made, but can be tried again after a decision of the user. All other failures are plain error
+/// messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The file is of an old version: a label or a moved leaf would be lost when pi rewrites it, and of a fork it would not
-    /// be known what both have. With `migrate` it is
-    /// brought into the form of version 3 first, as pi does when it opens it; the original goes to the trash.
+    /// The file has an old version. pi would drop a label or leaf move when it rewrites the file, and common entries of
+    /// a fork would be unknown. `migrate` first converts the file to version 3, as pi does when it opens it; the
+    /// original goes to the trash.
     Old {
         /// The file.
         path: PathBuf,
         /// Its version.
         version: u32,
     },
-    /// The file holds another session than the user saw: nothing was written.
+    /// The file holds another session than the user saw; nothing was written.
     Replaced {
         /// The file.
         path: PathBuf,
     },
-    /// Files changed since they were seen: nothing was removed.
+    /// Files have changed since they were seen; nothing was removed.
     Changed {
-        /// They.
+        /// The files.
         paths: Vec<PathBuf>,
     },
-    /// The trash did not take a file.
+    /// The trash refused a file.
     NoTrash {
-        /// Why not.
+        /// The reason.
         reason: String,
-        /// The files that are still there; those before them are in the trash.
+        /// The remaining files; those before them are in the trash.
         left: Vec<FileSnapshot>,
     },
-    /// What undo would take back was changed by somebody else since, or is gone: the next undo passes it over.
+    /// Another program has changed or removed the target of the undo. The next undo skips it.
     Overtaken {
-        /// In what way.
+        /// The reason.
         reason: String,
     },
-    /// What undo would take back was not done by this pitree: nobody here may remember it.
+    /// The change to undo was made by another run of pitree, so the user may not remember it.
     Earlier(EarlierChange),
 }
 
-/// What was done last, by another pitree or an earlier one.
+/// The last change, made by another run of pitree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EarlierChange {
-    /// What was made together.
+    /// The group of changes made together.
     pub group: u64,
-    /// When, in milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     pub time: i64,
-    /// What, in a few words; may hold text from files.
+    /// A summary; can contain text from files.
     pub said: String,
-    /// Some of the sessions: their files, and their titles if they are known.
+    /// Some of the sessions: their files, and their titles if known.
     pub sessions: Vec<(PathBuf, Option<String>)>,
-    /// As many sessions more.
+    /// The number of further sessions.
     pub more: usize,
 }
 
@@ -144,7 +145,7 @@ impl fmt::Display for Refusal {
         match self {
             Self::Old { path, version } => write!(
                 f,
-                "{} is of version {version}: it must be brought into the form of version 3 first, as pi does when it opens it",
+                "{} has version {version} and must be converted to version 3 first, as pi does on opening",
                 path.display()
             ),
             Self::Replaced { path } => {
@@ -152,23 +153,25 @@ impl fmt::Display for Refusal {
             }
             Self::Changed { paths } => {
                 let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-                write!(f, "changed since it was read, so nothing was removed: {}", names.join(", "))
+                write!(f, "sessions changed since they were read; none moved: {}", names.join(", "))
             }
-            Self::NoTrash { reason, .. } => write!(f, "the trash can't take it: {reason}"),
-            Self::Earlier(EarlierChange { said, .. }) => write!(f, "an earlier run or another pitree did this: {said}"),
-            Self::Overtaken { reason } => write!(f, "not undone: {reason}"),
+            Self::NoTrash { reason, .. } => write!(f, "cannot move to the trash: {reason}"),
+            Self::Earlier(EarlierChange { said, .. }) => {
+                write!(f, "this change was made by an earlier run or another pitree: {said}")
+            }
+            Self::Overtaken { reason } => write!(f, "skipped: {reason}"),
         }
     }
 }
 
 impl std::error::Error for Refusal {}
 
-/// A request of several changes of which some were made before one failed: those stay.
+/// A request that failed after some of its changes were made; those are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartialFailure {
-    /// Those that were made, in their order.
+    /// The changes made, in order.
     pub changes: Vec<Change>,
-    /// How many that is of how many, and why the next one failed.
+    /// The number of changes made, and the reason for the failure of the next one.
     pub(crate) said: String,
 }
 
@@ -180,15 +183,15 @@ impl fmt::Display for PartialFailure {
 
 impl std::error::Error for PartialFailure {}
 
-/// The files that a request may have changed, in order and each once: those that it names and those of the changes that
-/// were made, before it failed if it did.
+/// Returns the files that a request may have changed, in order and without duplicates: those that it names, and those
+/// of the changes made, even if it failed later.
 pub fn touched(request: &Request, result: &Result<ChangeResult>) -> Vec<PathBuf> {
     let changes = match result {
         Ok(done) => &done.changes[..],
         Err(error) => error.downcast_ref().map_or(&[][..], |partly: &PartialFailure| &partly.changes),
     };
     let paths = request.paths().into_iter().chain(changes.iter().map(Change::path));
-    // Of a change that only a newer pitree knows there is none.
+    // Unknown changes have no path.
     let mut paths: Vec<PathBuf> = paths.filter(|path| !path.as_os_str().is_empty()).map(Path::to_path_buf).collect();
     paths.sort();
     paths.dedup();

@@ -1,20 +1,20 @@
-//! Steps that are taken with a change, and the states between them.
+//! Steps of changes, and the states between them.
 
 use serde::{Deserialize, Serialize};
 
-/// A step that is taken with a change.
+/// A step of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChangeStep {
-    /// It is made.
+    /// Make the change.
     Make,
-    /// It is taken back.
+    /// Undo the change.
     Undo,
-    /// It is made again.
+    /// Redo the change.
     Redo,
 }
 
 impl ChangeStep {
-    /// Returns the state from the beginning of the step until its outcome is recorded.
+    /// Returns the state from the start of the step until its result is recorded.
     pub(crate) fn begun(self) -> ChangeState {
         match self {
             Self::Make => ChangeState::Begun,
@@ -23,7 +23,7 @@ impl ChangeStep {
         }
     }
 
-    /// The state when the step was taken, or was not.
+    /// Returns the state after the step was taken or not taken.
     pub(crate) fn settled(self, is_taken: bool) -> ChangeState {
         match (self, is_taken) {
             (Self::Make | Self::Redo, true) | (Self::Undo, false) => ChangeState::Done,
@@ -32,7 +32,7 @@ impl ChangeStep {
         }
     }
 
-    /// Of what is before and after a change: what the step begins with, and what it leads to.
+    /// Orders the values before and after a change: the start and the end of the step.
     pub(crate) fn ends<T>(self, before: T, after: T) -> (T, T) {
         match self {
             Self::Undo => (after, before),
@@ -45,19 +45,19 @@ impl ChangeStep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeState {
-    /// Written down, and perhaps made.
+    /// Recorded, and possibly made.
     Begun,
     /// Made.
     Done,
-    /// About to be undone, and perhaps undone.
+    /// An undo is recorded, and possibly made.
     Undoing,
     /// Made and undone.
     Undone,
-    /// About to be made again, and perhaps made.
+    /// A redo is recorded, and possibly made.
     Redoing,
     /// Never made.
     Dropped,
-    /// Made, and changed by somebody else since: undo passes it over.
+    /// Made, but its target was changed by another program; undo skips it.
     Overtaken,
     /// A state of a newer pitree.
     #[serde(other)]
@@ -65,7 +65,7 @@ pub enum ChangeState {
 }
 
 impl ChangeState {
-    /// Returns the step that was begun, if its outcome is not recorded.
+    /// Returns the step in progress, if its result is not recorded yet.
     pub(crate) fn step(self) -> Option<ChangeStep> {
         match self {
             Self::Begun => Some(ChangeStep::Make),

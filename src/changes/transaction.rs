@@ -1,4 +1,4 @@
-//! The journal as one request uses it: its changes are a group, and in a dry run nothing is written.
+//! The journal during one request: its changes form a group, and a dry run writes nothing.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,19 +11,19 @@ use crate::disk::lock::LockObserver;
 
 /// The journal during one request.
 pub(crate) struct Transaction {
-    /// `None` in a dry run.
+    /// The open journal; `None` in a dry run.
     journal: Option<Journal>,
-    /// What the journal held at the beginning of a dry run.
+    /// The content of the journal at the start of a dry run.
     past: JournalRecords,
-    /// In milliseconds since 1970.
+    /// The current time in milliseconds since 1970.
     now: i64,
-    /// The first change that was made for the request.
+    /// The first change of the request.
     group: Option<u64>,
-    /// The groups of which something was made, or made again.
+    /// The groups of changes that were made or redone.
     groups: BTreeSet<u64>,
 }
 
-/// The journal can't be written: nothing else can be changed then.
+/// The journal cannot be written, so no further change can be made.
 #[derive(Debug)]
 pub(crate) struct JournalError(anyhow::Error);
 
@@ -36,44 +36,44 @@ impl std::fmt::Display for JournalError {
 impl std::error::Error for JournalError {}
 
 impl Transaction {
-    /// The journal of a directory, held against others. `wait` is told who else holds it.
+    /// Opens and locks the journal of a directory. `wait` is notified about a lock.
     ///
     /// # Errors
-    /// As [`Journal::open`].
+    /// The errors of [`Journal::open`].
     pub(crate) fn open(state_dir: &Path, now: i64, wait: LockObserver<'_>) -> Result<Self> {
         let journal = Some(Journal::open(state_dir, wait)?);
         Ok(Self { journal, past: JournalRecords::default(), now, group: None, groups: BTreeSet::new() })
     }
 
-    /// The journal of a directory, for a dry run.
+    /// Reads the journal of a directory for a dry run.
     ///
     /// # Errors
-    /// It can't be read, or is of a newer version.
+    /// The journal cannot be read, or has a newer version.
     pub(crate) fn closed(state_dir: &Path) -> Result<Self> {
         let past = JournalRecords::of(state_dir)?;
         past.check_version(state_dir)?;
         Ok(Self { journal: None, past, now: 0, group: None, groups: BTreeSet::new() })
     }
 
-    /// Whether nothing is written.
+    /// Returns `true` in a dry run.
     pub(crate) fn is_closed(&self) -> bool {
         self.journal.is_none()
     }
 
-    /// The changes up to now.
+    /// Returns the changes so far.
     pub(crate) fn past(&self) -> &JournalRecords {
         self.journal.as_ref().map_or(&self.past, Journal::records)
     }
 
-    /// The groups of which something was made, or made again.
+    /// Iterates over the groups of changes that were made or redone.
     pub(crate) fn groups(&self) -> impl Iterator<Item = u64> {
         self.groups.iter().copied()
     }
 
-    /// Writes down a change that is about to be made; returns its number, or `None` in a dry run.
+    /// Records a new change before it is made. Returns its number, or `None` in a dry run.
     ///
     /// # Errors
-    /// [`JournalError`]: the change must not be made.
+    /// [`JournalError`]; the change must not be made.
     pub(crate) fn note(&mut self, change: &Change, by: UndoLink<'_>) -> Result<Option<u64>> {
         let Some(journal) = &mut self.journal else { return Ok(None) };
         let number = journal.begin(self.now, self.group, change.clone(), by).map_err(JournalError)?;
@@ -81,7 +81,7 @@ impl Transaction {
         Ok(Some(number))
     }
 
-    /// Writes down how far a change is now.
+    /// Records a new state of a change.
     ///
     /// # Errors
     /// [`JournalError`].
@@ -93,15 +93,15 @@ impl Transaction {
         Ok(journal.set(number, self.now, state, by).map_err(JournalError)?)
     }
 
-    /// Lets what is written down reach the disk.
+    /// Syncs the journal.
     ///
     /// # Errors
-    /// [`JournalError`]: what was written down last must not be done.
+    /// [`JournalError`]; the recorded steps must not be taken.
     pub(crate) fn sync(&self) -> Result<()> {
         Ok(self.journal.as_ref().map_or(Ok(()), Journal::sync).map_err(JournalError)?)
     }
 
-    /// Lets others have the journal while `work` is done; what they wrote is known then.
+    /// Releases the lock while `work` runs, and reads new lines afterward.
     pub(crate) fn released<T>(
         &mut self,
         wait: LockObserver<'_>,
@@ -111,12 +111,12 @@ impl Transaction {
             None => (work(wait), Ok(())),
             Some(journal) => {
                 let (done, again) = journal.released(wait, work);
-                (done, again.map_err(JournalError).context("can't write down what was done"))
+                (done, again.map_err(JournalError).context("cannot record the change"))
             }
         }
     }
 
-    /// Settles the changes that were cut short: see [`Journal::mend`].
+    /// Records the results of interrupted changes: see [`Journal::mend`].
     ///
     /// # Errors
     /// [`JournalError`].

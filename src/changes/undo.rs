@@ -1,4 +1,4 @@
-//! Changes taken back, and made again. What somebody else changed since is not touched: such a change is overtaken.
+//! Undo and redo. A change whose target was changed by another program is marked as overtaken and not touched.
 
 use anyhow::{Error, Result, anyhow, bail};
 
@@ -11,22 +11,22 @@ use crate::changes::result::{ChangeResult, EarlierChange, PartialFailure, Refusa
 use crate::changes::transaction::JournalError;
 use crate::disk::trash::{CommandTimeout, TrashRefused};
 
-/// Takes back what the last request did.
+/// Undoes the last request.
 pub(crate) fn undo_last(work: &mut Engine<'_>) -> Result<ChangeResult> {
     let records = to_undo(work.past().list())?;
     again(work, &records, ChangeStep::Undo, true)
 }
 
-/// Refuses to take back what was done last if that is not one's own.
+/// Refuses to undo the last change if another run of pitree made it.
 ///
 /// # Errors
-/// [`Refusal::Earlier`], or it is of a newer pitree.
+/// [`Refusal::Earlier`], or the change was made by a newer pitree.
 pub(crate) fn ask_first(work: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Result<()> {
-    /// As many sessions are named.
+    /// The maximum number of sessions named in the question.
     const NAMED: usize = 4;
     let records = to_undo(work.past().list())?;
     let Some(last) = records.first().filter(|last| !is_own(last.group)) else { return Ok(()) };
-    // In the order in which it was done.
+    // In chronological order.
     let named = || records.iter().rev().take(NAMED);
     let mut known = history::sessions(&mut named(), work.past().list(), &|| true);
     let named = named().map(|record| {
@@ -43,7 +43,7 @@ pub(crate) fn ask_first(work: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Resu
     Err(Refusal::Earlier(earlier).into())
 }
 
-/// Takes back what was made together.
+/// Undoes all changes of a group.
 pub(crate) fn undo_group(work: &mut Engine<'_>, group: u64) -> Result<ChangeResult> {
     let is_it = |record: &&JournalRecord| record.group == group && record.can_be_undone();
     let records: Vec<JournalRecord> = work.past().list().iter().rev().filter(is_it).cloned().collect();
@@ -51,26 +51,25 @@ pub(crate) fn undo_group(work: &mut Engine<'_>, group: u64) -> Result<ChangeResu
     again(work, &records, ChangeStep::Undo, false)
 }
 
-/// Takes back one change, by its number.
+/// Undoes one change by number.
 pub(crate) fn undo(work: &mut Engine<'_>, number: u64) -> Result<ChangeResult> {
     let Some(record) = work.past().find(number).cloned() else {
-        bail!("there is no change {number}; `pitree undo --list` shows those that there are")
+        bail!("no change {number}; run `pitree undo --list` to list changes")
     };
     refuse_unknown(&record)?;
     if !record.can_be_undone() {
-        bail!("change {number} is not there to be undone");
+        bail!("change {number} is already reverted or was never applied; nothing to undo");
     }
     again(work, &[record], ChangeStep::Undo, false)
 }
 
-/// Makes again what was taken back last.
+/// Redoes the changes that were undone last.
 pub(crate) fn redo(work: &mut Engine<'_>) -> Result<ChangeResult> {
     let records = to_redo(work.past().list())?;
     again(work, &records, ChangeStep::Redo, true)
 }
 
-/// Takes a step with each record. What somebody else was faster with is passed over: it stops none of the others, and is
-/// not next in turn any more.
+/// Takes a step with each record. Overtaken changes are skipped and do not stop the others; later undos skip them too.
 fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_in_turn: bool) -> Result<ChangeResult> {
     let (mut changes, mut passed, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     let (mut left, together) = (0, work.together());
@@ -83,7 +82,7 @@ fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_
         if at % together == 0 {
             work.will_do_again(&records[at..records.len().min(at + together)], step)?;
         }
-        // What was made behind another change of the same file stands and falls with it.
+        // A change that depends on a later change of the same file shares its result.
         let is_blocked = |(number, _): &(u64, String)| {
             let other = records.iter().find(|other| other.number == *number);
             other.is_some_and(|other| other.change.path() == record.change.path())
@@ -115,41 +114,41 @@ fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_
     if !failed.is_empty() {
         let mut said = reasons(&failed);
         if step == ChangeStep::Undo && is_in_turn {
-            said += " (it can be undone later; `pitree undo --list` shows the changes before it, and `pitree undo NUMBER` undoes one of them)";
+            said += " (still undoable; to undo an earlier change instead, see `pitree undo --list` and run `pitree undo NUMBER`)";
         }
-        let also = if passed.is_empty() { String::new() } else { format!("; passed over: {}", reasons(&passed)) };
+        let also = if passed.is_empty() { String::new() } else { format!("; skipped: {}", reasons(&passed)) };
         return partly(changes, records.len(), step, anyhow!("{said}{also}"));
     }
     if let [(number, _), ..] = passed[..] {
         let mut reason = reasons(&passed);
         if step == ChangeStep::Undo {
-            reason += &format!(" (passed over from now on; `pitree undo {number}` tries it again)");
+            reason += &format!(" (skipped from now on; run `pitree undo {number}` to retry)");
         }
         return partly(changes, records.len(), step, Refusal::Overtaken { reason }.into());
     }
     if changes.is_empty() {
-        return Ok(ChangeResult::nothing(&format!("nothing to be {}", word(step))));
+        return Ok(ChangeResult::nothing(&format!("nothing to {}", verb(step))));
     }
     Ok(ChangeResult::of(step, changes, left))
 }
 
-/// Whether what failed would fail with every other change.
+/// Returns `true` if a failure affects every other change too.
 fn concerns_all(error: &Error) -> bool {
     error.is::<JournalError>() || error.is::<TrashRefused>() || error.is::<CommandTimeout>()
 }
 
-/// That not all was done, and why not.
+/// Creates the error for a request that was only partly completed.
 fn partly(changes: Vec<Change>, all: usize, step: ChangeStep, error: Error) -> Result<ChangeResult> {
     if changes.is_empty() {
         return Err(error);
     }
-    let said = format!("{} of {all} {}; then: {error:#}", changes.len(), word(step));
+    let said = format!("{} {} of {all}; then failed: {error:#}", past_verb(step), changes.len());
     Err(PartialFailure { changes, said }.into())
 }
 
-/// Why changes were passed over, or failed.
+/// Lists the reasons of skipped or failed changes.
 fn reasons(passed: &[(u64, String)]) -> String {
-    /// More are hardly read.
+    /// The maximum number of listed reasons.
     const MOST: usize = 3;
     let mut said: Vec<String> = passed.iter().take(MOST).map(|(_, reason)| reason.clone()).collect();
     if passed.len() > MOST {
@@ -158,24 +157,28 @@ fn reasons(passed: &[(u64, String)]) -> String {
     said.join("; ")
 }
 
-fn word(step: ChangeStep) -> &'static str {
-    if step == ChangeStep::Undo { "undone" } else { "done again" }
+fn verb(step: ChangeStep) -> &'static str {
+    if step == ChangeStep::Undo { "undo" } else { "redo" }
 }
 
-/// The changes that undo takes back, in the order of undoing: those of the last request that are made.
+fn past_verb(step: ChangeStep) -> &'static str {
+    if step == ChangeStep::Undo { "undid" } else { "redid" }
+}
+
+/// Returns the changes to undo, in this order: those of the last request that are done.
 ///
 /// # Errors
-/// One of them is of a newer pitree: it is neither undone by guessing nor passed over.
+/// A change was made by a newer pitree, which is neither undone nor skipped.
 fn to_undo(records: &[JournalRecord]) -> Result<Vec<JournalRecord>> {
     let last = records.iter().rev().find(|record| is_in_force(record)).map(|last| last.group);
     let group = records.iter().rev().filter(|record| Some(record.group) == last && is_in_force(record));
     group.map(|record| refuse_unknown(record).map(|()| record.clone())).collect()
 }
 
-/// The changes that redo makes again, in their order: those undone last, if none was made since.
+/// Returns the changes to redo, in this order: those undone last, unless a new change was made since.
 ///
 /// # Errors
-/// As [`to_undo`].
+/// The errors of [`to_undo`].
 fn to_redo(records: &[JournalRecord]) -> Result<Vec<JournalRecord>> {
     let is_undone = |record: &&JournalRecord| record.state == ChangeState::Undone;
     let begun_at = records.iter().map(|record| record.begun_at).max().unwrap_or_default();
@@ -185,7 +188,8 @@ fn to_redo(records: &[JournalRecord]) -> Result<Vec<JournalRecord>> {
     group.map(|record| refuse_unknown(record).map(|()| record.clone())).collect()
 }
 
-/// Whether undo must not go on to an earlier change. One of a newer pitree may be in force while it looks cut short.
+/// Returns `true` if undo must not skip the change. A change of a newer pitree can be in effect even if it seems
+/// interrupted.
 fn is_in_force(record: &JournalRecord) -> bool {
     match record.state {
         ChangeState::Done | ChangeState::Unknown => true,
@@ -200,11 +204,11 @@ fn refuse_unknown(record: &JournalRecord) -> Result<()> {
     }
     let what = record.change.describe();
     let what = match record.state {
-        ChangeState::Unknown => format!("{what}: a newer pitree did something with it"),
+        ChangeState::Unknown => format!("{what}, last updated by a newer pitree"),
         _ => what,
     };
     bail!(
-        "change {} can't be undone or done again by this pitree: {what}. Update pitree, or undo another change by its number; `pitree undo --list` shows them",
+        "cannot undo or redo change {}: {what}; update pitree, or undo another change by number (run `pitree undo --list` to list them)",
         record.number
     );
 }

@@ -30,13 +30,13 @@ use crate::system::signals::SignalHold;
 /// What every command that changes something understands.
 #[derive(Debug, clap::Args)]
 pub(super) struct ChangeArgs {
-    /// Change nothing; say what would be changed
+    /// Print what would change without changing anything
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// One JSON object a line for each change
+    /// Print each change as a line of JSON
     #[arg(long)]
     pub(super) json: bool,
-    /// Wait so many seconds for another program that holds a file
+    /// Seconds to wait for a locked file
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = crate::cli::number)]
     pub(super) wait: u64,
 }
@@ -67,11 +67,11 @@ impl<'a> Changer<'a> {
     pub(super) fn new(chosen: &'a CommandContext, switches: &'a ChangeArgs) -> Result<Self> {
         chosen.refuse_samples()?;
         let Some(state_dir) = locate::state_dir() else {
-            bail!("there is no home directory to keep the journal of changes in; set HOME")
+            bail!("cannot locate the journal: no home directory; set HOME")
         };
         let changes = Changes::new(state_dir, trash(&chosen.config));
         let changes = if switches.dry_run { changes.dry_run() } else { changes };
-        let hold = SignalHold::new().context("can't watch for signals")?;
+        let hold = SignalHold::new().context("cannot handle signals")?;
         Ok(Self { changes, switches, home: &chosen.home, hold })
     }
 
@@ -84,7 +84,7 @@ impl<'a> Changer<'a> {
         let mut watch = |news: ChangeEvent<'_>| {
             if let ChangeEvent::Waits(who) = news {
                 let since = waits_since.get_or_insert_with(|| {
-                    output::tell(&format!("waiting for {who}; Ctrl+C gives up"));
+                    output::tell(&format!("waiting for {who}; press Ctrl+C to cancel"));
                     now()
                 });
                 if now() - *since >= i64::try_from(self.switches.wait.saturating_mul(1000)).unwrap_or(i64::MAX) {
@@ -111,9 +111,9 @@ impl<'a> Changer<'a> {
             made => return made,
         };
         if self.switches.dry_run || !confirm::is_possible() {
-            return Err(anyhow!("{error}; --migrate does so, and keeps the original in the trash"));
+            return Err(anyhow!("{error}; use --migrate to convert it and move the original to the trash"));
         }
-        output::tell(&format!("{error}. The original goes to the trash, and undo brings it back."));
+        output::tell(&format!("{error}. The original moves to the trash; `pitree undo` restores it."));
         if let Some(Refusal::Old { path, .. }) = error.downcast_ref()
             && let Ok(session) = resolve::digest(path)
         {
@@ -121,7 +121,7 @@ impl<'a> Changer<'a> {
                 output::tell(&format!("{sign}."));
             }
         }
-        if confirm::is_yes("Bring it into the form of version 3?")? {
+        if confirm::is_yes("Convert to version 3?")? {
             return self.make(&request(true));
         }
         bail!(Declined("nothing was changed"))
@@ -160,17 +160,17 @@ impl<'a> Changer<'a> {
             let is_found = step == CliStep::Make || !done.changes.is_empty();
             return Ok(if is_found { Exit::Done } else { Exit::Nothing }.into());
         }
-        output::complain(&format!("stopped, {} left", thousands(done.left)));
+        output::complain(&format!("interrupted; {} remaining", thousands(done.left)));
         Ok(self.hold.noted().map_or(Exit::Failed.into(), |signal| ExitCode::from(128 + signal)))
     }
 
     /// What is said of what was done where that can't be printed.
     pub(super) fn unprinted(&self, done: &ChangeResult) -> String {
         match (self.switches.dry_run, done.changes.len()) {
-            (true, _) => "can't print what would be done".into(),
+            (true, _) => "cannot print the dry run".into(),
             (_, 0) => format!("can't print this: {}", done.said),
-            (_, 1) => "the change is made, but can't be printed".into(),
-            (_, several) => format!("the {} changes are made, but can't be printed", thousands(several)),
+            (_, 1) => "the change was made, but cannot be printed".into(),
+            (_, several) => format!("the {} changes were made, but cannot be printed", thousands(several)),
         }
     }
 
@@ -188,11 +188,11 @@ impl<'a> Changer<'a> {
                 (CliStep::Make, false) => format!("{what}  {path}"),
                 (CliStep::Make, true) => format!("would: {what}  {path}"),
                 (CliStep::Undo, false) => format!("undone: {what}  {path}"),
-                (CliStep::Undo, true) => format!("would: undo {what}  {path}"),
-                (CliStep::Redo, false) => format!("done again: {what}  {path}"),
-                (CliStep::Redo, true) => format!("would: redo {what}  {path}"),
-                (CliStep::Restore, false) => format!("restored  {path}"),
-                (CliStep::Restore, true) => format!("would: restore  {path}"),
+                (CliStep::Undo, true) => format!("would undo: {what}  {path}"),
+                (CliStep::Redo, false) => format!("redone: {what}  {path}"),
+                (CliStep::Redo, true) => format!("would redo: {what}  {path}"),
+                (CliStep::Restore, false) => format!("restored: {path}"),
+                (CliStep::Restore, true) => format!("would restore: {path}"),
             }
         };
         match &done.changes[..] {

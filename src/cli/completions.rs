@@ -22,7 +22,7 @@ use crate::session::tree::Index;
 /// The variable by which the shell's lines ask.
 const ASKED_BY: &str = "PITREE_COMPLETE";
 
-/// Print what makes Tab complete commands, options, sessions and labels
+/// Generate shell completions
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 bash, in ~/.bashrc:  source <(pitree completions bash)
@@ -56,7 +56,7 @@ impl Completions {
     pub(super) fn run(&self) -> Result<ExitCode> {
         let name = self.shell.name();
         let shells = Shells::builtins();
-        let shell = shells.completer(name).with_context(|| format!("{name} can't be told what to complete"))?;
+        let shell = shells.completer(name).with_context(|| format!("completions are not supported for {name}"))?;
         let mut lines = Vec::new();
         shell.write_registration(ASKED_BY, "pitree", "pitree", "pitree", &mut lines)?;
         let mut out = output::stdout();

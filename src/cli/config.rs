@@ -12,13 +12,13 @@ use crate::cli::table::{self, Column};
 use crate::config::default_toml;
 use crate::disk::{locate, relocations};
 
-/// Show where the configuration is read from, or print the default one
+/// Print the path of the configuration file, or the default configuration
 #[derive(Debug, clap::Args)]
 pub(super) struct ConfigCommand {
     /// Print a commented default configuration
     #[arg(long)]
     default: bool,
-    /// List what directories that are gone are said to be now, and the file that says so
+    /// List replacements for missing directories, and the path of the file that stores them
     #[arg(long, conflicts_with = "default")]
     moved: bool,
 }
@@ -29,16 +29,16 @@ impl ConfigCommand {
         if self.default {
             write!(out, "{}", default_toml())?;
         } else if self.moved {
-            let Some(state) = locate::state_dir() else { bail!("there is no home directory to keep it in; set HOME") };
+            let Some(state) = locate::state_dir() else { bail!("no home directory; set HOME") };
             let rows: Vec<[String; 2]> = relocations::all(&state)?.into_iter().map(<[String; 2]>::from).collect();
             table::print(&mut out, [Column::Path(usize::MAX); 2], &rows, &UNICODE)?;
             if rows.is_empty() {
-                output::tell("no directory is known to have moved");
+                output::tell("no moved directories recorded");
             }
             output::tell(&relocations::file(&state).to_string_lossy());
         } else {
             let Some(path) = file.map(Path::to_path_buf).or_else(locate::config_file) else {
-                bail!("there is no home directory to look for config.toml in; name a file with --config FILE")
+                bail!("cannot locate config.toml: no home directory; specify a file with --config FILE")
             };
             crate::cli::read_config(file)?; // says what is wrong with it
             writeln!(out, "{}", clean(&path.to_string_lossy()))?;

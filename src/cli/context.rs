@@ -22,22 +22,22 @@ use crate::session::prompt::plan::{Plan, PlannedPart};
 use crate::session::prompt::sum::ContextSum;
 use crate::session::tree::Tree;
 
-/// Show what the model sees when pi goes on at an entry
+/// Show the model context at an entry
 ///
-/// The messages are those that pi sends, with the tokens that pi reckons for each: a quarter of its characters. How many all
-/// of them have is said as pi says it: as the last answer tells, with an estimate of what stands behind it.
+/// Lists the messages that pi sends. The tokens of each message are pi's estimate: one token per four characters. The
+/// total is computed as in pi: the usage reported by the last answer, plus an estimate for later messages.
 #[derive(Debug, clap::Args)]
 pub(super) struct ContextCommand {
     /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
-    /// An id, its unambiguous start, or a label; without one the leaf
+    /// Entry id, unique id prefix, or label; defaults to the leaf
     #[arg(add = ArgValueCompleter::new(completions::entries))]
     entry: Option<String>,
-    /// Tell of what is left out as well, and why
+    /// Include messages that are not sent, with the reason
     #[arg(long)]
     all: bool,
-    /// One JSON object a message, with its text in full, and a last one for all of them
+    /// Print full messages as JSON Lines; the last line is a summary
     #[arg(long)]
     json: bool,
 }
@@ -144,7 +144,7 @@ impl ContextCommand {
         let mut out = output::stdout();
         table::print(&mut out, COLUMNS, &rows, glyphs)?;
         if listing.messages == 0 {
-            output::tell("the model sees no messages: an empty conversation");
+            output::tell("the context is empty: no messages");
         }
         writeln!(out, "{}", clean(&listing.summary(&glyphs.dot)))?;
         Ok(out.flush()?)

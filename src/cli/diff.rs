@@ -32,15 +32,15 @@ const FORM: u32 = 1;
 /// The most columns of a fact.
 const FACT: usize = 60;
 
-/// Compare two sessions, branches or entries of one family, from the last entry that both have on
+/// Compare two sessions, branches or entries from where they diverge
 ///
 /// Each side is SESSION, SESSION@ENTRY or @ENTRY. SESSION is a path, an id, a unique id prefix, a name, or `.` for the
-/// current session. ENTRY is an id, a unique id prefix or a label. SESSION alone compares up to its leaf; with ENTRY, up to
-/// that entry. @ENTRY uses the session of the other side. A word that names a session is not split; otherwise the last @
-/// separates SESSION from ENTRY.
+/// current session. ENTRY is an id, a unique id prefix or a label. SESSION alone compares up to its leaf; with ENTRY,
+/// up to that entry. @ENTRY uses the session of the other side. A word that names a session is not split; otherwise the
+/// last @ separates SESSION from ENTRY.
 #[derive(Debug, clap::Args)]
 pub(super) struct DiffCommand {
-    /// One of them: SESSION, SESSION@ENTRY or @ENTRY
+    /// First side: SESSION, SESSION@ENTRY or @ENTRY
     a: OsString,
     /// The other one
     b: OsString,
@@ -121,7 +121,11 @@ fn text(out: &mut impl Write, comparison: &Comparison, ends: [&BranchEnd; 2], ch
     writeln!(out, "{}", cut(format!("{shared} in common, up to  {common}")))?;
     for (side, end) in ends.iter().enumerate() {
         let (id, last) = (clean(&end.tree.header.id).into_owned(), row(&end.tree, comparison.ends[side], chosen));
-        let last = if comparison.sides[side].entries == 0 { "nothing of its own: it ends there".into() } else { last };
+        let last = if comparison.sides[side].entries == 0 {
+            "no entries of its own; ends at the common entry".into()
+        } else {
+            last
+        };
         writeln!(out, "{}", cut(format!("{}  {id}  {last}", SIDES[side])))?;
     }
     writeln!(out)?;

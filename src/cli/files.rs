@@ -19,15 +19,15 @@ use crate::cli::{CommandContext, completions, output, resolve};
 use crate::disk::load;
 use crate::session::digest::SharedDigest;
 
-/// List the files that tools read, wrote or edited, those touched last first
+/// List files that tools read or changed, most recent first
 #[derive(Debug, clap::Args)]
 pub(super) struct FilesCommand {
-    /// Only of this session: a path, an id, or an unambiguous start of an id
+    /// List only the files of this session (path, id, unique id prefix, or name)
     #[arg(conflicts_with = "project", add = ArgValueCompleter::new(completions::sessions))]
     session: Option<OsString>,
     #[command(flatten)]
     project: ProjectArg,
-    /// One JSON object a line; of one session with the entries that touched the file
+    /// Print JSON Lines; with SESSION, include the entries that touched each file
     #[arg(long)]
     json: bool,
 }
@@ -79,7 +79,9 @@ impl FilesCommand {
             bail!("{} is not a pi session: the first line is not a session header", session.display());
         }
         if let (Some(dir), []) = (&self.project.dir, &sessions[..]) {
-            output::complain(&format!("no session worked in {dir}; pitree ls shows where sessions worked"));
+            output::complain(&format!(
+                "no session found in {dir}; run `pitree ls` to list the directories of sessions"
+            ));
             return Ok(output::end(unreadable).found(false).into());
         }
         let files = outline(sessions.iter().map(|session| &**session), &chosen.home);

@@ -15,16 +15,16 @@ use crate::disk::load;
 use crate::runtime::raw_output;
 use crate::session::entry::EntryId;
 
-/// Make a new session of the path to an entry, and print where it is
+/// Fork a session at an entry and print the new path
 #[derive(Debug, clap::Args)]
 pub(super) struct ForkCommand {
     /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
-    /// The last entry that the new session has: an id, its unambiguous start, or a label
+    /// Last entry of the new session: id, unique id prefix, or label
     #[arg(add = ArgValueCompleter::new(completions::entries))]
     entry: Option<String>,
-    /// Bring a file of an old version into the form of version 3, as pi does; the original goes to the trash
+    /// Convert an old session file to version 3, as pi does; moves the original to the trash
     #[arg(long)]
     migrate: bool,
     #[command(flatten)]

@@ -57,7 +57,7 @@ pub fn page() -> String {
          Exit codes:\n\n",
     );
     page += &exit_code_table();
-    page += "\nA closed pipe is no error.\n";
+    page += "\nA closed pipe is not an error.\n";
     let mut pitree = command().term_width(COLUMNS);
     pitree.build();
     add(&mut page, &mut pitree.clone(), "pitree");

@@ -105,7 +105,7 @@ fn skipped(session: &Digest, places: Option<&[(Index, MatchField)]>, after: &str
 
 /// Why nothing can be gone on with.
 fn unknown(after: &str) -> anyhow::Error {
-    anyhow!("this query finds no hit {after} now; begin without --after")
+    anyhow!("hit {after} not found for this query; omit --after to start over")
 }
 
 impl<'a> HitSearch<'a> {

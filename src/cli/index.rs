@@ -16,9 +16,10 @@ use crate::cli::{CommandContext, output};
 use crate::disk::index::{self, IndexFacts};
 use crate::disk::locate;
 
-/// Show what is kept of sessions so that pitree starts at once, or make it anew
+/// Show or rebuild the session index
 ///
-/// Deleting it loses nothing: it is made of the sessions, and made again. It holds what they hold, for you alone to read.
+/// The index is a cache of session contents and can be deleted at any time; pitree rebuilds it. Its files are readable
+/// only by you.
 #[derive(Debug, clap::Args)]
 pub(super) struct IndexCommand {
     /// Rebuild the index from all sessions
@@ -27,13 +28,13 @@ pub(super) struct IndexCommand {
     /// Delete the index files of all directories, or of those named with --dir
     #[arg(long, conflicts_with_all = ["rebuild", "path", "stats", "json"])]
     clear: bool,
-    /// Print the files: of all sessions, and what was added since
+    /// Print the paths of the index files: full index and additions
     #[arg(long, conflicts_with = "stats")]
     path: bool,
     /// Print how much is kept (as without an option)
     #[arg(long)]
     stats: bool,
-    /// One JSON object a line
+    /// Print JSON Lines
     #[arg(long)]
     json: bool,
 }
@@ -50,9 +51,9 @@ struct IndexStats {
 impl IndexCommand {
     pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         if chosen.cache.is_none() && locate::index_dir().is_none() {
-            bail!("there is no home directory to keep an index in; set HOME");
+            bail!("cannot locate the index: no home directory; set HOME");
         }
-        let Some(cache) = &chosen.cache else { bail!("no index is used with --no-index, and none of the samples") };
+        let Some(cache) = &chosen.cache else { bail!("`pitree index` cannot be used with --no-index or --demo") };
         let facts = || chosen.located.dirs.iter().map(|dir| IndexFacts::new(cache, dir, &chosen.home));
         if self.clear {
             return clear(chosen, cache);

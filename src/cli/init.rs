@@ -9,9 +9,10 @@ use anyhow::Result;
 use crate::cli::completions::Shell;
 use crate::cli::output;
 
-/// Print lines that put the browser on a key of the shell
+/// Print shell key bindings for the browser
 ///
-/// The key opens the browser; Enter there puts the command that goes on in pi on the shell's line, to be looked at and run.
+/// The key opens the browser. Press Enter there to put the resume command on the shell's command line, where you can
+/// review and run it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 bash, in ~/.bashrc:  eval \"$(pitree init bash)\"
@@ -20,7 +21,7 @@ fish, in ~/.config/fish/config.fish:  pitree init fish | source")]
 pub(super) struct InitCommand {
     /// The shell
     shell: Shell,
-    /// The key: alt or ctrl, and a letter
+    /// Key to bind: alt or ctrl, plus a letter
     #[arg(long, value_name = "KEY", default_value = "alt+i")]
     key: ShellKey,
 }
@@ -36,12 +37,12 @@ impl FromStr for ShellKey {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = "a key is alt or ctrl, and a letter, as alt+i";
+        let wrong = "expected alt or ctrl and a lowercase letter, such as alt+i";
         let (is_alt, letter) = match text.split_once('+') {
             Some(("alt", letter)) => (true, letter),
             // As bytes these are Tab, Enter, and what ends a line.
             Some(("ctrl", letter)) if !matches!(letter, "i" | "j" | "m") => (false, letter),
-            Some(("ctrl", _)) => return Err("terminals can't tell this key from Tab or Enter"),
+            Some(("ctrl", _)) => return Err("terminals cannot distinguish this key from Tab or Enter"),
             _ => return Err(wrong),
         };
         match letter.as_bytes() {

@@ -16,12 +16,12 @@ use crate::cli::{CommandContext, output, resolve};
 use crate::session::digest::{Digest, DigestLabel};
 use crate::session::entry::EntryId;
 
-/// List the labels of all sessions, those set last first
+/// List labels, most recent first
 #[derive(Debug, clap::Args)]
 pub(super) struct LabelsCommand {
     #[command(flatten)]
     project: ProjectArg,
-    /// One JSON object a line
+    /// Print JSON Lines
     #[arg(long)]
     json: bool,
 }

@@ -21,18 +21,19 @@ use crate::pi::running;
 use crate::pi::running::RunningPis;
 use crate::pi::status::{PiState, PiStatus};
 
-/// Show which pis run, and what they are doing
+/// List running pi processes and their state
 ///
-/// A pi in which pitree's extension is installed says so itself. Of any other one only the directory is known.
+/// A pi with pitree's extension reports its own state. For any other pi, only the working directory is known.
 #[derive(Debug, clap::Args)]
 pub(super) struct LiveCommand {
-    /// One JSON object: all pis
+    /// Print all running pi processes as one JSON object
     #[arg(long)]
     json: bool,
-    /// Go on: print each change when it happens
+    /// Keep running and print each change as it happens
     #[arg(long, conflicts_with = "line")]
     follow: bool,
-    /// How many are doing what, in a few words, such as for the status line of tmux; nothing if none says it
+    /// Print the number of pi processes per state on one line, such as for the tmux status line; prints nothing if no
+    /// pi reports its state
     #[arg(long, conflicts_with = "json")]
     line: bool,
 }
@@ -41,7 +42,7 @@ impl LiveCommand {
     pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         chosen.refuse_samples()?;
         let Some(state) = locate::state_dir() else {
-            bail!("there is no home directory in which pis say what they do; set HOME")
+            bail!("cannot locate the state directory: no home directory; set HOME")
         };
         if self.line {
             return line(&running::told(Some(&state)));
@@ -120,11 +121,11 @@ fn list(pis: &RunningPis, titles: &mut SessionTitles, chosen: &CommandContext) -
     rows.extend(silent(pis).map(|(dir, count)| {
         let dir = shorten(&dir.to_string_lossy(), &chosen.home).into_owned();
         let what =
-            if count == 1 { "one that does not say more".into() } else { format!("{count} that do not say more") };
+            if count == 1 { "1 pi, state unknown".into() } else { format!("{count} pi processes, state unknown") };
         ["?".into(), String::new(), String::new(), String::new(), String::new(), dir, what]
     }));
     if rows.is_empty() {
-        output::tell("no pi runs here, as far as can be seen");
+        output::tell("no running pi found");
     }
     let mut out = output::stdout();
     table::print(&mut out, COLUMNS, &rows, chosen.config.signs())?;

@@ -43,20 +43,20 @@ const AT_ONCE: (usize, usize) = (2048, 32);
 /// A session with what is its own.
 type SessionRow<'a> = (&'a Digest, EntryTotals);
 
-/// List sessions, newest first
+/// List sessions, most recent first
 #[derive(Debug, clap::Args)]
 pub(super) struct LsCommand {
-    /// Only sessions that this search finds, in the language of `pitree search`
+    /// List only sessions that match this query (see `pitree search --help`)
     query: Vec<String>,
-    /// List so many at most
+    /// List at most N sessions
     #[arg(long, value_name = "N", value_parser = crate::cli::some)]
     limit: Option<NonZeroUsize>,
-    /// One JSON object a line
+    /// Print JSON Lines
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     project: ProjectArg,
-    /// Also sessions of sub-agents, which lie deeper than pi's own list looks
+    /// Include subagent sessions, which pi's own list omits
     #[arg(long)]
     subagents: bool,
 }
@@ -187,7 +187,7 @@ fn nothing(unreadable: &[Unreadable], chosen: &CommandContext) -> String {
 }
 
 /// The advice in errors about missing sessions.
-const OTHERWISE: &str = "name another directory with --dir, or try --demo";
+const OTHERWISE: &str = "specify another directory with --dir, or try --demo";
 
 /// A session as a script sees it.
 #[derive(Serialize)]

@@ -69,16 +69,16 @@ pub struct Cli {
     command: Option<Command>,
     #[command(flatten)]
     options: Options,
-    /// Print what is chosen with Enter instead of resuming it
+    /// Print the selection on Enter instead of resuming it
     #[arg(long, value_name = "WHAT")]
     print: Option<PickerFormat>,
     /// Open at this session: path, id, unique id prefix, or name; also SESSION@ENTRY
     #[arg(long, value_name = "SESSION")]
     at: Option<OsString>,
-    /// Begin at this entry of it, by its id
+    /// Select the entry with this id; requires --at
     #[arg(long, value_name = "ID", requires = "at")]
     entry: Option<String>,
-    /// Begin with this search; behind -- it may be the name of a command
+    /// Open with this search; put -- before a query that is a command name
     query: Vec<String>,
     /// What stands behind --
     #[arg(last = true, hide = true)]
@@ -88,13 +88,13 @@ pub struct Cli {
 /// What every command understands.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// Read this directory instead of pi's (may be given more than once)
+    /// Read sessions from DIR instead of pi's directory (repeatable)
     #[arg(long, value_name = "DIR", global = true)]
     dir: Vec<PathBuf>,
-    /// Show the sample sessions that come with pitree
+    /// Use the built-in sample sessions
     #[arg(long, global = true, conflicts_with = "dir")]
     demo: bool,
-    /// Read all sessions anew, and keep nothing of them for the next time
+    /// Don't read or write the index
     #[arg(long, global = true)]
     no_index: bool,
     /// Read the configuration from this file
@@ -103,7 +103,7 @@ pub struct Options {
     /// Draw with ASCII characters only
     #[arg(long, global = true)]
     ascii: bool,
-    /// Colours: dark, light, as the terminal is (auto), or its own palette (terminal)
+    /// Set the color theme; `auto` follows the terminal background, `terminal` uses the terminal's palette
     #[arg(long, value_name = "THEME", global = true)]
     theme: Option<ThemeName>,
 }
@@ -152,25 +152,25 @@ enum OnPitree {
 
 const EXAMPLES: &str = "Examples:
   pitree                          browse the sessions that pi would list
-  pitree .                        browse those of this directory
+  pitree .                        browse the sessions of this directory
   pitree --demo                   try it on sample sessions
   pitree --dir ~/backup/sessions  browse another directory
-  pitree jwt file:auth.rs         begin with a search
-  pitree search --json jwt        search for a script
-  pitree ls --json | jq .path     list sessions for a script
-  pitree tree 0199f2c1            draw one session's tree, by the start of its id
-  pitree context 0199f2c1 before  what the model sees at an entry, with tokens
-  pitree files --project .        list the files that tools touched in a project
+  pitree jwt file:auth.rs         open the browser with a search
+  pitree search --json jwt        search, with output for scripts
+  pitree ls --json | jq .path     print all session paths
+  pitree tree 0199f2c1            show the tree of a session, by id prefix
+  pitree context 0199f2c1 before  show the model context at an entry, with tokens
+  pitree files --project .        list files touched in a project
   pitree diff 0199f2c1@before @after  compare two branches of a session, by labels
-  pitree resume 0199f2c1 before   go on in pi at the entry labelled \"before\"
-  pitree rename 0199f2c1 Flaky    give a session a name
-  pitree rm 0199f2c1 --family     move a session, its forks and theirs to the trash
+  pitree resume 0199f2c1 before   resume in pi at the entry labeled \"before\"
+  pitree rename 0199f2c1 Flaky    rename a session
+  pitree rm 0199f2c1 --family     move a whole family to the trash
   pitree undo                     undo the last change
   s=$(pitree path 0199f2c1) && pi --session \"$s\"
-  pitree config --default         print a configuration to start from
+  pitree config --default         print the default configuration
   pitree --print path             choose a session and print its path
 
-In the browser, ? shows the keys.";
+Press ? in the browser to list the keys.";
 
 /// What all commands need to know.
 #[derive(Debug)]
@@ -214,7 +214,7 @@ impl CommandContext {
     /// The sessions are samples.
     fn refuse_samples(&self) -> Result<()> {
         if self.files == Files::Demo {
-            bail!("these are sample sessions inside pitree, without files to change or to go on with; leave out --demo")
+            bail!("this command does not support the built-in sample sessions; omit --demo")
         }
         Ok(())
     }
@@ -271,13 +271,13 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         return Ok(Exit::Failed.into());
     }
     if cli.print.is_some() && cli.command.is_some() {
-        output::complain("--print is for the browser: use it without a command");
+        output::complain("--print cannot be used with a command");
         return Ok(Exit::Failed.into());
     }
     if let (None, Some(word)) = (&cli.command, cli.query.first())
         && let Some(name) = typo::likely_typo_of(word, Cli::command().get_subcommands().map(clap::Command::get_name))
     {
-        let search = format!("to search for it: pitree -- {word}");
+        let search = format!("to search for the word, run: pitree -- {word}");
         output::complain(&format!("unknown command {word}; did you mean {name}?\n{search}"));
         return Ok(Exit::Failed.into());
     }
@@ -393,8 +393,8 @@ impl clap::ValueEnum for PickerFormat {
             Self::Path => "the path of the session's file",
             Self::Id => "the id of the session",
             Self::Entry => "the id of the entry; in the list, of the leaf",
-            Self::Command => "the shell command that goes on there",
-            Self::Json => "all of that, for a program: see docs/json.md",
+            Self::Command => "shell command that resumes at the selection",
+            Self::Json => "all of the above as JSON (see docs/json.md)",
         };
         Some(clap::builder::PossibleValue::new(self.name()).help(help))
     }

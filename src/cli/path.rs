@@ -18,7 +18,7 @@ pub(super) struct PathCommand {
     /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
-    /// As a JSON object, with the id and the directory
+    /// Print a JSON object with the path, id and working directory
     #[arg(long)]
     json: bool,
 }

@@ -9,10 +9,11 @@ use crate::disk::locate::Environment;
 use crate::disk::program;
 use crate::pi::install::{InstallOptions, InstallOutcome, Installation};
 
-/// Put pitree into pi as the command /pitree, or take it out
+/// Install or remove the /pitree extension
 ///
-/// The extension goes to `extensions/pitree` in pi's directory, the skill that tells agents how to search earlier sessions to
-/// `skills/pitree`. Files that you edited stay as they are. With the npm package, `pi install npm:pitree` does the same.
+/// The extension goes to `extensions/pitree` in pi's directory, the skill that tells agents how to search earlier
+/// sessions to `skills/pitree`. Files that you edited stay as they are. With the npm package, `pi install npm:pitree`
+/// does the same.
 #[derive(Debug, clap::Args)]
 pub(super) struct PiCommand {
     #[command(subcommand)]
@@ -21,7 +22,7 @@ pub(super) struct PiCommand {
 
 #[derive(Debug, clap::Subcommand)]
 enum PiAction {
-    /// Write the extension and the skill, or bring them up to date
+    /// Install or update the extension and the skill
     Install(PiArgs),
     /// Remove what install wrote
     Remove(PiArgs),
@@ -39,9 +40,9 @@ struct PiArgs {
 
 impl PiCommand {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let program = program::this().context("can't tell where pitree itself is")?;
+        let program = program::this().context("cannot find the pitree program")?;
         let Some(in_pi) = Installation::new(&Environment::current(), &program) else {
-            bail!("there is no home directory to find pi's directory in; set HOME");
+            bail!("cannot locate pi's directory: no home directory; set HOME");
         };
         let how = |&PiArgs { dry_run, force }: &PiArgs| InstallOptions { force, dry_run };
         let (outcomes, verb, forced, is_dry) = match &self.what {
@@ -55,7 +56,7 @@ impl PiCommand {
             }
         };
         if outcomes.is_empty() {
-            output::tell("nothing of pitree is in pi's directory");
+            output::tell("pitree is not installed in pi");
         }
         for outcome in outcomes {
             output::tell(&match outcome {

@@ -20,14 +20,14 @@ pub(super) fn tell(session: &Path, what: &PiRequest) -> Result<ExitCode> {
     let state = locate::state_dir();
     let (Some(state), Some(pi)) = (&state, open(session)) else {
         bail!(
-            "no pi says that it has {} open: pitree's extension is not in it, or the session is another one; leave out --by-pi",
+            "no running pi reports {} as open; run `pitree pi install` and restart pi, or omit --by-pi",
             session.display()
         );
     };
     if let Err(why) = requests::ask(state, &pi, what) {
         bail!("{why}");
     }
-    output::tell(&format!("pi (process {}) wrote it", pi.pid));
+    output::tell(&format!("pi (pid {}) saved the change", pi.pid));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -35,7 +35,7 @@ pub(super) fn tell(session: &Path, what: &PiRequest) -> Result<ExitCode> {
 pub(super) fn warn(session: &Path) {
     if let Some(pi) = open(session) {
         output::tell(&format!(
-            "pi (process {}) has the session open, and shows this when it opens it again; with --by-pi it writes it itself",
+            "pi (pid {}) has the session open and shows the change only after reopening it; use --by-pi to have pi make the change",
             pi.pid
         ));
     }

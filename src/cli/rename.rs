@@ -15,15 +15,15 @@ use crate::disk::load;
 use crate::pi::requests::PiRequest;
 use crate::session::entry::EntryId;
 
-/// Give a session a name
+/// Rename a session
 #[derive(Debug, clap::Args)]
 pub(super) struct RenameCommand {
     /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
-    /// The name; an empty one ("") clears it
+    /// New name; "" clears it
     name: String,
-    /// Have it written by the pi that has the session open, which shows it then
+    /// Ask the running pi that has the session open to write the change, so that it shows it
     #[arg(long, conflicts_with_all = ["dry_run", "json"])]
     by_pi: bool,
     #[command(flatten)]
@@ -49,15 +49,15 @@ pub(super) struct LabelCommand {
     /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
-    /// An id, its unambiguous start, or a label
+    /// Entry id, unique id prefix, or label
     #[arg(add = ArgValueCompleter::new(completions::entries))]
     entry: Option<String>,
-    /// The label; without one, or with an empty one, it is cleared
+    /// New label; omit it or pass "" to clear the label
     label: Option<String>,
-    /// Bring a file of an old version into the form of version 3, as pi does; the original goes to the trash
+    /// Convert an old session file to version 3, as pi does; moves the original to the trash
     #[arg(long)]
     migrate: bool,
-    /// Have it written by the pi that has the session open, which shows it then
+    /// Ask the running pi that has the session open to write the change, so that it shows it
     #[arg(long, conflicts_with_all = ["dry_run", "json"])]
     by_pi: bool,
     #[command(flatten)]
@@ -86,7 +86,7 @@ impl LabelCommand {
         let tree = load::tree(Files::Disk, &path, &chosen.home)?;
         let target = EntryId::of(&tree, resolve::entry(&entry, &tree)?);
         if self.by_pi {
-            let EntryId::Id(entry) = target else { bail!("the entry has no id by which pi could know it") };
+            let EntryId::Id(entry) = target else { bail!("the entry has no id; omit --by-pi") };
             return pi_requests::tell(&path, &PiRequest::Label(entry, label));
         }
         pi_requests::warn(&path);

@@ -86,7 +86,7 @@ impl<'a> SessionResolver<'a> {
             true
         });
         let none =
-            || format!("no session worked in {}, nor in a project around it; `pitree ls` lists all", cwd.display());
+            || format!("no session found for {} or its project; run `pitree ls` to list all sessions", cwd.display());
         let newest = sessions.into_iter().max_by_key(|session: &SharedDigest| session.order_time());
         newest.map(|session| session.path.clone()).with_context(none)
     }
@@ -114,8 +114,7 @@ fn this() -> Option<PathBuf> {
 }
 
 fn named(word: &OsStr, sessions: &SessionResolver<'_>) -> Result<PathBuf> {
-    let none =
-        || anyhow!("no session has the id or the name {word:?}, nor an id that starts so; `pitree ls` lists them");
+    let none = || anyhow!("no session matches {word:?}; run `pitree ls` to list sessions");
     find(word, sessions)?.ok_or_else(none)
 }
 
@@ -137,7 +136,7 @@ fn find(word: &OsStr, sessions: &SessionResolver<'_>) -> Result<Option<PathBuf>>
         return this().map_or_else(|| sessions.newest_here(), Ok).map(Some);
     }
     // An id is text.
-    let word = word.to_str().with_context(|| format!("there is no file {word:?}, and no session has such an id"))?;
+    let word = word.to_str().with_context(|| format!("no file or session named {word:?}"))?;
     let starting = if word.is_empty() { &[] } else { sessions.starting(word) };
     // Those that are no longer stand first.
     let exact = starting.partition_point(|(id, _)| id == word);
@@ -155,7 +154,7 @@ fn find(word: &OsStr, sessions: &SessionResolver<'_>) -> Result<Option<PathBuf>>
             let list: String = several.iter().take(NAMED).map(line).collect();
             let more = several.len().saturating_sub(NAMED);
             let more = if more > 0 { format!("\nand {} more", thousands(more)) } else { String::new() };
-            bail!("{} sessions match {word:?}; say more of the id, or the path:{list}{more}", several.len())
+            bail!("{word:?} matches {} sessions; give a longer id prefix or a path:{list}{more}", several.len())
         }
     }
 }
@@ -212,7 +211,7 @@ pub(super) fn file(word: &OsStr, chosen: &CommandContext) -> Result<PathBuf> {
 /// # Errors
 /// There is no working directory.
 pub(super) fn absolute(path: &Path) -> Result<PathBuf> {
-    let path = std::path::absolute(path).with_context(|| format!("can't tell where {} is", path.display()))?;
+    let path = std::path::absolute(path).with_context(|| format!("cannot resolve the path {}", path.display()))?;
     if path.components().any(|part| part == Component::ParentDir)
         && let (Some(folder), Some(name)) = (path.parent(), path.file_name())
         && let Ok(folder) = folder.canonicalize()
@@ -238,7 +237,7 @@ pub(super) fn shortest<'a>(ids: impl Iterator<Item = &'a str>) -> usize {
 pub(super) fn digest(path: &Path) -> Result<Digest> {
     match scan::again(path, None, "") {
         Ok(Some(digest)) => Ok(digest),
-        Ok(None) if !path.is_file() => bail!("there is no file {}", path.display()),
+        Ok(None) if !path.is_file() => bail!("no such file: {}", path.display()),
         Ok(None) => bail!("{} is not a pi session", path.display()),
         Err(one) if one.is_headless => bail!("{} is {}", path.display(), one.reason),
         Err(Unreadable { path, reason, .. }) => bail!("can't read {}: {reason}", path.display()),
@@ -252,8 +251,7 @@ pub(super) fn digest(path: &Path) -> Result<Digest> {
 pub(super) fn entry(word: &str, tree: &Tree) -> Result<Index> {
     if tree.header.version < 2.0 {
         bail!(
-            "the entries of a session of version 1 have no ids and no labels to name them by; choose the entry in the \
-             browser (`pitree`), or open the session in pi once, which gives them ids"
+            "entries in a version 1 session have no ids; select the entry in the browser (`pitree`), or open the session in pi once to convert it"
         );
     }
     if let Some(at) = tree.find(word) {
@@ -271,8 +269,7 @@ pub(super) fn entry(word: &str, tree: &Tree) -> Result<Index> {
     match &matches[..] {
         [at] => Ok(*at),
         [] => Err(anyhow!(
-            "no entry has the id or the label {word:?}, nor an id that starts so (at least {LEAST} characters); \
-             `pitree tree --json` lists them"
+            "no entry matches {word:?}; give an id, an id prefix of at least {LEAST} characters, or a label (see `pitree tree --json`)"
         )),
         several => {
             let line = |&at: &Index| {
@@ -280,7 +277,7 @@ pub(super) fn entry(word: &str, tree: &Tree) -> Result<Index> {
                 format!("\n{}  {}", node.id.as_deref().unwrap_or("(no id)"), node.text)
             };
             let list: String = several.iter().map(line).collect();
-            bail!("{} entries match {word:?}; name one by its id:{list}", several.len())
+            bail!("{word:?} matches {} entries; give a full id:{list}", several.len())
         }
     }
 }

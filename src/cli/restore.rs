@@ -23,11 +23,11 @@ const COLUMNS: [Column; 5] =
 
 /// Restore a session from the trash
 ///
-/// Without WHAT, list the sessions that pitree moved there, the newest last. Where a pi went on writing in its place, what
-/// it wrote is joined to it.
+/// Without WHAT, lists the sessions that pitree moved to the trash, most recent last. If a running pi kept writing to
+/// the old path, the restored session includes those entries.
 #[derive(Debug, clap::Args)]
 pub(super) struct RestoreCommand {
-    /// A number in the list, the path where the session was, or the start of its id
+    /// Number in the list, original path, or id prefix
     what: Option<OsString>,
     #[command(flatten)]
     switches: ChangeArgs,
@@ -58,7 +58,7 @@ impl RestoreCommand {
             };
             table::print(&mut out, COLUMNS, &away.iter().map(cells).collect::<Vec<_>>(), glyphs)?;
             if away.is_empty() {
-                output::tell("nothing is in the trash that pitree moved there");
+                output::tell("pitree's trash is empty");
             }
         }
         out.flush()?;
@@ -90,9 +90,7 @@ fn find(what: &OsStr, away: &[JournalRecord], glyphs: &Glyphs) -> Result<u64> {
     }
     match &matches[..] {
         [one] => Ok(one.number),
-        [] => bail!(
-            "pitree moved nothing to the trash that {what:?} means and that is not back; `pitree restore` lists what it did"
-        ),
+        [] => bail!("no session in pitree's trash matches {what:?}; run `pitree restore` to list them"),
         several => {
             let sessions = history::sessions(&mut matches.iter().copied(), away, &|| true);
             let line = |one: &&JournalRecord| {
@@ -100,7 +98,7 @@ fn find(what: &OsStr, away: &[JournalRecord], glyphs: &Glyphs) -> Result<u64> {
                 format!("\n{}  {}  {}", one.number, title.unwrap_or_default(), one.change.path().display())
             };
             let list: String = several.iter().map(line).collect();
-            bail!("{} files match {what:?}; name one by its number:{list}", several.len())
+            bail!("{what:?} matches {} sessions in the trash; give a number:{list}", several.len())
         }
     }
 }

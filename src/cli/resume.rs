@@ -30,7 +30,7 @@ use crate::session::tree::{Index, Tree};
 
 /// Resume a session in pi, at its leaf or at any entry
 ///
-/// As in pi's /tree, a message of yours means the place before it: its text is given back to you.
+/// As in pi's /tree, resuming at a user message continues before that message and returns its text for editing.
 #[derive(Debug, clap::Args)]
 pub(super) struct ResumeCommand {
     /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
@@ -39,10 +39,10 @@ pub(super) struct ResumeCommand {
     /// Entry id, unique id prefix, or label; pi goes there by itself where it can (see --allow-write)
     #[arg(add = ArgValueCompleter::new(completions::entries))]
     entry: Option<String>,
-    /// Let the model sum up the branch that is left, as in pi's /tree
+    /// Have the model summarize the branch you leave, as in pi's /tree
     #[arg(long, conflicts_with = "fork")]
     summarize: bool,
-    /// Go on in a new session of the path to the entry; this one stays as it is
+    /// Fork the session at the entry and resume the fork
     #[arg(long)]
     fork: bool,
     /// Print the shell command instead of starting pi; only --fork, --migrate and --allow-write change files
@@ -51,19 +51,19 @@ pub(super) struct ResumeCommand {
     /// Append a line that moves the leaf if pi cannot go to the entry by itself
     #[arg(long, conflicts_with = "fork")]
     allow_write: bool,
-    /// Bring a file of an old version into the form of version 3, as pi does; the original goes to the trash
+    /// Convert an old session file to version 3, as pi does; moves the original to the trash
     #[arg(long)]
     migrate: bool,
     /// Resume without a question, even if another pi has the session open
     #[arg(long)]
     yes: bool,
-    /// Change and start nothing; say what would be done
+    /// Print what would be done without changing files or starting pi
     #[arg(long)]
     dry_run: bool,
-    /// Print JSON objects instead of starting pi: each change, then the command
+    /// Print changes and the command as JSON Lines instead of starting pi
     #[arg(long)]
     json: bool,
-    /// Wait so many seconds for another program that holds a file
+    /// Seconds to wait for a locked file
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = crate::cli::number)]
     wait: u64,
 }
@@ -142,7 +142,7 @@ impl ResumeCommand {
             if self.json {
                 output::json(&mut out, &going.object())?;
             } else {
-                writeln!(out, "would: run {}", crate::base::text::clean(&going.line()))?;
+                writeln!(out, "would run: {}", crate::base::text::clean(&going.line()))?;
             }
             out.flush()?;
             return Ok(ExitCode::SUCCESS);
@@ -157,7 +157,7 @@ impl ResumeCommand {
             bail!("{}", going.launch().replace_process());
         }
         if !going.start.cwd.is_empty() && !launch::is_there(&going.start.cwd) {
-            output::complain(&format!("the session's directory is gone: {}", going.start.cwd));
+            output::complain(&format!("the session's working directory is missing: {}", going.start.cwd));
         }
         let printed = raw_output::print(OsStr::new(&going.line()));
         printed.with_context(|| done.map_or("can't print the command".into(), |done| changer.unprinted(done)))?;
@@ -168,8 +168,8 @@ impl ResumeCommand {
 /// Returns the reason why there is no summary.
 fn no_summary(goes: &Result<(), String>) -> String {
     match goes {
-        Ok(()) => "the session is at this entry already: nothing to summarize; leave out --summarize".into(),
-        Err(reason) => format!("pi cannot summarize the branch: {reason}; leave out --summarize"),
+        Ok(()) => "the session is at this entry already: nothing to summarize; omit --summarize".into(),
+        Err(reason) => format!("pi cannot summarize the branch: {reason}; omit --summarize"),
     }
 }
 
@@ -229,8 +229,8 @@ fn text(tree: &Tree, at: Index, path: &Path) -> Result<String> {
 /// sits in front of a terminal, else in writing.
 fn give_back(text: &str) {
     if !text.is_empty() && std::io::stderr().is_terminal() && clipboard::copy(text) {
-        output::tell("the text of the message is on the clipboard");
+        output::tell("copied the message text to the clipboard");
     } else if !text.is_empty() {
-        output::tell(&format!("the text of the message:\n{text}"));
+        output::tell(&format!("message text:\n{text}"));
     }
 }

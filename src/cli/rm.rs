@@ -27,14 +27,14 @@ const NAMED: usize = 20;
 
 /// Move sessions to the trash
 ///
-/// `pitree restore` and `pitree undo` bring them back. Without --yes a person is asked first, and told if a pi may be at
-/// work in them; --dry-run tells that as well.
+/// Asks for confirmation unless --yes is given. Warns if pi may be using a session, also with --dry-run. Bring sessions
+/// back with `pitree restore` or `pitree undo`.
 #[derive(Debug, clap::Args)]
 pub(super) struct RmCommand {
-    /// Paths, ids, or unambiguous starts of ids
+    /// Session paths, ids, unique id prefixes, or names
     #[arg(value_name = "SESSION", required = true, add = ArgValueCompleter::new(completions::sessions))]
     sessions: Vec<OsString>,
-    /// With the whole family of each: the session that all began with, its forks, theirs, and those of sub-agents
+    /// Include the whole family of each session: the root session, all its forks, and subagent sessions
     #[arg(long)]
     family: bool,
     /// Don't ask
@@ -49,9 +49,7 @@ impl RmCommand {
         let changer = Changer::new(chosen, &self.switches)?;
         let asks = !self.yes && !self.switches.dry_run;
         if asks && !confirm::is_possible() {
-            output::complain(
-                "there is no terminal to ask on: say --yes to move the sessions to the trash without a question",
-            );
+            output::complain("cannot ask for confirmation without a terminal; use --yes to skip the prompt");
             return Ok(Exit::Failed.into());
         }
         let mut removal = self.removal(chosen, asks)?;
@@ -61,7 +59,7 @@ impl RmCommand {
         let mut is_retried = false;
         loop {
             if asks && !removal.is_wanted(&changer, chosen.config.signs())? {
-                output::tell("Nothing was removed.");
+                output::tell("canceled; no session moved");
                 return Ok(Exit::Nothing.into());
             }
             let error = match changer.make(&Request::Trash { files: removal.seen() }) {
@@ -71,7 +69,10 @@ impl RmCommand {
             match error.downcast_ref() {
                 // Somebody may be at work in it: asked about again, or without questions tried once more.
                 Some(Refusal::Changed { paths }) if asks || !is_retried => {
-                    output::tell(&format!("changed meanwhile, and read again: {}", names(paths, &changer)));
+                    output::tell(&format!(
+                        "reloaded sessions that changed in the meantime: {}",
+                        names(paths, &changer)
+                    ));
                     removal.read_again()?;
                     is_retried = true;
                 }
@@ -117,13 +118,13 @@ impl RmCommand {
     /// Deletes for good what the trash did not take: only if a person says so, in so many letters.
     fn delete(&self, changer: &Changer<'_>, reason: &str, left: &[FileSnapshot]) -> Result<ExitCode> {
         let paths: Vec<PathBuf> = left.iter().map(|file| file.path.clone()).collect();
-        let what = format!("the trash can't take it: {reason}\nstill there: {}", names(&paths, changer));
+        let what = format!("cannot move to the trash: {reason}\nnot moved: {}", names(&paths, changer));
         if self.yes || self.switches.dry_run {
             bail!("{what}");
         }
         output::tell(&what);
-        if confirm::ask("To delete for good, without a way back, type delete:")? != "delete" {
-            output::tell("Nothing was deleted.");
+        if confirm::ask("Type \"delete\" to delete permanently (no undo):")? != "delete" {
+            output::tell("canceled; no file deleted");
             return Ok(Exit::Nothing.into());
         }
         let done = changer.make(&Request::Delete { files: left.to_vec() })?;
@@ -158,7 +159,7 @@ impl Removal {
         self.catalog.update(read, &gone);
         self.goes = there;
         if self.goes.is_empty() {
-            bail!("nothing is left to remove");
+            bail!("the sessions no longer exist; nothing to remove");
         }
         Ok(())
     }
@@ -172,7 +173,7 @@ impl Removal {
         let files = count(self.goes.len(), "session", "sessions");
         output::tell(&format!("{files}, {}, newest activity: {age}", bytes(size)));
         for session in self.going().take(NAMED) {
-            let link = if session.is_link { "  (a link: only the link goes, the file stays)" } else { "" };
+            let link = if session.is_link { "  (symbolic link; its target stays)" } else { "" };
             output::tell(&format!("  {}  {}{link}", title(session, glyphs), changer.short(&session.path)));
         }
         if self.goes.len() > NAMED {
@@ -183,13 +184,13 @@ impl Removal {
             let titles: Vec<String> = orphans.iter().take(NAMED).map(|session| title(session, glyphs)).collect();
             let more = if orphans.len() > NAMED { format!(", {}", glyphs.ellipsis) } else { String::new() };
             let stay =
-                count(orphans.len(), "session that stays loses its parent", "sessions that stay lose their parent");
+                count(orphans.len(), "remaining session loses its parent", "remaining sessions lose their parent");
             output::tell(&format!("{stay}: {}{more}", titles.join(", ")));
         }
         if !self.tell_signs(changer) {
             return confirm::is_yes("Move to the trash?");
         }
-        Ok(confirm::ask("Type yes to move to the trash anyway:")? == "yes")
+        Ok(confirm::ask("Type \"yes\" to move them anyway:")? == "yes")
     }
 
     /// Says what tells that a pi may be at work in them; returns whether anything does.

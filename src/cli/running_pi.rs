@@ -10,7 +10,8 @@ use crate::disk::locate;
 use crate::pi::running;
 
 /// The consequence of two pis in one session.
-const APART: &str = "Two pis in one session don't see each other's entries; --fork resumes in a new session.";
+const APART: &str =
+    "Two pi processes in one session do not see each other's entries; use --fork to resume in a new session.";
 
 /// Names the pis that may be at work in a session. Where one has it open and another one would start (`starts`), asks first.
 /// Returns `true` if pi may start.
@@ -30,6 +31,9 @@ pub(super) fn may_start(session: &Path, starts: bool, chosen: &CommandContext) -
     if !starts || !is_open(&digest, &pis) {
         return Ok(true);
     }
-    anyhow::ensure!(confirm::is_possible(), "there is no terminal to ask on: --yes resumes the session beside that pi");
+    anyhow::ensure!(
+        confirm::is_possible(),
+        "cannot ask for confirmation without a terminal; use --yes to resume the session anyway"
+    );
     confirm::is_yes("Resume it anyway?")
 }

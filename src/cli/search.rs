@@ -37,23 +37,23 @@ const COLUMNS: [Column; 7] = [
     Column::Words(LAST),
 ];
 
-/// Search all sessions: what was said, names, labels, summaries; the best hits first
+/// Search messages, names, labels and summaries, best hits first
 ///
-/// The language is that of the browser: words, "phrases", -excluded words, re:pattern, and the qualifiers below. Put the
-/// query in quotes where the shell would take a part of it, and behind -- if it begins with a dash.
+/// The query language is the same as in the browser: words, "phrases", -excluded words, re:pattern, and the qualifiers
+/// below. Quote characters that are special to the shell. Put -- before a query that begins with a dash.
 #[derive(Debug, clap::Args)]
 #[command(after_help = qualifier::help())]
 pub(super) struct SearchCommand {
-    /// What to look for; several words must all be there
+    /// Search query; all words must match
     #[arg(required = true)]
     query: Vec<String>,
-    /// Also in tool output, thinking, arguments and custom entries, as all: in the query does
+    /// Also search tool output, thinking, arguments and custom entries (same as `all:` in the query)
     #[arg(long)]
     all: bool,
-    /// Print so many hits at most
+    /// Print at most N hits
     #[arg(long, value_name = "N", default_value = "100", value_parser = crate::cli::some)]
     limit: NonZeroUsize,
-    /// Go on behind this hit of the same query, by what --json gives as `hit` and `next`
+    /// Continue after this hit of the same query (`hit` or `next` in the --json output)
     #[arg(long, value_name = "HIT")]
     after: Option<String>,
     /// Search only the session of the pi that runs this command, or else the newest session of this project
@@ -61,10 +61,10 @@ pub(super) struct SearchCommand {
     here: bool,
     #[command(flatten)]
     project: ProjectArg,
-    /// Also sessions of sub-agents
+    /// Include subagent sessions
     #[arg(long)]
     subagents: bool,
-    /// One JSON object a line, the last of which says how many hits there are
+    /// Print JSON Lines; the last line is a summary
     #[arg(long)]
     json: bool,
 }
@@ -114,7 +114,7 @@ impl SearchCommand {
             }
             if let Some(next) = next {
                 let of = total.map_or(String::new(), |total| format!(" of {}", thousands(total)));
-                output::tell(&format!("{}{of}; more with --after {next}", count(*printed, "hit", "hits")));
+                output::tell(&format!("{}{of}; continue with --after {next}", count(*printed, "hit", "hits")));
             }
         }
         out.flush()?;
@@ -136,7 +136,7 @@ impl SearchCommand {
         };
         let sessions: Arc<[SearchedSession]> = catalog.searched_sessions().iter().filter(is_wanted).cloned().collect();
         if let (Some(here), true) = (&here, sessions.is_empty()) {
-            bail!("{} is not among the sessions that are read; name its directory with --dir", here.display());
+            bail!("{} is not among the searched sessions; specify its directory with --dir", here.display());
         }
         Ok((sessions, std::mem::take(&mut catalog.unreadable)))
     }
@@ -147,7 +147,7 @@ pub(super) fn read_query(words: &[String]) -> Result<Query, ExitCode> {
     let text = words.join(" ");
     let problem = match Query::parse(&text) {
         Ok(query) if !query.is_empty() => return Ok(query),
-        Ok(_) => QueryProblem { at: 0..text.len(), message: "the query asks for nothing".into() },
+        Ok(_) => QueryProblem { at: 0..text.len(), message: "the query is empty".into() },
         Err(problem) => problem,
     };
     let piece = |from: usize, to: usize| clean(text.get(from..to).unwrap_or_default()).into_owned();

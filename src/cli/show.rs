@@ -24,25 +24,25 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::entry::parse;
 use crate::session::tree::{Index, Tree};
 
-/// Show an entry, what stands before and behind it, and the ids to go on from
+/// Show an entry with the entries around it
 ///
-/// What stands behind it is on the branch that goes on to the leaf, or on the newest one. Settings, labels and names are
-/// passed over, unless one of them is the entry itself.
+/// Later entries are taken from the branch that leads to the leaf, or else from the newest branch. Settings, labels and
+/// names are skipped unless ENTRY is one of them. Prints the ids of the previous and next entries, for paging.
 #[derive(Debug, clap::Args)]
 pub(super) struct ShowCommand {
     /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
-    /// An id, its unambiguous start, or a label; without one the last that says something
+    /// Entry id, unique id prefix, or label; defaults to the last message or summary of the active branch
     #[arg(add = ArgValueCompleter::new(completions::entries))]
     entry: Option<String>,
-    /// Also so many entries before and behind it
+    /// Show N entries of context before and after
     #[arg(short = 'C', long, value_name = "N", default_value_t = 2)]
     context: usize,
-    /// Cut each entry after so many characters
+    /// Truncate each entry to N characters
     #[arg(long, value_name = "N", default_value_t = 2000)]
     chars: usize,
-    /// Cut nothing
+    /// Print entries without truncation
     #[arg(long, conflicts_with = "chars")]
     full: bool,
     /// One JSON object
@@ -194,7 +194,7 @@ fn text(out: &mut impl Write, shown: &ShownEntries<'_>) -> Result<()> {
     let name = shown.name.map_or(String::new(), |name| format!("  {}", clean(utf16_prefix(name, 200))));
     writeln!(out, "session {}{name}  {}", clean(shown.id), clean(shown.cwd))?;
     if let Some(previous) = shown.previous {
-        writeln!(out, "before: {}", clean(previous))?;
+        writeln!(out, "previous: {}", clean(previous))?;
     }
     for entry in &shown.entries {
         let mut facts = vec![entry.role.clone().unwrap_or_else(|| entry.r#type.clone())];
@@ -209,11 +209,11 @@ fn text(out: &mut impl Write, shown: &ShownEntries<'_>) -> Result<()> {
             writeln!(out, "{line}")?;
         }
         if let Some(whole) = entry.cut_from {
-            writeln!(out, "[cut: {} characters in all; --full shows them]", thousands(whole))?;
+            writeln!(out, "[truncated; {} characters in total; use --full to show all]", thousands(whole))?;
         }
     }
     if let Some(next) = shown.next {
-        writeln!(out, "\nbehind: {}", clean(next))?;
+        writeln!(out, "\nnext: {}", clean(next))?;
     }
     Ok(())
 }

@@ -8,9 +8,10 @@ use anyhow::Result;
 use crate::cli::output;
 use crate::pi::install::SKILL;
 
-/// Print the skill that tells agents how to search earlier sessions
+/// Print the agent skill for searching earlier sessions
 ///
-/// The npm package brings it to pi, and so does `pitree pi install`. Other agents read it where they keep theirs.
+/// The npm package and `pitree pi install` add the skill to pi. For another agent, save it in that agent's skills
+/// directory.
 #[derive(Debug, clap::Args)]
 pub(super) struct SkillCommand {}
 

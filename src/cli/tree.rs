@@ -34,7 +34,7 @@ pub(super) struct TreeCommand {
     /// Which entries to show
     #[arg(long, value_name = "MODE")]
     filter: Option<Filter>,
-    /// Every entry of the file, one JSON object a line
+    /// Print every entry of the file as JSON Lines
     #[arg(long, conflicts_with = "filter")]
     json: bool,
 }
@@ -72,7 +72,7 @@ fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &CommandConte
     if tree.nodes.is_empty() {
         output::tell("the session has no entries");
     } else if rows.list.is_empty() {
-        output::tell(&format!("the filter {} lets no entry pass", filter.name()));
+        output::tell(&format!("no entries match the filter {}", filter.name()));
     }
     for problem in &tree.problems {
         output::complain(&problem.to_string());

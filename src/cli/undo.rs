@@ -26,7 +26,7 @@ const COLUMNS: [Column; 5] = [Column::Number, Column::Number, Column::Whole, Col
 pub(super) struct UndoCommand {
     /// Number of a change in the list, or of all changes of one command such as 3-48; defaults to the last command
     number: Option<ChangeNumbers>,
-    /// List the changes, the newest last
+    /// List all changes, most recent last
     #[arg(long, conflicts_with_all = ["number", "dry_run"])]
     list: bool,
     #[command(flatten)]
@@ -100,7 +100,7 @@ impl UndoCommand {
             let rows: Vec<_> = actions.iter().filter_map(|action| row(action, &mut title)).collect();
             table::print(&mut out, COLUMNS, &rows, glyphs)?;
             if rows.is_empty() {
-                output::tell("pitree has changed nothing yet");
+                output::tell("no changes yet");
             }
         }
         out.flush()?;

@@ -68,7 +68,7 @@ pub(super) fn default_toml() -> String {
     let names: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
     let lines: Vec<_> = names.chunks(12).map(|names| format!("# {}", names.join(", "))).collect();
     format!(
-        "\n# Single colours over those of the theme: \"#rrggbb\", or a number from 0 to 255 of the terminal's colours. They are\n{}.\n\
+        "\n# Colors that override the theme: \"#rrggbb\" or a terminal color number from 0 to 255. Names:\n{}.\n\
          # For example: dim = \"#9a9a9a\"\n[colors]\n",
         lines.join(",\n")
     )
@@ -77,7 +77,7 @@ pub(super) fn default_toml() -> String {
 /// The colours of the table.
 pub(super) fn read(reader: &mut ConfigProblems, value: &Spanned<DeValue<'_>>) -> HashMap<Tone, ColorOverride> {
     let mut colors = HashMap::new();
-    let wanted = "a table of colours, such as [colors] and a line dim = 247";
+    let wanted = "a table of colors, such as [colors] and a line dim = 247";
     let Some(table) = reader.table(COLORS, value, wanted) else { return colors };
     for (key, value) in table {
         let name = key.get_ref().as_ref();
@@ -127,6 +127,6 @@ mod tests {
         let wrong = ["3: \"dim\"", "4: \"text\"", "5: \"link\"", "6: \"user\""];
         assert_eq!(lines[1..], wrong.map(|at| format!("c:{at}: must be \"#rrggbb\" or a number from 0 to 255")));
         let error = Config::parse("colors = 3", "c").unwrap_err().to_string();
-        assert!(error.starts_with("c:1: \"colors\": must be a table of colours"), "{error}");
+        assert!(error.starts_with("c:1: \"colors\": must be a table of colors"), "{error}");
     }
 }

@@ -13,8 +13,8 @@ pub(super) const GLYPHS: &str = "glyphs";
 
 /// The table as it stands in the default file, in comments.
 pub(super) fn default_toml() -> String {
-    let mut text = "\n# The signs that pitree draws with, each one character of one column; remove the # in front of a line to change it,\n\
-                    # where the font lacks one. With ascii = true they are those of ASCII.\n[glyphs]\n"
+    let mut text = "\n# Symbols; each must be one character that is one column wide. Uncomment a line to change it, for example if the\n\
+                    # font lacks a symbol. With ascii = true, the symbols are ASCII.\n[glyphs]\n"
         .to_owned();
     for (name, means, sign) in UNICODE.all() {
         let _ = write!(text, "\n# {means}\n# {name} = {sign:?}\n");
@@ -25,18 +25,20 @@ pub(super) fn default_toml() -> String {
 /// The signs with the changes of the table.
 pub(super) fn read(reader: &mut ConfigProblems, value: &Spanned<DeValue<'_>>) -> Glyphs {
     let mut glyphs = UNICODE.clone();
-    let wanted = "a table of signs, such as [glyphs] and a line fork = \"Y\"";
+    let wanted = "a table of symbols, such as [glyphs] and a line fork = \"Y\"";
     let Some(table) = reader.table(GLYPHS, value, wanted) else { return glyphs };
     for (key, value) in table {
         let name = key.get_ref().as_ref();
         let Some(glyph) = glyphs.named(name) else {
             let advice = advice(name, "signs", Glyphs::ALL.iter().map(|(name, _)| *name));
-            reader.problem(key.span(), format!("unknown sign {name:?} in [{GLYPHS}]; {advice}"));
+            reader.problem(key.span(), format!("unknown symbol {name:?} in [{GLYPHS}]; {advice}"));
             continue;
         };
         match value.get_ref().as_str() {
             Some(text) if is_one_column(text) => *glyph = text.to_owned().into(),
-            Some(_) => reader.problem(value.span(), format!("{name:?}: must be one character that takes one column")),
+            Some(_) => {
+                reader.problem(value.span(), format!("{name:?}: expected one character that is one column wide"))
+            }
             None => {
                 let what = wrong_type("one character in quotes", value.get_ref());
                 reader.problem(value.span(), format!("{name:?}: {what}"));

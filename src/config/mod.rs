@@ -258,7 +258,7 @@ const SETTINGS: &[(&str, SettingReader)] = &[
     ("pi", |config, value| {
         config.pi = strings(value)?;
         let named = config.pi.first().is_some_and(|program| !program.is_empty());
-        named.then_some(()).ok_or_else(|| "names no program; use [\"pi\"]".to_owned())
+        named.then_some(()).ok_or_else(|| "must not be empty; use [\"pi\"]".to_owned())
     }),
     ("after-pi", |config, value| choice(value).map(|after_pi| config.after_pi = after_pi)),
     ("go-by", |config, value| choice(value).map(|go_by| config.go_by = go_by)),
@@ -267,7 +267,7 @@ const SETTINGS: &[(&str, SettingReader)] = &[
         let named = config.trash.first().is_none_or(|program| !program.is_empty());
         named
             .then_some(())
-            .ok_or_else(|| "names no program; use [\"trash-put\"], or [] for the system's trash".to_owned())
+            .ok_or_else(|| "program name is empty; use [\"trash-put\"], or [] for the system trash".to_owned())
     }),
     ("trash-seconds", |config, value| {
         let seconds = value.as_integer().and_then(|number| number.as_str().parse().ok()).filter(|&seconds| seconds > 0);
@@ -467,7 +467,7 @@ mod tests {
             "config.toml:1: \"theme\": unknown value \"drak\"; use \"auto\", \"dark\", \"light\" or \"terminal\"\n\
              config.toml:2: \"mouse\": must be true or false, but is of type integer\n\
              config.toml:3: unknown setting \"tehme\"; did you mean \"theme\"?\n\
-             config.toml:4: \"pi\": names no program; use [\"pi\"]\n\
+             config.toml:4: \"pi\": must not be empty; use [\"pi\"]\n\
              config.toml:5: \"dirs\": must be a list of texts, such as [\"one\", \"two\"], but is of type integer\n\
              config.toml:8: unknown action \"filter-nxet\" in [keys]; did you mean \"next-filter\"?\n\
              config.toml:11: \"up\": unknown modifier \"shfit\"; the modifiers are ctrl, alt, super, shift\n\
@@ -484,13 +484,13 @@ mod tests {
         assert_eq!(parse("ascii = true\nglyphs.fork = 'ψ'").signs(), &ASCII);
         assert_eq!(
             errors("[glyphs]\nforks = 'x'\nfork = 'ab'\nleaf = '漢'\ndot = \"\\u001b\"\nbar = 1\n"),
-            "config.toml:2: unknown sign \"forks\" in [glyphs]; did you mean \"fork\"?\n\
-                 config.toml:3: \"fork\": must be one character that takes one column\n\
-                 config.toml:4: \"leaf\": must be one character that takes one column\n\
-                 config.toml:5: \"dot\": must be one character that takes one column\n\
+            "config.toml:2: unknown symbol \"forks\" in [glyphs]; did you mean \"fork\"?\n\
+                 config.toml:3: \"fork\": expected one character that is one column wide\n\
+                 config.toml:4: \"leaf\": expected one character that is one column wide\n\
+                 config.toml:5: \"dot\": expected one character that is one column wide\n\
                  config.toml:6: \"bar\": must be one character in quotes, but is of type integer"
         );
-        assert!(errors("glyphs = 3").starts_with("config.toml:1: \"glyphs\": must be a table of signs"));
+        assert!(errors("glyphs = 3").starts_with("config.toml:1: \"glyphs\": must be a table of symbols"));
     }
 
     #[test]
@@ -521,7 +521,7 @@ mod tests {
                 "config.toml:5: \"d\" has no query; add query = \"...\"",
                 "config.toml:6: key \"f1\" is bound to both \"help\" and the query \"e\"; give one of them another key",
                 "config.toml:8: key \"f4\" is bound to both the query \"f\" and the query \"g\"; give one of them another key",
-                "config.toml:9: \"h\": the query asks for nothing",
+                "config.toml:9: \"h\": the query is empty",
             ]
         );
         assert!(

@@ -84,7 +84,7 @@ fn text<T>(
 
 fn read_query(name: &str, text: &str) -> Result<String, String> {
     match Query::parse(text) {
-        Ok(query) if query.is_empty() => Err(format!("{name:?}: the query asks for nothing")),
+        Ok(query) if query.is_empty() => Err(format!("{name:?}: the query is empty")),
         Ok(_) => Ok(text.to_owned()),
         Err(problem) => Err(format!("{name:?}: {problem}")),
     }

@@ -58,7 +58,7 @@ pub fn line(
     wait: &mut dyn FnMut(&str) -> ControlFlow<()>,
     mut build: impl FnMut(&Tree) -> Result<Option<PendingLine>>,
 ) -> Result<Option<Appended>> {
-    let failed = || format!("can't write to {}", path.display());
+    let failed = || format!("cannot write to {}", path.display());
     let mut file = open(path, wait).with_context(failed)?;
     for _ in 0..TRIES {
         if !lock::is_at(&file, path).with_context(failed)? {
@@ -70,9 +70,9 @@ pub fn line(
         let appended = append((&mut file, path), &seen, &draft, keep_time);
         let appended = appended.map_err(|NotAppended { error, part_stays }| {
             let now = if part_stays {
-                "a part of the line stays in it, which pi and pitree pass over"
+                "it now ends with an incomplete line, which pi and pitree ignore"
             } else {
-                "it is as it was"
+                "file unchanged"
             };
             anyhow!(error).context(format!("can't append to {}; {now}", path.display()))
         })?;
@@ -120,13 +120,14 @@ fn append(
     let bytes = draft.text.as_bytes();
     let written = write_at_once(file, bytes)?;
     if written < bytes.len() {
-        let error = io::Error::new(io::ErrorKind::StorageFull, "only a part could be written (is the disk full?)");
+        let error = io::Error::new(io::ErrorKind::StorageFull, "incomplete write (is the disk full?)");
         return Err(NotAppended { error, part_stays: take_back(file, before.len(), written).is_err() });
     }
     // The line is written, even if the following steps fail.
     let time = if keep_time { restore_time(file, &before, bytes.len() as u64) } else { Ok(()) };
-    let time = time.map_err(|error| format!("the file could not keep its time: {error}"));
-    let synced = file.sync_all().map_err(|error| format!("it may not survive a loss of power: {error}"));
+    let time = time.map_err(|error| format!("cannot restore the modification time: {error}"));
+    let synced =
+        file.sync_all().map_err(|error| format!("cannot sync to disk; a power failure may lose the change: {error}"));
     Ok(Some(Appended { but: time.and(synced).err() }))
 }
 

@@ -13,7 +13,7 @@ pub(crate) fn is_there(path: &Path) -> io::Result<bool> {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => match left_empty(path) {
             Some(folder) => Err(io::Error::other(format!(
-                "{} is empty: if a disk belongs there, mount it; if not, make the folder of the file again",
+                "{} is empty; mount its disk, or recreate the file's parent directory",
                 folder.display()
             ))),
             None => Ok(false),

@@ -110,7 +110,7 @@ impl FoundFiles {
 fn why(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such directory; check the path".into(),
-        io::ErrorKind::NotADirectory => "not a directory; name the directory that holds the session files".into(),
+        io::ErrorKind::NotADirectory => "not a directory; specify the directory that holds the session files".into(),
         io::ErrorKind::PermissionDenied => "permission denied; check its owner and mode with ls -ld".into(),
         _ => error.to_string(),
     }

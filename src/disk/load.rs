@@ -68,7 +68,7 @@ impl<'a> LoadRequest<'a> {
         let is_session = files.session(path).with_context(can_not)?.is_some();
         ensure!(is_session, "{} is {}", path.display(), NotASession::NoHeader);
         let part = self.parts().with_context(can_not)?;
-        ensure!((self.is_wanted)(), "nobody waits for {} any more", path.display());
+        ensure!((self.is_wanted)(), "loading {} was canceled", path.display());
         Ok(part)
     }
 
@@ -191,8 +191,7 @@ impl fmt::Display for NewerFormat {
         let (path, version, own) = (self.path.display(), self.version, env!("CARGO_PKG_VERSION"));
         write!(
             f,
-            "{path} is written in version {version} of pi's format, which pitree {own} doesn't know: nothing is written to it. \
-             Change it in pi, or with a newer pitree"
+            "{path} has format version {version}, which is newer than pitree {own} supports, so it is read-only; change it in pi or update pitree"
         )
     }
 }
@@ -300,7 +299,7 @@ impl Bodies {
     /// The file cannot be read there because it was truncated, or the line is too long.
     pub fn line(&mut self, node: &Node) -> Result<Vec<u8>> {
         let (size, path) = (numbers::bytes(node.len), self.path.display());
-        ensure!(node.len <= LONGEST, "too long to be read: {size} at byte {} of {path}", node.offset);
+        ensure!(node.len <= LONGEST, "too long to read: {size} at byte {} of {path}", node.offset);
         self.known(node)
     }
 

@@ -43,7 +43,7 @@ pub(crate) fn open(options: &OpenOptions, path: &Path, wait: LockObserver<'_>) -
             return Ok(file);
         }
     }
-    Err(io::Error::other("it keeps being replaced by another program"))
+    Err(io::Error::other("another program keeps replacing it"))
 }
 
 /// Locks an open file.
@@ -65,7 +65,7 @@ pub(crate) fn take(file: &File, wait: LockObserver<'_>) -> io::Result<()> {
                 None => who.insert((kernel::lock_holder(file).unwrap_or_else(|| SOMEBODY.into()), Instant::now())),
             };
             if wait(holder).is_break() {
-                return Err(io::Error::new(io::ErrorKind::WouldBlock, format!("it is held by {holder}")));
+                return Err(io::Error::new(io::ErrorKind::WouldBlock, format!("locked by {holder}")));
             }
         }
         sleep(LOOK);
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(error.unwrap_err().kind(), io::ErrorKind::WouldBlock);
         assert_eq!(told.len(), 3);
         if cfg!(target_os = "linux") {
-            assert!(told[0].ends_with(&format!(", process {}", std::process::id())), "{told:?}");
+            assert!(told[0].ends_with(&format!(" (pid {})", std::process::id())), "{told:?}");
         }
         let release = |_: &str| {
             first.unlock().unwrap();

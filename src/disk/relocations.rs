@@ -122,9 +122,9 @@ pub(crate) fn all(state: &Path) -> io::Result<BTreeMap<String, String>> {
 /// # Errors
 /// The replacement does not exist, its name is not UTF-8, or the file cannot be written.
 pub(crate) fn remember(state: &Path, gone: &str, dir: &Path) -> io::Result<()> {
-    let not_found = || io::Error::new(io::ErrorKind::NotFound, format!("there is no directory {}", dir.display()));
+    let not_found = || io::Error::new(io::ErrorKind::NotFound, format!("no such directory: {}", dir.display()));
     let dir = Some(dir).filter(|dir| dir.is_dir()).ok_or_else(not_found)?;
-    let dir = dir.to_str().ok_or_else(|| io::Error::other("its name is no text"))?;
+    let dir = dir.to_str().ok_or_else(|| io::Error::other("its name is not UTF-8"))?;
     state::update(&file(state), |said: &mut BTreeMap<String, String>| drop(said.insert(gone.into(), dir.into())))
 }
 

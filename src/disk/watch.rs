@@ -113,7 +113,7 @@ impl Watch {
     fn arm(&self, mut watcher: Box<dyn Watcher>) -> notify::Result<Box<dyn Watcher>> {
         for dir in &self.dirs {
             if kernel::is_remote(&dir.absolute) {
-                return Err(notify::Error::generic("a network file system tells of no changes"));
+                return Err(notify::Error::generic("network file systems do not report changes"));
             }
             // The directory can be created while its parent is being watched.
             while !dir.absolute.is_dir() {
@@ -171,7 +171,7 @@ impl Watch {
                 }
                 Err(RecvTimeoutError::Timeout) => return seen,
                 Err(RecvTimeoutError::Disconnected) => {
-                    self.give_up(&notify::Error::generic("the watch ended"));
+                    self.give_up(&notify::Error::generic("the file watcher stopped"));
                     return seen;
                 }
             }

@@ -1,4 +1,4 @@
-//! The extension with which pi goes to an entry by itself: pitree carries it, and pi reads it from a file in the cache.
+//! The extension with which pi navigates to an entry. It is embedded in pitree and written to the cache for pi.
 
 use std::fs;
 use std::io;
@@ -9,13 +9,13 @@ use twox_hash::XxHash3_64;
 use crate::disk::create;
 use crate::system::files as system;
 
-/// Its text.
+/// The text of the extension.
 const TEXT: &str = include_str!("../../assets/pi/goto.ts");
 
-/// Returns the file of the extension in the cache directory, and writes it if needed. Its name is a checksum of its text,
-/// so that other versions of pitree and printed command lines keep theirs.
+/// Returns the file of the extension in the cache directory, and writes it if needed. Its name is a checksum of its
+/// text, so that other versions of pitree and printed commands keep their own files.
 ///
-/// pi executes the file. It therefore lies in a directory that no other user can write to.
+/// pi executes the file, so it must be in a directory that no other user can write to.
 ///
 /// # Errors
 /// The file cannot be written, or another user could replace it.
@@ -28,7 +28,7 @@ pub(crate) fn file(cache: &Path) -> io::Result<PathBuf> {
         io::Error::new(error.kind(), format!("{error}; set XDG_CACHE_HOME to a directory of your own"))
     })?;
     let path = folder.join(format!("goto-{:016x}.ts", XxHash3_64::oneshot(TEXT.as_bytes())));
-    // A file from the time when others could write here may still be open in one of their programs.
+    // A file created while others could write to the directory may still be open in their programs.
     let is_ours = was_private && path.symlink_metadata().is_ok_and(|file| file.is_file() && system::is_private(&file));
     if !is_ours || fs::read(&path).is_ok_and(|text| text != TEXT.as_bytes()) {
         create::replace(&path, TEXT.as_bytes())?;
@@ -75,7 +75,7 @@ mod tests {
         let path = file(&cache).unwrap();
         assert_eq!(cache.join("pi").metadata().unwrap().mode() & 0o777, 0o700);
 
-        // Another user may still have a file open that was writable once.
+        // Another user may still have the formerly writable file open.
         let before = path.metadata().unwrap().ino();
         assert_eq!(file(&cache).unwrap().metadata().unwrap().ino(), before);
         fs::hard_link(&path, cache.join("keeps the inode")).unwrap();
@@ -95,7 +95,7 @@ mod tests {
         set_mode(&parent, 0o1777);
         assert!(file(&cache).is_ok(), "a sticky directory is safe");
 
-        // Only root can give a directory away.
+        // Only root can change the owner of a directory.
         if chown(cache.join("pi"), Some(65534), None).is_ok() {
             let error = file(&cache).unwrap_err().to_string();
             assert!(error.contains("belongs to another user"), "{error}");

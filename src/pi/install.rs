@@ -1,5 +1,5 @@
-//! Files that pitree installs in pi's directory: its extension, the path of the pitree program, and its skill. Beside them
-//! lies a record of what was written. It tells older and incomplete files, which are replaced, from edited ones.
+//! Files that pitree installs in pi's directory: its extension, the path of the pitree program, and its skill. A record
+//! of the written texts distinguishes outdated and incomplete files, which are replaced, from edited ones.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -12,16 +12,16 @@ use crate::disk::files::open_regular;
 use crate::disk::locate::Environment;
 use crate::disk::{create, file_version};
 
-/// What tells agents how to look things up in earlier sessions.
+/// The skill that tells agents how to search earlier sessions.
 pub(crate) const SKILL: &str = include_str!("../../skills/pitree/SKILL.md");
 
-/// The file that names the program.
+/// The name of the file with the path of the program.
 const PROGRAM: &str = "program";
 
-/// The record of a directory.
+/// The name of the record of a directory.
 const RECORD: &str = "installed.json";
 
-/// Checksums of the texts that pitree wrote before it kept a record.
+/// Checksums of texts that pitree wrote before it kept a record.
 const UNRECORDED: &[u64] = &[
     0x2987_75ea_6484_085e,
     0xda3d_c95d_d078_24d1,
@@ -36,7 +36,7 @@ const UNRECORDED: &[u64] = &[
     0xdf04_9fda_fce5_9b3b,
 ];
 
-/// A record of the texts that pitree wrote to the files of a directory. Of a file it has several while one replaces another.
+/// A record of the texts that pitree wrote to a directory. A file being replaced has several.
 #[derive(Default, Serialize, Deserialize)]
 struct InstallRecord {
     version: u32,
@@ -44,7 +44,7 @@ struct InstallRecord {
 }
 
 impl InstallRecord {
-    /// Reads the record of a directory. One that is missing or damaged is empty: then no earlier text is known.
+    /// Reads the record of a directory. A missing or damaged record is empty.
     fn read(dir: &Path) -> Self {
         let text = read(&dir.join(RECORD)).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
@@ -62,18 +62,18 @@ struct InstalledFile {
     text: Vec<u8>,
 }
 
-/// A directory with files that pitree installs. pi 0.87.1 and 1.5.2 load each such directory.
+/// A directory with installed files. pi 0.87.1 and 1.5.2 load each such directory.
 #[derive(Debug)]
 struct InstalledDir {
     path: PathBuf,
     parts: Vec<InstalledFile>,
 }
 
-/// The content found in the place of a file.
+/// The content found at the path of an installed file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FoundContent {
     Nothing,
-    /// Text that some version of pitree wrote, or its beginning.
+    /// Text written by some version of pitree, or the beginning of one.
     Ours,
     /// Content of the user, with a description.
     Theirs(&'static str),
@@ -82,9 +82,9 @@ enum FoundContent {
 /// The result for one file.
 #[derive(Debug)]
 pub(crate) enum InstallOutcome {
-    /// It was written or removed.
+    /// The file was written or removed.
     Done(PathBuf),
-    /// It stays as it is, for this reason.
+    /// The file is unchanged, for this reason.
     Kept(PathBuf, &'static str),
 }
 
@@ -98,13 +98,13 @@ pub(crate) struct InstallOptions {
 }
 
 impl InstalledDir {
-    /// Returns what is in the place of a part.
+    /// Returns the content at the path of an installed file.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     fn found(&self, part: &InstalledFile, record: &InstallRecord) -> io::Result<FoundContent> {
         let file = self.path.join(part.name);
-        // A link may lead to the place where the user works on it.
+        // A link can point to the file that the user edits.
         if [&self.path, &file].into_iter().any(|path| is_link(path)) {
             return Ok(FoundContent::Theirs("a symbolic link"));
         }
@@ -116,7 +116,7 @@ impl InstalledDir {
             text => text.map_err(|error| at(&file, &error))?,
         };
         let recorded = record.files.get(part.name);
-        // A path may be no UTF-8.
+        // A path can be invalid UTF-8.
         let in_record = String::from_utf8_lossy(&text);
         let is_ours = part.text.starts_with(&text)
             || recorded.is_some_and(|texts| texts.iter().any(|written| written.starts_with(&*in_record)))
@@ -125,11 +125,11 @@ impl InstalledDir {
         Ok(if is_ours { FoundContent::Ours } else { FoundContent::Theirs("edited since pitree wrote it") })
     }
 
-    /// Returns `true` if the directory has files, none of which pitree writes.
+    /// Returns `true` if the directory has files but none written by pitree.
     fn has_others_alone(&self) -> bool {
         let files = fs::read_dir(&self.path).into_iter().flatten().flatten();
         let names: Vec<_> = files.map(|file| file.file_name()).collect();
-        // A draft has more at the end of its name.
+        // A draft has a suffix after its name.
         let is_ours = |name: &&[u8]| {
             let mut ours = self.parts.iter().map(|part| part.name).chain([RECORD]);
             ours.any(|ours| name.starts_with(ours.as_bytes()))
@@ -157,7 +157,7 @@ impl InstalledDir {
             fs::remove_file(&self.path).map_err(|error| at(&self.path, &error))?;
         }
         create::folders(&self.path).map_err(|error| at(&self.path, &error))?;
-        // If pitree is interrupted, each file has a text in the record: the earlier one or the new one.
+        // If pitree is interrupted, the record contains either text of each file, old or new.
         for part in &parts {
             record.files.entry(part.name.into()).or_default().push(String::from_utf8_lossy(&part.text).into());
         }
@@ -184,7 +184,7 @@ impl InstalledDir {
                     continue;
                 }
                 _ if how.dry_run => {}
-                // Of a link to a directory, the link.
+                // Of a link to a directory, the link itself.
                 _ if is_link(&self.path) => {
                     fs::remove_file(&self.path).map_err(|error| at(&self.path, &error))?;
                     return Ok(vec![InstallOutcome::Done(self.path.clone())]);
@@ -207,13 +207,13 @@ impl InstalledDir {
     }
 }
 
-/// All of it, in pi's directory.
+/// All installed files in pi's directory.
 #[derive(Debug)]
 pub(crate) struct Installation([InstalledDir; 2]);
 
 impl Installation {
-    /// Returns the files for a pitree program, in the order in which they are written: pi loads the extension once it is
-    /// there, and then the program is named already. `None` without a home directory.
+    /// Returns the files for a pitree program in the order of writing. The path of the program comes before the
+    /// extension, because pi loads the extension at once. Returns `None` without a home directory.
     pub(crate) fn new(environment: &Environment, program: &Path) -> Option<Self> {
         let agent = Some(environment.agent()).filter(|agent| agent.is_absolute())?;
         let part = |name, text: &[u8]| InstalledFile { name, text: text.into() };
@@ -226,7 +226,7 @@ impl Installation {
         ]))
     }
 
-    /// Writes the files, except those that the user edited.
+    /// Writes the files except those edited by the user.
     ///
     /// # Errors
     /// A file cannot be read or written.
@@ -234,7 +234,7 @@ impl Installation {
         self.each(|dir| dir.install(how))
     }
 
-    /// Removes the files, except those that the user edited, and their directories if nothing else is in them.
+    /// Removes the files except those edited by the user, and their directories if they are empty.
     ///
     /// # Errors
     /// A file cannot be read or removed.
@@ -248,7 +248,7 @@ impl Installation {
     }
 }
 
-/// Reads a regular file. A pipe in its place would never end.
+/// Reads a regular file. Reading a pipe would block.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     open_regular(path, File::options().read(true))?.read_to_end(&mut text)?;
@@ -259,17 +259,17 @@ fn is_link(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_symlink())
 }
 
-/// Returns `true` if a text is a path as pitree writes it.
+/// Returns `true` if a text is a path in the format written by pitree.
 fn is_path(text: &[u8]) -> bool {
     str::from_utf8(text).is_ok_and(|text| Path::new(text).is_absolute() && !text.contains('\n'))
 }
 
-/// Names the file in an error.
+/// Adds the path of the file to an error.
 fn at(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// A file that is missing need not be removed.
+/// Ignores the error that the file is missing.
 fn gone(removed: io::Result<()>) -> io::Result<()> {
     removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }

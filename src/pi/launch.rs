@@ -1,5 +1,5 @@
-//! Launches pi on a session: the command for a shell, and the program with its arguments. The session is named by the path
-//! of its file, because an id can match a session of another project (pi 0.87.1).
+//! Launches pi on a session: the command for a shell, and the program with its arguments. The session is identified by
+//! the path of its file, because an id can match a session of another project (pi 0.87.1).
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf, absolute};
@@ -10,18 +10,18 @@ use crate::disk::{locate, program, relocations};
 use crate::pi::{extension, version};
 use crate::system::programs;
 
-/// What pi is started with.
+/// The session, directory and first message with which pi starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
     /// The session file.
     pub path: PathBuf,
     /// The working directory; empty if the file names none.
     pub cwd: String,
-    /// What pi is told first, by the extension that understands it: where it goes by itself.
+    /// The first message for pi: a command of pitree's extension that navigates to an entry.
     pub first: Option<String>,
 }
 
-/// A pi, by its command, and what it is started with.
+/// The command of pi and its start parameters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Launch<'a> {
     pub(crate) pi: &'a [String],
@@ -29,7 +29,7 @@ pub(crate) struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    /// Lets pi take the place of this process. Returns only if that is not possible: why, and what to do, on several lines.
+    /// Replaces this process with pi. Only returns on failure, with the reason and a fix on several lines.
     pub(crate) fn replace_process(&self) -> String {
         match self.command() {
             Ok(mut command) => self.not_started(&programs::replace_process(&mut command).to_string()),
@@ -37,7 +37,8 @@ impl Launch<'_> {
         }
     }
 
-    /// The command that goes on with a session, for a shell: with the way to its directory, unless that is gone or unknown.
+    /// Returns the shell command that resumes a session. It first changes to the working directory, unless that is
+    /// missing or unknown.
     pub(crate) fn command_line(&self) -> String {
         let words: Vec<String> = self.words().iter().map(quote).collect();
         let cwd = &*self.start.cwd;
@@ -45,12 +46,12 @@ impl Launch<'_> {
         there + &words.join(" ")
     }
 
-    /// The program and the arguments that go on with a session.
+    /// Returns the program and the arguments that resume a session.
     pub(crate) fn words(&self) -> Vec<OsString> {
         self.pi.iter().map(OsString::from).chain(self.arguments()).collect()
     }
 
-    /// What stands behind pi's own command.
+    /// Returns the arguments after the command of pi.
     fn arguments(&self) -> Vec<OsString> {
         let told = self.start.first.as_ref().and_then(|first| Some((extension().ok()?, first)));
         let extension = told.iter().flat_map(|(file, _)| ["-e".into(), OsString::from(file)]);
@@ -65,25 +66,25 @@ impl Launch<'_> {
     pub(crate) fn command(&self) -> Result<Command, String> {
         let (pi, cwd) = (self.pi, &*self.start.cwd);
         let Some((name, arguments)) = pi.split_first() else {
-            return Err("The setting pi in config.toml names no command.".into());
+            return Err("The setting pi in config.toml is empty; set it to the command of pi.".into());
         };
         let by_hand = || self.command_line();
         if !cwd.is_empty() && !is_there(cwd) {
             return Err(format!(
-                "To go on elsewhere, run this there:\n{}\n\nThe session's directory is gone: {cwd}",
+                "To resume from another directory, run this there:\n{}\n\nThe session's working directory is missing: {cwd}",
                 by_hand()
             ));
         }
         let Some(found) = program::find(name) else {
             return Err(format!(
-                "To resume by hand:\n{}\n\nThere is no {name} on the PATH. Install pi, or name its command in \
+                "To resume by hand:\n{}\n\ncannot find {name} on the PATH; install pi, or set its command in \
                  config.toml (pi = [\"…\"]).",
                 by_hand()
             ));
         };
-        // Without its extension pi would open the session at the leaf.
+        // Without its extension, pi would open the session at the leaf.
         if let (Some(_), Err(reason)) = (&self.start.first, extension()) {
-            return Err(format!("pi cannot go to the entry: {reason}"));
+            return Err(format!("pi cannot navigate to the entry: {reason}"));
         }
         let mut command = Command::new(found);
         command.args(arguments).args(self.arguments());
@@ -96,23 +97,23 @@ impl Launch<'_> {
     /// Describes a failed start, with the command to run by hand.
     pub(crate) fn not_started(&self, error: &str) -> String {
         let program = self.pi.first().map_or("pi", String::as_str);
-        format!("To resume by hand:\n{}\n\n{program} could not be started: {error}", self.command_line())
+        format!("To resume by hand:\n{}\n\ncannot start {program}: {error}", self.command_line())
     }
 }
 
-/// The reason why pi does not go to an entry by itself where the configuration asks for a line.
+/// The reason for moving the leaf, if the configuration requires it.
 pub(crate) const GOES_BY_LINE: &str = "go-by is \"line\" in config.toml";
 
-/// Checks that pi can go to an entry by itself: it is new enough, and pitree can write the extension for that.
+/// Checks that pi can navigate to an entry: it is recent enough, and pitree can write the extension.
 ///
 /// # Errors
-/// The reason why not, without a period.
+/// The reason, without a period.
 pub(crate) fn goes_by_itself(pi: &[String], state: Option<&Path>) -> Result<(), String> {
     version::goes(pi, state)?;
     extension().map(drop)
 }
 
-/// Returns the file of that extension.
+/// Returns the file of the extension.
 ///
 /// # Errors
 /// The reason why it cannot be written.
@@ -121,27 +122,27 @@ fn extension() -> Result<PathBuf, String> {
     extension::file(&cache).map_err(|error| format!("cannot write its extension to {}: {error}", cache.display()))
 }
 
-/// A path that is no option and no word with a meaning of its own, such as `-` to `cd`.
+/// Makes a path absolute, so that it is neither an option nor a special argument such as `-` of `cd`.
 fn from_root(path: &Path) -> OsString {
     absolute(path).unwrap_or_else(|_| path.to_path_buf()).into()
 }
 
-/// The command that goes on from a start, for a shell, in what its directory was said to be now if it is gone.
+/// Returns the shell command that resumes a session, in the replacement of its directory if that is missing.
 pub(crate) fn line(pi: &[String], start: &Start, state: Option<&Path>) -> String {
     Launch { pi, start: &there(start, state) }.command_line()
 }
 
-/// The same start in what its directory was said to be now, if it is gone.
+/// Replaces a missing directory by its recorded replacement.
 pub(crate) fn there(start: &Start, state: Option<&Path>) -> Start {
     Start { cwd: place(&start.cwd, state), ..start.clone() }
 }
 
-/// The directory of a session, or what it was said to be now if it is gone.
+/// Returns the directory of a session, or its recorded replacement if it is missing.
 pub(crate) fn place(cwd: &str, state: Option<&Path>) -> String {
     relocations::now(state, cwd).map_or_else(|| cwd.into(), |place| place.to_string_lossy().into_owned())
 }
 
-/// Whether a session's directory is known and still there.
+/// Returns `true` if the directory of a session is known and exists.
 pub fn is_there(cwd: &str) -> bool {
     !cwd.is_empty() && Path::new(cwd).is_dir()
 }

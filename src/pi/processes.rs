@@ -1,34 +1,33 @@
-//! The processes that are pis, as the system tells of them: pi holds no file open between its writes, so that of one that
-//! does not tell itself the only trace is its process, with its working directory.
+//! Detects running pi processes with the process list of the system. pi keeps no file open between writes, so a pi
+//! without pitree's extension is only visible as a process with a working directory.
 //!
-//! Under node its title is `pi` or `pi-rpc`, which stands in place of its name and its arguments (0.87.1, 1.5.2). Under bun,
-//! and before it has its title, the arguments are there: they name pi's script. Another program of that name can't be told
-//! from it.
+//! With node, its title is `pi` or `pi-rpc`, which replaces its name and arguments (0.87.1, 1.5.2). With bun, and
+//! before the title is set, the arguments name the script of pi. Other programs with that name look the same.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::system::kernel;
 
-/// How many pis run in each directory.
+/// The number of pi processes in each directory.
 pub type ByDir = HashMap<PathBuf, usize>;
 
-/// The names that pi gives itself; the first one is that of its command as well.
+/// The process titles of pi; the first one is also its command name.
 const NAMES: [&str; 2] = ["pi", "pi-rpc"];
 
-/// What pi is run by.
+/// The runtimes of pi.
 const RUN_BY: [&str; 3] = ["node", "nodejs", "bun"];
 
-/// The ends of the paths of pi's scripts in its package.
+/// The path suffixes of pi's scripts in its package.
 const SCRIPTS: [&str; 4] = ["dist/cli.js", "dist/bundle/cli.js", "dist/rpc-entry.js", "dist/bundle/rpc-entry.js"];
 
-/// The pis that run, as far as the system tells: Linux of those in the same namespace of processes, other systems of none.
-/// Those of `known` numbers are left out.
+/// Returns the running pi processes in the same PID namespace on Linux, and none on other systems. Excludes the `known`
+/// PIDs.
 pub(crate) fn running(known: &HashSet<u32>) -> ByDir {
     kernel::PROCESSES.map_or_else(ByDir::new, |folder| of(Path::new(folder), known))
 }
 
-/// The pis among the processes that a folder like `/proc` tells of.
+/// Returns the pi processes in a directory like `/proc`.
 fn of(proc: &Path, known: &HashSet<u32>) -> ByDir {
     let mut pis = ByDir::new();
     for process in std::fs::read_dir(proc).into_iter().flatten().flatten() {
@@ -37,7 +36,7 @@ fn of(proc: &Path, known: &HashSet<u32>) -> ByDir {
             continue;
         }
         let path = process.path();
-        // Processes of others, and those that just ended, can't be read: they are none of ours.
+        // Processes of other users and terminated processes cannot be read.
         let (Ok(name), Ok(arguments)) = (std::fs::read(path.join("comm")), std::fs::read(path.join("cmdline"))) else {
             continue;
         };
@@ -52,9 +51,9 @@ fn of(proc: &Path, known: &HashSet<u32>) -> ByDir {
     pis
 }
 
-/// Whether a process is a pi that may write to a session.
+/// Returns `true` if a process is a pi that may write to a session.
 fn is_pi(name: &str, arguments: &[&str]) -> bool {
-    // One that ended, and was not waited for, has none.
+    // A zombie process has no arguments.
     let [program, rest @ ..] = arguments else { return false };
     let runs_pi = || {
         let script = rest.iter().find(|argument| !argument.starts_with('-') && **argument != "run");
@@ -64,7 +63,7 @@ fn is_pi(name: &str, arguments: &[&str]) -> bool {
     (NAMES.contains(&name) || runs_pi()) && !rest.contains(&"--no-session")
 }
 
-/// Whether a path is that of pi's script, or of the command that its package installs.
+/// Returns `true` if a path is a script of pi or the command installed by its package.
 fn is_script(path: &str) -> bool {
     let folder = |script: &str| path.strip_suffix(script).map(|folder| folder.ends_with("pi-coding-agent/"));
     SCRIPTS.iter().any(|script| folder(script) == Some(true)) || path.ends_with("/pi")
@@ -87,7 +86,7 @@ mod tests {
             fs::write(path.join("cmdline"), arguments.join("\0") + "\0").unwrap();
             std::os::unix::fs::symlink(dir, path.join("cwd")).unwrap();
         };
-        // As they are seen of pi 1.5.2 and 0.87.1: the title stands where the arguments were.
+        // As observed with pi 1.5.2 and 0.87.1: the title replaces the arguments.
         process("10", "pi", &["pi", "", "", ""], "/one");
         process("11", "pi-rpc", &["pi-rpc", "", ""], "/one");
         process("12", "bun", &["bun", "/usr/bin/pi"], "/two");
@@ -95,7 +94,7 @@ mod tests {
         process("14", "bun", &["bun", "run", &rpc], "/three");
         process("15", "node", &["node", "--no-warnings", "/usr/bin/pi", "-c"], "/three");
         process("16", "pi", &["/opt/pi/pi"], "/four");
-        // Nothing of pi's, no session, over already, another's, no process.
+        // Not a pi, without a session, terminated, of another user, or not a process.
         process("20", "bun", &["bun", &bundle, "--no-session"], "/no");
         process("21", "node", &["node", "server.js", &bundle], "/no");
         process("22", "node", &["node", "/app/dist/cli.js"], "/no");

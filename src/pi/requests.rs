@@ -1,5 +1,5 @@
-//! Asks a running pi to do something: its extension writes the line then, so that pi itself shows what is new. A file beside
-//! the pi's own holds the question; who takes that away does what it asks, once: the pi, or, when none comes, who asked.
+//! Requests to a running pi. Its extension writes the line, so that pi shows it. The request is a file next to the
+//! status file of pi. Whoever removes it handles it, exactly once: pi, or pitree after a timeout.
 
 use std::fs;
 use std::io;
@@ -12,18 +12,18 @@ use serde::{Deserialize, Serialize};
 use super::status::{self, PiStatus, SCHEMA};
 use crate::disk::create;
 
-/// So long a pi may take to see a question. One that does something else takes milliseconds.
+/// The maximum time for a pi to accept a request. Even a busy pi needs only milliseconds.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// How often is looked for the answer.
+/// The interval between checks for the reply.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// What is asked of a pi.
+/// A request to a pi.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PiRequest {
-    /// The session gets another name; an empty one takes it away.
+    /// Rename the session; an empty name clears it.
     Name(String),
-    /// An entry, by its id, gets a label; an empty one takes it away.
+    /// Label an entry by id; an empty label clears it.
     Label(String, String),
 }
 
@@ -50,15 +50,15 @@ struct ReplyFile {
     error: Option<String>,
 }
 
-/// Asks a pi, and waits until it is done.
+/// Sends a request to a pi and waits for the result.
 ///
 /// # Errors
-/// In words: it can't be asked, does not answer, or does not do it. Then nothing was done.
+/// The reason why pi did not receive, accept or execute the request; nothing was changed.
 pub(crate) fn ask(state: &Path, pi: &PiStatus, what: &PiRequest) -> Result<(), String> {
-    let said = |error: io::Error| format!("pi (process {}) can't be asked: {error}", pi.pid);
+    let said = |error: io::Error| format!("cannot send the request to pi (pid {}): {error}", pi.pid);
     let folder = status::folder(state);
     if !status::is_own_folder(&folder) {
-        return Err(said(io::Error::other(format!("{} is not this user's alone", folder.display()))));
+        return Err(said(io::Error::other(format!("{} is not private to this user", folder.display()))));
     }
     let mut random = [0; 8];
     getrandom::fill(&mut random).map_err(|error| said(io::Error::other(error)))?;
@@ -75,23 +75,23 @@ pub(crate) fn ask(state: &Path, pi: &PiStatus, what: &PiRequest) -> Result<(), S
     let mut is_taken = false;
     loop {
         if let Ok(text) = status::open(&answer) {
-            let _ = fs::remove_file(&answer); // it was read
+            let _ = fs::remove_file(&answer); // it has been read
             return match serde_json::from_slice::<ReplyFile>(&text) {
                 Ok(ReplyFile { done: true, .. }) => Ok(()),
                 Ok(ReplyFile { error: Some(error), .. }) => {
-                    Err(format!("pi (process {}) did not do it: {error}", pi.pid))
+                    Err(format!("pi (pid {}) rejected the request: {error}", pi.pid))
                 }
-                _ => Err(format!("what pi (process {}) answers can't be understood", pi.pid)),
+                _ => Err(format!("pi (pid {}) sent an invalid reply", pi.pid)),
             };
         }
         if begun.elapsed() >= PATIENCE && !is_taken {
             match fs::remove_file(&question) {
-                Ok(()) => return Err(format!("pi (process {}) does not answer: nothing was changed", pi.pid)),
-                Err(_) => is_taken = true, // it is at it
+                Ok(()) => return Err(format!("pi (pid {}) did not respond; session unchanged", pi.pid)),
+                Err(_) => is_taken = true, // pi is executing it
             }
         }
         if begun.elapsed() >= 2 * PATIENCE {
-            return Err(format!("pi (process {}) took it on, and did not say that it is done: look there", pi.pid));
+            return Err(format!("pi (pid {}) accepted the request but did not confirm it; check that pi", pi.pid));
         }
         thread::sleep(LOOK);
     }

@@ -1,5 +1,5 @@
-//! What pis with pitree's extension say of themselves: a small file for each process, in the state directory. What is in
-//! it is data from anywhere, and one counts only while its process runs.
+//! Status files of pis with pitree's extension: a small file per process in the state directory. The content is
+//! untrusted, and a file only counts while its process runs.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -11,39 +11,39 @@ use serde::Deserialize;
 
 use crate::system::{self, kernel};
 
-/// The form of the files.
+/// The format version of the files.
 pub(crate) const SCHEMA: u64 = 1;
 
-/// As large as such a file may be, in bytes.
+/// The maximum size of a status file in bytes.
 const MOST: u64 = 64 * 1024;
 
-/// As long nobody waits for what was asked; see [`ask`](super::requests).
+/// The age at which requests are abandoned; see [`ask`](super::requests).
 const FORGOTTEN: Duration = Duration::from_secs(60);
 
-/// As many pis are heard.
+/// The maximum number of status files read.
 const MOST_PIS: usize = 1000;
 
-/// What a pi is doing.
+/// The state of a pi.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PiState {
-    /// It asks the person something, and waits for that.
+    /// Waiting for an answer of the user to a question.
     Blocked,
     /// The last answer failed.
     Error,
-    /// It answered, and waits for the person.
+    /// Finished, and waiting for the next prompt.
     Waiting,
     /// The model answers, tools run, or a conversation is compacted.
     Working,
-    /// Nothing was said since the session was opened, or the person stopped it.
+    /// Without messages since the session was opened, or stopped by the user.
     Idle,
 }
 
 impl PiState {
-    /// All of them; those that wait for the person come first.
+    /// All states; those that wait for the user come first.
     pub const ALL: [Self; 5] = [Self::Blocked, Self::Error, Self::Waiting, Self::Working, Self::Idle];
 
-    /// What it is, for people.
+    /// Describes the state for display.
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Blocked => "blocked on a question",
@@ -54,7 +54,7 @@ impl PiState {
         }
     }
 
-    /// The word for it, in JSON as well.
+    /// Returns the name of the state, also in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Blocked => "blocked",
@@ -66,32 +66,32 @@ impl PiState {
     }
 }
 
-/// What a pi says of itself.
+/// The status that a pi reports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PiStatus {
-    /// The number of its process.
+    /// The process id.
     pub pid: u32,
     /// The session file.
     pub session: PathBuf,
     /// The id of the session.
     pub id: String,
-    /// Its name.
+    /// The name of the session.
     pub name: Option<String>,
-    /// The entry at which it is; none before the first one.
+    /// The current entry; `None` before the first one.
     pub entry: Option<String>,
-    /// Its working directory.
+    /// The working directory.
     pub cwd: String,
-    /// What it is doing.
+    /// The state.
     pub state: PiState,
-    /// Since when, in milliseconds since 1970.
+    /// The start of the state in milliseconds since 1970.
     pub since: i64,
-    /// The model's id; none if none is chosen.
+    /// The id of the model, if one is selected.
     pub model: Option<String>,
-    /// What the session cost by pi's count, in US dollars.
+    /// The cost of the session as counted by pi, in US dollars.
     pub cost: f64,
 }
 
-/// The file as it is written: see `docs/json.md`.
+/// The format of a status file: see `docs/json.md`.
 #[derive(Deserialize)]
 struct StatusFile {
     schema: u64,
@@ -114,16 +114,16 @@ struct StatusModel {
     id: String,
 }
 
-/// The folder of the files.
+/// Returns the directory of the status files.
 pub(crate) fn folder(state: &Path) -> PathBuf {
     state.join("live")
 }
 
-/// Reads the live states of running pis. Removes the files of processes that ended, also with an earlier boot.
+/// Reads the status of running pis. Removes the files of processes that have ended, also before the last boot.
 pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
     let folder = folder(state);
     let Some(place) = kernel::place().filter(|_| is_own_folder(&folder)) else { return Vec::new() };
-    // Another machine may write to a network file system: its start time is unknown.
+    // On a network file system, another machine with an unknown boot time may write.
     let boot = kernel::boot_time().filter(|_| !kernel::is_remote(&folder));
     let mut told = HashMap::new();
     for file in fs::read_dir(&folder).into_iter().flatten().flatten().take(MOST_PIS) {
@@ -137,7 +137,7 @@ pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
         // Processes in other PID namespaces or on other machines are invisible here.
         let Some(said) = said.filter(|said| said.r#where == place) else {
             if boot.is_some_and(|boot| is_older(&path, boot)) {
-                let _ = fs::remove_file(&path); // ignored wherever it stays
+                let _ = fs::remove_file(&path); // a remaining file is ignored
             }
             continue;
         };
@@ -145,7 +145,7 @@ pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
             continue;
         }
         if !kernel::runs(pid, &said.start) {
-            let _ = fs::remove_file(&path); // it is ignored wherever it stays
+            let _ = fs::remove_file(&path); // a remaining file is ignored
             continue;
         }
         if said.session.is_absolute() {
@@ -162,13 +162,13 @@ fn is_older(path: &Path, time: SystemTime) -> bool {
     path.symlink_metadata().and_then(|found| found.modified()).is_ok_and(|written| written < time)
 }
 
-/// Removes a question or an answer for which nobody waits any more.
+/// Removes an abandoned request or reply.
 fn remove_asked(path: &Path) {
     let is_asked =
         ["ask", "answer", "new"].iter().any(|end| path.extension().is_some_and(|extension| extension == *end));
     let written = || path.symlink_metadata().and_then(|found| found.modified()).ok();
     if is_asked && written().and_then(|time| time.elapsed().ok()).is_some_and(|since| since > FORGOTTEN) {
-        let _ = fs::remove_file(path); // it is ignored wherever it stays
+        let _ = fs::remove_file(path); // a remaining file is ignored
     }
 }
 
@@ -189,19 +189,19 @@ impl From<StatusFile> for PiStatus {
     }
 }
 
-/// Whether a folder is this user's own, and nobody else may write to it.
+/// Returns `true` if a directory belongs to the user and only they can write to it.
 pub(crate) fn is_own_folder(folder: &Path) -> bool {
     folder.symlink_metadata().is_ok_and(|found| found.is_dir() && system::files::is_own(&found))
 }
 
-/// The whole of a file that is this user's alone, no link, and not large.
+/// Reads a small file that belongs only to the user and is not a link.
 ///
 /// # Errors
-/// It is not, or can't be read.
+/// The file violates these conditions, or cannot be read.
 pub(crate) fn open(path: &Path) -> io::Result<Vec<u8>> {
     let mut options = File::options();
     options.read(true);
-    // One that waits for a writer is not waited for.
+    // Opening a pipe must not block.
     system::files::without_links(&mut options);
     let file = options.open(path)?;
     let found = file.metadata()?;
@@ -220,7 +220,7 @@ mod tests {
     use serde_json::{Value, json};
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    /// What this process would say.
+    /// Returns the status that this process would report.
     fn said() -> Value {
         let pid = std::process::id();
         let stat = fs::read_to_string("/proc/self/stat").unwrap();
@@ -262,7 +262,7 @@ mod tests {
         let [told] = &world.read()[..] else { panic!("it runs") };
         assert_eq!((told.pid, told.state, told.since, told.cost), (std::process::id(), PiState::Waiting, 5, 0.5));
         assert_eq!((told.model.as_deref(), told.entry.as_deref()), (Some("m"), None));
-        // The number was given to another process.
+        // The PID was reused by another process.
         let mut other = said();
         other["start"] = json!("1");
         world.write(&other);
@@ -272,7 +272,7 @@ mod tests {
         elsewhere["where"] = json!("another machine");
         world.write(&elsewhere);
         assert_eq!(world.read(), []);
-        assert!(world.path().exists(), "that machine sees to it");
+        assert!(world.path().exists(), "left to that machine");
     }
 
     #[test]
@@ -332,7 +332,7 @@ mod tests {
         assert_eq!(world.read(), [], "too large");
         world.write(&said());
         fs::set_permissions(world.path(), fs::Permissions::from_mode(0o640)).unwrap();
-        assert_eq!(world.read(), [], "others may read it");
+        assert_eq!(world.read(), [], "readable by others");
         let other = world.0.path().join("other");
         fs::rename(world.path(), &other).unwrap();
         fs::set_permissions(&other, fs::Permissions::from_mode(0o600)).unwrap();
@@ -341,6 +341,6 @@ mod tests {
         fs::rename(&other, world.path()).unwrap();
         assert_eq!(world.read().len(), 1);
         fs::set_permissions(folder(world.0.path()), fs::Permissions::from_mode(0o770)).unwrap();
-        assert_eq!(world.read(), [], "others may write here");
+        assert_eq!(world.read(), [], "directory writable by others");
     }
 }

@@ -1,4 +1,4 @@
-//! What the pi at hand can do: it is asked once which version it is, and that is kept until its program changes.
+//! Detects the version of pi. It is cached until the program changes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,16 +11,16 @@ use serde_json::Value;
 use crate::disk::file_version::FileVersion;
 use crate::disk::{program, state, subprocess};
 
-/// The oldest pi that was seen to go to an entry by `assets/pi/goto.ts`.
+/// The oldest tested pi that navigates to an entry with `assets/pi/goto.ts`.
 const SINCE: [u64; 3] = [0, 70, 6];
 
-/// So long pi may take to say which version it is: its start takes most of a second.
+/// The maximum time for pi to print its version; starting takes most of a second.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// As many pis are kept in mind: more are not in use.
+/// The maximum number of cached programs.
 const KEPT: usize = 32;
 
-/// What is kept of a pi.
+/// The cached version of a pi program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct VersionRecord {
     stamp: FileVersion,
@@ -29,7 +29,7 @@ struct VersionRecord {
     other: BTreeMap<String, Value>,
 }
 
-/// The pis that were asked, by their commands.
+/// The cached versions by command.
 #[derive(Default, Serialize, Deserialize)]
 struct VersionCache {
     #[serde(default)]
@@ -38,10 +38,10 @@ struct VersionCache {
     other: BTreeMap<String, Value>,
 }
 
-/// Checks that pi, given by its command, can go to an entry by itself. Its version is cached in the state directory.
+/// Checks that the pi with the given command can navigate to an entry. Its version is cached in the state directory.
 ///
 /// # Errors
-/// The reason why not.
+/// The reason.
 pub(crate) fn goes(pi: &[String], state_dir: Option<&Path>) -> Result<(), String> {
     let Some(name) = pi.first() else { return Err("the setting pi in config.toml is empty".into()) };
     if program::find(name).is_none() {
@@ -55,7 +55,7 @@ pub(crate) fn goes(pi: &[String], state_dir: Option<&Path>) -> Result<(), String
     Err(format!("{name} has version {version}; {major}.{minor}.{patch} or later is required"))
 }
 
-/// The version of a pi; nothing, if it does not say.
+/// Returns the version of a pi, or `None` if it prints none.
 fn version(pi: &[String], state_dir: Option<&Path>) -> Option<String> {
     let found = program::find(pi.first()?)?;
     let file = found.canonicalize().ok()?;
@@ -73,12 +73,12 @@ fn version(pi: &[String], state_dir: Option<&Path>) -> Option<String> {
         }
         known.pis.insert(key, VersionRecord { stamp, version: version.clone(), other: BTreeMap::new() });
     };
-    // If it cannot be written, pi is asked again the next time.
+    // If the cache cannot be written, pi is asked again next time.
     let _ = path.map(|path| state::update(&path, keep));
     Some(version)
 }
 
-/// Asks a program which version it is.
+/// Runs a program to get its version.
 fn ask(command: &mut Command) -> Option<String> {
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     command.env("PI_OFFLINE", "1");
@@ -86,12 +86,12 @@ fn ask(command: &mut Command) -> Option<String> {
     let said = subprocess::said(child.stdout.take());
     let begun = Instant::now();
     let status = subprocess::ended(&mut child, |elapsed| elapsed >= PATIENCE).ok()??;
-    // Whom it left behind may hold the end of its words open.
+    // A background child can keep the pipe open.
     let said = said.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())).ok().filter(|_| status.success())?;
     said.lines().map(str::trim).find(|line| numbers(line).is_some()).map(str::to_owned)
 }
 
-/// The three numbers of a version.
+/// Parses the three numbers of a version.
 fn numbers(version: &str) -> Option<[u64; 3]> {
     let version = version.strip_prefix('v').unwrap_or(version);
     let version = version.split(['-', '+']).next().unwrap_or_default();

@@ -30,8 +30,8 @@ pub(super) fn run(command: &mut Command, gate: &InputGate, screen: &mut Screen) 
 pub(super) fn failure(program: &str, status: ExitStatus) -> Option<String> {
     match status.code() {
         Some(0) => None,
-        Some(code) => Some(format!("{program} ended with code {code}")),
-        None => Some(format!("{program} was ended by a signal")),
+        Some(code) => Some(format!("{program} exited with code {code}")),
+        None => Some(format!("{program} was terminated by a signal")),
     }
 }
 
@@ -42,24 +42,24 @@ pub(super) fn failure(program: &str, status: ExitStatus) -> Option<String> {
 pub(super) fn show(copy: &TextCopy, gate: &InputGate, screen: &mut Screen) -> Result<Option<String>> {
     let TextCopy { with, name, text } = copy;
     let Some(line) = command_line(*with) else {
-        return Ok(Some("there is no editor: set VISUAL or EDITOR in the environment".into()));
+        return Ok(Some("no editor configured; set VISUAL or EDITOR".into()));
     };
     let program = line.split_whitespace().next().unwrap_or_default().to_owned();
     // In quotes, or behind a variable, the shell knows what it means.
     let is_plain = program.chars().all(|c| c.is_alphanumeric() || "-_./+~".contains(c));
     if is_plain && !program.starts_with('~') && program::find(&program).is_none() {
-        return Ok(Some(format!("there is no program {program:?} on the PATH: {}", where_from(*with))));
+        return Ok(Some(format!("cannot find {program:?} on the PATH: {}", where_from(*with))));
     }
     let aside = match TempCopy::new(name, text) {
         Ok(aside) => aside,
-        Err(error) => return Ok(Some(format!("no copy could be made: {error}"))),
+        Err(error) => return Ok(Some(format!("cannot create a temporary copy: {error}"))),
     };
     let status = run(&mut programs::shell(&line, aside.path()), gate, screen)?;
     Ok(match status {
-        Err(error) => Some(format!("{program} could not be started: {error}")),
+        Err(error) => Some(format!("cannot start {program}: {error}")),
         Ok(status) => failure(&program, status).or_else(|| {
             let is_changed = *with == Opener::Editor && aside.is_other_than(text);
-            is_changed.then(|| "it was a copy: the session is as it was".into())
+            is_changed.then(|| "the edited file was a copy; the session is unchanged".into())
         }),
     })
 }

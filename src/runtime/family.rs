@@ -49,7 +49,7 @@ impl JobContext {
         let paths: Vec<(&Path, (u64, i64))> =
             to_join.members.iter().map(|(_, session)| (&*session.path, (session.bytes, session.mtime))).collect();
         let read = self.read_all(&paths, is_wanted);
-        ensure!(is_wanted(), "nobody waits for the family any more");
+        ensure!(is_wanted(), "loading the family was canceled");
         let (mut trees, mut lost, mut kept) = (Vec::new(), None, Vec::new());
         for (place, tree) in read.into_iter().enumerate() {
             match tree {
@@ -64,7 +64,7 @@ impl JobContext {
         let forks = std::mem::take(&mut to_join.forks);
         let places: HashMap<usize, usize> = kept.iter().enumerate().map(|(now, &before)| (before, now)).collect();
         to_join.members = kept.iter().map(|&place| to_join.members[place].clone()).collect();
-        let base = *places.get(&to_join.base).context("the session is not among its family")?;
+        let base = *places.get(&to_join.base).context("the session is not in its family")?;
         to_join.base = base;
         let own = trees[base].header.clone();
         let header = if to_join.is_whole { Header { parent_session: None, parent_id: None, ..own } } else { own };
@@ -90,7 +90,7 @@ impl JobContext {
         }
         for (parent, forks) in by_parent {
             let found = self.forks((&trees[parent], &to_join.members[parent].1), forks, is_wanted);
-            let found = found.context("nobody waits for the family any more")?.into_iter();
+            let found = found.context("loading the family was canceled")?.into_iter();
             rows.extend(
                 found.map(|fork| ForkedFile { split: fork.split.and_then(|at| joined.place(parent, at)), ..fork }),
             );

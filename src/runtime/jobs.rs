@@ -128,7 +128,7 @@ impl JobContext {
                 }
             }
             Work::TellPi(pi, what) => {
-                let none = || "there is no home directory in which pi could be asked".to_owned();
+                let none = || "cannot send requests to pi: no home directory; set HOME".to_owned();
                 let told =
                     self.state_dir.as_deref().ok_or_else(none).and_then(|state| requests::ask(state, &pi, &what));
                 reply(Reply::PiTold(what, told));
@@ -201,7 +201,7 @@ impl JobContext {
                 reply(Reply::Compared(compared.map_err(|error| format!("{error:#}"))));
             }
             Work::LookBack => {
-                let none = "there is no home directory to keep the journal of changes in";
+                let none = "cannot locate the journal: no home directory";
                 let past = self
                     .changes
                     .as_ref()
@@ -240,7 +240,7 @@ impl JobContext {
                 hits.map(|hits| reply(Reply::SessionsFound { hits, more: false, progress: None }));
             }
             Work::Change { request, .. } if ticket.is_stopped() => {
-                let result = Err(ChangeFailure::Failed("not begun: it was stopped before".into()));
+                let result = Err(ChangeFailure::Failed("not started; the request was canceled".into()));
                 reply(Reply::Changed(Box::new(Changed { request, result, read: Vec::new(), gone: Vec::new() })));
             }
             Work::Change { request, now } => {
@@ -252,7 +252,7 @@ impl JobContext {
             }
             Work::Remember { gone, dir } => {
                 let dir = locate::expand(&dir, Path::new(&self.setting.home));
-                let state = self.state_dir.as_deref().ok_or_else(|| "there is no home directory to keep it in".into());
+                let state = self.state_dir.as_deref().ok_or_else(|| "no home directory".into());
                 let kept = state
                     .and_then(|state| relocations::remember(state, &gone, &dir).map_err(|error| error.to_string()));
                 reply(Reply::Remembered(kept.map(|()| dir)));
@@ -323,7 +323,7 @@ impl JobContext {
         };
         let result = match &self.changes {
             Some(changes) => changes.make(&request, now, &mut watch),
-            None => Err(anyhow!("there is no home directory to keep the journal of changes in")),
+            None => Err(anyhow!("cannot locate the journal: no home directory")),
         };
         if let (Some(total @ 2..), false) = (total, ticket.is_stopped()) {
             reply(Reply::Changing(total, total));

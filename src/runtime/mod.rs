@@ -80,10 +80,10 @@ pub fn run(
     changes: Option<Changes>,
 ) -> Result<u8> {
     if setting.picker.is_some() {
-        terminal::output().context("there is no terminal to choose on")?;
+        terminal::output().context("no terminal to show the browser on")?;
     } else if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
         bail!(
-            "the browser needs a terminal; for scripts there are `pitree ls --json`, `pitree tree --json` and `pitree search --json`"
+            "the browser requires a terminal; in scripts, use `pitree ls --json`, `pitree tree --json` or `pitree search --json`"
         );
     }
     setting.zone = jiff::tz::TimeZone::system();
@@ -94,14 +94,14 @@ pub fn run(
     let (sender, events) = mpsc::channel();
     let tell = sender.clone();
     let told = signals::watch(move |signal| tell.send(Event::Signal(signal)).is_ok());
-    told.context("can't watch for signals")?;
+    told.context("cannot handle signals")?;
     let mut screen = Screen::open(config.mouse).context("can't draw on this terminal")?;
     let wants_palette = setting.theme.is_some() && config.theme.palette().is_none();
     let (tell, answer) = mpsc::channel();
     let is_asked = wants_palette && direct::ANSWERS && terminal_background::ask().is_ok();
     let gate = input::watch(sender.clone(), is_asked.then_some(tell)).context("cannot read from this terminal")?;
     let setting = Arc::new(setting);
-    let size = crossterm::terminal::size().context("the terminal does not say how large it is")?;
+    let size = crossterm::terminal::size().context("cannot determine the size of the terminal")?;
     let mut model = Model::new(setting.clone(), config, size, now());
     let state_dir = locate::state_dir();
     let memory = SavedStateFile::new(state_dir.as_deref().filter(|_| !setting.demo), config);
@@ -225,7 +225,7 @@ impl Browser {
 
     /// Waits for the next event; for none beyond the time at which the screen changes by itself.
     fn wait(&self, events: &Receiver<Event>) -> Result<Option<Event>> {
-        const LEFT: &str = "nothing left to wait for";
+        const LEFT: &str = "no event source left";
         let Some(at) = self.model.changes_at() else { return events.recv().map(Some).context(LEFT) };
         // The clock may be set meanwhile.
         let left = (at - now()).clamp(1, 1000).unsigned_abs();
@@ -394,11 +394,13 @@ impl Browser {
                 Err(RecvTimeoutError::Timeout) => {
                     is_told = true;
                     let done = self.model.changes.iter().find_map(|pending| pending.progress);
-                    let done = done.map_or(String::new(), |(done, all)| format!(" ({done} of {all} so far)"));
+                    let done = done.map_or(String::new(), |(done, all)| format!(" ({done} of {all})"));
                     let waits = self.model.changes.iter().find_map(|pending| pending.waits.as_ref());
                     match waits {
-                        Some(who) => say(&format!("waiting for {who}{done}; Ctrl+C gives up")),
-                        None => say(&format!("finishing what was begun{done}; Ctrl+C stops it between two files")),
+                        Some(who) => say(&format!("waiting for {who}{done}; press Ctrl+C to cancel")),
+                        None => {
+                            say(&format!("finishing the current change{done}; press Ctrl+C to stop after this file"))
+                        }
                     }
                 }
             }

@@ -23,7 +23,10 @@ pub(crate) fn print(product: &OsStr) -> Result<()> {
     writeln!(out, "{shown}")?;
     out.flush()?;
     if shown.as_ref() != product {
-        let _ = writeln!(io::stderr(), "pitree: a terminal can't show this as it is; a pipe or a file gets it exactly");
+        let _ = writeln!(
+            io::stderr(),
+            "pitree: unprintable characters replaced; redirect to a pipe or file for the exact text"
+        );
     }
     Ok(())
 }

@@ -55,10 +55,10 @@ fn described(process: u32) -> Option<String> {
     let (start, end) = (stat.find('(')?, stat.rfind(')')?);
     let (name, state) = (stat.get(start + 1..end)?, stat.get(end + 2..end + 3)?);
     let stopped = match state {
-        "T" | "t" => format!(", which is stopped (`kill -CONT {process}` lets it go on)"),
+        "T" | "t" => format!(", suspended; resume it with `kill -CONT {process}`"),
         _ => String::new(),
     };
-    Some(format!("{name}, process {process}{stopped}"))
+    Some(format!("{name} (pid {process}{stopped})"))
 }
 
 /// Lets files of one file system reach the disk. For many, one call for all that it has to write takes a tenth of what a call

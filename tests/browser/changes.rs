@@ -88,7 +88,7 @@ fn names_can_be_set_cleared_and_undone() {
     browser.press("R").type_text("Quick j q?").press("left backspace ctrl+e enter");
     assert_eq!(browser.selected(), "Quick j ?", "letters are only typed");
     assert!(browser.footer().ends_with("· u: undo"), "{}", browser.footer());
-    shows(&browser, "name \"Quick j ?\"");
+    shows(&browser, "rename to \"Quick j ?\"");
     assert!(world.text("main").starts_with(&before));
     browser.press("ctrl+r ctrl+u enter");
     assert_eq!(browser.selected(), "the main session");
@@ -283,9 +283,9 @@ fn a_redundant_change_is_reported() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("R enter");
-    assert_eq!(browser.footer(), "it has no name already");
+    assert_eq!(browser.footer(), "the session already has no name");
     browser.press("u");
-    assert_eq!(browser.footer(), "nothing to be undone");
+    assert_eq!(browser.footer(), "nothing to undo");
     let done = ChangeResult { said: "done\u{1b}[31m".into(), ..ChangeResult::default() };
     browser.change_goes(Request::Redo, Ok(done));
     assert_eq!(browser.footer(), "done␛[31m");

@@ -205,7 +205,7 @@ fn unrelated_sessions_are_not_compared() {
     world.select(&mut browser, "other");
     browser.press("space =");
     assert!(!is_open(&browser));
-    shows(&browser, "these two have nothing in common");
+    shows(&browser, "the two branches have no common entry");
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn resuming_and_forking_ask_the_same_as_in_the_tree() {
     assert!(browser.model.layers.is_empty(), "the question is closed too");
     to_entry(&mut browser, "left it is");
     browser.press("c f");
-    assert!(browser.footer().contains("a new session, forked here"), "{}", browser.footer());
+    assert!(browser.footer().contains("Forked the session here"), "{}", browser.footer());
 }
 
 #[test]

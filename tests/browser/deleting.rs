@@ -26,7 +26,7 @@ fn deleting_a_session_selects_the_next_row() {
     assert!(!world.path("twin").exists());
     assert_eq!(browser.trashed(), ["twin.jsonl"]);
     assert_eq!((browser.model.sessions.cursor.at, browser.selected().as_str()), (row, "the other session"));
-    shows(&browser, "1 session is in the trash");
+    shows(&browser, "Moved 1 session to the trash");
     shows(&browser, "4 sessions · 1 project");
 }
 
@@ -110,7 +110,7 @@ fn deleting_beside_a_possibly_running_pi_asks_twice() {
     shows(&browser, "A pi seems to be at work: a pi runs in /nowhere.");
     browser.press("enter");
     shows(&browser, "A pi seems to be at work: a pi runs in /nowhere.");
-    shows(&browser, "A pi that loses its file");
+    shows(&browser, "If pi loses its session file");
     browser.press("enter");
     assert!(path.exists(), "in the second question Enter has no default");
     // The state at the time of the answer counts.
@@ -119,7 +119,7 @@ fn deleting_beside_a_possibly_running_pi_asks_twice() {
     shows_not(&browser, "A pi seems");
     pis(&mut browser, 1);
     browser.press("enter");
-    shows(&browser, "A pi that loses its file");
+    shows(&browser, "If pi loses its session file");
     browser.press("d");
     assert!(!path.exists());
 }
@@ -139,8 +139,7 @@ fn the_project_card_reports_entries_without_a_header() {
     shows(&browser, "2 unreadable");
     shows(&browser, "another.jsonl: not a pi session:");
     shows(&browser, "no session header (pi writes such a file");
-    shows(&browser, "other.jsonl: entries of a");
-    shows(&browser, "session that is in the trash, written by a pi");
+    shows(&browser, "other.jsonl: entries without a header");
     assert_eq!(fs::read_to_string(world.path("other")).unwrap(), lines);
 }
 
@@ -163,7 +162,7 @@ fn deleting_a_recently_written_session_asks_twice() {
     browser.press("ctrl+d");
     shows(&browser, "A pi seems to be at work: it was written 40 seconds ago.");
     browser.press("enter");
-    shows(&browser, "A pi that loses its file");
+    shows(&browser, "If pi loses its session file");
     browser.press("d");
     assert!(!path.exists());
 }
@@ -210,7 +209,7 @@ fn files_the_trash_cannot_hold_are_deleted_only_after_typing_a_word() {
     browser.type_text("delete").press("enter");
     assert!(!path.exists());
     assert!(browser.trashed().is_empty());
-    shows(&browser, "1 session deleted for good");
+    shows(&browser, "permanently deleted 1 session");
 }
 
 #[test]

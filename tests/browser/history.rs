@@ -21,7 +21,7 @@ fn undo_asks_before_reverting_a_change_of_an_earlier_run() {
     world.select(&mut browser, "main");
     browser.press("u");
     assert!(browser.asks());
-    shows(&browser, "name \"new name\"");
+    shows(&browser, "rename to \"new name\"");
     shows(&browser, ", today 08:00");
     shows(&browser, "new name");
     browser.press("n u");
@@ -33,7 +33,7 @@ fn undo_asks_before_reverting_a_change_of_an_earlier_run() {
     browser.model.layers.push(question);
     browser.press("u");
     assert!(browser.asks());
-    shows(&browser, "name \"newer name\"");
+    shows(&browser, "rename to \"newer name\"");
     browser.press("u");
     assert!(!browser.asks());
     assert_eq!(browser.session().unwrap().title(), "the main session");
@@ -85,13 +85,13 @@ fn any_change_in_the_history_can_be_undone() {
     let text = |at: usize| {
         list.drawn(at, 100, &browser.model.setting.glyphs).0.iter().map(|span| span.text.as_str()).collect::<String>()
     };
-    assert_eq!(text(0), "name \"two\"  two");
+    assert_eq!(text(0), "rename to \"two\"  two");
     assert!(
-        text(1).starts_with("2 sessions are in the trash  ") && text(1).ends_with(".jsonl and 1 other"),
+        text(1).starts_with("Moved 2 sessions to the trash  ") && text(1).ends_with(".jsonl and 1 other"),
         "{}",
         text(1)
     );
-    assert_eq!(text(2), "name \"one\"  one");
+    assert_eq!(text(2), "rename to \"one\"  one");
     browser.press("down");
     assert_eq!(wanted(&mut browser), [Request::UndoGroup { group: 2 }], "grouped changes are undone together");
     browser.press("Z down down enter");

@@ -86,15 +86,15 @@ fn stopped() {
     let make = |request: &Request, stop: usize| world.changes.make(request, NOW, &mut until(stop)).unwrap();
     world.make(&rename(&paths[0], "first")).unwrap();
     let done = make(&to_trash(&paths), 4);
-    assert_eq!((done.said.as_str(), done.left), ("4 sessions are in the trash; stopped, 6 left", 6));
+    assert_eq!((done.said.as_str(), done.left), ("Moved 4 sessions to the trash; interrupted, 6 remaining", 6));
     assert_eq!((done.changes.len(), there(&paths)), (4, 6));
 
     let done = make(&Request::Undo { number: None }, 1);
-    assert_eq!((done.said.as_str(), done.left), ("1 session is back from the trash; stopped, 3 left", 3));
+    assert_eq!((done.said.as_str(), done.left), ("Restored 1 session; interrupted, 3 remaining", 3));
     assert_eq!(there(&paths), 7);
     let done = make(&Request::Undo { number: None }, 10);
-    assert_eq!((done.said.as_str(), done.left, there(&paths)), ("3 sessions are back from the trash", 0, 10));
-    assert_eq!(make(&Request::Redo, 3).said, "3 sessions are in the trash again; stopped, 1 left");
+    assert_eq!((done.said.as_str(), done.left, there(&paths)), ("Restored 3 sessions", 0, 10));
+    assert_eq!(make(&Request::Redo, 3).said, "Moved 3 sessions to the trash again; interrupted, 1 remaining");
     assert_eq!(make(&Request::Undo { number: None }, 10).changes.len(), 3, "one undo takes back what was made");
 
     let mut told = Vec::new();
@@ -107,7 +107,7 @@ fn stopped() {
     assert_eq!((done.unwrap().left, told), (0, vec![(1, 4), (2, 4), (3, 4)]), "between two, not before or behind");
     let files: Vec<FileSnapshot> = paths[4..].iter().map(|path| seen(path)).collect();
     let done = make(&Request::Delete { files }, 2);
-    assert_eq!((done.said.as_str(), done.left), ("2 sessions deleted for good; stopped, 4 left", 4));
+    assert_eq!((done.said.as_str(), done.left), ("permanently deleted 2 sessions; interrupted, 4 remaining", 4));
     assert_eq!(there(&paths), 4);
 }
 
@@ -150,7 +150,7 @@ fn failed_in_the_middle() {
     let request = Request::Undo { number: None };
     let result = world.make(&request);
     let error = result.as_ref().unwrap_err();
-    assert!(error.to_string().contains("5 of 6 undone; then: not undone: there is a file in its place"), "{error:#}");
+    assert!(error.to_string().contains("undid 5 of 6; then failed: skipped: cannot restore"), "{error:#}");
     let partly: &PartialFailure = error.downcast_ref().unwrap();
     assert_eq!(partly.changes.len(), 5);
     let mut back: Vec<PathBuf> = paths.iter().filter(|path| **path != paths[2]).cloned().collect();
@@ -159,7 +159,7 @@ fn failed_in_the_middle() {
     assert_eq!(touched(&to_trash(&[]), &world.make(&to_trash(&[]))), [""; 0].map(PathBuf::from));
 
     fs::remove_file(&paths[2]).unwrap();
-    assert_eq!(world.undo().unwrap().said, "nothing to be undone");
+    assert_eq!(world.undo().unwrap().said, "nothing to undo");
     world.make(&Request::Undo { number: Some(3) }).unwrap();
     let script = world.write("trash", "#!/bin/sh\ncase $1 in *2.jsonl) echo 'no room' >&2; exit 1;; esac\nrm \"$1\"\n");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();

@@ -46,10 +46,7 @@ fn joined() {
         }
         append(&path, &one);
         let said = world.undo().unwrap().said;
-        assert_eq!(
-            said,
-            "1 session is back from the trash; but a pi went on in its place: what it wrote is joined to it"
-        );
+        assert_eq!(said, "Restored 1 session; warning: merged the entries that a running pi wrote to the old path");
         let now = fs::read_to_string(&path).unwrap();
         assert_eq!(now, format!("{before}{}\n", one.trim_end()));
         append(&path, &two);
@@ -93,7 +90,7 @@ fn of_a_fork() {
     assert_eq!(world.make(&Request::Redo).unwrap().made.as_deref(), Some(&*fork));
     assert_eq!(fs::read_to_string(&fork).unwrap(), before + &theirs("p1", "e1"));
     let error = world.undo().unwrap_err();
-    assert!(format!("{error:#}").contains("was used since; it stays"), "{error:#}");
+    assert!(format!("{error:#}").contains("the fork has new entries and stays in place"), "{error:#}");
 }
 
 #[test]

@@ -97,7 +97,10 @@ fn forks_are_named_as_in_pi_and_undo_removes_unused_ones() {
     world.undo().unwrap();
     fs::write(&made, fs::read_to_string(&made).unwrap() + &theirs("pi", "e3")).unwrap();
     let error = world.undo().unwrap_err();
-    assert!(matches!(refusal(&error), Refusal::Overtaken { reason } if reason.contains("was used since")), "{error:#}");
+    assert!(
+        matches!(refusal(&error), Refusal::Overtaken { reason } if reason.contains("has new entries")),
+        "{error:#}"
+    );
     assert!(made.exists());
 }
 
@@ -110,7 +113,7 @@ fn names_that_are_too_long_are_refused_with_the_limit() {
     world.make(&rename(&path, "  two\r\nlines\tand\u{1b}[31m  ")).unwrap();
     assert_eq!(View::of(&path).name.as_deref(), Some("two lines and [31m"));
     let same = world.make(&rename(&path, "two\nlines and [31m")).unwrap();
-    assert_eq!((same.changes.len(), same.said.as_str()), (0, "it has that name already"));
+    assert_eq!((same.changes.len(), same.said.as_str()), (0, "the session already has this name"));
 }
 
 #[test]
@@ -119,7 +122,7 @@ fn entries_that_cannot_have_children_are_refused() {
     let text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"type\":\"message\",\"id\":7,\"message\":{\"role\":\"user\",\"content\":\"seven\"}}\n";
     let path = world.write("s.jsonl", text);
     let error = world.make(&rename(&path, "x")).unwrap_err();
-    assert!(format!("{error:#}").contains("no id that another one could name (seven)"), "{error:#}");
+    assert!(format!("{error:#}").contains("an entry has no valid id (seven)"), "{error:#}");
     assert!(world.make(&label(&path, EntryId::Id("gone".into()), false)).is_err());
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
 }
@@ -178,10 +181,7 @@ fn trashed_sessions_are_restored() {
     // Meanwhile another file takes the path.
     fs::write(&paths[0], "another").unwrap();
     let error = world.undo().unwrap_err();
-    assert!(
-        format!("{error:#}").contains("2 of 3 undone; then: not undone: there is a file in its place"),
-        "{error:#}"
-    );
+    assert!(format!("{error:#}").contains("undid 2 of 3; then failed: skipped: cannot restore"), "{error:#}");
     assert_eq!(fs::read_to_string(&paths[0]).unwrap(), "another");
     assert!(fs::read(&paths[1]).unwrap().starts_with(&bytes[1]));
     assert_eq!(fs::read(&paths[2]).unwrap(), bytes[2]);
@@ -194,7 +194,7 @@ fn trashed_sessions_are_restored() {
     world.make(&Request::Undo { number: Some(numbers[2]) }).unwrap();
     assert_eq!(world.sessions().len(), 1, "one of them, by its number");
     let error = world.make(&Request::Undo { number: Some(numbers[2]) }).unwrap_err();
-    assert!(error.to_string().contains("is not there to be undone"), "{error:#}");
+    assert!(error.to_string().contains("already reverted"), "{error:#}");
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn trashing_a_link_keeps_its_target() {
     let link = world.dir.join("link.jsonl");
     symlink("elsewhere/real.jsonl", &link).unwrap();
     let done = world.trash(&link).unwrap();
-    assert_eq!(done.said, "the link is in the trash; the file that it points at stays");
+    assert_eq!(done.said, "Moved the link to the trash; its target is unchanged");
     assert!(real.exists() && !link.is_symlink());
     world.undo().unwrap();
     assert!(link.is_symlink());

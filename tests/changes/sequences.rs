@@ -203,11 +203,11 @@ fn changes_overwritten_by_other_programs_are_not_undone() {
     };
     text += Session::new("s").under(&leaf).name("pi", "pi's").user("pi2", "on").lines();
     fs::write(&path, &text).unwrap();
-    for reason in ["the session went on since", "the name was changed since, to \"pi's\""] {
+    for reason in ["the session has new entries", "the name has changed to \"pi's\""] {
         let error = world.undo().unwrap_err();
         let refusal = error.downcast_ref::<Refusal>();
         assert!(matches!(refusal, Some(Refusal::Overtaken { reason: said }) if said.starts_with(reason)), "{error:#}");
     }
-    assert_eq!(world.undo().unwrap().said, "nothing to be undone", "they were passed over");
+    assert_eq!(world.undo().unwrap().said, "nothing to undo", "they were passed over");
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
 }

@@ -24,13 +24,13 @@ fn a_name_is_one_line_after_the_leaf() {
     let path = pitree.fixture("branches");
     let before = fs::read(&path).unwrap();
     let said = pitree.print(&["rename", "branches", " A \"new\"\n name\u{7} "]);
-    assert_eq!(said, "name \"A \\\"new\\\"  name\"  ~/.pi/agent/sessions/--p--/branches.jsonl\n");
+    assert_eq!(said, "rename to \"A \\\"new\\\"  name\"  ~/.pi/agent/sessions/--p--/branches.jsonl\n");
     let lines = appended(&path, &before);
     assert_eq!(lines.len(), 1);
     assert_eq!((&lines[0]["type"], &lines[0]["parentId"]), (&"session_info".into(), &"a8".into()));
     assert_eq!(pitree.listed(&path)["name"], "A \"new\"  name");
 
-    assert_eq!(pitree.print(&["rename", "branches", "A \"new\"  name"]), "it has that name already\n");
+    assert_eq!(pitree.print(&["rename", "branches", "A \"new\"  name"]), "the session already has this name\n");
     assert_eq!(appended(&path, &before).len(), 1);
     pitree.print(&["rename", path.to_str().unwrap(), ""]);
     assert_eq!(appended(&path, &before).len(), 2);
@@ -86,7 +86,7 @@ fn labels_an_entry_by_id_id_prefix_or_label() {
     let label = |id: &str| pitree.entry(&path, |entry| entry["id"] == *id)["label"].clone();
     assert_eq!(
         pitree.print(&["label", "branches", "jwt-works", "JWT"]),
-        "label \"JWT\" on a2 (was \"jwt-works\")  ~/.pi/agent/sessions/--p--/branches.jsonl\n"
+        "set label \"JWT\" on a2 (was \"jwt-works\")  ~/.pi/agent/sessions/--p--/branches.jsonl\n"
     );
     assert_eq!(label("a2"), "JWT");
     pitree.print(&["label", "branches", "JWT"]);
@@ -102,7 +102,7 @@ fn labels_an_entry_by_id_id_prefix_or_label() {
     let several = pitree.refuse(&["label", "branches", "here", "x"]);
     assert!(several.contains("\n  u3  Add refresh tokens") && several.contains("\n  u4  "), "{several}");
     for none in ["nowhere", "", "a"] {
-        assert!(pitree.refuse(&["label", "branches", none, "x"]).contains("no entry has the id"), "{none}");
+        assert!(pitree.refuse(&["label", "branches", none, "x"]).contains("no entry matches"), "{none}");
     }
     // The labels' IDs are 8 random hex digits.
     let id = lines[0]["id"].as_str().unwrap();
@@ -152,20 +152,20 @@ fn a_dry_run_changes_nothing() {
     pitree.print(&["rename", "branches", "First"]);
     let before = pitree.files();
     for (args, would) in [
-        (&["rename", "branches", "x"][..], "would: name \"x\" (was \"First\")  ~/"),
-        (&["label", "branches", "a2"], "would: no label on a2"),
-        (&["label", "v2-labels", "u1", "x", "--migrate"], "would: from version 2 to version 3"),
-        (&["rm", "branches", "--family"], "would: to the trash  ~/"),
-        (&["fork", "branches", "a2"], "would: new session  ~/"),
-        (&["resume", "branches", "u3", "--allow-write"], "would: leaf moved to "),
-        (&["resume", "branches", "--print"], "would: run cd "),
-        (&["undo"], "would: undo name \"First\"  ~/"),
+        (&["rename", "branches", "x"][..], "would: rename to \"x\" (was \"First\")  ~/"),
+        (&["label", "branches", "a2"], "would: clear label on a2"),
+        (&["label", "v2-labels", "u1", "x", "--migrate"], "would: convert from version 2 to version 3"),
+        (&["rm", "branches", "--family"], "would: move to trash  ~/"),
+        (&["fork", "branches", "a2"], "would: create fork  ~/"),
+        (&["resume", "branches", "u3", "--allow-write"], "would: move leaf to "),
+        (&["resume", "branches", "--print"], "would run: cd "),
+        (&["undo"], "would undo: rename to \"First\"  ~/"),
     ] {
         let said = pitree.print(&[args, &["--dry-run"]].concat());
         assert!(said.starts_with(would), "{args:?}: {said}");
         assert!(before == pitree.files(), "{args:?} changed something");
     }
-    assert_eq!(pitree.nothing(&["redo", "--dry-run"]), "nothing to be done again\n");
+    assert_eq!(pitree.nothing(&["redo", "--dry-run"]), "nothing to redo\n");
 }
 
 #[test]
@@ -194,7 +194,10 @@ fn migrates_an_old_file_if_allowed_and_undo_reverts_it() {
     let path = pitree.fixture("v2-labels");
     let before = fs::read(&path).unwrap();
     let said = pitree.print(&["label", "v2-labels", "u1", "first", "--migrate"]);
-    assert!(said.starts_with("from version 2 to version 3") && said.contains("\nlabel \"first\" on u1"), "{said}");
+    assert!(
+        said.starts_with("convert from version 2 to version 3") && said.contains("\nset label \"first\" on u1"),
+        "{said}"
+    );
     assert_eq!(pitree.listed(&path)["version"], 3);
     assert_eq!(pitree.entry(&path, |entry| entry["id"] == "u1")["label"], "first");
     pitree.print(&["undo"]);
@@ -208,7 +211,7 @@ fn undo_and_redo_go_back_and_forth() {
     let pitree = Pitree::new();
     let path = pitree.fixture("branches");
     let before = fs::read(&path).unwrap();
-    assert_eq!(pitree.nothing(&["undo"]), "nothing to be undone\n");
+    assert_eq!(pitree.nothing(&["undo"]), "nothing to undo\n");
     pitree.print(&["rename", "branches", "One"]);
     pitree.print(&["rename", "branches", "Two"]);
     pitree.print(&["label", "branches", "a2", "two"]);
@@ -216,7 +219,10 @@ fn undo_and_redo_go_back_and_forth() {
     let label = || pitree.entry(&path, |entry| entry["id"] == "a2")["label"].clone();
 
     let said = pitree.print(&["undo"]);
-    assert_eq!(said, "undone: label \"two\" on a2 (was \"jwt-works\")  ~/.pi/agent/sessions/--p--/branches.jsonl\n");
+    assert_eq!(
+        said,
+        "undone: set label \"two\" on a2 (was \"jwt-works\")  ~/.pi/agent/sessions/--p--/branches.jsonl\n"
+    );
     assert_eq!((name(), label()), ("Two".into(), "jwt-works".into()));
     pitree.print(&["undo"]);
     assert_eq!(name(), "One");
@@ -231,7 +237,7 @@ fn undo_and_redo_go_back_and_forth() {
     assert_eq!(appended(&path, &before).len(), 7, "undo appends as well");
 
     let list = pitree.print(&["undo", "--list"]);
-    assert!(list.starts_with("1  now  done    name \"One\"   "), "{list}");
+    assert!(list.starts_with("1  now  done    rename to \"One\"   "), "{list}");
     assert!(list.lines().count() == 3 && list.lines().all(|line| line.ends_with("  One")), "{list}");
     let listed = pitree.objects(&["undo", "--list", "--json"]);
     let states: Vec<&Value> = listed.iter().map(|change| &change["state"]).collect();
@@ -281,8 +287,8 @@ fn undo_keeps_later_changes_of_other_programs() {
     let theirs = Session::new("branches").under("a8").name("theirs", "Theirs");
     fs::write(&path, fs::read_to_string(&path).unwrap() + theirs.lines()).unwrap();
     let refused = pitree.refuse(&["undo"]);
-    assert!(refused.contains("not undone") && refused.contains("Theirs"), "{refused}");
-    assert_eq!(pitree.nothing(&["undo"]), "nothing to be undone\n", "it is passed over");
+    assert!(refused.contains("skipped") && refused.contains("Theirs"), "{refused}");
+    assert_eq!(pitree.nothing(&["undo"]), "nothing to undo\n", "it is passed over");
     assert_eq!(pitree.listed(&path)["name"], "Theirs");
 }
 
@@ -319,7 +325,7 @@ fn a_change_of_a_newer_pitree_is_shown_and_left_alone() {
     fs::write(&journal, fs::read_to_string(&journal).unwrap() + &newer.join("\n") + "\n").unwrap();
     let list = pitree.print(&["undo", "--list"]);
     let lines: Vec<&str> = list.lines().collect();
-    assert!(lines[0].contains("  as a newer pitree left it  name \"One\"  "), "{list}");
+    assert!(lines[0].contains("  changed by a newer pitree  rename to \"One\"  "), "{list}");
     assert!(lines[1].contains("  made by a newer pitree (\"merge\")  ") && lines[1].ends_with("  /m.jsonl"), "{list}");
     let listed = pitree.objects(&["undo", "--list", "--json"]);
     assert_eq!(
@@ -337,5 +343,5 @@ fn a_change_of_a_newer_pitree_is_shown_and_left_alone() {
         assert!(pitree.refuse(args).contains("version 2"));
     }
     let nothing = pitree.run(&["undo", "--list"]);
-    assert_eq!((nothing.code, &*nothing.out, &*nothing.err), (0, "", "pitree has changed nothing yet\n"));
+    assert_eq!((nothing.code, &*nothing.out, &*nothing.err), (0, "", "no changes yet\n"));
 }

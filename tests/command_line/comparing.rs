@@ -90,7 +90,7 @@ fn two_entries_of_one_session() {
     let both = compared(&pitree, "main@written", "main");
     assert_eq!((&both["a"]["entries"], &both["a"]["durationMs"]), (&json!(0), &Value::Null));
     let text = pitree.print(&["diff", "main", "@written"]);
-    assert!(text.contains("\nB  main  nothing of its own: it ends there\n"), "{text}");
+    assert!(text.contains("\nB  main  no entries of its own; ends at the common entry\n"), "{text}");
 }
 
 #[test]
@@ -100,10 +100,10 @@ fn incomparable_arguments_are_refused() {
     pitree.write_session(&Session::new("empty"));
     let path = other.to_str().unwrap();
     for (a, b, why) in [
-        ("main", "other", "have nothing in common"),
-        ("main@nothing", "fork", "no entry has the id or the label \"nothing\""),
+        ("main", "other", "have no common entry"),
+        ("main@nothing", "fork", "no entry matches \"nothing\""),
         ("@left", "@written", "give at least one side as SESSION or SESSION@ENTRY"),
-        ("main", "nowhere", "no session has the id or the name"),
+        ("main", "nowhere", "no session matches"),
         ("main", "empty", "has no entries to compare"),
         (path, "/w/me@home/gone.jsonl", "can't read /w/me@home/gone.jsonl"),
     ] {
@@ -128,8 +128,8 @@ fn a_version_1_file_shares_no_entries() {
     let old = Session::new("old").version(1).user("", "Hi").assistant("", "Hello.");
     pitree.write_session(&old);
     pitree.write("copy.jsonl", &old.text().replace("\"old\"", "\"copy\""));
-    assert!(pitree.refuse(&["diff", "old", "copy"]).contains("have nothing in common"));
-    assert!(pitree.refuse(&["diff", "old@x", "@y"]).contains("version 1 have no ids"));
+    assert!(pitree.refuse(&["diff", "old", "copy"]).contains("have no common entry"));
+    assert!(pitree.refuse(&["diff", "old@x", "@y"]).contains("version 1 session have no ids"));
     assert_eq!(compared(&pitree, "old", "old")["common"]["entries"], 2);
 }
 

@@ -45,7 +45,7 @@ fn removal_deletes_all_installed_files() {
     said(&pitree, &["remove"]);
     assert!(!extension.parent().unwrap().exists() && !skill.parent().unwrap().exists());
     assert_eq!(pitree.files(), before);
-    assert!(said(&pitree, &["remove"]).contains("nothing of pitree is in pi's directory"));
+    assert!(said(&pitree, &["remove"]).contains("pitree is not installed in pi"));
 }
 
 #[test]

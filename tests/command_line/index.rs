@@ -69,7 +69,7 @@ fn reports_statistics_and_is_rebuilt() {
     pitree.print(&["index", "--rebuild"]);
     assert_eq!(stats()["sessions"], 4);
     for refused in [&["index", "--no-index"][..], &["index", "--demo"]] {
-        assert!(pitree.refuse(refused).contains("no index is used"));
+        assert!(pitree.refuse(refused).contains("cannot be used with"));
     }
 }
 

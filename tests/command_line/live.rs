@@ -70,11 +70,11 @@ fn resume_warns_of_pis_in_the_session_and_starts_another_one_only_with_yes() {
     let [idle, blocked] = pis.each_ref().map(|pi| format!("A pi (process {}) has it open: ", pi.0.id()));
     let warns = |said: &str| {
         let (first, second) = (said.find(&blocked).unwrap(), said.find(&idle).unwrap());
-        assert!(first < second && said.contains("--fork resumes in a new session"), "{said}");
+        assert!(first < second && said.contains("use --fork to resume in a new session"), "{said}");
     };
     let refused = pitree.run(&["resume", "branches"]);
     assert_eq!((refused.code, refused.out.as_str()), (2, ""), "{}", refused.err);
-    assert!(refused.err.contains("--yes resumes the session beside that pi"), "{}", refused.err);
+    assert!(refused.err.contains("use --yes to resume the session anyway"), "{}", refused.err);
     warns(&refused.err);
     let started = pitree.run(&["resume", "branches", "--yes"]);
     assert_eq!(started.code, 7);

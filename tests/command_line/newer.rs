@@ -25,8 +25,8 @@ fn newer(pitree: &Pitree) -> [(&'static str, std::path::PathBuf); 2] {
 }
 
 fn says_why(said: &str, path: &Path) {
-    let why = format!("{} is written in version 4 of pi's format, which pitree", path.display());
-    assert!(said.contains(&why) && said.contains("with a newer pitree"), "{said}");
+    let why = format!("{} has format version 4, which is newer than pitree", path.display());
+    assert!(said.contains(&why) && said.contains("update pitree"), "{said}");
 }
 
 #[test]

@@ -66,10 +66,9 @@ fn a_journal_that_cannot_be_private_is_refused() {
     pitree.print(&["rename", "one", "first"]);
     let folder = pitree.home().join(".local/state/pitree");
     let journal = folder.join("journal.jsonl");
-    for (path, open, flag, why) in [
-        (&journal, 0o644, 'a', "it must be its owner's alone (mode 600)"),
-        (&folder, 0o777, 'i', "others may write to the folder"),
-    ] {
+    for (path, open, flag, why) in
+        [(&journal, 0o644, 'a', "cannot set its mode to 600"), (&folder, 0o777, 'i', "is writable by other users")]
+    {
         let closed = mode(path);
         set_mode(path, open);
         let flags = |sign: char| Command::new("chattr").arg(format!("{sign}{flag}")).arg(path).output();

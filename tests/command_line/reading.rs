@@ -122,7 +122,7 @@ fn a_missing_directory_fails_and_says_what_to_do() {
     let pitree = Pitree::new();
     fs::create_dir(pitree.home().join("empty")).unwrap();
     for (command, said) in [
-        ("ls", "no sessions in empty (from --dir); name another directory with --dir, or try --demo\n"),
+        ("ls", "no sessions in empty (from --dir); specify another directory with --dir, or try --demo\n"),
         ("labels", "no session has a label\n"),
         ("files", "no tool touched a file\n"),
     ] {
@@ -321,7 +321,7 @@ fn directories_without_sessions_say_why_and_what_to_do() {
     let missing = pitree.home().join("missing");
     for (dir, why) in [
         (&missing, "no such directory; check the path"),
-        (&file, "not a directory; name the directory that holds the session files"),
+        (&file, "not a directory; specify the directory that holds the session files"),
         (&empty, "no sessions in"),
     ] {
         let run = pitree.run(&["ls", "--dir", dir.to_str().unwrap()]);

@@ -56,7 +56,7 @@ fn resumes_at_an_entry_by_one_neutral_line() {
     let path = pitree.fixture("branches");
     let before = fs::read(&path).unwrap();
     let (_, outcome) = started(&pitree, &["branches", "jwt-works", "--allow-write"]);
-    assert_eq!(outcome.err, "leaf moved to a2  ~/.pi/agent/sessions/--p--/branches.jsonl\n");
+    assert_eq!(outcome.err, "move leaf to a2  ~/.pi/agent/sessions/--p--/branches.jsonl\n");
     let after = fs::read(&path).unwrap();
     assert!(after.starts_with(&before) && after[before.len()..].iter().filter(|&&b| b == b'\n').count() == 1);
     assert_eq!(fs::read(pitree.home().join("session-then")).unwrap(), after, "pi found it so");
@@ -65,7 +65,7 @@ fn resumes_at_an_entry_by_one_neutral_line() {
 
     // A user message means the place before it; its text is handed back.
     let (_, outcome) = started(&pitree, &["branches", "u5", "--allow-write"]);
-    assert!(outcome.err.ends_with("the text of the message:\nRotate daily\n"), "{}", outcome.err);
+    assert!(outcome.err.ends_with("message text:\nRotate daily\n"), "{}", outcome.err);
     assert_eq!(pitree.goes_on_at(&path).unwrap(), "a4");
     pitree.print(&["undo"]);
     assert_eq!(pitree.goes_on_at(&path).unwrap(), "a2");
@@ -83,7 +83,7 @@ fn resumes_in_a_fork() {
     let made = Path::new(&words[2]);
     assert!(made != path && made.parent() == path.parent());
     assert!(
-        outcome.err.starts_with("new session  ~/") && outcome.err.contains("Add refresh tokens"),
+        outcome.err.starts_with("create fork  ~/") && outcome.err.contains("Add refresh tokens"),
         "{}",
         outcome.err
     );
@@ -98,7 +98,7 @@ fn forks_a_path_and_prints_the_new_file() {
     let before = fs::read(&path).unwrap();
     let outcome = pitree.run(&["fork", "branches", "u3"]);
     assert_eq!(outcome.code, 0);
-    assert!(outcome.err.starts_with("new session  ~/.pi/"), "{}", outcome.err);
+    assert!(outcome.err.starts_with("create fork  ~/.pi/"), "{}", outcome.err);
     let made = Path::new(outcome.out.strip_suffix('\n').unwrap());
     assert_eq!(fs::read(&path).unwrap(), before);
     let entries = pitree.objects(&["tree", made.to_str().unwrap(), "--json"]);
@@ -148,14 +148,14 @@ fn prints_the_command_if_pi_does_not_start() {
     let path = pitree.fixture("branches");
     let refused = pitree.refuse(&["resume", "branches"]);
     let command = format!("cd {} && pi --session {}", pitree.home().display(), path.display());
-    assert!(refused.contains(&command) && refused.contains("There is no pi on the PATH"), "{refused}");
+    assert!(refused.contains(&command) && refused.contains("cannot find pi on the PATH"), "{refused}");
     let gone = fs::read_to_string(&path).unwrap().replace(&format!("{:?}", pitree.home()), "\"/nowhere/at/all\"");
     fs::write(&path, gone).unwrap();
     let refused = pitree.refuse(&["resume", "branches"]);
-    assert!(refused.contains("is gone: /nowhere/at/all") && refused.contains("\n  pi --session "), "{refused}");
+    assert!(refused.contains("is missing: /nowhere/at/all") && refused.contains("\n  pi --session "), "{refused}");
     let printed = pitree.run(&["resume", "branches", "--print"]);
     assert_eq!((printed.code, printed.out), (0, format!("pi --session {}\n", path.display())));
-    assert!(printed.err.contains("is gone"), "{}", printed.err);
+    assert!(printed.err.contains("is missing"), "{}", printed.err);
 }
 
 #[test]
@@ -187,9 +187,9 @@ fn pi_is_found_like_in_a_shell() {
     }
     assert_eq!(resumed("@/first", &["--config", "slash.toml"]).code, 4);
     let said = resumed("@/first", &["--config", "none.toml"]).err;
-    assert!(said.contains("no-program/pi could not be started: Permission denied"), "{said}");
+    assert!(said.contains("cannot start no-program/pi: Permission denied"), "{said}");
     let said = resumed("@/a-folder:@/no-program", &[]).err;
-    assert!(said.contains("There is no pi on the PATH"), "{said}");
+    assert!(said.contains("cannot find pi on the PATH"), "{said}");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn pages_together_contain_all_hits() {
     let (rest, end) = page(&["--all", "expires_at", "--after", after, "--limit", "2"]);
     assert_eq!((&rest[..], &end["total"]), (&all[1..3], &Value::Null), "what is not looked at is not counted");
     let outcome = Pitree::new().run(&["search", "--demo", "jwt", "--after", "nowhere"]);
-    assert!(outcome.code == 2 && outcome.err.contains("begin without --after"), "{}", outcome.err);
+    assert!(outcome.code == 2 && outcome.err.contains("omit --after"), "{}", outcome.err);
 }
 
 /// Returns the matching parts of an excerpt.
@@ -160,7 +160,7 @@ fn shows_invalid_queries_and_returns_an_exit_code_without_hits() {
     let wrong = pitree.run(&["--demo", "who:me"]);
     assert_eq!((wrong.code, wrong.out.as_str()), (2, ""), "nor does the browser open with it");
     for args in [&["--demo", "jwt", "ls"][..], &["--demo", "--", "ls"]] {
-        assert!(pitree.run(args).err.contains("needs a terminal"), "{args:?}: it is a search");
+        assert!(pitree.run(args).err.contains("requires a terminal"), "{args:?}: it is a search");
     }
     assert_eq!(pitree.run(&["search", "--demo", "--", "-zebra", "jwt"]).code, 0);
     let slip = pitree.run(&["--demo", "serach", "jwt"]);
@@ -168,9 +168,12 @@ fn shows_invalid_queries_and_returns_an_exit_code_without_hits() {
     assert!(slip.err.starts_with("pitree: unknown command serach; did you mean search?\n"), "{}", slip.err);
     for (word, name) in [("treee", "tree"), ("undoo", "undo"), ("labls", "labels")] {
         let said = pitree.run(&["--demo", word]).err;
-        assert!(said.contains(&format!("did you mean {name}?\n  to search for it: pitree -- {word}")), "{said}");
+        assert!(
+            said.contains(&format!("did you mean {name}?\n  to search for the word, run: pitree -- {word}")),
+            "{said}"
+        );
     }
-    assert!(pitree.run(&["--demo", "--", "serach"]).err.contains("needs a terminal"));
+    assert!(pitree.run(&["--demo", "--", "serach"]).err.contains("requires a terminal"));
 }
 
 #[test]

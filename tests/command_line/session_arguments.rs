@@ -16,13 +16,13 @@ fn names_and_the_current_directory_select_a_session() {
     assert_ne!(newer, older);
     assert_eq!(path("."), older.to_str().unwrap(), "the newest of this directory");
     assert_eq!(path("elsewhere"), elsewhere.to_str().unwrap(), "an id comes first");
-    assert!(pitree.refuse(&["path", "fix the"]).contains("no session has the id or the name"));
+    assert!(pitree.refuse(&["path", "fix the"]).contains("no session matches"));
     let several = pitree.refuse(&["path", "Twice"]);
-    assert!(several.contains("2 sessions match \"Twice\"") && several.contains("\n  newer  "), "{several}");
+    assert!(several.contains("\"Twice\" matches 2 sessions") && several.contains("\n  newer  "), "{several}");
 
     let alone = Pitree::new();
     alone.write_session(&session("elsewhere", 30).cwd("/elsewhere"));
-    assert!(alone.refuse(&["path", "."]).contains("no session worked in "));
+    assert!(alone.refuse(&["path", "."]).contains("no session found for "));
 }
 
 #[test]
@@ -46,9 +46,9 @@ fn session_and_entry_may_be_one_word() {
         let shown = &pitree.objects(&["show", word, "--json", "-C", "0"])[0];
         assert_eq!(shown["entries"][0]["id"], "aaaa2222", "{word}");
         assert_eq!(pitree.objects(&["context", word, "--json"]).len(), 3, "{word}");
-        assert!(pitree.print(&["fork", word, "--dry-run"]).starts_with("would: new session"), "{word}");
-        assert!(pitree.print(&["label", word, "new", "--dry-run"]).contains("label \"new\" on aaaa2222"), "{word}");
-        assert!(pitree.print(&["resume", &word.replace("2222", "1111"), "--fork", "--dry-run"]).contains("would: run"));
+        assert!(pitree.print(&["fork", word, "--dry-run"]).starts_with("would: create fork"), "{word}");
+        assert!(pitree.print(&["label", word, "new", "--dry-run"]).contains("set label \"new\" on aaaa2222"), "{word}");
+        assert!(pitree.print(&["resume", &word.replace("2222", "1111"), "--fork", "--dry-run"]).contains("would run:"));
     }
     assert!(pitree.print(&["show", "me@home"]).contains("answer"), "a session's name is tried first");
     assert!(pitree.refuse(&["show", "one@nowhere"]).contains("\"nowhere\""));

@@ -50,7 +50,7 @@ fn texts_are_truncated_to_the_requested_size() {
     let cut = &show(&pitree, &["u3", "-C", "0", "--chars", "3"])["entries"][0];
     assert_eq!((&cut["text"], &cut["cutFrom"]), (&json!("Add"), &json!("Add refresh tokens".len())));
     let text = pitree.print(&["show", "branches", "u3", "-C", "0", "--chars", "3"]);
-    assert!(text.contains("\nAdd\n[cut: 18 characters in all; --full shows them]"), "{text}");
+    assert!(text.contains("\nAdd\n[truncated; 18 characters in total; use --full to show all]"), "{text}");
     assert!(text.contains(">> user  u3  ") && text.contains("  abandoned"), "{text}");
     assert!(pitree.print(&["show", "branches", "u3", "-C", "0", "--full"]).contains("Add refresh tokens"));
     assert_eq!(pitree.run(&["show", "branches", "nowhere"]).code, 2);
@@ -68,7 +68,11 @@ fn a_dot_means_the_session_of_the_surrounding_pi() {
     assert!(!here.is_empty() && here.iter().all(|hit| hit["path"] == path.to_str().unwrap()), "{here:#?}");
     let elsewhere = pitree.variable("PI_SESSION_FILE", "/nowhere/s.jsonl");
     let outcome = elsewhere.run(&["search", "--here", "x"]);
-    assert!(outcome.code == 2 && outcome.err.contains("/nowhere/s.jsonl is not among the sessions"), "{}", outcome.err);
+    assert!(
+        outcome.code == 2 && outcome.err.contains("/nowhere/s.jsonl is not among the searched sessions"),
+        "{}",
+        outcome.err
+    );
 }
 
 #[test]

@@ -17,22 +17,22 @@ fn removed_sessions_are_restored_unchanged() {
     let name = "~/.pi/agent/sessions/--p--/2026-01-05T09-00-00-000Z_abcd-1.jsonl";
     let is_empty = || {
         let list = pitree.run(&["restore"]);
-        assert_eq!((list.code, &*list.out, &*list.err), (0, "", "nothing is in the trash that pitree moved there\n"));
+        assert_eq!((list.code, &*list.out, &*list.err), (0, "", "pitree's trash is empty\n"));
     };
     is_empty();
     for (at, what) in ["1", path.to_str().unwrap(), "abcd", "2026-01-05T09-00-00-000Z_abcd-1"].iter().enumerate() {
-        assert_eq!(pitree.print(&["rm", "abcd", "--yes"]), format!("to the trash  {name}\n"));
+        assert_eq!(pitree.print(&["rm", "abcd", "--yes"]), format!("move to trash  {name}\n"));
         assert!(!path.exists());
         let trashed = pitree.home().join(".local/share/Trash/files").join(path.file_name().unwrap());
         assert_eq!(fs::read(trashed).unwrap(), text);
         assert_eq!(pitree.print(&["restore"]), format!("{}  now  33 B  (no messages)  {name}\n", at + 1));
-        assert_eq!(pitree.print(&["restore", what]), format!("restored  {name}\n"));
+        assert_eq!(pitree.print(&["restore", what]), format!("restored: {name}\n"));
         assert_eq!(fs::read(&path).unwrap(), text);
         assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), long_ago());
         is_empty();
     }
     for what in ["1", "nothing", ""] {
-        assert!(pitree.refuse(&["restore", what]).contains("pitree moved nothing"), "{what}");
+        assert!(pitree.refuse(&["restore", what]).contains("no session in pitree's trash"), "{what}");
     }
 }
 
@@ -47,13 +47,13 @@ fn grouped_removals_are_one_history_line() {
     let list = || pitree.print(&["undo", "--list"]);
     assert_eq!(
         list(),
-        "  1  now  done  name \"First\"  First\n2-4  now  done  to the trash  3 sessions, such as First\n",
+        "  1  now  done  rename to \"First\"  First\n2-4  now  done  move to trash      3 sessions, such as First\n",
         "where it lies in the trash"
     );
     assert_eq!(pitree.objects(&["undo", "--list", "--json"]).len(), 4, "a script gets each change");
     assert!(pitree.print(&["restore"]).lines().nth(1).unwrap().contains("  Say two    ~/.pi/"));
     pitree.print(&["undo", "3"]);
-    assert!(list().ends_with("2-4  now  2 of 3 done  to the trash  3 sessions, such as First\n"), "{}", list());
+    assert!(list().ends_with("2-4  now  2 of 3 done  move to trash      3 sessions, such as First\n"), "{}", list());
 }
 
 #[test]
@@ -74,7 +74,9 @@ fn lines_of_a_running_pi_are_reported_and_restored() {
             assert!(is_told && outcome.err.lines().count() == 1 && !outcome.out.contains("gone"), "{outcome:?}");
         }
     };
-    told("entries of a session that is in the trash, written by a pi that went on; `pitree restore 1` brings it back");
+    told(
+        "entries without a header, written by a running pi after its session moved to the trash; run `pitree restore 1` to restore",
+    );
     // A refused command writes nothing to the file.
     let all = [
         &["rename", name, "x"][..],
@@ -87,7 +89,7 @@ fn lines_of_a_running_pi_are_reported_and_restored() {
         assert!(pitree.refuse(args).contains("no session header (pi writes such a file"), "{args:?}");
     }
     let restored = pitree.run(&["restore", "1"]);
-    let joined = "pitree: a pi went on in its place: what it wrote is joined to it\n";
+    let joined = "pitree: merged the entries that a running pi wrote to the old path\n";
     assert_eq!((restored.code, restored.err.as_str()), (0, joined));
     assert_eq!(fs::read_to_string(&path).unwrap(), before + &lines);
     assert_eq!(pitree.listed(&path)["name"], "after");
@@ -174,7 +176,7 @@ fn trashing_a_link_keeps_its_target() {
     pitree.print(&["rename", link.to_str().unwrap(), "Through the link"]);
     assert!(link.is_symlink() && fs::read_to_string(&elsewhere).unwrap().contains("Through the link"));
     let said = pitree.print(&["rm", link.to_str().unwrap(), "--yes"]);
-    assert_eq!(said, "link to the trash  ~/.pi/agent/sessions/--p--/link.jsonl\n");
+    assert_eq!(said, "move link to trash  ~/.pi/agent/sessions/--p--/link.jsonl\n");
     assert!(!link.is_symlink() && elsewhere.is_file());
     pitree.print(&["restore", link.to_str().unwrap()]);
     assert_eq!(fs::read_link(&link).unwrap(), elsewhere);
@@ -186,8 +188,8 @@ fn restoring_does_not_overwrite_files() {
     let path = pitree.fixture("branches");
     pitree.print(&["rm", "branches", "--yes"]);
     fs::write(&path, "taken").unwrap();
-    assert!(pitree.refuse(&["restore", "branches"]).contains("there is a file in its place"));
-    assert!(pitree.refuse(&["undo"]).contains("there is a file in its place"));
+    assert!(pitree.refuse(&["restore", "branches"]).contains("file exists"));
+    assert!(pitree.refuse(&["undo"]).contains("file exists"));
     assert_eq!(fs::read_to_string(&path).unwrap(), "taken");
     fs::remove_file(&path).unwrap();
     pitree.print(&["restore", "branches"]);
@@ -199,7 +201,7 @@ fn the_configured_trash_is_used_and_deletion_needs_confirmation() {
     let path = pitree.fixture("branches");
     fs::write(pitree.home().join("c.toml"), "trash = [\"sh\", \"-c\", \"echo no room >&2; exit 1\"]\n").unwrap();
     let refused = pitree.refuse(&["rm", "branches", "--yes", "--config", "c.toml"]);
-    assert!(refused.contains("no room") && refused.contains("still there: ~/.pi"), "{refused}");
+    assert!(refused.contains("no room") && refused.contains("not moved: ~/.pi"), "{refused}");
     let kept = pitree.home().join("kept");
     fs::create_dir(&kept).unwrap();
     fs::write(pitree.home().join("c.toml"), format!("trash = [\"mv\", \"-t\", {kept:?}]\n")).unwrap();
@@ -218,7 +220,7 @@ fn undo_removes_a_fork_unless_it_was_used() {
     let made = fork();
     let used = fs::read_to_string(&made).unwrap() + "{\"type\":\"custom\",\"id\":\"x\",\"parentId\":null}\n";
     fs::write(&made, used).unwrap();
-    assert!(pitree.refuse(&["undo"]).contains("used since"));
+    assert!(pitree.refuse(&["undo"]).contains("new entries"));
 }
 
 #[test]
@@ -244,7 +246,7 @@ fn a_signal_stops_between_two_files() {
         let said: Vec<String> = BufReader::new(run.stdout.take().unwrap()).lines().map(Result::unwrap).collect();
         let complaint = std::io::read_to_string(run.stderr.take().unwrap()).unwrap();
         assert_eq!(run.wait().unwrap().code(), Some(code));
-        assert!(complaint.ends_with("pitree: stopped, 3 left\n"), "{complaint}");
+        assert!(complaint.ends_with("pitree: interrupted; 3 remaining\n"), "{complaint}");
         assert_eq!((said.len(), paths.iter().filter(|path| path.exists()).count()), (2, 3), "{said:?}");
         assert_eq!(pitree.objects(&["restore", "--json"]).len(), 2);
     }

@@ -35,9 +35,13 @@ fn lock_holders_are_named_and_the_wait_is_limited() {
         let lock = held(&path);
         let outcome = pitree.run(&["rename", "one", "a name", "--wait", "0"]);
         assert_eq!(outcome.code, 2, "{}", outcome.err);
-        let holder = format!("process {}", std::process::id());
-        assert!(outcome.err.starts_with("waiting for ") && outcome.err.contains("Ctrl+C gives up"), "{}", outcome.err);
-        assert!(outcome.err.contains(&format!("{file}: it is held by")), "{}", outcome.err);
+        let holder = format!("pid {}", std::process::id());
+        assert!(
+            outcome.err.starts_with("waiting for ") && outcome.err.contains("press Ctrl+C to cancel"),
+            "{}",
+            outcome.err
+        );
+        assert!(outcome.err.contains(&format!("{file}: locked by")), "{}", outcome.err);
         assert!(outcome.err.contains(&holder) || !cfg!(target_os = "linux"), "{}", outcome.err);
         assert_eq!(fs::read_to_string(pitree.home().join(SESSIONS).join("one.jsonl")).unwrap(), HEADER);
 
@@ -64,7 +68,7 @@ fn a_hanging_trash_command_is_killed() {
     fs::write(pitree.home().join("c.toml"), "trash = [\"sh\", \"-c\", \"sleep 600\"]\ntrash-seconds = 1\n").unwrap();
     let outcome = pitree.run(&["rm", "one", "--yes", "--config", "c.toml"]);
     assert!(
-        outcome.code == 2 && outcome.err.contains("sh took longer than 1 second, and was ended"),
+        outcome.code == 2 && outcome.err.contains("sh timed out after 1 second and was stopped"),
         "{}",
         outcome.err
     );
@@ -74,7 +78,7 @@ fn a_hanging_trash_command_is_killed() {
     let mut run = pitree.command(&["rm", "one", "--yes", "--config", "c.toml", "--wait", "600"]);
     let mut run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = said(&mut run);
-    assert!(said.next().unwrap().starts_with("waiting for sh, process "));
+    assert!(said.next().unwrap().starts_with("waiting for sh (pid "));
     // Other changes proceed meanwhile.
     pitree.print(&["rename", "two", "a name", "--wait", "0"]);
     assert!(Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap().success());
@@ -91,10 +95,10 @@ fn a_change_with_unprintable_output_is_reported_as_made() {
     let pitree = world();
     let full = || fs::File::options().write(true).open("/dev/full").unwrap();
     for (args, what) in [
-        (&["rename", "one", "a name"][..], "the change is made"),
-        (&["rename", "one", "a name"], "can't print this: it has that name already"),
-        (&["rename", "one", "another", "--dry-run"], "would be done"),
-        (&["undo", "--json"], "the change is made"),
+        (&["rename", "one", "a name"][..], "the change was made"),
+        (&["rename", "one", "a name"], "can't print this: the session already has this name"),
+        (&["rename", "one", "another", "--dry-run"], "print the dry run"),
+        (&["undo", "--json"], "the change was made"),
     ] {
         let output = pitree.command(args).stdout(full()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);

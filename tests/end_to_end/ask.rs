@@ -26,7 +26,7 @@ fn rm_lists_the_sessions_and_the_forks_that_lose_a_parent() {
     let pitree = home.open(&["rm", "parent"]);
     pitree.wait_for("1 session, ");
     pitree.wait_for("  \"hello\"  ~/.pi/agent/sessions/--project--/parent.jsonl");
-    pitree.wait_for("1 session that stays loses its parent: \"hello again\"");
+    pitree.wait_for("1 remaining session loses its parent: \"hello again\"");
     assert_eq!(answered(pitree, "Move to the trash? [y/N]", ""), 1);
     assert!(parent.exists() && fork.exists());
 
@@ -51,7 +51,7 @@ fn rm_of_a_session_with_a_running_pi_needs_yes() {
     home.script("bin/pi", "echo pi is here\nread -r line\n");
     let mut pi = home.open(&["resume", "one"]);
     pi.wait_for("pi is here");
-    let question = "Type yes to move to the trash anyway:";
+    let question = "Type \"yes\" to move them anyway:";
     let pitree = home.open(&["rm", "one"]);
     pitree.wait_for("A pi seems to be at work: a pi runs in ~/project.");
     assert_eq!(answered(pitree, question, "y"), 1);
@@ -70,9 +70,9 @@ fn rm_asks_again_when_the_session_changed() {
     let grown = fs::read_to_string(&parent).unwrap() + Session::new("parent").under("a2").custom("x", "x").lines();
     fs::write(&parent, grown).unwrap();
     pitree.send("y\r");
-    pitree.wait_for("changed meanwhile, and read again: ~/.pi/");
+    pitree.wait_for("reloaded sessions that changed in the meantime: ~/.pi/");
     pitree.send("n\r");
-    pitree.wait_for("Nothing was removed.");
+    pitree.wait_for("canceled; no session moved");
     assert_eq!(pitree.wait_exit(), 1);
     assert!(parent.exists());
 }
@@ -87,8 +87,8 @@ fn files_the_trash_rejects_are_deleted_only_after_typing_a_word() {
         let mut pitree = home.open(&args);
         pitree.wait_for("Move to the trash? [y/N]");
         pitree.send("y\r");
-        pitree.wait_for("no-trash says: no room");
-        assert_eq!(answered(pitree, "type delete:", word), code);
+        pitree.wait_for("no-trash printed: no room");
+        assert_eq!(answered(pitree, "delete permanently (no undo):", word), code);
         assert_eq!((parent.exists(), fork.exists()), (code == 1, code == 1), "{word}");
     }
 }
@@ -98,7 +98,7 @@ fn old_files_are_migrated_only_after_confirmation() {
     let home = Home::new();
     let path = home.session(&session("old", &home.dir("project"), "hello").version(2));
     let before = fs::read(&path).unwrap();
-    let question = "Bring it into the form of version 3? [y/N]";
+    let question = "Convert to version 3? [y/N]";
     assert_eq!(answered(home.open(&["label", "old", "u1", "first"]), question, "n"), 1);
     assert_eq!(fs::read(&path).unwrap(), before);
     if cfg!(target_os = "linux") {

@@ -59,7 +59,7 @@ fn a_missing_or_failing_editor_is_reported() {
         pitree
     };
     let pitree = open(&[]);
-    pitree.wait_for("there is no editor: set VISUAL or EDITOR");
+    pitree.wait_for("no editor configured; set VISUAL or EDITOR");
     pitree.quit();
     let pitree = open(&[("EDITOR", editor.to_str().unwrap()), ("VISUAL", "nowhere -w")]);
     pitree.wait_for("there is no program \"nowhere\" on the PATH");
@@ -68,7 +68,7 @@ fn a_missing_or_failing_editor_is_reported() {
     pitree.wait_for("edit ended with code 3");
     pitree.quit();
     let pitree = open(&[("EDITOR", "edit")]);
-    pitree.wait_for("it was a copy: the session is as it was");
+    pitree.wait_for("the edited file was a copy; the session is unchanged");
     back(&pitree, "Flaky");
     pitree.quit();
 }
@@ -110,13 +110,13 @@ fn pitree_returns_to_its_place_after_pi() {
     pitree.send("q\x7f0\r");
     back(&pitree, "right");
     pitree.wait_for("named by pi");
-    pitree.wait_for("pi ended");
+    pitree.wait_for("pi exited");
     pitree.send("\x1b[Z");
     pitree.wait_selected("named by pi");
     pitree.send(ENTER);
     pitree.wait_for("pi is here, 2");
     pitree.send("7\r");
-    pitree.wait_for("pi ended with code 7");
+    pitree.wait_for("pi exited with code 7");
     back(&pitree, "named by pi");
     pitree.quit();
 }
@@ -130,7 +130,7 @@ fn keyboard_signals_for_pi_do_not_end_pitree() {
         pitree.wait_for(&format!("pi is here, {run}"));
         pitree.wait_restored();
         pitree.send(&ctrl('c'));
-        pitree.wait_for("pi was ended by a signal");
+        pitree.wait_for("pi was terminated by a signal");
         back(&pitree, "named by pi");
         pitree.send("k");
         pitree.wait_selected("another");
@@ -153,7 +153,7 @@ fn pitree_suspends_and_continues_with_pi() {
     crate::leave::wait_stopped(&pitree);
     pitree.signal("CONT");
     pitree.send("0\r");
-    pitree.wait_for("pi ended");
+    pitree.wait_for("pi exited");
     back(&pitree, "named by pi");
     pitree.quit();
 }

@@ -19,7 +19,7 @@ fn another_run_names_the_change_that_it_undoes() {
     first.send(&ctrl('d'));
     first.wait_for("Move to trash?");
     first.send("t");
-    first.wait_for("2 sessions are in the trash");
+    first.wait_for("2 sessions to the trash");
     first.quit();
     let mut second = home.open(&[]);
     second.wait_selected("the one");
@@ -29,16 +29,16 @@ fn another_run_names_the_change_that_it_undoes() {
     second.send("two");
     second.wait_without("the three");
     second.send(ENTER);
-    second.wait_for("1 session is back from the trash");
+    second.wait_for("Restored 1 session");
     second.wait_selected("the two");
     second.send("u");
     second.wait_for("Undo this change?");
-    second.wait_for("1 session is in the trash, today");
+    second.wait_for("Moved 1 session to the trash, today");
     second.wait_for("the three");
     second.send("u");
     second.wait_selected("the three");
     second.send("Z");
-    second.wait_for("2 sessions are in the trash");
+    second.wait_for("2 sessions to the trash");
     second.wait_for("undone");
     second.send("\x1b");
     second.wait_without("╭ History");
@@ -66,7 +66,7 @@ fn enter_on_a_missing_parent_restores_it() {
     terminal.wait_for("In the trash. Press Enter to restore it.");
     assert!(!path.exists());
     terminal.send(ENTER);
-    terminal.wait_for("1 session is back from the trash");
+    terminal.wait_for("Restored 1 session");
     assert!(path.exists());
     terminal.quit();
 }

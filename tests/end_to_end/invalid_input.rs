@@ -54,7 +54,7 @@ fn undisplayable_characters_are_reported() {
     home.write(folder.join("even.jsonl"), session("even", home.path(), "hello").text());
     let mut terminal = home.launch(&["path", "odd"]).size(200, 30).open();
     terminal.wait_for("odd ␛[31m.jsonl");
-    terminal.wait_for("a pipe or a file gets it exactly");
+    terminal.wait_for("redirect to a pipe or file for the exact text");
     assert_eq!(terminal.wait_exit(), 0);
     let mut terminal = home.launch(&["path", "even"]).size(200, 30).open();
     terminal.wait_for("even.jsonl");
@@ -129,7 +129,7 @@ fn no_escape_sequence_of_a_file_reaches_the_terminal() {
     }
     pitree.wait_selected("[title: name");
     pitree.send("h\r");
-    pitree.wait_for("directory is gone");
+    pitree.wait_for("Working directory not found");
     pitree.send(ESC);
     pitree.wait_for("^S sort");
     pitree.send("q");

@@ -123,9 +123,9 @@ fn a_closed_window_ends_like_a_key() {
     }
     // On a busy machine some of the moves may not finish in time.
     let moved = match 6 - left() {
-        6 => "pitree: 6 sessions are in the trash\n".into(),
-        1 => "pitree: 1 session is in the trash; stopped, 5 left\n".into(),
-        moved => format!("pitree: {moved} sessions are in the trash; stopped, {} left\n", 6 - moved),
+        6 => "pitree: 6 sessions to the trash\n".into(),
+        1 => "pitree: Moved 1 session to the trash; interrupted, 5 remaining\n".into(),
+        moved => format!("pitree: {moved} sessions to the trash; interrupted, {} remaining\n", 6 - moved),
     };
     assert_eq!(said(), moved);
 }
@@ -200,6 +200,9 @@ fn without_a_terminal_it_suggests_commands() {
     let mut shell = Launch::new("/bin/sh", &home).args(["-c", &script]).open();
     assert_eq!(shell.wait_exit(), 0);
     let contents = shell.contents();
-    assert!(contents.contains("pitree: the browser needs a terminal") && contents.contains("pitree ls"), "{contents}");
+    assert!(
+        contents.contains("pitree: the browser requires a terminal") && contents.contains("pitree ls"),
+        "{contents}"
+    );
     assert!(!shell.raw().windows(2).any(|pair| pair == b"\x1b["), "nothing was drawn");
 }

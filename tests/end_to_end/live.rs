@@ -103,11 +103,11 @@ fn own_changes_are_not_reported_as_new() {
     let mut pitree = home.open(&[]);
     pitree.wait_selected("the first prompt");
     pitree.send("Rnamed\r");
-    pitree.wait_for("name \"named\"");
+    pitree.wait_for("rename to \"named\"");
     // Updates arrive in order: the later update replaces the earlier one.
     append(&path, &format!("{}\n", user("late", "a2")));
     pitree.wait_for("prompt late");
-    pitree.wait_for("name \"named\"");
+    pitree.wait_for("rename to \"named\"");
     pitree.quit();
 }
 

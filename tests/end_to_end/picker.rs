@@ -86,7 +86,7 @@ fn an_entry_and_a_command() {
 fn a_command_line_with_both_is_refused() {
     let home = Home::new();
     let mut pitree = home.open(&["--print", "path", "ls"]);
-    pitree.wait_for("--print is for the browser");
+    pitree.wait_for("--print cannot be used with a command");
     assert_eq!(pitree.wait_exit(), 2);
 }
 

@@ -162,7 +162,7 @@ fn without_pi_the_command_is_shown() {
     let mut pitree = world.open();
     pitree.send(ENTER);
     pitree.wait_for("Cannot start pi");
-    pitree.wait_for("There is no pi on the PATH.");
+    pitree.wait_for("cannot find pi on the PATH");
     pitree.wait_for("/my project' && pi --session");
     pitree.send("j"); // any key closes the box, and does nothing else
     pitree.wait_without("Cannot start pi");
@@ -211,10 +211,10 @@ fn pitree_stays_open_if_pi_does_not_start() {
     fs::write(&pi, "#!/nowhere/interpreter\n").unwrap();
     let mut pitree = world.open();
     pitree.send(ENTER);
-    pitree.wait_for("pi could not be started");
+    pitree.wait_for("cannot start pi");
     pitree.wait_until("the browser on the screen again", is_taken);
     pitree.send(ENTER);
-    pitree.wait_without("pi could not be started");
+    pitree.wait_without("cannot start pi");
     pitree.wait_selected("hello");
     pitree.quit();
 }

@@ -114,7 +114,7 @@ fn too_long_lines_are_identified_by_their_start() {
     pitree.wait_for("[message: too long to read]");
     pitree.send("/too long\r");
     pitree.wait_selected("[message: too long to read]");
-    pitree.wait_for("too long to be read: 315 MB at byte");
+    pitree.wait_for("too long to read: 315 MB at byte");
     assert!(peak(pitree.pid()).unwrap_or_default() < 500 * MB);
     pitree.send("q");
 }

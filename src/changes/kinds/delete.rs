@@ -1,4 +1,4 @@
-//! Files are deleted for good. That is no change of the journal, as nothing takes it back.
+//! Permanent deletion. It is not recorded in the journal, because it cannot be undone.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use crate::changes::result::ChangeResult;
 
 pub(crate) fn make(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<ChangeResult> {
     let there = unchanged(files)?;
-    let said = |done| format!("{} deleted for good", count(done, "session", "sessions"));
+    let said = |done| format!("permanently deleted {}", count(done, "session", "sessions"));
     if work.is_dry() {
         return Ok(ChangeResult::nothing(&said(there.len())));
     }
@@ -23,7 +23,7 @@ pub(crate) fn make(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<Chan
         }
         let deleted = fs::remove_file(&file.path).with_context(|| format!("can't delete {}", file.path.display()));
         match deleted {
-            Err(error) if done > 0 => bail!("{}, {} left: {error:#}", said(done), thousands(left)),
+            Err(error) if done > 0 => bail!("{}; {} remaining: {error:#}", said(done), thousands(left)),
             deleted => deleted?,
         }
     }

@@ -1,4 +1,4 @@
-//! A new session of the path to an entry. Undone, it goes to the trash.
+//! Forks: a new session with the path to an entry. Undo moves it to the trash.
 
 use std::path::Path;
 
@@ -46,14 +46,14 @@ impl ChangeKind for ForkChange {
     }
 
     fn describe(&self) -> String {
-        "new session".into()
+        "create fork".into()
     }
 
     fn said(&self, step: ChangeStep, count: usize) -> Option<String> {
         let said = match step {
-            ChangeStep::Make => "a new session, forked here",
-            ChangeStep::Undo => "the forked session is in the trash",
-            ChangeStep::Redo => "the forked session is back",
+            ChangeStep::Make => "Forked the session here",
+            ChangeStep::Undo => "Moved the fork to the trash",
+            ChangeStep::Redo => "Restored the fork",
         };
         (count == 1).then(|| said.into())
     }
@@ -72,7 +72,7 @@ impl ChangeKind for ForkChange {
         }
         must_exist(&self.path)?;
         if file_is_used_since(work.past(), &self.path, self.bytes)? {
-            return overtaken(format!("the new session was used since; it stays: {}", self.path.display()));
+            return overtaken(format!("the fork has new entries and stays in place: {}", self.path.display()));
         }
         work.put_again(record, step)
     }

@@ -1,4 +1,4 @@
-//! What every kind of change can do.
+//! The trait of all kinds of changes.
 
 use std::path::Path;
 
@@ -8,40 +8,40 @@ use crate::changes::engine::Engine;
 use crate::changes::journal::{ChangeStep, JournalRecord};
 use crate::disk::trash::TrashSession;
 
-/// A kind of change. How one is made is not here, as that takes something else for each.
+/// A kind of change. It has no method to make a change, because each kind needs other data.
 pub(super) trait ChangeKind {
-    /// The file that was changed or made.
+    /// Returns the changed or created file.
     fn path(&self) -> &Path;
 
-    /// The id of the line that made the change, if one did.
+    /// Returns the id of the appended line, if there is one.
     fn entry(&self) -> Option<&str> {
         None
     }
 
-    /// What it does, in a few words on one line, without the path.
+    /// Describes the change in a few words on one line, without the path.
     fn describe(&self) -> String;
 
-    /// What is said in place of that when a step was taken with `count` of this kind.
+    /// Returns a message for a step with `count` changes of this kind, instead of their descriptions.
     fn said(&self, _step: ChangeStep, _count: usize) -> Option<String> {
         None
     }
 
-    /// Whether its file is there when the step was taken, and was not before.
+    /// Returns `true` if the file exists after the step but not before it.
     fn brings(&self, _step: ChangeStep) -> bool {
         false
     }
 
-    /// Whether to undo it, and to make it again, a file as a whole moves to the trash or comes back.
+    /// Returns `true` if undo and redo move a whole file to or from the trash.
     fn moves(&self) -> bool {
         false
     }
 
-    /// Undoes it or makes it again, unless somebody else changed since what it would touch.
+    /// Undoes or redoes the change, unless another program has changed its target.
     fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()>;
 
-    /// Whether a step was taken that was cut short; `None` if that can't be told now.
+    /// Returns `true` if an interrupted step was taken, or `None` if this is unknown now.
     fn happened(&self, record: &JournalRecord, step: ChangeStep) -> Option<bool>;
 
-    /// Clears away what was left beside the file when a step was cut short.
+    /// Removes leftovers of an interrupted step next to the file.
     fn clear(&self, _record: &JournalRecord, _bin: &mut TrashSession<'_>) {}
 }

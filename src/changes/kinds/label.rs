@@ -1,4 +1,4 @@
-//! An entry gets a label, or none.
+//! Labels: an entry is labeled, or its label is cleared.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::session::write::line;
 use crate::session::write::line::NewEntry;
 
 pub(crate) fn make(work: &mut Engine<'_>, path: &Path, target: &EntryId, label: &str) -> Result<ChangeResult> {
-    let label = line::clean_name(label).context("the label is not taken")?;
+    let label = line::clean_name(label).context("invalid label")?;
     let after = Some(label).filter(|label| !label.is_empty());
     let now = work.now;
     let change = work.append(path, true, |tree, id| {
@@ -31,7 +31,10 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, target: &EntryId, label: 
         let line = change.line(tree, after.as_deref(), (id, now))?;
         Ok(Some((line, Change::Label(change))))
     })?;
-    Ok(done(change, if after.is_none() { "it has no label already" } else { "it has that label already" }))
+    Ok(done(
+        change,
+        if after.is_none() { "the entry already has no label" } else { "the entry already has this label" },
+    ))
 }
 
 impl ChangeKind for LabelChange {
@@ -46,8 +49,8 @@ impl ChangeKind for LabelChange {
     fn describe(&self) -> String {
         let (target, was) = (&self.target, was(self.before.as_ref()));
         match &self.after {
-            Some(label) => format!("label {} on {target}{was}", quoted(label)),
-            None => format!("no label on {target}{was}"),
+            Some(label) => format!("set label {} on {target}{was}", quoted(label)),
+            None => format!("clear label on {target}{was}"),
         }
     }
 
@@ -58,7 +61,7 @@ impl ChangeKind for LabelChange {
         work.append_again(record, step, true, |_, tree, id| {
             let label = tree.find(&self.target).and_then(|at| label_of(tree, at));
             if &label != from {
-                return overtaken(format!("the label was changed since, to {:?}", label.unwrap_or_default()));
+                return overtaken(format!("the label has changed to {:?}", label.unwrap_or_default()));
             }
             self.line(tree, to.as_deref(), (id, now))
         })
@@ -70,7 +73,7 @@ impl ChangeKind for LabelChange {
 }
 
 impl LabelChange {
-    /// The line that gives the entry a label, or clears it; `new` are its id and time.
+    /// Creates the line that sets or clears the label of an entry; `new` has its id and time.
     fn line(&self, tree: &Tree, label: Option<&str>, new: (&str, i64)) -> Result<String> {
         let parent = leaf_id(tree, &self.path)?;
         let new = NewEntry { id: new.0, parent: parent.as_deref(), time_ms: new.1 };

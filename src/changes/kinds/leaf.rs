@@ -1,4 +1,4 @@
-//! The leaf is moved, so that pi goes on from another entry.
+//! Leaf moves: pi resumes from another entry.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::session::tree::Tree;
 use crate::session::write::line;
 use crate::session::write::line::NewEntry;
 
-/// The file gets a new time, so that `pi -c` takes the session.
+/// The file gets a new time, so that `pi -c` opens the session.
 const KEEP_TIME: bool = false;
 
 pub(crate) fn make(work: &mut Engine<'_>, path: &Path, to: Option<&EntryId>) -> Result<ChangeResult> {
@@ -31,7 +31,7 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, to: Option<&EntryId>) -> 
         let line = leaf_line(tree, after.as_deref(), (id, now));
         Ok(Some((line, Change::Leaf(LeafMove { path: path.into(), entry: id.into(), before, after }))))
     })?;
-    Ok(done(change, "the leaf is there already"))
+    Ok(done(change, "the leaf is already at this entry"))
 }
 
 impl ChangeKind for LeafMove {
@@ -44,7 +44,7 @@ impl ChangeKind for LeafMove {
     }
 
     fn describe(&self) -> String {
-        format!("leaf moved to {}", self.after.as_deref().unwrap_or("before the first entry"))
+        self.after.as_ref().map_or_else(|| "move leaf before the first entry".into(), |to| format!("move leaf to {to}"))
     }
 
     fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
@@ -55,7 +55,7 @@ impl ChangeKind for LeafMove {
             let last = record.entries.iter().rev().find_map(|entry| tree.find(entry));
             let end = last.map_or(0, |last| tree.nodes[last as usize].offset);
             if is_used_since(past, tree, end) {
-                return overtaken("the session went on since".into());
+                return overtaken("the session has new entries".into());
             }
             Ok(leaf_line(tree, to.as_deref(), (id, now)))
         })
@@ -66,7 +66,7 @@ impl ChangeKind for LeafMove {
     }
 }
 
-/// The line that moves the leaf; `new` are its id and time.
+/// Creates the line that moves the leaf; `new` has its id and time.
 fn leaf_line(tree: &Tree, to: Option<&str>, new: (&str, i64)) -> String {
     let has_label = to.and_then(|to| tree.find(to)).is_some_and(|at| tree.labels.contains_key(&at));
     line::leaf_move(&NewEntry { id: new.0, parent: to, time_ms: new.1 }, has_label)

@@ -1,4 +1,4 @@
-//! What the changes of one appended line have in common.
+//! Functions shared by changes that append a line.
 
 use std::path::Path;
 
@@ -14,30 +14,31 @@ use crate::disk::load::Bodies;
 use crate::session::entry::{EntryId, parse};
 use crate::session::tree::{Index, Tree};
 
-/// What was done by appending a line; `or_else` says why there was nothing to append.
+/// Returns the result of appending a line; `or_else` explains why there was nothing to append.
 pub(super) fn done(change: Option<Change>, or_else: &str) -> ChangeResult {
     change.map_or_else(|| ChangeResult::nothing(or_else), |change| ChangeResult::of(ChangeStep::Make, vec![change], 0))
 }
 
-/// A name or label in quotes; of a very long one the beginning.
+/// Quotes a name or label, and truncates a very long one.
 pub(super) fn quoted(text: &str) -> String {
-    /// In UTF-16 code units.
+    /// The limit in UTF-16 code units.
     const MOST: usize = 200;
     let beginning = utf16_prefix(text, MOST);
     format!("{beginning:?}{}", if beginning.len() < text.len() { "..." } else { "" })
 }
 
-/// What something was before, where that is to be said of a change.
+/// Describes the previous value of a change.
 pub(super) fn was(before: Option<&String>) -> String {
     before.map_or(String::new(), |before| format!(" (was {})", quoted(before)))
 }
 
-/// The place of an entry that is meant.
+/// Returns the index of an entry.
 pub(super) fn place_of(tree: &Tree, path: &Path, entry: &EntryId) -> Result<Index> {
-    entry.find(tree).with_context(|| format!("{} has no such entry any more", path.display()))
+    entry.find(tree).with_context(|| format!("entry not found in {}; it may have changed", path.display()))
 }
 
-/// The id of the leaf, which a new line follows. Files of version 1 have none: pi ties their lines when it opens them.
+/// Returns the id of the leaf, the parent of a new line. Version 1 has no ids; pi links such lines when it opens the
+/// file.
 pub(super) fn leaf_id(tree: &Tree, path: &Path) -> Result<Option<String>> {
     match tree.leaf {
         Some(leaf) if tree.header.version >= 2.0 => string_id(tree, path, leaf).map(Some),
@@ -45,29 +46,25 @@ pub(super) fn leaf_id(tree: &Tree, path: &Path) -> Result<Option<String>> {
     }
 }
 
-/// The id of an entry that others can follow or point at: a text, as pi's always are.
+/// Returns the id of an entry as a string. pi always writes strings, and other lines can only refer to strings.
 pub(super) fn string_id(tree: &Tree, path: &Path, at: Index) -> Result<String> {
     let node = &tree.nodes[at as usize];
     let line = Bodies::open(Files::Disk, path)?.line(node)?;
     let entry = parse::line(&line).ok().flatten().unwrap_or_default();
     match entry.id.filter(|_| entry.id_is_text) {
         Some(id) => Ok(id.text().into_owned()),
-        None => bail!(
-            "an entry of {} has no id that another one could name ({}), so nothing can follow it",
-            path.display(),
-            node.text
-        ),
+        None => bail!("cannot append to {}: an entry has no valid id ({})", path.display(), node.text),
     }
 }
 
-/// Whether a file has the line that was to be appended last for a change: by the id that pitree gave it.
+/// Returns `true` if a file contains the last line appended for a change, identified by its id.
 pub(super) fn has_line(path: &Path, record: &JournalRecord) -> Option<bool> {
     let Some(id) = record.entries.last() else { return Some(false) };
     if !is_there(path).ok()? {
         return Some(false);
     }
     let bytes = Bodies::open(Files::Disk, path).and_then(|mut bodies| bodies.whole()).ok()?;
-    // A part of the line may stay: it is no line.
+    // A partial line does not count.
     let said = format!("\"id\":\"{id}\"");
     let is_it =
         |line: &[u8]| parse::line(line).ok().flatten().is_some_and(|entry| entry.id.is_some_and(|has| has.is(id)));

@@ -1,5 +1,5 @@
-//! Old files in the form of version 3, as pi would rewrite them. The original is in the trash before the new form takes
-//! its name, and there is a whole file under that name at every moment. Undo exchanges the two.
+//! Migration of old session files to version 3, as pi rewrites them. The original is in the trash before the new file
+//! replaces it, and a complete file exists under the name at every moment. Undo exchanges both files.
 
 use std::fs;
 use std::io;
@@ -22,10 +22,10 @@ use crate::disk::trash::{TrashEntry, TrashSession};
 use crate::disk::{create, load};
 use crate::session::write::migrate;
 
-/// Makes a change of a file that has the form of version 3: an older one is brought into it first, if that is `allowed`.
+/// Makes a change of a version 3 file. An older file is migrated first, if `allowed`.
 ///
 /// # Errors
-/// It is older, and nobody said that it may be; or the change can't be made.
+/// The file is older and migration is not allowed, or the change failed.
 pub(crate) fn before<'a>(
     work: &mut Engine<'a>,
     (path, allowed): (&Path, bool),
@@ -35,7 +35,7 @@ pub(crate) fn before<'a>(
     migrated.and_then(work.is_dry(), || change(work))
 }
 
-/// Brings a file into the form of version 3 if it is older; does nothing to one of today.
+/// Migrates a file to version 3 if it is older.
 fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<ChangeResult> {
     let tree = load::writable(path)?;
     if tree.header.version >= 3.0 {
@@ -45,25 +45,26 @@ fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<ChangeRes
     if !allowed {
         return Err(Refusal::Old { path: path.into(), version }.into());
     }
-    // The file itself, not a link to it, gets the new form.
+    // The file itself is migrated, not a symbolic link to it.
     let real = fs::canonicalize(path).with_context(|| format!("can't find {}", path.display()))?;
     let old = Bodies::open(Files::Disk, &real)?.whole()?;
     let Ok(migrated) = migrate::migrate(&old, &mut random) else {
-        bail!("{} is of version {version}, but can't be brought into the form of version 3", path.display());
+        bail!("cannot convert {} from version {version} to version 3", path.display());
     };
     let change = Migration { path: real.clone(), bytes: migrated.bytes.len() as u64, version };
     let change = Change::Migrate(change);
     let kept = kept(&real, version);
     work.make(&change, Some(&kept), |bin, item, wait| {
         let draft = create::write_draft(&real, &migrated.bytes, &real);
-        let draft = draft.with_context(|| format!("can't write beside {}", real.display()))?;
-        // A label keeps the time (`pi -c` takes the file that was written last); a moved leaf sets it when it is appended.
+        let draft = draft.with_context(|| format!("cannot write next to {}", real.display()))?;
+        // A label keeps the modification time (`pi -c` opens the most recently written file); moving the leaf changes
+        // it later.
         let timed = keep_time(&real, &draft).with_context(|| format!("can't set the time of {}", draft.display()));
         let replaced = timed.and_then(|()| {
             if fs::metadata(&real).map(|now| now.len()).ok() == Some(old.len() as u64) {
                 replace(&real, (&kept, item), &draft, (bin, wait))
             } else {
-                Err(anyhow!("{} is being written to; try again when it rests", real.display()))
+                Err(anyhow!("{} is being written; try again when pi is idle", real.display()))
             }
         });
         replaced.inspect_err(|_| drop(fs::remove_file(&draft)))
@@ -81,14 +82,14 @@ impl ChangeKind for Migration {
     }
 
     fn describe(&self) -> String {
-        format!("from version {} to version 3; the original to the trash", self.version)
+        format!("convert from version {} to version 3; original moved to trash", self.version)
     }
 
     fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         must_exist(&self.path)?;
         must_be_known(&self.path)?;
         if step == ChangeStep::Undo && file_is_used_since(work.past(), &self.path, self.bytes)? {
-            return overtaken(format!("the session was used since, in its new form: {}", self.path.display()));
+            return overtaken(format!("the converted session has new entries: {}", self.path.display()));
         }
         let (goes, comes) = step.ends(kept(&self.path, self.version), kept(&self.path, 3));
         let lies = record.item.as_ref();
@@ -107,11 +108,11 @@ impl ChangeKind for Migration {
         Some((version >= 3.0) == (step != ChangeStep::Undo))
     }
 
-    /// What may be there is a draft, a second name of the file itself, or the form that belongs in the trash.
+    /// Possible leftovers are a draft, a second link to the file, or the version that belongs in the trash.
     fn clear(&self, record: &JournalRecord, bin: &mut TrashSession<'_>) {
         let path = &self.path;
-        let _ = fs::remove_file(create::draft(path)); // of the new form; made again when it is wanted
-        // A second name of the file itself, while it has not been replaced.
+        let _ = fs::remove_file(create::draft(path)); // the new version; created again on demand
+        // A second link to the file before it was replaced.
         record.place().into_iter().for_each(|item| bin.clear(path, item));
         record.place_before().into_iter().for_each(|item| bin.give_up(item));
         let forms = [kept(path, self.version), kept(path, 3)];
@@ -122,7 +123,7 @@ impl ChangeKind for Migration {
                 others.into_iter().any(|other| fs::read(other).is_ok_and(|other| other == bytes))
             });
             if is_twice {
-                let _ = fs::remove_file(beside); // what can't be cleared away stays; it is no session to pi or pitree
+                let _ = fs::remove_file(beside); // leftovers are harmless; neither pi nor pitree treats them as a session
             } else {
                 put_back(beside, record.item_before.as_ref(), bin, &mut |_| ControlFlow::Continue(()));
             }
@@ -130,16 +131,16 @@ impl ChangeKind for Migration {
     }
 }
 
-/// Puts a form that came from the trash back to its place there, or to another one.
+/// Moves a version that was restored from the trash back to its place there, or to another one.
 fn put_back(beside: &Path, kept: Option<&TrashEntry>, bin: &mut TrashSession<'_>, wait: LockObserver<'_>) {
     let item = kept.and_then(|kept| kept.place.as_deref());
     let time = kept.map_or(0, |kept| kept.time);
     let is_ours = item.is_some_and(|item| bin.claim(beside, item, time).unwrap_or(false));
-    // Where it can't go, it stays; it is no session to pi or pitree.
+    // If it cannot be moved, it stays; neither pi nor pitree treats it as a session.
     let _ = if is_ours { bin.put(beside, item, wait) } else { bin.put_somewhere(beside, wait) };
 }
 
-/// Puts a file in the trash under the name `kept`, in the place `item` if that is known, and another one in its place.
+/// Moves a file to the trash under the name `kept`, to the place `item` if known, and puts another file in its place.
 fn replace(
     path: &Path,
     (kept, item): (&Path, Option<&Path>),
@@ -149,17 +150,17 @@ fn replace(
     let second = create::second_name(path, kept);
     second.with_context(|| format!("can't keep the original as {}", kept.display()))?;
     if let Err(error) = bin.put(kept, item, wait) {
-        let _ = fs::remove_file(kept); // a second name of what is still in its place
-        return Err(error.context("the trash can't take the original"));
+        let _ = fs::remove_file(kept); // a second link to a file that is still in place
+        return Err(error.context("cannot move the original to the trash"));
     }
     let replaced = fs::rename(by, path).with_context(|| format!("can't replace {}", path.display()));
-    // What is still in its place needs no second one in the trash.
+    // A file that is still in place needs no copy in the trash.
     replaced.inspect_err(|_| item.iter().for_each(|item| bin.clear(path, item)))?;
     create::sync_folder(path);
     Ok(())
 }
 
-/// The name under which a file's form of another version lies in the trash: no session's.
+/// Returns the name in the trash of another version of a file; not a session name.
 fn kept(path: &Path, version: u32) -> PathBuf {
     create::beside(path, &format!(".v{version}"))
 }

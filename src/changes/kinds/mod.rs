@@ -1,6 +1,6 @@
-//! The kinds of changes, one file each: how such a change is made, undone and made again, whether it happened where that
-//! was cut short, what is left lying about then, and what is said of it. This is the table of them. Beside them stands
-//! [`delete`], which nothing takes back, so that it is none of the journal's.
+//! The kinds of changes, one file each: making, undoing and redoing a change, detecting an interrupted one, removing
+//! its leftovers, and describing it. This file has the table. [`delete`] is separate, because it cannot be undone and
+//! is not in the journal.
 
 pub(crate) mod delete;
 pub(crate) mod fork;
@@ -37,51 +37,50 @@ impl Change {
         }
     }
 
-    /// The file that was changed or made; empty if only a newer pitree knows it.
+    /// Returns the changed or created file; empty if only a newer pitree can interpret the change.
     pub fn path(&self) -> &Path {
         self.kind().path()
     }
 
-    /// What it does, in a few words on one line, without the path of the session; may hold text from files.
+    /// Describes the change in a few words on one line, without the path of the session; can contain text from files.
     pub fn describe(&self) -> String {
         self.kind().describe()
     }
 
-    /// The id of the line that made the change, if one did.
+    /// Returns the id of the appended line, if there is one.
     pub fn entry(&self) -> Option<&str> {
         self.kind().entry()
     }
 
-    /// What is said in place of a description when a step was taken with this change and others of its kind, `count` in
-    /// all.
+    /// Returns a message for a step with `count` changes of this kind, instead of their descriptions.
     pub(crate) fn said(&self, step: ChangeStep, count: usize) -> Option<String> {
         self.kind().said(step, count)
     }
 
-    /// The session file that is there when the step was taken, and was not before.
+    /// Returns the session file that exists after the step but not before it.
     pub(crate) fn brings(&self, step: ChangeStep) -> Option<&Path> {
         self.kind().brings(step).then(|| self.path())
     }
 
-    /// Whether to undo it, and to make it again, a file as a whole moves to the trash or comes back.
+    /// Returns `true` if undo and redo move a whole file to or from the trash.
     pub(crate) fn moves(&self) -> bool {
         self.kind().moves()
     }
 
-    /// Takes the change of a record back, or makes it again.
+    /// Undoes or redoes the change of a record.
     ///
     /// # Errors
-    /// It was not possible; where it holds a [`Refusal`](crate::changes::Refusal), somebody else changed something since.
+    /// The step failed. With a [`Refusal`](crate::changes::Refusal), another program has changed the target.
     pub(crate) fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         self.kind().again(work, record, step)
     }
 
-    /// Whether a step was taken that was cut short: the file tells, if it can be reached.
+    /// Returns `true` if an interrupted step was taken, according to the file, or `None` if it is inaccessible.
     pub(crate) fn happened(&self, record: &JournalRecord, step: ChangeStep) -> Option<bool> {
         self.kind().happened(record, step)
     }
 
-    /// Clears away what was left beside the file when a step was cut short.
+    /// Removes leftovers of an interrupted step next to the file.
     pub(crate) fn clear(&self, record: &JournalRecord, bin: &mut TrashSession<'_>) {
         self.kind().clear(record, bin);
     }

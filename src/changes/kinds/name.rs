@@ -1,4 +1,4 @@
-//! A session gets a name, or none.
+//! Renames: a session is named, or its name is cleared.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ use crate::session::write::line;
 use crate::session::write::line::NewEntry;
 
 pub(crate) fn make(work: &mut Engine<'_>, path: &Path, name: &str) -> Result<ChangeResult> {
-    let name = line::clean_name(name).context("the name is not taken")?;
+    let name = line::clean_name(name).context("invalid name")?;
     let after = Some(name).filter(|name| !name.is_empty());
     let now = work.now;
     let change = work.append(path, true, |tree, id| {
@@ -33,7 +33,10 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, name: &str) -> Result<Cha
         let change = NameChange { path: path.into(), entry: id.into(), before, after: after.clone() };
         Ok(Some((line, Change::Name(change))))
     })?;
-    Ok(done(change, if after.is_none() { "it has no name already" } else { "it has that name already" }))
+    Ok(done(
+        change,
+        if after.is_none() { "the session already has no name" } else { "the session already has this name" },
+    ))
 }
 
 impl ChangeKind for NameChange {
@@ -47,7 +50,9 @@ impl ChangeKind for NameChange {
 
     fn describe(&self) -> String {
         let was = was(self.before.as_ref());
-        self.after.as_ref().map_or_else(|| format!("no name{was}"), |name| format!("name {}{was}", quoted(name)))
+        self.after
+            .as_ref()
+            .map_or_else(|| format!("clear name{was}"), |name| format!("rename to {}{was}", quoted(name)))
     }
 
     fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
@@ -57,7 +62,7 @@ impl ChangeKind for NameChange {
         work.append_again(record, step, true, |_, tree, id| {
             let name = name_of(tree, &self.path)?;
             if &name != from {
-                return overtaken(format!("the name was changed since, to {}", quoted(&name.unwrap_or_default())));
+                return overtaken(format!("the name has changed to {}", quoted(&name.unwrap_or_default())));
             }
             name_line(tree, &self.path, to.as_deref(), (id, now))
         })
@@ -68,14 +73,14 @@ impl ChangeKind for NameChange {
     }
 }
 
-/// The line that gives a name, or clears it; `new` are its id and time.
+/// Creates the line that sets or clears the name; `new` has its id and time.
 fn name_line(tree: &Tree, path: &Path, name: Option<&str>, new: (&str, i64)) -> Result<String> {
     let parent = leaf_id(tree, path)?;
     let new = NewEntry { id: new.0, parent: parent.as_deref(), time_ms: new.1 };
     Ok(line::session_info(&new, name.unwrap_or_default()))
 }
 
-/// The name of a session: the last one given, as in pi's list.
+/// Returns the name of a session: the last one set, as in pi's list.
 fn name_of(tree: &Tree, path: &Path) -> Result<Option<String>> {
     let Some(node) = tree.nodes.iter().rev().find(|node| node.kind == EntryKind::SessionInfo) else { return Ok(None) };
     let line = Bodies::open(Files::Disk, path)?.line(node)?;

@@ -1,4 +1,4 @@
-//! What is looked at before somebody else's work would be touched.
+//! Checks before a change that protect the work of other programs.
 
 use std::fs;
 use std::path::Path;
@@ -17,31 +17,31 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::tree::Tree;
 use crate::session::tree::node::Node;
 
-/// Fails if there is nothing any more.
+/// Checks that a file exists.
 ///
 /// # Errors
-/// [`Refusal::Overtaken`], or it can't be reached now.
+/// [`Refusal::Overtaken`], or the file is inaccessible.
 pub(super) fn must_exist(path: &Path) -> Result<()> {
-    let is_there = is_there(path).with_context(|| format!("can't reach {}", path.display()))?;
-    if is_there { Ok(()) } else { overtaken(format!("{} is gone", path.display())) }
+    let is_there = is_there(path).with_context(|| format!("cannot access {}", path.display()))?;
+    if is_there { Ok(()) } else { overtaken(format!("{} is missing", path.display())) }
 }
 
-/// Fails if a file holds another session than the user saw.
+/// Checks that a file still holds the session that the user saw.
 ///
 /// # Errors
 /// [`Refusal::Replaced`].
 pub(crate) fn must_be_same(path: &Path, session: &SessionIdentity) -> Result<()> {
-    // A file that is missing or cannot be read is left to the change itself.
+    // The change itself reports a missing or unreadable file.
     match scan::again(path, None, "") {
         Ok(Some(now)) if !session.fits(&now) => Err(Refusal::Replaced { path: path.into() }.into()),
         _ => Ok(()),
     }
 }
 
-/// Fails if a newer pi wrote the file anew, in a form that pitree doesn't know.
+/// Checks that a newer pi has not rewritten the file in an unknown format.
 ///
 /// # Errors
-/// [`Refusal::Overtaken`], or it can't be read.
+/// [`Refusal::Overtaken`], or the file cannot be read.
 pub(super) fn must_be_known(path: &Path) -> Result<()> {
     match load::writable(path) {
         Err(error) if error.is::<NewerFormat>() => overtaken(error.to_string()),
@@ -49,19 +49,19 @@ pub(super) fn must_be_known(path: &Path) -> Result<()> {
     }
 }
 
-/// Fails because somebody else was faster.
+/// Returns an error, because another program has changed the target.
 pub(super) fn overtaken<T>(reason: String) -> Result<T> {
     Err(Refusal::Overtaken { reason }.into())
 }
 
-/// Those of the files that are there.
+/// Returns those of the files that exist.
 ///
 /// # Errors
-/// Some changed since they were seen, or can't be reached.
+/// A file has changed since it was seen, or is inaccessible.
 pub(super) fn unchanged(files: &[FileSnapshot]) -> Result<Vec<&FileSnapshot>> {
     let mut there = Vec::new();
     for file in files {
-        if is_there(&file.path).with_context(|| format!("can't reach {}", file.path.display()))? {
+        if is_there(&file.path).with_context(|| format!("cannot access {}", file.path.display()))? {
             there.push(file);
         }
     }
@@ -73,14 +73,15 @@ pub(super) fn unchanged(files: &[FileSnapshot]) -> Result<Vec<&FileSnapshot>> {
     if paths.is_empty() { Ok(there) } else { Err(Refusal::Changed { paths }.into()) }
 }
 
-/// Whether a file holds entries behind its first `bytes` that pitree did not write, or is of a version that it can't.
+/// Returns `true` if a file has entries after its first `bytes` that pitree did not write, or has a version that it
+/// cannot write.
 pub(super) fn file_is_used_since(past: &JournalRecords, path: &Path, bytes: u64) -> Result<bool> {
     let tree = load::tree(Files::Disk, path, "")?;
     Ok(tree.header.is_newer() || is_used_since(past, &tree, bytes))
 }
 
-/// Whether a tree has entries from `offset` on that pitree did not write. The model and the thinking level do not count:
-/// pi writes them down whenever it opens a session (0.87.1).
+/// Returns `true` if a tree has entries after `offset` that pitree did not write. Model and thinking level do not
+/// count, because pi writes them whenever it opens a session (0.87.1).
 pub(super) fn is_used_since(past: &JournalRecords, tree: &Tree, offset: u64) -> bool {
     let is_ours = |node: &Node| node.id.as_ref().is_some_and(|id| past.is_ours(id));
     let counts =

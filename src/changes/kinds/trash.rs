@@ -1,4 +1,4 @@
-//! Files go to the trash.
+//! Moves to the trash.
 
 use std::fs;
 use std::path::Path;
@@ -32,21 +32,22 @@ pub(crate) fn make(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<Chan
         Err(error) if made == 0 => Err(error),
         Err(error) => {
             let done = count(made, "session is", "sessions are");
-            let said = format!("{done} in the trash, {} left: {error:#}", thousands(there.len() - made));
+            let said = format!("moved {done} to the trash, {} remaining: {error:#}", thousands(there.len() - made));
             Err(PartialFailure { changes, said }.into())
         }
-        Ok(()) if made == 0 => Ok(ChangeResult::nothing("they are gone already")),
+        Ok(()) if made == 0 => Ok(ChangeResult::nothing("already gone; nothing to move")),
         Ok(()) => Ok(ChangeResult::of(ChangeStep::Make, changes, there.len() - made)),
     }
 }
 
-/// The change that a file goes to the trash.
+/// Creates the change for moving a file to the trash.
 fn of(path: &Path) -> Result<Change> {
     let of_itself = fs::symlink_metadata(path).with_context(|| format!("can't look at {}", path.display()))?;
     Ok(Change::Trash(TrashChange { path: path.into(), bytes: of_itself.len(), link: of_itself.is_symlink() }))
 }
 
-/// Makes the changes, and gives how many were made; fewer if it was stopped, or why the next one failed.
+/// Makes the changes. Returns the number made, which is smaller if the request was stopped, and the error of the next
+/// one.
 fn put(work: &mut Engine<'_>, changes: &[Change]) -> (usize, Result<()>) {
     let mut made = 0;
     while made < changes.len() {
@@ -71,30 +72,30 @@ fn put(work: &mut Engine<'_>, changes: &[Change]) -> (usize, Result<()>) {
     (made, Ok(()))
 }
 
-/// Whether a file came back from the trash, or went there if it does not come; after what is left of that was cleared
-/// away.
+/// Removes leftovers, and returns `true` if a file was restored (`comes`) or moved to the trash.
 pub(super) fn moved(comes: bool, path: &Path, record: &JournalRecord) -> Option<bool> {
     let is_here = is_there(path).ok()?;
     if comes && joined(path, record).is_some() {
         return Some(is_here && merge::start(path).ok()? == FileStart::Header);
     }
     let Some(item) = record.place() else { return Some(is_here == comes) };
-    // Where there is still one in both places, they are two.
+    // If both places have a file, they are different files.
     let is_in_trash = is_there(item).ok()?;
     Some(if comes { is_here && !is_in_trash } else { is_in_trash || !is_here })
 }
 
-/// Of a session that comes back to where a pi went on: where it lies in the trash, and where pi's lines are to.
+/// For a session that returns to a path where a pi kept writing, returns its place in the trash and the place for the
+/// lines of pi.
 fn joined<'a>(path: &Path, record: &'a JournalRecord) -> Option<(&'a Path, &'a Path)> {
     let (item, place) = (record.place_before()?, record.place()?);
     merge::is_late(path, place).then_some((item, place))
 }
 
-/// Clears away what is left when a file was on its way to the trash or, if that `brings` it, to its place.
+/// Removes leftovers of a move to the trash or, if the step `brings` the file, from it.
 pub(super) fn clear(brings: impl Fn(ChangeStep) -> bool, record: &JournalRecord, bin: &mut TrashSession<'_>) {
     let path = record.change.path();
     if record.cut_short().is_some_and(brings) {
-        let _ = fs::remove_file(create::draft(path)); // made again when it is wanted
+        let _ = fs::remove_file(create::draft(path)); // created again on demand
         if let Some((item, place)) = joined(path, record) {
             return bin.mend_join(path, item, place);
         }
@@ -108,18 +109,18 @@ impl ChangeKind for TrashChange {
     }
 
     fn describe(&self) -> String {
-        if self.link { "link to the trash" } else { "to the trash" }.into()
+        if self.link { "move link to trash" } else { "move to trash" }.into()
     }
 
     fn said(&self, step: ChangeStep, several: usize) -> Option<String> {
-        let sessions = count(several, "session is", "sessions are");
+        let sessions = count(several, "session", "sessions");
         Some(match step {
             ChangeStep::Make if self.link && several == 1 => {
-                "the link is in the trash; the file that it points at stays".into()
+                "Moved the link to the trash; its target is unchanged".into()
             }
-            ChangeStep::Make => format!("{sessions} in the trash"),
-            ChangeStep::Undo => format!("{sessions} back from the trash"),
-            ChangeStep::Redo => format!("{sessions} in the trash again"),
+            ChangeStep::Make => format!("Moved {sessions} to the trash"),
+            ChangeStep::Undo => format!("Restored {sessions}"),
+            ChangeStep::Redo => format!("Moved {sessions} to the trash again"),
         })
     }
 

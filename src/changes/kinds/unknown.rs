@@ -1,4 +1,4 @@
-//! A change of a newer pitree: it is shown, and left to those who know it.
+//! A change made by a newer pitree: it is listed, but never modified.
 
 use std::path::Path;
 
@@ -30,6 +30,6 @@ impl ChangeKind for UnknownChange {
     }
 
     fn happened(&self, _: &JournalRecord, _: ChangeStep) -> Option<bool> {
-        None // nobody asks: only what is known is mended
+        None // never called: only known changes are resolved
     }
 }

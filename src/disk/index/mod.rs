@@ -294,7 +294,7 @@ impl Index {
 
     /// Returns the digest of an unchanged file. `None` if the record is damaged, `Some(None)` if the file is not a
     /// session.
-    #[allow(clippy::option_option, reason = "what is no session is known as well")]
+    #[allow(clippy::option_option, reason = "files that are not sessions are recorded too")]
     pub(super) fn digest(&self, place: (usize, usize)) -> Option<Option<Digest>> {
         let kept = self.volumes.get(place.0)?;
         let is_none = kept.volume.table.digest(kept.volume.table.records.get(place.1)?)?.is_empty();

@@ -50,21 +50,21 @@ pub(super) fn run(
     match said.trim() {
         "" if status.success() => bail!("{program} left the file where it was"),
         "" => bail!("{program} failed ({status})"),
-        said => bail!("{program} says: {said}"),
+        said => bail!("{program} printed: {said}"),
     }
 }
 
 /// Waits for a command, and ends it at the limit.
 fn ended(child: &mut Child, program: &str, limit: Duration, wait: LockObserver<'_>) -> Result<ExitStatus> {
-    let (who, mut is_given_up) = (format!("{program}, process {}", child.id()), false);
+    let (who, mut is_given_up) = (format!("{program} (pid {})", child.id()), false);
     let status = subprocess::ended(child, |elapsed| {
         is_given_up = elapsed >= QUIET && wait(&who).is_break();
         is_given_up || elapsed >= limit
     })?;
     let seconds = count(usize::try_from(limit.as_secs())?, "second", "seconds");
     let hangs = || match is_given_up {
-        true => format!("{program} was ended before it was done"),
-        false => format!("{program} took longer than {seconds}, and was ended"),
+        true => format!("{program} was stopped before it finished"),
+        false => format!("{program} timed out after {seconds} and was stopped"),
     };
     Ok(status.ok_or_else(|| CommandTimeout(hangs()))?)
 }
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(run_sh("rm \"$1\"; exit 3", long), (false, String::new()));
         assert_eq!(run_sh("exit 0", long), (true, "sh left the file where it was".into()));
         assert!(run_sh("exit 3", long).1.contains("failed"));
-        assert_eq!(run_sh("echo no room >&2; exit 3", long), (true, "sh says: no room".into()));
+        assert_eq!(run_sh("echo no room >&2; exit 3", long), (true, "sh printed: no room".into()));
         // A background child can keep the pipe open.
         assert!(run_sh("sleep 30 & exit 3", long).1.contains("failed"));
     }
@@ -103,7 +103,7 @@ mod tests {
         let alive = dir.path().join("alive");
         let script = format!("(sleep 1; touch '{}') & sleep 60", alive.display());
         let (is_there, why) = run_sh(&script, Duration::from_millis(100));
-        assert!(is_there && why.contains("took longer"), "{why}");
+        assert!(is_there && why.contains("timed out"), "{why}");
         thread::sleep(Duration::from_millis(1500));
         assert!(!alive.exists());
         let begun = Instant::now();
@@ -114,7 +114,7 @@ mod tests {
             ControlFlow::Break(())
         };
         let error = run(("sh", &arguments), dir.path(), Duration::from_secs(60), &mut give_up).unwrap_err();
-        assert!(format!("{error:#}").contains("was ended before") && begun.elapsed() < Duration::from_secs(20));
-        assert!(told.len() == 1 && told[0].starts_with("sh, process "), "{told:?}");
+        assert!(format!("{error:#}").contains("was stopped before") && begun.elapsed() < Duration::from_secs(20));
+        assert!(told.len() == 1 && told[0].starts_with("sh (pid "), "{told:?}");
     }
 }

@@ -256,7 +256,7 @@ impl TrashSession<'_> {
         replaced.inspect_err(|_| drop(fs::remove_file(&draft)))?;
         create::sync_folder(path);
         let rest = merge::take_rest(path, &mut lines, taken);
-        rest.with_context(|| format!("what a pi wrote last is in the trash only: {}", place.display()))?;
+        rest.with_context(|| format!("the last lines that pi wrote are only in the trash: {}", place.display()))?;
         self.clear(path, item);
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::disk::fingerprint::Fingerprint;
 #[derive(Debug)]
 pub(crate) enum RestoreError {
     /// The file is not in the trash.
-    #[cfg_attr(target_os = "macos", allow(dead_code, reason = "its trash tells nothing"))]
+    #[cfg_attr(target_os = "macos", allow(dead_code, reason = "its trash cannot be listed"))]
     Emptied(PathBuf),
     /// The trash holds another file under the recorded name.
     #[cfg_attr(
@@ -33,7 +33,11 @@ impl fmt::Display for RestoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Emptied(path) => {
-                write!(f, "{} is not in the trash: it was emptied, or another trash took the file", path.display())
+                write!(
+                    f,
+                    "{} not found in the trash; the trash may have been emptied, or the file is in another trash",
+                    path.display()
+                )
             }
             Self::Other { path, item, from } => {
                 let (path, item) = (path.display(), item.display());
@@ -41,7 +45,7 @@ impl fmt::Display for RestoreError {
                 write!(f, "{path} is no longer in the trash: {item} is another file{from}, and stays there")
             }
             Self::Taken(path) => {
-                write!(f, "there is a file in its place, which stays as it is: {}", path.display())
+                write!(f, "cannot restore {}: file exists", path.display())
             }
         }
     }

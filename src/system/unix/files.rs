@@ -47,7 +47,7 @@ pub(crate) fn close_folder(folder: &Path) -> io::Result<()> {
         && let Err(error) = fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
         && mode & OTHERS_WRITE != 0
     {
-        let reason = format!("others may write to the folder {}, which pitree can't change", folder.display());
+        let reason = format!("{} is writable by other users, and pitree cannot change its mode", folder.display());
         return Err(io::Error::new(error.kind(), format!("{reason} ({error})")));
     }
     Ok(())

@@ -107,7 +107,7 @@ impl HeldSignals {
         if self.noted.compare_exchange(0, number, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
             std::thread::sleep(LIMIT);
             if !self.is_free.load(Ordering::SeqCst) {
-                let said = "pitree: ended in the middle of a change; the next change finds out what became of it\n";
+                let said = "pitree: interrupted during a change; the next change recovers it\n";
                 let _ = io::stderr().write_all(said.as_bytes()); // nobody may be there to read it
                 std::process::exit(128 + signal);
             }

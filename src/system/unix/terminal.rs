@@ -65,7 +65,7 @@ pub(crate) fn restore_on_abort() -> io::Result<()> {
         let abort = || {
             give_back_at_once();
             if let Some((terminal, _)) = DIRECT.get() {
-                let _ = rustix::io::write(terminal, b"pitree: aborted; most likely there was no memory left\r\n");
+                let _ = rustix::io::write(terminal, b"pitree: aborted, probably out of memory\r\n");
             }
             let _ = emulate_default_handler(SIGABRT); // ends the program
         };

@@ -26,7 +26,7 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
         new.set_times(FileTimes::new().set_modified(before.modified()?))?;
         new.sync_all()?;
         if !has(from, to)? || is_other(&before, from)? {
-            return Err(io::Error::other("it was written to meanwhile"));
+            return Err(io::Error::other("it was modified meanwhile"));
         }
         Ok(())
     })();

@@ -53,7 +53,7 @@ impl HomeTrash {
                 free.push(format!(".{taken}"));
             }
             let item = folder.join("files").join(free);
-            let info = info_of(&item).context("a trash has a folder for notes")?;
+            let info = info_of(&item).context("a trash place has an info file")?;
             if item.symlink_metadata().is_err() && info.symlink_metadata().is_err() {
                 return Ok(Some(item));
             }
@@ -66,7 +66,7 @@ impl HomeTrash {
     /// # Errors
     /// The trash info file cannot be written.
     pub(crate) fn claim(&mut self, path: &Path, item: &Path, time: i64) -> Result<bool> {
-        let info = info_of(item).context("a trash has a folder for notes")?;
+        let info = info_of(item).context("a trash place has an info file")?;
         let time = Timestamp::from_millisecond(time)?.to_zoned_datetime(TimeZone::system());
         let note =
             format!("[Trash Info]\nPath={}\nDeletionDate={}\n", encoded(path), time.strftime("%Y-%m-%dT%H:%M:%S"));
@@ -92,7 +92,7 @@ impl HomeTrash {
         let fresh = std::mem::take(&mut self.fresh);
         let Some(info) = fresh.first() else { return Ok(()) };
         let synced = kernel::sync_all(&fresh).and_then(|()| create::sync_folder_of(info));
-        synced.with_context(|| format!("can't write to {}", info.display()))
+        synced.with_context(|| format!("cannot write to {}", info.display()))
     }
 }
 
@@ -108,7 +108,7 @@ pub(super) fn put(path: &Path, item: &Path) -> Result<()> {
         }),
         moved => moved,
     };
-    moved.inspect_err(|_| give_up(item)).with_context(|| format!("can't move it to {}", item.display()))
+    moved.inspect_err(|_| give_up(item)).with_context(|| format!("cannot move it to {}", item.display()))
 }
 
 /// Releases an unused place in the trash.
@@ -194,9 +194,9 @@ fn prepared() -> Result<PathBuf> {
 fn folder() -> Result<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let data = match set("XDG_DATA_HOME") {
-        Some(data) if data.is_relative() => bail!("XDG_DATA_HOME is no path from the root: {}", data.display()),
+        Some(data) if data.is_relative() => bail!("XDG_DATA_HOME is not an absolute path: {}", data.display()),
         Some(data) => data,
-        None => set("HOME").context("neither HOME nor XDG_DATA_HOME says where the trash is")?.join(".local/share"),
+        None => set("HOME").context("cannot locate the trash; set HOME or XDG_DATA_HOME")?.join(".local/share"),
     };
     Ok(data.join("Trash"))
 }

@@ -131,7 +131,7 @@ impl TrashContents {
             return Ok(());
         }
         if let Err(why) = &self.others {
-            bail!("{} is not in the home trash, and others can't be looked into: {why}", path.display())
+            bail!("{} is not in the home trash, and other trashes cannot be read: {why}", path.display())
         }
         let other = places().filter(|(item, _)| item.symlink_metadata().is_ok()).max_by_key(last);
         Err(match other {

@@ -20,8 +20,8 @@ impl TrashContents {
     ///
     /// # Errors
     /// Always.
-    #[allow(clippy::unused_self, reason = "others take something back")]
+    #[allow(clippy::unused_self, reason = "other systems support restoring")]
     pub(crate) fn take_back(&mut self, wanted: &RestoreTarget<'_>) -> Result<()> {
-        bail!("this system's trash gives nothing back to programs: put {} back by hand", wanted.path.display())
+        bail!("cannot restore {} from the macOS trash; use Put Back in Finder", wanted.path.display())
     }
 }

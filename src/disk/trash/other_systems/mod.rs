@@ -31,7 +31,7 @@ impl HomeTrash {
     ///
     /// # Errors
     /// None.
-    #[allow(clippy::unused_self, reason = "others have places")]
+    #[allow(clippy::unused_self, reason = "other systems have places")]
     pub(super) fn choose(&mut self, _path: &Path) -> Result<Option<PathBuf>> {
         Ok(None)
     }
@@ -40,7 +40,7 @@ impl HomeTrash {
     ///
     /// # Errors
     /// None.
-    #[allow(clippy::unused_self, reason = "others have places")]
+    #[allow(clippy::unused_self, reason = "other systems have places")]
     pub(super) fn claim(&mut self, _path: &Path, _item: &Path, _time: i64) -> Result<bool> {
         Ok(true)
     }
@@ -49,7 +49,7 @@ impl HomeTrash {
     ///
     /// # Errors
     /// None.
-    #[allow(clippy::unused_self, reason = "others have places")]
+    #[allow(clippy::unused_self, reason = "other systems have places")]
     pub(super) fn sync(&mut self) -> Result<()> {
         Ok(())
     }
@@ -76,7 +76,7 @@ pub(super) struct Note {
 
 impl Note {
     /// Returns `false`.
-    #[allow(clippy::unused_self, reason = "others have notes")]
+    #[allow(clippy::unused_self, reason = "other systems have trash info files")]
     pub(super) fn is_of(&self, _paths: &[&Path], _time: i64) -> bool {
         false
     }
