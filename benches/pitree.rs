@@ -1,6 +1,6 @@
 //! Benchmarks: `cargo bench`. The corpora are generated once in `target/bench-corpus` and are always the same.
 
-#![allow(clippy::unwrap_used, reason = "a benchmark that can't go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on has failed")]
 
 mod corpus;
 mod search;

@@ -239,7 +239,7 @@ impl<'a> Engine<'a> {
             return self.note_again(record, step, Some(path));
         }
         let can_join = self.bin.can_join(path, record.place());
-        let late = can_join.with_context(|| format!("can't look at {}", path.display()))?.then(|| merge::late(path));
+        let late = can_join.with_context(|| format!("cannot access {}", path.display()))?.then(|| merge::late(path));
         self.note_again(record, step, late.as_deref())
     }
 
@@ -318,7 +318,7 @@ impl<'a> Engine<'a> {
     /// Restores the file of a change from the trash as a step, if it has at least the given size.
     pub(crate) fn take_back(&mut self, record: &JournalRecord, step: ChangeStep, at_least: u64) -> Result<()> {
         let path = record.change.path();
-        is_there(path).with_context(|| format!("can't look at {}", path.display()))?;
+        is_there(path).with_context(|| format!("cannot access {}", path.display()))?;
         self.must_be_ahead(record, step)?;
         let Some(ahead) = self.ahead.remove(&record.number) else { return Ok(()) };
         let is_late = |kept: &&TrashEntry| kept.place.as_ref().is_some_and(|place| merge::is_late(path, place));

@@ -172,7 +172,7 @@ impl JournalRecords {
         if let Err(error) = read
             && error.kind() != std::io::ErrorKind::NotFound
         {
-            return Err(with_help(error)).with_context(|| format!("can't read the journal {}", path.display()));
+            return Err(with_help(error)).with_context(|| format!("cannot read the journal {}", path.display()));
         }
         Ok(records)
     }
@@ -319,7 +319,7 @@ impl Journal {
                 "cannot lock the journal {}: no file locking on this file system; set XDG_STATE_HOME to a directory on another one ({error})",
                 path.display()
             ),
-            false => anyhow!(error).context(format!("can't open the journal {}", path.display())),
+            false => anyhow!(error).context(format!("cannot open the journal {}", path.display())),
         })?;
         let mut journal =
             Self { file, path, records: JournalRecords::default(), end: 0, is_torn: false, is_held: true };
@@ -340,7 +340,7 @@ impl Journal {
             self.end = self.file.metadata()?.len();
             Ok::<_, std::io::Error>(())
         };
-        read().with_context(|| format!("can't read the journal {}", self.path.display()))
+        read().with_context(|| format!("cannot read the journal {}", self.path.display()))
     }
 
     /// Releases the lock while `work` runs. Returns its result, and the result of taking the lock again.
@@ -366,7 +366,7 @@ impl Journal {
     /// # Errors
     /// The disk fails.
     pub(crate) fn sync(&self) -> Result<()> {
-        self.file.sync_data().with_context(|| format!("can't write to the journal {}", self.path.display()))
+        self.file.sync_data().with_context(|| format!("cannot write to the journal {}", self.path.display()))
     }
 
     /// Returns the changes.
@@ -383,7 +383,7 @@ impl Journal {
         bytes.push(b'\n');
         self.is_torn = true;
         let written = self.file.write_all(&bytes);
-        written.with_context(|| format!("can't write to the journal {}", self.path.display()))?;
+        written.with_context(|| format!("cannot write to the journal {}", self.path.display()))?;
         self.is_torn = false;
         self.end += bytes.len() as u64;
         Ok(())

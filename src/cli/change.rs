@@ -139,7 +139,7 @@ impl<'a> Changer<'a> {
     /// shell's for it.
     ///
     /// # Errors
-    /// It can't be written.
+    /// It cannot be written.
     pub(super) fn say(&self, done: &ChangeResult, step: CliStep) -> Result<ExitCode> {
         let print = || {
             let mut out = output::stdout();
@@ -164,11 +164,11 @@ impl<'a> Changer<'a> {
         Ok(self.hold.noted().map_or(Exit::Failed.into(), |signal| ExitCode::from(128 + signal)))
     }
 
-    /// What is said of what was done where that can't be printed.
+    /// What is said of what was done where that cannot be printed.
     pub(super) fn unprinted(&self, done: &ChangeResult) -> String {
         match (self.switches.dry_run, done.changes.len()) {
             (true, _) => "cannot print the dry run".into(),
-            (_, 0) => format!("can't print this: {}", done.said),
+            (_, 0) => format!("cannot print this: {}", done.said),
             (_, 1) => "the change was made, but cannot be printed".into(),
             (_, several) => format!("the {} changes were made, but cannot be printed", thousands(several)),
         }

@@ -81,7 +81,7 @@ fn chosen_by(line: &ArgMatches) -> Result<CommandContext> {
     chosen(&Options::from_arg_matches(line)?)
 }
 
-/// What is said about all sessions that pitree would list, or nothing when they can't be read.
+/// What is said about all sessions that pitree would list, or nothing when they cannot be read.
 fn of_sessions(say: impl FnOnce(&Catalog) -> Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
     let Ok(chosen) = typed_line().and_then(|line| chosen_by(&line)) else { return Vec::new() };
     let catalog = Catalog::read(chosen.sources(), now(), std::path::Path::to_path_buf);

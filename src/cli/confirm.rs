@@ -14,7 +14,7 @@ pub(super) fn is_possible() -> bool {
 /// The answer to a question, without white space around; empty at the end of input.
 ///
 /// # Errors
-/// The terminal can't be read.
+/// The terminal cannot be read.
 pub(super) fn ask(question: &str) -> Result<String> {
     output::prompt(question);
     let mut answer = String::new();

@@ -267,7 +267,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     }
     // clap sees this conflict only where both stand on the same side of a command's name.
     if cli.options.demo && !cli.options.dir.is_empty() {
-        output::complain("--demo can't be used with --dir");
+        output::complain("--demo cannot be used with --dir");
         return Ok(Exit::Failed.into());
     }
     if cli.print.is_some() && cli.command.is_some() {
@@ -359,7 +359,7 @@ fn read_config(file: Option<&std::path::Path>) -> Result<Config> {
     match locate::read_text(&path) {
         Ok(text) => Ok(Config::parse(&text, &path.display().to_string())?),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !asked => Ok(Config::default()),
-        Err(error) => Err(error).with_context(|| format!("can't read the configuration {}", path.display())),
+        Err(error) => Err(error).with_context(|| format!("cannot read the configuration {}", path.display())),
     }
 }
 

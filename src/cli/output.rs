@@ -27,7 +27,7 @@ pub(super) fn json(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
     Ok(())
 }
 
-/// A number as JavaScript writes it: `3` rather than `3.0`, nothing for what JSON can't say.
+/// A number as JavaScript writes it: `3` rather than `3.0`, nothing for what JSON cannot say.
 pub(super) fn number(value: f64) -> Option<Number> {
     const EXACT: f64 = 9_007_199_254_740_992.0; // 2^53
     if value.fract() == 0.0 && value.abs() <= EXACT {
@@ -53,7 +53,7 @@ pub(super) fn end(mut unreadable: Vec<Unreadable>) -> Exit {
         Changes::new(state_dir, Trash::default()).explain(&mut unreadable);
     }
     for Unreadable { path, reason, is_headless, .. } in &unreadable {
-        let can_not = if *is_headless { "" } else { "can't read " };
+        let can_not = if *is_headless { "" } else { "cannot read " };
         complain(&format!("{can_not}{}: {reason}", path.display()));
     }
     if unreadable.iter().all(|one| one.is_headless) { Exit::Done } else { Exit::Failed }

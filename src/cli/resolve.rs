@@ -233,14 +233,14 @@ pub(super) fn shortest<'a>(ids: impl Iterator<Item = &'a str>) -> usize {
 /// The digest of a session file, as it is now.
 ///
 /// # Errors
-/// It can't be read, is not there, or is no session.
+/// It cannot be read, is not there, or is no session.
 pub(super) fn digest(path: &Path) -> Result<Digest> {
     match scan::again(path, None, "") {
         Ok(Some(digest)) => Ok(digest),
         Ok(None) if !path.is_file() => bail!("no such file: {}", path.display()),
         Ok(None) => bail!("{} is not a pi session", path.display()),
         Err(one) if one.is_headless => bail!("{} is {}", path.display(), one.reason),
-        Err(Unreadable { path, reason, .. }) => bail!("can't read {}: {reason}", path.display()),
+        Err(Unreadable { path, reason, .. }) => bail!("cannot read {}: {reason}", path.display()),
     }
 }
 

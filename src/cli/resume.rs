@@ -102,7 +102,7 @@ impl ResumeCommand {
         if self.summarize && (self.fork || first.is_none()) {
             bail!("{}", no_summary(&goes));
         }
-        // What pi can't give back itself is copied.
+        // What pi cannot give back itself is copied.
         let text_of = goal.and_then(|goal| goal.text_of);
         let text = text_of.map(|at| text(&tree, at, &path)).transpose()?;
         let done = if self.fork {
@@ -160,7 +160,7 @@ impl ResumeCommand {
             output::complain(&format!("the session's working directory is missing: {}", going.start.cwd));
         }
         let printed = raw_output::print(OsStr::new(&going.line()));
-        printed.with_context(|| done.map_or("can't print the command".into(), |done| changer.unprinted(done)))?;
+        printed.with_context(|| done.map_or("cannot print the command".into(), |done| changer.unprinted(done)))?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -74,7 +74,7 @@ pub fn line(
             } else {
                 "file unchanged"
             };
-            anyhow!(error).context(format!("can't append to {}; {now}", path.display()))
+            anyhow!(error).context(format!("cannot append to {}; {now}", path.display()))
         })?;
         if appended.is_some() {
             return Ok(appended);

@@ -64,7 +64,7 @@ impl<'a> LoadRequest<'a> {
     /// Reads all lines of a file that may be a session.
     fn whole(self) -> Result<TreeLines> {
         let Self { files, path, .. } = self;
-        let can_not = || format!("can't read {}", path.display());
+        let can_not = || format!("cannot read {}", path.display());
         let is_session = files.session(path).with_context(can_not)?.is_some();
         ensure!(is_session, "{} is {}", path.display(), NotASession::NoHeader);
         let part = self.parts().with_context(can_not)?;
@@ -289,7 +289,7 @@ impl Bodies {
     /// # Errors
     /// The file cannot be opened.
     pub fn open(files: Files, path: &Path) -> Result<Self> {
-        let file = files.open(path).with_context(|| format!("can't read {}", path.display()))?;
+        let file = files.open(path).with_context(|| format!("cannot read {}", path.display()))?;
         Ok(Self { file, path: path.into() })
     }
 
@@ -311,7 +311,7 @@ impl Bodies {
         let len = if node.len > LONGEST { BEGINNING } else { usize::try_from(node.len)? };
         let mut bytes = vec![0; len];
         let read = self.file.seek(SeekFrom::Start(node.offset)).and_then(|_| self.file.read_exact(&mut bytes));
-        read.with_context(|| format!("can't read {}: it changed since it was opened", self.path.display()))?;
+        read.with_context(|| format!("cannot read {}: it changed since it was opened", self.path.display()))?;
         Ok(bytes)
     }
 
@@ -320,7 +320,7 @@ impl Bodies {
     /// # Errors
     /// The file cannot be read there.
     pub(crate) fn line_at(&mut self, offset: u64) -> Result<Vec<u8>> {
-        line_at(&mut self.file, offset).with_context(|| format!("can't read {}", self.path.display()))
+        line_at(&mut self.file, offset).with_context(|| format!("cannot read {}", self.path.display()))
     }
 
     /// Reads the whole file.
@@ -330,7 +330,7 @@ impl Bodies {
     pub fn whole(&mut self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let read = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.read_to_end(&mut bytes));
-        read.with_context(|| format!("can't read {}", self.path.display()))?;
+        read.with_context(|| format!("cannot read {}", self.path.display()))?;
         Ok(bytes)
     }
 }

@@ -140,7 +140,7 @@ impl Watch {
             ErrorKind::MaxFilesWatch => "no watch left".into(),
             ErrorKind::Io(error) if is_full(error) => "no watch left".into(),
             ErrorKind::Generic(why) => why.clone(),
-            _ => format!("changes can't be watched ({error})"),
+            _ => format!("cannot watch for changes ({error})"),
         });
     }
 

@@ -9,7 +9,7 @@ use crate::system::Signal;
 pub(super) enum Event {
     /// Input from the terminal, all that was waiting.
     Inputs(Vec<Input>),
-    /// The terminal can't be read any more.
+    /// The terminal cannot be read any more.
     InputEnded,
     /// From a lane.
     Msg(Msg),

@@ -16,7 +16,7 @@ use crate::system::{programs, signals};
 /// Lets a program have the terminal until it ends. Ctrl+C is the program's; when it stops, so does pitree.
 ///
 /// # Errors
-/// The terminal can't be taken back. Within, the program could not be started.
+/// The terminal cannot be undone. Within, the program could not be started.
 pub(super) fn run(command: &mut Command, gate: &InputGate, screen: &mut Screen) -> Result<io::Result<ExitStatus>> {
     if let Err(error) = terminal::connect(command) {
         return Ok(Err(error));
@@ -38,7 +38,7 @@ pub(super) fn failure(program: &str, status: ExitStatus) -> Option<String> {
 /// Shows a copy of a text in a pager, or in an editor. Returns what is to be known of it, in words.
 ///
 /// # Errors
-/// The terminal can't be taken back.
+/// The terminal cannot be undone.
 pub(super) fn show(copy: &TextCopy, gate: &InputGate, screen: &mut Screen) -> Result<Option<String>> {
     let TextCopy { with, name, text } = copy;
     let Some(line) = command_line(*with) else {

@@ -44,7 +44,7 @@ impl JobContext {
         Some(found)
     }
 
-    /// Joins sessions to one tree. What can't be read is left out, but for the session that is looked at.
+    /// Joins sessions to one tree. What cannot be read is left out, but for the session that is looked at.
     pub(super) fn join(&self, mut to_join: MergeRequest, is_wanted: &(dyn Fn() -> bool + Sync)) -> Result<FamilyTree> {
         let paths: Vec<(&Path, (u64, i64))> =
             to_join.members.iter().map(|(_, session)| (&*session.path, (session.bytes, session.mtime))).collect();

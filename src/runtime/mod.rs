@@ -95,7 +95,7 @@ pub fn run(
     let tell = sender.clone();
     let told = signals::watch(move |signal| tell.send(Event::Signal(signal)).is_ok());
     told.context("cannot handle signals")?;
-    let mut screen = Screen::open(config.mouse).context("can't draw on this terminal")?;
+    let mut screen = Screen::open(config.mouse).context("cannot draw on this terminal")?;
     let wants_palette = setting.theme.is_some() && config.theme.palette().is_none();
     let (tell, answer) = mpsc::channel();
     let is_asked = wants_palette && direct::ANSWERS && terminal_background::ask().is_ok();
@@ -201,7 +201,7 @@ impl Browser {
         loop {
             match screen.draw(|frame| ui::draw(frame, &self.model)) {
                 Err(error) if direct::is_hung_up(&error) => return Ok(LoopEnd::Killed(1)), // before the signal says so
-                drawn => drawn.context("can't draw on the terminal")?,
+                drawn => drawn.context("cannot draw on the terminal")?,
             }
             // Everything that has happened by now goes into one frame, unless that takes too long.
             let first = self.wait(events)?;

@@ -19,7 +19,7 @@ use crate::session::tree::resume::at;
 /// Prints it.
 ///
 /// # Errors
-/// It can't be read, or not be written.
+/// It cannot be read, or not be written.
 pub(super) fn print(setting: &Startup, files: Files, answer: &PickerOutput) -> Result<()> {
     let answer = match answer {
         PickerOutput::Path(path) => path.clone().into_os_string(),

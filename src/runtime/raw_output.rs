@@ -10,7 +10,7 @@ use crate::base::text::clean;
 /// Prints it on a line: exact, but for a terminal, to which it must do nothing; what is not shown as it is then, is said.
 ///
 /// # Errors
-/// It can't be written.
+/// It cannot be written.
 pub(crate) fn print(product: &OsStr) -> Result<()> {
     let mut out = io::stdout().lock();
     if !out.is_terminal() {

@@ -26,7 +26,7 @@ pub(super) enum ResumeOutcome {
 /// process, so that this returns only if that is not possible; or, with a gate, until it ends.
 ///
 /// # Errors
-/// The terminal can't be taken back.
+/// The terminal cannot be undone.
 pub(super) fn resume(
     Launch { pi, start }: Launch<'_>,
     state: Option<&Path>,

@@ -98,13 +98,13 @@ fn take(mouse: bool) -> io::Result<()> {
     direct::note(true);
     let entered = output().and_then(|mut out| {
         execute!(out, EnterAlternateScreen)?;
-        let _ = execute!(out, EnableBracketedPaste); // a terminal that can't mark what is pasted is a terminal all the same
+        let _ = execute!(out, EnableBracketedPaste); // a terminal that cannot mark what is pasted is a terminal all the same
         if mouse { execute!(out, EnableMouseCapture) } else { Ok(()) }
     });
     entered.inspect_err(|_| give_back())
 }
 
-/// What can't be undone any more is left: there is nobody to tell, and the next step may still work.
+/// What cannot be undone any more is left: there is nobody to tell, and the next step may still work.
 fn give_back() {
     let _ = output().and_then(|mut out| {
         let _ = execute!(out, DisableBracketedPaste);

@@ -65,7 +65,7 @@ fn described(process: u32) -> Option<String> {
 /// for each does.
 ///
 /// # Errors
-/// The disk fails, or one can't be opened.
+/// The disk fails, or one cannot be opened.
 pub(crate) fn sync_all(files: &[PathBuf]) -> io::Result<()> {
     const FEW: usize = 8;
     match files {

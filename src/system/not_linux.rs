@@ -39,7 +39,7 @@ pub(crate) fn lock_holder(_file: &File) -> Option<String> {
 /// Lets files reach the disk.
 ///
 /// # Errors
-/// The disk fails, or one can't be opened.
+/// The disk fails, or one cannot be opened.
 pub(crate) fn sync_all(files: &[PathBuf]) -> io::Result<()> {
     files.iter().try_for_each(|file| File::options().write(true).open(file)?.sync_all())
 }

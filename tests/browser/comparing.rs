@@ -216,7 +216,7 @@ fn a_missing_file_is_named() {
     fs::remove_file(family.path("fork")).unwrap();
     browser.press("=");
     assert!(!is_open(&browser));
-    shows(&browser, "can't read");
+    shows(&browser, "cannot read");
     shows(&browser, "fork.jsonl");
 }
 

@@ -105,7 +105,7 @@ fn incomparable_arguments_are_refused() {
         ("@left", "@written", "give at least one side as SESSION or SESSION@ENTRY"),
         ("main", "nowhere", "no session matches"),
         ("main", "empty", "has no entries to compare"),
-        (path, "/w/me@home/gone.jsonl", "can't read /w/me@home/gone.jsonl"),
+        (path, "/w/me@home/gone.jsonl", "cannot read /w/me@home/gone.jsonl"),
     ] {
         let said = pitree.refuse(&["diff", a, b]);
         assert!(said.contains(why), "{a} {b}: {said}");

@@ -84,5 +84,5 @@ fn old_files_have_no_ids_and_empty_files_no_messages() {
     assert_eq!((run.code, &*run.out), (0, "thinking off · 0 messages · ~0 tokens\n"));
     assert!(run.err.contains("the context is empty"), "{}", run.err);
     let gone = pitree.run(&["context", Path::new("gone.jsonl").to_str().unwrap()]);
-    assert!(gone.code == 2 && gone.err.contains("can't read gone.jsonl"), "{}", gone.err);
+    assert!(gone.code == 2 && gone.err.contains("cannot read gone.jsonl"), "{}", gone.err);
 }

@@ -1,5 +1,5 @@
 //! The command line: output, changes, directories searched, and exit codes.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on has failed")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod changing;
 #[path = "../common/mod.rs"]

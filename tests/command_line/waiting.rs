@@ -96,7 +96,7 @@ fn a_change_with_unprintable_output_is_reported_as_made() {
     let full = || fs::File::options().write(true).open("/dev/full").unwrap();
     for (args, what) in [
         (&["rename", "one", "a name"][..], "the change was made"),
-        (&["rename", "one", "a name"], "can't print this: the session already has this name"),
+        (&["rename", "one", "a name"], "cannot print this: the session already has this name"),
         (&["rename", "one", "another", "--dry-run"], "print the dry run"),
         (&["undo", "--json"], "the change was made"),
     ] {

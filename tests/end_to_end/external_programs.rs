@@ -62,10 +62,10 @@ fn a_missing_or_failing_editor_is_reported() {
     pitree.wait_for("no editor configured; set VISUAL or EDITOR");
     pitree.quit();
     let pitree = open(&[("EDITOR", editor.to_str().unwrap()), ("VISUAL", "nowhere -w")]);
-    pitree.wait_for("there is no program \"nowhere\" on the PATH");
+    pitree.wait_for("cannot find \"nowhere\" on the PATH");
     pitree.quit();
     let pitree = open(&[("EDITOR", "edit"), ("CODE", "3")]);
-    pitree.wait_for("edit ended with code 3");
+    pitree.wait_for("edit exited with code 3");
     pitree.quit();
     let pitree = open(&[("EDITOR", "edit")]);
     pitree.wait_for("the edited file was a copy; the session is unchanged");

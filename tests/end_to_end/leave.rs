@@ -123,9 +123,9 @@ fn a_closed_window_ends_like_a_key() {
     }
     // On a busy machine some of the moves may not finish in time.
     let moved = match 6 - left() {
-        6 => "pitree: 6 sessions to the trash\n".into(),
+        6 => "pitree: Moved 6 sessions to the trash\n".into(),
         1 => "pitree: Moved 1 session to the trash; interrupted, 5 remaining\n".into(),
-        moved => format!("pitree: {moved} sessions to the trash; interrupted, {} remaining\n", 6 - moved),
+        moved => format!("pitree: Moved {moved} sessions to the trash; interrupted, {} remaining\n", 6 - moved),
     };
     assert_eq!(said(), moved);
 }

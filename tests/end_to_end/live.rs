@@ -117,7 +117,7 @@ fn without_a_watcher_changes_are_polled() {
     let limit = "echo 0 > /proc/sys/user/max_inotify_watches";
     let args = |script| ["-Ur", "sh", "-c", script];
     if !Command::new("unshare").args(args(limit)).output().is_ok_and(|run| run.status.success()) {
-        return skipped("a namespace with a limit of its own can't be had");
+        return skipped("a namespace with a limit of its own cannot be had");
     }
     let home = Home::new();
     let script = format!("{limit}; exec {}", env!("CARGO_BIN_EXE_pitree"));

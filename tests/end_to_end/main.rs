@@ -1,6 +1,6 @@
 //! The real program in a pseudo-terminal, used as a person would use it.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on has failed")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod ask;
 mod browse;

@@ -21,7 +21,7 @@ pub(crate) fn make(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<Chan
         if work.is_stopped(done, there.len()) {
             return Ok(ChangeResult::nothing(&said(done)).stopped(left));
         }
-        let deleted = fs::remove_file(&file.path).with_context(|| format!("can't delete {}", file.path.display()));
+        let deleted = fs::remove_file(&file.path).with_context(|| format!("cannot delete {}", file.path.display()));
         match deleted {
             Err(error) if done > 0 => bail!("{}; {} remaining: {error:#}", said(done), thousands(left)),
             deleted => deleted?,

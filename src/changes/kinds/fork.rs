@@ -31,11 +31,11 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> 
     let cwd = Some(&tree.header.cwd).filter(|cwd| !cwd.is_empty()).unwrap_or(&home);
     let source = path.to_string_lossy();
     let new = NewSession { id: &id, time_ms: work.now, cwd, parent: Some(&source) };
-    let bytes = built(&tree, path, at, &new).with_context(|| format!("can't fork {}", path.display()))?;
+    let bytes = built(&tree, path, at, &new).with_context(|| format!("cannot fork {}", path.display()))?;
     let made = path.with_file_name(line::file_name(work.now, &id));
     let change = Change::Fork(ForkChange { path: made.clone(), bytes: bytes.len() as u64 });
     work.make(&change, None, |_, _, _| {
-        create::file(&made, &bytes, path).with_context(|| format!("can't make {}", made.display()))
+        create::file(&made, &bytes, path).with_context(|| format!("cannot create {}", made.display()))
     })?;
     Ok(ChangeResult::of(ChangeStep::Make, vec![change], 0))
 }

@@ -46,7 +46,7 @@ fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<ChangeRes
         return Err(Refusal::Old { path: path.into(), version }.into());
     }
     // The file itself is migrated, not a symbolic link to it.
-    let real = fs::canonicalize(path).with_context(|| format!("can't find {}", path.display()))?;
+    let real = fs::canonicalize(path).with_context(|| format!("cannot find {}", path.display()))?;
     let old = Bodies::open(Files::Disk, &real)?.whole()?;
     let Ok(migrated) = migrate::migrate(&old, &mut random) else {
         bail!("cannot convert {} from version {version} to version 3", path.display());
@@ -59,7 +59,7 @@ fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<ChangeRes
         let draft = draft.with_context(|| format!("cannot write next to {}", real.display()))?;
         // A label keeps the modification time (`pi -c` opens the most recently written file); moving the leaf changes
         // it later.
-        let timed = keep_time(&real, &draft).with_context(|| format!("can't set the time of {}", draft.display()));
+        let timed = keep_time(&real, &draft).with_context(|| format!("cannot set the time of {}", draft.display()));
         let replaced = timed.and_then(|()| {
             if fs::metadata(&real).map(|now| now.len()).ok() == Some(old.len() as u64) {
                 replace(&real, (&kept, item), &draft, (bin, wait))
@@ -148,12 +148,12 @@ fn replace(
     (bin, wait): (&mut TrashSession<'_>, LockObserver<'_>),
 ) -> Result<()> {
     let second = create::second_name(path, kept);
-    second.with_context(|| format!("can't keep the original as {}", kept.display()))?;
+    second.with_context(|| format!("cannot keep the original as {}", kept.display()))?;
     if let Err(error) = bin.put(kept, item, wait) {
         let _ = fs::remove_file(kept); // a second link to a file that is still in place
         return Err(error.context("cannot move the original to the trash"));
     }
-    let replaced = fs::rename(by, path).with_context(|| format!("can't replace {}", path.display()));
+    let replaced = fs::rename(by, path).with_context(|| format!("cannot replace {}", path.display()));
     // A file that is still in place needs no copy in the trash.
     replaced.inspect_err(|_| item.iter().for_each(|item| bin.clear(path, item)))?;
     create::sync_folder(path);

@@ -42,7 +42,7 @@ pub(crate) fn make(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<Chan
 
 /// Creates the change for moving a file to the trash.
 fn of(path: &Path) -> Result<Change> {
-    let of_itself = fs::symlink_metadata(path).with_context(|| format!("can't look at {}", path.display()))?;
+    let of_itself = fs::symlink_metadata(path).with_context(|| format!("cannot access {}", path.display()))?;
     Ok(Change::Trash(TrashChange { path: path.into(), bytes: of_itself.len(), link: of_itself.is_symlink() }))
 }
 

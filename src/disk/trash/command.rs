@@ -39,7 +39,7 @@ pub(super) fn run(
 ) -> Result<()> {
     let mut command = Command::new(program);
     command.args(arguments).arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = subprocess::start(&mut command).with_context(|| format!("can't run {program}"))?;
+    let mut child = subprocess::start(&mut command).with_context(|| format!("cannot run {program}"))?;
     let words = subprocess::said(child.stderr.take());
     let status = ended(&mut child, program, limit, wait);
     if path.symlink_metadata().is_err() {

@@ -189,19 +189,19 @@ impl TrashSession<'_> {
     pub(crate) fn take_back(&mut self, path: &Path, kept: Option<&TrashEntry>, at_least: u64) -> Result<()> {
         let item = kept.and_then(|kept| kept.place.as_deref()).filter(|item| system::is_place(item));
         self.moved.extend([path.parent(), item.and_then(Path::parent)].into_iter().flatten().map(Path::to_path_buf));
-        let look = || format!("can't look at {}", path.display());
+        let look = || format!("cannot access {}", path.display());
         if is_there(path).with_context(look)? {
             return Err(RestoreError::Taken(path.into()).into());
         }
         if let (Some(item), Some(kept)) = (item, kept) {
-            let is_at_item = is_there(item).with_context(|| format!("can't look at {}", item.display()))?;
+            let is_at_item = is_there(item).with_context(|| format!("cannot access {}", item.display()))?;
             // The trash command may have moved it elsewhere.
             let checked =
                 if is_at_item { check(path, kept, at_least) } else { Err(RestoreError::Emptied(path.into()).into()) };
             match checked {
                 Ok(()) => {
                     let back = system::restore(item, path);
-                    return back.with_context(|| format!("can't take {} back from the trash", path.display()));
+                    return back.with_context(|| format!("cannot restore {} from the trash", path.display()));
                 }
                 Err(error) if !self.is_command() => return Err(error),
                 Err(_) => {}
@@ -236,7 +236,7 @@ impl TrashSession<'_> {
     /// A file cannot be read, written or moved. Both files are unchanged, or the merged file is in place.
     pub(crate) fn join(&mut self, path: &Path, item: &Path, place: &Path, wait: LockObserver<'_>) -> Result<()> {
         let (draft, late) = (create::draft(path), merge::late(path));
-        let failed = || format!("can't join {} with what a pi wrote there since", path.display());
+        let failed = || format!("cannot merge {} with the entries that pi wrote there later", path.display());
         let mut lines = merge::open(path).with_context(failed)?;
         let taken = merge::write_draft(path, item, &mut lines).with_context(failed)?;
         let kept = create::second_name(path, &late).with_context(failed).and_then(|()| {
@@ -298,7 +298,7 @@ impl TrashSession<'_> {
 /// [`RestoreError::Other`], or the trash cannot be read.
 pub(crate) fn check(path: &Path, kept: &TrashEntry, at_least: u64) -> Result<()> {
     let Some(item) = kept.place.as_deref().filter(|item| system::is_place(item)) else { return Ok(()) };
-    let failed = || format!("can't look at {}", item.display());
+    let failed = || format!("cannot access {}", item.display());
     let note = system::note(item);
     let is_ours = match (&kept.file, &note) {
         (_, Some(note)) if !note.is_of(&[&known_as(path), path], kept.time) => false,

@@ -79,7 +79,7 @@ pub(super) fn in_words(error: &trash::Error) -> String {
         trash::Error::Unknown { description } | trash::Error::Os { description, .. } => description.clone(),
         #[cfg(all(unix, not(target_os = "macos")))]
         trash::Error::FileSystem { path, source } => format!("{}: {source}", path.display()),
-        trash::Error::CouldNotAccess { target } => format!("can't reach {target}"),
+        trash::Error::CouldNotAccess { target } => format!("cannot reach {target}"),
         other => other.to_string(),
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn for_owner(options: &mut OpenOptions) {
 /// Makes a file its owner's alone: one that was there may be open to others, and a new one closed to all.
 ///
 /// # Errors
-/// That can't be changed.
+/// That cannot be changed.
 pub(crate) fn make_private(file: &File) -> io::Result<()> {
     if mode(&file.metadata()?) == 0o600 { Ok(()) } else { set_mode(file, 0o600) }
 }
@@ -31,7 +31,7 @@ pub(crate) fn make_private(file: &File) -> io::Result<()> {
 /// Makes a folder for its owner alone, whatever the process takes from the modes of new files.
 ///
 /// # Errors
-/// It can't be made, or is there.
+/// It cannot be made, or is there.
 pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(folder)?;
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
@@ -40,7 +40,7 @@ pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
 /// Closes a folder to others.
 ///
 /// # Errors
-/// They may write to it, and that can't be changed.
+/// They may write to it, and that cannot be changed.
 pub(crate) fn close_folder(folder: &Path) -> io::Result<()> {
     let mode = mode(&fs::metadata(folder)?);
     if mode != 0o700
@@ -56,7 +56,7 @@ pub(crate) fn close_folder(folder: &Path) -> io::Result<()> {
 /// Opens a file to those who can open another one, and to its owner in any case.
 ///
 /// # Errors
-/// That can't be changed.
+/// That cannot be changed.
 pub(crate) fn open_as(file: &File, like: &Path) -> io::Result<()> {
     set_mode(file, mode(&fs::metadata(like)?) | 0o600)
 }
@@ -124,7 +124,7 @@ pub(crate) fn is_executable(file: &Path) -> bool {
 /// Whether an open file is the one at a path.
 ///
 /// # Errors
-/// There is none, or it can't be looked at.
+/// There is none, or it cannot be looked at.
 pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let (open, there) = (file.metadata()?, fs::metadata(path)?);
     Ok((open.dev(), open.ino()) == (there.dev(), there.ino()))
@@ -133,7 +133,7 @@ pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 /// Gives a file another name unless there is such a file. Not every file system, and not every Unix, can do that in one step.
 ///
 /// # Errors
-/// There is such a file; or [`io::ErrorKind::Unsupported`], [`io::ErrorKind::InvalidInput`]: it can't be done here.
+/// There is such a file; or [`io::ErrorKind::Unsupported`], [`io::ErrorKind::InvalidInput`]: it cannot be done here.
 pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     {
@@ -147,7 +147,7 @@ pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Lets the names in a folder reach the disk. File systems that can't do that for folders do it in their own time.
+/// Lets the names in a folder reach the disk. File systems that cannot do that for folders do it in their own time.
 ///
 /// # Errors
 /// The disk fails.
@@ -160,7 +160,7 @@ pub(crate) fn sync_names(folder: &Path) -> io::Result<()> {
 /// Fills a buffer from a place in a file; other readers of it are not moved.
 ///
 /// # Errors
-/// It ends before, or can't be read.
+/// It ends before, or cannot be read.
 pub(crate) fn read_exact_at(file: &File, to: &mut [u8], at: u64) -> io::Result<()> {
     file.read_exact_at(to, at)
 }
@@ -202,7 +202,7 @@ impl DirHandle {
     /// What the file system says of a file in it; `None` if that is no file.
     ///
     /// # Errors
-    /// It can't be looked at.
+    /// It cannot be looked at.
     #[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
     pub(crate) fn file(&self, path: &Path) -> io::Result<Option<FileFacts>> {
         let Some(dir) = &self.0 else {

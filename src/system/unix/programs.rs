@@ -19,7 +19,7 @@ pub(crate) fn shell(line: &str, file: &Path) -> Command {
 /// Starts a program of which the keys of the terminal are none of its business.
 ///
 /// # Errors
-/// It can't be run.
+/// It cannot be run.
 pub(crate) fn start_apart(command: &mut Command) -> io::Result<Child> {
     command.process_group(0).spawn()
 }

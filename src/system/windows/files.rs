@@ -24,7 +24,7 @@ pub(crate) fn make_private(_file: &File) -> io::Result<()> {
 /// Makes a folder.
 ///
 /// # Errors
-/// It can't be made, or is there.
+/// It cannot be made, or is there.
 pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     fs::create_dir(folder)
 }
@@ -80,12 +80,12 @@ pub(crate) fn is_executable(_file: &Path) -> bool {
 /// Whether an open file is the one at a path.
 ///
 /// # Errors
-/// There is none, or it can't be looked at.
+/// There is none, or it cannot be looked at.
 pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     Ok(Handle::from_file(file.try_clone()?)? == Handle::from_path(path)?)
 }
 
-/// It can't be done in one step.
+/// It cannot be done in one step.
 ///
 /// # Errors
 /// [`io::ErrorKind::Unsupported`].
@@ -104,7 +104,7 @@ pub(crate) fn sync_names(_folder: &Path) -> io::Result<()> {
 /// Fills a buffer from a place in a file.
 ///
 /// # Errors
-/// It ends before, or can't be read.
+/// It ends before, or cannot be read.
 pub(crate) fn read_exact_at(file: &File, to: &mut [u8], at: u64) -> io::Result<()> {
     let mut done = 0;
     while done < to.len() {
@@ -154,7 +154,7 @@ impl DirHandle {
     /// What the file system says of a file in it; `None` if that is no file.
     ///
     /// # Errors
-    /// It can't be looked at.
+    /// It cannot be looked at.
     #[allow(clippy::unused_self, reason = "others have a handle")]
     pub(crate) fn file(&self, path: &Path) -> io::Result<Option<FileFacts>> {
         let metadata = fs::metadata(path)?;

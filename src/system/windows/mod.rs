@@ -1,6 +1,6 @@
 //! As Windows has it, or what comes nearest.
 
-#![allow(clippy::unnecessary_wraps, reason = "what can't fail here may do so on Unix")]
+#![allow(clippy::unnecessary_wraps, reason = "what cannot fail here may do so on Unix")]
 
 pub(crate) mod files;
 pub(crate) mod input;

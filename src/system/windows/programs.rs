@@ -15,7 +15,7 @@ pub(crate) fn shell(line: &str, file: &Path) -> Command {
 /// Starts a program.
 ///
 /// # Errors
-/// It can't be run.
+/// It cannot be run.
 pub(crate) fn start_apart(command: &mut Command) -> io::Result<Child> {
     command.spawn()
 }

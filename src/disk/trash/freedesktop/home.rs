@@ -77,10 +77,10 @@ impl HomeTrash {
                 Ok(true)
             }
             Ok(()) => {
-                fs::remove_file(&info).map(|()| false).with_context(|| format!("can't remove {}", info.display()))
+                fs::remove_file(&info).map(|()| false).with_context(|| format!("cannot remove {}", info.display()))
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-            Err(error) => Err(error).with_context(|| format!("can't write {}", info.display())),
+            Err(error) => Err(error).with_context(|| format!("cannot write {}", info.display())),
         }
     }
 
@@ -185,7 +185,7 @@ fn prepared() -> Result<PathBuf> {
     let folder = folder()?;
     for name in ["files", "info"] {
         let part = folder.join(name);
-        create::folders(&part).with_context(|| format!("can't make {}", part.display()))?;
+        create::folders(&part).with_context(|| format!("cannot create {}", part.display()))?;
     }
     Ok(folder)
 }

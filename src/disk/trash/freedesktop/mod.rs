@@ -96,7 +96,7 @@ impl TrashContents {
     /// # Errors
     /// The trash cannot be read.
     pub(crate) fn read() -> Result<Self> {
-        let mut lying = home::lying().context("can't look into the trash")?;
+        let mut lying = home::lying().context("cannot read the trash")?;
         // The crate panics on mount points that are not Unicode (5.3). The home trash still works.
         let others = catch_panic::catch(trash::os_limited::list);
         let others = others.and_then(|others| others.map_err(|error| in_words(&error))).map(|others| {
@@ -126,7 +126,7 @@ impl TrashContents {
         let last = |(_, lying): &(PathBuf, &TrashedFile)| (lying.time, written(&lying.info));
         if let Some((item, lying)) = places().filter(|(item, _)| wanted.is_at(item)).max_by_key(last) {
             move_back(&item, wanted.known)
-                .with_context(|| format!("can't take {} back from the trash", path.display()))?;
+                .with_context(|| format!("cannot restore {} from the trash", path.display()))?;
             let _ = fs::remove_file(&lying.info); // an orphaned trash info file is harmless
             return Ok(());
         }

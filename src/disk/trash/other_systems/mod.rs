@@ -1,6 +1,6 @@
 //! The trashes of other systems, through the crate `trash`. The place of a file is unknown in advance.
 
-#![allow(clippy::unnecessary_wraps, reason = "what can't fail here may do so elsewhere")]
+#![allow(clippy::unnecessary_wraps, reason = "what cannot fail here may do so elsewhere")]
 
 #[cfg(target_os = "macos")]
 mod macos;

@@ -19,7 +19,7 @@ impl TrashContents {
     pub(crate) fn read() -> Result<Self> {
         let items = os_limited::list().map_err(|error| anyhow!(in_words(&error)));
         let mut by_path = HashMap::<PathBuf, Vec<TrashItem>>::new();
-        for item in items.context("can't look into the trash")? {
+        for item in items.context("cannot read the trash")? {
             by_path.entry(item.original_path()).or_default().push(item);
         }
         Ok(Self(by_path))
@@ -40,6 +40,6 @@ impl TrashContents {
             return Err(RestoreError::Emptied(path.into()).into());
         };
         let restored = os_limited::restore_all([item.clone()]).map_err(|error| anyhow!(in_words(&error)));
-        restored.with_context(|| format!("can't take {} back from the trash", path.display()))
+        restored.with_context(|| format!("cannot restore {} from the trash", path.display()))
     }
 }
