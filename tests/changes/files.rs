@@ -288,7 +288,7 @@ fn files_the_trash_cannot_hold() {
     let error = changes.make(&Request::Trash { files: files() }, NOW, &mut to_the_end).unwrap_err();
     match refusal(&error) {
         Refusal::NoTrash { reason, left } => {
-            assert!(reason.ends_with("trash-one says: no room"), "{reason}");
+            assert!(reason.ends_with("trash-one printed: no room"), "{reason}");
             assert_eq!(left, &[seen(&paths[1])]);
         }
         other => panic!("{other:?}"),
@@ -296,7 +296,7 @@ fn files_the_trash_cannot_hold() {
     let states: Vec<ChangeState> = changes.history().unwrap().iter().map(|record| record.state).collect();
     assert_eq!(states, [ChangeState::Done, ChangeState::Dropped]);
     let error = changes.make(&Request::Undo { number: None }, NOW, &mut to_the_end).unwrap_err();
-    assert!(format!("{error:#}").contains("is not in the trash"), "{error:#}");
+    assert!(format!("{error:#}").contains("not found in the trash"), "{error:#}");
     let mut stale = seen(&paths[1]);
     stale.bytes += 1;
     assert!(changes.make(&Request::Delete { files: vec![stale] }, NOW, &mut to_the_end).is_err());
