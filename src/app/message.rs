@@ -311,7 +311,7 @@ pub enum Work {
         words: Arc<Words>,
     },
     /// Find the entries of a session that match a query.
-    Fulfil {
+    MatchEntries {
         /// The query.
         query: Arc<Query>,
         /// Time and directories that the query refers to.

@@ -153,7 +153,7 @@ impl<'a> HitSearch<'a> {
         self.sessions.iter().filter(is_found).map(|sought| sought.digest.path.clone()).collect()
     }
 
-    /// The sessions in which texts, or what is listed of them, fulfil the query, the best first.
+    /// The sessions in which texts, or what is listed of them, fulfill the query, the best first.
     fn found(&self) -> Vec<SessionHit> {
         let asked = (&self.query, &self.here);
         self.searcher.search_quietly(self.chosen.files, &self.sessions, asked, || false).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Single colours over those of the theme: the table `[colors]` of the file.
+//! Single colors over those of the theme: the table `[colors]` of the file.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::config::reader::{ConfigProblems, advice};
 /// The table of the file that holds them.
 pub(super) const COLORS: &str = "colors";
 
-/// A colour of the user's choice.
+/// A color of the user's choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColorOverride {
     /// Its number among the 256 of terminals.
@@ -20,7 +20,7 @@ pub enum ColorOverride {
     Rgb([u8; 3]),
 }
 
-/// The names of what can have a colour of its own.
+/// The names of what can have a color of its own.
 const NAMES: &[(&str, Tone)] = &[
     ("text", Tone::Text),
     ("dim", Tone::Dim),
@@ -74,7 +74,7 @@ pub(super) fn default_toml() -> String {
     )
 }
 
-/// The colours of the table.
+/// The colors of the table.
 pub(super) fn read(reader: &mut ConfigProblems, value: &Spanned<DeValue<'_>>) -> HashMap<Tone, ColorOverride> {
     let mut colors = HashMap::new();
     let wanted = "a table of colors, such as [colors] and a line dim = 247";
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_colours_and_says_what_is_wrong_with_them() {
+    fn reads_colors_and_says_what_is_wrong_with_them() {
         let config = Config::parse("[colors]\ndim = '#0aF0ff'\nstring = 247\n", "c").unwrap();
         assert_eq!(config.colors.get(&Tone::Dim), Some(&ColorOverride::Rgb([10, 240, 255])));
         assert_eq!(config.colors.get(&Tone::Str), Some(&ColorOverride::Index(247)));

@@ -37,7 +37,7 @@ pub(super) fn read(reader: &mut ConfigProblems, value: &Spanned<DeValue<'_>>) ->
         match value.get_ref().as_str() {
             Some(text) if is_one_column(text) => *glyph = text.to_owned().into(),
             Some(_) => {
-                reader.problem(value.span(), format!("{name:?}: expected one character that is one column wide"))
+                reader.problem(value.span(), format!("{name:?}: expected one character that is one column wide"));
             }
             None => {
                 let what = wrong_type("one character in quotes", value.get_ref());

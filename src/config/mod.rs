@@ -72,7 +72,7 @@ macro_rules! choices {
 }
 
 choices! {
-    /// Which colours.
+    /// Which colors.
     ThemeName {
         /// For the background that the terminal has.
         #[default]
@@ -87,7 +87,7 @@ choices! {
 }
 
 choices! {
-    /// A set of colours.
+    /// A set of colors.
     Palette {
         /// For a dark background.
         #[default]
@@ -100,7 +100,7 @@ choices! {
 }
 
 impl ThemeName {
-    /// The colours, unless the terminal says which.
+    /// The colors, unless the terminal says which.
     pub(crate) fn palette(self) -> Option<Palette> {
         match self {
             Self::Auto => None,
@@ -176,7 +176,7 @@ choices! {
 /// The settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// The colours.
+    /// The colors.
     pub theme: ThemeName,
     /// Whether lines and signs are drawn with ASCII characters only.
     pub ascii: bool,
@@ -204,7 +204,7 @@ pub struct Config {
     pub dirs: Vec<String>,
     /// The signs where not all is to be ASCII.
     pub glyphs: Glyphs,
-    /// Colours over those of the theme.
+    /// Colors over those of the theme.
     pub colors: HashMap<Tone, ColorOverride>,
     /// The queries that have a name, in the order of the file.
     pub queries: Vec<SavedQuery>,

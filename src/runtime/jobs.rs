@@ -161,7 +161,7 @@ impl JobContext {
                 let asked = (&*query, &*around);
                 self.searcher.suggest((self.files, &sessions), asked, || !is_wanted(), told);
             }
-            Work::Fulfil { query, around, session, tree } => {
+            Work::MatchEntries { query, around, session, tree } => {
                 let found = (self.files, &*session, &*tree);
                 let found = self.searcher.matching_entries(found, (&query, &around), || !is_wanted());
                 if let Some(found) = found {

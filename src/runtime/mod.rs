@@ -399,7 +399,7 @@ impl Browser {
                     match waits {
                         Some(who) => say(&format!("waiting for {who}{done}; press Ctrl+C to cancel")),
                         None => {
-                            say(&format!("finishing the current change{done}; press Ctrl+C to stop after this file"))
+                            say(&format!("finishing the current change{done}; press Ctrl+C to stop after this file")),
                         }
                     }
                 }

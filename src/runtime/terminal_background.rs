@@ -20,7 +20,7 @@ pub(super) fn ask() -> io::Result<()> {
     out.flush()
 }
 
-/// The colours for the background: as the terminal has answered, else as `COLORFGBG` says, or pi's setting if it may be read;
+/// The colors for the background: as the terminal has answered, else as `COLORFGBG` says, or pi's setting if it may be read;
 /// else dark.
 pub(super) fn palette(answer: &Receiver<Palette>, reads_settings: bool) -> Palette {
     let settings = || reads_settings.then(|| locate::theme(&Environment::current()).and_then(|name| of_theme(&name)));
@@ -32,7 +32,7 @@ pub(super) fn palette(answer: &Receiver<Palette>, reads_settings: bool) -> Palet
         .unwrap_or_default()
 }
 
-/// As pi reads it (1.5.2): the last field is the number of one of the terminal's sixteen colours.
+/// As pi reads it (1.5.2): the last field is the number of one of the terminal's sixteen colors.
 fn of_colorfgbg(value: &str) -> Option<Palette> {
     match value.rsplit(';').next()?.trim().parse().ok()? {
         0..=6 | 8 => Some(Palette::Dark),

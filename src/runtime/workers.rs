@@ -29,7 +29,7 @@ impl WorkerKind {
     fn of(work: &Work) -> Self {
         match work {
             Work::ReadTexts(_) | Work::ForgetTexts => Self::Shared("texts"),
-            Work::Find { .. } | Work::Fulfil { .. } => Self::Shared("find"),
+            Work::Find { .. } | Work::MatchEntries { .. } => Self::Shared("find"),
             Work::AskPi | Work::TellPi(..) => Self::Shared("pi"),
             Work::Text(_) | Work::Written(_) | Work::Copy(_) | Work::CopyToDesktop { .. } => Self::Shared("copy"),
             Work::LookForMoved { .. } | Work::Remember { .. } | Work::CompleteDir(_) => Self::Shared("directory"),

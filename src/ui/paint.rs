@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_colour_of_ones_own_is_drawn_unless_there_are_to_be_none() {
+    fn a_color_of_ones_own_is_drawn_unless_there_are_to_be_none() {
         let colors = HashMap::from([(Tone::Dim, ColorOverride::Index(99))]);
         let dim = |theme| Painter { theme, colors: &colors, glyphs: &UNICODE }.style(Tone::Dim);
         assert_eq!((dim(Some(Palette::Light)).fg, dim(None).fg), (Some(theme::own(ColorOverride::Index(99))), None));

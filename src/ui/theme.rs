@@ -144,7 +144,7 @@ mod tests {
     use crate::base::color::luminance;
 
     #[test]
-    fn without_colours_there_are_none_and_the_selection_is_seen() {
+    fn without_colors_there_are_none_and_the_selection_is_seen() {
         for tone in [Tone::Text, Tone::Error, Tone::User, Tone::Added, Tone::Match] {
             let style = style(tone, None);
             assert_eq!((style.fg, style.bg), (None, None));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_selected_in_the_colours_of_the_terminal_has_one_ground() {
+    fn a_row_selected_in_the_colors_of_the_terminal_has_one_ground() {
         for tone in TONES {
             let style = style(tone, Some(Palette::Terminal));
             let selected = style.patch(selection(true, Some(Palette::Terminal)));

@@ -9,6 +9,7 @@
 
 mod json_schema;
 mod man;
+mod words;
 
 use std::collections::BTreeSet;
 use std::fs;

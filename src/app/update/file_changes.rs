@@ -96,7 +96,7 @@ pub(super) fn show(model: &mut Model, tree: Arc<Tree>) {
     match (model.tree.own().filter(|before| tree.extends(before)), model.preview.subject) {
         (Some(_), PreviewSubject::Entry(entry)) if Some(entry.session) != model.tree.session => {}
         (Some(before), PreviewSubject::Entry(entry)) => {
-            model.preview.is_stale |= !is_shown_alike(before, &tree, entry.at)
+            model.preview.is_stale |= !is_shown_alike(before, &tree, entry.at);
         }
         (Some(_), _) => {}
         // Card and preview depend on the tree.

@@ -123,7 +123,7 @@ fn follow_search(model: &mut Model) {
     }
     let (Some(key), Some(query), Some(tree)) = (key, query, model.tree.own().cloned()) else { return };
     let (session, around) = (Box::new(model.catalog.searched_session(key)), Box::new(model.query_scope()));
-    let claim = model.ask(Work::Fulfil { query, around, session, tree });
+    let claim = model.ask(Work::MatchEntries { query, around, session, tree });
     if let Some(find) = &mut model.tree.find {
         find.claim = Some(claim);
     }
