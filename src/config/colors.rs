@@ -1,4 +1,4 @@
-//! Single colors over those of the theme: the table `[colors]` of the file.
+//! Custom colors: the table `[colors]` of the configuration.
 
 use std::collections::HashMap;
 
@@ -8,19 +8,19 @@ use toml::de::DeValue;
 use crate::base::text::Tone;
 use crate::config::reader::{ConfigProblems, advice};
 
-/// The table of the file that holds them.
+/// The name of the table.
 pub(super) const COLORS: &str = "colors";
 
-/// A color of the user's choice.
+/// A custom color.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColorOverride {
-    /// Its number among the 256 of terminals.
+    /// An index of the 256 terminal colors.
     Index(u8),
-    /// Its red, green and blue.
+    /// Red, green and blue.
     Rgb([u8; 3]),
 }
 
-/// The names of what can have a color of its own.
+/// The names of tones with a configurable color.
 const NAMES: &[(&str, Tone)] = &[
     ("text", Tone::Text),
     ("dim", Tone::Dim),
@@ -63,7 +63,7 @@ const NAMES: &[(&str, Tone)] = &[
     ("match", Tone::Match),
 ];
 
-/// The table as it stands in the default file.
+/// Returns the table for the default configuration.
 pub(super) fn default_toml() -> String {
     let names: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
     let lines: Vec<_> = names.chunks(12).map(|names| format!("# {}", names.join(", "))).collect();
@@ -74,7 +74,7 @@ pub(super) fn default_toml() -> String {
     )
 }
 
-/// The colors of the table.
+/// Reads the colors of the table.
 pub(super) fn read(reader: &mut ConfigProblems, value: &Spanned<DeValue<'_>>) -> HashMap<Tone, ColorOverride> {
     let mut colors = HashMap::new();
     let wanted = "a table of colors, such as [colors] and a line dim = 247";

@@ -1,4 +1,4 @@
-//! The signs that pitree draws with: the table `[glyphs]` of the file.
+//! Symbols: the table `[glyphs]` of the configuration.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,10 @@ use toml::de::DeValue;
 use crate::base::text::{Glyphs, UNICODE, is_one_column};
 use crate::config::reader::{ConfigProblems, advice, wrong_type};
 
-/// The table of the file that holds them.
+/// The name of the table.
 pub(super) const GLYPHS: &str = "glyphs";
 
-/// The table as it stands in the default file, in comments.
+/// Returns the table for the default configuration, commented out.
 pub(super) fn default_toml() -> String {
     let mut text = "\n# Symbols; each must be one character that is one column wide. Uncomment a line to change it, for example if the\n\
                     # font lacks a symbol. With ascii = true, the symbols are ASCII.\n[glyphs]\n"
@@ -22,7 +22,7 @@ pub(super) fn default_toml() -> String {
     text
 }
 
-/// The signs with the changes of the table.
+/// Returns the symbols with the changes of the table.
 pub(super) fn read(reader: &mut ConfigProblems, value: &Spanned<DeValue<'_>>) -> Glyphs {
     let mut glyphs = UNICODE.clone();
     let wanted = "a table of symbols, such as [glyphs] and a line fork = \"Y\"";

@@ -1,4 +1,4 @@
-//! The keys of actions: the table `[keys]` of the file.
+//! Key bindings: the table `[keys]` of the configuration.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ use toml::de::DeValue;
 use crate::config::reader::{ConfigProblems, wrong_type};
 use crate::keymap::{Action, Key, Keymap, KeymapError};
 
-/// The table of the file that holds them.
+/// The name of the table.
 pub(super) const KEYS: &str = "keys";
 
-/// The keymap with the changes of the table; `None` if it has any mistake.
+/// Returns the keymap with the changes of the table, or `None` if the table has errors.
 pub(super) fn read(reader: &mut ConfigProblems, value: &Spanned<DeValue<'_>>) -> Option<Keymap> {
     let wanted = "a table of actions, such as [keys] and a line quit = [\"q\"]";
     let table = reader.table(KEYS, value, wanted)?;
@@ -36,7 +36,7 @@ pub(super) fn read(reader: &mut ConfigProblems, value: &Spanned<DeValue<'_>>) ->
         Ok(keymap) => Some(keymap),
         Err(errors) => {
             for error in errors {
-                // Of two actions in conflict at least one was overridden, as the defaults have no conflict.
+                // At least one of two actions in conflict was configured, because the defaults have no conflicts.
                 let line = match error {
                     KeymapError::Conflict { first, second, .. } => lines.get(&first).max(lines.get(&second)),
                     KeymapError::NoKey(action) => lines.get(&action),
@@ -48,7 +48,7 @@ pub(super) fn read(reader: &mut ConfigProblems, value: &Spanned<DeValue<'_>>) ->
     }
 }
 
-/// The keys that can be read; `None` when there should be some but all are wrong.
+/// Returns the valid keys of a list, or `None` if the list is not empty and all keys are invalid.
 fn read_list(reader: &mut ConfigProblems, name: &str, value: &Spanned<DeValue<'_>>) -> Option<Vec<Key>> {
     let items: Vec<_> = match value.get_ref() {
         DeValue::Array(items) => items.iter().collect(),

@@ -1,7 +1,7 @@
-//! The user's settings: what `config.toml` may say, what holds when it says nothing, and what is wrong with it.
+//! Configuration: the settings of `config.toml`, their defaults, and the errors in the file.
 //!
-//! Pure: text in, settings or errors out. Where the file lies and reading it belong to the caller; what the keys do to
-//! [`keymap`](crate::keymap).
+//! Pure: converts text to settings or errors. Callers locate and read the file; [`keymap`](crate::keymap) defines key
+//! bindings.
 
 mod colors;
 mod glyphs;
@@ -26,7 +26,7 @@ use toml::de::{DeTable, DeValue};
 use crate::base::text::{ASCII, Glyphs, Tone, UNICODE};
 use crate::keymap::{Action, Keymap};
 
-/// An enum of names from which one is chosen.
+/// Defines an enum of named choices.
 macro_rules! choices {
     ($(#[$doc:meta])* $choice:ident { $($(#[$variant_doc:meta])* $variant:ident = $name:literal,)* }) => {
         $(#[$doc])*
@@ -34,21 +34,21 @@ macro_rules! choices {
         pub enum $choice { $($(#[$variant_doc])* $variant,)* }
 
         impl $choice {
-            /// Every choice, in the order of cycling.
+            /// All choices in the order of cycling.
             pub(crate) const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The name in the configuration.
+            /// Returns the name in the configuration.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// The choice after this one; after the last comes the first.
+            /// Returns the next choice, and the first after the last.
             #[must_use]
             pub fn next(self) -> Self {
                 self.step(1)
             }
 
-            /// The choice before this one; before the first comes the last.
+            /// Returns the previous choice, and the last before the first.
             #[must_use]
             pub fn previous(self) -> Self {
                 self.step(Self::ALL.len() - 1)
@@ -62,7 +62,7 @@ macro_rules! choices {
         impl FromStr for $choice {
             type Err = String;
 
-            /// The choice with this name, or a sentence with the names there are.
+            /// Returns the choice with this name, or a message with the valid names.
             fn from_str(name: &str) -> Result<Self, String> {
                 let found = Self::ALL.iter().copied().find(|choice| choice.name() == name);
                 found.ok_or_else(|| format!("unknown value {name:?}; use {}", one_of(&[$($name,)*])))
@@ -72,16 +72,16 @@ macro_rules! choices {
 }
 
 choices! {
-    /// Which colors.
+    /// The color theme setting.
     ThemeName {
-        /// For the background that the terminal has.
+        /// Follows the background of the terminal.
         #[default]
         Auto = "auto",
         /// For a dark background.
         Dark = "dark",
         /// For a light background.
         Light = "light",
-        /// The terminal's own palette.
+        /// The palette of the terminal.
         Terminal = "terminal",
     }
 }
@@ -94,13 +94,13 @@ choices! {
         Dark = "dark",
         /// For a light background.
         Light = "light",
-        /// The terminal's own palette.
+        /// The palette of the terminal.
         Terminal = "terminal",
     }
 }
 
 impl ThemeName {
-    /// The colors, unless the terminal says which.
+    /// Returns the palette, or `None` if it depends on the terminal.
     pub(crate) fn palette(self) -> Option<Palette> {
         match self {
             Self::Auto => None,
@@ -112,63 +112,63 @@ impl ThemeName {
 }
 
 choices! {
-    /// The order of the sessions.
+    /// The sort order of the sessions.
     Sort {
-        /// Forks under their parents, families by their newest member.
+        /// Forks below their parents; the family with the newest member comes first.
         #[default]
         Threaded = "threaded",
-        /// Newest first.
+        /// Most recent first.
         Recent = "recent",
         /// By name.
         Name = "name",
         /// Largest file first.
         Size = "size",
-        /// Dearest first.
+        /// Most expensive first.
         Cost = "cost",
-        /// Those in which a pi waits for the person first, then other pis, then the newest.
+        /// Sessions with a waiting pi first, then those with another pi, then the most recent.
         Live = "live",
     }
 }
 
 choices! {
-    /// Which entries the tree shows.
+    /// The filter of the tree.
     Filter {
-        /// What pi shows by default.
+        /// The entries that pi shows by default.
         #[default]
         Default = "default",
-        /// Without tool calls and their results.
+        /// Without tool calls and results.
         NoTools = "no-tools",
-        /// What the user wrote.
+        /// User messages.
         UserOnly = "user-only",
-        /// Entries that have a label.
+        /// Labeled entries.
         LabeledOnly = "labeled-only",
-        /// Every entry.
+        /// All entries.
         All = "all",
         /// Branch points, labels, compactions and leaves.
         Outline = "outline",
-        /// What the user wrote, with what was done because of it.
+        /// User messages, each with a summary of its turn.
         Turns = "turns",
     }
 }
 
 choices! {
-    /// What pitree does when it starts pi.
+    /// The behavior after starting pi.
     AfterPi {
-        /// It becomes pi, and ends with it.
+        /// pi replaces pitree.
         #[default]
         Exit = "exit",
-        /// It waits, and comes back when pi ends.
+        /// pitree returns when pi exits.
         Return = "return",
     }
 }
 
 choices! {
-    /// How pi gets to an entry at which it is to go on.
+    /// The way in which pi gets to an entry.
     GoBy {
-        /// pi goes there by itself, where it knows how to; else by a line.
+        /// pi navigates there itself if it is recent enough; otherwise a line moves the leaf.
         #[default]
         Itself = "itself",
-        /// A line in the session's file moves the leaf.
+        /// A line in the session file moves the leaf.
         Line = "line",
     }
 }
@@ -176,39 +176,39 @@ choices! {
 /// The settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// The colors.
+    /// The color theme.
     pub theme: ThemeName,
-    /// Whether lines and signs are drawn with ASCII characters only.
+    /// `true` to draw with ASCII characters only.
     pub ascii: bool,
-    /// Whether clicks and the wheel are listened to.
+    /// `true` to handle clicks and the wheel.
     pub mouse: bool,
-    /// The order of the sessions at the start.
+    /// The initial sort order of the sessions.
     pub sort: Sort,
-    /// What the tree shows at the start.
+    /// The initial filter of the tree.
     pub filter: Filter,
-    /// Whether that is what pi's setting `treeFilterMode` says, if it says anything.
+    /// `true` to use pi's setting `treeFilterMode` as the initial filter, if it is set.
     pub filter_of_pi: bool,
-    /// Whether a run of tool calls is told in one row at the start.
+    /// `true` to collapse runs of tool calls at startup.
     pub tool_runs: bool,
-    /// The command that resumes a session: a program and its arguments.
+    /// The command of pi: a program and its arguments.
     pub pi: Vec<String>,
-    /// What follows when pi ends.
+    /// The behavior after starting pi.
     pub after_pi: AfterPi,
-    /// How pi gets to an entry.
+    /// The way in which pi gets to an entry.
     pub go_by: GoBy,
-    /// The command that moves a file to the trash: a program and its arguments; none for the system's trash.
+    /// The command that moves a file to the trash: a program and its arguments; empty for the system trash.
     pub trash: Vec<String>,
-    /// As many seconds it may take for one file.
+    /// The timeout of this command per file, in seconds.
     pub trash_seconds: u64,
     /// Session directories to read instead of pi's; `~` is not expanded yet.
     pub dirs: Vec<String>,
-    /// The signs where not all is to be ASCII.
+    /// The symbols, unless ASCII is set.
     pub glyphs: Glyphs,
-    /// Colors over those of the theme.
+    /// Colors that override the theme.
     pub colors: HashMap<Tone, ColorOverride>,
-    /// The queries that have a name, in the order of the file.
+    /// The saved queries in the order of the file.
     pub queries: Vec<SavedQuery>,
-    /// The keys: the defaults with the user's changes.
+    /// The key bindings: the defaults with the user's changes.
     pub keymap: Keymap,
 }
 
@@ -236,10 +236,10 @@ impl Default for Config {
     }
 }
 
-/// How a setting of the file gets its value, or what is wrong with the value.
+/// A function that reads the value of a setting, or returns the problem.
 type SettingReader = fn(&mut Config, &DeValue<'_>) -> Result<(), String>;
 
-/// Every setting but the keys: its name and how it is read. `assets/config.toml` explains each.
+/// All settings except keys: their names and readers. `assets/config.toml` explains each.
 const SETTINGS: &[(&str, SettingReader)] = &[
     ("theme", |config, value| choice(value).map(|theme| config.theme = theme)),
     ("ascii", |config, value| boolean(value).map(|ascii| config.ascii = ascii)),
@@ -281,9 +281,9 @@ const SETTINGS: &[(&str, SettingReader)] = &[
     }),
 ];
 
-/// Everything that is wrong with a configuration file.
+/// All errors of a configuration file.
 ///
-/// Prints one line a problem: `FILE:LINE: what is wrong and what to do`.
+/// Displays one line per error: `FILE:LINE: problem and fix`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     file: String,
@@ -303,15 +303,15 @@ impl fmt::Display for ConfigError {
 impl std::error::Error for ConfigError {}
 
 impl Config {
-    /// The signs to draw with.
+    /// Returns the symbols to draw with.
     pub(crate) fn signs(&self) -> &Glyphs {
         if self.ascii { &ASCII } else { &self.glyphs }
     }
 
-    /// The settings in the text; `file` is its name in the errors.
+    /// Parses settings; `file` is the file name for error messages.
     ///
     /// # Errors
-    /// Everything that is wrong with the text, in the order of its lines. While it is not TOML, only why not.
+    /// All problems in line order, or only the syntax error if the text is not valid TOML.
     pub fn parse(text: &str, file: &str) -> Result<Self, ConfigError> {
         let mut reader = ConfigProblems::new(text);
         let mut config = Self::default();
@@ -326,14 +326,14 @@ impl Config {
         let mut problems = reader.problems;
         problems.sort_by_key(|(line, _)| *line);
         if !errors.is_empty() {
-            // What follows the first mistake of a line is mostly noise.
+            // Errors after the first one on a line are mostly noise.
             problems.dedup_by_key(|(line, _)| *line);
         }
         if problems.is_empty() { Ok(config) } else { Err(ConfigError { file: file.to_owned(), problems }) }
     }
 }
 
-/// Reads a file that is TOML.
+/// Reads a parsed file.
 fn read(reader: &mut ConfigProblems, table: &DeTable<'_>, config: &mut Config) {
     let mut saved = None;
     for (key, value) in table {
@@ -355,7 +355,7 @@ fn read(reader: &mut ConfigProblems, table: &DeTable<'_>, config: &mut Config) {
             reader.problem(key.span(), format!("unknown setting {name:?}; {}", advice(name, "settings", names)));
         }
     }
-    // Their keys must not be those of actions.
+    // Their keys must not be bound to actions.
     if let Some(saved) = saved {
         config.queries = queries::read(reader, saved, &config.keymap);
     }
@@ -377,7 +377,7 @@ fn strings(value: &DeValue<'_>) -> Result<Vec<String>, String> {
     items.iter().map(text).collect()
 }
 
-/// `"a", "b" or "c"`.
+/// Formats names as `"a", "b" or "c"`.
 fn one_of(names: &[&str]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
     match quoted.split_last() {
@@ -387,9 +387,9 @@ fn one_of(names: &[&str]) -> String {
     }
 }
 
-/// A configuration file that changes nothing: every setting with its default, explained.
+/// Returns a configuration file with all defaults and explanations.
 ///
-/// Signs and keys stand in comments, so that the defaults of a later version hold for those that the user leaves alone.
+/// Symbols and keys are commented out, so that users get the defaults of later versions.
 pub(crate) fn default_toml() -> String {
     let mut text = include_str!("../../assets/config.toml").to_owned();
     let keymap = Keymap::default();

@@ -1,4 +1,4 @@
-//! Queries that have a name, and a key if they are to: the table `[queries]` of the file.
+//! Saved queries with optional keys: the table `[queries]` of the configuration.
 
 use toml::Spanned;
 use toml::de::DeValue;
@@ -8,21 +8,21 @@ use crate::config::reader::{ConfigProblems, advice, wrong_type};
 use crate::keymap::{Key, Keymap, Place};
 use crate::search::query::Query;
 
-/// The table of the file that holds them.
+/// The name of the table.
 pub(super) const QUERIES: &str = "queries";
 
-/// A query that has a name.
+/// A saved query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedQuery {
     /// The name.
     pub name: String,
-    /// The query, which can be read.
+    /// The query, which is valid.
     pub query: String,
-    /// The key that opens the search with it.
+    /// The key that runs the query.
     pub key: Option<Key>,
 }
 
-/// Reads the table, in the order of its lines. Their keys must not be those of actions.
+/// Reads the table in line order. The keys must not be bound to actions.
 pub(super) fn read(reader: &mut ConfigProblems, value: &Spanned<DeValue<'_>>, keymap: &Keymap) -> Vec<SavedQuery> {
     let wanted = "a table of queries, such as [queries] and a line dear = \"cost:>1\"";
     let Some(table) = reader.table(QUERIES, value, wanted) else { return Vec::new() };
@@ -35,7 +35,7 @@ pub(super) fn read(reader: &mut ConfigProblems, value: &Spanned<DeValue<'_>>, ke
     queries
 }
 
-/// Reads one row, in which a key must not be that of an action or of one of the `queries` before.
+/// Reads one row. Its key must not be bound to an action or to an earlier one of the `queries`.
 fn one(
     reader: &mut ConfigProblems,
     (name, value): (&str, &Spanned<DeValue<'_>>),
@@ -68,7 +68,7 @@ fn one(
     Some(SavedQuery { name: name.into(), query: query?, key })
 }
 
-/// What a text reads as; else says what is wrong.
+/// Parses a string, and records a problem if it fails.
 fn text<T>(
     reader: &mut ConfigProblems,
     name: &str,
@@ -90,7 +90,7 @@ fn read_query(name: &str, text: &str) -> Result<String, String> {
     }
 }
 
-/// A key that does nothing else yet.
+/// Parses an unbound key.
 fn read_key(name: &str, text: &str, keymap: &Keymap, queries: &[SavedQuery]) -> Result<Key, String> {
     let key: Key = text.parse().map_err(|error| format!("{name:?}: {error}"))?;
     let action = Place::PANES.iter().find_map(|&place| keymap.resolve(place, key));

@@ -1,4 +1,4 @@
-//! What is wrong with the text of a configuration file, by its lines.
+//! Collects the errors of a configuration file by line.
 
 use std::ops::Range;
 
@@ -7,11 +7,11 @@ use toml::de::{DeTable, DeValue};
 
 use crate::base::typo;
 
-/// What was found to be wrong with a text so far.
+/// The problems found so far.
 pub(super) struct ConfigProblems {
-    /// Where its lines end, in bytes.
+    /// The offsets of line breaks.
     breaks: Vec<usize>,
-    /// With the numbers of the lines.
+    /// The problems with their line numbers.
     pub(super) problems: Vec<(usize, String)>,
 }
 
@@ -20,7 +20,7 @@ impl ConfigProblems {
         Self { breaks: memchr::memchr_iter(b'\n', text.as_bytes()).collect(), problems: Vec::new() }
     }
 
-    /// The rows of the table of a name; else notes what is `wanted`.
+    /// Returns the rows of a table, or records that `wanted` is expected.
     pub(super) fn table<'a, 'b>(
         &mut self,
         name: &str,
@@ -34,23 +34,23 @@ impl ConfigProblems {
         table
     }
 
-    /// The number of the line in which a piece begins.
+    /// Returns the line number of a range.
     pub(super) fn line(&self, piece: &Range<usize>) -> usize {
         1 + self.breaks.partition_point(|&end| end < piece.start)
     }
 
-    /// Notes what is wrong with a piece of the text.
+    /// Records a problem at a range of the text.
     pub(super) fn problem(&mut self, piece: Range<usize>, what: String) {
         self.problem_in_line(self.line(&piece), what);
     }
 
-    /// Notes what is wrong in a line.
+    /// Records a problem on a line.
     pub(super) fn problem_in_line(&mut self, line: usize, what: String) {
         self.problems.push((line, what));
     }
 }
 
-/// Advice for an unknown name: the name that was probably meant, else all `names` there are.
+/// Returns advice for an unknown name: the most similar name, or else all `names`.
 pub(super) fn advice<'a>(unknown: &str, what: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
     match typo::nearest(unknown, names.clone()) {
         Some(name) => format!("did you mean {name:?}?"),
@@ -58,7 +58,7 @@ pub(super) fn advice<'a>(unknown: &str, what: &str, names: impl Iterator<Item = 
     }
 }
 
-/// What to say of a value of another type than is wanted.
+/// Describes a type mismatch.
 pub(super) fn wrong_type(wanted: &str, value: &DeValue<'_>) -> String {
     format!("must be {wanted}, but is of type {}", value.type_str())
 }

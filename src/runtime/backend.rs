@@ -1,4 +1,4 @@
-//! A terminal that is never larger than what is drawn on (see [`bounded`]), and shows a frame when it is whole.
+//! A terminal with a maximum size (see [`bounded`]) that shows complete frames only.
 
 use std::io::{self, BufWriter, Write};
 
@@ -10,10 +10,10 @@ use ratatui::layout::{Position, Size};
 
 use crate::app::model::bounded;
 
-/// What draws, but for the size that the terminal says it has.
+/// A backend that limits the reported size of the terminal.
 pub(super) struct Bounded<W: Write> {
     inner: CrosstermBackend<BufWriter<W>>,
-    /// Whether a frame was begun. Terminals that know of none show it as it comes.
+    /// `true` while a frame is drawn. Terminals without synchronized output show it as it comes.
     is_drawing: bool,
 }
 

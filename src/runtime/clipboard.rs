@@ -1,5 +1,5 @@
-//! The clipboard: the terminal's own way (OSC 52), which reaches the machine in front of which one sits, and beside it
-//! the program that the desktop has for it.
+//! The clipboard: through the terminal (OSC 52), which also works over ssh, and through the clipboard program of the
+//! desktop.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -12,34 +12,34 @@ use crossterm::execute;
 
 use crate::runtime::terminal;
 
-/// The longest text that terminals take this way, in bytes: 100,000 when encoded.
+/// The maximum length in bytes of a text for terminals: 100,000 when encoded.
 const LONGEST: usize = 74_994;
-/// How long a program may take. Those that serve the clipboard go on in the background.
+/// The maximum time for a clipboard program. Programs that serve the clipboard continue in the background.
 const PATIENCE: Duration = Duration::from_millis(700);
 
-/// Puts text on the clipboard. Returns whether it can be there.
+/// Copies text to the clipboard. Returns `true` if this may have worked.
 pub fn copy(text: &str) -> bool {
     let text = clean(text);
     let is_sent = give_to_terminal(&text);
     give_to_programs(&text) || is_sent
 }
 
-/// A text without control characters other than line breaks and tabs.
+/// Removes control characters except line breaks and tabs.
 pub(super) fn clean(text: &str) -> String {
     text.chars().filter(|&c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 
-/// Gives text to the terminal, which may put it on the clipboard: it does not answer. Returns whether it can be there.
+/// Sends text to the terminal, which does not confirm it. Returns `true` if the terminal may support it.
 pub(super) fn give_to_terminal(text: &str) -> bool {
     let term = std::env::var("TERM").unwrap_or_default();
     let to_terminal = || terminal::output().and_then(|mut out| execute!(out, CopyToClipboard::to_clipboard_from(text)));
     terminal_takes(&term, text.len()) && to_terminal().is_ok()
 }
 
-/// Gives text to the programs that the desktop has for its clipboard, which may take a while. Returns whether one took it.
+/// Passes text to the clipboard programs of the desktop, which can take a while. Returns `true` if one succeeded.
 pub(super) fn give_to_programs(text: &str) -> bool {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    // A loop rather than `any`: each of them has a clipboard of its own.
+    // A loop instead of `any`, because each program serves a separate clipboard.
     let mut is_taken = false;
     for (_, command) in PROGRAMS.iter().filter(|(condition, _)| condition.is_none_or(set)) {
         is_taken |= feed(command, text.to_string());
@@ -47,7 +47,7 @@ pub(super) fn give_to_programs(text: &str) -> bool {
     is_taken
 }
 
-/// Programs that take the text on their standard input, each with the variable that must be set.
+/// Programs that read the text from standard input, with the environment variable that must be set.
 const PROGRAMS: &[(Option<&str>, &[&str])] = &[
     (Some("TMUX"), &["tmux", "load-buffer", "-w", "-"]),
     (Some("WAYLAND_DISPLAY"), &["wl-copy"]),
@@ -60,7 +60,7 @@ fn terminal_takes(term: &str, bytes: usize) -> bool {
     !matches!(term, "" | "dumb" | "linux") && bytes <= LONGEST
 }
 
-/// Runs a program with the text as its input; gives up on one that takes too long.
+/// Runs a program with the text as input, with a time limit.
 fn feed(command: &[&str], text: String) -> bool {
     let Some((program, arguments)) = command.split_first() else { return false };
     let quiet =
@@ -70,7 +70,7 @@ fn feed(command: &[&str], text: String) -> bool {
     thread::spawn(move || {
         let fed = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(text.as_bytes()));
         let done = fed.and_then(|()| child.wait()).is_ok_and(|status| status.success());
-        let _ = sender.send(done); // nobody may wait for it any more
+        let _ = sender.send(done); // the receiver may be gone
     });
     result.recv_timeout(PATIENCE).unwrap_or(false)
 }

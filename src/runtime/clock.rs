@@ -1,10 +1,10 @@
-//! What time it is.
+//! The current time.
 
 use std::time::SystemTime;
 
 use crate::disk::scan::milliseconds;
 
-/// What time it is, in milliseconds since 1970.
+/// Returns the current time in milliseconds since 1970.
 pub(super) fn now() -> i64 {
     milliseconds(SystemTime::now())
 }

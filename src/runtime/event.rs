@@ -1,18 +1,18 @@
-//! What the loop waits for.
+//! Events of the main loop.
 
 use crossterm::event::Event as Input;
 
 use crate::app::message::Msg;
 use crate::system::Signal;
 
-/// What the loop waits for.
+/// An event of the main loop.
 pub(super) enum Event {
-    /// Input from the terminal, all that was waiting.
+    /// All pending input from the terminal.
     Inputs(Vec<Input>),
-    /// The terminal cannot be read any more.
+    /// The terminal can no longer be read.
     InputEnded,
-    /// From a lane.
+    /// A message from a worker.
     Msg(Msg),
-    /// A signal of the system.
+    /// A signal.
     Signal(Signal),
 }

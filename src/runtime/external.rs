@@ -1,5 +1,5 @@
-//! Other programs that get the terminal for a while: a pager or an editor on a copy of a text, and pi where pitree comes
-//! back after it.
+//! External programs that use the terminal: a pager or an editor on a copy of a text, and pi if pitree returns after
+//! it.
 
 use std::io;
 use std::process::{Command, ExitStatus};
@@ -13,10 +13,10 @@ use crate::runtime::input::InputGate;
 use crate::runtime::terminal::{self, Screen};
 use crate::system::{programs, signals};
 
-/// Lets a program have the terminal until it ends. Ctrl+C is the program's; when it stops, so does pitree.
+/// Runs a program in the terminal until it exits. Ctrl+C goes to the program, and when it stops, pitree stops too.
 ///
 /// # Errors
-/// The terminal cannot be undone. Within, the program could not be started.
+/// The terminal cannot be restored. The inner error: the program could not be started.
 pub(super) fn run(command: &mut Command, gate: &InputGate, screen: &mut Screen) -> Result<io::Result<ExitStatus>> {
     if let Err(error) = terminal::connect(command) {
         return Ok(Err(error));
@@ -26,7 +26,7 @@ pub(super) fn run(command: &mut Command, gate: &InputGate, screen: &mut Screen) 
     Ok(status)
 }
 
-/// What is to be known of how a program ended, if it did not end well.
+/// Describes a failed exit of a program.
 pub(super) fn failure(program: &str, status: ExitStatus) -> Option<String> {
     match status.code() {
         Some(0) => None,
@@ -35,17 +35,17 @@ pub(super) fn failure(program: &str, status: ExitStatus) -> Option<String> {
     }
 }
 
-/// Shows a copy of a text in a pager, or in an editor. Returns what is to be known of it, in words.
+/// Shows a copy of a text in a pager or an editor. Returns a message for the user.
 ///
 /// # Errors
-/// The terminal cannot be undone.
+/// The terminal cannot be restored.
 pub(super) fn show(copy: &TextCopy, gate: &InputGate, screen: &mut Screen) -> Result<Option<String>> {
     let TextCopy { with, name, text } = copy;
     let Some(line) = command_line(*with) else {
         return Ok(Some("no editor configured; set VISUAL or EDITOR".into()));
     };
     let program = line.split_whitespace().next().unwrap_or_default().to_owned();
-    // In quotes, or behind a variable, the shell knows what it means.
+    // The shell handles quotes and variables.
     let is_plain = program.chars().all(|c| c.is_alphanumeric() || "-_./+~".contains(c));
     if is_plain && !program.starts_with('~') && program::find(&program).is_none() {
         return Ok(Some(format!("cannot find {program:?} on the PATH: {}", where_from(*with))));
@@ -71,7 +71,7 @@ fn where_from(with: Opener) -> &'static str {
     }
 }
 
-/// What the environment names, or what nearly everybody has; `None` where that is no editor.
+/// Returns the configured or the default program, or `None` without an editor.
 fn command_line(with: Opener) -> Option<String> {
     let named = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     match with {
@@ -84,7 +84,7 @@ fn command_line(with: Opener) -> Option<String> {
     }
 }
 
-/// A pager that does not end at once where the text is short: nobody would see it.
+/// Adds options to a pager that would exit at once on a short text.
 fn staying(pager: String) -> String {
     let program = pager.split_whitespace().next().unwrap_or_default();
     match program.rsplit('/').next() {

@@ -1,4 +1,4 @@
-//! What work does for families: where forks left a session, and several sessions as one tree.
+//! Jobs for families: fork points of a session, and merged trees of several sessions.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -21,7 +21,7 @@ use crate::session::links::Index;
 use crate::session::tree::Tree;
 
 impl JobContext {
-    /// Where forks left a session; `None` if nobody waits for it any more.
+    /// Finds the fork points of a session. Returns `None` if the request was canceled.
     pub(super) fn forks(
         &self,
         (tree, session): (&Tree, &SharedDigest),
@@ -44,7 +44,7 @@ impl JobContext {
         Some(found)
     }
 
-    /// Joins sessions to one tree. What cannot be read is left out, but for the session that is looked at.
+    /// Merges sessions into one tree. Skips unreadable sessions except the open one.
     pub(super) fn join(&self, mut to_join: MergeRequest, is_wanted: &(dyn Fn() -> bool + Sync)) -> Result<FamilyTree> {
         let paths: Vec<(&Path, (u64, i64))> =
             to_join.members.iter().map(|(_, session)| (&*session.path, (session.bytes, session.mtime))).collect();
@@ -84,7 +84,7 @@ impl JobContext {
         let mut rows = open_forks(&joined, &to_join);
         let mut by_parent: BTreeMap<usize, Vec<(SessionKey, SharedDigest)>> = BTreeMap::new();
         for (parent, key, session) in forks {
-            // What could not be read has no place to fork from.
+            // An unreadable session has no fork points.
             let Some(&parent) = places.get(&parent) else { continue };
             by_parent.entry(parent).or_default().push((key, session));
         }
@@ -104,7 +104,7 @@ impl JobContext {
         Ok(FamilyTree::new(to_join, joined, (rows, others), lost))
     }
 
-    /// Gives the trees back that were joined last, unless the file at a path is one of them.
+    /// Drops the cached member trees unless the file at a path is one of them.
     pub(super) fn forget_members(&self, path: &Path) {
         let mut known = self.members.lock().unwrap_or_else(PoisonError::into_inner);
         if !known.iter().any(|member| member.path == path) {
@@ -112,7 +112,7 @@ impl JobContext {
         }
     }
 
-    /// The trees of files with what their entries say; those that were joined last are not read again.
+    /// Reads the trees of files with hashes of their entries; uses cached trees.
     fn read_all(&self, paths: &[(&Path, (u64, i64))], is_wanted: &(dyn Fn() -> bool + Sync)) -> Vec<Result<Arc<Tree>>> {
         let mut known = self.members.lock().unwrap_or_else(PoisonError::into_inner);
         let by_path: HashMap<&Path, &MemberFile> = known.iter().map(|member| (&*member.path, member)).collect();
@@ -132,7 +132,7 @@ impl JobContext {
     }
 }
 
-/// The rows of members: where what is their own begins, or where they left if nothing is.
+/// Returns the rows of members: the start of their own entries, or their fork point if they have none.
 fn open_forks(joined: &MergedFamily, to_join: &MergeRequest) -> Vec<ForkedFile> {
     let mut parts = vec![0; to_join.members.len()];
     let mut row = |file: usize, split: Option<Index>, start: Option<Index>| {

@@ -1,4 +1,4 @@
-//! The thread that reads input from the terminal, and the gate that stops it while another program has the terminal.
+//! The thread that reads terminal input, and the gate that pauses it while another program uses the terminal.
 
 use std::io;
 use std::sync::mpsc::Sender;
@@ -12,10 +12,10 @@ use crate::runtime::terminal_background::of_answer;
 use crate::system::Input;
 use crate::system::input::{self, InputWaker};
 
-/// Time limit for the reading thread to get to the gate.
+/// The time limit for the reading thread to reach the gate.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Where the reading thread is let through, or stands.
+/// A gate for the reading thread.
 #[derive(Clone)]
 pub(super) struct InputGate(Arc<SharedGate>);
 
@@ -29,21 +29,21 @@ struct SharedGate {
 enum GateState {
     #[default]
     Open,
-    /// It is to be closed, and the thread may still be reading.
+    /// The gate is closing, and the thread may still be reading.
     Closing,
-    /// The thread stands before it.
+    /// The thread is paused.
     Closed,
-    /// The thread ended.
+    /// The thread has ended.
     Left,
 }
 
 impl InputGate {
     fn lock(&self) -> MutexGuard<'_, GateState> {
-        // It is changed in single steps, so that a panic leaves it whole.
+        // The state is consistent after a panic, because each change is a single step.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nothing comes after the thread's end.
+    /// The state is final after the thread has ended.
     fn set(&self, new: GateState) {
         let mut state = self.lock();
         if *state != GateState::Left {
@@ -52,7 +52,7 @@ impl InputGate {
         }
     }
 
-    /// Stands before the gate as long as it is closed.
+    /// Blocks while the gate is closed.
     fn pass(&self) {
         let mut state = self.lock();
         while matches!(*state, GateState::Closing | GateState::Closed) {
@@ -62,7 +62,7 @@ impl InputGate {
         }
     }
 
-    /// Does something while the thread does not read from the terminal.
+    /// Runs a function while the thread is paused.
     pub(super) fn closed<T>(&self, work: impl FnOnce() -> T) -> T {
         self.set(GateState::Closing);
         if self.0.waker.wake() {
@@ -75,7 +75,7 @@ impl InputGate {
     }
 }
 
-/// Starts the thread that sends input from the terminal; the terminal's background color goes to the one who `asked`.
+/// Starts the thread that reads terminal input. Sends the background color of the terminal to `asked`.
 ///
 /// # Errors
 /// There is no terminal to read from.
@@ -102,7 +102,7 @@ pub(super) fn watch(sender: Sender<Event>, asked: Option<Sender<Palette>>) -> io
             }
         }
         here.set(GateState::Left);
-        let _ = sender.send(Event::InputEnded); // fails if the loop ended before
+        let _ = sender.send(Event::InputEnded); // fails if the loop has ended
     });
     Ok(gate)
 }

@@ -1,4 +1,4 @@
-//! What work does that reads or changes files, whoever runs it: the lanes of the browser, or a test without any.
+//! Jobs that read or change files, run by the workers of the browser or directly by tests.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -45,39 +45,39 @@ use crate::session::prompt::plan::Plan;
 use crate::session::tree::node::Node;
 use crate::session::tree::{Index, Tree};
 
-/// How often it is said how far a change is.
+/// The interval between progress reports of a change.
 const BETWEEN_WORDS: Duration = Duration::from_millis(40);
 
-/// Longest pause between two batches of hits.
+/// The maximum pause between two batches of hits.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
-/// As long a scan waits for what was shown first to be dealt with.
+/// The maximum time that a scan waits until the first sessions are shown.
 const MOST_HELD: Duration = Duration::from_millis(50);
 
-/// Where and for whom work is done.
+/// The context of jobs.
 #[derive(Clone, Debug)]
 pub struct JobContext {
-    /// What does not change.
+    /// The startup settings.
     pub setting: Arc<Startup>,
-    /// Where bytes come from.
+    /// The source of session files.
     pub files: Files,
-    /// The folder of the index, if one is to be used.
+    /// The directory of the index; `None` to ignore the index.
     pub cache: Option<PathBuf>,
-    /// Who makes changes; `None` where nothing can be changed.
+    /// The interface for changes; `None` if sessions are read-only.
     pub changes: Option<Changes>,
-    /// The file that was opened last.
+    /// The most recently opened file.
     pub opened: Arc<Mutex<OpenFile>>,
-    /// The files that were joined last.
+    /// The most recently merged files.
     pub members: Arc<Mutex<Vec<MemberFile>>>,
-    /// The files that were changed here.
+    /// The files changed by this process.
     pub noted: Arc<OwnChanges>,
-    /// Who searches sessions.
+    /// The search over sessions.
     pub searcher: Arc<Searcher>,
-    /// Where it is kept what gone directories are now, if there is a home directory.
+    /// The directory with the replacements of missing directories, if there is a home directory.
     pub state_dir: Option<PathBuf>,
 }
 
-/// A file that was read to be joined: its path, length in bytes and time, by which it is known, and its tree.
+/// A file that was merged: its path, length and time, which identify its version, and its tree.
 #[derive(Clone, Debug)]
 pub struct MemberFile {
     pub(super) path: PathBuf,
@@ -86,7 +86,7 @@ pub struct MemberFile {
 }
 
 impl JobContext {
-    /// One that reads sessions, and neither changes nor keeps anything.
+    /// Creates a context that only reads sessions.
     pub fn new(setting: Arc<Startup>, files: Files) -> Self {
         Self {
             setting,
@@ -101,8 +101,8 @@ impl JobContext {
         }
     }
 
-    /// Does the work of a ticket and passes on what comes of it, until that is all, nobody wants it any more, or `reply`
-    /// returns false. The clipboard is the loop's own.
+    /// Runs a job and passes its results to `reply` until it is complete, canceled, or `reply` returns `false`. The
+    /// event loop handles the clipboard.
     pub fn work(&self, ticket: &Ticket, work: Work, mut reply: impl FnMut(Reply) -> bool) {
         let is_wanted = || ticket.is_wanted();
         match work {
@@ -186,7 +186,7 @@ impl JobContext {
                         listing.end(&plan, &sum);
                         reply(Reply::Context(Ok(Arc::new(listing))));
                     }
-                    Ok(None) => {} // nobody waits for it any more
+                    Ok(None) => {} // canceled
                     Err(error) => drop(reply(Reply::Context(Err(format!("{error:#}"))))),
                 }
             }
@@ -269,8 +269,8 @@ impl JobContext {
         }
     }
 
-    /// Finds the entries of sessions that have some words. Each batch of hits takes longer than the one before, as the
-    /// browser makes all rows for it.
+    /// Finds the entries of sessions with some words. Batches grow in duration, because the browser rebuilds all rows
+    /// for each.
     fn find(
         &self,
         (files, start): (Vec<(SessionKey, PathBuf, Arc<Tree>)>, Index),
@@ -300,7 +300,7 @@ impl JobContext {
         }
     }
 
-    /// Makes a change, and says now and then how far it is.
+    /// Makes a change, and reports its progress periodically.
     fn change(&self, ticket: &Ticket, (request, now): (Request, i64), reply: &mut dyn FnMut(Reply) -> bool) -> Changed {
         let (mut told, mut total) = (Instant::now(), None);
         let mut waits = String::new();
@@ -329,7 +329,7 @@ impl JobContext {
             reply(Reply::Changing(total, total));
         }
         let mut touched = touched(&request, &result);
-        // Undo may reach files that are not browsed now.
+        // Undo can change files outside the browsed directories.
         let named: HashSet<&Path> = request.paths().into_iter().collect();
         let is_browsed = |path: &PathBuf| self.setting.located.dirs.iter().any(|dir| path.starts_with(dir));
         touched.retain(|path| named.contains(&**path) || is_browsed(path));
@@ -339,7 +339,7 @@ impl JobContext {
                 Ok(Some(digest)) => read.push(digest),
                 Ok(None) => gone.push(path),
                 Err(one) if one.is_headless => gone.push(path),
-                Err(_) => {} // the list keeps what it knows
+                Err(_) => {} // the list keeps the previous state
             }
         }
         self.noted.note(&read, &gone);
@@ -350,7 +350,7 @@ impl JobContext {
         Changed { request, result, read, gone }
     }
 
-    /// The line of an entry, as long as it is still that.
+    /// Returns the line of an entry, if it is unchanged.
     fn line(&self, EntryBody { path, tree, at }: &EntryBody) -> Result<Vec<u8>> {
         let node = &tree.nodes[*at as usize];
         let line = Bodies::open(self.files, path)?.line(node)?;
@@ -360,7 +360,7 @@ impl JobContext {
         Ok(line)
     }
 
-    /// Where an entry has some of the words, if its text does not show them.
+    /// Finds the parts of an entry that contain some of the words but are not shown.
     fn hidden_hits(&self, body: &EntryBody, words: &Words) -> Option<HiddenHits> {
         let has = |text: &str| !words.marks(text).is_empty();
         let mut shown = render::entry::related(&body.tree, body.at).into_iter().chain([body.at]);
@@ -386,7 +386,7 @@ impl JobContext {
         self.read(body, |line, related| render::entry::document(&body.tree, body.at, (line, related), zone, &clock))
     }
 
-    /// Makes something of an entry's line and those of what is shown with it.
+    /// Converts the line of an entry and of the entries shown with it.
     fn read<T>(&self, body: &EntryBody, make: impl FnOnce(&[u8], &[Vec<u8>]) -> T) -> Result<T> {
         let EntryBody { path, tree, at } = body;
         let line = self.line(body)?;
@@ -396,13 +396,13 @@ impl JobContext {
         Ok(make(&line, &related?))
     }
 
-    /// Tells what is new in the files from now on. `known` are the sessions as they were read.
+    /// Reports changes of the files from now on. `known` holds the sessions as last read.
     fn watch(&self, known: &[SharedDigest], is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
         let dirs = &self.setting.located.dirs;
         let mut reader = IncrementalReader::new(&self.setting.home, dirs, known.iter().map(|digest| &**digest));
         let mut watch = Watch::new(dirs, watch::of_system);
         let mut is_told = false;
-        // What happened before there was a watch is found as well.
+        // Finds changes that happened before the watch started.
         let mut seen = WatchEvents { is_all: true, ..WatchEvents::default() };
         let mut is_heard = true;
         while is_heard && is_wanted() {
@@ -415,7 +415,7 @@ impl JobContext {
                 let gone = dirs.into_iter().filter(is_gone).cloned().collect();
                 let (hold, taken) = mpsc::channel();
                 is_heard = reply(Reply::News { news, gone, hold: Some(hold) });
-                let _ = taken.recv(); // nothing comes: it ends when the other end is dropped
+                let _ = taken.recv(); // blocks until the other end is dropped
                 is_heard
             });
             if let Some(problem) = watch.problem().filter(|_| !is_told) {
@@ -426,7 +426,7 @@ impl JobContext {
         }
     }
 
-    /// Reads all sessions; the first time, what is kept of them is shown before anybody looks at their files.
+    /// Scans all sessions. The first scan shows the content of the index before it checks the files.
     fn scan(&self, is_first: bool, is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
         let located = &self.setting.located;
         let cache = self.cache.as_deref();
@@ -452,7 +452,7 @@ impl JobContext {
                 if !reply(scanned(ScanBatch { sessions, ..ScanBatch::default() }, Some(held))) {
                     return;
                 }
-                // They come to the screen sooner while all processors are not at work here.
+                // Sessions are shown sooner while this job does not use all processors.
                 let _ = released.recv_timeout(MOST_HELD);
             }
         }
@@ -475,11 +475,11 @@ impl JobContext {
         }
         scan.read(|batch| is_wanted() && reply(scanned(batch, None)));
         reply(Reply::ScanDone);
-        let _ = scan.keep(); // that costs time alone
+        let _ = scan.keep(); // a failure only costs time
     }
 }
 
-/// Whether a line is still that of an entry: pi rewrites old files when it opens them.
+/// Returns `true` if a line still belongs to an entry. pi rewrites old files when it opens them.
 fn is_line_of(line: &[u8], node: &Node) -> bool {
     match (parse::line(line), &node.id) {
         (Ok(Some(entry)), Some(id)) => entry.id.is_some_and(|now| now.is(id)),

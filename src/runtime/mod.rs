@@ -1,4 +1,4 @@
-//! Runs the browser: waits for what happens, lets the state machine take it all, does what that wants, draws once.
+//! Runs the browser: waits for events, updates the state, performs effects, and draws once.
 
 mod backend;
 pub mod clipboard;
@@ -47,29 +47,30 @@ use resume::ResumeOutcome;
 use terminal::Screen;
 use workers::Workers;
 
-/// How long leaving may take before it is said what it waits for.
+/// The time after which a slow exit is explained.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// As long changes go on to be made after a signal; the rest of the second that `system/signals` gives is for the one that is at work then.
+/// The time for pending changes after a signal. The rest of the second granted by `system/signals` is for the change in
+/// progress.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// Longest time that events are taken before the next frame.
+/// The maximum time for processing events before the next frame.
 const MOST_BEFORE_FRAME: Duration = Duration::from_millis(50);
 
-/// Two presses of the mouse in the same place within this time are a double click.
+/// The maximum time between two clicks of a double click.
 const DOUBLE_CLICK: Duration = Duration::from_millis(400);
 
-/// Why the loop ended.
+/// The reason for the end of the loop.
 enum LoopEnd {
     Quit,
-    /// With an answer.
+    /// A choice in the picker.
     Answer(PickerOutput),
-    /// By a signal of this number.
+    /// A signal with this number.
     Killed(i32),
 }
 
-/// Opens the browser and returns when it is left: the exit code. As a picker it prints what was chosen, and draws on the
-/// terminal wherever standard output leads.
+/// Runs the browser until the user quits and returns the exit code. As a picker, prints the selection. Draws on the
+/// terminal even if standard output is redirected.
 ///
 /// # Errors
 /// There is no terminal to draw on.
@@ -119,7 +120,7 @@ pub fn run(
     };
     let lanes = Workers::new(desk, sender);
     let mut browser = Browser { model, lanes, state_dir, memory, clicked: None, gate };
-    // Sessions are read while the terminal is asked.
+    // Sessions are read while the terminal is queried.
     let palette = || wants_palette.then(|| terminal_background::palette(&answer, !setting.demo));
     let end = browser.run(&mut screen, &events, palette);
     drop(screen);
@@ -132,12 +133,12 @@ pub fn run(
     }
 }
 
-/// How the last browser was left, and where that is kept.
+/// The saved state of the browser and its file.
 struct SavedStateFile {
     path: Option<PathBuf>,
     config: Config,
     before: SavedState,
-    /// Why it could not be read.
+    /// The error of reading it.
     error: Option<io::Error>,
 }
 
@@ -152,7 +153,7 @@ impl SavedStateFile {
         Self { path, config: config.clone(), before, error }
     }
 
-    /// Leaves a browser as the last one was left.
+    /// Restores the saved state of the browser.
     fn restore(&self, model: &mut Model) {
         self.before.restore(model, &self.config);
         if let Some(error) = &self.error {
@@ -160,12 +161,13 @@ impl SavedStateFile {
         }
     }
 
-    /// Keeps how the browser is left, if that is another way than before.
+    /// Saves the state of the browser if it has changed.
     fn keep(&mut self, model: &Model) {
         let Some(path) = &self.path else { return };
         let left = SavedState::of(model, &self.config, &self.before);
         let write = || state::update(path, |others: &mut SavedState| others.merge(&self.before, &left));
-        // If it cannot be written, the next browser starts as this one did. A file of a newer pitree stays.
+        // If it cannot be written, the next browser starts with the earlier state. A file of a newer pitree is
+        // unchanged.
         if left != self.before && write().is_ok() {
             self.before = left;
         }
@@ -175,16 +177,16 @@ impl SavedStateFile {
 struct Browser {
     model: Model,
     lanes: Workers,
-    /// Where it is kept what gone directories are now, if there is a home directory.
+    /// The directory with the replacements of missing directories, if there is a home directory.
     state_dir: Option<PathBuf>,
     memory: SavedStateFile,
     clicked: Option<(Instant, u16, u16)>,
-    /// What keeps the keys from pitree while another program has the terminal.
+    /// The gate that pauses key input while another program uses the terminal.
     gate: InputGate,
 }
 
 impl Browser {
-    /// Runs the browser; `palette` says before the first frame whether the terminal is dark or light, if it was asked.
+    /// Runs the browser; `palette` returns the detected background before the first frame.
     fn run(
         &mut self,
         screen: &mut Screen,
@@ -200,10 +202,10 @@ impl Browser {
         }
         loop {
             match screen.draw(|frame| ui::draw(frame, &self.model)) {
-                Err(error) if direct::is_hung_up(&error) => return Ok(LoopEnd::Killed(1)), // before the signal says so
+                Err(error) if direct::is_hung_up(&error) => return Ok(LoopEnd::Killed(1)), // the signal follows
                 drawn => drawn.context("cannot draw on the terminal")?,
             }
-            // Everything that has happened by now goes into one frame, unless that takes too long.
+            // All pending events go into one frame, up to a time limit.
             let first = self.wait(events)?;
             let begun = Instant::now();
             let more =
@@ -223,11 +225,11 @@ impl Browser {
         }
     }
 
-    /// Waits for the next event; for none beyond the time at which the screen changes by itself.
+    /// Waits for the next event, at most until the screen changes by itself.
     fn wait(&self, events: &Receiver<Event>) -> Result<Option<Event>> {
         const LEFT: &str = "no event source left";
         let Some(at) = self.model.changes_at() else { return events.recv().map(Some).context(LEFT) };
-        // The clock may be set meanwhile.
+        // The clock can be set meanwhile.
         let left = (at - now()).clamp(1, 1000).unsigned_abs();
         match events.recv_timeout(Duration::from_millis(left)) {
             Err(RecvTimeoutError::Timeout) => Ok(None),
@@ -235,7 +237,7 @@ impl Browser {
         }
     }
 
-    /// Takes an event; keys are collected, so that those of several reads are pressed together.
+    /// Handles an event. Keys are collected, so that those of several reads are pressed together.
     fn take(&mut self, event: Event, keys: &mut Vec<Key>, screen: &mut Screen) -> Result<Option<LoopEnd>> {
         if !matches!(event, Event::Inputs(_))
             && let Some(end) = self.press(keys, screen)?
@@ -257,7 +259,7 @@ impl Browser {
                 let (columns, rows) = screen.take_again()?;
                 Some(Msg::Resized(columns, rows))
             }
-            Event::InputEnded => return Ok(Some(LoopEnd::Killed(1))), // as if the terminal hung up
+            Event::InputEnded => return Ok(Some(LoopEnd::Killed(1))), // as if the terminal had hung up
             Event::Msg(msg) => Some(msg),
             Event::Inputs(inputs) => {
                 for input in inputs {
@@ -277,7 +279,7 @@ impl Browser {
         msg.map_or(Ok(None), |msg| self.send(msg, screen))
     }
 
-    /// Lets the state machine take a message and does what it wants. Returns why to end, if that is wanted.
+    /// Updates the state with a message and performs the effects. Returns the reason to exit, if any.
     fn send(&mut self, msg: Msg, screen: &mut Screen) -> Result<Option<LoopEnd>> {
         let effects = update(&mut self.model, msg);
         self.perform(effects, screen)
@@ -309,7 +311,7 @@ impl Browser {
                             then.elapsed() < DOUBLE_CLICK && (at_column, at_row) == (column, row)
                         });
                         if double {
-                            self.clicked = None; // a third press begins anew
+                            self.clicked = None; // a third click starts again
                         }
                         Some(Msg::Click { column, row, double })
                     }
@@ -323,7 +325,7 @@ impl Browser {
     }
 
     fn perform(&mut self, mut effects: Vec<Effect>, screen: &mut Screen) -> Result<Option<LoopEnd>> {
-        // Nothing is begun that would be cut off by leaving.
+        // Work that quitting would interrupt is not started.
         effects.sort_by_key(|effect| !matches!(effect, Effect::Resume(_)));
         for effect in effects {
             match effect {
@@ -334,7 +336,7 @@ impl Browser {
                     self.send(Msg::Resized(columns, rows), screen)?;
                 }
                 Effect::Answer(answer) => return Ok(Some(LoopEnd::Answer(answer))),
-                // The terminal is the loop's, so that nothing comes between two halves of a frame.
+                // The event loop writes to the terminal, so that nothing interrupts a frame.
                 Effect::Ask(ticket, Work::Copy(clip)) => {
                     let text = clipboard::clean(&match clip {
                         Clip::Text(text) => text,
@@ -365,7 +367,7 @@ impl Browser {
         Ok(None)
     }
 
-    /// Another program may have had the terminal, for long, and in another size.
+    /// Another program may have used the terminal for long, and its size may have changed.
     fn come_back(&mut self, msg: Msg, screen: &mut Screen) -> Result<()> {
         let (columns, rows) = crossterm::terminal::size().unwrap_or(self.model.size);
         for msg in [Msg::Now(now()), Msg::Resized(columns, rows), msg] {
@@ -374,8 +376,8 @@ impl Browser {
         Ok(())
     }
 
-    /// Waits until every change is made that was wanted: nothing that was begun is cut off by leaving. Where that takes
-    /// a while it is said, and a signal ends it between two files; if a signal was why to leave, a little later.
+    /// Waits until all requested changes are made, so that quitting interrupts none. Explains a long wait. A signal
+    /// stops between two files; if a signal caused the exit, a little later.
     fn finish(&mut self, events: &Receiver<Event>, is_killed: bool) {
         let mut is_told = is_killed && !self.model.changes.is_empty();
         let mut stop_at = is_killed.then(|| Instant::now() + FAREWELL);
@@ -399,7 +401,7 @@ impl Browser {
                     match waits {
                         Some(who) => say(&format!("waiting for {who}{done}; press Ctrl+C to cancel")),
                         None => {
-                            say(&format!("finishing the current change{done}; press Ctrl+C to stop after this file")),
+                            say(&format!("finishing the current change{done}; press Ctrl+C to stop after this file"));
                         }
                     }
                 }
@@ -411,7 +413,7 @@ impl Browser {
     }
 }
 
-/// Says something behind the screen that was left.
+/// Prints a message after the screen was restored.
 fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "pitree: {}", text::clean(text)); // nobody may be there to read it
+    let _ = writeln!(io::stderr(), "pitree: {}", text::clean(text)); // standard error may be closed
 }

@@ -1,4 +1,4 @@
-//! What a picker prints when it is left with a choice.
+//! The output of the picker.
 
 use std::io::{self, Write};
 
@@ -16,10 +16,10 @@ use crate::runtime::raw_output;
 use crate::session::entry::parse;
 use crate::session::tree::resume::at;
 
-/// Prints it.
+/// Prints the selection.
 ///
 /// # Errors
-/// It cannot be read, or not be written.
+/// The entry cannot be read, or the output cannot be written.
 pub(super) fn print(setting: &Startup, files: Files, answer: &PickerOutput) -> Result<()> {
     let answer = match answer {
         PickerOutput::Path(path) => path.clone().into_os_string(),
@@ -30,7 +30,7 @@ pub(super) fn print(setting: &Startup, files: Files, answer: &PickerOutput) -> R
     raw_output::print(&answer)
 }
 
-/// What was chosen, as a program sees it.
+/// The selection as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PickedFields<'a> {

@@ -1,4 +1,4 @@
-//! What another program takes, such as a path or a command.
+//! Output for other programs, such as a path or a command.
 
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
@@ -7,10 +7,10 @@ use anyhow::Result;
 
 use crate::base::text::clean;
 
-/// Prints it on a line: exact, but for a terminal, to which it must do nothing; what is not shown as it is then, is said.
+/// Prints text on a line, unchanged except for unsafe characters on a terminal, which are replaced with a warning.
 ///
 /// # Errors
-/// It cannot be written.
+/// The text cannot be written.
 pub(crate) fn print(product: &OsStr) -> Result<()> {
     let mut out = io::stdout().lock();
     if !out.is_terminal() {

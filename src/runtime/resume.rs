@@ -12,21 +12,21 @@ use crate::runtime::terminal;
 use crate::runtime::terminal::Screen;
 use crate::system::programs;
 
-/// What became of it.
+/// The result of resuming.
 pub(super) enum ResumeOutcome {
-    /// pi was not started: the session's directory is gone.
+    /// pi was not started: the session's directory is missing.
     Gone,
-    /// pi was not started for something else: why, and what to do, on several lines.
+    /// pi was not started for another reason; a message of several lines with a fix.
     NotStarted(String),
-    /// pi ran, and ended; what is to be known of that.
+    /// pi exited; a message about its exit.
     Ended(Option<String>),
 }
 
-/// Starts pi on a session from the browser, in its directory or in what that was said to be now: in the place of this
-/// process, so that this returns only if that is not possible; or, with a gate, until it ends.
+/// Starts pi on a session, in its directory or the recorded replacement. Replaces this process and only returns on
+/// failure, or with a gate, runs pi until it exits.
 ///
 /// # Errors
-/// The terminal cannot be undone.
+/// The terminal cannot be restored.
 pub(super) fn resume(
     Launch { pi, start }: Launch<'_>,
     state: Option<&Path>,

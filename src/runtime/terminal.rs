@@ -1,5 +1,4 @@
-//! The terminal while the browser has it, and its return to the state in which it was: at the end, for a while, and
-//! on a panic.
+//! The terminal while the browser uses it. Restores it at the end, during external programs, and on a panic.
 
 use std::fs::OpenOptions;
 use std::io::{self, IsTerminal, Write};
@@ -18,18 +17,18 @@ use crate::base::catch_panic;
 use crate::runtime::backend::Bounded;
 use crate::system::terminal::{self as direct, FILES};
 
-/// The terminal, drawn on.
+/// The terminal to draw on.
 pub(super) struct Screen {
-    /// Never dropped: it would complain of a terminal that is gone, on a standard error that is gone with it.
+    /// Never dropped: the drop would report errors of a closed terminal to a closed standard error.
     terminal: ManuallyDrop<Terminal<Bounded<Output>>>,
     mouse: bool,
 }
 
-/// What leads to the terminal.
+/// The output of the terminal.
 type Output = Box<dyn Write>;
 
-/// Standard output, or the terminal itself where that is not one: a picker is often part of a pipe. Keys and size come
-/// from the terminal as well then (crossterm 0.29).
+/// Opens standard output, or the terminal itself if standard output is redirected, as in a picker. Keys and size then
+/// come from the terminal too (crossterm 0.29).
 ///
 /// # Errors
 /// There is no terminal.
@@ -40,7 +39,7 @@ pub(super) fn output() -> io::Result<Output> {
     Ok(Box::new(OpenOptions::new().write(true).open(FILES[1])?))
 }
 
-/// Connects a program to the terminal where pitree itself is part of a pipe.
+/// Connects a program to the terminal if pitree is part of a pipe.
 ///
 /// # Errors
 /// There is no terminal.
@@ -55,7 +54,7 @@ pub(super) fn connect(command: &mut Command) -> io::Result<()> {
 }
 
 impl Screen {
-    /// Takes the terminal; with `mouse` also the mouse.
+    /// Sets up the terminal; `mouse` enables mouse input.
     pub(super) fn open(mouse: bool) -> io::Result<Self> {
         restore_on_panic();
         direct::restore_on_abort()?;
@@ -69,18 +68,18 @@ impl Screen {
         self.terminal.draw(draw).map(|_| ())
     }
 
-    /// Gives the terminal back while `pause` lasts, then draws everything anew. Returns its columns and rows, which may
-    /// be others now.
+    /// Restores the terminal during `pause`, then redraws everything. Returns the columns and rows, which may have
+    /// changed.
     pub(super) fn pause<T>(&mut self, pause: impl FnOnce() -> T) -> io::Result<(T, (u16, u16))> {
         give_back();
         let result = pause();
         Ok((result, self.take_again()?))
     }
 
-    /// Takes the terminal again after somebody else had it, and draws everything anew. Returns its columns and rows.
+    /// Sets up the terminal again after another program used it, and redraws everything. Returns the columns and rows.
     pub(super) fn take_again(&mut self) -> io::Result<(u16, u16)> {
         take(self.mouse)?;
-        // Not `clear`: it asks the terminal where the cursor is, and the answer would go to the thread that reads keys.
+        // Avoids `clear`, which queries the cursor position; the thread that reads keys would get the answer.
         let size = self.terminal.size()?;
         self.terminal.resize(size.into())?;
         Ok((size.width, size.height))
@@ -98,13 +97,13 @@ fn take(mouse: bool) -> io::Result<()> {
     direct::note(true);
     let entered = output().and_then(|mut out| {
         execute!(out, EnterAlternateScreen)?;
-        let _ = execute!(out, EnableBracketedPaste); // a terminal that cannot mark what is pasted is a terminal all the same
+        let _ = execute!(out, EnableBracketedPaste); // a terminal without bracketed paste is supported
         if mouse { execute!(out, EnableMouseCapture) } else { Ok(()) }
     });
     entered.inspect_err(|_| give_back())
 }
 
-/// What cannot be undone any more is left: there is nobody to tell, and the next step may still work.
+/// Ignores errors, because they cannot be reported, and the next step may still work.
 fn give_back() {
     let _ = output().and_then(|mut out| {
         let _ = execute!(out, DisableBracketedPaste);
@@ -114,11 +113,11 @@ fn give_back() {
     direct::note(false);
 }
 
-/// Whether another program is about to take the place of this one.
+/// `true` while another program is about to replace this one.
 static IS_REPLACED: AtomicBool = AtomicBool::new(false);
 
-/// Does what lets another program take the place of this one. Meanwhile the system refuses new threads, and a worker that
-/// wants one must not end the program for that.
+/// Runs a function that replaces this process. Meanwhile the system refuses new threads, and a worker that needs one
+/// must not abort the program.
 pub(super) fn replaced<T>(replace: impl FnOnce() -> T) -> T {
     IS_REPLACED.store(true, Ordering::SeqCst);
     let result = replace();
@@ -126,7 +125,7 @@ pub(super) fn replaced<T>(replace: impl FnOnce() -> T) -> T {
     result
 }
 
-/// A panic that nobody catches gives the terminal back before it is reported, and ends the program.
+/// Restores the terminal before an uncaught panic is reported, and ends the program.
 fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

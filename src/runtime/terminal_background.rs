@@ -9,19 +9,19 @@ use crate::config::Palette;
 use crate::disk::locate::{self, Environment};
 use crate::runtime::terminal;
 
-/// As long the start waits for the answer; most terminals take a few milliseconds.
+/// The maximum time to wait for the answer; most terminals take a few milliseconds.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Asks the terminal.
+/// Queries the terminal.
 pub(super) fn ask() -> io::Result<()> {
     let mut out = terminal::output()?;
-    // Ended by BEL: some answer in the same way, and urxvt's other end is a broken one.
+    // Ended by BEL, because some terminals reply in the same way, and urxvt's other terminator is broken.
     out.write_all(b"\x1b]11;?\x07")?;
     out.flush()
 }
 
-/// The colors for the background: as the terminal has answered, else as `COLORFGBG` says, or pi's setting if it may be read;
-/// else dark.
+/// Returns the palette for the background: from the answer of the terminal, `COLORFGBG`, or pi's setting if it can be
+/// read; otherwise dark.
 pub(super) fn palette(answer: &Receiver<Palette>, reads_settings: bool) -> Palette {
     let settings = || reads_settings.then(|| locate::theme(&Environment::current()).and_then(|name| of_theme(&name)));
     answer
@@ -32,7 +32,7 @@ pub(super) fn palette(answer: &Receiver<Palette>, reads_settings: bool) -> Palet
         .unwrap_or_default()
 }
 
-/// As pi reads it (1.5.2): the last field is the number of one of the terminal's sixteen colors.
+/// Parses `COLORFGBG` like pi (1.5.2): the last field is one of the sixteen colors of the terminal.
 fn of_colorfgbg(value: &str) -> Option<Palette> {
     match value.rsplit(';').next()?.trim().parse().ok()? {
         0..=6 | 8 => Some(Palette::Dark),
@@ -41,7 +41,7 @@ fn of_colorfgbg(value: &str) -> Option<Palette> {
     }
 }
 
-/// Of pi's own themes; the others may be either.
+/// Returns the palette of pi's own themes; others are unknown.
 fn of_theme(name: &str) -> Option<Palette> {
     match name {
         "dark" => Some(Palette::Dark),
@@ -50,7 +50,7 @@ fn of_theme(name: &str) -> Option<Palette> {
     }
 }
 
-/// Of an answer such as `11;rgb:fdfd/f6f6/e3e3`: light where black has more contrast than white (WCAG 2.1).
+/// Parses an answer such as `11;rgb:fdfd/f6f6/e3e3`. Light if black has more contrast than white (WCAG 2.1).
 pub(super) fn of_answer(text: &str) -> Option<Palette> {
     let color = text.strip_prefix("11;rgb").map(|rest| rest.strip_prefix('a').unwrap_or(rest))?;
     let mut parts = color.strip_prefix(':')?.split('/').map(|digits| {

@@ -1,5 +1,5 @@
-//! Lanes: a thread with a queue for each kind of work, so that the browser goes on meanwhile and no kind waits for another.
-//! Work whose claim was dropped is skipped, and a panic becomes an error reply.
+//! Workers: threads with a queue each, so that the browser stays responsive and different kinds of work never wait for
+//! each other. Canceled work is skipped, and a panic becomes an error reply.
 
 use std::collections::HashMap;
 use std::mem::{self, Discriminant};
@@ -13,15 +13,15 @@ use crate::base::catch_panic;
 use crate::runtime::event::Event;
 use crate::runtime::jobs::JobContext;
 
-/// How long nobody types before it is looked for where a query that found nothing would find something.
+/// The typing pause before alternative searches for a query without results.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// The worker that does a kind of work.
+/// The worker for a kind of work.
 #[derive(PartialEq, Eq, Hash)]
 enum WorkerKind {
     /// A worker for one kind of work.
     Single(Discriminant<Work>),
-    /// A worker for several kinds of work that must not overtake each other.
+    /// A worker for several kinds of work that must keep their order.
     Shared(&'static str),
 }
 
@@ -38,7 +38,7 @@ impl WorkerKind {
     }
 }
 
-/// The lanes; each is started by its first work.
+/// The workers; each is started by its first work.
 pub(super) struct Workers {
     desk: JobContext,
     sender: Sender<Event>,
@@ -58,14 +58,14 @@ impl Workers {
             thread::spawn(move || pieces.into_iter().all(|piece| run(&desk, piece, &sender)));
             queue
         });
-        let _ = queue.send((ticket, work)); // a lane ends with the loop that takes its replies
+        let _ = queue.send((ticket, work)); // a worker ends with the event loop
     }
 }
 
-/// Does a piece of work. Returns whether anybody hears of it.
+/// Runs a piece of work. Returns `true` while replies are received.
 fn run(desk: &JobContext, (ticket, work): (Ticket, Work), sender: &Sender<Event>) -> bool {
     if matches!(work, Work::Elsewhere { .. }) {
-        // All files are read for it: not for each key of a word that is nowhere.
+        // Alternative searches read all files, so they do not run for each key.
         let end = Instant::now() + PAUSE;
         while ticket.is_wanted() && Instant::now() < end {
             thread::sleep(PAUSE / 10);
@@ -114,7 +114,7 @@ mod tests {
     fn work_that_panics_is_told_and_its_lane_goes_on() {
         let (sender, events) = mpsc::channel();
         let mut lanes = Workers::new(desk(), sender);
-        // There is no such entry in an empty tree.
+        // An empty tree has no such entry.
         let body = EntryBody { path: PathBuf::new(), tree: Arc::default(), at: 7 };
         for number in [1, 2] {
             let (claim, ticket) = Ticket::new(number);
@@ -149,7 +149,7 @@ mod tests {
         let (dropped, ticket) = Ticket::new(1);
         drop(dropped);
         lanes.start(ticket, Work::Read(body));
-        // The scan has a lane of its own, and the reading lane is free for the next one.
+        // The scan has a separate worker, so the reading worker is free for the next job.
         let (_claim, ticket) = Ticket::new(2);
         lanes.start(ticket, Work::Scan { is_first: true });
         let numbers: Vec<u64> = std::iter::from_fn(|| {

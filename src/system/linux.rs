@@ -1,4 +1,4 @@
-//! What Linux tells in files and by calls of its own.
+//! Linux-specific functions with files in /proc and system calls.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -8,10 +8,10 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::{major, minor};
 
-/// The folder that tells of all processes.
+/// The directory of all processes.
 pub(crate) const PROCESSES: Option<&str> = Some("/proc");
 
-/// What tells this machine, and this namespace of processes, from others: as the extension in pi has it.
+/// Identifies this machine and PID namespace, in the format of pitree's extension.
 pub(crate) fn place() -> Option<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
@@ -25,23 +25,23 @@ pub(crate) fn boot_time() -> Option<SystemTime> {
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
-/// Whether a process still runs that began at a time: in ticks since the machine did, the 22nd field of what is said of it,
-/// behind the name, which may hold anything.
+/// Returns `true` if a process with this start time is still running. The time is in ticks since boot, the 22nd field
+/// of its status after the name, which can contain anything.
 pub(crate) fn runs(pid: u32, start: &str) -> bool {
     let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
     let stat = String::from_utf8_lossy(&stat);
     let mut fields = stat.rsplit_once(") ").into_iter().flat_map(|(_, rest)| rest.split(' '));
-    // A process that ended and was not waited for has a time, too.
+    // A zombie process has a start time too.
     let is_over = fields.next().is_none_or(|state| matches!(state, "Z" | "X"));
     !is_over && fields.nth(18) == Some(start)
 }
 
-/// Who holds the lock of a file, in words, as far as it is told.
+/// Describes the process that holds the lock of a file, if known.
 pub(crate) fn lock_holder(file: &File) -> Option<String> {
     described(process(&fs::read_to_string("/proc/locks").ok()?, &file.metadata().ok()?)?)
 }
 
-/// The process that holds a lock of a file, by what `/proc/locks` says: `1: FLOCK ADVISORY WRITE 4711 fd:01:131 0 EOF`.
+/// Returns the process that holds a lock of a file from `/proc/locks`: `1: FLOCK ADVISORY WRITE 4711 fd:01:131 0 EOF`.
 fn process(locks: &str, file: &Metadata) -> Option<u32> {
     let file = format!("{:02x}:{:02x}:{}", major(file.dev()), minor(file.dev()), file.ino());
     let line = locks.lines().find(|line| line.split(' ').any(|word| word == file) && !line.contains("->"))?;
@@ -49,7 +49,7 @@ fn process(locks: &str, file: &Metadata) -> Option<u32> {
     words.nth(1)?.parse().ok()
 }
 
-/// A process by its name and number, and what lets it go on if it is stopped.
+/// Describes a process by name and PID, with the command to resume it if it is stopped.
 fn described(process: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let (start, end) = (stat.find('(')?, stat.rfind(')')?);
@@ -61,11 +61,11 @@ fn described(process: u32) -> Option<String> {
     Some(format!("{name} (pid {process}{stopped})"))
 }
 
-/// Lets files of one file system reach the disk. For many, one call for all that it has to write takes a tenth of what a call
-/// for each does.
+/// Syncs files of one file system. For many files, one call for the file system takes a tenth of the time of single
+/// calls.
 ///
 /// # Errors
-/// The disk fails, or one cannot be opened.
+/// The disk fails, or a file cannot be opened.
 pub(crate) fn sync_all(files: &[PathBuf]) -> io::Result<()> {
     const FEW: usize = 8;
     match files {
@@ -74,7 +74,7 @@ pub(crate) fn sync_all(files: &[PathBuf]) -> io::Result<()> {
     }
 }
 
-/// Whether a directory is on another machine, which does not tell of what others do there.
+/// Returns `true` if a directory is on another machine, so that changes there are not reported.
 pub(crate) fn is_remote(dir: &Path) -> bool {
     // NFS, SMB, CIFS, SMB2, FUSE, 9P, AFS, Ceph.
     const REMOTE: [u32; 8] =

@@ -1,35 +1,35 @@
-//! What any system says, in one form.
+//! Platform-independent messages of the system.
 
-/// What the system wants of the program.
+/// A signal to the program.
 #[cfg_attr(not(unix), allow(dead_code, reason = "only Unix has signals"))]
 pub(crate) enum Signal {
-    /// End; the number of the signal.
+    /// End the program; the number of the signal.
     Stop(i32),
     /// Stop until continued.
     Suspend,
-    /// Go on after a stop that was not announced: the terminal may have changed.
+    /// Continue after an unannounced stop: the terminal may have changed.
     Continued,
-    /// Take the new size of the terminal.
+    /// The terminal was resized.
     Resized,
 }
 
 /// Input from the terminal.
 pub(crate) enum Input {
-    /// A key, a paste, the mouse, or a new size where no signal reports it.
+    /// A key, a paste, the mouse, or a new size on systems without a signal for it.
     Event(crossterm::event::Event),
-    /// The content of a control string: the answer to a question.
+    /// The content of a control string: the answer to a query.
     #[cfg_attr(not(unix), allow(dead_code, reason = "only Unix terminals answer"))]
     Answer(String),
 }
 
-/// What a file system says of a file.
+/// File system metadata.
 pub(crate) struct FileFacts {
-    /// The file system and its number for the file, where there are such.
+    /// The device and inode number, if available.
     pub(crate) file: Option<(u64, u64)>,
-    /// Its length in bytes.
+    /// The length in bytes.
     pub(crate) bytes: u64,
-    /// When it was written, in nanoseconds since 1970.
+    /// The modification time in nanoseconds since 1970.
     pub(crate) written: i64,
-    /// When anything about it changed: unlike the time before, nobody can set it.
+    /// The change time. Unlike the modification time, programs cannot set it.
     pub(crate) changed: i64,
 }

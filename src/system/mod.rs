@@ -1,6 +1,6 @@
-//! The one door to what systems have otherwise: owners and modes of files, processes, signals, the terminal. All that is
-//! asked of it is there on each; where a system lacks something, what comes nearest. Nothing else asks which system it is,
-//! but `disk/trash`, as the trash is another one on each.
+//! Platform-specific code: owners and modes of files, processes, signals, the terminal. The interface is the same on
+//! all systems, with the closest equivalent where a feature is missing. Only this module and `disk/trash` distinguish
+//! systems.
 
 #[cfg(target_os = "linux")]
 pub(crate) mod linux;

@@ -1,4 +1,4 @@
-//! The same where Linux's files don't tell: of processes by the crate `sysinfo`; the rest is not known.
+//! Functions without Linux's /proc: processes through the crate `sysinfo`, other data unavailable.
 
 #![allow(dead_code, reason = "on Linux only tests look at it, and elsewhere not everything asks for all of it")]
 
@@ -9,10 +9,10 @@ use std::time::SystemTime;
 
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
-/// No folder tells of processes.
+/// There is no process directory.
 pub(crate) const PROCESSES: Option<&str> = None;
 
-/// What tells this machine from others: as the extension in pi has it.
+/// Identifies this machine in the format of pitree's extension.
 pub(crate) fn place() -> Option<String> {
     System::host_name()
 }
@@ -22,29 +22,29 @@ pub(crate) fn boot_time() -> Option<SystemTime> {
     None
 }
 
-/// Whether a process still runs that began at a time, in seconds since 1970.
+/// Returns `true` if a process with this start time, in seconds since 1970, is still running.
 pub(crate) fn runs(pid: u32, start: &str) -> bool {
     let (pid, mut system) = (Pid::from_u32(pid), System::new());
     system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), true, ProcessRefreshKind::nothing());
     let start = start.parse::<u64>();
-    // Both count from another clock.
+    // Both clocks differ slightly.
     system.process(pid).zip(start.ok()).is_some_and(|(process, start)| process.start_time().abs_diff(start) <= 2)
 }
 
-/// Nobody tells who holds a lock.
+/// Returns `None`: the lock holder is unknown.
 pub(crate) fn lock_holder(_file: &File) -> Option<String> {
     None
 }
 
-/// Lets files reach the disk.
+/// Syncs files.
 ///
 /// # Errors
-/// The disk fails, or one cannot be opened.
+/// The disk fails, or a file cannot be opened.
 pub(crate) fn sync_all(files: &[PathBuf]) -> io::Result<()> {
     files.iter().try_for_each(|file| File::options().write(true).open(file)?.sync_all())
 }
 
-/// Nobody tells what is on another machine.
+/// Returns `false`: remote directories are not detected.
 pub(crate) fn is_remote(_dir: &Path) -> bool {
     false
 }

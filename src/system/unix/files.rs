@@ -1,4 +1,4 @@
-//! Owners and modes of files, what tells them apart, and what is asked of an open folder.
+//! Owners, modes and identity of files, and operations on an open directory.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
@@ -11,36 +11,36 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 
 use crate::system::messages::FileFacts;
 
-/// What others may do: write, and anything.
+/// Mode bits: write permission for others, and all permissions for others.
 const OTHERS_WRITE: u32 = 0o022;
 const OTHERS: u32 = 0o077;
 
-/// Lets options make a file for its owner alone.
+/// Sets options to create a private file.
 pub(crate) fn for_owner(options: &mut OpenOptions) {
     options.mode(0o600);
 }
 
-/// Makes a file its owner's alone: one that was there may be open to others, and a new one closed to all.
+/// Makes an existing or new file private.
 ///
 /// # Errors
-/// That cannot be changed.
+/// The mode cannot be changed.
 pub(crate) fn make_private(file: &File) -> io::Result<()> {
     if mode(&file.metadata()?) == 0o600 { Ok(()) } else { set_mode(file, 0o600) }
 }
 
-/// Makes a folder for its owner alone, whatever the process takes from the modes of new files.
+/// Creates a private directory regardless of the umask.
 ///
 /// # Errors
-/// It cannot be made, or is there.
+/// The directory cannot be created, or exists.
 pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(folder)?;
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
 }
 
-/// Closes a folder to others.
+/// Removes permissions of others from a directory.
 ///
 /// # Errors
-/// They may write to it, and that cannot be changed.
+/// Others can write to it, and this cannot be changed.
 pub(crate) fn close_folder(folder: &Path) -> io::Result<()> {
     let mode = mode(&fs::metadata(folder)?);
     if mode != 0o700
@@ -53,10 +53,10 @@ pub(crate) fn close_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a file to those who can open another one, and to its owner in any case.
+/// Gives a file the permissions of another one, and always read and write for its owner.
 ///
 /// # Errors
-/// That cannot be changed.
+/// The mode cannot be changed.
 pub(crate) fn open_as(file: &File, like: &Path) -> io::Result<()> {
     set_mode(file, mode(&fs::metadata(like)?) | 0o600)
 }
@@ -92,12 +92,12 @@ pub(crate) fn private_dir(dir: &Path) -> io::Result<PathBuf> {
     Ok(real)
 }
 
-/// Whether something is this user's own, and nobody else's to write to.
+/// Returns `true` if it belongs to this user and only they can write to it.
 pub(crate) fn is_own(metadata: &Metadata) -> bool {
     is_closed_to(OTHERS_WRITE, metadata)
 }
 
-/// Whether something is this user's own, and nobody else may do anything with it.
+/// Returns `true` if it belongs to this user and only they can access it.
 pub(crate) fn is_private(metadata: &Metadata) -> bool {
     is_closed_to(OTHERS, metadata)
 }
@@ -106,34 +106,34 @@ fn is_closed_to(others: u32, metadata: &Metadata) -> bool {
     metadata.uid() == rustix::process::geteuid().as_raw() && metadata.mode() & others == 0
 }
 
-/// Lets options open a pipe or a device without waiting for anybody.
+/// Sets options to open a pipe or a device without blocking.
 pub(crate) fn without_waiting(options: &mut OpenOptions) {
     options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed());
 }
 
-/// The same, and links are not followed.
+/// Sets options to open without blocking and without following links.
 pub(crate) fn without_links(options: &mut OpenOptions) {
     options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW).bits().cast_signed());
 }
 
-/// Whether a file may be executed.
+/// Returns `true` if a file is executable.
 pub(crate) fn is_executable(file: &Path) -> bool {
     rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-/// Whether an open file is the one at a path.
+/// Returns `true` if an open file is the one at a path.
 ///
 /// # Errors
-/// There is none, or it cannot be looked at.
+/// There is no file, or it is inaccessible.
 pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let (open, there) = (file.metadata()?, fs::metadata(path)?);
     Ok((open.dev(), open.ino()) == (there.dev(), there.ino()))
 }
 
-/// Gives a file another name unless there is such a file. Not every file system, and not every Unix, can do that in one step.
+/// Renames a file without replacing another one. Some file systems and some Unix systems cannot do this atomically.
 ///
 /// # Errors
-/// There is such a file; or [`io::ErrorKind::Unsupported`], [`io::ErrorKind::InvalidInput`]: it cannot be done here.
+/// The target exists; or [`io::ErrorKind::Unsupported`], [`io::ErrorKind::InvalidInput`]: not supported here.
 pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     {
@@ -147,7 +147,7 @@ pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Lets the names in a folder reach the disk. File systems that cannot do that for folders do it in their own time.
+/// Syncs the names in a directory. Ignores file systems that cannot sync directories.
 ///
 /// # Errors
 /// The disk fails.
@@ -157,25 +157,25 @@ pub(crate) fn sync_names(folder: &Path) -> io::Result<()> {
     if synced.as_ref().is_err_and(can_not) { Ok(()) } else { synced }
 }
 
-/// Fills a buffer from a place in a file; other readers of it are not moved.
+/// Fills a buffer from an offset without moving other readers of the file.
 ///
 /// # Errors
-/// It ends before, or cannot be read.
+/// The file ends early, or cannot be read.
 pub(crate) fn read_exact_at(file: &File, to: &mut [u8], at: u64) -> io::Result<()> {
     file.read_exact_at(to, at)
 }
 
-/// Whether an error says that the file system has no locks.
+/// Returns `true` if the error means that the file system has no locks.
 pub(crate) fn has_no_locks(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported || error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error())
 }
 
-/// The path that has these bytes; `None` if there can be none.
+/// Converts bytes to a path, or returns `None` if they are not a valid path.
 pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
     Some(OsString::from_vec(bytes).into())
 }
 
-/// What the file system says of a file.
+/// Returns the metadata of a file.
 pub(crate) fn facts(metadata: &Metadata) -> FileFacts {
     FileFacts {
         file: Some((metadata.dev(), metadata.ino())),
@@ -189,20 +189,21 @@ fn nanoseconds(seconds: i64, more: i64) -> i64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(more)
 }
 
-/// Asks for files of one directory by a handle of it, where it can be had: to walk the whole path for each takes longer.
+/// A handle of a directory for file lookups, which is faster than walking the whole path for each file. Empty if the
+/// directory cannot be opened.
 pub(crate) struct DirHandle(Option<rustix::fd::OwnedFd>);
 
 impl DirHandle {
-    /// The directory at a path.
+    /// Opens a directory.
     pub(crate) fn open(dir: &Path) -> Self {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Self(rustix::fs::open(dir, flags, Mode::empty()).ok())
     }
 
-    /// What the file system says of a file in it; `None` if that is no file.
+    /// Returns the metadata of a file in the directory, or `None` if it is not a regular file.
     ///
     /// # Errors
-    /// It cannot be looked at.
+    /// The file is inaccessible.
     #[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
     pub(crate) fn file(&self, path: &Path) -> io::Result<Option<FileFacts>> {
         let Some(dir) = &self.0 else {

@@ -13,7 +13,7 @@ use crate::system::messages::Input;
 use crate::system::unix::sequences::Parser;
 use crate::system::unix::terminal::FILES;
 
-/// Bytes that are read at once.
+/// The number of bytes per read.
 const BUFFER: usize = 4096;
 
 /// Reader of the terminal's input.

@@ -1,4 +1,4 @@
-//! As Unix has it.
+//! Platform-specific code for Unix.
 
 pub(crate) mod files;
 pub(crate) mod input;

@@ -1,4 +1,4 @@
-//! Signals: those that end or stop the program, held back, sent, or left to a program that has the terminal.
+//! Signals that end or stop the program: held back, sent, or left to a program that uses the terminal.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use signal_hook::iterator::Signals;
 use crate::system::messages::Signal;
 use crate::system::unix::terminal;
 
-/// How long after a signal the program ends, whatever it is at.
+/// The time after a signal at which the program ends in any case.
 const LIMIT: Duration = Duration::from_millis(900);
 
 /// Reports each signal that ends or stops the program or resizes the terminal, until `tell` returns `false`.
@@ -50,28 +50,28 @@ pub(crate) fn watch(mut tell: impl FnMut(Signal) -> bool + Send + 'static) -> io
     Ok(())
 }
 
-/// Ends the program after a while, if it did not end by itself: the terminal may take no output, so that the loop hears of
-/// nothing.
+/// Ends the program after a time limit, because a blocked terminal can prevent the loop from handling the signal.
 fn end_at_last(signal: i32) {
     std::thread::sleep(LIMIT);
     terminal::give_back_at_once();
     std::process::exit(128 + signal);
 }
 
-/// Signals that ask the program to end, held back while it does what must not be cut off: interrupt, terminate, hang up.
+/// Signals that ask the program to end (interrupt, terminate, hang up), held back during work that must not be
+/// interrupted.
 #[derive(Debug)]
 pub(crate) struct SignalHold(Arc<HeldSignals>);
 
 #[derive(Debug)]
 struct HeldSignals {
-    /// Whether they end the program.
+    /// `true` if they end the program.
     is_free: AtomicBool,
-    /// The number of the first one that was held back; 0 if there was none.
+    /// The number of the first signal held back; 0 for none.
     noted: AtomicUsize,
 }
 
 impl SignalHold {
-    /// One that holds nothing back yet.
+    /// Creates it without holding back signals.
     ///
     /// # Errors
     /// The system does not allow it.
@@ -83,7 +83,7 @@ impl SignalHold {
         Ok(Self(held))
     }
 
-    /// Holds them back during some work; for most of a second at the longest.
+    /// Holds signals back during some work, for most of a second at most.
     pub(crate) fn during<T>(&self, work: impl FnOnce() -> T) -> T {
         self.0.is_free.store(false, Ordering::SeqCst);
         let done = work();
@@ -91,7 +91,7 @@ impl SignalHold {
         done
     }
 
-    /// The number of the signal that was held back first.
+    /// Returns the number of the first signal held back.
     pub(crate) fn noted(&self) -> Option<u8> {
         u8::try_from(self.0.noted.load(Ordering::SeqCst)).ok().filter(|&signal| signal > 0)
     }
@@ -108,23 +108,23 @@ impl HeldSignals {
             std::thread::sleep(LIMIT);
             if !self.is_free.load(Ordering::SeqCst) {
                 let said = "pitree: interrupted during a change; the next change recovers it\n";
-                let _ = io::stderr().write_all(said.as_bytes()); // nobody may be there to read it
+                let _ = io::stderr().write_all(said.as_bytes()); // standard error may be closed
                 std::process::exit(128 + signal);
             }
         }
     }
 }
 
-/// Lets a write beyond the size that files may have fail as any other write, instead of ending the program.
+/// Makes a write beyond the file size limit fail instead of ending the program.
 ///
 /// # Errors
 /// The system does not allow it.
 pub(crate) fn survive_file_size_limit() -> io::Result<()> {
-    // A handler rather than none: pi, which may take the place of this process, shall find the signal as it was.
+    // A handler instead of ignoring the signal, because pi, which can replace this process, must find the default.
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
-/// Stops this process until the shell continues it, because it was told to.
+/// Stops this process until the shell continues it.
 ///
 /// # Errors
 /// The system does not allow it.
@@ -132,8 +132,8 @@ pub(crate) fn suspend() -> io::Result<()> {
     signal_hook::low_level::emulate_default_handler(SIGTSTP)
 }
 
-/// Stops the whole job that this process belongs to, as Ctrl+Z does where the terminal sees to it: a script around
-/// pitree must stop as well, or the shell would not get the terminal back.
+/// Stops the whole job of this process, like Ctrl+Z in the terminal. A script around pitree must stop as well, or the
+/// shell would not get the terminal.
 ///
 /// # Errors
 /// The system does not allow it.
@@ -141,19 +141,19 @@ pub(crate) fn suspend_job() -> io::Result<()> {
     Ok(kill_current_process_group(rustix::process::Signal::STOP)?)
 }
 
-/// No program has the terminal.
+/// No program uses the terminal.
 const NONE: i32 = 0;
-/// One is about to have it.
+/// A program is about to use the terminal.
 const SOON: i32 = -1;
 
-/// The process of the program that has the terminal.
+/// The process that uses the terminal.
 static PROGRAM: AtomicI32 = AtomicI32::new(NONE);
 
-/// Whether a signal came that this process sent to itself: then those before it were taken.
+/// `true` after a signal that this process sent to itself arrived, so that earlier ones were handled.
 static IS_HEARD: AtomicBool = AtomicBool::new(false);
 
-/// Takes a signal while another program has the terminal. Those of the keyboard are the program's, which has them already;
-/// what ends pitree ends the program first. Returns whether to end then.
+/// Handles a signal while another program uses the terminal. Signals of the keyboard already went to that program;
+/// signals that end pitree end the program first. Returns `true` if pitree must end too.
 fn is_for_us_too(signal: i32, program: i32) -> bool {
     let ends = matches!(signal, SIGHUP | SIGTERM);
     if signal == SIGCONT {
@@ -161,22 +161,23 @@ fn is_for_us_too(signal: i32, program: i32) -> bool {
     }
     let signal = rustix::process::Signal::from_named_raw(signal);
     if let (true, Some(pid), Some(signal)) = (ends, Pid::from_raw(program.max(0)), signal) {
-        let _ = kill_process(pid, signal); // it may have ended by itself
+        let _ = kill_process(pid, signal); // it may have exited already
     }
     ends
 }
 
-/// From now on keys that end or stop programs are those of another one, which is to be [run](super::programs::run) next.
+/// From now on, keys that end or stop programs belong to another program, which is [run](super::programs::run) next.
 pub(crate) fn lend_terminal() {
     PROGRAM.store(SOON, Ordering::SeqCst);
 }
 
-/// That program is this process now.
+/// Sets the process that uses the terminal.
 pub(super) fn has_terminal(pid: Pid) {
     PROGRAM.store(pid.as_raw_nonzero().get(), Ordering::SeqCst);
 }
 
-/// It has ended. A key that ended it told this process as well: that is heard before it counts again.
+/// The program has exited. A key that ended it was also sent to this process; that signal is handled before signals
+/// count again.
 pub(super) fn take_terminal() {
     IS_HEARD.store(false, Ordering::SeqCst);
     let _ = kill_process(getpid(), rustix::process::Signal::CONT);

@@ -1,4 +1,4 @@
-//! The terminal by a way of its own, for when the program is ended in the middle of anything.
+//! Direct access to the terminal, for ending the program at any point.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -12,31 +12,32 @@ use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetatt
 use signal_hook::consts::SIGABRT;
 use signal_hook::low_level::{emulate_default_handler, register};
 
-/// The files of the terminal to read from and to write to.
+/// The files for reading from and writing to the terminal.
 pub(crate) const FILES: [&str; 2] = ["/dev/tty"; 2];
 
-/// Whether what the terminal answers comes among the keys.
+/// `true` if answers of the terminal arrive among the keys.
 pub(crate) const ANSWERS: bool = true;
 
-/// Whether the terminal is not as it was before.
+/// `true` while the terminal is not in its original state.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// The terminal, not waited for, and how it was set before.
+/// The non-blocking terminal, and its original settings.
 static DIRECT: OnceLock<(File, Termios)> = OnceLock::new();
 
-/// Is told whether the program has the terminal.
+/// Records if the program uses the terminal.
 pub(crate) fn note(is_taken: bool) {
     IS_TAKEN.store(is_taken, Ordering::SeqCst);
 }
 
-/// Gives the terminal back as far as that is possible at once. Allocates nothing and waits for nobody, so that it can be
-/// done in a handler of a signal and beside a thread that waits for the terminal.
+/// Restores the terminal without blocking. Allocates nothing, so that it can run in a signal handler and beside a
+/// thread that waits for the terminal.
 pub(super) fn give_back_at_once() {
-    /// No marked pastes, no mouse, the other screen, the cursor: as `give_back` in `runtime/terminal` says it.
+    /// Disables bracketed paste and mouse, leaves the alternate screen and shows the cursor, like `give_back` in
+    /// `runtime/terminal`.
     const LEAVE: &[u8] = b"\x1b[?2004l\x1b[?1006l\x1b[?1015l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?1049l\x1b[?25h";
     if let Some((terminal, before)) = DIRECT.get().filter(|_| IS_TAKEN.load(Ordering::SeqCst)) {
         if rustix::io::write(terminal, LEAVE) != Ok(LEAVE.len()) {
-            // What the terminal did not take is of no use any more, and there is room then.
+            // Discards pending output to make room.
             let _ = tcflush(terminal, QueueSelector::OFlush);
             let _ = rustix::io::write(terminal, LEAVE);
         }
@@ -44,8 +45,7 @@ pub(super) fn give_back_at_once() {
     }
 }
 
-/// When the program is aborted, as for want of memory, it gives the terminal back first. Without a terminal of its own
-/// there is nothing to give back.
+/// Restores the terminal before the program is aborted, for example without memory. Does nothing without a terminal.
 ///
 /// # Errors
 /// The system does not allow it.
@@ -73,7 +73,7 @@ pub(crate) fn restore_on_abort() -> io::Result<()> {
     }
 }
 
-/// Whether an error says that the terminal is gone.
+/// Returns `true` if the error means that the terminal is closed.
 pub(crate) fn is_hung_up(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::IO.raw_os_error())
 }

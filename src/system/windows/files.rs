@@ -1,4 +1,4 @@
-//! What is known of files without owners and modes: who may use one is left to the folder that it is in.
+//! Files without owners and modes: access is determined by their directory.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -10,10 +10,10 @@ use same_file::Handle;
 
 use crate::system::messages::FileFacts;
 
-/// There are no modes.
+/// Does nothing: there are no modes.
 pub(crate) fn for_owner(_options: &mut OpenOptions) {}
 
-/// There are no modes.
+/// Does nothing: there are no modes.
 ///
 /// # Errors
 /// None.
@@ -21,15 +21,15 @@ pub(crate) fn make_private(_file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a folder.
+/// Creates a directory.
 ///
 /// # Errors
-/// It cannot be made, or is there.
+/// The directory cannot be created, or exists.
 pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     fs::create_dir(folder)
 }
 
-/// There are no modes.
+/// Does nothing: there are no modes.
 ///
 /// # Errors
 /// None.
@@ -37,7 +37,7 @@ pub(crate) fn close_folder(_folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// There are no modes.
+/// Does nothing: there are no modes.
 ///
 /// # Errors
 /// None.
@@ -53,39 +53,39 @@ pub(crate) fn private_dir(dir: &Path) -> io::Result<PathBuf> {
     Ok(dir.to_path_buf())
 }
 
-/// Whoever it is of, it is where only this user may write.
+/// Returns `true`: only this user can write to the directories in question.
 pub(crate) fn is_own(_metadata: &Metadata) -> bool {
     true
 }
 
-/// As [`is_own`].
+/// Like [`is_own`].
 pub(crate) fn is_private(_metadata: &Metadata) -> bool {
     true
 }
 
-/// No file has to be waited for.
+/// Does nothing: opening never blocks.
 pub(crate) fn without_waiting(_options: &mut OpenOptions) {}
 
-/// Lets options open a link itself, which is no file then.
+/// Sets options to open a link itself, which is not a regular file.
 pub(crate) fn without_links(options: &mut OpenOptions) {
     const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
     options.custom_flags(FILE_FLAG_OPEN_REPARSE_POINT);
 }
 
-/// Its name says whether a file may be executed.
+/// Returns `true`: the file name determines if a file is executable.
 pub(crate) fn is_executable(_file: &Path) -> bool {
     true
 }
 
-/// Whether an open file is the one at a path.
+/// Returns `true` if an open file is the one at a path.
 ///
 /// # Errors
-/// There is none, or it cannot be looked at.
+/// There is no file, or it is inaccessible.
 pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     Ok(Handle::from_file(file.try_clone()?)? == Handle::from_path(path)?)
 }
 
-/// It cannot be done in one step.
+/// Not supported atomically.
 ///
 /// # Errors
 /// [`io::ErrorKind::Unsupported`].
@@ -93,7 +93,7 @@ pub(crate) fn rename_new(_from: &Path, _to: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Folders reach the disk in their own time.
+/// Does nothing: directories cannot be synced.
 ///
 /// # Errors
 /// None.
@@ -101,10 +101,10 @@ pub(crate) fn sync_names(_folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Fills a buffer from a place in a file.
+/// Fills a buffer from an offset.
 ///
 /// # Errors
-/// It ends before, or cannot be read.
+/// The file ends early, or cannot be read.
 pub(crate) fn read_exact_at(file: &File, to: &mut [u8], at: u64) -> io::Result<()> {
     let mut done = 0;
     while done < to.len() {
@@ -118,17 +118,17 @@ pub(crate) fn read_exact_at(file: &File, to: &mut [u8], at: u64) -> io::Result<(
     Ok(())
 }
 
-/// Whether an error says that the file system has no locks.
+/// Returns `true` if the error means that the file system has no locks.
 pub(crate) fn has_no_locks(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported
 }
 
-/// The path that has these bytes; `None` if there can be none.
+/// Converts bytes to a path, or returns `None` if they are not a valid path.
 pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
     String::from_utf8(bytes).ok().map(PathBuf::from)
 }
 
-/// What the file system says of a file.
+/// Returns the metadata of a file.
 pub(crate) fn facts(metadata: &Metadata) -> FileFacts {
     let time = |time: io::Result<SystemTime>| {
         let since = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
@@ -142,19 +142,19 @@ pub(crate) fn facts(metadata: &Metadata) -> FileFacts {
     }
 }
 
-/// Asks for files of one directory.
+/// A directory for file lookups.
 pub(crate) struct DirHandle;
 
 impl DirHandle {
-    /// The directory at a path.
+    /// Opens a directory.
     pub(crate) fn open(_dir: &Path) -> Self {
         Self
     }
 
-    /// What the file system says of a file in it; `None` if that is no file.
+    /// Returns the metadata of a file in the directory, or `None` if it is not a regular file.
     ///
     /// # Errors
-    /// It cannot be looked at.
+    /// The file is inaccessible.
     #[allow(clippy::unused_self, reason = "others have a handle")]
     pub(crate) fn file(&self, path: &Path) -> io::Result<Option<FileFacts>> {
         let metadata = fs::metadata(path)?;

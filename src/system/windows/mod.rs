@@ -1,4 +1,4 @@
-//! As Windows has it, or what comes nearest.
+//! Platform-specific code for Windows.
 
 #![allow(clippy::unnecessary_wraps, reason = "what cannot fail here may do so on Unix")]
 

@@ -1,10 +1,10 @@
-//! Other programs: beside this one, in the terminal for a while, or in place of this one.
+//! External programs: in the background, in the terminal, or replacing this process.
 
 use std::io;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 
-/// The words of a line with a file at their end.
+/// Returns a command with the words of a line and a file as its last argument.
 pub(crate) fn shell(line: &str, file: &Path) -> Command {
     let mut words = line.split_whitespace();
     let mut command = Command::new(words.next().unwrap_or_default());
@@ -20,21 +20,21 @@ pub(crate) fn start_apart(command: &mut Command) -> io::Result<Child> {
     command.spawn()
 }
 
-/// Ends one that was [started apart](start_apart).
+/// Ends a program that was [started apart](start_apart).
 pub(crate) fn end(child: &mut Child) {
-    let _ = child.kill(); // it may have ended by itself
+    let _ = child.kill(); // it may have exited already
     let _ = child.wait();
 }
 
 /// Runs a program to its end.
 ///
 /// # Errors
-/// It could not be started.
+/// The program could not be started.
 pub(crate) fn run(command: &mut Command) -> io::Result<ExitStatus> {
     command.status()
 }
 
-/// Runs `command` to its end and ends with its code. Returns only if that failed.
+/// Runs `command` to its end and exits with its code. Only returns on failure.
 pub(crate) fn replace_process(command: &mut Command) -> io::Error {
     match command.status() {
         Ok(status) => std::process::exit(status.code().unwrap_or(1)),

@@ -1,10 +1,10 @@
-//! There are no signals that the program could hear of.
+//! Signals, which do not exist here.
 
 use std::io;
 
 use crate::system::messages::Signal;
 
-/// Tells of nothing.
+/// Reports nothing.
 ///
 /// # Errors
 /// None.
@@ -17,7 +17,7 @@ pub(crate) fn watch(_tell: impl FnMut(Signal) -> bool + Send + 'static) -> io::R
 pub(crate) struct SignalHold;
 
 impl SignalHold {
-    /// One that holds nothing back.
+    /// Creates it.
     ///
     /// # Errors
     /// None.
@@ -25,20 +25,20 @@ impl SignalHold {
         Ok(Self)
     }
 
-    /// Does some work.
+    /// Runs some work.
     #[allow(clippy::unused_self, reason = "others hold something back")]
     pub(crate) fn during<T>(&self, work: impl FnOnce() -> T) -> T {
         work()
     }
 
-    /// None was held back.
+    /// Returns `None`.
     #[allow(clippy::unused_self, reason = "others hold something back")]
     pub(crate) fn noted(&self) -> Option<u8> {
         None
     }
 }
 
-/// There is no such limit.
+/// Does nothing: there is no such limit.
 ///
 /// # Errors
 /// None.
@@ -46,7 +46,7 @@ pub(crate) fn survive_file_size_limit() -> io::Result<()> {
     Ok(())
 }
 
-/// Programs are not stopped here.
+/// Does nothing: programs cannot be stopped.
 ///
 /// # Errors
 /// None.
@@ -54,7 +54,7 @@ pub(crate) fn suspend() -> io::Result<()> {
     Ok(())
 }
 
-/// Programs are not stopped here.
+/// Does nothing: programs cannot be stopped.
 ///
 /// # Errors
 /// None.
@@ -62,5 +62,5 @@ pub(crate) fn suspend_job() -> io::Result<()> {
     Ok(())
 }
 
-/// Keys reach whoever reads them.
+/// Does nothing.
 pub(crate) fn lend_terminal() {}

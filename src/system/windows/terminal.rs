@@ -1,17 +1,17 @@
-//! The terminal, which sets itself right when the program is gone.
+//! The terminal, which restores itself when the program exits.
 
 use std::io;
 
 /// The files of the terminal to read from and to write to.
 pub(crate) const FILES: [&str; 2] = ["CONIN$", "CONOUT$"];
 
-/// Whether what the terminal answers comes among the keys.
+/// `true` if answers of the terminal arrive among the keys.
 pub(crate) const ANSWERS: bool = false;
 
-/// Is told whether the program has the terminal.
+/// Does nothing.
 pub(crate) fn note(_is_taken: bool) {}
 
-/// Nothing is to be done.
+/// Does nothing.
 ///
 /// # Errors
 /// None.
@@ -19,7 +19,7 @@ pub(crate) fn restore_on_abort() -> io::Result<()> {
     Ok(())
 }
 
-/// No error says so.
+/// Returns `false`: no error means that the terminal is closed.
 pub(crate) fn is_hung_up(_error: &io::Error) -> bool {
     false
 }
