@@ -199,7 +199,7 @@ fn errors_are_shown() {
     let world = World::new();
     let mut browser = world.open(60, 20);
     let fail = |browser: &mut Browser, error: &str| {
-        browser.change_goes(Request::Redo, Err(ChangeFailure::Failed(error.into())))
+        browser.change_goes(Request::Redo, Err(ChangeFailure::Failed(error.into())));
     };
     fail(&mut browser, "the disk is full");
     assert_eq!(browser.footer(), "the disk is full");
