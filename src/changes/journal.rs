@@ -457,7 +457,7 @@ mod tests {
     #[test]
     fn what_was_cut_short_is_settled_by_the_file() {
         let dir = tempfile::tempdir().unwrap();
-        let mut journal = Journal::open(dir.path(), &mut |_| panic!("nobody holds it")).unwrap();
+        let mut journal = Journal::open(dir.path(), &mut |_| panic!("no lock is held")).unwrap();
         for state in [ChangeState::Begun, ChangeState::Undoing, ChangeState::Redoing] {
             for name in ["made", "not made"] {
                 let number = journal.begin(0, None, change(name), UndoLink::default()).unwrap();
@@ -472,7 +472,7 @@ mod tests {
         let mut text = fs::read_to_string(&path).unwrap();
         text.push_str("{\"number\":3,\"torn");
         fs::write(&path, text).unwrap();
-        let mut journal = Journal::open(dir.path(), &mut |_| panic!("nobody holds it")).unwrap();
+        let mut journal = Journal::open(dir.path(), &mut |_| panic!("no lock is held")).unwrap();
         journal.mend(0, |one, _| Some(one.change == change("made"))).unwrap();
         drop(journal);
         let records = JournalRecords::of(dir.path()).unwrap().into_list();
@@ -497,7 +497,7 @@ mod tests {
         use std::os::unix::ffi::OsStrExt;
         let dir = tempfile::tempdir().unwrap();
         let odd = |bytes: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(bytes));
-        let mut journal = Journal::open(dir.path(), &mut |_| panic!("nobody holds it")).unwrap();
+        let mut journal = Journal::open(dir.path(), &mut |_| panic!("no lock is held")).unwrap();
         for (path, item) in [("/s".into(), "/t".into()), (odd(b"/\xff"), odd(b"/t/\xff")), ("/s".into(), odd(b"\xfe"))]
         {
             let change = Change::Trash(crate::changes::change::TrashChange { path, bytes: 1, link: false });
@@ -528,7 +528,7 @@ mod tests {
         fs::write(open.join("journal.jsonl"), "").unwrap();
         fs::set_permissions(open.join("journal.jsonl"), fs::Permissions::from_mode(0o644)).unwrap();
         for state in [&new, &open] {
-            drop(Journal::open(state, &mut |_| panic!("nobody holds it")).unwrap());
+            drop(Journal::open(state, &mut |_| panic!("no lock is held")).unwrap());
             assert_eq!((mode(state), mode(&state.join("journal.jsonl"))), (0o700, 0o600), "{}", state.display());
         }
     }

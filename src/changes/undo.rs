@@ -240,14 +240,14 @@ mod tests {
     #[test]
     fn undo_and_redo_go_back_and_forth_across_restarts() {
         let dir = tempfile::tempdir().unwrap();
-        let mut journal = Journal::open(dir.path(), &mut |_| panic!("nobody holds it")).unwrap();
+        let mut journal = Journal::open(dir.path(), &mut |_| panic!("no lock is held")).unwrap();
         for name in ["a", "b", "c"] {
             made(&mut journal, None, name);
         }
         journal.set(3, 0, ChangeState::Undone, UndoLink::default()).unwrap();
         journal.set(2, 0, ChangeState::Undone, UndoLink::default()).unwrap();
         drop(journal);
-        let mut journal = Journal::open(dir.path(), &mut |_| panic!("nobody holds it")).unwrap();
+        let mut journal = Journal::open(dir.path(), &mut |_| panic!("no lock is held")).unwrap();
         assert_eq!((undone(&journal), redone(&journal)), (vec![1], vec![2]));
         journal.set(2, 0, ChangeState::Done, UndoLink::default()).unwrap();
         assert_eq!((undone(&journal), redone(&journal)), (vec![2], vec![3]));
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn what_was_made_together_is_undone_together() {
         let dir = tempfile::tempdir().unwrap();
-        let mut journal = Journal::open(dir.path(), &mut |_| panic!("nobody holds it")).unwrap();
+        let mut journal = Journal::open(dir.path(), &mut |_| panic!("no lock is held")).unwrap();
         made(&mut journal, None, "alone");
         let group = made(&mut journal, None, "a");
         made(&mut journal, Some(group), "b");

@@ -1,6 +1,6 @@
-//! The pi program: its [`version`], its [`processes`] and their [`status`], [`requests`] to a running pi, the
-//! [`extension`] that navigates to an entry, the files that pitree [`install`]s in pi's directory, and the command that
-//! [`launch`]es pi.
+//! The pi program: its `version`, its `processes` and their `status`, `requests` to a running pi, the
+//! `extension` that navigates to an entry, the files that pitree `install`s in pi's directory, and the command that
+//! `launch`es pi.
 
 pub(crate) mod extension;
 pub(crate) mod install;

@@ -25,7 +25,7 @@ const MOST_HITS: usize = 10_000;
 /// A match: the line number and the byte range in its text.
 pub type PreviewHit = (usize, Range<usize>);
 
-/// Returns up to [`MOST_HITS`] matches in a text; stops early once `is_wanted` returns `false`.
+/// Returns up to `MOST_HITS` matches in a text; stops early once `is_wanted` returns `false`.
 pub fn hits(lines: &[DocLine], words: &Words, is_wanted: impl Fn() -> bool) -> Vec<PreviewHit> {
     let marks = |(at, line): (usize, &DocLine)| {
         words.marks(&spans_text(&line.spans)).into_iter().map(move |hit| (at, hit)).collect::<Vec<_>>()
@@ -73,7 +73,7 @@ pub struct PreviewPane {
     pub top: usize,
     /// The time at which reading started, in milliseconds since 1970; `None` once the text is loaded.
     pub waiting: Option<i64>,
-    /// The previous text, displayed until [`PATIENCE`] elapses.
+    /// The previous text, displayed until `PATIENCE` elapses.
     before: Option<PreviousText>,
     /// The claim on the text being read.
     pub reading: Option<Claim>,
@@ -192,7 +192,7 @@ impl PreviewPane {
         self.waiting.map(|since| since + PATIENCE).filter(|&at| now < at)
     }
 
-    /// Returns `true` if the text is still missing after [`PATIENCE`].
+    /// Returns `true` if the text is still missing after `PATIENCE`.
     pub fn is_late(&self, now: i64) -> bool {
         self.waiting.is_some() && self.changes_at(now).is_none()
     }

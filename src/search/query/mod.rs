@@ -1,4 +1,4 @@
-//! The parsed query: terms that must all match. Its display form parses to the same query. [`Query::narrows`] detects
+//! The parsed query: terms that must all match. Its display form parses to the same query. `Query::narrows` detects
 //! queries that can reuse the hits of an earlier one.
 
 pub mod complete;
