@@ -1,4 +1,4 @@
-//! The browser, as the command line opens it.
+//! Opens the browser from the command line.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ pub(super) fn browse(
     let filter = chosen.filter();
     let CommandContext { config, files, mut located, corrected, home, cache } = chosen;
     let config = Config { filter, ..config };
-    // What is written down of a change must hold wherever pitree is started the next time.
+    // Recorded changes must be valid for any working directory of the next run.
     for dir in &mut located.dirs {
         *dir = std::path::absolute(&*dir).unwrap_or_else(|_| dir.clone());
     }
@@ -61,8 +61,8 @@ pub(super) fn browse(
     runtime::run(setting, &config, (files, cache), changes).map(ExitCode::from)
 }
 
-/// The session file and the id of the entry at which the browser opens. `--entry` is an id, which saves reading the file;
-/// the entry of SESSION@ENTRY may be a label or a prefix.
+/// Returns the session file and the id of the entry at which the browser opens. `--entry` is an id, so the file need
+/// not be read; the entry of SESSION@ENTRY can be a label or a prefix.
 fn start_at(word: &OsStr, id: Option<String>, chosen: &CommandContext) -> Result<(PathBuf, Option<String>)> {
     let place = SessionPlace::new(word, id.as_deref(), chosen)?;
     let (None, Some(entry)) = (&id, &place.entry) else { return Ok((place.path, id)) };

@@ -1,5 +1,4 @@
-//! What the commands that change something have in common: where changes are made, what is asked first for a file of
-//! an old version, and how it is told what was done.
+//! Functions shared by commands that change something: making changes, asking before a migration, and printing results.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -27,7 +26,7 @@ use crate::disk::trash::Trash;
 use crate::pi::running;
 use crate::system::signals::SignalHold;
 
-/// What every command that changes something understands.
+/// Options of all commands that change something.
 #[derive(Debug, clap::Args)]
 pub(super) struct ChangeArgs {
     /// Print what would change without changing anything
@@ -41,7 +40,7 @@ pub(super) struct ChangeArgs {
     pub(super) wait: u64,
 }
 
-/// That a signal stopped a change; its number.
+/// A change stopped by a signal; the number of the signal.
 #[derive(Debug)]
 pub(super) struct Interrupted(pub(super) u8);
 
@@ -51,7 +50,7 @@ impl std::fmt::Display for Interrupted {
     }
 }
 
-/// Makes the changes of a command and tells of them.
+/// Makes the changes of a command and prints the results.
 pub(super) struct Changer<'a> {
     changes: Changes,
     switches: &'a ChangeArgs,
@@ -60,10 +59,10 @@ pub(super) struct Changer<'a> {
 }
 
 impl<'a> Changer<'a> {
-    /// One for the files that were chosen.
+    /// Creates it for the chosen files.
     ///
     /// # Errors
-    /// They are samples, or there is no place for the journal.
+    /// The sessions are samples, or there is no directory for the journal.
     pub(super) fn new(chosen: &'a CommandContext, switches: &'a ChangeArgs) -> Result<Self> {
         chosen.refuse_samples()?;
         let Some(state_dir) = locate::state_dir() else {
@@ -75,10 +74,10 @@ impl<'a> Changer<'a> {
         Ok(Self { changes, switches, home: &chosen.home, hold })
     }
 
-    /// Makes a change. A signal to end stops it between two of several.
+    /// Makes a change. A signal stops it between two of several changes.
     ///
     /// # Errors
-    /// As [`Changes::make`].
+    /// The errors of [`Changes::make`].
     pub(super) fn make(&self, request: &Request) -> Result<ChangeResult> {
         let mut waits_since = None;
         let mut watch = |news: ChangeEvent<'_>| {
@@ -100,11 +99,11 @@ impl<'a> Changer<'a> {
         })
     }
 
-    /// Makes a change that a file of an old version takes only in the form of version 3. Unless that is allowed
-    /// (`migrate`), a person is asked. `request` is told whether it is allowed.
+    /// Makes a change that requires a version 3 file. Asks the user unless migration is allowed (`migrate`). `request`
+    /// receives `true` if it is allowed.
     ///
     /// # Errors
-    /// As [`Changes::make`], or it is not wanted.
+    /// The errors of [`Changes::make`], or the user declined.
     pub(super) fn make_migrating(&self, migrate: bool, request: impl Fn(bool) -> Request) -> Result<ChangeResult> {
         let error = match self.make(&request(migrate)) {
             Err(error) if matches!(error.downcast_ref(), Some(Refusal::Old { .. })) => error,
@@ -127,19 +126,18 @@ impl<'a> Changer<'a> {
         bail!(Declined("nothing was changed"))
     }
 
-    /// All changes that were ever made, the oldest first.
+    /// Returns all changes, oldest first.
     ///
     /// # Errors
-    /// As [`Changes::history`].
+    /// The errors of [`Changes::history`].
     pub(super) fn history(&self) -> Result<Vec<JournalRecord>> {
         self.changes.history()
     }
 
-    /// Says on standard output what was done, or would be; gives the code to end with, which after a signal is the
-    /// shell's for it.
+    /// Prints what was done, or would be. Returns the exit code, which after a signal is the usual one of shells.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The output cannot be written.
     pub(super) fn say(&self, done: &ChangeResult, step: CliStep) -> Result<ExitCode> {
         let print = || {
             let mut out = output::stdout();
@@ -164,7 +162,7 @@ impl<'a> Changer<'a> {
         Ok(self.hold.noted().map_or(Exit::Failed.into(), |signal| ExitCode::from(128 + signal)))
     }
 
-    /// What is said of what was done where that cannot be printed.
+    /// Describes changes that could not be printed.
     pub(super) fn unprinted(&self, done: &ChangeResult) -> String {
         match (self.switches.dry_run, done.changes.len()) {
             (true, _) => "cannot print the dry run".into(),
@@ -174,7 +172,7 @@ impl<'a> Changer<'a> {
         }
     }
 
-    /// Says on standard error what was done, where standard output is for something else.
+    /// Prints what was done to standard error, if standard output has other content.
     pub(super) fn say_aside(&self, done: &ChangeResult) {
         for line in self.lines(done, CliStep::Make).iter().chain(&done.warnings) {
             output::tell(line);
@@ -201,37 +199,37 @@ impl<'a> Changer<'a> {
         }
     }
 
-    /// The home directory.
+    /// Returns the home directory.
     pub(super) fn home(&self) -> &str {
         self.home
     }
 
-    /// A path as people read it: `~` for the home directory.
+    /// Shortens a path with `~` for the home directory.
     pub(super) fn short(&self, path: &Path) -> String {
         shorten(&path.to_string_lossy(), self.home).into_owned()
     }
 }
 
-/// The trash as it is configured.
+/// Returns the configured trash.
 pub(super) fn trash(config: &Config) -> Trash {
     Trash { command: config.trash.clone(), limit: Duration::from_secs(config.trash_seconds) }
 }
 
-/// What is done with a change.
+/// A step of a change on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum CliStep {
-    /// It is made.
+    /// Make the change.
     Make,
-    /// It is taken back.
+    /// Undo the change.
     Undo,
-    /// It is made again.
+    /// Redo the change.
     Redo,
-    /// A file comes back from the trash.
+    /// Restore a file from the trash.
     Restore,
 }
 
-/// What was changed: as in the journal, but for a path that is no text, which is told as everywhere.
+/// The journal data of a change, except that a path that is not UTF-8 has the usual JSON form.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum ChangeFields<'a> {
@@ -251,7 +249,7 @@ impl<'a> From<&'a Change> for ChangeFields<'a> {
     }
 }
 
-/// A change as a script sees it.
+/// The JSON form of a change.
 #[derive(Serialize)]
 struct ChangeLine<'a> {
     step: CliStep,
@@ -260,7 +258,7 @@ struct ChangeLine<'a> {
     done: bool,
 }
 
-/// A change of the journal as a script sees it.
+/// The JSON form of a journal record.
 #[derive(Serialize)]
 pub(super) struct RecordLine<'a> {
     number: u64,

@@ -1,5 +1,5 @@
-//! `pitree completions`: what a shell is told so that Tab completes commands, options, sessions, labels and projects.
-//! The shell asks this program for what fits, so that there is nothing to bring up to date.
+//! `pitree completions`: shell completions for commands, options, sessions, labels and projects. The shell runs this
+//! program for the candidates, so the scripts never become outdated.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -19,7 +19,7 @@ use crate::disk::load;
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::Index;
 
-/// The variable by which the shell's lines ask.
+/// The environment variable set by the completion scripts.
 const ASKED_BY: &str = "PITREE_COMPLETE";
 
 /// Generate shell completions
@@ -33,7 +33,7 @@ pub(super) struct Completions {
     shell: Shell,
 }
 
-/// A shell that lines are printed for.
+/// A supported shell.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum Shell {
     Bash,
@@ -42,7 +42,7 @@ pub(super) enum Shell {
 }
 
 impl Shell {
-    /// As it is called.
+    /// Returns the name of the shell.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Bash => "bash",
@@ -66,12 +66,12 @@ impl Completions {
     }
 }
 
-/// Answers a shell that asks what fits, and ends; returns if none did.
+/// Answers a completion request of a shell and exits; returns if there is none.
 pub(super) fn answer() {
     CompleteEnv::with_factory(Cli::command).var(ASKED_BY).complete();
 }
 
-/// The words typed so far, as clap reads them: the line is unfinished and may lack anything.
+/// Parses the incomplete command line.
 fn typed_line() -> Result<ArgMatches> {
     let line = env::args_os().skip_while(|word| word != "--").skip(1);
     Ok(Cli::command().ignore_errors(true).try_get_matches_from(line)?)
@@ -81,14 +81,14 @@ fn chosen_by(line: &ArgMatches) -> Result<CommandContext> {
     chosen(&Options::from_arg_matches(line)?)
 }
 
-/// What is said about all sessions that pitree would list, or nothing when they cannot be read.
+/// Calls a function with all listed sessions; returns nothing if they cannot be read.
 fn of_sessions(say: impl FnOnce(&Catalog) -> Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
     let Ok(chosen) = typed_line().and_then(|line| chosen_by(&line)) else { return Vec::new() };
     let catalog = Catalog::read(chosen.sources(), now(), std::path::Path::to_path_buf);
     say(&catalog)
 }
 
-/// The ids of sessions, told by their titles, and names.
+/// Returns session ids with their titles, and session names.
 pub(super) fn sessions(typed: &OsStr) -> Vec<CompletionCandidate> {
     let Some(typed) = typed.to_str() else { return Vec::new() };
     of_sessions(|catalog| {
@@ -103,7 +103,7 @@ pub(super) fn sessions(typed: &OsStr) -> Vec<CompletionCandidate> {
     })
 }
 
-/// The labels of the session that is typed before, and the ids of its entries.
+/// Returns the labels and entry ids of the session typed before.
 pub(super) fn entries(typed: &OsStr) -> Vec<CompletionCandidate> {
     typed.to_str().and_then(|typed| entries_of_line(typed).ok()).unwrap_or_default()
 }
@@ -117,7 +117,7 @@ fn entries_of_line(typed: &str) -> Result<Vec<CompletionCandidate>> {
     let text = |at: Index| clean(&tree.nodes[at as usize].text).chars().take(60).collect::<String>();
     let newest_first = || (0..tree.nodes.len() as Index).rev();
     let labels = newest_first().filter_map(|at| Some((&*tree.labels.get(&at)?.text, at)));
-    // Until a character is typed, only prompts are offered: a list of all ids would be too long.
+    // Before the first character, only prompts are suggested, because a list of all ids would be too long.
     let is_offered = |at: &Index| match tree.nodes[*at as usize].kind {
         EntryKind::User => true,
         kind => !typed.is_empty() && !kind.is_bookkeeping(),
@@ -127,7 +127,7 @@ fn entries_of_line(typed: &str) -> Result<Vec<CompletionCandidate>> {
     Ok(labels.chain(ids).filter(fits).filter_map(|(word, at)| candidate(word, &text(at))).collect())
 }
 
-/// The directories that sessions worked in.
+/// Returns the working directories of sessions.
 pub(super) fn projects(typed: &OsStr) -> Vec<CompletionCandidate> {
     of_sessions(|catalog| {
         let keys = catalog.newest_first();
@@ -137,7 +137,7 @@ pub(super) fn projects(typed: &OsStr) -> Vec<CompletionCandidate> {
     })
 }
 
-/// A value of which a shell shows something else than it writes is not offered.
+/// Skips values that a shell would display differently.
 fn candidate(value: &str, help: &str) -> Option<CompletionCandidate> {
     let help = Some(help.to_string()).filter(|help| !help.is_empty());
     (!has_unsafe(value)).then(|| CompletionCandidate::new(value).help(help.map(Into::into)))

@@ -1,4 +1,4 @@
-//! `pitree config`: where the configuration is, and one to start from.
+//! `pitree config`: prints the location of the configuration, or the defaults.
 
 use std::io::Write;
 use std::path::Path;
@@ -40,7 +40,7 @@ impl ConfigCommand {
             let Some(path) = file.map(Path::to_path_buf).or_else(locate::config_file) else {
                 bail!("cannot locate config.toml: no home directory; specify a file with --config FILE")
             };
-            crate::cli::read_config(file)?; // says what is wrong with it
+            crate::cli::read_config(file)?; // prints the errors
             writeln!(out, "{}", clean(&path.to_string_lossy()))?;
         }
         out.flush()?;

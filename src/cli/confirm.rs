@@ -1,4 +1,4 @@
-//! Asking the person at the terminal: the question goes to standard error, so that a pipe gets the product alone.
+//! Questions on the terminal. The question goes to standard error, so that a pipe only gets the output.
 
 use std::io::{self, IsTerminal};
 
@@ -6,12 +6,12 @@ use anyhow::Result;
 
 use crate::cli::output;
 
-/// Whether somebody can be asked: both the question and the answer need a terminal.
+/// Returns `true` if a question is possible: input and standard error must be a terminal.
 pub(super) fn is_possible() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// The answer to a question, without white space around; empty at the end of input.
+/// Asks a question and returns the trimmed answer; empty at the end of input.
 ///
 /// # Errors
 /// The terminal cannot be read.
@@ -22,10 +22,10 @@ pub(super) fn ask(question: &str) -> Result<String> {
     Ok(answer.trim().into())
 }
 
-/// Whether the answer to a question is yes: `y` or `yes`.
+/// Returns `true` if the user answers `y` or `yes`.
 ///
 /// # Errors
-/// As [`ask`].
+/// The errors of [`ask`].
 pub(super) fn is_yes(question: &str) -> Result<bool> {
     let answer = ask(&format!("{question} [y/N]"))?.to_lowercase();
     Ok(answer == "y" || answer == "yes")

@@ -1,4 +1,4 @@
-//! `pitree context`: what the model sees when pi goes on at an entry, message by message.
+//! `pitree context`: prints the model context at an entry, message by message.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -42,10 +42,10 @@ pub(super) struct ContextCommand {
     json: bool,
 }
 
-/// Tokens, who speaks, why it is left out, and the beginning of what is said.
+/// Tokens, role, reason of omission, and the beginning of the text.
 const COLUMNS: [Column; 4] = [Column::Number, Column::Whole, Column::Words(table::TITLE), Column::Words(LAST)];
 
-/// A message as a script sees it.
+/// The JSON form of a message.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MessageLine<'a> {
@@ -64,16 +64,16 @@ struct MessageLine<'a> {
     left_out: Option<&'static str>,
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Serialize)]
 struct CallFields<'a> {
     id: &'a str,
     name: &'a str,
-    /// JSON as text, as pi sends it.
+    /// JSON as text, as sent by pi.
     arguments: &'a str,
 }
 
-/// The last line: what holds for all messages.
+/// The last line with totals.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SummaryLine<'a> {
@@ -83,7 +83,7 @@ struct SummaryLine<'a> {
     tools: Vec<&'a str>,
 }
 
-/// A model, as pi names it.
+/// A model as named by pi.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ModelFields<'a> {
@@ -166,7 +166,7 @@ fn line<'a>(tree: &'a Tree, part: &PlannedPart, message: &'a SentMessage) -> Mes
     }
 }
 
-/// What is left out and was not read: its row stands for the text.
+/// Returns an omitted message that was not read, with its row as text.
 fn left_out<'a>(tree: &'a Tree, part: &PlannedPart) -> MessageLine<'a> {
     let node = &tree.nodes[part.at as usize];
     MessageLine {

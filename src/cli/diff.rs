@@ -1,4 +1,4 @@
-//! `pitree diff`: two sessions or entries of one family, held against each other from the last entry that both have on.
+//! `pitree diff`: compares two sessions or entries of one family from where they diverge.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -26,10 +26,10 @@ use crate::session::compare::files::{CommonFile, Difference, FileChange, FileUse
 use crate::session::compare::side::{Failures, SideSummary, ToolUse};
 use crate::session::tree::{Index, Tree};
 
-/// The form of the JSON; another number, if what is there now is not there any more, or means something else.
+/// The version of the JSON format. Increased when a field is removed or changes its meaning.
 const FORM: u32 = 1;
 
-/// The most columns of a fact.
+/// The maximum width of a fact in columns.
 const FACT: usize = 60;
 
 /// Compare two sessions, branches or entries from where they diverge
@@ -85,7 +85,7 @@ impl DiffCommand {
     }
 }
 
-/// The end of a path that a word names: an entry, or the leaf of a session. One file is read once.
+/// Resolves a side to the end of a branch: an entry, or the leaf of a session. A file used by both sides is read once.
 fn end(
     SessionPlace { path, entry }: SessionPlace,
     chosen: &CommandContext,
@@ -104,7 +104,7 @@ fn end(
     Ok(BranchEnd { path, tree, at })
 }
 
-/// The row of an entry, as pi's `/tree` says it.
+/// Returns the row of an entry as in pi's `/tree`.
 fn row(tree: &Tree, at: Index, chosen: &CommandContext) -> String {
     spans_text(&row_text::entry(tree, at, chosen.config.signs()))
 }
@@ -157,7 +157,7 @@ fn text(out: &mut impl Write, comparison: &Comparison, ends: [&BranchEnd; 2], ch
     Ok(())
 }
 
-/// A heading and texts below it, if there are any.
+/// Prints a heading and texts, if there are any.
 fn list(out: &mut impl Write, title: &str, texts: &[String]) -> Result<()> {
     if texts.is_empty() {
         return Ok(());
@@ -169,7 +169,7 @@ fn list(out: &mut impl Write, title: &str, texts: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The lines of a text, safe for a terminal.
+/// Prints the lines of a text, safe for a terminal.
 fn lines(out: &mut impl Write, text: &str, indent: &str) -> Result<()> {
     for line in clean_lines(text.strip_suffix('\n').unwrap_or(text)) {
         writeln!(out, "{indent}{line}")?;
@@ -187,7 +187,7 @@ fn files_of_both(out: &mut impl Write, both: &[CommonFile]) -> Result<()> {
         for said in difference.iter().flat_map(|difference| description::difference(difference, uses)) {
             match said {
                 DescriptionPart::Words(text) => lines(out, &text, "    ")?,
-                // As a program takes it that knows diffs.
+                // In unified diff format.
                 DescriptionPart::Lines(text) => lines(out, &text, "")?,
             }
         }
@@ -195,7 +195,7 @@ fn files_of_both(out: &mut impl Write, both: &[CommonFile]) -> Result<()> {
     Ok(())
 }
 
-/// A comparison as a script sees it.
+/// The JSON form of a comparison.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DiffObject<'a> {
@@ -268,7 +268,7 @@ struct FileObject<'a> {
     uses: &'a FileUses,
 }
 
-/// `same` is null where not both changed the file, or it is not known what became of it.
+/// `same` is null if only one side changed the file, or the result is unknown.
 #[derive(Serialize)]
 struct BothObject<'a> {
     path: &'a str,
@@ -280,7 +280,7 @@ struct BothObject<'a> {
     changes: Option<ChangesObject<'a>>,
 }
 
-/// What each side did, where the whole text isn't known on both.
+/// The changes of each side, if the whole text is not known on both.
 #[derive(Serialize)]
 struct ChangesObject<'a> {
     a: Vec<ChangeObject<'a>>,

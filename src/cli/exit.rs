@@ -15,7 +15,7 @@ pub(super) enum Exit {
 }
 
 impl Exit {
-    /// The same, or [`Exit::Nothing`] if all went well and nothing was found.
+    /// Returns [`Exit::Nothing`] instead if all went well but nothing was found.
     pub(super) fn found(self, is_found: bool) -> Self {
         if self == Self::Done && !is_found { Self::Nothing } else { self }
     }
@@ -43,7 +43,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The user answered a question with no.
+/// The user declined.
 #[derive(Debug)]
 pub(super) struct Declined(pub(super) &'static str);
 

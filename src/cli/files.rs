@@ -1,4 +1,4 @@
-//! `pitree files`: the files that tools touched, in one session, in a project, or in all sessions.
+//! `pitree files`: lists files touched by tools in a session, a project, or all sessions.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -32,7 +32,7 @@ pub(super) struct FilesCommand {
     json: bool,
 }
 
-/// A file as a script sees it.
+/// The JSON form of a file.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FileLine<'a> {
@@ -69,7 +69,7 @@ impl FilesCommand {
             unreadable.extend(batch.unreadable);
             true
         });
-        let _ = scan.keep(); // that costs time alone
+        let _ = scan.keep(); // a failure only costs time
         if let (Some(_), [one]) = (&self.session, &unreadable[..])
             && one.is_headless
         {
@@ -128,7 +128,7 @@ fn table(out: &mut impl Write, files: &[TouchedFile], chosen: &CommandContext) -
     table::print(out, COLUMNS, &files.iter().map(row).collect::<Vec<_>>(), chosen.config.signs())
 }
 
-/// The entries that touched each file, in file order.
+/// Returns the entries that touched each file, in file order.
 fn calls(sessions: &[SharedDigest], chosen: &CommandContext) -> Result<HashMap<String, Vec<TouchLine>>> {
     let mut calls: HashMap<String, Vec<TouchLine>> = HashMap::new();
     for session in sessions {

@@ -1,4 +1,4 @@
-//! `pitree fork`: a new session of the path to an entry.
+//! `pitree fork`: forks a session at an entry.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -34,7 +34,7 @@ pub const ENVIRONMENT: [(&str, &str); 8] = [
     ("PAGER", "pager for the preview"),
 ];
 
-/// The command line as clap sees it: commands, options and their help.
+/// Returns the clap definition of all commands and options.
 pub fn command() -> Command {
     Cli::command()
 }

@@ -1,4 +1,4 @@
-//! The hits of a search on the command line: all of them, page by page, or the files alone.
+//! Prints the hits of a search: all hits, pages, or only the files.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -28,28 +28,28 @@ use crate::session::entry::{RawTime, parse};
 use crate::session::search_text::searched;
 use crate::session::tree::Index;
 
-/// As much of a title stands in each hit, in UTF-16 code units: a first message may be very long.
+/// The maximum length of a title in a hit, in UTF-16 code units, because a first message can be very long.
 const MOST_TITLE: usize = 500;
 
-/// A hit as a script sees it.
+/// The JSON form of a hit.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct HitLine {
     r#type: &'static str,
-    /// Names it, to go on behind it.
+    /// An identifier for continuing after this hit.
     hit: String,
     #[serde(flatten)]
     path: PathFields,
-    /// Of the session.
+    /// The session id.
     id: String,
     entry_id: Option<String>,
     field: Option<&'static str>,
     active: Option<bool>,
     snippet: String,
     ranges: Vec<[usize; 2]>,
-    /// Of the entry; of a hit without one, of the session.
+    /// The time of the entry, or of the session if the hit has no entry.
     time: Option<String>,
-    /// Of the session, as what follows.
+    /// The session title.
     title: String,
     name: Option<String>,
     cwd: String,
@@ -59,17 +59,17 @@ pub(super) struct HitLine {
     age: Option<i64>,
 }
 
-/// What a search came to.
+/// The totals of a search.
 #[derive(Default)]
 pub(super) struct HitTotals {
     pub(super) printed: usize,
-    /// All hits; none where not all was looked at.
+    /// The number of hits; `None` if the search stopped early.
     pub(super) total: Option<usize>,
-    /// The last hit that was printed, where there are more.
+    /// The last printed hit, if there are more.
     pub(super) next: Option<String>,
 }
 
-/// A search under way.
+/// A running search.
 pub(super) struct HitSearch<'a> {
     chosen: &'a CommandContext,
     query: Query,
@@ -78,22 +78,22 @@ pub(super) struct HitSearch<'a> {
     searcher: Searcher,
 }
 
-/// Which of the hits are wanted.
+/// The requested hits.
 #[derive(Clone, Copy)]
 pub(super) struct HitPage<'a> {
-    /// So many at most.
+    /// The maximum number of hits.
     pub(super) limit: usize,
-    /// Those behind this one.
+    /// The hit after which to continue.
     pub(super) after: Option<&'a str>,
 }
 
-/// Names a hit: by the id of its session and where the line of its entry starts, which stays as it is.
+/// Returns the identifier of a hit: the session id and the offset of its line, which are stable.
 fn name(session: &Digest, offset: Option<u64>) -> String {
     let id = &session.header.id;
     offset.map_or_else(|| id.clone(), |offset| format!("{id}@{offset}"))
 }
 
-/// How many hits of a session were printed before, if the hit behind which to go on is one of them.
+/// Returns the number of hits in a session that were printed before, if it contains the hit after which to continue.
 fn skipped(session: &Digest, places: Option<&[(Index, MatchField)]>, after: &str) -> Option<usize> {
     let Some(places) = places else { return (name(session, None) == after).then_some(1) };
     if !after.starts_with(&session.header.id) {
@@ -103,13 +103,13 @@ fn skipped(session: &Digest, places: Option<&[(Index, MatchField)]>, after: &str
     places.iter().position(|&(at, _)| name(session, offset(at)) == after).map(|at| at + 1)
 }
 
-/// Why nothing can be gone on with.
+/// Creates the error for an unknown hit.
 fn unknown(after: &str) -> anyhow::Error {
     anyhow!("hit {after} not found for this query; omit --after to start over")
 }
 
 impl<'a> HitSearch<'a> {
-    /// A search among sessions, whose texts are read as far as they are needed.
+    /// Starts a search over sessions, and loads texts as needed.
     pub(super) fn new(
         chosen: &'a CommandContext,
         query: Query,
@@ -117,10 +117,10 @@ impl<'a> HitSearch<'a> {
         here: QueryScope,
     ) -> Self {
         let search = Self { chosen, query, sessions, here, searcher: Searcher::default() };
-        // What is looked for in all bytes needs no texts, but what must not be there does.
+        // A byte search needs no texts, but excluded words do.
         let without_words = Matcher::new(&search.query.without_words(), &search.here);
         if !search.is_of_bytes() || without_words.has_texts() {
-            // What lies in the index is searched there.
+            // Texts in the index are searched there.
             let is_unread = |session: &&SearchedSession| !session.digest.is_stored();
             let unread: Vec<SearchedSession> = search.sessions.iter().filter(is_unread).cloned().collect();
             search.searcher.read(chosen.files, &unread, |_, _| true);
@@ -128,17 +128,17 @@ impl<'a> HitSearch<'a> {
         search
     }
 
-    /// Whether words are looked for in all that the files hold.
+    /// Returns `true` for a search of the complete content of files.
     fn is_of_bytes(&self) -> bool {
         self.query.everything && !self.query.words().is_empty()
     }
 
-    /// The ids of the sessions that are searched.
+    /// Iterates over the ids of the searched sessions.
     pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
         self.sessions.iter().map(|sought| &*sought.digest.header.id)
     }
 
-    /// The files of the sessions that are found.
+    /// Returns the files of the found sessions.
     pub(super) fn files(&self) -> HashSet<PathBuf> {
         if self.is_of_bytes() {
             let mut found = HashSet::new();
@@ -153,14 +153,14 @@ impl<'a> HitSearch<'a> {
         self.sessions.iter().filter(is_found).map(|sought| sought.digest.path.clone()).collect()
     }
 
-    /// The sessions in which texts, or what is listed of them, fulfill the query, the best first.
+    /// Returns the sessions whose texts or titles match, best first.
     fn found(&self) -> Vec<SessionHit> {
         let asked = (&self.query, &self.here);
         self.searcher.search_quietly(self.chosen.files, &self.sessions, asked, || false).unwrap_or_default()
     }
 
-    /// Looks for the words in all that the files hold, those of the newest sessions first, until `told` has enough; it
-    /// gets the sessions by their files as well.
+    /// Searches the complete content of files, newest sessions first, until `told` returns enough. It receives the
+    /// sessions by file.
     fn bytes(&self, most: usize, mut told: impl FnMut(grep::GrepBatch, &HashMap<&PathBuf, &Digest>) -> bool) {
         let asked = (&self.query, &self.here);
         let fit =
@@ -171,7 +171,7 @@ impl<'a> HitSearch<'a> {
         grep::each(self.chosen.files, &paths, asked, || false, |batch| told(batch, &by_path));
     }
 
-    /// Passes on the hits, the best first.
+    /// Reports hits, best first.
     pub(super) fn each(
         &self,
         page: HitPage<'_>,
@@ -190,7 +190,7 @@ impl<'a> HitSearch<'a> {
             let session = &*sought.digest;
             let places = if found.at.is_none() { None } else { Some(self.places(sought, &found, &matcher)) };
             total += places.as_ref().map_or(1, Vec::len);
-            // What stands before the hit behind which to go on was printed before.
+            // Hits up to the one after which to continue were printed before.
             let skipped = after.and_then(|after| skipped(session, places.as_deref(), after));
             if after.is_some() && skipped.is_none() {
                 continue;
@@ -221,7 +221,7 @@ impl<'a> HitSearch<'a> {
         Ok(HitTotals { total: Some(total), next: sum.next.filter(|_| is_more), ..sum })
     }
 
-    /// Passes on the hits in all that the files hold, those of the newest sessions first.
+    /// Reports hits in the complete content of files, newest sessions first.
     fn everything(
         &self,
         page: HitPage<'_>,
@@ -234,7 +234,7 @@ impl<'a> HitSearch<'a> {
             let line = |hit: grep::EntryHit| {
                 let session = by_path.get(&hit.path)?;
                 let what = (Some(hit.field.name()), hit.active);
-                let time = session.modified; // the entry's own would take another look at its line
+                let time = session.modified; // the time of the entry would require reading its line again
                 Some(HitLine::new(session, (Some(hit.offset), hit.id), what, time, hit.snippet))
             };
             let lines: Result<Vec<HitLine>> = batch.hits.into_iter().filter_map(line).collect();
@@ -254,13 +254,13 @@ impl<'a> HitSearch<'a> {
         if let Some(after) = after {
             return Err(unknown(after));
         }
-        // It is not looked for more than is wanted.
+        // The search stops at the limit.
         let is_full = sum.printed == page.limit;
         let total = (!is_full && page.after.is_none()).then_some(sum.printed);
         Ok(HitTotals { total, next: sum.next.filter(|_| is_full), ..sum })
     }
 
-    /// Where in a session something stands that is looked for.
+    /// Returns the places of matches in a session.
     fn places(&self, sought: &SearchedSession, found: &SessionHit, matcher: &Matcher) -> Vec<(Index, MatchField)> {
         let mut places: Vec<(Index, MatchField)> = self.searcher.with_texts(self.chosen.files, sought, |texts| {
             texts.map(|texts| matcher.entries(&sought.digest, texts)).unwrap_or_default()
@@ -271,7 +271,7 @@ impl<'a> HitSearch<'a> {
         places
     }
 
-    /// The entries of a session in which something stands that is looked for.
+    /// Returns the entries of a session with matches.
     fn entries(
         &self,
         session: &Digest,
@@ -313,7 +313,7 @@ impl<'a> HitSearch<'a> {
     }
 }
 
-/// The hit of a session that was found by what a list shows of it.
+/// Creates the hit of a session that matched by its title.
 fn title_line(session: &Digest, found: &SessionHit, matcher: &Matcher) -> Result<HitLine> {
     let (field, text) = match found.hit.place.as_ref().map(|place| place.field) {
         Some(MatchField::Name) => (Some("name"), session.name.as_deref().unwrap_or_default()),
@@ -329,7 +329,8 @@ fn title_line(session: &Digest, found: &SessionHit, matcher: &Matcher) -> Result
 }
 
 impl HitLine {
-    /// A hit at a place in the file, by an entry's id; what was found there, and whether it is on the way to the leaf.
+    /// Creates a hit at an offset with the id of its entry, the matching text, and `true` if the entry is on the active
+    /// path.
     fn new(
         session: &Digest,
         (offset, entry_id): (Option<u64>, Option<String>),
@@ -357,7 +358,7 @@ impl HitLine {
         })
     }
 
-    /// Its row in the table: ids of so many characters.
+    /// Returns the row in the table, with ids of the given length.
     pub(super) fn row(&self, now: i64, ids: usize, home: &str) -> [String; 7] {
         let age = self.age.map_or("?".into(), |then| time::age(now, then));
         let (id, project) = (utf16_prefix(&self.id, ids).to_string(), shorten(&self.cwd, home).into_owned());

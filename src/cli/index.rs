@@ -1,4 +1,4 @@
-//! `pitree index`: what is kept of sessions between runs, and reading them all anew.
+//! `pitree index`: shows or rebuilds the session index.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub(super) struct IndexCommand {
     /// Print the paths of the index files: full index and additions
     #[arg(long, conflicts_with = "stats")]
     path: bool,
-    /// Print how much is kept (as without an option)
+    /// Print the size of the index (default)
     #[arg(long)]
     stats: bool,
     /// Print JSON Lines
@@ -39,7 +39,7 @@ pub(super) struct IndexCommand {
     json: bool,
 }
 
-/// The index of a directory as a script sees it.
+/// The JSON form of an index.
 #[derive(Serialize)]
 struct IndexStats {
     dir: PathFields,
@@ -71,7 +71,7 @@ impl IndexCommand {
                 format!("{what}; the previous index is unchanged; free disk space or check permissions")
             })?;
         } else {
-            let _ = chosen.sources().scan().keep(); // removes what no session holds any more
+            let _ = chosen.sources().scan().keep(); // removes text that no session contains any more
         }
         let mut out = output::stdout();
         for one in facts() {

@@ -1,4 +1,4 @@
-//! `pitree init`: lines for a shell that put pitree on a key, as a picker of commands.
+//! `pitree init`: prints shell key bindings that open the browser as a picker of commands.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -26,7 +26,7 @@ pub(super) struct InitCommand {
     key: ShellKey,
 }
 
-/// Alt or Ctrl, and a letter.
+/// Alt or Ctrl with a letter.
 #[derive(Clone, Copy, Debug)]
 struct ShellKey {
     is_alt: bool,
@@ -40,7 +40,7 @@ impl FromStr for ShellKey {
         let wrong = "expected alt or ctrl and a lowercase letter, such as alt+i";
         let (is_alt, letter) = match text.split_once('+') {
             Some(("alt", letter)) => (true, letter),
-            // As bytes these are Tab, Enter, and what ends a line.
+            // These keys send Tab, Enter or a line break.
             Some(("ctrl", letter)) if !matches!(letter, "i" | "j" | "m") => (false, letter),
             Some(("ctrl", _)) => return Err("terminals cannot distinguish this key from Tab or Enter"),
             _ => return Err(wrong),

@@ -1,4 +1,4 @@
-//! `pitree labels`: every label in every session.
+//! `pitree labels`: lists all labels.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -26,25 +26,25 @@ pub(super) struct LabelsCommand {
     json: bool,
 }
 
-/// Age, label, the session's id and title, in how many forks, and the entry.
+/// Age, label, session id and title, number of forks, entry.
 const COLUMNS: [Column; 6] =
     [Column::Number, Column::Words(TITLE), Column::Whole, Column::Words(TITLE), Column::Whole, Column::Words(LAST)];
 
-/// A label as a script sees it.
+/// The JSON form of a label.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LabelRow {
     label: String,
     #[serde(flatten)]
     path: PathFields,
-    /// Of the session.
+    /// The session id.
     id: String,
     title: String,
     entry_id: Option<String>,
     text: String,
     active: bool,
     labelled: Option<String>,
-    /// How many other sessions have the same entry with the same label.
+    /// The number of other sessions that have the same entry with the same label.
     forks: usize,
     #[serde(skip)]
     time: Option<i64>,
@@ -67,7 +67,7 @@ impl LabelsCommand {
             unreadable.extend(batch.unreadable);
             true
         });
-        let _ = scan.keep(); // that costs time alone
+        let _ = scan.keep(); // a failure only costs time
         let ids = resolve::shortest(ids.iter().map(String::as_str));
         sessions.sort_by(|a, b| a.age().cmp(&b.age()));
         let all = sessions.iter().enumerate().flat_map(|(number, session)| {

@@ -1,4 +1,4 @@
-//! `pitree live`: what the pis that run are doing, as they say it themselves.
+//! `pitree live`: lists running pi processes and their states.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -67,7 +67,7 @@ impl LiveCommand {
     }
 }
 
-/// How many pis are doing what.
+/// Prints the number of pi processes per state.
 fn line(told: &[PiStatus]) -> Result<ExitCode> {
     let count = |state: PiState| told.iter().filter(|told| told.state == state).count();
     let counts = PiState::ALL.map(|state| (count(state), state.name()));
@@ -81,7 +81,7 @@ fn line(told: &[PiStatus]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What sessions are called: those without a name by what they begin with, which is read once.
+/// Session titles; those of unnamed sessions are read once.
 #[derive(Default)]
 struct SessionTitles(HashMap<PathBuf, String>);
 
@@ -93,7 +93,7 @@ impl SessionTitles {
         if let Some(title) = self.0.get(&told.session) {
             return title.clone();
         }
-        // pi writes the file with the first answer.
+        // pi creates the file with the first answer.
         let Ok(digest) = resolve::digest(&told.session) else { return "(new)".into() };
         self.0.entry(told.session.clone()).or_insert_with(|| digest.title().to_owned()).clone()
     }
@@ -132,14 +132,14 @@ fn list(pis: &RunningPis, titles: &mut SessionTitles, chosen: &CommandContext) -
     Ok(out.flush()?)
 }
 
-/// The directories in which other pis run, and how many.
+/// Iterates over the directories of other pi processes, with their number.
 fn silent(pis: &RunningPis) -> impl Iterator<Item = (&PathBuf, usize)> {
     let mut dirs: Vec<_> = pis.by_dir.iter().map(|(dir, &count)| (dir, count)).collect();
     dirs.sort_unstable();
     dirs.into_iter()
 }
 
-/// What changed, a line for each pi.
+/// Returns one line per changed pi.
 fn changes(
     (before, after): (&RunningPis, &RunningPis),
     titles: &mut SessionTitles,
@@ -165,21 +165,21 @@ fn changes(
     Ok(out.flush()?)
 }
 
-/// All pis as a script sees them.
+/// The JSON form of all running pi processes.
 #[derive(Serialize)]
 struct PisLine {
     pis: Vec<PiFields>,
     silent: Vec<OtherPiFields>,
 }
 
-/// Pis that do not say what they do.
+/// pi processes without a status.
 #[derive(Serialize)]
 struct OtherPiFields {
     cwd: String,
     count: usize,
 }
 
-/// A pi that says what it does.
+/// A pi that reports its status.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PiFields {
@@ -192,7 +192,7 @@ struct PiFields {
     live: LiveFields,
 }
 
-/// What a pi is doing, wherever that is told.
+/// The status of a pi.
 #[derive(Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LiveFields {

@@ -1,4 +1,4 @@
-//! `pitree ls`: the sessions as a table, or as JSON for scripts.
+//! `pitree ls`: lists sessions as a table or as JSON.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -36,11 +36,11 @@ use crate::session::digest::entries::EntryTotals;
 use crate::session::digest::{Digest, NO_MESSAGES, SharedDigest};
 use crate::session::problem::Problem;
 
-/// As many sessions are made lines at a time, and as many of them by one processor: lines take far more room than what they
-/// are made of.
+/// The number of sessions formatted per batch and per task, because formatted lines take much more memory than
+/// sessions.
 const AT_ONCE: (usize, usize) = (2048, 32);
 
-/// A session with what is its own.
+/// A session with the totals of its own entries.
 type SessionRow<'a> = (&'a Digest, EntryTotals);
 
 /// List sessions, most recent first
@@ -75,7 +75,7 @@ impl LsCommand {
         if scan.found.files.is_empty() && !unreadable.is_empty() {
             bail!("{}", nothing(&unreadable, chosen));
         }
-        // A query may ask what only all of them tell: who has forks.
+        // A query can depend on all sessions, for example on forks.
         let unread = if self.subagents || query.is_some() { Vec::new() } else { scan.skip_subagents() };
         let mut sessions: Vec<SharedDigest> = Vec::new();
         scan.read(|batch| {
@@ -106,7 +106,7 @@ impl LsCommand {
             let told =
                 if chosen.files == Files::Disk { running::told(locate::state_dir().as_deref()) } else { Vec::new() };
             let told = by_session(&told);
-            // A subagent may be the parent of a listed session.
+            // A subagent session can be the parent of a listed session.
             let mut all = [&sessions[..], &unlisted].concat();
             let is_missing =
                 |parents: HashMap<&Path, ForkParent<'_>>| parents.into_values().any(|one| one == ForkParent::Missing);
@@ -118,7 +118,7 @@ impl LsCommand {
                 });
             }
             let parents = parents(&all);
-            let here = std::path::absolute(".").unwrap_or_default(); // it may be gone
+            let here = std::path::absolute(".").unwrap_or_default(); // the directory can be missing
             let parent = |session: &Digest| {
                 let path = session.parent_path.as_deref();
                 // Files outside the session directories are not read.
@@ -154,7 +154,7 @@ impl LsCommand {
             }
         }
         out.flush()?;
-        let _ = scan.keep(); // that costs time alone
+        let _ = scan.keep(); // a failure only costs time
         if sessions.is_empty() && !self.json {
             let dirs: Vec<_> = chosen.located.dirs.iter().map(|dir| dir.to_string_lossy()).collect();
             let (dirs, origin) = (dirs.join(", "), &chosen.located.origin);
@@ -164,13 +164,13 @@ impl LsCommand {
         if nothing_found && !self.json {
             output::tell(&format!("no match in {}", count(sessions.len(), "session", "sessions")));
         }
-        // The system takes back at once what would be given back piece by piece.
+        // Freeing the memory piece by piece would be slower than exiting.
         std::mem::forget(sessions);
         Ok(output::end(unreadable).found(!nothing_found).into())
     }
 }
 
-/// Why there is nothing to list, and what to do.
+/// Explains an empty list, and what to do.
 fn nothing(unreadable: &[Unreadable], chosen: &CommandContext) -> String {
     let located = &chosen.located;
     if located.is_default() && unreadable.iter().all(|one| one.is_missing) {
@@ -189,12 +189,12 @@ fn nothing(unreadable: &[Unreadable], chosen: &CommandContext) -> String {
 /// The advice in errors about missing sessions.
 const OTHERWISE: &str = "specify another directory with --dir, or try --demo";
 
-/// A session as a script sees it.
+/// The JSON form of a session.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SessionLine<'a> {
     path: String,
-    /// As [`PathFields`] has it: of many, a field of fields takes long.
+    /// The fields of [`PathFields`]; flattening them is slow for many sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     path_bytes: Option<String>,
     id: &'a str,
@@ -223,7 +223,7 @@ struct SessionLine<'a> {
     pis: Vec<LiveFields>,
 }
 
-/// The most of a name in a line, in UTF-16 code units.
+/// The maximum length of a name in a line, in UTF-16 code units.
 const MOST_NAME: usize = 500;
 
 impl<'a> SessionLine<'a> {
@@ -269,7 +269,7 @@ impl<'a> SessionLine<'a> {
     }
 }
 
-/// The parent of a fork as a script sees it.
+/// The JSON form of a fork's parent.
 #[derive(Serialize)]
 struct ParentFields {
     state: &'static str,
@@ -287,7 +287,7 @@ impl ParentFields {
     }
 }
 
-/// The pis that report their states, by the session that each has open: the most urgent one first.
+/// Returns the most urgent pi that reports its status, by session file.
 fn by_session(told: &[PiStatus]) -> HashMap<&Path, Vec<&PiStatus>> {
     let mut by_session: HashMap<&Path, Vec<&PiStatus>> = HashMap::new();
     for told in told {
@@ -297,15 +297,15 @@ fn by_session(told: &[PiStatus]) -> HashMap<&Path, Vec<&PiStatus>> {
     by_session
 }
 
-/// The path from the root of the file system, symbolic links as they are.
+/// Returns the absolute path without resolving symbolic links.
 fn absolute<'a>(path: &'a Path, here: &Path) -> Cow<'a, Path> {
     if path.is_absolute() {
-        return path.into(); // what scans find below such a directory has nothing to make plain
+        return path.into(); // paths found in such a directory are already normalized
     }
     here.join(path).components().collect::<PathBuf>().into()
 }
 
-/// What a fork cost is what is its own, so that the column sums up to what was paid.
+/// The cost of a fork is that of its own entries, so that the column adds up.
 fn table(out: &mut impl Write, sessions: &[SessionRow<'_>], chosen: &CommandContext) -> Result<()> {
     const COLUMNS: [Column; 6] =
         [Column::Number, Column::Number, Column::Number, Column::Whole, Column::Path(PATH), Column::Words(LAST)];

@@ -1,4 +1,4 @@
-//! The command line: what can be asked, one file a subcommand. Without a subcommand the browser opens.
+//! The command line: one file per subcommand. Without a subcommand, the browser opens.
 
 mod browse;
 mod change;
@@ -80,12 +80,12 @@ pub struct Cli {
     entry: Option<String>,
     /// Open with this search; put -- before a query that is a command name
     query: Vec<String>,
-    /// What stands behind --
+    /// Words after --
     #[arg(last = true, hide = true)]
     words: Vec<String>,
 }
 
-/// What every command understands.
+/// Options of all commands.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Read sessions from DIR instead of pi's directory (repeatable)
@@ -116,7 +116,7 @@ enum Command {
     Pitree(OnPitree),
 }
 
-/// What is done with sessions.
+/// Commands for sessions.
 #[derive(Debug, Subcommand)]
 enum OnSessions {
     Ls(ls::LsCommand),
@@ -140,7 +140,7 @@ enum OnSessions {
     Live(live::LiveCommand),
 }
 
-/// What is about pitree itself.
+/// Commands for pitree itself.
 #[derive(Debug, Subcommand)]
 enum OnPitree {
     Config(config::ConfigCommand),
@@ -172,12 +172,12 @@ const EXAMPLES: &str = "Examples:
 
 Press ? in the browser to list the keys.";
 
-/// What all commands need to know.
+/// The context of all commands.
 #[derive(Debug)]
 pub(crate) struct CommandContext {
-    /// The configuration, with what the command line says on top.
+    /// The configuration with the options of the command line.
     pub config: Config,
-    /// Where bytes come from.
+    /// The source of session files.
     pub files: Files,
     /// The session directories.
     pub located: Located,
@@ -185,30 +185,30 @@ pub(crate) struct CommandContext {
     pub corrected: Option<String>,
     /// The home directory, for `~`.
     pub home: String,
-    /// The folder of the index, if one is to be used.
+    /// The directory of the index; `None` to ignore the index.
     pub cache: Option<PathBuf>,
 }
 
 impl CommandContext {
-    /// Where sessions are, and how they are read.
+    /// Returns the session directories and the parameters for reading them.
     fn sources(&self) -> ScanSources<'_> {
         ScanSources { files: self.files, dirs: &self.located.dirs, home: &self.home, cache: self.cache.as_deref() }
     }
 
-    /// What a tree shows at first: as the configuration says, or pi's settings; what pitree has no word for is passed over.
+    /// Returns the initial tree filter: from the configuration or pi's settings. Unknown filters of pi are ignored.
     fn filter(&self) -> Filter {
         let of_pi = || locate::tree_filter(&Environment::current())?.parse().ok();
         let asks_pi = self.config.filter_of_pi && self.files == Files::Disk;
         asks_pi.then(of_pi).flatten().unwrap_or(self.config.filter)
     }
 
-    /// The time and the directory in which a query is asked.
+    /// Returns the time and directory of a query.
     fn here_and_now(&self) -> QueryScope {
         let dir = Environment::current().cwd.to_string_lossy().into_owned();
         QueryScope { now_ms: now(), home: self.home.clone(), dir, zone: jiff::tz::TimeZone::system() }
     }
 
-    /// Refuses what needs files that are there.
+    /// Returns an error for commands that need real session files.
     ///
     /// # Errors
     /// The sessions are samples.
@@ -224,17 +224,17 @@ impl CommandContext {
 pub fn run() -> ExitCode {
     catch_panic::install_hook();
     completions::answer();
-    // If even that fails, only a full quota ends the program without a word.
+    // If this fails, exceeding the limit ends the program without a message.
     let _ = signals::survive_file_size_limit();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
             if error.use_stderr() {
-                // It quotes what was typed, which may hold anything.
+                // The message quotes typed text, which can contain anything.
                 output::complain(error.render().to_string().trim_end());
                 return Exit::Failed.into();
             }
-            // Help and version; a closed pipe is no error, as there is nobody left to tell.
+            // Help and version; a closed pipe is not an error.
             let _ = error.print();
             return ExitCode::SUCCESS;
         }
@@ -244,7 +244,7 @@ pub fn run() -> ExitCode {
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output::complain(&format!("{error:#}"));
-            // As the shell says it of a signal.
+            // The exit code of shells for a signal.
             let signal = error.downcast_ref().map(|change::Interrupted(signal)| 128 + signal);
             match signal {
                 Some(signal) => signal.into(),
@@ -265,7 +265,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             OnPitree::Skill(_) => skill::SkillCommand::run(),
         };
     }
-    // clap sees this conflict only where both stand on the same side of a command's name.
+    // clap only detects this conflict if both options are on the same side of the command name.
     if cli.options.demo && !cli.options.dir.is_empty() {
         output::complain("--demo cannot be used with --dir");
         return Ok(Exit::Failed.into());
@@ -331,7 +331,7 @@ fn chosen(options: &Options) -> Result<CommandContext> {
     let environment = Environment::current();
     let mut located = locate::sessions(&options.dir, &config.dirs, &environment);
     for dir in located.dirs.iter_mut().filter(|dir| dir.is_absolute()) {
-        *dir = std::path::absolute(&*dir).unwrap_or_else(|_| dir.clone()); // with each part once
+        *dir = std::path::absolute(&*dir).unwrap_or_else(|_| dir.clone()); // normalized
     }
     let home = environment.home.to_string_lossy().into_owned();
     let said = |(dir, inside): (PathBuf, PathBuf)| {
@@ -347,7 +347,7 @@ fn chosen(options: &Options) -> Result<CommandContext> {
     Ok(CommandContext { config, files: Files::Disk, located, corrected, home, cache })
 }
 
-/// The configuration from `file`, or from its usual place if it is there.
+/// Reads the configuration from `file`, or from its default location if it exists.
 fn read_config(file: Option<&std::path::Path>) -> Result<Config> {
     let (path, asked) = match file {
         Some(path) => (path.to_path_buf(), true),
@@ -400,17 +400,17 @@ impl clap::ValueEnum for PickerFormat {
     }
 }
 
-/// A number as it is typed.
+/// Parses a number.
 fn number(text: &str) -> Result<u64, &'static str> {
     text.parse().map_err(|_| "expected a number")
 }
 
-/// A number as it is typed, of at least one.
+/// Parses a number of at least one.
 fn some(text: &str) -> Result<NonZeroUsize, &'static str> {
     text.parse().map_err(|_| "expected a number of at least 1")
 }
 
-/// Now, in milliseconds since 1970.
+/// Returns the current time in milliseconds since 1970.
 fn now() -> i64 {
     scan::milliseconds(SystemTime::now())
 }

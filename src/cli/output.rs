@@ -1,5 +1,5 @@
-//! What goes to the terminal or a pipe: safe JSON, plain complaints and questions, and the knowledge that a closed pipe is
-//! no error. Tables are in `table`.
+//! Output to a terminal or a pipe: safe JSON, error messages and questions. A closed pipe is not an error. Tables are
+//! in `table`.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
@@ -14,12 +14,12 @@ use crate::disk::locate;
 use crate::disk::scan::Unreadable;
 use crate::disk::trash::Trash;
 
-/// Standard output, buffered.
+/// Returns buffered standard output.
 pub(super) fn stdout() -> BufWriter<io::StdoutLock<'static>> {
     BufWriter::with_capacity(64 * 1024, io::stdout().lock())
 }
 
-/// One object on one line. Characters that a terminal could act on are escaped: the same JSON to a reader.
+/// Prints an object as one line of JSON. Escapes unsafe characters, which does not change the value.
 pub(super) fn json(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
     let mut line = Vec::new();
     push_json_line(&mut line, value)?;
@@ -27,7 +27,7 @@ pub(super) fn json(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
     Ok(())
 }
 
-/// A number as JavaScript writes it: `3` rather than `3.0`, nothing for what JSON cannot say.
+/// Converts a number to JSON as JavaScript does: `3` instead of `3.0`, and nothing for numbers that JSON lacks.
 pub(super) fn number(value: f64) -> Option<Number> {
     const EXACT: f64 = 9_007_199_254_740_992.0; // 2^53
     if value.fract() == 0.0 && value.abs() <= EXACT {
@@ -36,18 +36,18 @@ pub(super) fn number(value: f64) -> Option<Number> {
     Number::from_f64(value)
 }
 
-/// Says on standard error what went wrong.
+/// Prints an error message.
 pub(super) fn complain(message: &str) {
     let mut stderr = io::stderr().lock();
     let message = crate::base::text::without_os_error_codes(message);
     for (at, line) in crate::base::text::clean_lines(&message).enumerate() {
-        // Nothing is left to do if even that fails.
+        // No other way to report it.
         let _ = writeln!(stderr, "{}{line}", if at == 0 { "pitree: " } else { "  " });
     }
 }
 
 /// Reports the files that could not be read and returns the exit code. Files of entries without a header are reported
-/// as well; they are no error.
+/// too, but are not an error.
 pub(super) fn end(mut unreadable: Vec<Unreadable>) -> Exit {
     if let Some(state_dir) = locate::state_dir() {
         Changes::new(state_dir, Trash::default()).explain(&mut unreadable);
@@ -59,7 +59,7 @@ pub(super) fn end(mut unreadable: Vec<Unreadable>) -> Exit {
     if unreadable.iter().all(|one| one.is_headless) { Exit::Done } else { Exit::Failed }
 }
 
-/// Says on standard error what was done.
+/// Prints a message to standard error.
 pub(super) fn tell(message: &str) {
     let mut stderr = io::stderr().lock();
     for line in crate::base::text::clean_lines(message) {
@@ -67,20 +67,20 @@ pub(super) fn tell(message: &str) {
     }
 }
 
-/// Asks on standard error; the answer goes on the same line.
+/// Prints a question to standard error; the answer follows on the same line.
 pub(super) fn prompt(question: &str) {
     let mut stderr = io::stderr().lock();
     let _ = write!(stderr, "{} ", crate::base::text::clean(question)).and_then(|()| stderr.flush());
 }
 
-/// Whether somebody like `head` has read enough.
+/// Returns `true` if the reader, such as `head`, has closed the pipe.
 pub(super) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()
         .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe))
 }
 
-/// The columns of the terminal on standard output, if it is one.
+/// Returns the width of standard output if it is a terminal.
 pub(super) fn columns() -> Option<usize> {
     let columns = io::stdout().is_terminal().then(|| crossterm::terminal::size().ok()).flatten()?.0;
     Some(columns.into()).filter(|&columns| columns > 0)

@@ -1,4 +1,4 @@
-//! `pitree path`: where a session's file is.
+//! `pitree path`: prints the path of a session file.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -23,7 +23,7 @@ pub(super) struct PathCommand {
     json: bool,
 }
 
-/// A session as a script sees it.
+/// The JSON form of a session path.
 #[derive(Serialize)]
 struct PathLine {
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! `pitree pi`: pitree as a part of pi, for whoever has the program from elsewhere than npm.
+//! `pitree pi`: installs or removes the extension and the skill without the npm package.
 
 use std::process::ExitCode;
 
@@ -30,7 +30,7 @@ enum PiAction {
 
 #[derive(Debug, clap::Args)]
 struct PiArgs {
-    /// Only say what would be done
+    /// Print what would change without changing anything
     #[arg(long)]
     dry_run: bool,
     /// Replace or delete edited files as well

@@ -12,10 +12,10 @@ use crate::pi::requests::{self, PiRequest};
 use crate::pi::running;
 use crate::pi::status::PiStatus;
 
-/// Has the pi that says it has a session open do something.
+/// Sends a request to the pi that has a session open.
 ///
 /// # Errors
-/// None says so, or it did not do it.
+/// No pi reports the session as open, or the request failed.
 pub(super) fn tell(session: &Path, what: &PiRequest) -> Result<ExitCode> {
     let state = locate::state_dir();
     let (Some(state), Some(pi)) = (&state, open(session)) else {
@@ -31,7 +31,7 @@ pub(super) fn tell(session: &Path, what: &PiRequest) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says so where a pi has a session open, which does not see what is written to it here.
+/// Warns that a running pi has the session open and does not see the change.
 pub(super) fn warn(session: &Path) {
     if let Some(pi) = open(session) {
         output::tell(&format!(
@@ -41,7 +41,7 @@ pub(super) fn warn(session: &Path) {
     }
 }
 
-/// The most urgent of the pis that report that they have a session open.
+/// Returns the most urgent pi that reports a session as open.
 fn open(session: &Path) -> Option<PiStatus> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
     let told = running::told(locate::state_dir().as_deref());

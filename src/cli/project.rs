@@ -1,4 +1,4 @@
-//! `--project`: only the sessions of a directory, matched as by the qualifier `in:`.
+//! `--project`: filters sessions by directory, with the matching of the qualifier `in:`.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use clap_complete::ArgValueCompleter;
 use crate::cli::{CommandContext, completions};
 use crate::search::qualifier::is_in_dir;
 
-/// The option by which a list is narrowed to a project.
+/// The option that limits a list to a project.
 #[derive(Debug, clap::Args)]
 pub(super) struct ProjectArg {
     /// Only sessions that worked in this directory or below; a name matches any directory of that name, as in:NAME does

@@ -1,4 +1,4 @@
-//! `pitree rename` and `pitree label`: names of sessions and of entries.
+//! `pitree rename` and `pitree label`: change session names and labels.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -65,7 +65,7 @@ pub(super) struct LabelCommand {
 }
 
 impl LabelCommand {
-    /// The session, the entry and the label: `SESSION ENTRY [LABEL]` or `SESSION@ENTRY [LABEL]`.
+    /// Returns the session, the entry and the label of `SESSION ENTRY [LABEL]` or `SESSION@ENTRY [LABEL]`.
     fn words(&self, chosen: &CommandContext) -> Result<(SessionPlace, String, String)> {
         let whole = SessionPlace::to_change(&self.session, None, chosen)?;
         let words = [&self.entry, &self.label].map(Option::clone);

@@ -1,5 +1,5 @@
-//! Which session or entry a word on the command line means: a path, an id, a label, an unambiguous start of an id, the
-//! name of a session, or `.` for the newest one where one is.
+//! Resolves session and entry arguments: a path, an id, a label, a unique id prefix, a session name, or `.` for the
+//! current session.
 
 use std::cell::OnceCell;
 use std::ffi::OsStr;
@@ -19,16 +19,16 @@ use crate::session::digest::{Digest, SharedDigest};
 use crate::session::lines::Header;
 use crate::session::tree::{Index, Tree};
 
-/// The least that a start of an entry's id must have, in characters: pi's ids have 8.
+/// The minimum length of an entry id prefix; ids of pi have 8 characters.
 const LEAST: usize = 4;
 
-/// As many sessions are named that a word may mean.
+/// The maximum number of listed matches.
 const NAMED: usize = 20;
 
-/// The sessions by their ids: looked up once, however many words are ids.
+/// Sessions by id, loaded once for all arguments.
 pub(super) struct SessionResolver<'a> {
     chosen: &'a CommandContext,
-    /// In the order of the ids.
+    /// The ids in order, with their files.
     by_id: OnceCell<Vec<(String, PathBuf)>>,
     catalog: OnceCell<Catalog>,
 }
@@ -38,7 +38,7 @@ impl<'a> SessionResolver<'a> {
         Self { chosen, by_id: OnceCell::new(), catalog: OnceCell::new() }
     }
 
-    /// The ids that start so, with their files.
+    /// Returns the ids with a prefix, with their files.
     fn starting(&self, start: &str) -> &[(String, PathBuf)] {
         let all = self.by_id.get_or_init(|| {
             let scan = self.chosen.sources().scan();
@@ -52,12 +52,12 @@ impl<'a> SessionResolver<'a> {
         &from[..from.partition_point(|(id, _)| id.starts_with(start))]
     }
 
-    /// All of them, read: for names.
+    /// Returns all sessions, loaded for their names.
     fn catalog(&self) -> &Catalog {
         self.catalog.get_or_init(|| Catalog::read(self.chosen.sources(), now(), Path::to_path_buf))
     }
 
-    /// The sessions of a name.
+    /// Returns the sessions with a name.
     fn named(&self, name: &str) -> Vec<(String, PathBuf)> {
         let catalog = self.catalog();
         let is_of_name = |key: &SessionKey| catalog[*key].name.as_deref() == Some(name.trim());
@@ -76,7 +76,7 @@ impl<'a> SessionResolver<'a> {
         let cwd = Environment::current().cwd;
         let mut here = CurrentDir::new(cwd.to_string_lossy().into_owned(), home.clone());
         here.find(headers.iter().map(|(_, header)| header.cwd.as_str()));
-        // Only what a file says inside tells when somebody last spoke: of those that are here.
+        // The time of the last message is only in the file, so the files of this project are read.
         let is_here = |(file, header): &(&SessionFile, Header)| file.owner.is_none() && here.is_project(&header.cwd);
         let those: Vec<SessionFile> = headers.into_iter().filter(is_here).map(|(file, _)| file.clone()).collect();
         let _ = scan.keep(); // the next command tries again
@@ -91,24 +91,24 @@ impl<'a> SessionResolver<'a> {
         newest.map(|session| session.path.clone()).with_context(none)
     }
 
-    /// The file that `word` means, from the root of the file system, as the journal and forks name it.
+    /// Resolves `word` to an absolute path, as used in the journal and by forks.
     ///
     /// # Errors
-    /// There is no such session, or there are several.
+    /// No session or several sessions match.
     pub(super) fn file(&self, word: &OsStr) -> Result<PathBuf> {
         absolute(&named(word, self)?)
     }
 }
 
-/// The file that `word` means.
+/// Resolves `word` to a session file.
 ///
 /// # Errors
-/// There is no such session, or there are several.
+/// No session or several sessions match.
 pub(super) fn session(word: &OsStr, chosen: &CommandContext) -> Result<PathBuf> {
     named(word, &SessionResolver::new(chosen))
 }
 
-/// The session of the pi in which this command runs, as pi tells it.
+/// Returns the session of the pi that runs this command.
 fn this() -> Option<PathBuf> {
     Environment::current().session_file.map(PathBuf::from)
 }
@@ -124,7 +124,7 @@ fn is_path(word: &OsStr) -> bool {
     bytes.contains(&(std::path::MAIN_SEPARATOR as u8)) || bytes.ends_with(b".jsonl") || Path::new(word).is_file()
 }
 
-/// The file that `word` means; `None` if no session has such an id or name. The file of a path need not exist.
+/// Resolves `word` to a session file, or returns `None` if no id or name matches. The file of a path need not exist.
 ///
 /// # Errors
 /// Several sessions match.
@@ -135,10 +135,10 @@ fn find(word: &OsStr, sessions: &SessionResolver<'_>) -> Result<Option<PathBuf>>
     if word == "." {
         return this().map_or_else(|| sessions.newest_here(), Ok).map(Some);
     }
-    // An id is text.
+    // Ids are UTF-8.
     let word = word.to_str().with_context(|| format!("no file or session named {word:?}"))?;
     let starting = if word.is_empty() { &[] } else { sessions.starting(word) };
-    // Those that are no longer stand first.
+    // Exact matches come first.
     let exact = starting.partition_point(|(id, _)| id == word);
     let matches = if exact > 0 { &starting[..exact] } else { starting };
     let of_name = if matches.is_empty() && !word.is_empty() { sessions.named(word) } else { Vec::new() };
@@ -159,11 +159,11 @@ fn find(word: &OsStr, sessions: &SessionResolver<'_>) -> Result<Option<PathBuf>>
     }
 }
 
-/// A session file and the entry in it that the command line names.
+/// A session file and an optional entry from the command line.
 #[derive(Debug)]
 pub(super) struct SessionPlace {
     pub(super) path: PathBuf,
-    /// The word for the entry, to be resolved with [`entry`] once the tree is read.
+    /// The entry argument, to be resolved with [`entry`] once the tree is loaded.
     pub(super) entry: Option<String>,
 }
 
@@ -188,25 +188,25 @@ impl SessionPlace {
         Ok(Self { path, entry: entry.map(String::from) })
     }
 
-    /// The same with the path from the root of the file system, for changes.
+    /// Like [`SessionPlace::new`], with an absolute path for changes.
     ///
     /// # Errors
-    /// As [`SessionPlace::new`].
+    /// The errors of [`SessionPlace::new`].
     pub(super) fn to_change(word: &OsStr, entry: Option<&str>, chosen: &CommandContext) -> Result<Self> {
         let place = Self::new(word, entry, chosen)?;
         Ok(Self { path: absolute(&place.path)?, ..place })
     }
 }
 
-/// The file that `word` means, from the root of the file system, as the journal and forks name it.
+/// Resolves `word` to an absolute path, as used in the journal and by forks.
 ///
 /// # Errors
-/// As [`session`].
+/// The errors of [`session`].
 pub(super) fn file(word: &OsStr, chosen: &CommandContext) -> Result<PathBuf> {
     SessionResolver::new(chosen).file(word)
 }
 
-/// The path from the root of the file system. A symbolic link stays one; `..` goes.
+/// Makes a path absolute and removes `..`, without resolving symbolic links.
 ///
 /// # Errors
 /// There is no working directory.
@@ -221,7 +221,7 @@ pub(super) fn absolute(path: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// As much of ids tells them apart, in characters; at least 8, as in git.
+/// Returns the shortest unique length of ids in characters, at least 8 as in git.
 pub(super) fn shortest<'a>(ids: impl Iterator<Item = &'a str>) -> usize {
     let mut ids: Vec<&str> = ids.collect();
     ids.sort_unstable();
@@ -230,10 +230,10 @@ pub(super) fn shortest<'a>(ids: impl Iterator<Item = &'a str>) -> usize {
     ids.windows(2).map(|pair| shared(pair) + 1).max().unwrap_or(0).max(8)
 }
 
-/// The digest of a session file, as it is now.
+/// Reads the current digest of a session file.
 ///
 /// # Errors
-/// It cannot be read, is not there, or is no session.
+/// The file is missing, cannot be read, or is not a session.
 pub(super) fn digest(path: &Path) -> Result<Digest> {
     match scan::again(path, None, "") {
         Ok(Some(digest)) => Ok(digest),
@@ -244,10 +244,10 @@ pub(super) fn digest(path: &Path) -> Result<Digest> {
     }
 }
 
-/// The entry that `word` means: an id, else the text of a label, else the start of an id.
+/// Resolves `word` to an entry: by id, label, or id prefix.
 ///
 /// # Errors
-/// There is no such entry, or there are several; or the file is of version 1, where entries have no ids.
+/// No entry or several entries match, or the file has version 1, whose entries have no ids.
 pub(super) fn entry(word: &str, tree: &Tree) -> Result<Index> {
     if tree.header.version < 2.0 {
         bail!(
@@ -263,7 +263,7 @@ pub(super) fn entry(word: &str, tree: &Tree) -> Result<Index> {
     let mut matches: Vec<Index> = all().filter(has_label).collect();
     if matches.is_empty() && word.chars().count() >= LEAST {
         matches = all().filter(starts).collect();
-        // Of entries with the same id the last one counts, as in pi.
+        // Of several entries with the same id, the last one counts, as in pi.
         matches.retain(|&at| tree.nodes[at as usize].id.as_deref().and_then(|id| tree.find(id)) == Some(at));
     }
     match &matches[..] {

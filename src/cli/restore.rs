@@ -1,4 +1,4 @@
-//! `pitree restore`: what pitree moved to the trash comes back.
+//! `pitree restore`: restores sessions from the trash.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -17,7 +17,7 @@ use crate::cli::change::{ChangeArgs, Changer, CliStep, RecordLine};
 use crate::cli::table::{self, Column, TITLE};
 use crate::cli::{CommandContext, now, output, resolve};
 
-/// Number, age, size, and the session: its title, and where it was.
+/// Number, age, size, session title, original path.
 const COLUMNS: [Column; 5] =
     [Column::Number, Column::Number, Column::Number, Column::Words(TITLE), Column::Path(usize::MAX)];
 
@@ -73,10 +73,10 @@ fn size(change: &Change) -> String {
     }
 }
 
-/// The number of the change that `what` means.
+/// Returns the number of the matching change.
 ///
 /// # Errors
-/// There is none, or there are several.
+/// No change or several changes match.
 fn find(what: &OsStr, away: &[JournalRecord], glyphs: &Glyphs) -> Result<u64> {
     let number = what.to_str().and_then(|what| what.parse().ok());
     if let Some(record) = away.iter().find(|record| number == Some(record.number)) {
@@ -103,7 +103,7 @@ fn find(what: &OsStr, away: &[JournalRecord], glyphs: &Glyphs) -> Result<u64> {
     }
 }
 
-/// Whether the id in a file's name, or the whole name, starts so.
+/// Returns `true` if the id in a file name, or the whole name, has this prefix.
 fn has_id(path: &Path, start: &OsStr) -> bool {
     let name = path.file_stem().unwrap_or_default().as_encoded_bytes();
     let start = start.as_encoded_bytes();

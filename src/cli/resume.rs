@@ -1,4 +1,4 @@
-//! `pitree resume`: pi goes on with a session, at its leaf or at any entry, in the session or in a fork of it.
+//! `pitree resume`: resumes a session in pi, at its leaf or at any entry, directly or in a fork.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
@@ -102,7 +102,7 @@ impl ResumeCommand {
         if self.summarize && (self.fork || first.is_none()) {
             bail!("{}", no_summary(&goes));
         }
-        // What pi cannot give back itself is copied.
+        // Text that pi cannot restore itself is copied.
         let text_of = goal.and_then(|goal| goal.text_of);
         let text = text_of.map(|at| text(&tree, at, &path)).transpose()?;
         let done = if self.fork {
@@ -128,7 +128,7 @@ impl ResumeCommand {
         self.go_on(&changer, done.as_ref(), &going)
     }
 
-    /// Returns `true` if the leaf may be moved by a line in the session file: the command line or the configuration says so.
+    /// Returns `true` if the command line or the configuration allows a line in the session file to move the leaf.
     fn may_write(&self, config: &Config) -> bool {
         self.allow_write || self.migrate || (config.go_by == GoBy::Line && !self.print)
     }
@@ -165,7 +165,7 @@ impl ResumeCommand {
     }
 }
 
-/// Returns the reason why there is no summary.
+/// Explains why there is no summary.
 fn no_summary(goes: &Result<(), String>) -> String {
     match goes {
         Ok(()) => "the session is at this entry already: nothing to summarize; omit --summarize".into(),
@@ -173,16 +173,16 @@ fn no_summary(goes: &Result<(), String>) -> String {
     }
 }
 
-/// What pi starts with.
+/// The start parameters of pi.
 struct ResumeTarget<'a> {
     start: Start,
-    /// What goes back to the user.
+    /// The message text to return to the user.
     text: Option<String>,
-    /// The command that is pi.
+    /// The command of pi.
     pi: &'a [String],
 }
 
-/// The same as a script sees it.
+/// The JSON form of the command.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ResumeLine<'a> {
@@ -190,7 +190,7 @@ struct ResumeLine<'a> {
     path: PathFields,
     cwd: &'a str,
     command: Vec<String>,
-    /// The words in base64, if one of them is no text.
+    /// The words in base64 if one is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     command_bytes: Option<Vec<String>>,
     text: Option<&'a str>,
@@ -220,13 +220,12 @@ impl ResumeTarget<'_> {
     }
 }
 
-/// The text of a message.
+/// Returns the text of a message.
 fn text(tree: &Tree, at: Index, path: &Path) -> Result<String> {
     Ok(parse::text(&Bodies::open(Files::Disk, path)?.line(&tree.nodes[at as usize])?))
 }
 
-/// Gives the text of a message back to the user, who may send it again in other words: on the clipboard where somebody
-/// sits in front of a terminal, else in writing.
+/// Returns the text of a message to the user for editing: on the clipboard in a terminal, otherwise as output.
 fn give_back(text: &str) {
     if !text.is_empty() && std::io::stderr().is_terminal() && clipboard::copy(text) {
         output::tell("copied the message text to the clipboard");

@@ -1,4 +1,4 @@
-//! `pitree rm`: sessions go to the trash, after a question that says what goes and what that means for others.
+//! `pitree rm`: moves sessions to the trash after a confirmation that lists the consequences.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ use crate::disk::locate;
 use crate::pi::running;
 use crate::session::digest::{Digest, SharedDigest};
 
-/// As many sessions does a question name.
+/// The maximum number of sessions listed in a question.
 const NAMED: usize = 20;
 
 /// Move sessions to the trash
@@ -67,7 +67,7 @@ impl RmCommand {
                 Err(error) => error,
             };
             match error.downcast_ref() {
-                // Somebody may be at work in it: asked about again, or without questions tried once more.
+                // A pi may be using it: ask again, or retry once without questions.
                 Some(Refusal::Changed { paths }) if asks || !is_retried => {
                     output::tell(&format!(
                         "reloaded sessions that changed in the meantime: {}",
@@ -82,7 +82,7 @@ impl RmCommand {
         }
     }
 
-    /// The sessions that are to go, among those that are known.
+    /// Returns the sessions to remove.
     fn removal(&self, chosen: &CommandContext, asks: bool) -> Result<Removal> {
         let mut catalog = if asks || self.family {
             every(chosen)
@@ -95,7 +95,7 @@ impl RmCommand {
         for word in &self.sessions {
             let session = resolve::digest(&sessions.file(word)?)?;
             let known = catalog.key_of(&session.path).filter(|&key| catalog.has(key)).or_else(|| {
-                // The same file by another way to it.
+                // The same file through a symbolic link.
                 let real_path = Some(session.real_path()).filter(|_| !session.is_link)?;
                 catalog.key_of_file(real_path)
             });
@@ -115,7 +115,7 @@ impl RmCommand {
         Ok(Removal { catalog, goes })
     }
 
-    /// Deletes for good what the trash did not take: only if a person says so, in so many letters.
+    /// Permanently deletes files that the trash refused, if the user types the word for it.
     fn delete(&self, changer: &Changer<'_>, reason: &str, left: &[FileSnapshot]) -> Result<ExitCode> {
         let paths: Vec<PathBuf> = left.iter().map(|file| file.path.clone()).collect();
         let what = format!("cannot move to the trash: {reason}\nnot moved: {}", names(&paths, changer));
@@ -132,11 +132,11 @@ impl RmCommand {
     }
 }
 
-/// Sessions that are to go, and the others.
+/// The sessions to remove, among all sessions.
 struct Removal {
-    /// The sessions that are known.
+    /// All known sessions.
     catalog: Catalog,
-    /// Those that go.
+    /// The sessions to remove.
     goes: Vec<SessionKey>,
 }
 
@@ -149,7 +149,7 @@ impl Removal {
         self.goes.iter().map(|&key| &self.catalog[key])
     }
 
-    /// Reads those that go as they are now; what is gone needs not go.
+    /// Reads the sessions again, and drops missing ones.
     fn read_again(&mut self) -> Result<()> {
         let (there, gone): (Vec<SessionKey>, Vec<SessionKey>) =
             self.goes.iter().partition(|&&key| self.catalog[key].path.is_file());
@@ -164,7 +164,7 @@ impl Removal {
         Ok(())
     }
 
-    /// Asks whether they shall go.
+    /// Asks for confirmation.
     fn is_wanted(&self, changer: &Changer<'_>, glyphs: &Glyphs) -> Result<bool> {
         let now = now();
         let size = self.going().filter(|session| !session.is_link).map(|session| session.bytes).sum();
@@ -193,7 +193,7 @@ impl Removal {
         Ok(confirm::ask("Type \"yes\" to move them anyway:")? == "yes")
     }
 
-    /// Says what tells that a pi may be at work in them; returns whether anything does.
+    /// Warns about running pis. Returns `true` if there is a warning.
     fn tell_signs(&self, changer: &Changer<'_>) -> bool {
         let signs = self.catalog.signs(&self.goes, now(), changer.home());
         for sign in signs.iter().take(NAMED) {
@@ -208,9 +208,9 @@ impl Removal {
         !signs.is_empty()
     }
 
-    /// Sessions that stay, and whose parent goes.
+    /// Returns the remaining sessions whose parent is removed.
     fn orphans(&self) -> Vec<&SharedDigest> {
-        // Of a link only the link goes, and the parent stays.
+        // Removing a symbolic link keeps the parent.
         let gone: HashSet<&PathBuf> =
             self.going().filter(|session| !session.is_link).map(|session| session.real_path()).collect();
         let goes: HashSet<SessionKey> = self.goes.iter().copied().collect();
@@ -223,7 +223,7 @@ impl Removal {
     }
 }
 
-/// Every session in the directories, by its path from the root.
+/// Loads all sessions by absolute path.
 fn every(chosen: &CommandContext) -> Catalog {
     let place = |path: &Path| resolve::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     Catalog::read(chosen.sources(), now(), place)

@@ -1,4 +1,5 @@
-//! Checks for other pis before a session is resumed: two pis in one session do not see each other's entries.
+//! Checks for other pi processes before a session is resumed, because two of them in one session do not see each
+//! other's entries.
 
 use std::path::Path;
 
@@ -9,11 +10,11 @@ use crate::cli::{CommandContext, confirm, now, output, resolve};
 use crate::disk::locate;
 use crate::pi::running;
 
-/// The consequence of two pis in one session.
+/// The consequence of two pi processes in one session.
 const APART: &str =
     "Two pi processes in one session do not see each other's entries; use --fork to resume in a new session.";
 
-/// Names the pis that may be at work in a session. Where one has it open and another one would start (`starts`), asks first.
+/// Warns about pi processes that may use a session. If one has it open and another would start (`starts`), asks first.
 /// Returns `true` if pi may start.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! `pitree search`: what a query finds, one hit a line.
+//! `pitree search`: prints the hits of a query, one per line.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -23,10 +23,10 @@ use crate::disk::scan::Unreadable;
 use crate::search::qualifier;
 use crate::search::query::{Query, QueryProblem};
 
-/// The most columns of a project: the session's id tells more.
+/// The maximum width of a project in columns; the session id is more useful.
 const PROJECT: usize = 24;
 
-/// Age, id, project and title of the session, whether the entry is abandoned, what it is, and what was found.
+/// Age, id, project and title of the session, abandoned mark, kind of text, match.
 const COLUMNS: [Column; 7] = [
     Column::Number,
     Column::Whole,
@@ -47,7 +47,7 @@ pub(super) struct SearchCommand {
     /// Search query; all words must match
     #[arg(required = true)]
     query: Vec<String>,
-    /// Also search tool output, thinking, arguments and custom entries (same as `all:` in the query)
+    /// Include tool output, thinking, arguments and custom entries (same as `all:` in the query)
     #[arg(long)]
     all: bool,
     /// Print at most N hits
@@ -69,7 +69,7 @@ pub(super) struct SearchCommand {
     json: bool,
 }
 
-/// The last line: how many hits there are in all, where that was counted, and behind which one to go on.
+/// The last line: the total number of hits if known, and the hit after which to continue.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct EndLine<'a> {
@@ -121,7 +121,7 @@ impl SearchCommand {
         Ok(output::end(unreadable).found(*printed > 0).into())
     }
 
-    /// All sessions, the newest first, with what the browser would say of them.
+    /// Returns all sessions, newest first, with the data that the browser uses.
     fn sessions(&self, chosen: &CommandContext, now: i64) -> Result<(Arc<[SearchedSession]>, Vec<Unreadable>)> {
         let here = self.here.then(|| resolve::file(OsStr::new("."), chosen)).transpose()?;
         let mut catalog = Catalog::read(chosen.sources(), now, Path::to_path_buf);
@@ -142,7 +142,7 @@ impl SearchCommand {
     }
 }
 
-/// Reads a query of some words. What is wrong with it is said, and how the program ends for it comes back.
+/// Parses the query of the command line. Prints an error and returns the exit code if it is invalid.
 pub(super) fn read_query(words: &[String]) -> Result<Query, ExitCode> {
     let text = words.join(" ");
     let problem = match Query::parse(&text) {

@@ -1,4 +1,4 @@
-//! `pitree show`: an entry in its surroundings, with what it says, and the ids to go on from.
+//! `pitree show`: prints an entry with the entries around it and their ids.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -50,7 +50,7 @@ pub(super) struct ShowCommand {
     json: bool,
 }
 
-/// A session and the entries of it that are shown.
+/// A session with the shown entries.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ShownEntries<'a> {
@@ -60,29 +60,29 @@ struct ShownEntries<'a> {
     name: Option<&'a str>,
     cwd: &'a str,
     entries: Vec<EntryFields<'a>>,
-    /// The entries before and behind those, on the same branch.
+    /// The entries before and after them on the same branch.
     previous: Option<&'a str>,
     next: Option<&'a str>,
 }
 
-/// An entry as a script sees it.
+/// The JSON form of an entry.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct EntryFields<'a> {
     id: Option<&'a str>,
     parent_id: Option<&'a str>,
-    /// Where else it goes on: what begins other branches.
+    /// The first entries of other branches.
     branches: Vec<&'a str>,
     r#type: String,
     role: Option<String>,
     time: Option<String>,
     label: Option<&'a str>,
-    /// Whether it is the one that was asked for.
+    /// `true` for the requested entry.
     asked: bool,
     active: bool,
     leaf: bool,
     text: String,
-    /// The characters of the whole text, if that is more.
+    /// The length of the whole text in characters, if it was truncated.
     cut_from: Option<usize>,
 }
 
@@ -126,7 +126,7 @@ impl ShowCommand {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// An entry of a branch.
+    /// Formats an entry of a branch.
     fn entry<'a>(
         &self,
         tree: &'a Tree,
@@ -140,7 +140,7 @@ impl ShowCommand {
             related(tree, at).into_iter().map(|at| bodies.line(&tree.nodes[at as usize])).collect();
         let whole = source_text(tree, at, (&line, &others?), &jiff::tz::TimeZone::system());
         let entry = parse::line(&line).ok().flatten().unwrap_or_default();
-        // What stands on its first line is said by fields.
+        // The first line is shown as fields.
         let whole = whole.split_once("\n\n").map_or(&*whole, |(_, text)| text).trim_end();
         let text = if self.full { whole } else { start(whole, self.chars) };
         let id = |at: Index| tree.nodes[at as usize].id.as_deref();
@@ -161,18 +161,18 @@ impl ShowCommand {
     }
 }
 
-/// The last entry before the leaf that says something, else the leaf.
+/// Returns the last message or summary before the leaf, or else the leaf.
 fn last(tree: &Tree) -> Option<Index> {
     let says = |at: &Index| !tree.nodes[*at as usize].kind.is_bookkeeping();
     successors(tree.leaf, |&at| tree.parent(at)).find(says).or(tree.leaf)
 }
 
-/// The beginning of a text, of so many characters.
+/// Returns the beginning of a text with the given number of characters.
 fn start(text: &str, most: usize) -> &str {
     text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
 }
 
-/// The entries on the way to one, and behind it on the branch that goes on to the leaf, else on the newest.
+/// Returns the path to an entry, and its continuation: the branch that leads to the leaf, or else the newest branch.
 fn branch(tree: &Tree, asked: Index) -> Vec<Index> {
     let behind = |&at: &Index| {
         let children = tree.children(at);
@@ -183,7 +183,7 @@ fn branch(tree: &Tree, asked: Index) -> Vec<Index> {
     branch
 }
 
-/// The name of the session: the last one that was set, on whatever branch.
+/// Returns the session name: the last one set on any branch.
 fn name(tree: &Tree, bodies: &mut Bodies) -> Result<Option<String>> {
     let Some(last) = tree.nodes.iter().rfind(|node| node.kind == EntryKind::SessionInfo) else { return Ok(None) };
     let line = bodies.line(last)?;

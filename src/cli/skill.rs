@@ -1,4 +1,4 @@
-//! `pitree skill`: what tells agents how to look things up in earlier sessions.
+//! `pitree skill`: prints the agent skill for searching earlier sessions.
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
-//! Tables of plain text. What is counted or typed again is whole. On a terminal the rest gives way, so that no line is wider
-//! than it unless those columns alone are: paths show their ends and words their beginnings, and what would be too short to
-//! tell something is left out. In a pipe only words are cut.
+//! Plain text tables. Numbers and ids are never truncated. On a terminal, other columns shrink to the width: paths keep
+//! their end and words their beginning, and columns that become too narrow are dropped. In a pipe, only words are
+//! truncated.
 
 use std::array;
 use std::borrow::Cow;
@@ -12,38 +12,38 @@ use crate::base::javascript::utf16_prefix;
 use crate::base::text::{Glyphs, clean, width};
 use crate::cli::output;
 
-/// The most columns of words that a line ends with.
+/// The maximum width of the last column with words.
 pub(super) const LAST: usize = 100;
 
-/// The most columns of words before them, such as a title.
+/// The maximum width of other columns with words, such as titles.
 pub(super) const TITLE: usize = 40;
 
-/// The most columns of a path that is not what the list is about.
+/// The maximum width of a path that is not the subject of the list.
 pub(super) const PATH: usize = 40;
 
-/// As narrow a column gets that is cut, and the last one: if need be, as narrow as the others.
+/// The minimum width of a truncated column, and of the last one in two steps.
 const LEAST: (usize, [usize; 2]) = (8, [20, 8]);
 
-/// What stands in a column.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column {
-    /// Something that is whole, to the right.
+    /// Never truncated, right-aligned.
     Number,
-    /// Something that is whole, such as an id.
+    /// Never truncated, such as an id.
     Whole,
-    /// A path, on a terminal of as many columns at most.
+    /// A path with a maximum width on a terminal.
     Path(usize),
-    /// Words, of as many columns at most.
+    /// Words with a maximum width.
     Words(usize),
 }
 
-/// The beginning of a text, made safe for a terminal, in as many columns at most.
+/// Truncates a text to a width, safe for a terminal.
 pub(super) fn words(text: &str, most: usize, glyphs: &Glyphs) -> String {
-    // A first message may be very long.
+    // A first message can be very long.
     glyphs.cut(&clean(utf16_prefix(text, 8 * most)), most).into_owned()
 }
 
-/// Prints a table, made safe for a terminal. A column in which nothing stands is left out.
+/// Prints a table, safe for a terminal. Empty columns are omitted.
 pub(super) fn print<const COLUMNS: usize>(
     out: &mut impl Write,
     columns: [Column; COLUMNS],
@@ -56,7 +56,7 @@ pub(super) fn print<const COLUMNS: usize>(
     Ok(())
 }
 
-/// The lines of a table for a terminal of some columns, or for a pipe.
+/// Returns the lines of a table for the width of a terminal, or for a pipe.
 fn lines<const COLUMNS: usize>(
     columns: [Column; COLUMNS],
     rows: &[[String; COLUMNS]],
@@ -88,7 +88,7 @@ fn lines<const COLUMNS: usize>(
     })
 }
 
-/// As wide each column gets. What has no room beside the whole ones is left out: from the right, but the last one at last.
+/// Returns the widths of the columns. Columns without space are dropped from the right, and the last column at last.
 fn widths<const COLUMNS: usize>(
     columns: [Column; COLUMNS],
     rows: &[[String; COLUMNS]],
@@ -114,7 +114,7 @@ fn widths<const COLUMNS: usize>(
     }
 }
 
-/// Widths that fit: the widest of the columns that may be cut gives way, the last one half as much and down to `last`.
+/// Shrinks widths to fit: the widest truncatable column first, the last one half as fast and down to `last`.
 fn fitted<const COLUMNS: usize>(
     columns: [Column; COLUMNS],
     mut widths: [usize; COLUMNS],

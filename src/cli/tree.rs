@@ -1,4 +1,4 @@
-//! `pitree tree`: one session's tree as text, or every entry as JSON for scripts.
+//! `pitree tree`: prints the tree of a session as text, or all entries as JSON.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ use crate::session::entry::RawTime;
 use crate::session::lines::Line;
 use crate::session::tree::{Index, Tree};
 
-/// The most columns of the lines in front of an entry where no terminal says how many there are.
+/// The maximum width of tree lines without a terminal.
 const LINES: usize = 240;
 
 /// Show the tree of one session
@@ -60,7 +60,7 @@ fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &CommandConte
     let columns = output::columns();
     for row in 0..rows.list.len() {
         let RowItem::Entry(at) = rows.list[row].item else { continue };
-        // The text is always behind the lines, as thousands of levels are possible.
+        // The text follows the lines, because thousands of levels are possible.
         let lines = rows.prefix_width(row);
         let cut = lines.saturating_sub(columns.map_or(LINES, |columns| columns / 2));
         let line = rows.lead(row, cut..lines, cut > 0, glyphs) + &spans_text(&row_text::entry(tree, at, glyphs));
@@ -80,7 +80,7 @@ fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &CommandConte
     Ok(())
 }
 
-/// An entry as a script sees it.
+/// The JSON form of an entry.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct EntryLine<'a> {
@@ -96,7 +96,7 @@ struct EntryLine<'a> {
     text: String,
 }
 
-/// A time as it stands in the file.
+/// A timestamp as in the file.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum EntryTime {
@@ -140,7 +140,7 @@ fn is_leaf(tree: &Tree, at: Index) -> bool {
     tree.leaf == Some(at)
 }
 
-/// pi renames one role when it migrates old files.
+/// Renames the role that pi renames in old files.
 fn migrated(role: &str) -> String {
     if role == "hookMessage" { "custom".into() } else { role.into() }
 }

@@ -1,4 +1,4 @@
-//! `pitree undo` and `pitree redo`: changes that pitree made, taken back and made again.
+//! `pitree undo` and `pitree redo`: revert and repeat changes made by pitree.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -18,7 +18,7 @@ use crate::cli::change::{ChangeArgs, Changer, CliStep, RecordLine};
 use crate::cli::table::{self, Column, LAST};
 use crate::cli::{CommandContext, now, output};
 
-/// Numbers, age, state, what was done, and the session.
+/// Numbers, age, state, change, session.
 const COLUMNS: [Column; 5] = [Column::Number, Column::Number, Column::Whole, Column::Words(60), Column::Words(LAST)];
 
 /// Undo the last change that pitree made
@@ -33,7 +33,7 @@ pub(super) struct UndoCommand {
     switches: ChangeArgs,
 }
 
-/// The numbers of changes as the list shows them: one, or those of one command.
+/// The number of a change in the list, or the range of one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ChangeNumbers {
     first: u64,
@@ -51,10 +51,10 @@ impl FromStr for ChangeNumbers {
 }
 
 impl ChangeNumbers {
-    /// The request that undoes these changes.
+    /// Returns the request that undoes these changes.
     ///
     /// # Errors
-    /// They are not exactly those of one command.
+    /// They are not exactly the changes of one command.
     fn request(self, records: &[JournalRecord]) -> Result<Request> {
         let Self { first, last } = self;
         if first == last {
@@ -108,8 +108,7 @@ impl UndoCommand {
     }
 }
 
-/// The line of what one request did, which may be many changes: their numbers, when, what is so now, what was done, and
-/// with which session.
+/// Formats the changes of one request as a row: numbers, time, state, change, session.
 fn row(action: &[JournalRecord], title: impl FnOnce(&JournalRecord) -> String) -> Option<[String; 5]> {
     let [first, ..] = action else { return None };
     let last = action.last().unwrap_or(first);

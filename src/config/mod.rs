@@ -119,7 +119,7 @@ choices! {
         Threaded = "threaded",
         /// Most recent first.
         Recent = "recent",
-        /// By name.
+        /// Alphabetical by name.
         Name = "name",
         /// Largest file first.
         Size = "size",

@@ -1,11 +1,11 @@
-//! The table of actions: one row says everything about an action.
+//! The table of actions, one row per action.
 //!
-//! Dispatch, footer, help, the configuration file and `docs/keys.md` all read this table; to add an action, add a row.
-//! What an action does belongs to the state machine, which keys a user gave it to [`Keymap`](crate::keymap::Keymap).
+//! Dispatch, footer, help, configuration and `docs/keys.md` read this table; to add an action, add a row. The state
+//! machine executes actions, and [`Keymap`](crate::keymap::Keymap) has the configured keys.
 
 use crate::base::typo;
 
-/// Where a key is pressed: the pane that has the keyboard, or what lies over the panes.
+/// The context of a key: the focused pane or the layer on top.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
     /// The list of projects and sessions.
@@ -14,25 +14,25 @@ pub enum Place {
     Tree,
     /// The selected entry in full.
     Preview,
-    /// The line of a search over sessions.
+    /// The input line of a search over sessions.
     Search,
-    /// The line with what is looked for in a session, or in the preview.
+    /// The input line for finding text in a session or the preview.
     Find,
-    /// The line for a name, a label, or a word.
+    /// The input line for a name, a label or a directory.
     Prompt,
     /// A list to choose from.
     Palette,
     /// The list of labels.
     Labels,
-    /// A box that asks.
+    /// A question box.
     Question,
-    /// A box that tells something.
+    /// A message box.
     Note,
-    /// Two ways, held against each other.
+    /// A comparison of two branches.
     Compare,
     /// The list of keys.
     Help,
-    /// What the model sees at an entry.
+    /// The model context at an entry.
     Context,
 }
 
@@ -43,29 +43,29 @@ const PANES: &[Place] = &[P::Sessions, P::Tree, P::Preview];
 const SESSIONS: &[Place] = &[P::Sessions];
 const TREE: &[Place] = &[P::Tree];
 const PREVIEW: &[Place] = &[P::Preview];
-/// Where an entry is selected or shown.
+/// Places with a selected entry.
 const ENTRIES: &[Place] = &[P::Tree, P::Preview];
-/// The same, and the end of a way that is compared.
+/// The same, and the ends of a compared branch.
 const ENTRIES_AND_ENDS: &[Place] = &[P::Tree, P::Preview, P::Compare];
-/// The same, and what the model sees there.
+/// The same, and the model context.
 const ENTRIES_AND_CONTEXT: &[Place] = &[P::Tree, P::Preview, P::Context];
-/// Where sessions or entries are marked.
+/// Places with marks on sessions or entries.
 const MARKING: &[Place] = &[P::Sessions, P::Tree];
 const COMPARE: &[Place] = &[P::Compare];
-/// Panes, and what is scrolled or chosen from with the same keys.
+/// Panes and layers with the same keys for scrolling and selection.
 const ROWS: &[Place] =
     &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Note, P::Compare, P::Help, P::Context];
-/// Panes, and what is folded with the same keys.
+/// Panes and layers with the same keys for folding.
 const FOLDING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare];
 const PANES_AND_LONG: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare, P::Help, P::Context];
-/// Panes, and boxes that are closed with the same keys.
+/// Panes and boxes closed with the same keys.
 const PANES_AND_BOXES: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Question, P::Compare, P::Help, P::Context];
 /// The list of sessions, also while a search is typed.
 const SEARCHED: &[Place] = &[P::Sessions, P::Search];
 /// The same, and the model context.
 const SORTED: &[Place] = &[P::Sessions, P::Search, P::Context];
 const PANES_AND_SEARCH: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search];
-/// Where leaving pitree is not what a key that leaves means.
+/// Places where the quit key quits pitree.
 const LEAVING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Compare, P::Help, P::Context];
 /// The same, and boxes that any key closes.
 const SUSPENDING: &[Place] =
@@ -85,35 +85,35 @@ const EVERYWHERE: &[Place] = &[
     P::Help,
     P::Context,
 ];
-/// Lines that end with a key.
+/// Input lines that end with a key.
 const LINES: &[Place] = &[P::Search, P::Find, P::Prompt, P::Palette, P::Labels];
-/// Where text is typed.
+/// Places for text input.
 const TYPING: &[Place] = &[P::Search, P::Find, P::Prompt, P::Palette, P::Labels, P::Help];
 const SEARCH: &[Place] = &[P::Search];
 const PALETTES: &[Place] = &[P::Palette, P::Labels];
-/// Where the key that leaves pitree elsewhere only closes.
+/// Places where the quit key only closes the layer.
 const CLOSED: &[Place] = &[P::Find, P::Prompt, P::Palette, P::Labels];
 
-/// A heading that actions stand under in the help.
+/// A group of actions in the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Group {
     /// Moving through rows and panes.
     Moving,
     /// Sizes of panes, and what is folded or wrapped in them.
     View,
-    /// Going to what is looked for.
+    /// Going to search hits.
     Finding,
-    /// What is done with the selected row, and with pitree itself.
+    /// Actions on the selected row and on pitree itself.
     Doing,
-    /// What changes sessions, and takes it back.
+    /// Changes of sessions, and undo.
     Changing,
-    /// What the session list shows.
+    /// Options of the session list.
     Sessions,
-    /// What the tree shows, and jumps in it.
+    /// Options of the tree, and jumps in it.
     Tree,
-    /// Lists to choose from, and lines that are typed.
+    /// Lists and input lines.
     Choosing,
-    /// Changing the text of a line. Where another action has the same key, that one comes first.
+    /// Editing an input line. Another action with the same key comes first.
     Typing,
 }
 
@@ -148,7 +148,7 @@ pub(super) struct ActionRow {
 
 macro_rules! actions {
     ($($action:ident, $name:literal, $keys:expr, $places:expr, $group:ident, $word:literal, $title:literal, $help:literal;)*) => {
-        /// Something the user can do with a key.
+        /// An action that a key can trigger.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Action {
             $(#[doc = $help] $action,)*
@@ -308,7 +308,7 @@ impl Place {
     /// Every pane.
     pub(crate) const PANES: &'static [Self] = PANES;
 
-    /// Its name.
+    /// Returns the name of the place.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sessions => "Sessions",
@@ -327,49 +327,49 @@ impl Place {
         }
     }
 
-    /// Whether text is typed there: a key that types a character does nothing else then.
+    /// Returns `true` for text input, where a key that types a character does nothing else.
     pub(crate) fn takes_text(self) -> bool {
         TYPING.contains(&self)
     }
 }
 
 impl Action {
-    /// The action with this name in the configuration.
+    /// Returns the action with this name in the configuration.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|action| action.name() == name)
     }
 
-    /// The action that a mistyped name may mean.
+    /// Returns the action that a mistyped name may mean.
     pub fn nearest(name: &str) -> Option<Self> {
         Self::from_name(typo::nearest(name, Self::ALL.iter().map(|action| action.name()))?)
     }
 
-    /// The name in the configuration, such as `next-filter`.
+    /// Returns the name in the configuration, such as `next-filter`.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The panes in which the action works.
+    /// Returns the places in which the action works.
     pub fn places(self) -> &'static [Place] {
         self.row().places
     }
 
-    /// The heading it stands under in the help.
+    /// Returns the group in the help.
     pub fn group(self) -> Group {
         self.row().group
     }
 
-    /// One or two words for the footer.
+    /// Returns one or two words for the footer.
     pub fn word(self) -> &'static str {
         self.row().word
     }
 
-    /// Two to four words for the command palette.
+    /// Returns two to four words for the command palette.
     pub fn title(self) -> &'static str {
         self.row().title
     }
 
-    /// A sentence that says what it does.
+    /// Returns a sentence for the help.
     pub fn help(self) -> &'static str {
         self.row().help
     }

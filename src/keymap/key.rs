@@ -1,6 +1,4 @@
-//! One key press in a normal form: from the terminal, from `config.toml`, and back to text.
-//!
-//! Which action a key stands for is not decided here, see the parent module.
+//! A key press in a normal form: from the terminal, from `config.toml`, and back to text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +15,7 @@ pub struct Key {
     modifiers: KeyModifiers,
 }
 
-/// Why a text names no key; says what to write instead.
+/// The reason why a text is not a key, with a suggestion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyError(String);
 
@@ -29,12 +27,12 @@ impl fmt::Display for KeyError {
 
 impl std::error::Error for KeyError {}
 
-/// A key that is named by a word.
+/// A key with a name.
 struct NamedKey {
     code: KeyCode,
-    /// As in `config.toml`.
+    /// The name in `config.toml`.
     name: &'static str,
-    /// Other spellings that are understood.
+    /// Other accepted names.
     also: &'static [&'static str],
     /// The short form for the footer.
     symbol: &'static str,
@@ -112,7 +110,7 @@ impl Key {
         Some(Self { code: KeyCode::Char(c), modifiers })
     }
 
-    /// The key of a press or a repeat; `None` for a release and for keys that cannot be bound.
+    /// Returns the key of a press or a repeat, or `None` for a release and for keys that cannot be bound.
     pub(crate) fn from_event(event: KeyEvent) -> Option<Self> {
         match event.kind {
             KeyEventKind::Press | KeyEventKind::Repeat => Self::new(event.code, event.modifiers),
@@ -198,7 +196,7 @@ impl FromStr for Key {
         if modifiers.contains(KeyModifiers::SHIFT) && matches!(code, KeyCode::Char(c) if !c.is_alphabetic()) {
             let why =
                 "terminals report the character and not shift; write the character that shift gives, such as ? or !";
-            return Err(KeyError(format!("{text:?} cannot be told apart: {why}")));
+            return Err(KeyError(format!("cannot bind {text:?}: {why}")));
         }
         Ok(key)
     }

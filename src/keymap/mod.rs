@@ -1,7 +1,7 @@
-//! Keys and what they do: the table of actions, the keys bound to them, and their description for people.
+//! Key bindings: the table of actions, the keys bound to them, and their description.
 //!
-//! Pure: the terminal's events come in as [`Key`]s, an [`Action`] comes out. Doing the action belongs to the
-//! state machine, reading `config.toml` to the configuration.
+//! Pure: terminal events become [`Key`]s, and [`Keymap`] maps them to [`Action`]s. The state machine executes actions,
+//! and the configuration is read elsewhere.
 
 mod action;
 mod key;
@@ -14,26 +14,26 @@ use crate::base::text::{ASCII, UNICODE};
 pub use action::{Action, Group, Place};
 pub use key::{Key, KeyError};
 
-/// Which key does what where.
+/// The key bindings of all places.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keymap {
     keys: HashMap<Action, Vec<Key>>,
     bound: HashMap<(Place, Key), Action>,
 }
 
-/// What is wrong with a choice of keys.
+/// An error in custom key bindings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeymapError {
-    /// Two actions that work in the same pane have the same key.
+    /// Two actions that work in the same place have the same key.
     Conflict {
-        /// The key that both have.
+        /// The shared key.
         key: Key,
         /// The action that comes first in the table.
         first: Action,
         /// The other one.
         second: Action,
     },
-    /// No key is left for an action that must have one.
+    /// An action that must have a key has none.
     NoKey(Action),
 }
 
@@ -51,7 +51,7 @@ impl fmt::Display for KeymapError {
 
 impl std::error::Error for KeymapError {}
 
-/// A line of the help.
+/// A row of the help.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HelpRow {
     /// The action that the line describes.
@@ -60,24 +60,24 @@ pub struct HelpRow {
     pub group: Group,
     /// Its keys as text, empty when it has none.
     pub keys: String,
-    /// What it does.
+    /// The help sentence.
     pub help: &'static str,
-    /// Its name in the configuration.
+    /// The name in the configuration.
     pub name: &'static str,
 }
 
 impl Default for Keymap {
-    /// The keys of the table.
+    /// Returns the default keys.
     fn default() -> Self {
         Self::build(&[]).0
     }
 }
 
 impl Keymap {
-    /// The default keys, except for the given actions, which get the given keys instead.
+    /// Returns the default keys with the given overrides.
     ///
     /// # Errors
-    /// Everything that is wrong with the keys, not only the first thing.
+    /// All problems with the keys.
     pub fn new(overrides: &[(Action, Vec<Key>)]) -> Result<Self, Vec<KeymapError>> {
         let (keymap, errors) = Self::build(overrides);
         if errors.is_empty() { Ok(keymap) } else { Err(errors) }
@@ -87,7 +87,7 @@ impl Keymap {
         let overrides: HashMap<_, _> = overrides.iter().map(|(action, keys)| (*action, keys)).collect();
         let mut keymap = Self { keys: HashMap::new(), bound: HashMap::new() };
         let mut errors = Vec::new();
-        // What changes the text of a line gives way to all else.
+        // Keys of text editing give way to all others.
         let (editing, others): (Vec<Action>, Vec<Action>) =
             Action::ALL.iter().partition(|action| action.group() == Group::Typing);
         for action in others.into_iter().chain(editing) {
@@ -105,7 +105,7 @@ impl Keymap {
         (keymap, errors)
     }
 
-    /// Binds the key wherever the action works, and gives the action that had it there already.
+    /// Binds a key wherever the action works, and returns the action that already has it there.
     fn bind(&mut self, action: Action, key: Key) -> Option<Action> {
         let mut other = None;
         for &place in action.places() {
@@ -118,18 +118,18 @@ impl Keymap {
         other
     }
 
-    /// The action of a key in a place.
+    /// Returns the action of a key in a place.
     pub(crate) fn resolve(&self, place: Place, key: Key) -> Option<Action> {
         let types = place.takes_text() && key.typed().is_some();
         self.bound.get(&(place, key)).copied().filter(|_| !types)
     }
 
-    /// The keys of an action, the one to show first.
+    /// Returns the keys of an action, the preferred one first.
     pub fn keys(&self, action: Action) -> &[Key] {
         self.keys.get(&action).map_or(&[], Vec::as_slice)
     }
 
-    /// The lines of the help, in the order of the table.
+    /// Iterates over the rows of the help in the order of the table.
     pub fn help(&self) -> impl Iterator<Item = HelpRow> + '_ {
         Action::ALL.iter().map(|&action| HelpRow {
             action,
@@ -140,7 +140,7 @@ impl Keymap {
         })
     }
 
-    /// The keys, and the signs on the screen, as a page of Markdown.
+    /// Returns the page of keys and symbols in Markdown.
     pub fn reference(&self) -> String {
         let mut page = String::from(
             "<!-- Generated from the tables in src/keymap/action.rs and src/base/text.rs. Change those, not this page. -->\n\n\
@@ -183,7 +183,7 @@ fn places(action: Action) -> String {
     names.join(", ")
 }
 
-/// Code in a cell of a Markdown table, where a backtick and a bar need care.
+/// Formats code in a Markdown table cell, where a backtick and a bar need escaping.
 fn code_cell(text: &str) -> String {
     let text = text.replace('|', "\\|");
     if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }

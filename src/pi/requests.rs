@@ -1,5 +1,5 @@
 //! Requests to a running pi. Its extension writes the line, so that pi shows it. The request is a file next to the
-//! status file of pi. Whoever removes it handles it, exactly once: pi, or pitree after a timeout.
+//! status file of pi. It is handled exactly once, by the process that removes it: pi, or pitree after a timeout.
 
 use std::fs;
 use std::io;

@@ -267,7 +267,7 @@ mod tests {
         other["start"] = json!("1");
         world.write(&other);
         assert_eq!(world.read(), []);
-        assert!(!world.path().exists(), "nobody else removes it");
+        assert!(!world.path().exists(), "no other process removes it");
         let mut elsewhere = said();
         elsewhere["where"] = json!("another machine");
         world.write(&elsewhere);
