@@ -200,7 +200,7 @@ fn the_real_pi_navigates_without_writing_until_a_prompt() {
     pi.send("kk");
     pi.wait_selected("answer tea one");
     pi.send(ENTER);
-    pi.wait_for("nothing is written to it");
+    pi.wait_for("pi writes nothing until you send a");
     pi.send("h");
     pi.wait_for_final("Navigated to selected point");
     assert!(fs::read(&file).unwrap() == before);
@@ -241,7 +241,7 @@ fn the_real_pi_goes_to_an_entry_of_an_old_file() {
     pi.send("1gj");
     pi.wait_selected("First answer");
     pi.send(ENTER);
-    pi.wait_for("nothing is written to it");
+    pi.wait_for("pi writes nothing until you send a");
     pi.send("h");
     pi.wait_for_final("Navigated to selected point");
     assert!(pi.contents().contains("First answer") && !pi.contents().contains("Second"), "{}", pi.contents());
