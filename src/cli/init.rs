@@ -11,8 +11,8 @@ use crate::cli::output;
 
 /// Print shell key bindings for the browser
 ///
-/// The key opens the browser. Press Enter there to put the resume command on the shell's command line, where you can
-/// review and run it.
+/// The key opens the browser. Press Enter in it to put the resume command on the command line. You can review and run it
+/// there.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 bash, in ~/.bashrc:  eval \"$(pitree init bash)\"

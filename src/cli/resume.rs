@@ -30,7 +30,7 @@ use crate::session::tree::{Index, Tree};
 
 /// Resume a session in pi, at its leaf or at any entry
 ///
-/// As in pi's /tree, resuming at a user message continues before that message and returns its text for editing.
+/// Resuming at a user message continues before it and returns its text for editing, as in /tree of pi.
 #[derive(Debug, clap::Args)]
 pub(super) struct ResumeCommand {
     /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
