@@ -25,7 +25,7 @@ impl TempCopy {
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let folder = env::temp_dir().join(format!("pitree-{:016x}", u64::from_ne_bytes(random)));
-        // The directory must be new, because an existing one is not trusted.
+        // The directory must be new, because an existing directory is not trusted.
         system::files::make_folder(&folder)?;
         let aside = Self { file: folder.join(name), folder };
         let mut file = private().write(true).create_new(true).open(&aside.file)?;

@@ -85,7 +85,7 @@ pub struct PiStatus {
     pub state: PiState,
     /// The start of the state in milliseconds since 1970.
     pub since: i64,
-    /// The id of the model, if one is selected.
+    /// The id of the selected model.
     pub model: Option<String>,
     /// The cost of the session as counted by pi, in US dollars.
     pub cost: f64,

@@ -85,7 +85,7 @@ pub struct PreviewPane {
     pub is_of_list: bool,
 }
 
-/// The previous text, displayed until the next one is loaded.
+/// The previous text, displayed until the next text is loaded.
 #[derive(Debug)]
 struct PreviousText {
     lines: Arc<Vec<DocLine>>,

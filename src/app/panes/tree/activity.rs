@@ -69,7 +69,7 @@ pub struct ToolRun {
 }
 
 impl ToolRun {
-    /// Returns a run of entries; the first one is below the row of the entry `above`.
+    /// Creates a run of entries that starts below the row of the entry `above`.
     pub(super) fn new(tree: &Tree, entries: Vec<Index>, above: Option<Index>, is_open: bool) -> Self {
         let last = entries.last().copied();
         let is_inherited = last.is_some_and(|last| tree.is_inherited(last));
