@@ -121,15 +121,15 @@ impl Group {
     /// The heading.
     pub fn title(self) -> &'static str {
         match self {
-            Self::Moving => "Moving around",
+            Self::Moving => "Navigation",
             Self::View => "Panes and folds",
-            Self::Finding => "Finding things",
-            Self::Doing => "Doing things",
+            Self::Finding => "Search and jumps",
+            Self::Doing => "Actions",
             Self::Changing => "Changing sessions",
             Self::Sessions => "Session list",
             Self::Tree => "Session tree",
-            Self::Choosing => "Lists and lines",
-            Self::Typing => "Typing a line",
+            Self::Choosing => "Lists and input lines",
+            Self::Typing => "Text editing",
         }
     }
 }
@@ -179,126 +179,126 @@ macro_rules! actions {
 // Rows of a group stand together.
 #[rustfmt::skip]
 actions! {
-    Up, "up", ["k", "up"], ROWS, Moving, "up", "Move up", "Go one row up.";
-    Down, "down", ["j", "down"], ROWS, Moving, "down", "Move down", "Go one row down.";
-    PageUp, "page-up", ["pageup", "ctrl+b"], ROWS, Moving, "page up", "Page up", "Go one page up.";
-    PageDown, "page-down", ["pagedown", "ctrl+f"], ROWS, Moving, "page down", "Page down", "Go one page down.";
-    HalfPageUp, "half-page-up", ["ctrl+u"], PREVIEW, Moving, "half up", "Half page up", "Go half a page up in the preview.";
-    HalfPageDown, "half-page-down", ["ctrl+d"], PREVIEW, Moving, "half down", "Half page down", "Go half a page down in the preview.";
+    Up, "up", ["k", "up"], ROWS, Moving, "up", "Move up", "Move up one row.";
+    Down, "down", ["j", "down"], ROWS, Moving, "down", "Move down", "Move down one row.";
+    PageUp, "page-up", ["pageup", "ctrl+b"], ROWS, Moving, "page up", "Page up", "Move up one page.";
+    PageDown, "page-down", ["pagedown", "ctrl+f"], ROWS, Moving, "page down", "Page down", "Move down one page.";
+    HalfPageUp, "half-page-up", ["ctrl+u"], PREVIEW, Moving, "half up", "Half page up", "Scroll the preview up half a page.";
+    HalfPageDown, "half-page-down", ["ctrl+d"], PREVIEW, Moving, "half down", "Half page down", "Scroll the preview down half a page.";
     First, "first", ["g", "home"], PANES_AND_LONG, Moving, "first", "First row", "Go to the first row.";
     Last, "last", ["G", "end"], PANES_AND_LONG, Moving, "last", "Last row", "Go to the last row.";
-    Fold, "fold", ["h", "left"], FOLDING, Moving, "fold", "Fold or go out", "Fold the row; when there is nothing to fold, go to its parent, or back a pane.";
-    Unfold, "unfold", ["l", "right"], FOLDING, Moving, "unfold", "Unfold or go in", "Unfold the row; when there is nothing to unfold, go in.";
+    Fold, "fold", ["h", "left"], FOLDING, Moving, "fold", "Fold or go out", "Fold the row, or go to its parent or the previous pane.";
+    Unfold, "unfold", ["l", "right"], FOLDING, Moving, "unfold", "Unfold or go in", "Unfold the row, or go to its first child or the next pane.";
     NextPane, "next-pane", ["tab"], PANES, Moving, "pane", "Next pane", "Go to the next pane.";
     PreviousPane, "previous-pane", ["shift+tab"], PANES, Moving, "pane", "Previous pane", "Go to the previous pane.";
-    NextEntry, "next-entry", ["]"], PANES, Moving, "next entry", "Next entry", "Go to the next entry, or the next session in the list, and show it in the preview.";
-    PreviousEntry, "previous-entry", ["["], PANES, Moving, "previous entry", "Previous entry", "Go to the previous entry, or the previous session in the list, and show it in the preview.";
-    PreviewUp, "preview-up", ["K"], PANES, Moving, "preview up", "Scroll preview up", "Scroll the preview up, from any pane.";
-    PreviewDown, "preview-down", ["J"], PANES, Moving, "preview down", "Scroll preview down", "Scroll the preview down, from any pane.";
+    NextEntry, "next-entry", ["]"], PANES, Moving, "next entry", "Next entry", "Select and preview the next entry, or the next session in the list.";
+    PreviousEntry, "previous-entry", ["["], PANES, Moving, "previous entry", "Previous entry", "Select and preview the previous entry, or the previous session in the list.";
+    PreviewUp, "preview-up", ["K"], PANES, Moving, "preview up", "Scroll preview up", "Scroll the preview up from any pane.";
+    PreviewDown, "preview-down", ["J"], PANES, Moving, "preview down", "Scroll preview down", "Scroll the preview down from any pane.";
 
-    FoldAll, "fold-all", ["-"], FOLDING, View, "fold all", "Fold all", "Fold every row.";
-    UnfoldAll, "unfold-all", ["+"], FOLDING, View, "unfold all", "Unfold all", "Unfold every row.";
-    Zoom, "zoom", ["z"], PANES, View, "zoom", "Toggle full screen", "Give the pane the whole screen, or its share again.";
-    Larger, "larger", [">"], PANES, View, "larger", "Enlarge pane", "Make the pane larger.";
-    Smaller, "smaller", ["<"], PANES, View, "smaller", "Shrink pane", "Make the pane smaller.";
-    SharePreview, "share-preview", ["p"], PANES, View, "with preview", "Toggle preview", "Show the preview below the tree, or below what a search found; or these alone.";
-    Wrap, "wrap", ["w"], PANES, View, "wrap", "Toggle line wrap", "Wrap long lines of code in the preview, or scroll to the side.";
+    FoldAll, "fold-all", ["-"], FOLDING, View, "fold all", "Fold all", "Fold all rows.";
+    UnfoldAll, "unfold-all", ["+"], FOLDING, View, "unfold all", "Unfold all", "Unfold all rows.";
+    Zoom, "zoom", ["z"], PANES, View, "zoom", "Toggle full screen", "Toggle full screen for the focused pane.";
+    Larger, "larger", [">"], PANES, View, "larger", "Enlarge pane", "Enlarge the focused pane.";
+    Smaller, "smaller", ["<"], PANES, View, "smaller", "Shrink pane", "Shrink the focused pane.";
+    SharePreview, "share-preview", ["p"], PANES, View, "with preview", "Toggle preview", "Show or hide the preview below the tree or the search results.";
+    Wrap, "wrap", ["w"], PANES, View, "wrap", "Toggle line wrap", "Wrap long lines of code in the preview, or scroll them horizontally.";
 
-    Search, "search", ["/"], SESSIONS, Finding, "search", "Search all sessions", "Search the sessions; ? has the language, under Queries.";
-    SearchEverything, "search-everything", ["ctrl+x"], SEARCHED, Finding, "everything", "Search all text", "While searching: search tool output, thinking and arguments as well, or the conversation only.";
-    Find, "find", ["/"], ENTRIES, Finding, "find", "Find in session", "Look for words in the whole session, or in the preview; tab hides the rest of the tree.";
+    Search, "search", ["/"], SESSIONS, Finding, "search", "Search all sessions", "Search all sessions; see Query syntax in the help (?).";
+    SearchEverything, "search-everything", ["ctrl+x"], SEARCHED, Finding, "everything", "Search all text", "While searching, include or exclude tool output, thinking and arguments.";
+    Find, "find", ["/"], ENTRIES, Finding, "find", "Find in session", "Find text in the session or the preview; tab hides entries without a hit.";
     NextHit, "next-hit", ["n"], ENTRIES, Finding, "next", "Next hit", "Go to the next hit.";
     PreviousHit, "previous-hit", ["N"], ENTRIES, Finding, "previous", "Previous hit", "Go to the previous hit.";
-    JumpBack, "jump-back", ["backspace", "b"], PANES, Finding, "jump back", "Jump back", "Go back to where you were before a hit, a label or a file was gone to.";
-    JumpForward, "jump-forward", ["B"], PANES, Finding, "jump forward", "Jump forward", "Go forward again after going back.";
-    Labels, "labels", ["'"], PANES, Finding, "labels", "List labels", "List the labels of all sessions: go to one, rename or clear it.";
-    Files, "files", ["F"], PANES, Finding, "files", "List touched files", "List the files that the session, or the project, read and changed, and which entries did it.";
+    JumpBack, "jump-back", ["backspace", "b"], PANES, Finding, "jump back", "Jump back", "Return to the position before the last jump.";
+    JumpForward, "jump-forward", ["B"], PANES, Finding, "jump forward", "Jump forward", "Go to the next position in the jump history.";
+    Labels, "labels", ["'"], PANES, Finding, "labels", "List labels", "List labels of all sessions; go to, rename or clear one.";
+    Files, "files", ["F"], PANES, Finding, "files", "List touched files", "List files that the session or project read or changed, with the entries that did it.";
     Palette, "palette", [":"], PANES, Finding, "commands", "Command palette", "Open the command palette; recent actions come first.";
 
-    Confirm, "confirm", ["enter"], PANES_AND_BOXES, Doing, "resume", "Resume in pi", "Resume the session, in the tree from any entry on; fold or unfold a project.";
-    Back, "back", ["esc"], PANES_AND_BOXES, Doing, "back", "Go back", "Go one step back: clear the query, close the box, take the marks away, leave the pane.";
-    Context, "context", ["c"], ENTRIES_AND_CONTEXT, Doing, "context", "Show model context", "Show what the model sees at the entry: each message, what takes the room, and what is left out.";
-    ResumeHere, "resume-here", ["r"], &[P::Context], Doing, "resume here", "Resume from context", "Resume the session at the entry whose context is shown.";
-    Copy, "copy", ["y"], PANES, Doing, "copy", "Copy to clipboard", "Copy the text or id of the entry, the path or id of the session, or the command that resumes it.";
-    Pager, "pager", ["v"], PANES, Doing, "pager", "Open in pager", "Show what the preview is about in a pager ($PAGER), as it was written.";
-    Editor, "editor", ["E"], PANES, Doing, "editor", "Open in editor", "Open a copy of what the preview is about in an editor ($VISUAL or $EDITOR).";
-    Compare, "compare", ["="], PANES, Doing, "compare", "Compare branches", "Compare what two ways led to from their last common entry on: two marked sessions or entries of one family, the marked entry and the selected one, or the selected one and the leaf.";
-    SideA, "side-a", ["a"], COMPARE, Doing, "choose A", "Choose branch A", "While comparing: choose the first way, to be resumed or labelled.";
-    SideB, "side-b", ["b"], COMPARE, Doing, "choose B", "Choose branch B", "While comparing: choose the second way.";
-    GoToCommon, "go-to-common", ["o"], COMPARE, Doing, "common point", "Go to common entry", "While comparing: go to the last entry that both have, in the tree of the chosen way.";
-    Reload, "reload", ["f5"], PANES, Doing, "reload", "Reload sessions", "Read the sessions again.";
-    Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show help", "Show all keys.";
-    Suspend, "suspend", ["ctrl+z"], SUSPENDING, Doing, "suspend", "Suspend pitree", "Suspend pitree and go to the shell; fg brings it back.";
-    Quit, "quit", ["q", "ctrl+c"], LEAVING, Doing, "quit", "Quit pitree", "Leave pitree.";
+    Confirm, "confirm", ["enter"], PANES_AND_BOXES, Doing, "resume", "Resume in pi", "Resume the session, in the tree from the selected entry; on a project row, fold or unfold it.";
+    Back, "back", ["esc"], PANES_AND_BOXES, Doing, "back", "Go back", "Go back one step: end a search, close a box, clear marks or leave the pane.";
+    Context, "context", ["c"], ENTRIES_AND_CONTEXT, Doing, "context", "Show model context", "Show the context sent to the model at this entry: messages, token counts and omissions.";
+    ResumeHere, "resume-here", ["r"], &[P::Context], Doing, "resume here", "Resume from context", "Resume the session from the entry whose context is shown.";
+    Copy, "copy", ["y"], PANES, Doing, "copy", "Copy to clipboard", "Copy the entry text, an ID, the session path or the resume command.";
+    Pager, "pager", ["v"], PANES, Doing, "pager", "Open in pager", "Open the previewed item as source text in $PAGER.";
+    Editor, "editor", ["E"], PANES, Doing, "editor", "Open in editor", "Open a copy of the previewed item in $VISUAL or $EDITOR; the session is unchanged.";
+    Compare, "compare", ["="], PANES, Doing, "compare", "Compare branches", "Compare two branches from where they diverge: two marks, a mark and the selection, or the selected entry and the leaf.";
+    SideA, "side-a", ["a"], COMPARE, Doing, "choose A", "Choose branch A", "In a comparison, choose branch A to resume or label.";
+    SideB, "side-b", ["b"], COMPARE, Doing, "choose B", "Choose branch B", "In a comparison, choose branch B to resume or label.";
+    GoToCommon, "go-to-common", ["o"], COMPARE, Doing, "common point", "Go to common entry", "In a comparison, go to the last common entry in the chosen branch's session.";
+    Reload, "reload", ["f5"], PANES, Doing, "reload", "Reload sessions", "Reload all sessions from disk.";
+    Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show help", "Show key bindings, query syntax and symbols.";
+    Suspend, "suspend", ["ctrl+z"], SUSPENDING, Doing, "suspend", "Suspend pitree", "Suspend pitree; run fg in the shell to continue.";
+    Quit, "quit", ["q", "ctrl+c"], LEAVING, Doing, "quit", "Quit pitree", "Quit pitree.";
 
-    Rename, "rename", ["ctrl+r", "R"], PANES_AND_SEARCH, Changing, "rename", "Rename session", "Give the session a name; an empty one clears it.";
-    Label, "label", ["L"], ENTRIES_AND_ENDS, Changing, "label", "Label entry", "Label the entry; an empty label clears it.";
-    Fork, "fork", ["f"], ENTRIES_AND_CONTEXT, Changing, "fork", "Fork at entry", "Make a new session of the path to the entry.";
-    Delete, "delete", ["ctrl+d", "delete"], SEARCHED, Changing, "delete", "Move to trash", "Move the session to the trash, or all marked ones, or a project's.";
-    Mark, "mark", ["space"], MARKING, Changing, "mark", "Mark or unmark", "Mark the session or take its mark away, and go down; on a project, for all of its sessions. In the tree, mark the entry: two at most, to be compared.";
+    Rename, "rename", ["ctrl+r", "R"], PANES_AND_SEARCH, Changing, "rename", "Rename session", "Rename the session; an empty name clears it.";
+    Label, "label", ["L"], ENTRIES_AND_ENDS, Changing, "label", "Label entry", "Set the entry's label; an empty label clears it.";
+    Fork, "fork", ["f"], ENTRIES_AND_CONTEXT, Changing, "fork", "Fork at entry", "Fork the session: copy the path to this entry into a new session.";
+    Delete, "delete", ["ctrl+d", "delete"], SEARCHED, Changing, "delete", "Move to trash", "Move the marked sessions, the selected session or a project's sessions to the trash.";
+    Mark, "mark", ["space"], MARKING, Changing, "mark", "Mark or unmark", "Mark or unmark the session or all sessions of the project; in the tree, mark up to two entries to compare.";
     MarkAll, "mark-all", ["*", "alt+*"], SEARCHED, Changing, "mark all", "Mark all sessions", "Mark all listed sessions, or unmark them; in a search, all hits.";
-    Undo, "undo", ["u"], PANES, Changing, "undo", "Undo last change", "Take the last change back; what an earlier pitree did is asked about.";
-    Redo, "redo", ["U"], PANES, Changing, "redo", "Redo change", "Make the change again that was taken back.";
-    Trash, "show-trash", ["X"], PANES, Changing, "trash", "Show trash", "List the sessions in the trash: bring one back.";
-    History, "history", ["Z"], PANES, Changing, "history", "Show change history", "List all that was changed, the newest first: take one back.";
+    Undo, "undo", ["u"], PANES, Changing, "undo", "Undo last change", "Undo the last change; asks first if another run of pitree made it.";
+    Redo, "redo", ["U"], PANES, Changing, "redo", "Redo change", "Redo the change that was last undone.";
+    Trash, "show-trash", ["X"], PANES, Changing, "trash", "Show trash", "List sessions in pitree's trash and restore one.";
+    History, "history", ["Z"], PANES, Changing, "history", "Show change history", "List all changes, most recent first, and undo one.";
 
     NextSort, "next-sort", ["ctrl+s"], SORTED, Sessions, "sort", "Next sort order", "Change the sort order (model context: by size).";
-    WaitingFirst, "waiting-first", ["W"], SESSIONS, Sessions, "waiting first", "Waiting sessions first", "Sort the sessions in which a pi waits for you first; again: as before.";
-    NamedOnly, "named-only", ["ctrl+n"], SEARCHED, Sessions, "named", "Toggle unnamed sessions", "Show only sessions that have a name, or all.";
-    HereOnly, "here-only", ["H"], SESSIONS, Sessions, "here", "Current project only", "Show only sessions that worked where pitree was started, or all.";
-    ShowPaths, "show-paths", ["ctrl+p"], SEARCHED, Sessions, "paths", "Toggle session paths", "Show or hide the paths of the sessions.";
-    ShowSubagents, "show-subagents", ["ctrl+g"], SEARCHED, Sessions, "subagents", "Toggle subagent sessions", "Show or hide the sessions of subagents.";
+    WaitingFirst, "waiting-first", ["W"], SESSIONS, Sessions, "waiting first", "Waiting sessions first", "List sessions with a pi that waits for you first; press again to restore the order.";
+    NamedOnly, "named-only", ["ctrl+n"], SEARCHED, Sessions, "named", "Toggle unnamed sessions", "Show or hide sessions without a name.";
+    HereOnly, "here-only", ["H"], SESSIONS, Sessions, "here", "Current project only", "Show only sessions of the project in which pitree was started, or all.";
+    ShowPaths, "show-paths", ["ctrl+p"], SEARCHED, Sessions, "paths", "Toggle session paths", "Show or hide the paths of session files.";
+    ShowSubagents, "show-subagents", ["ctrl+g"], SEARCHED, Sessions, "subagents", "Toggle subagent sessions", "Show or hide subagent sessions.";
 
-    NextFilter, "next-filter", ["ctrl+o"], TREE, Tree, "filter", "Next tree filter", "Show the tree through the next filter.";
-    PreviousFilter, "previous-filter", ["alt+o", "ctrl+shift+o"], TREE, Tree, "filter", "Previous tree filter", "Show the tree through the previous filter.";
-    FilterDefault, "filter-default", ["1", "ctrl+d"], TREE, Tree, "default", "Filter: default", "Show what pi shows by default.";
-    FilterNoTools, "filter-no-tools", ["2", "ctrl+t"], TREE, Tree, "no tools", "Filter: no tools", "Hide tool calls and their results; again: back to the default.";
-    FilterUserOnly, "filter-user-only", ["3", "ctrl+u"], TREE, Tree, "user only", "Filter: user only", "Show only what the user wrote; again: back to the default.";
-    FilterLabeledOnly, "filter-labeled-only", ["4", "ctrl+l"], TREE, Tree, "labelled", "Filter: labeled only", "Show only labelled entries; again: back to the default.";
-    FilterAll, "filter-all", ["5", "ctrl+a"], TREE, Tree, "all", "Filter: all entries", "Show every entry, also settings and labels; again: back to the default.";
-    FilterOutline, "filter-outline", ["6"], TREE, Tree, "outline", "Filter: outline", "Show only branch points, labels, compactions and leaves.";
-    FilterTurns, "filter-turns", ["7"], TREE, Tree, "turns", "Filter: turns", "Show a row for each prompt, with what was done because of it; again: back to the default.";
-    ToolRuns, "fold-tools", ["t"], TREE, Tree, "tool runs", "Toggle tool runs", "Tell each run of tool calls in one row, or show them all.";
-    SegmentUp, "segment-up", ["ctrl+left", "alt+left"], TREE, Tree, "segment up", "Fold or branch start", "Fold the branch, or go up to where it begins.";
-    SegmentDown, "segment-down", ["ctrl+right", "alt+right"], TREE, Tree, "segment down", "Unfold or branch end", "Unfold the branch, or go down to where it ends.";
+    NextFilter, "next-filter", ["ctrl+o"], TREE, Tree, "filter", "Next tree filter", "Switch to the next tree filter.";
+    PreviousFilter, "previous-filter", ["alt+o", "ctrl+shift+o"], TREE, Tree, "filter", "Previous tree filter", "Switch to the previous tree filter.";
+    FilterDefault, "filter-default", ["1", "ctrl+d"], TREE, Tree, "default", "Filter: default", "Show the entries that pi shows by default.";
+    FilterNoTools, "filter-no-tools", ["2", "ctrl+t"], TREE, Tree, "no tools", "Filter: no tools", "Hide tool calls and results; press again for the default filter.";
+    FilterUserOnly, "filter-user-only", ["3", "ctrl+u"], TREE, Tree, "user only", "Filter: user only", "Show only user messages; press again for the default filter.";
+    FilterLabeledOnly, "filter-labeled-only", ["4", "ctrl+l"], TREE, Tree, "labeled", "Filter: labeled only", "Show only labeled entries; press again for the default filter.";
+    FilterAll, "filter-all", ["5", "ctrl+a"], TREE, Tree, "all", "Filter: all entries", "Show all entries, including settings and labels; press again for the default filter.";
+    FilterOutline, "filter-outline", ["6"], TREE, Tree, "outline", "Filter: outline", "Show only branch points, labels, compactions and leaves; press again for the default filter.";
+    FilterTurns, "filter-turns", ["7"], TREE, Tree, "turns", "Filter: turns", "Show one row per prompt with a summary of its turn; press again for the default filter.";
+    ToolRuns, "fold-tools", ["t"], TREE, Tree, "tool runs", "Toggle tool runs", "Collapse runs of tool calls, or show each call.";
+    SegmentUp, "segment-up", ["ctrl+left", "alt+left"], TREE, Tree, "segment up", "Fold or branch start", "Fold the branch, or go to its start.";
+    SegmentDown, "segment-down", ["ctrl+right", "alt+right"], TREE, Tree, "segment down", "Unfold or branch end", "Unfold the branch, or go to its end.";
     PreviousBranchPoint, "previous-branch-point", ["{"], TREE, Tree, "branch point", "Previous branch point", "Go to the previous branch point.";
     NextBranchPoint, "next-branch-point", ["}"], TREE, Tree, "branch point", "Next branch point", "Go to the next branch point.";
-    GoToLeaf, "go-to-leaf", ["."], TREE, Tree, "leaf", "Go to leaf", "Go to the leaf, the entry where pi goes on.";
-    Follow, "follow", ["W"], TREE, Tree, "follow", "Follow leaf", "Stay at the leaf as pi writes; again, or any move: stay where you are.";
-    Family, "family", ["m"], TREE, Tree, "family", "Toggle family tree", "Show the whole family of the session as one tree, shared entries once; again: the session alone.";
-    FamilyFiles, "family-files", ["M"], TREE, Tree, "files of the family", "List family sessions", "List the sessions of the family: hide one in the tree, or show it again.";
-    GoOver, "go-over", ["o"], ENTRIES, Tree, "go over", "Go to other session", "Go to the session of the row, or to another session that has the entry.";
-    LabelTimes, "label-times", ["T"], TREE, Tree, "label times", "Toggle label times", "Show or hide when a label was set.";
+    GoToLeaf, "go-to-leaf", ["."], TREE, Tree, "leaf", "Go to leaf", "Go to the leaf, the entry from which pi continues.";
+    Follow, "follow", ["W"], TREE, Tree, "follow", "Follow leaf", "Follow the leaf as pi writes; press again or move to stop.";
+    Family, "family", ["m"], TREE, Tree, "family", "Toggle family tree", "Show the whole family as one tree with shared entries merged, or only this session.";
+    FamilyFiles, "family-files", ["M"], TREE, Tree, "files of the family", "List family sessions", "List the family's sessions and show or hide each in the tree.";
+    GoOver, "go-over", ["o"], ENTRIES, Tree, "go over", "Go to other session", "Go to the row's session, or to another session that contains the entry.";
+    LabelTimes, "label-times", ["T"], TREE, Tree, "label times", "Toggle label times", "Show or hide label timestamps.";
 
-    Accept, "accept", ["enter"], LINES, Choosing, "accept", "Accept input", "Take what is typed, or what is selected.";
-    Cancel, "cancel", ["esc"], LINES, Choosing, "cancel", "Clear or close", "Clear what is typed; when nothing is, close.";
-    Close, "close", ["ctrl+c"], CLOSED, Choosing, "close", "Close input", "Close the line, or all lists.";
-    ListUp, "list-up", ["up", "ctrl+p"], PALETTES, Choosing, "up", "List up", "Go one row up in a list.";
-    ListDown, "list-down", ["down", "ctrl+n"], PALETTES, Choosing, "down", "List down", "Go one row down in a list.";
-    ListPageUp, "list-page-up", ["pageup"], PALETTES, Choosing, "page up", "List page up", "Go one page up in a list.";
-    ListPageDown, "list-page-down", ["pagedown"], PALETTES, Choosing, "page down", "List page down", "Go one page down in a list.";
+    Accept, "accept", ["enter"], LINES, Choosing, "accept", "Accept input", "Accept the input or the selected item.";
+    Cancel, "cancel", ["esc"], LINES, Choosing, "cancel", "Clear or close", "Clear the input; if it is empty, close.";
+    Close, "close", ["ctrl+c"], CLOSED, Choosing, "close", "Close input", "Close the input line or all open lists.";
+    ListUp, "list-up", ["up", "ctrl+p"], PALETTES, Choosing, "up", "List up", "Move up one row in a list.";
+    ListDown, "list-down", ["down", "ctrl+n"], PALETTES, Choosing, "down", "List down", "Move down one row in a list.";
+    ListPageUp, "list-page-up", ["pageup"], PALETTES, Choosing, "page up", "List page up", "Move up one page in a list.";
+    ListPageDown, "list-page-down", ["pagedown"], PALETTES, Choosing, "page down", "List page down", "Move down one page in a list.";
     CopyPath, "copy-path", ["alt+y"], &[P::Palette], Choosing, "copy path", "Copy path", "Copy the path of the selected file, or of the selected session in the trash.";
     RenameLabel, "rename-label", ["ctrl+r"], &[P::Labels], Choosing, "rename", "Rename label", "Rename the selected label.";
     ClearLabel, "clear-label", ["ctrl+d"], &[P::Labels], Choosing, "clear", "Clear label", "Clear the selected label.";
-    OnlyHits, "only-hits", ["tab"], &[P::Find], Choosing, "only hits", "Toggle only hits", "Hide all but the hits, or show all again.";
-    Complete, "complete", ["tab"], &[P::Search, P::Prompt], Choosing, "complete", "Complete input", "Complete the qualifier, or its value; again: the next one; the path of a directory.";
-    CompleteBack, "complete-back", ["shift+tab"], SEARCH, Choosing, "previous", "Previous completion", "Complete the qualifier, or its value, with the one before.";
-    PreviousQuery, "previous-query", ["alt+up", "alt+p"], SEARCH, Choosing, "query before", "Previous query", "Put the query that was typed before into the line.";
-    NextQuery, "next-query", ["alt+down", "alt+n"], SEARCH, Choosing, "next query", "Next query", "Put the query that was typed next into the line, or what was being typed.";
+    OnlyHits, "only-hits", ["tab"], &[P::Find], Choosing, "only hits", "Toggle only hits", "Show only hits, or all entries.";
+    Complete, "complete", ["tab"], &[P::Search, P::Prompt], Choosing, "complete", "Complete input", "Complete a qualifier, its value or a directory path; press again for the next candidate.";
+    CompleteBack, "complete-back", ["shift+tab"], SEARCH, Choosing, "previous", "Previous completion", "Go to the previous completion candidate.";
+    PreviousQuery, "previous-query", ["alt+up", "alt+p"], SEARCH, Choosing, "query before", "Previous query", "Recall the previous query from the history.";
+    NextQuery, "next-query", ["alt+down", "alt+n"], SEARCH, Choosing, "next query", "Next query", "Recall the next query from the history, or your unfinished input.";
 
-    CharLeft, "char-left", ["left", "ctrl+b"], TYPING, Typing, "left", "Character left", "Go one character to the left.";
-    CharRight, "char-right", ["right", "ctrl+f"], TYPING, Typing, "right", "Character right", "Go one character to the right.";
-    WordLeft, "word-left", ["ctrl+left", "alt+left", "alt+b"], TYPING, Typing, "word left", "Word left", "Go one word to the left.";
-    WordRight, "word-right", ["ctrl+right", "alt+right", "alt+f"], TYPING, Typing, "word right", "Word right", "Go one word to the right.";
-    LineStart, "line-start", ["home", "ctrl+a"], TYPING, Typing, "start", "Line start", "Go to the start of the line.";
-    LineEnd, "line-end", ["end", "ctrl+e"], TYPING, Typing, "end", "Line end", "Go to the end of the line.";
+    CharLeft, "char-left", ["left", "ctrl+b"], TYPING, Typing, "left", "Character left", "Move left one character.";
+    CharRight, "char-right", ["right", "ctrl+f"], TYPING, Typing, "right", "Character right", "Move right one character.";
+    WordLeft, "word-left", ["ctrl+left", "alt+left", "alt+b"], TYPING, Typing, "word left", "Word left", "Move left one word.";
+    WordRight, "word-right", ["ctrl+right", "alt+right", "alt+f"], TYPING, Typing, "word right", "Word right", "Move right one word.";
+    LineStart, "line-start", ["home", "ctrl+a"], TYPING, Typing, "start", "Line start", "Move to the start of the line.";
+    LineEnd, "line-end", ["end", "ctrl+e"], TYPING, Typing, "end", "Line end", "Move to the end of the line.";
     DeleteBack, "delete-back", ["backspace", "ctrl+h"], TYPING, Typing, "delete back", "Delete previous character", "Delete the character before the cursor.";
     DeleteForward, "delete-forward", ["delete", "ctrl+d"], TYPING, Typing, "delete", "Delete character", "Delete the character under the cursor.";
     DeleteWordBack, "delete-word-back", ["ctrl+w", "alt+backspace"], TYPING, Typing, "delete word", "Delete previous word", "Delete the word before the cursor.";
-    DeleteWordForward, "delete-word-forward", ["alt+d"], TYPING, Typing, "delete word", "Delete next word", "Delete the word behind the cursor.";
-    DeleteToStart, "delete-to-start", ["ctrl+u"], TYPING, Typing, "delete to start", "Delete to start", "Delete all before the cursor.";
-    DeleteToEnd, "delete-to-end", ["ctrl+k"], TYPING, Typing, "delete to end", "Delete to end", "Delete all behind the cursor.";
-    Yank, "yank", ["ctrl+y"], TYPING, Typing, "yank", "Yank deleted text", "Put back what was deleted last.";
+    DeleteWordForward, "delete-word-forward", ["alt+d"], TYPING, Typing, "delete word", "Delete next word", "Delete the word after the cursor.";
+    DeleteToStart, "delete-to-start", ["ctrl+u"], TYPING, Typing, "delete to start", "Delete to start", "Delete from the cursor to the start of the line.";
+    DeleteToEnd, "delete-to-end", ["ctrl+k"], TYPING, Typing, "delete to end", "Delete to end", "Delete from the cursor to the end of the line.";
+    Yank, "yank", ["ctrl+y"], TYPING, Typing, "yank", "Yank deleted text", "Insert the most recently deleted text.";
 }
 
 impl Place {
@@ -316,14 +316,14 @@ impl Place {
             Self::Preview => "Preview",
             Self::Search => "search line",
             Self::Find => "find line",
-            Self::Prompt => "name and label lines",
+            Self::Prompt => "name, label and directory lines",
             Self::Palette => "lists",
             Self::Labels => "list of labels",
             Self::Question => "questions",
             Self::Note => "messages",
             Self::Compare => "comparison",
             Self::Help => "help",
-            Self::Context => "what the model sees",
+            Self::Context => "model context",
         }
     }
 

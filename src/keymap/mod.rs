@@ -279,7 +279,7 @@ mod tests {
         let rows: Vec<_> = keymap.help().collect();
         assert!(rows.iter().map(|row| row.action).eq(Action::ALL.iter().copied()));
         let quit = rows.iter().find(|row| row.name == "quit").unwrap();
-        assert_eq!((quit.keys.as_str(), quit.help), ("q, ctrl+c", "Leave pitree."));
+        assert_eq!((quit.keys.as_str(), quit.help), ("q, ctrl+c", "Quit pitree."));
         assert_eq!(rows.iter().find(|row| row.name == "reload").unwrap().keys, "");
     }
 
@@ -293,7 +293,7 @@ mod tests {
             )
         );
         assert!(page.contains(
-            "\n| `q` `ctrl+c` | Leave pitree. | all panes, search line, questions, comparison, help, what the model sees | `quit` |\n"
+            "\n| `q` `ctrl+c` | Quit pitree. | all panes, search line, questions, comparison, help, model context | `quit` |\n"
         ));
         assert!(page.contains("\n| `{` | Go to the previous branch point. | Tree | `previous-branch-point` |\n"));
         let keys = page.split("\n## Signs\n").next().unwrap();

@@ -152,7 +152,7 @@ fn help_filters_as_one_types_and_esc_steps_back() {
     pitree.wait_for("search-everything");
     pitree.send("quit");
     pitree.wait_for("filter: quit");
-    pitree.wait_for("Leave pitree.");
+    pitree.wait_for("Quit pitree.");
     pitree.wait_without("search-everything");
     pitree.send(ESC);
     pitree.wait_for("search-everything");

@@ -39,9 +39,9 @@ fn any_reported_terminal_size_works() {
         pitree.resize_unseen(columns, rows);
         pitree.send("j?");
         pitree.resize(100, 30);
-        pitree.wait_for("Moving around");
+        pitree.wait_for("Navigation");
         pitree.send(ESC);
-        pitree.wait_without("Moving around");
+        pitree.wait_without("Navigation");
     }
     assert!(peak(pitree.pid()).unwrap_or_default() < 200 * MB);
     pitree.quit();
