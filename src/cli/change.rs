@@ -65,9 +65,7 @@ impl<'a> Changer<'a> {
     /// The sessions are samples, or there is no directory for the journal.
     pub(super) fn new(chosen: &'a CommandContext, switches: &'a ChangeArgs) -> Result<Self> {
         chosen.refuse_samples()?;
-        let Some(state_dir) = locate::state_dir() else {
-            bail!("cannot locate the journal: no home directory; set HOME")
-        };
+        let state_dir = locate::state_dir().context("cannot locate the journal: no home directory; set HOME")?;
         let changes = Changes::new(state_dir, trash(&chosen.config));
         let changes = if switches.dry_run { changes.dry_run() } else { changes };
         let hold = SignalHold::new().context("cannot handle signals")?;

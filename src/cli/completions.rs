@@ -4,8 +4,6 @@
 use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, ValueEnum};
@@ -14,7 +12,8 @@ use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::base::text::{clean, has_unsafe};
 use crate::catalog::{Catalog, SessionKey};
-use crate::cli::{Cli, CommandContext, Options, chosen, now, output, resolve};
+use crate::cli::output::Output;
+use crate::cli::{Cli, CommandContext, Options, chosen, now, resolve};
 use crate::disk::load;
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::Index;
@@ -53,16 +52,11 @@ impl Shell {
 }
 
 impl Completions {
-    pub(super) fn run(&self) -> Result<ExitCode> {
+    pub(super) fn run(&self, out: &mut Output) -> Result<()> {
         let name = self.shell.name();
         let shells = Shells::builtins();
         let shell = shells.completer(name).with_context(|| format!("completions are not supported for {name}"))?;
-        let mut lines = Vec::new();
-        shell.write_registration(ASKED_BY, "pitree", "pitree", "pitree", &mut lines)?;
-        let mut out = output::stdout();
-        out.write_all(&lines)?;
-        out.flush()?;
-        Ok(ExitCode::SUCCESS)
+        Ok(shell.write_registration(ASKED_BY, "pitree", "pitree", "pitree", out)?)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
-use std::process::ExitCode;
 
 use anyhow::Result;
 use clap_complete::ArgValueCompleter;
@@ -12,6 +11,7 @@ use serde_json::Number;
 
 use crate::base::numbers::thousands;
 use crate::base::text::clean;
+use crate::cli::output::Output;
 use crate::cli::resolve::SessionPlace;
 use crate::cli::table::{self, Column, LAST};
 use crate::cli::{CommandContext, completions, output, resolve};
@@ -96,7 +96,7 @@ fn is_none(count: &usize) -> bool {
 }
 
 impl ContextCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
         let SessionPlace { path, entry } = SessionPlace::new(&self.session, self.entry.as_deref(), chosen)?;
         let tree = load::tree(chosen.files, &path, &chosen.home)?;
         let at = match &entry {
@@ -104,27 +104,35 @@ impl ContextCommand {
             None => tree.leaf,
         };
         let plan = Plan::new(&tree, at);
-        if self.json { self.json(&tree, &plan, (chosen, &path)) } else { self.text(&tree, &plan, (chosen, &path)) }?;
-        Ok(ExitCode::SUCCESS)
+        let parts = (&tree, &plan);
+        if self.json { self.json(parts, (chosen, &path), out) } else { self.text(parts, (chosen, &path), out) }
     }
 
-    fn json(&self, tree: &Tree, plan: &Plan, (chosen, path): (&CommandContext, &Path)) -> Result<()> {
-        let mut out = output::stdout();
+    fn json(
+        &self,
+        (tree, plan): (&Tree, &Plan),
+        (chosen, path): (&CommandContext, &Path),
+        out: &mut Output,
+    ) -> Result<()> {
         let take = |part: &PlannedPart, messages: Vec<SentMessage>| {
             if self.all || part.why().is_none() {
                 if messages.is_empty() {
-                    output::json(&mut out, &left_out(tree, part))?;
+                    output::json(out, &left_out(tree, part))?;
                 }
-                messages.iter().try_for_each(|message| output::json(&mut out, &line(tree, part, message)))?;
+                messages.iter().try_for_each(|message| output::json(out, &line(tree, part, message)))?;
             }
             Ok(true)
         };
         let sum = prompt::each((chosen.files, path), (tree, plan), take)?.unwrap_or_default();
-        output::json(&mut out, &all(plan, &sum))?;
-        Ok(out.flush()?)
+        output::json(out, &all(plan, &sum))
     }
 
-    fn text(&self, tree: &Tree, plan: &Plan, (chosen, path): (&CommandContext, &Path)) -> Result<()> {
+    fn text(
+        &self,
+        (tree, plan): (&Tree, &Plan),
+        (chosen, path): (&CommandContext, &Path),
+        out: &mut Output,
+    ) -> Result<()> {
         let glyphs = chosen.config.signs();
         let (mut rows, mut listing) = (Vec::new(), Listing::default());
         let sum = prompt::each((chosen.files, path), (tree, plan), |part, messages| {
@@ -141,13 +149,11 @@ impl ContextCommand {
             Ok(true)
         })?;
         listing.end(plan, &sum.unwrap_or_default());
-        let mut out = output::stdout();
-        table::print(&mut out, COLUMNS, &rows, glyphs)?;
+        table::print(out, COLUMNS, &rows, glyphs)?;
         if listing.messages == 0 {
             output::tell("the context is empty: no messages");
         }
-        writeln!(out, "{}", clean(&listing.summary(&glyphs.dot)))?;
-        Ok(out.flush()?)
+        Ok(writeln!(out, "{}", clean(&listing.summary(&glyphs.dot)))?)
     }
 }
 

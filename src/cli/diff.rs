@@ -3,7 +3,6 @@
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
@@ -15,7 +14,7 @@ use crate::base::numbers::count;
 use crate::base::text::{clean, clean_lines, spans_text};
 use crate::base::time;
 use crate::catalog::compare::{self, BranchEnd, CompareControl};
-use crate::cli::output::PathFields;
+use crate::cli::output::{Output, PathFields};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::table::{self, Column};
 use crate::cli::{CommandContext, output, resolve};
@@ -50,7 +49,7 @@ pub(super) struct DiffCommand {
 }
 
 impl DiffCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
         let alone = |word: &OsStr| word.to_str().and_then(|word| word.strip_prefix('@')).map(String::from);
         let place = |word: &OsStr| SessionPlace::new(word, None, chosen);
         let entry_of = |one: &SessionPlace, entry| SessionPlace { path: one.path.clone(), entry: Some(entry) };
@@ -74,14 +73,12 @@ impl DiffCommand {
         let reading = CompareControl { files: chosen.files, home: &chosen.home, is_wanted: &|| true };
         let comparison = compare::compare([&one, &other], reading)?;
         let ends = [&one, &other];
-        let mut out = output::stdout();
         if self.json {
-            output::json(&mut out, &DiffObject::new(&comparison, ends))?;
+            output::json(out, &DiffObject::new(&comparison, ends))?;
         } else {
-            text(&mut out, &comparison, ends, chosen)?;
+            text(out, &comparison, ends, chosen)?;
         }
-        out.flush()?;
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 }
 

@@ -13,6 +13,7 @@ use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::base::time;
 use crate::catalog::files::{TouchedFile, full_path, outline};
+use crate::cli::output::Output;
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column};
 use crate::cli::{CommandContext, completions, output, resolve};
@@ -56,7 +57,7 @@ struct TouchLine {
 }
 
 impl FilesCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
         let mut scan = match &self.session {
             Some(session) => chosen.sources().one(&resolve::session(session, chosen)?),
             None => chosen.sources().scan(),
@@ -82,10 +83,9 @@ impl FilesCommand {
             output::complain(&format!(
                 "no session found in {dir}; run `pitree ls` to list the directories of sessions"
             ));
-            return Ok(output::end(unreadable).found(false).into());
+            return Ok(output::end(out, unreadable)?.found(false).into());
         }
         let files = outline(sessions.iter().map(|session| &**session), &chosen.home);
-        let mut out = output::stdout();
         if self.json {
             let mut calls = match &self.session {
                 Some(_) => Some(calls(&sessions, chosen)?),
@@ -93,16 +93,15 @@ impl FilesCommand {
             };
             for file in &files {
                 let entries = calls.as_mut().map(|calls| calls.remove(&file.path).unwrap_or_default());
-                output::json(&mut out, &FileLine::new(file, entries))?;
+                output::json(out, &FileLine::new(file, entries))?;
             }
         } else {
-            table(&mut out, &files, chosen)?;
+            table(out, &files, chosen)?;
             if files.is_empty() {
                 output::tell("no tool touched a file");
             }
         }
-        out.flush()?;
-        Ok(output::end(unreadable).into())
+        Ok(output::end(out, unreadable)?.into())
     }
 }
 

@@ -11,7 +11,7 @@ use crate::base::numbers::{bytes, count};
 use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::cli::exit::Exit;
-use crate::cli::output::PathFields;
+use crate::cli::output::{Output, PathFields};
 use crate::cli::{CommandContext, output};
 use crate::disk::index::{self, IndexFacts};
 use crate::disk::locate;
@@ -49,14 +49,14 @@ struct IndexStats {
 }
 
 impl IndexCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
         if chosen.cache.is_none() && locate::index_dir().is_none() {
             bail!("cannot locate the index: no home directory; set HOME");
         }
         let Some(cache) = &chosen.cache else { bail!("`pitree index` cannot be used with --no-index or --demo") };
         let facts = || chosen.located.dirs.iter().map(|dir| IndexFacts::new(cache, dir, &chosen.home));
         if self.clear {
-            return clear(chosen, cache);
+            return clear(chosen, cache, out);
         }
         let mut unreadable = Vec::new();
         if self.rebuild {
@@ -73,14 +73,13 @@ impl IndexCommand {
         } else {
             let _ = chosen.sources().scan().keep(); // removes text that no session contains any more
         }
-        let mut out = output::stdout();
         for one in facts() {
             let there = one.paths.iter().filter(|path| path.exists());
             match () {
                 () if self.json => {
                     let files = there.map(|path| (&**path).into()).collect();
                     let IndexFacts { sessions, bytes, .. } = one;
-                    output::json(&mut out, &IndexStats { dir: (&*one.dir).into(), files, sessions, bytes })?;
+                    output::json(out, &IndexStats { dir: (&*one.dir).into(), files, sessions, bytes })?;
                 }
                 () if self.path => {
                     for path in &one.paths {
@@ -94,13 +93,12 @@ impl IndexCommand {
                 }
             }
         }
-        out.flush()?;
-        Ok(output::end(unreadable).into())
+        Ok(output::end(out, unreadable)?.into())
     }
 }
 
 /// Deletes the index files of the named directories, or of all.
-fn clear(chosen: &CommandContext, cache: &Path) -> Result<ExitCode> {
+fn clear(chosen: &CommandContext, cache: &Path, out: &mut Output) -> Result<ExitCode> {
     let one = |dir: &PathBuf| IndexFacts::new(cache, dir, &chosen.home).remove();
     let removed = match chosen.located.is_named() {
         true => chosen.located.dirs.iter().map(one).collect::<io::Result<Vec<_>>>(),
@@ -108,8 +106,6 @@ fn clear(chosen: &CommandContext, cache: &Path) -> Result<ExitCode> {
     };
     let removed = removed.context("cannot delete the index; check the permissions of its directory")?;
     let (files, length) = removed.iter().fold((0, 0), |(files, all), (more, length)| (files + more, all + length));
-    let mut out = output::stdout();
     writeln!(out, "Deleted {}, {}", count(files, "index file", "index files"), bytes(length))?;
-    out.flush()?;
     Ok(Exit::Done.found(files > 0).into())
 }

@@ -1,13 +1,12 @@
 //! `pitree init`: prints shell key bindings that open the browser as a picker of commands.
 
 use std::io::Write;
-use std::process::ExitCode;
 use std::str::FromStr;
 
 use anyhow::Result;
 
 use crate::cli::completions::Shell;
-use crate::cli::output;
+use crate::cli::output::Output;
 
 /// Print shell key bindings for the browser
 ///
@@ -82,7 +81,7 @@ bind -M insert KEY __pitree_pick
 "#;
 
 impl InitCommand {
-    pub(super) fn run(&self) -> Result<ExitCode> {
+    pub(super) fn run(&self, out: &mut Output) -> Result<()> {
         let ShellKey { is_alt, letter } = self.key;
         let (lines, alt, ctrl) = match self.shell {
             Shell::Bash => (BASH, "\\e", "\\C-"),
@@ -90,9 +89,6 @@ impl InitCommand {
             Shell::Fish => (FISH, "\\e", "\\c"),
         };
         let key = format!("{}{letter}", if is_alt { alt } else { ctrl });
-        let mut out = output::stdout();
-        out.write_all(lines.replace("KEY", &key).as_bytes())?;
-        out.flush()?;
-        Ok(ExitCode::SUCCESS)
+        Ok(out.write_all(lines.replace("KEY", &key).as_bytes())?)
     }
 }

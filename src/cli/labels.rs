@@ -1,6 +1,5 @@
 //! `pitree labels`: lists all labels.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -9,7 +8,7 @@ use serde::Serialize;
 use crate::base::javascript::utf16_prefix;
 use crate::base::time;
 use crate::catalog::cost_sharing::{self, ListedItem};
-use crate::cli::output::PathFields;
+use crate::cli::output::{Output, PathFields};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{CommandContext, output, resolve};
@@ -51,7 +50,7 @@ struct LabelRow {
 }
 
 impl LabelsCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
         let mut scan = chosen.sources().scan();
         let (mut sessions, mut ids) = (Vec::new(), Vec::new());
         let is_in_project = self.project.matcher(chosen);
@@ -78,9 +77,8 @@ impl LabelsCommand {
             .map(|listed| LabelRow::new(&sessions[listed.session], &listed))
             .collect::<Result<Vec<_>>>()?;
         lines.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| (&a.path, &a.entry_id).cmp(&(&b.path, &b.entry_id))));
-        let mut out = output::stdout();
         if self.json {
-            lines.iter().try_for_each(|line| output::json(&mut out, line))?;
+            lines.iter().try_for_each(|line| output::json(out, line))?;
         } else {
             let now = crate::cli::now();
             let row = |line: LabelRow| {
@@ -95,10 +93,9 @@ impl LabelsCommand {
             if rows.is_empty() {
                 output::tell("no session has a label");
             }
-            table::print(&mut out, COLUMNS, &rows, chosen.config.signs())?;
+            table::print(out, COLUMNS, &rows, chosen.config.signs())?;
         }
-        out.flush()?;
-        Ok(output::end(unreadable).into())
+        Ok(output::end(out, unreadable)?.into())
     }
 }
 

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 use serde::Serialize;
 
 use crate::base::numbers::dollars;
@@ -13,7 +12,7 @@ use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::base::time;
 use crate::catalog::live::urgency;
-use crate::cli::output::PathFields;
+use crate::cli::output::{Output, PathFields};
 use crate::cli::table::{self, Column, LAST, PATH};
 use crate::cli::{CommandContext, now, output, resolve};
 use crate::disk::locate;
@@ -39,46 +38,43 @@ pub(super) struct LiveCommand {
 }
 
 impl LiveCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
         chosen.refuse_samples()?;
-        let Some(state) = locate::state_dir() else {
-            bail!("cannot locate the state directory: no home directory; set HOME")
-        };
+        let state = locate::state_dir().context("cannot locate the state directory: no home directory; set HOME")?;
         if self.line {
-            return line(&running::told(Some(&state)));
+            return line(&running::told(Some(&state)), out);
         }
         let mut titles = SessionTitles::default();
         if !self.follow {
             let pis = running::running(Some(&state));
-            return if self.json { json(&pis) } else { list(&pis, &mut titles, chosen) }.map(|()| ExitCode::SUCCESS);
+            return if self.json { json(&pis, out) } else { list(&pis, &mut titles, chosen, out) };
         }
         let mut last: Option<RunningPis> = None;
         let mut ended = Ok(());
         running::follow(&state, |pis| {
             ended = match (&last, self.json) {
-                (_, true) => json(&pis),
-                (None, false) => list(&pis, &mut titles, chosen),
-                (Some(last), false) => changes((last, &pis), &mut titles, chosen),
-            };
+                (_, true) => json(&pis, out),
+                (None, false) => list(&pis, &mut titles, chosen, out),
+                (Some(last), false) => changes((last, &pis), &mut titles, chosen, out),
+            }
+            .and_then(|()| Ok(out.flush()?));
             last = Some(pis);
             ended.is_ok()
         });
-        ended.map(|()| ExitCode::SUCCESS)
+        ended
     }
 }
 
 /// Prints the number of pi processes per state.
-fn line(told: &[PiStatus]) -> Result<ExitCode> {
+fn line(told: &[PiStatus], out: &mut Output) -> Result<()> {
     let count = |state: PiState| told.iter().filter(|told| told.state == state).count();
     let counts = PiState::ALL.map(|state| (count(state), state.name()));
     let words: Vec<String> =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
     if !words.is_empty() {
-        let mut out = output::stdout();
         writeln!(out, "{}", words.join(" "))?;
-        out.flush()?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Session titles; those of unnamed sessions are read once.
@@ -99,7 +95,7 @@ impl SessionTitles {
     }
 }
 
-fn list(pis: &RunningPis, titles: &mut SessionTitles, chosen: &CommandContext) -> Result<()> {
+fn list(pis: &RunningPis, titles: &mut SessionTitles, chosen: &CommandContext, out: &mut Output) -> Result<()> {
     const COLUMNS: [Column; 7] = [
         Column::Whole,
         Column::Number,
@@ -127,9 +123,7 @@ fn list(pis: &RunningPis, titles: &mut SessionTitles, chosen: &CommandContext) -
     if rows.is_empty() {
         output::tell("no running pi found");
     }
-    let mut out = output::stdout();
-    table::print(&mut out, COLUMNS, &rows, chosen.config.signs())?;
-    Ok(out.flush()?)
+    table::print(out, COLUMNS, &rows, chosen.config.signs())
 }
 
 /// Iterates over the directories of other pi processes, with their number.
@@ -144,9 +138,9 @@ fn changes(
     (before, after): (&RunningPis, &RunningPis),
     titles: &mut SessionTitles,
     chosen: &CommandContext,
+    out: &mut Output,
 ) -> Result<()> {
     let known: HashMap<u32, &PiStatus> = before.told.iter().map(|told| (told.pid, told)).collect();
-    let mut out = output::stdout();
     let mut say = |what: &str, told: &PiStatus| {
         let place = shorten(&told.cwd, &chosen.home);
         writeln!(out, "{}", clean(&format!("{what}  {}  {place}  {}", told.pid, titles.of(told))))
@@ -162,7 +156,7 @@ fn changes(
             say("ended", told)?;
         }
     }
-    Ok(out.flush()?)
+    Ok(())
 }
 
 /// The JSON form of all running pi processes.
@@ -217,7 +211,7 @@ impl From<&PiStatus> for LiveFields {
     }
 }
 
-fn json(pis: &RunningPis) -> Result<()> {
+fn json(pis: &RunningPis, out: &mut Output) -> Result<()> {
     let fields = |told: &PiStatus| PiFields {
         path: (&*told.session).into(),
         id: told.id.clone(),
@@ -230,7 +224,5 @@ fn json(pis: &RunningPis) -> Result<()> {
     let silent =
         silent.into_iter().map(|(dir, &count)| OtherPiFields { cwd: dir.to_string_lossy().into_owned(), count });
     let all = PisLine { pis: pis.told.iter().map(fields).collect(), silent: silent.collect() };
-    let mut out = output::stdout();
-    output::json(&mut out, &all)?;
-    Ok(out.flush()?)
+    output::json(out, &all)
 }

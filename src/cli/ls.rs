@@ -21,7 +21,7 @@ use crate::catalog::live::urgency;
 use crate::catalog::parents::{ForkParent, parents};
 use crate::cli::hits::HitSearch;
 use crate::cli::live::LiveFields;
-use crate::cli::output::PathFields;
+use crate::cli::output::{Output, PathFields};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, PATH};
 use crate::cli::{CommandContext, output, resolve, search};
@@ -62,7 +62,7 @@ pub(super) struct LsCommand {
 }
 
 impl LsCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
         let query = match &self.query[..] {
             [] => None,
             words => match search::read_query(words) {
@@ -101,7 +101,6 @@ impl LsCommand {
         rows.retain(|(session, _)| is_in_project(&session.header.cwd));
         let all = rows.len();
         rows.truncate(self.limit.map_or(all, NonZeroUsize::get));
-        let mut out = output::stdout();
         if self.json {
             let told =
                 if chosen.files == Files::Disk { running::told(locate::state_dir().as_deref()) } else { Vec::new() };
@@ -148,7 +147,7 @@ impl LsCommand {
                 }
             }
         } else {
-            table(&mut out, &rows, chosen)?;
+            table(out, &rows, chosen)?;
             if rows.len() < all {
                 output::tell(&format!("{} of {}", thousands(rows.len()), count(all, "session", "sessions")));
             }
@@ -166,7 +165,7 @@ impl LsCommand {
         }
         // Freeing the memory piece by piece would be slower than exiting.
         std::mem::forget(sessions);
-        Ok(output::end(unreadable).found(!nothing_found).into())
+        Ok(output::end(out, unreadable)?.found(!nothing_found).into())
     }
 }
 

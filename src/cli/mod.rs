@@ -36,6 +36,7 @@ mod tree;
 mod undo;
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -257,13 +258,16 @@ pub fn run() -> ExitCode {
 
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     if let Some(Command::Pitree(command)) = &cli.command {
-        return match command {
-            OnPitree::Config(command) => command.run(cli.options.config.as_deref()),
-            OnPitree::Pi(command) => command.run(),
-            OnPitree::Completions(command) => command.run(),
-            OnPitree::Init(command) => command.run(),
-            OnPitree::Skill(_) => skill::SkillCommand::run(),
-        };
+        let out = &mut output::stdout();
+        match command {
+            OnPitree::Config(command) => command.run(cli.options.config.as_deref(), out)?,
+            OnPitree::Pi(command) => command.run()?,
+            OnPitree::Completions(command) => command.run(out)?,
+            OnPitree::Init(command) => command.run(out)?,
+            OnPitree::Skill(_) => skill::SkillCommand::run(out)?,
+        }
+        out.flush()?;
+        return Ok(ExitCode::SUCCESS);
     }
     // clap only detects this conflict if both options are on the same side of the command name.
     if cli.options.demo && !cli.options.dir.is_empty() {
@@ -288,27 +292,31 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     if let Some(corrected) = &chosen.corrected {
         output::tell(corrected);
     }
-    match command {
-        OnSessions::Ls(command) => command.run(&chosen),
-        OnSessions::Tree(command) => command.run(&chosen),
-        OnSessions::Context(command) => command.run(&chosen),
-        OnSessions::Labels(command) => command.run(&chosen),
-        OnSessions::Files(command) => command.run(&chosen),
-        OnSessions::Diff(command) => command.run(&chosen),
-        OnSessions::Search(command) => command.run(&chosen),
-        OnSessions::Show(command) => command.run(&chosen),
-        OnSessions::Path(command) => command.run(&chosen),
+    let out = &mut output::stdout();
+    let success = |()| ExitCode::SUCCESS;
+    let code = match command {
+        OnSessions::Ls(command) => command.run(&chosen, out),
+        OnSessions::Tree(command) => command.run(&chosen, out).map(success),
+        OnSessions::Context(command) => command.run(&chosen, out).map(success),
+        OnSessions::Labels(command) => command.run(&chosen, out),
+        OnSessions::Files(command) => command.run(&chosen, out),
+        OnSessions::Diff(command) => command.run(&chosen, out).map(success),
+        OnSessions::Search(command) => command.run(&chosen, out),
+        OnSessions::Show(command) => command.run(&chosen, out).map(success),
+        OnSessions::Path(command) => command.run(&chosen, out).map(success),
         OnSessions::Resume(command) => command.run(&chosen),
         OnSessions::Fork(command) => command.run(&chosen),
         OnSessions::Rename(command) => command.run(&chosen),
         OnSessions::Label(command) => command.run(&chosen),
         OnSessions::Rm(command) => command.run(&chosen),
-        OnSessions::Restore(command) => command.run(&chosen),
-        OnSessions::Undo(command) => command.run(&chosen),
+        OnSessions::Restore(command) => command.run(&chosen, out),
+        OnSessions::Undo(command) => command.run(&chosen, out),
         OnSessions::Redo(command) => command.run(&chosen),
-        OnSessions::Index(command) => command.run(&chosen),
-        OnSessions::Live(command) => command.run(&chosen),
-    }
+        OnSessions::Index(command) => command.run(&chosen, out),
+        OnSessions::Live(command) => command.run(&chosen, out).map(success),
+    }?;
+    out.flush()?;
+    Ok(code)
 }
 
 fn chosen(options: &Options) -> Result<CommandContext> {

@@ -14,8 +14,11 @@ use crate::disk::locate;
 use crate::disk::scan::Unreadable;
 use crate::disk::trash::Trash;
 
+/// Buffered standard output.
+pub(super) type Output = BufWriter<io::StdoutLock<'static>>;
+
 /// Returns buffered standard output.
-pub(super) fn stdout() -> BufWriter<io::StdoutLock<'static>> {
+pub(super) fn stdout() -> Output {
     BufWriter::with_capacity(64 * 1024, io::stdout().lock())
 }
 
@@ -46,9 +49,13 @@ pub(super) fn complain(message: &str) {
     }
 }
 
-/// Reports the files that could not be read and returns the exit code. Files of entries without a header are reported
-/// too, but are not an error.
-pub(super) fn end(mut unreadable: Vec<Unreadable>) -> Exit {
+/// Writes the output, then reports the files that could not be read and returns the exit code. Files of entries without a
+/// header are reported too, but are not an error.
+///
+/// # Errors
+/// The output cannot be written.
+pub(super) fn end(out: &mut Output, mut unreadable: Vec<Unreadable>) -> Result<Exit> {
+    out.flush()?;
     if let Some(state_dir) = locate::state_dir() {
         Changes::new(state_dir, Trash::default()).explain(&mut unreadable);
     }
@@ -56,7 +63,7 @@ pub(super) fn end(mut unreadable: Vec<Unreadable>) -> Exit {
         let can_not = if *is_headless { "" } else { "cannot read " };
         complain(&format!("{can_not}{}: {reason}", path.display()));
     }
-    if unreadable.iter().all(|one| one.is_headless) { Exit::Done } else { Exit::Failed }
+    Ok(if unreadable.iter().all(|one| one.is_headless) { Exit::Done } else { Exit::Failed })
 }
 
 /// Prints a message to standard error.

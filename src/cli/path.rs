@@ -1,14 +1,12 @@
 //! `pitree path`: prints the path of a session file.
 
 use std::ffi::OsString;
-use std::io::Write;
-use std::process::ExitCode;
 
 use anyhow::Result;
 use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
-use crate::cli::output::PathFields;
+use crate::cli::output::{Output, PathFields};
 use crate::cli::{CommandContext, completions, output, resolve};
 use crate::runtime::raw_output;
 
@@ -33,17 +31,14 @@ struct PathLine {
 }
 
 impl PathCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
         chosen.refuse_samples()?;
         let path = resolve::file(&self.session, chosen)?;
         let header = resolve::digest(&path)?.header;
         if self.json {
-            let mut out = output::stdout();
-            output::json(&mut out, &PathLine { path: (&*path).into(), id: header.id, cwd: header.cwd })?;
-            out.flush()?;
+            output::json(out, &PathLine { path: (&*path).into(), id: header.id, cwd: header.cwd })
         } else {
-            raw_output::print(path.as_os_str())?;
+            Ok(raw_output::print(path.as_os_str())?)
         }
-        Ok(ExitCode::SUCCESS)
     }
 }

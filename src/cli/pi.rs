@@ -1,8 +1,6 @@
 //! `pitree pi`: installs or removes the extension and the skill without the npm package.
 
-use std::process::ExitCode;
-
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::cli::output;
 use crate::disk::locate::Environment;
@@ -39,11 +37,10 @@ struct PiArgs {
 }
 
 impl PiCommand {
-    pub(super) fn run(&self) -> Result<ExitCode> {
+    pub(super) fn run(&self) -> Result<()> {
         let program = program::this().context("cannot find the pitree program")?;
-        let Some(in_pi) = Installation::new(&Environment::current(), &program) else {
-            bail!("cannot locate pi's directory: no home directory; set HOME");
-        };
+        let in_pi = Installation::new(&Environment::current(), &program)
+            .context("cannot locate pi's directory: no home directory; set HOME")?;
         let how = |&PiArgs { dry_run, force }: &PiArgs| InstallOptions { force, dry_run };
         let (outcomes, verb, forced, is_dry) = match &self.what {
             PiAction::Install(switches) => {
@@ -66,6 +63,6 @@ impl PiCommand {
                 }
             });
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 }

@@ -1,7 +1,6 @@
 //! `pitree restore`: restores sessions from the trash.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -14,6 +13,7 @@ use crate::changes::change::TrashChange;
 use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, Request, history};
 use crate::cli::change::{ChangeArgs, Changer, CliStep, RecordLine};
+use crate::cli::output::Output;
 use crate::cli::table::{self, Column, TITLE};
 use crate::cli::{CommandContext, now, output, resolve};
 
@@ -34,20 +34,25 @@ pub(super) struct RestoreCommand {
 }
 
 impl RestoreCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
         let away: Vec<JournalRecord> = changer.history()?.into_iter().filter(JournalRecord::is_away).collect();
-        let Some(what) = &self.what else { return self.list(&away, &changer, chosen.config.signs()) };
+        let Some(what) = &self.what else { return self.list(&away, &changer, chosen.config.signs(), out) };
         let number = find(what, &away, chosen.config.signs())?;
         let done = changer.make(&Request::Undo { number: Some(number) })?;
         changer.say(&done, CliStep::Restore)
     }
 
-    fn list(&self, away: &[JournalRecord], changer: &Changer<'_>, glyphs: &Glyphs) -> Result<ExitCode> {
-        let mut out = output::stdout();
+    fn list(
+        &self,
+        away: &[JournalRecord],
+        changer: &Changer<'_>,
+        glyphs: &Glyphs,
+        out: &mut Output,
+    ) -> Result<ExitCode> {
         if self.switches.json {
             for record in away {
-                output::json(&mut out, &RecordLine::new(record))?;
+                output::json(out, &RecordLine::new(record))?;
             }
         } else {
             let (now, mut sessions) = (now(), history::sessions(&mut away.iter(), away, &|| true));
@@ -56,12 +61,11 @@ impl RestoreCommand {
                 let (title, _) = sessions.remove(&record.number).unwrap_or_default();
                 [record.number.to_string(), time::age(now, record.time), size(&record.change), title, path]
             };
-            table::print(&mut out, COLUMNS, &away.iter().map(cells).collect::<Vec<_>>(), glyphs)?;
+            table::print(out, COLUMNS, &away.iter().map(cells).collect::<Vec<_>>(), glyphs)?;
             if away.is_empty() {
                 output::tell("pitree's trash is empty");
             }
         }
-        out.flush()?;
         Ok(ExitCode::SUCCESS)
     }
 }

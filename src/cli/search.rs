@@ -16,6 +16,7 @@ use crate::catalog::Catalog;
 use crate::catalog::search::SearchedSession;
 use crate::cli::exit::Exit;
 use crate::cli::hits::{HitLine, HitPage, HitSearch, HitTotals};
+use crate::cli::output::Output;
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{CommandContext, output, resolve};
@@ -80,7 +81,7 @@ struct EndLine<'a> {
 }
 
 impl SearchCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
         let mut query = match read_query(&self.query) {
             Ok(query) => query,
             Err(wrong) => return Ok(wrong),
@@ -91,10 +92,10 @@ impl SearchCommand {
         let (sessions, mut unreadable) = self.sessions(chosen, now_ms)?;
         let search = HitSearch::new(chosen, query, sessions, here);
         let page = HitPage { limit: self.limit.get(), after: self.after.as_deref() };
-        let (mut out, mut lines) = (output::stdout(), Vec::new());
+        let mut lines = Vec::new();
         let sum = search.each(page, &mut unreadable, |found| {
             if self.json {
-                found.iter().try_for_each(|line| output::json(&mut out, line))?;
+                found.iter().try_for_each(|line| output::json(out, line))?;
                 out.flush()?;
             } else {
                 lines.extend(found);
@@ -104,11 +105,11 @@ impl SearchCommand {
         let HitTotals { printed, total, next } = &sum;
         if self.json {
             let (printed, total, next) = (*printed, *total, next.as_deref());
-            output::json(&mut out, &EndLine { r#type: "end", printed, total, next })?;
+            output::json(out, &EndLine { r#type: "end", printed, total, next })?;
         } else {
             let ids = resolve::shortest(search.ids());
             let row = |line: &HitLine| line.row(now_ms, ids, &chosen.home);
-            table::print(&mut out, COLUMNS, &lines.iter().map(row).collect::<Vec<_>>(), chosen.config.signs())?;
+            table::print(out, COLUMNS, &lines.iter().map(row).collect::<Vec<_>>(), chosen.config.signs())?;
             if lines.is_empty() {
                 output::tell(&format!("no match in {}", count(search.ids().count(), "session", "sessions")));
             }
@@ -117,8 +118,7 @@ impl SearchCommand {
                 output::tell(&format!("{}{of}; continue with --after {next}", count(*printed, "hit", "hits")));
             }
         }
-        out.flush()?;
-        Ok(output::end(unreadable).found(*printed > 0).into())
+        Ok(output::end(out, unreadable)?.found(*printed > 0).into())
     }
 
     /// Returns all sessions, newest first, with the data that the browser uses.

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::Write;
 use std::iter::successors;
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap_complete::ArgValueCompleter;
@@ -14,7 +13,7 @@ use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::thousands;
 use crate::base::text::{clean, clean_lines};
 use crate::base::time;
-use crate::cli::output::PathFields;
+use crate::cli::output::{Output, PathFields};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::{CommandContext, completions, output, resolve};
 use crate::disk::load;
@@ -87,7 +86,7 @@ struct EntryFields<'a> {
 }
 
 impl ShowCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
         let SessionPlace { path, entry } = SessionPlace::new(&self.session, self.entry.as_deref(), chosen)?;
         let tree = load::tree(chosen.files, &path, &chosen.home)?;
         let asked = match &entry {
@@ -116,14 +115,7 @@ impl ShowCommand {
             previous: from.checked_sub(1).and_then(|before| id(way[before])),
             next: way.get(to).and_then(|&behind| id(behind)),
         };
-        let mut out = output::stdout();
-        if self.json {
-            output::json(&mut out, &shown)?;
-        } else {
-            text(&mut out, &shown)?;
-        }
-        out.flush()?;
-        Ok(ExitCode::SUCCESS)
+        if self.json { output::json(out, &shown) } else { text(out, &shown) }
     }
 
     /// Formats an entry of a branch.

@@ -1,11 +1,10 @@
 //! `pitree skill`: prints the agent skill for searching earlier sessions.
 
 use std::io::Write;
-use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::cli::output;
+use crate::cli::output::Output;
 use crate::pi::install::SKILL;
 
 /// Print the agent skill for searching earlier sessions
@@ -16,10 +15,7 @@ use crate::pi::install::SKILL;
 pub(super) struct SkillCommand {}
 
 impl SkillCommand {
-    pub(super) fn run() -> Result<ExitCode> {
-        let mut out = output::stdout();
-        out.write_all(SKILL.as_bytes())?;
-        out.flush()?;
-        Ok(ExitCode::SUCCESS)
+    pub(super) fn run(out: &mut Output) -> Result<()> {
+        Ok(out.write_all(SKILL.as_bytes())?)
     }
 }

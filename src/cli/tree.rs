@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
-use std::process::ExitCode;
 
 use anyhow::Result;
 use clap_complete::ArgValueCompleter;
@@ -14,6 +13,7 @@ use serde_json::Number;
 use crate::app::panes::tree::pi_text as row_text;
 use crate::app::panes::tree::rows::{RowItem, TreeRows, passes};
 use crate::base::text::{spans_text, width};
+use crate::cli::output::Output;
 use crate::cli::{CommandContext, completions, output, resolve};
 use crate::config::Filter;
 use crate::disk::load;
@@ -40,17 +40,14 @@ pub(super) struct TreeCommand {
 }
 
 impl TreeCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
         let path = resolve::session(&self.session, chosen)?;
         let tree = load::tree(chosen.files, &path, &chosen.home)?;
-        let mut out = output::stdout();
         if self.json {
-            json(&mut out, &tree, &path, chosen)?;
+            json(out, &tree, &path, chosen)
         } else {
-            text(&mut out, &tree, self.filter.unwrap_or_else(|| chosen.filter()), chosen)?;
+            text(out, &tree, self.filter.unwrap_or_else(|| chosen.filter()), chosen)
         }
-        out.flush()?;
-        Ok(ExitCode::SUCCESS)
     }
 }
 

@@ -1,7 +1,6 @@
 //! `pitree undo` and `pitree redo`: revert and repeat changes made by pitree.
 
 use std::collections::HashSet;
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -15,6 +14,7 @@ use crate::changes::Request;
 use crate::changes::history::{self, state};
 use crate::changes::journal::{ChangeState, JournalRecord};
 use crate::cli::change::{ChangeArgs, Changer, CliStep, RecordLine};
+use crate::cli::output::Output;
 use crate::cli::table::{self, Column, LAST};
 use crate::cli::{CommandContext, now, output};
 
@@ -69,10 +69,10 @@ impl ChangeNumbers {
 }
 
 impl UndoCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
         if self.list {
-            return self.list(&changer, chosen.config.signs());
+            return self.list(&changer, chosen.config.signs(), out);
         }
         let request = match self.number {
             Some(numbers) => numbers.request(&changer.history()?)?,
@@ -82,12 +82,11 @@ impl UndoCommand {
         changer.say(&done, CliStep::Undo)
     }
 
-    fn list(&self, changer: &Changer<'_>, glyphs: &Glyphs) -> Result<ExitCode> {
+    fn list(&self, changer: &Changer<'_>, glyphs: &Glyphs, out: &mut Output) -> Result<ExitCode> {
         let records = changer.history()?;
-        let mut out = output::stdout();
         if self.switches.json {
             for record in &records {
-                output::json(&mut out, &RecordLine::new(record))?;
+                output::json(out, &RecordLine::new(record))?;
             }
         } else {
             let actions: Vec<&[JournalRecord]> = records.chunk_by(|one, next| one.group == next.group).collect();
@@ -98,12 +97,11 @@ impl UndoCommand {
                 known.unwrap_or_else(|| changer.short(record.change.path()))
             };
             let rows: Vec<_> = actions.iter().filter_map(|action| row(action, &mut title)).collect();
-            table::print(&mut out, COLUMNS, &rows, glyphs)?;
+            table::print(out, COLUMNS, &rows, glyphs)?;
             if rows.is_empty() {
                 output::tell("no changes yet");
             }
         }
-        out.flush()?;
         Ok(ExitCode::SUCCESS)
     }
 }
