@@ -284,7 +284,7 @@ fn word(model: &Model, action: Action) -> &'static str {
         (Some(_), Action::Back) => "close",
         (Some(Layer::Context(_)), Action::Confirm) => "go to entry",
         (Some(Layer::Context(_)), Action::Fork) => "fork here",
-        (Some(_), action) => action.word(),
+        (Some(_), action) => action.row().word,
         (None, Action::Confirm) if toggles(model) == Some(true) => "unfold",
         (None, Action::Confirm) if toggles(model) == Some(false) => "fold",
         (None, Action::Confirm)
@@ -311,7 +311,7 @@ fn word(model: &Model, action: Action) -> &'static str {
         (None, Action::Family) if model.tree.is_whole() => "this session only",
         (None, Action::Back) if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "unmark all",
         (None, Action::Back) if !model.marks.is_empty() && model.focus == Place::Tree => "unmark all",
-        (None, action) => action.word(),
+        (None, action) => action.row().word,
     }
 }
 

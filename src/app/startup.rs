@@ -82,43 +82,32 @@ impl Startup {
     /// Returns the first key of an action for a message, as written in `config.toml`; the action's name if it has no
     /// key.
     pub fn key(&self, action: Action) -> String {
-        self.keymap.keys(action).first().map_or_else(|| action.name().into(), ToString::to_string)
+        self.keymap.keys(action).first().map_or_else(|| action.row().name.into(), ToString::to_string)
     }
 
     /// Returns the first key of an action that works in an input line, where character keys insert text.
     pub(crate) fn key_in_line(&self, action: Action) -> String {
         let key = self.keymap.keys(action).iter().find(|key| key.typed().is_none());
-        key.map_or_else(|| action.name().into(), ToString::to_string)
+        key.map_or_else(|| action.row().name.into(), ToString::to_string)
     }
 }
 
 /// Output format of a picker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum PickerFormat {
     /// Path of the session file.
+    #[value(help = "the path of the session's file")]
     Path,
     /// ID of the session.
+    #[value(help = "the id of the session")]
     Id,
     /// ID of the entry; in the list, of the leaf.
+    #[value(help = "the id of the entry; in the list, of the leaf")]
     Entry,
     /// The shell command that resumes the session there.
+    #[value(help = "shell command that resumes at the selection")]
     Command,
     /// All of these as JSON.
+    #[value(help = "all of the above as JSON (see docs/json.md)")]
     Json,
-}
-
-impl PickerFormat {
-    /// All formats.
-    pub(crate) const ALL: &'static [Self] = &[Self::Path, Self::Id, Self::Entry, Self::Command, Self::Json];
-
-    /// Returns the name of the format on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Path => "path",
-            Self::Id => "id",
-            Self::Entry => "entry",
-            Self::Command => "command",
-            Self::Json => "json",
-        }
-    }
 }

@@ -9,90 +9,94 @@ use std::path::is_separator;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// The semantic role of a piece of text. The theme maps it to a color and modifiers; text stays readable without colors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Tone {
-    /// Ordinary text.
-    #[default]
-    Text,
-    /// Secondary text: ages, counts, connectors.
-    Dim,
-    /// Accents in a frame: titles, the focused border, key names.
-    Accent,
-    /// A user's message.
-    User,
-    /// An assistant's message.
-    Assistant,
-    /// A tool call or its result.
-    Tool,
-    /// A compaction or a branch summary.
-    Summary,
-    /// Extension entries and everything that pi hides by default.
-    Meta,
-    /// A label on an entry.
-    Label,
-    /// A session name set by the user.
-    Name,
-    /// The model's thinking.
-    Thinking,
-    /// The active path and the leaf.
-    Active,
-    /// A fork of a session.
-    Fork,
-    /// Cost and tokens.
-    Cost,
-    /// A warning: damaged, missing, live.
-    Warning,
-    /// A failure.
-    Error,
-    /// A heading in Markdown.
-    Heading,
-    /// Strong text in Markdown.
-    Strong,
-    /// Emphasized text in Markdown.
-    Emphasis,
-    /// Struck text in Markdown.
-    Strike,
-    /// A link in Markdown.
-    Link,
-    /// A quotation in Markdown.
-    Quote,
-    /// Code without a known language, inline code.
-    Code,
-    /// A keyword in code.
-    Keyword,
-    /// A string literal in code.
-    Str,
-    /// A number or constant in code.
-    Number,
-    /// A comment in code.
-    Comment,
-    /// A function's name in code.
-    Function,
-    /// A type's name in code.
-    Type,
-    /// An added line of a diff.
-    Added,
-    /// A removed line of a diff.
-    Removed,
-    /// A hunk header or file name of a diff.
-    Hunk,
-    /// The first file of a family in one tree, the seventh, and so on.
-    File1,
-    /// The second file.
-    File2,
-    /// The third file.
-    File3,
-    /// The fourth file.
-    File4,
-    /// The fifth file.
-    File5,
-    /// The sixth file.
-    File6,
-    /// Text that matches the query.
-    Match,
-    /// The character under the cursor of an input line.
-    Cursor,
+use crate::base::named::named;
+
+named! {
+    /// The semantic role of a piece of text. The theme maps it to a color and modifiers; text stays readable without colors.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub enum Tone {
+        /// Ordinary text.
+        #[default]
+        Text = "text",
+        /// Secondary text: ages, counts, connectors.
+        Dim = "dim",
+        /// Accents in a frame: titles, the focused border, key names.
+        Accent = "accent",
+        /// A user's message.
+        User = "user",
+        /// An assistant's message.
+        Assistant = "assistant",
+        /// A tool call or its result.
+        Tool = "tool",
+        /// A compaction or a branch summary.
+        Summary = "summary",
+        /// Extension entries and everything that pi hides by default.
+        Meta = "meta",
+        /// A label on an entry.
+        Label = "label",
+        /// A session name set by the user.
+        Name = "name",
+        /// The model's thinking.
+        Thinking = "thinking",
+        /// The active path and the leaf.
+        Active = "active",
+        /// A fork of a session.
+        Fork = "fork",
+        /// Cost and tokens.
+        Cost = "cost",
+        /// A warning: damaged, missing, live.
+        Warning = "warning",
+        /// A failure.
+        Error = "error",
+        /// A heading in Markdown.
+        Heading = "heading",
+        /// Strong text in Markdown.
+        Strong = "strong",
+        /// Emphasized text in Markdown.
+        Emphasis = "emphasis",
+        /// Struck text in Markdown.
+        Strike = "strike",
+        /// A link in Markdown.
+        Link = "link",
+        /// A quotation in Markdown.
+        Quote = "quote",
+        /// Code without a known language, inline code.
+        Code = "code",
+        /// A keyword in code.
+        Keyword = "keyword",
+        /// A string literal in code.
+        Str = "string",
+        /// A number or constant in code.
+        Number = "number",
+        /// A comment in code.
+        Comment = "comment",
+        /// A function's name in code.
+        Function = "function",
+        /// A type's name in code.
+        Type = "type",
+        /// An added line of a diff.
+        Added = "added",
+        /// A removed line of a diff.
+        Removed = "removed",
+        /// A hunk header or file name of a diff.
+        Hunk = "hunk",
+        /// The first file of a family in one tree, the seventh, and so on.
+        File1 = "file-1",
+        /// The second file.
+        File2 = "file-2",
+        /// The third file.
+        File3 = "file-3",
+        /// The fourth file.
+        File4 = "file-4",
+        /// The fifth file.
+        File5 = "file-5",
+        /// The sixth file.
+        File6 = "file-6",
+        /// Text that matches the query.
+        Match = "match",
+        /// The character under the cursor of an input line.
+        Cursor = "cursor",
+    }
 }
 
 /// A run of text with one tone. The text is clean: it has no control characters.

@@ -133,7 +133,7 @@ impl Catalog {
             self.live.iter().filter(|&(&key, _)| is_counted(key)).map(|(_, live)| live).collect();
         let told = |state| counted.iter().flat_map(|live| live.all()).filter(|told| told.state == state).count();
         let guessed = counted.iter().filter(|live| live.told().is_none()).count();
-        let counts = PiState::ALL.map(|state| (Some(state), told(state))).into_iter().chain([(None, guessed)]);
+        let counts = PiState::ALL.iter().map(|&state| (Some(state), told(state))).chain([(None, guessed)]);
         counts.filter(|&(_, count)| count > 0).collect()
     }
 

@@ -68,9 +68,9 @@ impl LiveCommand {
 /// Prints the number of pi processes per state.
 fn line(told: &[PiStatus], out: &mut Output) -> Result<()> {
     let count = |state: PiState| told.iter().filter(|told| told.state == state).count();
-    let counts = PiState::ALL.map(|state| (count(state), state.name()));
+    let counts = PiState::ALL.iter().map(|&state| (count(state), state.name()));
     let words: Vec<String> =
-        counts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
+        counts.filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
     if !words.is_empty() {
         writeln!(out, "{}", words.join(" "))?;
     }

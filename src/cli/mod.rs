@@ -42,7 +42,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::app::startup::PickerFormat;
@@ -365,46 +365,9 @@ fn read_config(file: Option<&std::path::Path>) -> Result<Config> {
         },
     };
     match locate::read_text(&path) {
-        Ok(text) => Ok(Config::parse(&text, &path.display().to_string())?),
+        Ok(text) => Config::parse(&text, &path.display().to_string()).map_err(Error::msg),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !asked => Ok(Config::default()),
         Err(error) => Err(error).with_context(|| format!("cannot read the configuration {}", path.display())),
-    }
-}
-
-impl clap::ValueEnum for ThemeName {
-    fn value_variants<'a>() -> &'a [Self] {
-        Self::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
-        Some(clap::builder::PossibleValue::new(self.name()))
-    }
-}
-
-impl clap::ValueEnum for Filter {
-    fn value_variants<'a>() -> &'a [Self] {
-        Self::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
-        Some(clap::builder::PossibleValue::new(self.name()))
-    }
-}
-
-impl clap::ValueEnum for PickerFormat {
-    fn value_variants<'a>() -> &'a [Self] {
-        Self::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
-        let help = match self {
-            Self::Path => "the path of the session's file",
-            Self::Id => "the id of the session",
-            Self::Entry => "the id of the entry; in the list, of the leaf",
-            Self::Command => "shell command that resumes at the selection",
-            Self::Json => "all of the above as JSON (see docs/json.md)",
-        };
-        Some(clap::builder::PossibleValue::new(self.name()).help(help))
     }
 }
 

@@ -20,52 +20,14 @@ pub enum ColorOverride {
     Rgb([u8; 3]),
 }
 
-/// The names of tones with a configurable color.
-const NAMES: &[(&str, Tone)] = &[
-    ("text", Tone::Text),
-    ("dim", Tone::Dim),
-    ("accent", Tone::Accent),
-    ("user", Tone::User),
-    ("assistant", Tone::Assistant),
-    ("tool", Tone::Tool),
-    ("summary", Tone::Summary),
-    ("meta", Tone::Meta),
-    ("label", Tone::Label),
-    ("name", Tone::Name),
-    ("thinking", Tone::Thinking),
-    ("active", Tone::Active),
-    ("fork", Tone::Fork),
-    ("cost", Tone::Cost),
-    ("warning", Tone::Warning),
-    ("error", Tone::Error),
-    ("heading", Tone::Heading),
-    ("strong", Tone::Strong),
-    ("emphasis", Tone::Emphasis),
-    ("strike", Tone::Strike),
-    ("link", Tone::Link),
-    ("quote", Tone::Quote),
-    ("code", Tone::Code),
-    ("keyword", Tone::Keyword),
-    ("string", Tone::Str),
-    ("number", Tone::Number),
-    ("comment", Tone::Comment),
-    ("function", Tone::Function),
-    ("type", Tone::Type),
-    ("added", Tone::Added),
-    ("removed", Tone::Removed),
-    ("hunk", Tone::Hunk),
-    ("file-1", Tone::File1),
-    ("file-2", Tone::File2),
-    ("file-3", Tone::File3),
-    ("file-4", Tone::File4),
-    ("file-5", Tone::File5),
-    ("file-6", Tone::File6),
-    ("match", Tone::Match),
-];
+/// Returns the tones with a configurable color: all but the cursor, which is the last.
+fn tones() -> impl Iterator<Item = Tone> + Clone {
+    Tone::ALL.iter().copied().filter(|tone| *tone != Tone::Cursor)
+}
 
 /// Returns the table for the default configuration.
 pub(super) fn default_toml() -> String {
-    let names: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
+    let names: Vec<_> = tones().map(Tone::name).collect();
     let lines: Vec<_> = names.chunks(12).map(|names| format!("# {}", names.join(", "))).collect();
     format!(
         "\n# Colors that override the theme: \"#rrggbb\" or a terminal color number from 0 to 255. Names:\n{}.\n\
@@ -81,13 +43,13 @@ pub(super) fn read(reader: &mut ConfigProblems, value: &Spanned<DeValue<'_>>) ->
     let Some(table) = reader.table(COLORS, value, wanted) else { return colors };
     for (key, value) in table {
         let name = key.get_ref().as_ref();
-        let Some((_, tone)) = NAMES.iter().find(|(known, _)| *known == name) else {
-            let advice = advice(name, "names", NAMES.iter().map(|(name, _)| *name));
+        let Some(tone) = tones().find(|tone| tone.name() == name) else {
+            let advice = advice(name, "names", tones().map(Tone::name));
             reader.problem(key.span(), format!("unknown name {name:?} in [{COLORS}]; {advice}"));
             continue;
         };
         match color(value.get_ref()) {
-            Some(color) => drop(colors.insert(*tone, color)),
+            Some(color) => drop(colors.insert(tone, color)),
             None => reader.problem(value.span(), format!("{name:?}: must be \"#rrggbb\" or a number from 0 to 255")),
         }
     }
@@ -105,14 +67,13 @@ fn color(value: &DeValue<'_>) -> Option<ColorOverride> {
 
 #[cfg(test)]
 mod tests {
-    use super::NAMES;
+    use super::tones;
     use crate::base::text::Tone;
     use crate::config::{ColorOverride, Config};
 
     #[test]
     fn every_meaning_of_text_has_a_name() {
-        assert!(NAMES.iter().enumerate().all(|(at, &(_, tone))| tone as usize == at));
-        assert_eq!(NAMES.len(), Tone::Cursor as usize, "all but the cursor, which is the last");
+        assert_eq!(tones().count(), Tone::Cursor as usize, "all but the cursor, which is the last");
     }
 
     #[test]

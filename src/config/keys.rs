@@ -21,7 +21,7 @@ pub(super) fn read(reader: &mut ConfigProblems, value: &Spanned<DeValue<'_>>) ->
         let name = key.get_ref().as_ref();
         let Some(action) = Action::from_name(name) else {
             let hint = match Action::nearest(name) {
-                Some(action) => format!("did you mean {:?}?", action.name()),
+                Some(action) => format!("did you mean {:?}?", action.row().name),
                 None => "pitree config --default lists all".to_owned(),
             };
             reader.problem(key.span(), format!("unknown action {name:?} in [{KEYS}]; {hint}"));
@@ -57,7 +57,7 @@ fn read_list(reader: &mut ConfigProblems, name: &str, value: &Spanned<DeValue<'_
     let mut keys = Vec::new();
     for &item in &items {
         let parsed = match item.get_ref() {
-            DeValue::String(text) => text.parse::<Key>().map_err(|error| error.to_string()),
+            DeValue::String(text) => text.parse::<Key>(),
             other => Err(wrong_type("a list of keys, such as [\"q\", \"ctrl+c\"]", other)),
         };
         match parsed {

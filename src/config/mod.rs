@@ -10,9 +10,10 @@ mod queries;
 mod reader;
 
 use std::collections::HashMap;
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::str::FromStr;
 
+use clap::builder::PossibleValue;
 use colors::COLORS;
 pub use colors::ColorOverride;
 use glyphs::GLYPHS;
@@ -23,25 +24,20 @@ use reader::{ConfigProblems, advice, wrong_type};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::base::named::named;
 use crate::base::text::{ASCII, Glyphs, Tone, UNICODE};
 use crate::keymap::{Action, Keymap};
 
 /// Defines an enum of named choices.
 macro_rules! choices {
     ($(#[$doc:meta])* $choice:ident { $($(#[$variant_doc:meta])* $variant:ident = $name:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-        pub enum $choice { $($(#[$variant_doc])* $variant,)* }
+        named! {
+            $(#[$doc])*
+            #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+            pub enum $choice { $($(#[$variant_doc])* $variant = $name,)* }
+        }
 
         impl $choice {
-            /// All choices in the order of cycling.
-            pub(crate) const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// Returns the name in the configuration.
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
-            }
-
             /// Returns the next choice, and the first after the last.
             #[must_use]
             pub fn next(self) -> Self {
@@ -66,6 +62,16 @@ macro_rules! choices {
             fn from_str(name: &str) -> Result<Self, String> {
                 let found = Self::ALL.iter().copied().find(|choice| choice.name() == name);
                 found.ok_or_else(|| format!("unknown value {name:?}; use {}", one_of(&[$($name,)*])))
+            }
+        }
+
+        impl clap::ValueEnum for $choice {
+            fn value_variants<'a>() -> &'a [Self] {
+                Self::ALL
+            }
+
+            fn to_possible_value(&self) -> Option<PossibleValue> {
+                Some(self.name().into())
             }
         }
     };
@@ -281,27 +287,6 @@ const SETTINGS: &[(&str, SettingReader)] = &[
     }),
 ];
 
-/// All errors of a configuration file.
-///
-/// Displays one line per error: `FILE:LINE: problem and fix`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigError {
-    file: String,
-    problems: Vec<(usize, String)>,
-}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, (line, what)) in self.problems.iter().enumerate() {
-            let separator = if i == 0 { "" } else { "\n" };
-            write!(f, "{separator}{}:{line}: {what}", self.file)?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for ConfigError {}
-
 impl Config {
     /// Returns the symbols to draw with.
     pub(crate) fn signs(&self) -> &Glyphs {
@@ -311,8 +296,9 @@ impl Config {
     /// Parses settings; `file` is the file name for error messages.
     ///
     /// # Errors
-    /// All problems in line order, or only the syntax error if the text is not valid TOML.
-    pub fn parse(text: &str, file: &str) -> Result<Self, ConfigError> {
+    /// All problems in line order, or only the syntax errors if the text is not valid TOML: a line each,
+    /// `FILE:LINE: problem and fix`.
+    pub fn parse(text: &str, file: &str) -> Result<Self, String> {
         let mut reader = ConfigProblems::new(text);
         let mut config = Self::default();
         let (table, errors) = DeTable::parse_recoverable(text);
@@ -329,7 +315,8 @@ impl Config {
             // Errors after the first one on a line are mostly noise.
             problems.dedup_by_key(|(line, _)| *line);
         }
-        if problems.is_empty() { Ok(config) } else { Err(ConfigError { file: file.to_owned(), problems }) }
+        let lines: Vec<_> = problems.iter().map(|(line, what)| format!("{file}:{line}: {what}")).collect();
+        if lines.is_empty() { Ok(config) } else { Err(lines.join("\n")) }
     }
 }
 
@@ -395,7 +382,7 @@ pub(crate) fn default_toml() -> String {
     let keymap = Keymap::default();
     for &action in Action::ALL {
         let keys: Vec<_> = keymap.keys(action).iter().map(|key| format!("{:?}", key.to_string())).collect();
-        let _ = write!(text, "\n# {}\n# {} = [{}]\n", action.help(), action.name(), keys.join(", "));
+        let _ = write!(text, "\n# {}\n# {} = [{}]\n", action.row().help, action.row().name, keys.join(", "));
     }
     text + &glyphs::default_toml() + &colors::default_toml()
 }
@@ -430,11 +417,11 @@ mod tests {
         let text = default_toml();
         let (settings, glyphs) = text.split_once("[glyphs]").unwrap();
         assert!(Glyphs::ALL.iter().all(|(name, _)| glyphs.contains(&format!("\n# {name} = "))));
-        for name in SETTINGS.iter().map(|(name, _)| *name).chain(Action::ALL.iter().map(|action| action.name())) {
+        for name in SETTINGS.iter().map(|(name, _)| *name).chain(Action::ALL.iter().map(|action| action.row().name)) {
             let said = |line: &&str| line.trim_start_matches("# ").starts_with(&format!("{name} = "));
             assert_eq!(settings.lines().filter(said).count(), 1, "{name}");
         }
-        let names = Action::ALL.iter().map(|action| action.name()).chain(Glyphs::ALL.iter().map(|(name, _)| *name));
+        let names = Action::ALL.iter().map(|action| action.row().name).chain(Glyphs::ALL.iter().map(|(name, _)| *name));
         let names: Vec<_> = names.map(|name| format!("# {name} = ")).collect();
         let is_commented = |line: &str| names.iter().any(|name| line.starts_with(name));
         let active: Vec<_> = text.lines().map(|line| if is_commented(line) { &line[2..] } else { line }).collect();

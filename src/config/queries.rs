@@ -96,7 +96,7 @@ fn read_key(name: &str, text: &str, keymap: &Keymap, queries: &[SavedQuery]) -> 
     let action = Place::PANES.iter().find_map(|&place| keymap.resolve(place, key));
     let query = queries.iter().find(|other| other.key == Some(key));
     let owner = match (action, query) {
-        (Some(action), _) => format!("{:?}", action.name()),
+        (Some(action), _) => format!("{:?}", action.row().name),
         (None, Some(other)) => format!("the query {:?}", other.name),
         (None, None) => return Ok(key),
     };

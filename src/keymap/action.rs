@@ -3,37 +3,40 @@
 //! Dispatch, footer, help, configuration and `docs/keys.md` read this table; to add an action, add a row. The state
 //! machine executes actions, and [`Keymap`](crate::keymap::Keymap) has the configured keys.
 
+use crate::base::named::named;
 use crate::base::typo;
 
-/// The context of a key: the focused pane or the layer on top.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Place {
-    /// The list of projects and sessions.
-    Sessions,
-    /// The entries of the selected session.
-    Tree,
-    /// The selected entry in full.
-    Preview,
-    /// The input line of a search over sessions.
-    Search,
-    /// The input line for finding text in a session or the preview.
-    Find,
-    /// The input line for a name, a label or a directory.
-    Prompt,
-    /// A list to choose from.
-    Palette,
-    /// The list of labels.
-    Labels,
-    /// A question box.
-    Question,
-    /// A message box.
-    Note,
-    /// A comparison of two branches.
-    Compare,
-    /// The list of keys.
-    Help,
-    /// The model context at an entry.
-    Context,
+named! {
+    /// The context of a key: the focused pane or the layer on top.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Place {
+        /// The list of projects and sessions.
+        Sessions = "Sessions",
+        /// The entries of the selected session.
+        Tree = "Tree",
+        /// The selected entry in full.
+        Preview = "Preview",
+        /// The input line of a search over sessions.
+        Search = "search line",
+        /// The input line for finding text in a session or the preview.
+        Find = "find line",
+        /// The input line for a name, a label or a directory.
+        Prompt = "name, label and directory lines",
+        /// A list to choose from.
+        Palette = "lists",
+        /// The list of labels.
+        Labels = "list of labels",
+        /// A question box.
+        Question = "questions",
+        /// A message box.
+        Note = "messages",
+        /// A comparison of two branches.
+        Compare = "comparison",
+        /// The list of keys.
+        Help = "help",
+        /// The model context at an entry.
+        Context = "model context",
+    }
 }
 
 use Place as P;
@@ -70,21 +73,7 @@ const LEAVING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search, P::Ques
 /// The same, and boxes that any key closes.
 const SUSPENDING: &[Place] =
     &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Note, P::Compare, P::Help, P::Context];
-const EVERYWHERE: &[Place] = &[
-    P::Sessions,
-    P::Tree,
-    P::Preview,
-    P::Search,
-    P::Find,
-    P::Prompt,
-    P::Palette,
-    P::Labels,
-    P::Question,
-    P::Note,
-    P::Compare,
-    P::Help,
-    P::Context,
-];
+const EVERYWHERE: &[Place] = Place::ALL;
 /// Input lines that end with a key.
 const LINES: &[Place] = &[P::Search, P::Find, P::Prompt, P::Palette, P::Labels];
 /// Places for text input.
@@ -94,56 +83,48 @@ const PALETTES: &[Place] = &[P::Palette, P::Labels];
 /// Places where the quit key only closes the layer.
 const CLOSED: &[Place] = &[P::Find, P::Prompt, P::Palette, P::Labels];
 
-/// A group of actions in the help.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Group {
-    /// Moving through rows and panes.
-    Moving,
-    /// Sizes of panes, and what is folded or wrapped in them.
-    View,
-    /// Going to search hits.
-    Finding,
-    /// Actions on the selected row and on pitree itself.
-    Doing,
-    /// Changes of sessions, and undo.
-    Changing,
-    /// Options of the session list.
-    Sessions,
-    /// Options of the tree, and jumps in it.
-    Tree,
-    /// Lists and input lines.
-    Choosing,
-    /// Editing an input line. Another action with the same key comes first.
-    Typing,
-}
-
-impl Group {
-    /// The heading.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Moving => "Navigation",
-            Self::View => "Panes and folds",
-            Self::Finding => "Search and jumps",
-            Self::Doing => "Actions",
-            Self::Changing => "Changing sessions",
-            Self::Sessions => "Session list",
-            Self::Tree => "Session tree",
-            Self::Choosing => "Lists and input lines",
-            Self::Typing => "Text editing",
-        }
+named! {
+    /// A group of actions in the help.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Group {
+        /// Moving through rows and panes.
+        Moving = "Navigation",
+        /// Sizes of panes, and what is folded or wrapped in them.
+        View = "Panes and folds",
+        /// Going to search hits.
+        Finding = "Search and jumps",
+        /// Actions on the selected row and on pitree itself.
+        Doing = "Actions",
+        /// Changes of sessions, and undo.
+        Changing = "Changing sessions",
+        /// Options of the session list.
+        Sessions = "Session list",
+        /// Options of the tree, and jumps in it.
+        Tree = "Session tree",
+        /// Lists and input lines.
+        Choosing = "Lists and input lines",
+        /// Editing an input line. Another action with the same key comes first.
+        Typing = "Text editing",
     }
 }
 
 /// A row of the table.
 #[derive(Debug)]
-pub(super) struct ActionRow {
-    pub(super) name: &'static str,
-    pub(super) keys: &'static [&'static str],
-    pub(super) places: &'static [Place],
-    pub(super) group: Group,
-    pub(super) word: &'static str,
-    pub(super) title: &'static str,
-    pub(super) help: &'static str,
+pub struct ActionRow {
+    /// The name in the configuration, such as `next-filter`.
+    pub name: &'static str,
+    /// The default keys, the preferred one first.
+    pub keys: &'static [&'static str],
+    /// The places in which the action works.
+    pub places: &'static [Place],
+    /// The group in the help.
+    pub group: Group,
+    /// One or two words for the footer.
+    pub word: &'static str,
+    /// Two to four words for the command palette.
+    pub title: &'static str,
+    /// A sentence for the help.
+    pub help: &'static str,
 }
 
 macro_rules! actions {
@@ -158,7 +139,8 @@ macro_rules! actions {
             /// Every action, in the order of the help.
             pub(crate) const ALL: &'static [Self] = &[$(Self::$action,)*];
 
-            pub(super) fn row(self) -> &'static ActionRow {
+            /// Returns the row of the action.
+            pub fn row(self) -> &'static ActionRow {
                 match self {
                     $(Self::$action => &ActionRow {
                         name: $name,
@@ -302,30 +284,8 @@ actions! {
 }
 
 impl Place {
-    /// Every place.
-    pub(crate) const ALL: &'static [Self] = EVERYWHERE;
-
     /// Every pane.
     pub(crate) const PANES: &'static [Self] = PANES;
-
-    /// Returns the name of the place.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sessions => "Sessions",
-            Self::Tree => "Tree",
-            Self::Preview => "Preview",
-            Self::Search => "search line",
-            Self::Find => "find line",
-            Self::Prompt => "name, label and directory lines",
-            Self::Palette => "lists",
-            Self::Labels => "list of labels",
-            Self::Question => "questions",
-            Self::Note => "messages",
-            Self::Compare => "comparison",
-            Self::Help => "help",
-            Self::Context => "model context",
-        }
-    }
 
     /// Returns `true` for text input, where a key that types a character does nothing else.
     pub(crate) fn takes_text(self) -> bool {
@@ -336,53 +296,11 @@ impl Place {
 impl Action {
     /// Returns the action with this name in the configuration.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|action| action.name() == name)
+        Self::ALL.iter().copied().find(|action| action.row().name == name)
     }
 
     /// Returns the action that a mistyped name may mean.
     pub fn nearest(name: &str) -> Option<Self> {
-        Self::from_name(typo::nearest(name, Self::ALL.iter().map(|action| action.name()))?)
-    }
-
-    /// Returns the name in the configuration, such as `next-filter`.
-    pub fn name(self) -> &'static str {
-        self.row().name
-    }
-
-    /// Returns the places in which the action works.
-    pub fn places(self) -> &'static [Place] {
-        self.row().places
-    }
-
-    /// Returns the group in the help.
-    pub fn group(self) -> Group {
-        self.row().group
-    }
-
-    /// Returns one or two words for the footer.
-    pub fn word(self) -> &'static str {
-        self.row().word
-    }
-
-    /// Returns two to four words for the command palette.
-    pub fn title(self) -> &'static str {
-        self.row().title
-    }
-
-    /// Returns a sentence for the help.
-    pub fn help(self) -> &'static str {
-        self.row().help
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nearest_is_near() {
-        assert_eq!(Action::nearest("filter-nxet"), Some(Action::NextFilter));
-        assert_eq!(Action::nearest("prevew_up"), Some(Action::PreviewUp));
-        assert_eq!(Action::nearest("zzzzzz"), None);
+        Self::from_name(typo::nearest(name, Self::ALL.iter().map(|action| action.row().name))?)
     }
 }

@@ -15,57 +15,24 @@ pub struct Key {
     modifiers: KeyModifiers,
 }
 
-/// The reason why a text is not a key, with a suggestion.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyError(String);
-
-impl fmt::Display for KeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for KeyError {}
-
-/// A key with a name.
-struct NamedKey {
-    code: KeyCode,
-    /// The name in `config.toml`.
-    name: &'static str,
-    /// Other accepted names.
-    also: &'static [&'static str],
-    /// The short form for the footer.
-    symbol: &'static str,
-    /// The short form where only ASCII can be shown.
-    ascii: &'static str,
-}
-
-const fn named(
-    code: KeyCode,
-    name: &'static str,
-    also: &'static [&'static str],
-    symbol: &'static str,
-    ascii: &'static str,
-) -> NamedKey {
-    NamedKey { code, name, also, symbol, ascii }
-}
-
-const NAMED: [NamedKey; 15] = [
-    named(KeyCode::Char(' '), "space", &["spc"], "␣", "space"),
-    named(KeyCode::Enter, "enter", &["return", "cr"], "↵", "enter"),
-    named(KeyCode::Esc, "esc", &["escape"], "esc", "esc"),
-    named(KeyCode::Tab, "tab", &[], "⇥", "tab"),
-    named(KeyCode::Backspace, "backspace", &["bs", "bksp"], "⌫", "bksp"),
-    named(KeyCode::Delete, "delete", &["del"], "Del", "Del"),
-    named(KeyCode::Insert, "insert", &["ins"], "Ins", "Ins"),
-    named(KeyCode::Left, "left", &[], "←", "left"),
-    named(KeyCode::Right, "right", &[], "→", "right"),
-    named(KeyCode::Up, "up", &[], "↑", "up"),
-    named(KeyCode::Down, "down", &[], "↓", "down"),
-    named(KeyCode::Home, "home", &[], "Home", "Home"),
-    named(KeyCode::End, "end", &[], "End", "End"),
-    named(KeyCode::PageUp, "pageup", &["pgup", "page-up"], "PgUp", "PgUp"),
-    named(KeyCode::PageDown, "pagedown", &["pgdn", "pgdown", "page-down"], "PgDn", "PgDn"),
+/// A key with a name: code, name in `config.toml`, other accepted names, and the short forms for the footer, the last one
+/// where only ASCII can be shown.
+const NAMED: [(KeyCode, &str, &[&str], &str, &str); 15] = [
+    (KeyCode::Char(' '), "space", &["spc"], "␣", "space"),
+    (KeyCode::Enter, "enter", &["return", "cr"], "↵", "enter"),
+    (KeyCode::Esc, "esc", &["escape"], "esc", "esc"),
+    (KeyCode::Tab, "tab", &[], "⇥", "tab"),
+    (KeyCode::Backspace, "backspace", &["bs", "bksp"], "⌫", "bksp"),
+    (KeyCode::Delete, "delete", &["del"], "Del", "Del"),
+    (KeyCode::Insert, "insert", &["ins"], "Ins", "Ins"),
+    (KeyCode::Left, "left", &[], "←", "left"),
+    (KeyCode::Right, "right", &[], "→", "right"),
+    (KeyCode::Up, "up", &[], "↑", "up"),
+    (KeyCode::Down, "down", &[], "↓", "down"),
+    (KeyCode::Home, "home", &[], "Home", "Home"),
+    (KeyCode::End, "end", &[], "End", "End"),
+    (KeyCode::PageUp, "pageup", &["pgup", "page-up"], "PgUp", "PgUp"),
+    (KeyCode::PageDown, "pagedown", &["pgdn", "pgdown", "page-down"], "PgDn", "PgDn"),
 ];
 
 /// The highest function key a terminal can report.
@@ -89,7 +56,7 @@ impl Key {
             KeyCode::BackTab => Some(Self { code: KeyCode::Tab, modifiers: modifiers | KeyModifiers::SHIFT }),
             KeyCode::Char(c) => Self::from_char(c, modifiers),
             KeyCode::F(1..=LAST_FUNCTION_KEY) => Some(Self { code, modifiers }),
-            _ => NAMED.iter().any(|named| named.code == code).then_some(Self { code, modifiers }),
+            _ => NAMED.iter().any(|named| named.0 == code).then_some(Self { code, modifiers }),
         }
     }
 
@@ -148,8 +115,8 @@ impl Key {
                 text.push_str(if ascii { plain } else { symbol });
             }
         }
-        match (self.code, NAMED.iter().find(|named| named.code == self.code)) {
-            (_, Some(named)) => text.push_str(if ascii { named.ascii } else { named.symbol }),
+        match (self.code, NAMED.iter().find(|named| named.0 == self.code)) {
+            (_, Some((.., symbol, plain))) => text.push_str(if ascii { plain } else { symbol }),
             (KeyCode::Char(c), None) if self.modifiers.contains(KeyModifiers::CONTROL) => text.extend(c.to_uppercase()),
             (KeyCode::Char(c), None) => text.push(c),
             (KeyCode::F(n), None) => text.push_str(&format!("F{n}")),
@@ -171,8 +138,8 @@ impl fmt::Display for Key {
                 write!(f, "{name}+")?;
             }
         }
-        match (self.code, NAMED.iter().find(|named| named.code == self.code)) {
-            (_, Some(named)) => f.write_str(named.name),
+        match (self.code, NAMED.iter().find(|named| named.0 == self.code)) {
+            (_, Some((_, name, ..))) => f.write_str(name),
             (KeyCode::Char(c), None) => write!(f, "{c}"),
             (KeyCode::F(n), None) => write!(f, "f{n}"),
             _ => Ok(()),
@@ -181,10 +148,10 @@ impl fmt::Display for Key {
 }
 
 impl FromStr for Key {
-    type Err = KeyError;
+    type Err = String;
 
     /// Reads `q`, `G`, `ctrl+s`, `alt+left`, `ctrl++`: modifiers first, names in any case, characters as typed.
-    fn from_str(text: &str) -> Result<Self, KeyError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let mut modifiers = KeyModifiers::NONE;
         let mut rest = text;
         while let Some((word, after)) = rest.split_once('+').filter(|(word, _)| !word.is_empty()) {
@@ -192,42 +159,42 @@ impl FromStr for Key {
             rest = after;
         }
         let code = parse_code(rest)?;
-        let key = Self::new(code, modifiers).ok_or_else(|| KeyError(format!("the key {text:?} cannot be bound")))?;
+        let key = Self::new(code, modifiers).ok_or_else(|| format!("the key {text:?} cannot be bound"))?;
         if modifiers.contains(KeyModifiers::SHIFT) && matches!(code, KeyCode::Char(c) if !c.is_alphabetic()) {
             let why =
                 "terminals report the character and not shift; write the character that shift gives, such as ? or !";
-            return Err(KeyError(format!("cannot bind {text:?}: {why}")));
+            return Err(format!("cannot bind {text:?}: {why}"));
         }
         Ok(key)
     }
 }
 
-fn parse_modifier(word: &str) -> Result<KeyModifiers, KeyError> {
+fn parse_modifier(word: &str) -> Result<KeyModifiers, String> {
     let is = |name: &&str| name.eq_ignore_ascii_case(word);
     let found = MODIFIERS.iter().find(|(_, name, also, ..)| is(name) || also.iter().any(is));
     found.map(|(flag, ..)| *flag).ok_or_else(|| {
         let names = MODIFIERS.map(|(_, name, ..)| name).join(", ");
-        KeyError(format!("unknown modifier {word:?}; the modifiers are {names}"))
+        format!("unknown modifier {word:?}; the modifiers are {names}")
     })
 }
 
-fn parse_code(word: &str) -> Result<KeyCode, KeyError> {
+fn parse_code(word: &str) -> Result<KeyCode, String> {
     if let Some(c) = single(word.chars()) {
         return Ok(KeyCode::Char(c));
     }
     let is = |name: &&str| name.eq_ignore_ascii_case(word);
-    if let Some(named) = NAMED.iter().find(|named| is(&named.name) || named.also.iter().any(is)) {
-        return Ok(named.code);
+    if let Some((code, ..)) = NAMED.iter().find(|(_, name, also, ..)| is(name) || also.iter().any(is)) {
+        return Ok(*code);
     }
     let number = word.strip_prefix(['f', 'F']).filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
     match number.and_then(|digits| digits.parse().ok()) {
         Some(n @ 1..=LAST_FUNCTION_KEY) => Ok(KeyCode::F(n)),
         _ if word.is_empty() => {
-            Err(KeyError("the key itself is missing; write it last, as in ctrl+s (the plus key is ctrl++)".to_owned()))
+            Err("the key itself is missing; write it last, as in ctrl+s (the plus key is ctrl++)".to_owned())
         }
         _ => {
-            let names = NAMED.map(|named| named.name).join(", ");
-            Err(KeyError(format!("unknown key {word:?}; use one character, f1 to f{LAST_FUNCTION_KEY}, or {names}")))
+            let names = NAMED.map(|(_, name, ..)| name).join(", ");
+            Err(format!("unknown key {word:?}; use one character, f1 to f{LAST_FUNCTION_KEY}, or {names}"))
         }
     }
 }
@@ -335,7 +302,7 @@ mod tests {
     #[test]
     fn every_key_survives_printing_and_parsing() {
         let codes = (char::MIN..=char::MAX).map(KeyCode::Char);
-        let codes = codes.chain((0..=u8::MAX).map(KeyCode::F)).chain(NAMED.map(|named| named.code));
+        let codes = codes.chain((0..=u8::MAX).map(KeyCode::F)).chain(NAMED.map(|(code, ..)| code));
         for code in codes.chain([KeyCode::BackTab]) {
             let modifier_sets = if matches!(code, KeyCode::Char('\u{3000}'..)) { 1 } else { 16 };
             for bits in 0..modifier_sets {

@@ -11,8 +11,8 @@ use std::fmt::{self, Write as _};
 
 use crate::base::text::{ASCII, UNICODE};
 
-pub use action::{Action, Group, Place};
-pub use key::{Key, KeyError};
+pub use action::{Action, ActionRow, Group, Place};
+pub use key::Key;
 
 /// The key bindings of all places.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,30 +41,15 @@ impl fmt::Display for KeymapError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Conflict { key, first, second } => {
-                let (key, first, second) = (key.to_string(), first.name(), second.name());
+                let (key, first, second) = (key.to_string(), first.row().name, second.row().name);
                 write!(f, "key {key:?} is bound to both {first:?} and {second:?}; give one of them other keys")
             }
-            Self::NoKey(action) => write!(f, "{:?} needs at least one key", action.name()),
+            Self::NoKey(action) => write!(f, "{:?} needs at least one key", action.row().name),
         }
     }
 }
 
 impl std::error::Error for KeymapError {}
-
-/// A row of the help.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HelpRow {
-    /// The action that the line describes.
-    pub action: Action,
-    /// The heading it stands under.
-    pub group: Group,
-    /// Its keys as text, empty when it has none.
-    pub keys: String,
-    /// The help sentence.
-    pub help: &'static str,
-    /// The name in the configuration.
-    pub name: &'static str,
-}
 
 impl Default for Keymap {
     /// Returns the default keys.
@@ -89,7 +74,7 @@ impl Keymap {
         let mut errors = Vec::new();
         // Keys of text editing give way to all others.
         let (editing, others): (Vec<Action>, Vec<Action>) =
-            Action::ALL.iter().partition(|action| action.group() == Group::Typing);
+            Action::ALL.iter().partition(|action| action.row().group == Group::Typing);
         for action in others.into_iter().chain(editing) {
             let keys = overrides.get(&action).map_or_else(|| default_keys(action), |keys| (*keys).clone());
             if keys.is_empty() && action == Action::Quit {
@@ -108,9 +93,9 @@ impl Keymap {
     /// Binds a key wherever the action works, and returns the action that already has it there.
     fn bind(&mut self, action: Action, key: Key) -> Option<Action> {
         let mut other = None;
-        for &place in action.places() {
+        for &place in action.row().places {
             let owner = *self.bound.entry((place, key)).or_insert(action);
-            let gives_way = action.group() == Group::Typing && owner.group() != Group::Typing;
+            let gives_way = action.row().group == Group::Typing && owner.row().group != Group::Typing;
             if owner != action && !gives_way {
                 other = other.or(Some(owner));
             }
@@ -129,15 +114,9 @@ impl Keymap {
         self.keys.get(&action).map_or(&[], Vec::as_slice)
     }
 
-    /// Iterates over the rows of the help in the order of the table.
-    pub fn help(&self) -> impl Iterator<Item = HelpRow> + '_ {
-        Action::ALL.iter().map(|&action| HelpRow {
-            action,
-            group: action.group(),
-            keys: self.keys(action).iter().map(Key::to_string).collect::<Vec<_>>().join(", "),
-            help: action.help(),
-            name: action.name(),
-        })
+    /// Returns the keys of an action as text, empty when it has none.
+    pub fn keys_text(&self, action: Action) -> String {
+        self.keys(action).iter().map(Key::to_string).collect::<Vec<_>>().join(", ")
     }
 
     /// Returns the page of keys and symbols in Markdown.
@@ -149,13 +128,13 @@ impl Keymap {
         );
         let mut group = None;
         for &action in Action::ALL {
-            if group != Some(action.group()) {
-                group = Some(action.group());
-                let title = action.group().title();
+            if group != Some(action.row().group) {
+                group = Some(action.row().group);
+                let title = action.row().group.name();
                 let _ = write!(page, "\n## {title}\n\n| Keys | What it does | Where | Name |\n|---|---|---|---|\n");
             }
             let keys = self.keys(action).iter().map(|key| code_cell(&key.to_string())).collect::<Vec<_>>().join(" ");
-            let _ = writeln!(page, "| {keys} | {} | {} | `{}` |", action.help(), places(action), action.name());
+            let _ = writeln!(page, "| {keys} | {} | {} | `{}` |", action.row().help, places(action), action.row().name);
         }
         page += "\n## Signs\n\nEach can be changed under `[glyphs]` in `config.toml`, by its name. What `?` lists of keys and signs is \
                  filtered as one types.\n\n| Sign | With `--ascii` | What it means | Name |\n|---|---|---|---|\n";
@@ -171,7 +150,7 @@ fn default_keys(action: Action) -> Vec<Key> {
 }
 
 fn places(action: Action) -> String {
-    let places = action.places();
+    let places = action.row().places;
     if places == Place::ALL {
         return "everywhere".to_owned();
     }
@@ -203,15 +182,16 @@ mod tests {
         let mut names = HashSet::new();
         let mut groups = Vec::new();
         for &action in Action::ALL {
-            let name = action.name();
+            let name = action.row().name;
             assert!(names.insert(name), "{name} twice");
             assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{name}");
-            assert!(action.help().ends_with('.') && !action.word().is_empty(), "{name}");
-            assert!((2..=4).contains(&action.title().split(' ').count()), "{name}: {}", action.title());
+            assert!(action.row().help.ends_with('.') && !action.row().word.is_empty(), "{name}");
+            let title = action.row().title;
+            assert!((2..=4).contains(&title.split(' ').count()), "{name}: {title}");
             assert_eq!(Action::from_name(name), Some(action));
             let keys: Vec<_> = action.row().keys.iter().map(|text| key(text).to_string()).collect();
             assert_eq!(keys, action.row().keys, "default keys are written as they print");
-            groups.push(action.group());
+            groups.push(action.row().group);
         }
         groups.dedup();
         assert_eq!(groups.iter().collect::<HashSet<_>>().len(), groups.len(), "rows of a group stand together");
@@ -274,13 +254,10 @@ mod tests {
     }
 
     #[test]
-    fn help_follows_the_table() {
+    fn help_lists_the_keys_of_an_action() {
         let keymap = Keymap::new(&[(Action::Reload, vec![])]).unwrap();
-        let rows: Vec<_> = keymap.help().collect();
-        assert!(rows.iter().map(|row| row.action).eq(Action::ALL.iter().copied()));
-        let quit = rows.iter().find(|row| row.name == "quit").unwrap();
-        assert_eq!((quit.keys.as_str(), quit.help), ("q, ctrl+c", "Quit pitree."));
-        assert_eq!(rows.iter().find(|row| row.name == "reload").unwrap().keys, "");
+        assert_eq!(keymap.keys_text(Action::Quit), "q, ctrl+c");
+        assert_eq!(keymap.keys_text(Action::Reload), "");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::Deserialize;
 
+use crate::base::named::named;
 use crate::system::{self, kernel};
 
 /// The format version of the files.
@@ -23,26 +24,25 @@ const FORGOTTEN: Duration = Duration::from_secs(60);
 /// The maximum number of status files read.
 const MOST_PIS: usize = 1000;
 
-/// The state of a pi.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PiState {
-    /// Waiting for an answer of the user to a question.
-    Blocked,
-    /// The last answer failed.
-    Error,
-    /// Finished, and waiting for the next prompt.
-    Waiting,
-    /// The model answers, tools run, or a conversation is compacted.
-    Working,
-    /// Without messages since the session was opened, or stopped by the user.
-    Idle,
+named! {
+    /// The state of a pi; those that wait for the user come first.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum PiState {
+        /// Waiting for an answer of the user to a question.
+        Blocked = "blocked",
+        /// The last answer failed.
+        Error = "error",
+        /// Finished, and waiting for the next prompt.
+        Waiting = "waiting",
+        /// The model answers, tools run, or a conversation is compacted.
+        Working = "working",
+        /// Without messages since the session was opened, or stopped by the user.
+        Idle = "idle",
+    }
 }
 
 impl PiState {
-    /// All states; those that wait for the user come first.
-    pub const ALL: [Self; 5] = [Self::Blocked, Self::Error, Self::Waiting, Self::Working, Self::Idle];
-
     /// Describes the state for display.
     pub fn in_words(self) -> &'static str {
         match self {
@@ -51,17 +51,6 @@ impl PiState {
             Self::Waiting => "waiting for you",
             Self::Working => "working",
             Self::Idle => "open, idle",
-        }
-    }
-
-    /// Returns the name of the state, also in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Blocked => "blocked",
-            Self::Error => "error",
-            Self::Waiting => "waiting",
-            Self::Working => "working",
-            Self::Idle => "idle",
         }
     }
 }

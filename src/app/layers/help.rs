@@ -6,7 +6,7 @@ use crate::app::widgets::line::LineEdit;
 use crate::app::widgets::text_box::{TextBox, largest};
 use crate::base::text::{Span, Tone, clean, width};
 use crate::config::SavedQuery;
-use crate::keymap::{Action, HelpRow, Key, Place};
+use crate::keymap::{Action, Key, Place};
 use crate::render::DocLine;
 use crate::search::qualifier;
 
@@ -55,19 +55,21 @@ struct HelpEntry {
 }
 
 impl HelpEntry {
-    fn new(row: HelpRow) -> Self {
-        Self { title: row.group.title(), keys: row.keys, help: row.help.into(), name: row.name.into() }
+    fn new(action: Action, setting: &Startup) -> Self {
+        let row = action.row();
+        let keys = setting.keymap.keys_text(action);
+        Self { title: row.group.name(), keys, help: row.help.into(), name: row.name.into() }
     }
 
     /// Creates the row for the section of a pane or layer.
-    fn of(place: Place, row: HelpRow) -> Self {
+    fn of(place: Place, action: Action, setting: &Startup) -> Self {
         let title = match place {
             Place::Sessions => "Sessions pane",
             Place::Tree => "Tree pane",
             Place::Preview => "Preview pane",
             _ => HERE,
         };
-        Self { title, ..Self::new(row) }
+        Self { title, ..Self::new(action, setting) }
     }
 
     fn query((query, help): (&'static str, String)) -> Self {
@@ -96,18 +98,20 @@ impl Help {
         let saved = setting.queries.iter().map(HelpEntry::saved);
         let here = self.over.into_iter().flat_map(|place| {
             // The section of a pane omits the keys that work in all panes.
-            let is_common = move |row: &HelpRow| {
-                Place::PANES.contains(&place) && Place::PANES.iter().all(|pane| row.action.places().contains(pane))
+            let is_common = move |places: &[Place]| {
+                Place::PANES.contains(&place) && Place::PANES.iter().all(|pane| places.contains(pane))
             };
-            let rows = setting.keymap.help().filter(move |row| row.action.places().contains(&place) && !is_common(row));
-            rows.map(move |row| HelpEntry::of(place, row))
+            let is_shown = move |places: &[Place]| places.contains(&place) && !is_common(places);
+            let actions = Action::ALL.iter().filter(move |action| is_shown(action.row().places));
+            actions.map(move |&action| HelpEntry::of(place, action, setting))
         });
         let language = LANGUAGE.iter().map(|&(query, help)| (query, help.into())).chain(qualifier::rows());
         let language = Some(language.map(HelpEntry::query));
         let (first, last) = if self.over == Some(Place::Search) { (language, None) } else { (None, language) };
         let (sign, means) = OWN_COST;
         let signs = setting.glyphs.all().chain([("", means, sign)]).map(HelpEntry::sign);
-        let keys = here.chain(first.into_iter().flatten()).chain(setting.keymap.help().map(HelpEntry::new));
+        let all = Action::ALL.iter().map(|&action| HelpEntry::new(action, setting));
+        let keys = here.chain(first.into_iter().flatten()).chain(all);
         keys.chain(last.into_iter().flatten()).chain(saved).chain(signs).filter(has).collect()
     }
 

@@ -16,8 +16,8 @@ const SAVED: &str = "Saved";
 
 /// Returns `true` if the palette lists an action: one of a pane that does more than move or go back.
 pub(crate) fn is_listed(action: Action) -> bool {
-    let is_of_pane = Place::PANES.iter().any(|place| action.places().contains(place));
-    is_of_pane && action.group() != Group::Moving && !matches!(action, Action::Back | Action::Palette)
+    let is_of_pane = Place::PANES.iter().any(|place| action.row().places.contains(place));
+    is_of_pane && action.row().group != Group::Moving && !matches!(action, Action::Back | Action::Palette)
 }
 
 /// Returns recent actions, then those of the focused pane, of all panes and of the other panes, then saved queries.
@@ -25,10 +25,10 @@ pub(super) fn rows(model: &Model) -> Vec<PaletteItem> {
     let row = |(group, action): (&'static str, Action)| {
         let keys: Vec<String> = model.setting.keymap.keys(action).iter().map(Key::to_string).collect();
         let keys = Span::new(Tone::Accent, keys.join(", "));
-        let title = vec![Span::new(Tone::Text, action.title())];
+        let title = vec![Span::new(Tone::Text, action.row().title)];
         PaletteItem::new(title, Vec::new(), keys, ChoiceAction::Act(action))
             .under(group)
-            .called(action.name(), action.help())
+            .called(action.row().name, action.row().help)
     };
     let recent = model.recent.iter().map(|&action| (RECENT, action));
     let others = Action::ALL.iter().filter(|&&action| is_listed(action) && !model.recent.contains(&action));
@@ -46,7 +46,7 @@ pub(super) fn rows(model: &Model) -> Vec<PaletteItem> {
 
 /// Returns the group of an action: the focused pane if it works there, else the first pane in which it works.
 fn group(action: Action, focus: Place) -> &'static str {
-    let is_in = |place: &Place| action.places().contains(place);
+    let is_in = |place: &Place| action.row().places.contains(place);
     if Place::PANES.iter().all(is_in) {
         return EVERYWHERE;
     }

@@ -167,9 +167,9 @@ pub(super) fn act_elsewhere(model: &mut Model, key: Key) {
     let others = Place::PANES.iter().filter(|place| **place != model.focus);
     let found = others.filter_map(|&place| Some((place, keymap.resolve(place, key)?))).next();
     match found {
-        Some((_, action)) if action.group() == Group::Tree => act(model, action),
+        Some((_, action)) if action.row().group == Group::Tree => act(model, action),
         Some((place, action)) => {
-            model.say(Tone::Dim, format!("{key} ({}) works in the {} pane", action.word(), place.name()));
+            model.say(Tone::Dim, format!("{key} ({}) works in the {} pane", action.row().word, place.name()));
         }
         None => {
             let (help, dot) = (model.setting.key(Action::Help), &model.setting.glyphs.dot);

@@ -42,7 +42,7 @@ pub(super) fn press(model: &mut Model, key: Key) {
         LayerResult::Stay if action.is_none() && model.notice.is_none() && is_command(place, key) => {
             let panes = Place::PANES.iter();
             let action = panes.filter_map(|&place| model.setting.keymap.resolve(place, key)).next();
-            let word = action.map_or(String::new(), |action| format!(" ({})", action.word()));
+            let word = action.map_or(String::new(), |action| format!(" ({})", action.row().word));
             model.say(Tone::Dim, format!("{key}{word} does nothing here"));
         }
         answer => take(model, answer),
@@ -226,7 +226,7 @@ fn choose(model: &mut Model, choice: ChoiceAction) {
     match choice {
         ChoiceAction::Act(action) => {
             model.layers.close_palettes();
-            let places = action.places();
+            let places = action.row().places;
             if !places.contains(&model.focus)
                 && let Some(&place) = Place::PANES.iter().find(|place| places.contains(place))
             {

@@ -30,7 +30,7 @@ pub(super) fn press(model: &mut Model, (key, action): (Key, Option<Action>)) {
             search::add_to_history(model);
             search::set_line(model, "");
         }
-        Some(action) if action.places().contains(&Place::Sessions) => {
+        Some(action) if action.row().places.contains(&Place::Sessions) => {
             search.choose();
             actions::act(model, action);
         }
