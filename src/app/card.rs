@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 
+use ratatui::layout::Size;
+
 use crate::app::flows;
 use crate::app::model::Model;
 use crate::app::panes::preview::PreviewSubject;
@@ -31,23 +33,11 @@ const LONGEST: usize = 12;
 /// Width of the names of facts.
 const NAMES: usize = 12;
 
-/// Columns and rows for a card.
-#[derive(Clone, Copy, Debug)]
-pub struct Room {
-    /// Columns.
-    pub columns: u16,
-    /// Rows.
-    pub rows: u16,
-}
-
 /// Returns the card of a session, a project, a run of tool calls or a missing session.
-pub fn of(model: &Model, subject: PreviewSubject, room: Room) -> Vec<DocLine> {
+pub fn of(model: &Model, subject: PreviewSubject, room: Size) -> Vec<DocLine> {
     match subject {
         PreviewSubject::Session(key) => session(model, key, room),
-        PreviewSubject::Project(key) => {
-            let shown = model.sessions.projects.iter().find(|project| project.key == key);
-            shown.map_or(Vec::new(), |shown| project(model, shown))
-        }
+        PreviewSubject::Project(key) => model.sessions.project(key).map_or(Vec::new(), |shown| project(model, shown)),
         PreviewSubject::Run(last) => model.tree.shown(last).map_or(Vec::new(), |last| run(model, last)),
         PreviewSubject::MissingParent(key) => {
             model.catalog.missing_parent(key).map_or(Vec::new(), |parent| missing_parent(model, parent))
@@ -88,11 +78,11 @@ fn heading(lines: &mut Vec<DocLine>, text: &str) {
     lines.push(DocLine::new(Tone::Accent, text));
 }
 
-fn session(model: &Model, key: SessionKey, room: Room) -> Vec<DocLine> {
+fn session(model: &Model, key: SessionKey, room: Size) -> Vec<DocLine> {
     let digest = &model.catalog[key];
     let tone = if digest.name.is_some() { Tone::Name } else { Tone::Strong };
     let title = title(digest);
-    let mut lines = vec![DocLine::new(tone, &model.setting.glyphs.cut(&title, room.columns.into()))];
+    let mut lines = vec![DocLine::new(tone, &model.setting.glyphs.cut(&title, room.width.into()))];
     last_messages(&mut lines, model, key, room);
     lines.push(DocLine::default());
     facts(&mut lines, model, key);
@@ -105,7 +95,7 @@ fn session(model: &Model, key: SessionKey, room: Room) -> Vec<DocLine> {
         lines.extend(digest.problems.iter().map(|problem| DocLine::new(Tone::Warning, &format!("{glyph} {problem}"))));
     }
     lines.push(DocLine::default());
-    let columns = usize::from(room.columns).saturating_sub(NAMES);
+    let columns = usize::from(room.width).saturating_sub(NAMES);
     if let (Some(_), Some(first)) = (&digest.name, digest.typed_message()) {
         let first = clean(utf16_prefix(first.trim(), columns));
         lines.push(fact("started", &model.setting.glyphs.cut(&first, columns)));
@@ -154,7 +144,7 @@ fn symbols(model: &Model, key: SessionKey) -> Option<DocLine> {
 }
 
 /// Adds the last prompt and the last answer; those of a fork only if it has own ones.
-fn last_messages(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room: Room) {
+fn last_messages(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room: Size) {
     let catalog = &model.catalog;
     let digest = &catalog[key];
     let parent = catalog.families().parent(key).and_then(|parent| catalog.get(parent));
@@ -180,9 +170,9 @@ fn last_messages(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room:
 }
 
 /// Limits a fact to the rows available for it.
-fn shortened(mut line: DocLine, room: Room, glyphs: &Glyphs) -> DocLine {
-    let rows = usize::from(room.rows / 5).clamp(2, 8);
-    let mut wrapped = Wrapped::new(room.columns.into());
+fn shortened(mut line: DocLine, room: Size, glyphs: &Glyphs) -> DocLine {
+    let rows = usize::from(room.height / 5).clamp(2, 8);
+    let mut wrapped = Wrapped::new(room.width.into());
     wrapped.ensure(std::slice::from_ref(&line), rows + 1);
     let place = |row: usize| wrapped.place(std::slice::from_ref(&line), row).map(|(_, byte)| byte);
     if let (Some(start), Some(end), Some(value)) = (place(rows - 1), place(rows), line.spans.get(1)) {
@@ -190,7 +180,7 @@ fn shortened(mut line: DocLine, room: Room, glyphs: &Glyphs) -> DocLine {
         let (Some(start), Some(end)) = (start.checked_sub(name), end.checked_sub(name)) else { return line };
         // The last row needs room for the ellipsis.
         let (before, last) = value.text[..end].split_at(start);
-        let most = usize::from(room.columns).saturating_sub(NAMES + width(&glyphs.ellipsis));
+        let most = usize::from(room.width).saturating_sub(NAMES + width(&glyphs.ellipsis));
         line.spans[1].text = format!("{before}{}{}", truncate_to_width(last, most).trim_end(), glyphs.ellipsis);
     }
     line
@@ -235,7 +225,7 @@ fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
 }
 
 /// Lists the abandoned branches of the open session, most recent first, with last words, size, cost and age.
-fn abandoned(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room: Room) {
+fn abandoned(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room: Size) {
     let tree = model.tree.file(key).filter(|tree| model.catalog[key].leaves > 1 && !tree.is_partial);
     let Some((tree, branches)) = tree.map(|tree| (tree, tree.abandoned())).filter(|(_, all)| !all.is_empty()) else {
         return;
@@ -247,7 +237,7 @@ fn abandoned(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room: Roo
         let entries = count(branch.entries, "entry", "entries");
         let facts = Span::new(Tone::Dim, format!("  {entries} {dot} {}{age}", dollars(branch.cost)));
         let words = tree.nodes[branch.last as usize].words();
-        let columns = usize::from(room.columns).saturating_sub(width(&facts.text));
+        let columns = usize::from(room.width).saturating_sub(width(&facts.text));
         let words = model.setting.glyphs.cut(words, columns);
         lines.push(DocLine { spans: vec![Span::clean(Tone::Text, &words), facts], indent: 2, ..DocLine::default() });
     }

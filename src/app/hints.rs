@@ -36,18 +36,11 @@ pub fn hints(model: &Model) -> Vec<KeyHint> {
     if !are_seen(model) {
         return Vec::new();
     }
-    let actions = match model.place() {
-        _ if model.layers.is_empty() && model.has_nothing() => NOTHING,
-        Place::Sessions if !model.sessions.marks.is_empty() => MARKED,
-        Place::Sessions if model.search.is_some() => FOUND,
-        Place::Tree if !model.marks.is_empty() && !is_searched(model) => MARKED_ENTRIES,
-        Place::Tree | Place::Preview if is_searched(model) => HITS,
-        place => wanted(place),
-    };
     let mut hints: Vec<KeyHint> = Vec::new();
-    for &action in actions.iter().filter(|&&action| does_something(model, action)) {
+    for &action in wanted(model).concat().iter().filter(|&&action| does_something(model, action)) {
         // In an input line, character keys insert text.
-        let takes_no_letter = model.place().takes_text() || (actions == FOUND && action == Action::Up);
+        let is_over_hits = model.layers.is_empty() && is_found(model);
+        let takes_no_letter = model.place().takes_text() || (is_over_hits && action == Action::Up);
         let works = |key: &&Key| !(takes_no_letter && key.typed().is_some());
         let Some(&key) = model.setting.keymap.keys(action).iter().find(works) else { continue };
         let column = hints.last().map_or(1, |last| last.end() + GAP);
@@ -68,155 +61,55 @@ fn are_seen(model: &Model) -> bool {
 }
 
 /// Returns the actions for the footer, most important first.
-fn wanted(place: Place) -> &'static [Action] {
+fn wanted(model: &Model) -> &'static [&'static [Action]] {
     use Action as A;
-    match place {
-        Place::Sessions => &[
-            A::Help,
-            A::Confirm,
-            A::Unfold,
-            A::NextPane,
-            A::Search,
-            A::NextSort,
-            A::Labels,
-            A::Rename,
-            A::Delete,
-            A::Mark,
-            A::Palette,
-            A::Copy,
-            A::Undo,
-            A::NamedOnly,
-            A::ShowPaths,
-            A::ShowSubagents,
-            A::FoldAll,
-            A::UnfoldAll,
-            A::Reload,
-            A::Quit,
+    match model.place() {
+        _ if model.layers.is_empty() && model.has_nothing() => &[&[A::Help, A::Reload, A::Undo, A::Quit]],
+        Place::Sessions if !model.sessions.marks.is_empty() => {
+            &[&[A::Help, A::Delete, A::Compare, A::Mark, A::MarkAll], &[A::Back, A::Search, A::Undo, A::Quit]]
+        }
+        Place::Sessions if model.search.is_some() => &[
+            &[A::Help, A::Confirm, A::Search, A::Up, A::MarkAll, A::Mark, A::Back, A::Delete, A::NextSort],
+            &[A::NextPane, A::Rename, A::Copy, A::SearchEverything, A::Palette, A::Undo, A::Quit],
         ],
+        Place::Sessions => &[
+            &[A::Help, A::Confirm, A::Unfold, A::NextPane, A::Search, A::NextSort, A::Labels, A::Rename, A::Delete],
+            &[A::Mark, A::Palette, A::Copy, A::Undo, A::NamedOnly, A::ShowPaths, A::ShowSubagents],
+            &[A::FoldAll, A::UnfoldAll, A::Reload, A::Quit],
+        ],
+        Place::Tree | Place::Preview if is_searched(model) => {
+            &[&[A::Help, A::NextHit, A::PreviousHit, A::Back, A::Find, A::Confirm, A::Quit]]
+        }
+        Place::Tree if !model.marks.is_empty() => {
+            &[&[A::Help, A::Compare, A::Mark, A::Back, A::Confirm], &[A::NextPane, A::Label, A::Fork, A::Quit]]
+        }
         Place::Tree => &[
-            A::Help,
-            A::Confirm,
-            A::NextPane,
-            A::Fold,
-            A::Unfold,
-            A::Follow,
-            A::GoOver,
-            A::Family,
-            A::Find,
-            A::NextFilter,
-            A::Label,
-            A::Fork,
-            A::Context,
-            A::Palette,
-            A::Labels,
-            A::Files,
-            A::Copy,
-            A::Undo,
-            A::Compare,
-            A::Mark,
-            A::NextBranchPoint,
-            A::SegmentDown,
-            A::GoToLeaf,
-            A::LabelTimes,
-            A::SharePreview,
-            A::Zoom,
-            A::Back,
-            A::Quit,
+            &[A::Help, A::Confirm, A::NextPane, A::Fold, A::Unfold, A::Follow, A::GoOver, A::Family, A::Find],
+            &[A::NextFilter, A::Label, A::Fork, A::Context, A::Palette, A::Labels, A::Files, A::Copy, A::Undo],
+            &[A::Compare, A::Mark, A::NextBranchPoint, A::SegmentDown, A::GoToLeaf, A::LabelTimes],
+            &[A::SharePreview, A::Zoom, A::Back, A::Quit],
         ],
         Place::Preview => &[
-            A::Help,
-            A::Down,
-            A::Up,
-            A::NextEntry,
-            A::PreviousEntry,
-            A::Back,
-            A::Find,
-            A::Wrap,
-            A::Pager,
-            A::Editor,
-            A::Zoom,
-            A::Confirm,
-            A::PageDown,
-            A::NextPane,
-            A::Label,
-            A::Context,
-            A::Copy,
-            A::Quit,
+            &[A::Help, A::Down, A::Up, A::NextEntry, A::PreviousEntry, A::Back, A::Find, A::Wrap, A::Pager],
+            &[A::Editor, A::Zoom, A::Confirm, A::PageDown, A::NextPane, A::Label, A::Context, A::Copy, A::Quit],
         ],
         // Input lines have their own hints.
         Place::Search | Place::Find | Place::Prompt => &[],
-        Place::Palette => &[A::Accept, A::CopyPath, A::ListDown, A::ListUp, A::ListPageDown, A::Cancel, A::Help],
-        Place::Labels => &[A::Accept, A::RenameLabel, A::ClearLabel, A::ListDown, A::ListUp, A::Cancel, A::Help],
-        Place::Question => &[A::Confirm, A::Down, A::Up, A::Back, A::Help],
-        Place::Note => &[A::Down, A::Up],
+        Place::Palette => &[&[A::Accept, A::CopyPath, A::ListDown, A::ListUp, A::ListPageDown, A::Cancel, A::Help]],
+        Place::Labels => &[&[A::Accept, A::RenameLabel, A::ClearLabel, A::ListDown, A::ListUp, A::Cancel, A::Help]],
+        Place::Question => &[&[A::Confirm, A::Down, A::Up, A::Back, A::Help]],
+        Place::Note => &[&[A::Down, A::Up]],
         Place::Compare => &[
-            A::Help,
-            A::SideA,
-            A::SideB,
-            A::Confirm,
-            A::Label,
-            A::GoToCommon,
-            A::Back,
-            A::Unfold,
-            A::Fold,
-            A::UnfoldAll,
-            A::FoldAll,
+            &[A::Help, A::SideA, A::SideB, A::Confirm, A::Label, A::GoToCommon, A::Back],
+            &[A::Unfold, A::Fold, A::UnfoldAll, A::FoldAll],
         ],
-        Place::Context => {
-            &[A::Help, A::Confirm, A::ResumeHere, A::Fork, A::NextSort, A::Back, A::Down, A::Up, A::PageDown, A::Quit]
-        }
-        Place::Help => &[A::Back, A::Down, A::Up, A::PageDown, A::Quit],
+        Place::Context => &[
+            &[A::Help, A::Confirm, A::ResumeHere, A::Fork, A::NextSort],
+            &[A::Back, A::Down, A::Up, A::PageDown, A::Quit],
+        ],
+        Place::Help => &[&[A::Back, A::Down, A::Up, A::PageDown, A::Quit]],
     }
 }
-
-/// Actions for marked sessions.
-const MARKED: &[Action] = &[
-    Action::Help,
-    Action::Delete,
-    Action::Compare,
-    Action::Mark,
-    Action::MarkAll,
-    Action::Back,
-    Action::Search,
-    Action::Undo,
-    Action::Quit,
-];
-/// Actions for marked entries.
-const MARKED_ENTRIES: &[Action] = &[
-    Action::Help,
-    Action::Compare,
-    Action::Mark,
-    Action::Back,
-    Action::Confirm,
-    Action::NextPane,
-    Action::Label,
-    Action::Fork,
-    Action::Quit,
-];
-/// Actions for hits.
-const HITS: &[Action] =
-    &[Action::Help, Action::NextHit, Action::PreviousHit, Action::Back, Action::Find, Action::Confirm, Action::Quit];
-/// Actions for sessions that a search found.
-const FOUND: &[Action] = &[
-    Action::Help,
-    Action::Confirm,
-    Action::Search,
-    Action::Up,
-    Action::MarkAll,
-    Action::Mark,
-    Action::Back,
-    Action::Delete,
-    Action::NextSort,
-    Action::NextPane,
-    Action::Rename,
-    Action::Copy,
-    Action::SearchEverything,
-    Action::Palette,
-    Action::Undo,
-    Action::Quit,
-];
-/// Actions without sessions.
-const NOTHING: &[Action] = &[Action::Help, Action::Reload, Action::Undo, Action::Quit];
 
 /// Returns `true` if an action applies to the selection, or needs none.
 fn does_something(model: &Model, action: Action) -> bool {
@@ -278,40 +171,44 @@ fn is_project(model: &Model) -> bool {
 
 /// Returns the word for an action in the current state.
 fn word(model: &Model, action: Action) -> &'static str {
-    match (model.layers.top(), action) {
-        (Some(Layer::Question(question)), Action::Confirm) => question.word(),
-        (Some(Layer::Question(_)), Action::Back) => "cancel",
-        (Some(_), Action::Back) => "close",
-        (Some(Layer::Context(_)), Action::Confirm) => "go to entry",
-        (Some(Layer::Context(_)), Action::Fork) => "fork here",
-        (Some(_), action) => action.row().word,
-        (None, Action::Confirm) if toggles(model) == Some(true) => "unfold",
-        (None, Action::Confirm) if toggles(model) == Some(false) => "fold",
-        (None, Action::Confirm)
-            if model.focus == Place::Sessions && model.sessions.selected_missing_parent().is_some() =>
-        {
-            "restore"
+    let Some(layer) = model.layers.top() else { return word_in_pane(model, action) };
+    match (layer, action) {
+        (Layer::Question(question), Action::Confirm) => question.word(),
+        (Layer::Question(_), Action::Back) => "cancel",
+        (_, Action::Back) => "close",
+        (Layer::Context(_), Action::Confirm) => "go to entry",
+        (Layer::Context(_), Action::Fork) => "fork here",
+        _ => action.row().word,
+    }
+}
+
+fn word_in_pane(model: &Model, action: Action) -> &'static str {
+    let in_sessions = model.focus == Place::Sessions;
+    let is_marked = if in_sessions { !model.sessions.marks.is_empty() } else { !model.marks.is_empty() };
+    match action {
+        Action::Confirm if toggles(model) == Some(true) => "unfold",
+        Action::Confirm if toggles(model) == Some(false) => "fold",
+        Action::Confirm if in_sessions && model.sessions.selected_missing_parent().is_some() => "restore",
+        Action::Confirm if goes_there(model) => {
+            if in_sessions {
+                "go to hit"
+            } else {
+                "go to fork"
+            }
         }
-        (None, Action::Confirm) if goes_there(model) => match model.focus {
-            Place::Sessions => "go to hit",
-            _ => "go to fork",
-        },
-        (None, Action::Confirm) if model.setting.picker.is_some() => "choose",
-        (None, Action::NextPane) => match model.focus {
+        Action::Confirm if model.setting.picker.is_some() => "choose",
+        Action::NextPane => match model.focus {
             Place::Sessions => "tree",
             Place::Tree => "preview",
             _ => "sessions",
         },
-        (None, Action::Back) if is_searched(model) && (model.focus != Place::Tree || model.tree.has_own_find()) => {
-            "end search"
-        }
-        (None, Action::Search | Action::Up) if is_found(model) => "edit query",
-        (None, Action::Back) if is_found(model) && model.sessions.marks.is_empty() => "end search",
-        (None, Action::Follow) if model.tree.follows => "stop following",
-        (None, Action::Family) if model.tree.is_whole() => "this session only",
-        (None, Action::Back) if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "unmark all",
-        (None, Action::Back) if !model.marks.is_empty() && model.focus == Place::Tree => "unmark all",
-        (None, action) => action.row().word,
+        Action::Back if is_searched(model) && (model.focus != Place::Tree || model.tree.has_own_find()) => "end search",
+        Action::Search | Action::Up if is_found(model) => "edit query",
+        Action::Back if is_found(model) && !is_marked => "end search",
+        Action::Follow if model.tree.follows => "stop following",
+        Action::Family if model.tree.is_whole() => "this session only",
+        Action::Back if is_marked && model.focus != Place::Preview => "unmark all",
+        _ => action.row().word,
     }
 }
 

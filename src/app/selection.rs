@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::app::message::EntryBody;
 use crate::app::model::Model;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::title::title;
@@ -57,6 +58,12 @@ impl Model {
     pub(crate) fn meant_entry(&self) -> Option<(SessionKey, Arc<Tree>, Index)> {
         let EntryRef { session, at } = self.meant_ref()?;
         Some((session, self.tree.file(session)?.clone(), at))
+    }
+
+    /// Returns the place of an entry in its file, if its session is shown in the tree.
+    pub(crate) fn entry_body(&self, EntryRef { session, at }: EntryRef) -> Option<EntryBody> {
+        let (path, tree) = (self.catalog.get(session)?.path.clone(), self.tree.file(session)?.clone());
+        Some(EntryBody { path, tree, at })
     }
 
     /// Returns the entry that an action applies to, in the complete tree of its session.

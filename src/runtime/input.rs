@@ -6,11 +6,20 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use crate::app::message::Msg;
 use crate::config::Palette;
-use crate::runtime::event::Event;
 use crate::runtime::terminal_background::of_answer;
-use crate::system::Input;
 use crate::system::input::{self, InputWaker};
+use crate::system::{Input, Signal};
+
+/// An event for the event loop.
+pub(super) enum Event {
+    /// Input of one read.
+    Inputs(Vec<crossterm::event::Event>),
+    InputEnded,
+    Msg(Msg),
+    Signal(Signal),
+}
 
 /// The time limit for the reading thread to reach the gate.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Result, anyhow, bail};
 
@@ -25,7 +25,7 @@ use crate::disk::files::Files;
 use crate::disk::incremental::{IncrementalReader, OwnChanges, is_fresh};
 use crate::disk::load::{self, Bodies, LoadRequest, OpenFile};
 use crate::disk::locate::missing_home;
-use crate::disk::scan::{ScanBatch, ScanSources};
+use crate::disk::scan::{ScanBatch, ScanSources, milliseconds};
 use crate::disk::watch::{self, Watch, WatchEvents};
 use crate::disk::{locate, prompt, relocations, scan};
 use crate::pi::launch;
@@ -34,7 +34,6 @@ use crate::pi::running;
 use crate::render;
 use crate::render::DocLine;
 use crate::runtime::clipboard;
-use crate::runtime::clock::now;
 use crate::search::text_match::Words;
 use crate::search::value_lists::ValueLists;
 use crate::session::digest::SharedDigest;
@@ -477,6 +476,11 @@ impl JobContext {
         reply(Reply::ScanDone);
         let _ = scan.keep(); // a failure only costs time
     }
+}
+
+/// Returns the current time in milliseconds since the Unix epoch.
+pub(super) fn now() -> i64 {
+    milliseconds(SystemTime::now())
 }
 
 /// Returns `true` if a line still belongs to an entry. pi rewrites old files when it opens them.

@@ -2,8 +2,6 @@
 
 mod backend;
 pub mod clipboard;
-mod clock;
-mod event;
 mod external;
 mod family;
 mod input;
@@ -15,6 +13,7 @@ mod terminal;
 mod terminal_background;
 mod workers;
 
+use std::convert::Infallible;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,14 +35,11 @@ use crate::disk::files::Files;
 use crate::disk::locate;
 use crate::disk::state;
 use crate::keymap::Key;
-use crate::pi::launch::{self, Launch};
+use crate::pi::launch;
 use crate::system::{Signal, signals, terminal as direct};
 use crate::ui;
-use clock::now;
-use event::Event;
-use input::InputGate;
-use jobs::JobContext;
-use resume::ResumeOutcome;
+use input::{Event, InputGate};
+use jobs::{JobContext, now};
 use terminal::Screen;
 use workers::Workers;
 
@@ -60,13 +56,20 @@ const MOST_BEFORE_FRAME: Duration = Duration::from_millis(50);
 /// The maximum time between two clicks of a double click.
 const DOUBLE_CLICK: Duration = Duration::from_millis(400);
 
-/// The reason for the end of the loop.
+/// The reason for the end of the loop. As an error, it ends all that the loop does.
 enum LoopEnd {
     Quit,
     /// A choice in the picker.
     Answer(PickerOutput),
     /// A signal with this number.
     Killed(i32),
+    Failed(anyhow::Error),
+}
+
+impl<E: Into<anyhow::Error>> From<E> for LoopEnd {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
 }
 
 /// Runs the browser until the user quits and returns the exit code. As a picker, prints the selection. Draws on the
@@ -122,14 +125,15 @@ pub fn run(
     let mut browser = Browser { model, lanes, state_dir, memory, clicked: None, gate };
     // Sessions are read while the terminal is queried.
     let palette = || wants_palette.then(|| terminal_background::palette(&answer, !setting.demo));
-    let end = browser.run(&mut screen, &events, palette);
+    let Err(end) = browser.run(&mut screen, &events, palette);
     drop(screen);
-    browser.finish(&events, !matches!(end, Ok(LoopEnd::Quit | LoopEnd::Answer(_))));
+    browser.finish(&events, matches!(end, LoopEnd::Killed(_) | LoopEnd::Failed(_)));
     browser.memory.keep(&browser.model);
-    match end? {
+    match end {
         LoopEnd::Answer(answer) => picker_output::print(&setting, files, &answer).map(|()| 0),
         LoopEnd::Quit => Ok(u8::from(setting.picker.is_some())),
         LoopEnd::Killed(signal) => Ok(u8::try_from(128 + signal).unwrap_or(1)),
+        LoopEnd::Failed(error) => Err(error),
     }
 }
 
@@ -192,17 +196,15 @@ impl Browser {
         screen: &mut Screen,
         events: &Receiver<Event>,
         palette: impl FnOnce() -> Option<Palette>,
-    ) -> Result<LoopEnd> {
+    ) -> Result<Infallible, LoopEnd> {
         let effects = update::start(&mut self.model);
-        if let Some(end) = self.perform(effects, screen)? {
-            return Ok(end);
-        }
+        self.perform(effects, screen)?;
         if let Some(palette) = palette() {
             Arc::make_mut(&mut self.model.setting).theme = Some(palette);
         }
         loop {
             match screen.draw(|frame| ui::draw(frame, &self.model)) {
-                Err(error) if direct::is_hung_up(&error) => return Ok(LoopEnd::Killed(1)), // the signal follows
+                Err(error) if direct::is_hung_up(&error) => return Err(LoopEnd::Killed(1)), // the signal follows
                 drawn => drawn.context("cannot draw on the terminal")?,
             }
             // All pending events go into one frame, up to a time limit.
@@ -210,18 +212,12 @@ impl Browser {
             let begun = Instant::now();
             let more =
                 std::iter::from_fn(|| if begun.elapsed() < MOST_BEFORE_FRAME { events.try_recv().ok() } else { None });
-            if let Some(end) = self.send(Msg::Now(now()), screen)? {
-                return Ok(end);
-            }
+            self.send(Msg::Now(now()), screen)?;
             let mut keys = Vec::new();
             for event in first.into_iter().chain(more) {
-                if let Some(end) = self.take(event, &mut keys, screen)? {
-                    return Ok(end);
-                }
+                self.take(event, &mut keys, screen)?;
             }
-            if let Some(end) = self.press(&mut keys, screen)? {
-                return Ok(end);
-            }
+            self.press(&mut keys, screen)?;
         }
     }
 
@@ -238,64 +234,53 @@ impl Browser {
     }
 
     /// Handles an event. Keys are collected, so that those of several reads are pressed together.
-    fn take(&mut self, event: Event, keys: &mut Vec<Key>, screen: &mut Screen) -> Result<Option<LoopEnd>> {
-        if !matches!(event, Event::Inputs(_))
-            && let Some(end) = self.press(keys, screen)?
-        {
-            return Ok(Some(end));
+    fn take(&mut self, event: Event, keys: &mut Vec<Key>, screen: &mut Screen) -> Result<(), LoopEnd> {
+        if !matches!(event, Event::Inputs(_)) {
+            self.press(keys, screen)?;
         }
-        let msg = match event {
-            Event::Signal(Signal::Stop(signal)) => return Ok(Some(LoopEnd::Killed(signal))),
+        let (columns, rows) = match event {
+            Event::Signal(Signal::Stop(signal)) => return Err(LoopEnd::Killed(signal)),
             Event::Signal(Signal::Suspend) => {
-                let (stopped, (columns, rows)) = screen.pause(signals::suspend)?;
+                let (stopped, size) = screen.pause(signals::suspend)?;
                 stopped?;
-                Some(Msg::Resized(columns, rows))
+                size
             }
-            Event::Signal(Signal::Resized) => {
-                let (columns, rows) = crossterm::terminal::size().unwrap_or(self.model.size);
-                Some(Msg::Resized(columns, rows))
-            }
-            Event::Signal(Signal::Continued) => {
-                let (columns, rows) = screen.take_again()?;
-                Some(Msg::Resized(columns, rows))
-            }
-            Event::InputEnded => return Ok(Some(LoopEnd::Killed(1))), // as if the terminal had hung up
-            Event::Msg(msg) => Some(msg),
+            Event::Signal(Signal::Resized) => crossterm::terminal::size().unwrap_or(self.model.size),
+            Event::Signal(Signal::Continued) => screen.take_again()?,
+            Event::InputEnded => return Err(LoopEnd::Killed(1)), // as if the terminal had hung up
+            Event::Msg(msg) => return self.send(msg, screen),
             Event::Inputs(inputs) => {
                 for input in inputs {
                     if let Input::Key(key) = input {
                         keys.extend(Key::from_event(key));
-                    } else if let Some(end) = self.press(keys, screen)? {
-                        return Ok(Some(end));
-                    } else if let Some(msg) = self.translate(&input)
-                        && let Some(end) = self.send(msg, screen)?
-                    {
-                        return Ok(Some(end));
+                        continue;
+                    }
+                    self.press(keys, screen)?;
+                    if let Some(msg) = self.translate(&input) {
+                        self.send(msg, screen)?;
                     }
                 }
-                None
+                return Ok(());
             }
         };
-        msg.map_or(Ok(None), |msg| self.send(msg, screen))
+        self.send(Msg::Resized(columns, rows), screen)
     }
 
-    /// Updates the state with a message and performs the effects. Returns the reason to exit, if any.
-    fn send(&mut self, msg: Msg, screen: &mut Screen) -> Result<Option<LoopEnd>> {
+    /// Updates the state with a message and performs the effects.
+    fn send(&mut self, msg: Msg, screen: &mut Screen) -> Result<(), LoopEnd> {
         let effects = update(&mut self.model, msg);
         self.perform(effects, screen)
     }
 
     /// Presses the collected keys.
-    fn press(&mut self, keys: &mut Vec<Key>, screen: &mut Screen) -> Result<Option<LoopEnd>> {
+    fn press(&mut self, keys: &mut Vec<Key>, screen: &mut Screen) -> Result<(), LoopEnd> {
         let keys = std::mem::take(keys);
         let mut rest = keys.as_slice();
         while let Some((msg, count)) = update::message(&self.model, rest) {
             rest = &rest[count..];
-            if let Some(end) = self.send(msg, screen)? {
-                return Ok(Some(end));
-            }
+            self.send(msg, screen)?;
         }
-        Ok(None)
+        Ok(())
     }
 
     fn translate(&mut self, input: &Input) -> Option<Msg> {
@@ -324,18 +309,18 @@ impl Browser {
         }
     }
 
-    fn perform(&mut self, mut effects: Vec<Effect>, screen: &mut Screen) -> Result<Option<LoopEnd>> {
+    fn perform(&mut self, mut effects: Vec<Effect>, screen: &mut Screen) -> Result<(), LoopEnd> {
         // Work that quitting would interrupt is not started.
         effects.sort_by_key(|effect| !matches!(effect, Effect::Resume(_)));
         for effect in effects {
             match effect {
-                Effect::Quit => return Ok(Some(LoopEnd::Quit)),
+                Effect::Quit => return Err(LoopEnd::Quit),
                 Effect::Suspend => {
                     let (stopped, (columns, rows)) = screen.pause(signals::suspend_job)?;
                     stopped?;
                     self.send(Msg::Resized(columns, rows), screen)?;
                 }
-                Effect::Answer(answer) => return Ok(Some(LoopEnd::Answer(answer))),
+                Effect::Answer(answer) => return Err(LoopEnd::Answer(answer)),
                 // The event loop writes to the terminal, so that nothing interrupts a frame.
                 Effect::Ask(ticket, Work::Copy(clip)) => {
                     let text = clipboard::clean(&match clip {
@@ -350,12 +335,7 @@ impl Browser {
                     self.memory.keep(&self.model);
                     let setting = self.model.setting.clone();
                     let returns = (setting.after_pi == AfterPi::Return).then_some(&self.gate);
-                    let launch = Launch { pi: &setting.pi, start: &start };
-                    let msg = match resume::resume(launch, self.state_dir.as_deref(), (screen, returns))? {
-                        ResumeOutcome::Gone => Msg::Gone(start),
-                        ResumeOutcome::NotStarted(reason) => Msg::NotResumed(reason),
-                        ResumeOutcome::Ended(failure) => Msg::Returned(failure),
-                    };
+                    let msg = resume::resume((&setting.pi, start), self.state_dir.as_deref(), (screen, returns))?;
                     self.come_back(msg, screen)?;
                 }
                 Effect::Open(copy) => {
@@ -364,11 +344,11 @@ impl Browser {
                 }
             }
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Another program may have used the terminal for long, and its size may have changed.
-    fn come_back(&mut self, msg: Msg, screen: &mut Screen) -> Result<()> {
+    fn come_back(&mut self, msg: Msg, screen: &mut Screen) -> Result<(), LoopEnd> {
         let (columns, rows) = crossterm::terminal::size().unwrap_or(self.model.size);
         for msg in [Msg::Now(now()), Msg::Resized(columns, rows), msg] {
             self.send(msg, screen)?;

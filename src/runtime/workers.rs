@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::app::message::{Msg, Reply, Work};
 use crate::app::ticket::Ticket;
 use crate::base::catch_panic;
-use crate::runtime::event::Event;
+use crate::runtime::input::Event;
 use crate::runtime::jobs::JobContext;
 
 /// The typing pause before alternative searches for a query without results.

@@ -1,6 +1,6 @@
 //! The only file that defines colors: the style of each tone. Without colors (`NO_COLOR`), only modifiers are used,
-//! because a color beside REVERSED would reset it in some terminals. Tests check the contrast of `dark` and `light` on
-//! all row backgrounds.
+//! because a color beside REVERSED would reset it in some terminals. Tests check the contrast on all row
+//! backgrounds.
 
 use ratatui::style::{Color, Modifier, Style};
 
@@ -10,13 +10,12 @@ use crate::config::{ColorOverride, Palette};
 /// Returns the style of a tone.
 pub fn style(tone: Tone, theme: Option<Palette>) -> Style {
     let style = Style::new().add_modifier(modifier(tone, theme));
-    let Some(theme) = theme else { return style };
-    let color = match theme {
-        Palette::Dark => dark(tone),
-        Palette::Light => light(tone),
-        Palette::Terminal => terminal(tone),
-    };
-    color.map_or(style, |color| style.fg(color))
+    let (Some(theme), Some((dark, light, own))) = (theme, colors(tone)) else { return style };
+    match theme {
+        Palette::Dark => style.fg(Color::Indexed(dark)),
+        Palette::Light => style.fg(Color::Indexed(light)),
+        Palette::Terminal => own.map_or(style, |color| style.fg(color)),
+    }
 }
 
 /// Converts a color chosen by the user.
@@ -64,77 +63,25 @@ fn modifier(tone: Tone, theme: Option<Palette>) -> Modifier {
     }
 }
 
-fn dark(tone: Tone) -> Option<Color> {
-    Some(Color::Indexed(match tone {
-        Tone::Text | Tone::Strong | Tone::Emphasis | Tone::Cursor => return None,
-        Tone::Dim | Tone::Comment | Tone::Strike => 244,
-        Tone::Accent | Tone::Active | Tone::Heading => 80,
-        Tone::User | Tone::Type => 111,
-        Tone::Assistant | Tone::Str | Tone::Added => 114,
-        Tone::Tool | Tone::Quote => 248,
-        Tone::Summary | Tone::Keyword => 176,
-        Tone::Meta | Tone::Thinking => 247,
-        Tone::Label | Tone::Name | Tone::Number => 221,
-        Tone::Fork | Tone::Function => 117,
-        Tone::Cost | Tone::Code => 180,
-        Tone::Warning => 215,
-        Tone::File1 => 80,
-        Tone::File2 => 221,
-        Tone::File3 => 176,
-        Tone::File4 => 114,
-        Tone::File5 => 111,
-        Tone::File6 => 210,
-        Tone::Match => 227,
-        Tone::Error | Tone::Removed => 210,
-        Tone::Link | Tone::Hunk => 75,
-    }))
-}
-
-fn light(tone: Tone) -> Option<Color> {
-    Some(Color::Indexed(match tone {
-        Tone::Text | Tone::Strong | Tone::Emphasis | Tone::Cursor => return None,
-        Tone::Dim | Tone::Comment | Tone::Strike => 242,
-        Tone::Accent | Tone::Active | Tone::Heading => 23,
-        Tone::User | Tone::Type => 25,
-        Tone::Assistant | Tone::Str | Tone::Added => 22,
-        Tone::Tool | Tone::Quote => 240,
-        Tone::Summary | Tone::Keyword => 91,
-        Tone::Meta | Tone::Thinking => 240,
-        Tone::Label | Tone::Name | Tone::Number => 58,
-        Tone::Fork | Tone::Function => 24,
-        Tone::Cost | Tone::Code => 53,
-        Tone::Warning => 88,
-        Tone::File1 => 23,
-        Tone::File2 => 58,
-        Tone::File3 => 91,
-        Tone::File4 => 22,
-        Tone::File5 => 25,
-        Tone::File6 => 124,
-        Tone::Match => 88,
-        Tone::Error | Tone::Removed => 124,
-        Tone::Link | Tone::Hunk => 20,
-    }))
-}
-
-/// Returns the color from the terminal's own 16-color palette.
-fn terminal(tone: Tone) -> Option<Color> {
+/// Returns the colors of a tone: 256-color indexes on a dark and a light background, and the color from the terminal's
+/// own palette, if it has one.
+fn colors(tone: Tone) -> Option<(u8, u8, Option<Color>)> {
     Some(match tone {
-        Tone::Text | Tone::Strong | Tone::Emphasis | Tone::Cursor | Tone::Tool | Tone::Quote => return None,
-        Tone::Dim | Tone::Comment | Tone::Strike | Tone::Meta | Tone::Thinking => return None,
-        Tone::Accent | Tone::Active | Tone::Heading | Tone::Fork | Tone::Function => Color::Cyan,
-        Tone::User | Tone::Type | Tone::Link | Tone::Hunk => Color::Blue,
-        Tone::Assistant | Tone::Str | Tone::Added => Color::Green,
-        Tone::Summary | Tone::Keyword => Color::Magenta,
-        Tone::Label | Tone::Name | Tone::Number | Tone::Cost | Tone::Code | Tone::Warning | Tone::Match => {
-            Color::Yellow
-        }
-        Tone::Error | Tone::Removed => Color::Red,
-        Tone::File1 => Color::Cyan,
-        Tone::File2 => Color::Yellow,
-        Tone::File3 => Color::Magenta,
-        Tone::File4 => Color::Green,
-        Tone::File5 => Color::Blue,
-        Tone::File6 => Color::Red,
+        Tone::Text | Tone::Strong | Tone::Emphasis | Tone::Cursor => return None,
+        Tone::Dim | Tone::Comment | Tone::Strike => (244, 242, None),
+        Tone::Tool | Tone::Quote => (248, 240, None),
+        Tone::Meta | Tone::Thinking => (247, 240, None),
+        Tone::Accent | Tone::Active | Tone::Heading | Tone::File1 => (80, 23, Some(Color::Cyan)),
+        Tone::Fork | Tone::Function => (117, 24, Some(Color::Cyan)),
+        Tone::User | Tone::Type | Tone::File5 => (111, 25, Some(Color::Blue)),
+        Tone::Link | Tone::Hunk => (75, 20, Some(Color::Blue)),
+        Tone::Assistant | Tone::Str | Tone::Added | Tone::File4 => (114, 22, Some(Color::Green)),
+        Tone::Summary | Tone::Keyword | Tone::File3 => (176, 91, Some(Color::Magenta)),
+        Tone::Label | Tone::Name | Tone::Number | Tone::File2 => (221, 58, Some(Color::Yellow)),
+        Tone::Cost | Tone::Code => (180, 53, Some(Color::Yellow)),
+        Tone::Warning => (215, 88, Some(Color::Yellow)),
+        Tone::Match => (227, 88, Some(Color::Yellow)),
+        Tone::Error | Tone::Removed | Tone::File6 => (210, 124, Some(Color::Red)),
     })
 }
 

@@ -6,7 +6,7 @@ use crate::app::layers::answer::ChoiceAction;
 use crate::app::layers::palette::{PaletteItem, SessionScope};
 use crate::app::model::Model;
 use crate::app::palettes::labels::{age, title};
-use crate::app::panes::sessions::SessionRow;
+use crate::app::panes::sessions::{RowKey, SessionRow};
 use crate::base::numbers::{count, thousands};
 use crate::base::paths::{relative_to, shorten};
 use crate::base::text::{Span, Tone, clean};
@@ -21,10 +21,10 @@ const MOST: usize = 5000;
 
 /// Returns the sessions of the selected row.
 pub(crate) fn selected_scope(model: &Model) -> Option<SessionScope> {
-    match model.sessions.selected_row()? {
-        SessionRow::Session { key, .. } => Some(SessionScope::Session(*key)),
-        SessionRow::MissingParent(..) => None,
-        SessionRow::Project(at) => model.sessions.projects.get(*at).map(|project| SessionScope::Project(project.key)),
+    match model.sessions.selected_key()? {
+        RowKey::Session(key) => Some(SessionScope::Session(key)),
+        RowKey::Project(key) => Some(SessionScope::Project(key)),
+        RowKey::MissingParent(_) => None,
     }
 }
 
@@ -33,8 +33,8 @@ pub(super) fn title_of_files(model: &Model, scope: SessionScope) -> String {
     match scope {
         SessionScope::Session(key) => format!("Files of {}", model.short_title(key)),
         SessionScope::Project(key) => {
-            let project = model.sessions.projects.iter().find(|project| project.key == key);
-            let dir = project.map(|project| model.short(&shorten(&project.cwd, &model.setting.home)));
+            let dir =
+                model.sessions.project(key).map(|project| model.short(&shorten(&project.cwd, &model.setting.home)));
             format!("Files in {}", dir.unwrap_or_default())
         }
         SessionScope::All => "Files".into(),
@@ -52,8 +52,7 @@ fn sessions(model: &Model, scope: SessionScope) -> Vec<SessionKey> {
         SessionScope::All => model.catalog.keys().collect(),
         SessionScope::Session(key) => model.catalog.has(key).then_some(key).into_iter().collect(),
         SessionScope::Project(key) => {
-            let project = model.sessions.projects.iter().find(|project| project.key == key);
-            project.map_or(Vec::new(), |project| project.sessions.clone())
+            model.sessions.project(key).map_or(Vec::new(), |project| project.sessions.clone())
         }
     }
 }

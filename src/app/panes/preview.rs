@@ -60,6 +60,13 @@ pub enum PreviewSubject {
     MissingParent(MissingParentKey),
 }
 
+impl PreviewSubject {
+    /// Returns `true` if the preview shows a card of facts instead of an entry.
+    pub(crate) fn has_card(self) -> bool {
+        !matches!(self, Self::Nothing | Self::Entry(_))
+    }
+}
+
 /// The state of the pane.
 #[derive(Debug)]
 pub struct PreviewPane {

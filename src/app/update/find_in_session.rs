@@ -110,8 +110,7 @@ pub(super) fn sync(model: &mut Model) {
 fn found_entry(model: &Model) -> Option<EntryBody> {
     let PreviewSubject::Entry(entry) = model.preview.subject else { return None };
     let is_found = !model.preview.is_searched() && model.tree.words_of(entry).is_some();
-    let (session, tree) = (model.catalog.get(entry.session)?, model.tree.file(entry.session)?.clone());
-    is_found.then(|| EntryBody { path: session.path.clone(), tree, at: entry.at })
+    is_found.then(|| model.entry_body(entry)).flatten()
 }
 
 /// Searches the open session for the query of the search over all sessions.

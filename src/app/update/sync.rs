@@ -3,15 +3,15 @@
 
 use super::{commands, comparison, family, file_changes, find_in_session, search};
 use crate::app::card;
-use crate::app::message::{EntryBody, Work};
+use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::palettes;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::sessions::SessionRow;
 use crate::app::panes::tree::rows::RowItem;
 use crate::base::text::Tone;
+use crate::catalog::SessionKey;
 use crate::catalog::search::HitPlace;
-use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Place;
 
 /// Updates the dependent state.
@@ -133,27 +133,19 @@ fn follow_selection(model: &mut Model) {
     }
     // A pending reading is not restarted: a file that keeps growing would never be shown.
     let is_stale = model.preview.reading.is_none() && std::mem::take(&mut model.preview.is_stale);
-    if let (true, PreviewSubject::Entry(EntryRef { session, at })) = (is_other || is_stale, wanted)
-        && let Some(tree) = model.tree.file(session).cloned()
+    if let (true, PreviewSubject::Entry(entry)) = (is_other || is_stale, wanted)
+        && let Some(body) = model.entry_body(entry)
     {
-        let path = model.catalog[session].path.clone();
-        model.preview.reading = Some(model.ask(Work::Read(EntryBody { path, tree, at })));
+        model.preview.reading = Some(model.ask(Work::Read(body)));
     }
     if is_other && matches!(wanted, PreviewSubject::MissingParent(_)) && model.looking_back.is_none() {
         // The missing session may be in the trash.
         model.past = None;
         model.looking_back = Some(model.ask(Work::LookBack));
     }
-    if matches!(
-        wanted,
-        PreviewSubject::Project(_)
-            | PreviewSubject::Session(_)
-            | PreviewSubject::Run(_)
-            | PreviewSubject::MissingParent(_)
-    ) {
+    if wanted.has_card() {
         // A card grows while sessions are read.
-        let room = model.area(Place::Preview).map_or(model.size, |area| (area.text().width, area.text().height));
-        let room = card::Room { columns: room.0, rows: room.1 };
+        let room = model.area(Place::Preview).map_or(model.size.into(), |area| area.text().as_size());
         let lines = card::of(model, wanted, room);
         model.preview.show(lines);
     }
@@ -171,6 +163,6 @@ fn is_there(model: &Model, subject: PreviewSubject) -> bool {
         PreviewSubject::Entry(entry) | PreviewSubject::Run(entry) => model.catalog.has(entry.session),
         PreviewSubject::Session(key) => model.catalog.has(key),
         PreviewSubject::MissingParent(key) => model.catalog.missing_parent(key).is_some(),
-        PreviewSubject::Project(key) => model.sessions.projects.iter().any(|project| project.key == key),
+        PreviewSubject::Project(key) => model.sessions.project(key).is_some(),
     }
 }

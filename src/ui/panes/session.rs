@@ -33,11 +33,6 @@ pub(super) struct SessionRowView<'a> {
     pub(super) at: usize,
     pub(super) key: SessionKey,
     pub(super) columns: usize,
-}
-
-/// The position of a session among its forks.
-#[derive(Clone, Copy)]
-pub(super) struct ThreadPosition<'a> {
     /// The tree lines in front of it.
     pub(super) prefix: &'a str,
     /// The number of forks below it.
@@ -48,16 +43,16 @@ pub(super) struct ThreadPosition<'a> {
 
 impl SessionRowView<'_> {
     /// Returns the lines of the row.
-    pub(super) fn lines(self, thread: ThreadPosition<'_>) -> Vec<Vec<Span>> {
+    pub(super) fn lines(self) -> Vec<Vec<Span>> {
         let found = self.model.sessions.found(self.key);
         match found.filter(|found| found.snippet.is_some() || found.entries > 0) {
-            Some(found) => self.hit(thread, found),
-            None => vec![self.plain(thread)],
+            Some(found) => self.hit(found),
+            None => vec![self.plain()],
         }
     }
 
     /// Returns the row of a session without a text hit.
-    fn plain(self, thread: ThreadPosition<'_>) -> Vec<Span> {
+    fn plain(self) -> Vec<Span> {
         let Self { model, key, columns, pen, .. } = self;
         let session = &model.catalog[key];
         let name = match model.sessions.found(key) {
@@ -65,8 +60,8 @@ impl SessionRowView<'_> {
             None => SessionName::of(&model.catalog, key),
         };
         let most = columns * 3 / 5;
-        let mut signs = self.signs(thread);
-        let folded = self.folded(thread);
+        let mut signs = self.signs();
+        let folded = self.folded();
         let project = self.project();
         let reserved = project.as_ref().map_or(0, |(project, _)| 2 + width(project).min(PROJECT.0));
         let reserved = if columns < WIDE { 0 } else { reserved };
@@ -100,25 +95,25 @@ impl SessionRowView<'_> {
     }
 
     /// Returns the row of a session with a text hit, and the text.
-    fn hit(self, thread: ThreadPosition<'_>, found: &SessionHit) -> Vec<Vec<Span>> {
+    fn hit(self, found: &SessionHit) -> Vec<Vec<Span>> {
         let Self { model, key, columns, pen, .. } = self;
-        let mut left = self.signs(thread);
+        let mut left = self.signs();
         if let Some(label) = self.project_alone(columns / 4) {
             left.splice(1..1, label);
         }
         left.extend(hits::marked(model, &plain(&model.catalog[key]), self.tone(), true));
-        left.extend(self.folded(thread));
+        left.extend(self.folded());
         let room = columns.saturating_sub(spans_width(&left).min(columns * 3 / 5) + 1);
         let facts = self.hit_facts(found, room);
         let room = |left: &[Span]| columns.saturating_sub(spans_width(left) + spans_width(&facts) + 3);
-        if (thread.is_tall || found.snippet.is_none())
+        if (self.is_tall || found.snippet.is_none())
             && let Some((project, dir)) = self.project()
         {
             left.extend(self.project_after(&project, &dir, room(&left).max(width(&project))));
         }
         let mut text = None;
-        if found.snippet.is_some() && thread.is_tall {
-            let indent = vec![Span::new(Tone::Dim, " ".repeat(width(thread.prefix) + 4))];
+        if found.snippet.is_some() && self.is_tall {
+            let indent = vec![Span::new(Tone::Dim, " ".repeat(width(self.prefix) + 4))];
             let room = columns.saturating_sub(spans_width(&indent));
             text = Some([indent, hits::snippet(model, found, room, pen.glyphs())].concat());
         } else if found.snippet.is_some() {
@@ -145,11 +140,11 @@ impl SessionRowView<'_> {
     }
 
     /// Returns the symbols before the name, the mark first.
-    fn signs(self, ThreadPosition { prefix, below, .. }: ThreadPosition<'_>) -> Vec<Span> {
+    fn signs(self) -> Vec<Span> {
         let (model, glyphs) = (self.model, self.pen.glyphs());
         let session = &model.catalog[self.key];
-        let mut signs = vec![mark(model, self.pen, self.at), Span::new(Tone::Dim, tail(prefix, self.columns / 5))];
-        if below > 0 {
+        let mut signs = vec![mark(model, self.pen, self.at), Span::new(Tone::Dim, tail(self.prefix, self.columns / 5))];
+        if self.below > 0 {
             let sign = if model.sessions.is_folded(self.at) { &glyphs.closed } else { &glyphs.open };
             signs.push(Span::new(Tone::Dim, format!("{sign} ")));
         }
@@ -166,9 +161,9 @@ impl SessionRowView<'_> {
     }
 
     /// Returns the number of folded forks.
-    fn folded(self, ThreadPosition { below, .. }: ThreadPosition<'_>) -> Vec<Span> {
-        let is_folded = below > 0 && self.model.sessions.is_folded(self.at);
-        let text = || Span::new(Tone::Dim, format!("  {} {below}", self.pen.glyphs().hidden));
+    fn folded(self) -> Vec<Span> {
+        let is_folded = self.below > 0 && self.model.sessions.is_folded(self.at);
+        let text = || Span::new(Tone::Dim, format!("  {} {}", self.pen.glyphs().hidden, self.below));
         is_folded.then(text).into_iter().collect()
     }
 

@@ -13,7 +13,7 @@ use crate::catalog::missing_parents::MissingParentKey;
 use crate::config::Sort;
 use crate::keymap::{Action, Place};
 use crate::ui::paint::{Painter, both};
-use crate::ui::panes::session::{SessionRowView, ThreadPosition, entries_column, first_column};
+use crate::ui::panes::session::{SessionRowView, entries_column, first_column};
 use crate::ui::panes::{hits, project};
 use crate::ui::widgets::{ListView, key_of, tall_list, title};
 
@@ -64,9 +64,8 @@ fn row(model: &Model, pen: &Painter<'_>, at: usize, columns: usize) -> Vec<Vec<S
     match &model.sessions.rows[at] {
         SessionRow::Project(place) => vec![project_row(model, pen, at, *place, columns)],
         SessionRow::MissingParent(key, forks) => vec![missing_parent_row(model, pen, (at, *key, *forks), columns)],
-        SessionRow::Session { key, prefix, below, is_tall } => {
-            let thread = ThreadPosition { prefix, below: *below, is_tall: *is_tall };
-            SessionRowView { model, pen, at, key: *key, columns }.lines(thread)
+        &SessionRow::Session { key, ref prefix, below, is_tall } => {
+            SessionRowView { model, pen, at, key, columns, prefix, below, is_tall }.lines()
         }
     }
 }

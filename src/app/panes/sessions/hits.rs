@@ -98,11 +98,8 @@ impl SessionsPane {
 
     /// Selects the best match, or the newest one if results are sorted by time.
     pub(crate) fn select_first_hit(&mut self) {
-        let rank = |row: usize| match self.rows[row] {
-            SessionRow::Session { key, .. } => self.found(key).map(|found| found.hit.rank()),
-            SessionRow::Project(_) | SessionRow::MissingParent(..) => None,
-        };
-        let hits = (0..self.rows.len()).filter_map(|row| Some((rank(row)?, row)));
+        let rank = |row: &SessionRow| Some(self.found(row.session()?)?.hit.rank());
+        let hits = self.rows.iter().enumerate().filter_map(|(at, row)| Some((rank(row)?, at)));
         let row = if self.is_flat { None } else { hits.min().map(|(_, row)| row) };
         self.cursor = Cursor { at: row.unwrap_or(0), top: 0 };
         self.note_preselection();

@@ -8,11 +8,15 @@ use crate::catalog::{Catalog, SessionKey};
 impl SessionsPane {
     /// Returns `true` if a row is marked. A project is marked if all of its sessions are.
     pub(crate) fn is_marked(&self, row: &SessionRow) -> bool {
-        let is_marked = |key: &SessionKey| self.marks.contains(key);
+        let sessions = self.sessions_of(row);
+        !sessions.is_empty() && sessions.iter().all(|key| self.marks.contains(key))
+    }
+
+    fn sessions_of<'a>(&'a self, row: &'a SessionRow) -> &'a [SessionKey] {
         match row {
-            SessionRow::Session { key, .. } => is_marked(key),
-            SessionRow::MissingParent(..) => false,
-            SessionRow::Project(at) => !self.marks.is_empty() && self.projects[*at].sessions.iter().all(is_marked),
+            SessionRow::Session { key, .. } => std::slice::from_ref(key),
+            SessionRow::MissingParent(..) => &[],
+            SessionRow::Project(at) => &self.projects[*at].sessions,
         }
     }
 
@@ -28,11 +32,7 @@ impl SessionsPane {
 
     /// Returns the sessions that have a row.
     fn in_rows(&self) -> Vec<SessionKey> {
-        let session = |row: &SessionRow| match row {
-            SessionRow::Session { key, .. } => Some(*key),
-            SessionRow::Project(_) | SessionRow::MissingParent(..) => None,
-        };
-        self.rows.iter().filter_map(session).collect()
+        self.rows.iter().filter_map(SessionRow::session).collect()
     }
 
     /// Returns the marked sessions, newest first, and how many of them have no row now.
@@ -46,16 +46,9 @@ impl SessionsPane {
 
     /// Marks or unmarks the selected row and moves down.
     pub(crate) fn toggle_mark(&mut self) {
-        let Some(row) = self.selected_row().cloned() else { return };
-        let mark = !self.is_marked(&row);
-        match &row {
-            SessionRow::Session { key, .. } => self.mark(&[*key], mark),
-            SessionRow::MissingParent(..) => {}
-            SessionRow::Project(at) => {
-                let sessions = self.projects[*at].sessions.clone();
-                self.mark(&sessions, mark);
-            }
-        }
+        let Some(row) = self.selected_row() else { return };
+        let (mark, sessions) = (!self.is_marked(row), self.sessions_of(row).to_vec());
+        self.mark(&sessions, mark);
         self.cursor.go(1, self.rows.len());
     }
 

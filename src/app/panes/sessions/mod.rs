@@ -51,6 +51,16 @@ pub enum SessionRow {
     MissingParent(MissingParentKey, usize),
 }
 
+impl SessionRow {
+    /// Returns the session of the row, unless it is a project or a missing session.
+    pub fn session(&self) -> Option<SessionKey> {
+        match self {
+            Self::Session { key, .. } => Some(*key),
+            Self::Project(_) | Self::MissingParent(..) => None,
+        }
+    }
+}
+
 /// Totals of the visible sessions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
@@ -192,8 +202,8 @@ impl SessionsPane {
         let is_moved = self.selected_key() != self.preselected;
         self.rebuild(catalog, glyphs);
         if !is_moved {
-            let is_session = |row: &SessionRow| matches!(row, SessionRow::Session { .. });
-            self.cursor = Cursor { at: self.rows.iter().position(is_session).unwrap_or_default(), top: 0 };
+            let first = self.rows.iter().position(|row| row.session().is_some());
+            self.cursor = Cursor { at: first.unwrap_or_default(), top: 0 };
             self.note_preselection();
         }
     }
@@ -220,26 +230,24 @@ impl SessionsPane {
 
     /// Returns the selected session, if the row is one.
     pub fn selected_session(&self) -> Option<SessionKey> {
-        match self.selected_row()? {
-            SessionRow::Session { key, .. } => Some(*key),
-            SessionRow::Project(_) | SessionRow::MissingParent(..) => None,
-        }
+        self.selected_row()?.session()
     }
 
     /// Returns the selected missing session, if the row is one.
     pub fn selected_missing_parent(&self) -> Option<MissingParentKey> {
-        match self.selected_row()? {
-            SessionRow::MissingParent(key, _) => Some(*key),
-            SessionRow::Project(_) | SessionRow::Session { .. } => None,
-        }
+        let SessionRow::MissingParent(key, _) = self.selected_row()? else { return None };
+        Some(*key)
     }
 
     /// Returns the selected project, if the row is one.
     pub fn selected_project(&self) -> Option<&Project> {
-        match self.selected_row()? {
-            SessionRow::Project(at) => self.projects.get(*at),
-            SessionRow::Session { .. } | SessionRow::MissingParent(..) => None,
-        }
+        let SessionRow::Project(at) = self.selected_row()? else { return None };
+        self.projects.get(*at)
+    }
+
+    /// Returns the project with a key, if it is shown.
+    pub(crate) fn project(&self, key: ProjectKey) -> Option<&Project> {
+        self.projects.iter().find(|project| project.key == key)
     }
 
     /// Returns `true` if a row is folded.

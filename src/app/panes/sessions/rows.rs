@@ -190,10 +190,7 @@ impl SessionsPane {
     fn first_selection(&self, catalog: &Catalog) -> Cursor {
         let here: HashSet<ProjectKey> =
             self.projects.iter().map(|project| project.key).filter(|&key| self.here.has(catalog.dir(key))).collect();
-        let session = |row: usize| match self.rows[row] {
-            SessionRow::Session { key, .. } => Some(key),
-            SessionRow::Project(_) | SessionRow::MissingParent(..) => None,
-        };
+        let session = |row: usize| self.rows[row].session();
         let is_header = |row: &usize| matches!(self.rows[*row], SessionRow::Project(_));
         let is_here = |row: &usize| match self.rows[*row] {
             SessionRow::Project(at) => here.contains(&self.projects[at].key),
@@ -224,7 +221,7 @@ impl SessionsPane {
             Some(row) => self.cursor.follow(row),
             // The last session of a project was removed: the previous row is closer than the next project.
             None => {
-                let is_session = |row: usize| matches!(self.rows.get(row), Some(SessionRow::Session { .. }));
+                let is_session = |row: usize| self.rows.get(row).and_then(SessionRow::session).is_some();
                 let at = self.cursor.at;
                 self.cursor.at -= usize::from(at > 0 && !is_session(at) && is_session(at - 1));
             }

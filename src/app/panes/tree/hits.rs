@@ -11,7 +11,7 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::tree::{Index, Tree};
 
 /// A search in the open session.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TreeFind {
     /// The search words.
     pub words: Arc<Words>,
@@ -46,23 +46,7 @@ pub struct TreeFind {
 
 impl TreeFind {
     pub(super) fn new(from: TreePosition) -> Self {
-        Self {
-            words: Arc::default(),
-            query: None,
-            problem: None,
-            only_hits: false,
-            searching: false,
-            progress: None,
-            hits: Vec::new(),
-            is_hit: Vec::new(),
-            from,
-            is_following: true,
-            claim: None,
-            start: 0,
-            searched: 0,
-            tree: None,
-            order: Vec::new(),
-        }
+        Self { from, is_following: true, ..Self::default() }
     }
 
     /// Returns `true` if an entry is a hit.
