@@ -1,6 +1,6 @@
 //! Actions in the panes.
 
-use super::{commands, comparison, external_programs, family, find_in_session, search};
+use super::{comparison, external_programs, family, find_in_session, search};
 use crate::app::command::{AfterChange, Command};
 use crate::app::flows::{context_view, copy, delete, name, refusal, resume};
 use crate::app::jump_history::JumpPosition;
@@ -81,19 +81,19 @@ pub(super) fn act(model: &mut Model, action: Action) {
                 _ => model.tree.fold_all(fold),
             }
         }
-        Action::Confirm => confirm(model),
-        Action::Rename => run_flow(model, name::rename),
-        Action::Label => run_flow(model, name::label),
-        Action::Fork => run_flow(model, name::fork),
-        Action::Context => run_flow(model, context_view::open),
-        Action::Delete => run_flow(model, delete::ask),
-        Action::Copy => run_flow(model, copy::ask),
+        Action::Confirm => model.execute(resume::confirm(model)),
+        Action::Rename => model.execute(name::rename(model)),
+        Action::Label => model.execute(name::label(model)),
+        Action::Fork => model.execute(name::fork(model)),
+        Action::Context => model.execute(context_view::open(model)),
+        Action::Delete => model.execute(delete::ask(model)),
+        Action::Copy => model.execute(copy::ask(model)),
         Action::Undo => {
-            commands::execute(model, Command::Change(Request::UndoLast { sure: None }, AfterChange::Select));
+            model.execute(Command::Change(Request::UndoLast { sure: None }, AfterChange::Select));
         }
         Action::Trash => open_history(model, PaletteKind::Trash),
         Action::History => open_history(model, PaletteKind::History),
-        Action::Redo => commands::execute(model, Command::Change(Request::Redo, AfterChange::Select)),
+        Action::Redo => model.execute(Command::Change(Request::Redo, AfterChange::Select)),
         Action::Mark => comparison::mark(model),
         Action::MarkAll => mark_all(model),
         Action::Search => search::open(model, ""),
@@ -178,17 +178,6 @@ pub(super) fn act_elsewhere(model: &mut Model, key: Key) {
     }
 }
 
-/// Runs a flow and its command.
-fn run_flow(model: &mut Model, flow: impl FnOnce(&Model) -> Command) {
-    let command = flow(model);
-    commands::execute(model, command);
-}
-
-/// Handles Enter or a double click.
-pub(super) fn confirm(model: &mut Model) {
-    run_flow(model, resume::confirm);
-}
-
 /// Reads all sessions again.
 pub(super) fn scan(model: &mut Model) {
     model.catalog.begin_reading();
@@ -198,7 +187,7 @@ pub(super) fn scan(model: &mut Model) {
 
 fn reload(model: &mut Model) {
     scan(model);
-    commands::read_tree(model);
+    model.read_tree();
     model.say(Tone::Dim, "reloading sessions");
 }
 

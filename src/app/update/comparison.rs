@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::commands;
 use crate::app::command::Command;
 use crate::app::flows::compare;
 use crate::app::layers::Layer;
@@ -54,7 +53,7 @@ pub(super) fn take(model: &mut Model, compared: Result<Arc<ComparedBranches>, St
         Ok(compared) => model.layers.comparisons_mut().for_each(|compare| compare.take(compared.clone())),
         Err(error) => {
             model.layers.close_comparisons();
-            commands::execute(model, Command::ShowError("Cannot compare", error));
+            model.execute(Command::ShowError("Cannot compare", error));
         }
     }
 }
@@ -72,7 +71,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
     if matches!(command, Command::GoTo(_)) {
         model.layers.close_comparisons();
     }
-    commands::execute(model, command);
+    model.execute(command);
 }
 
 /// Fits comparisons to the terminal; cancels the reading of a closed one.

@@ -2,7 +2,6 @@
 
 use ratatui::layout::Size;
 
-use super::commands;
 use crate::app::card;
 use crate::app::message::{Effect, Opener, TextCopy, Work};
 use crate::app::model::{Model, NextStep};
@@ -19,7 +18,7 @@ pub(super) fn open(model: &mut Model, with: Opener) {
         _ => None,
     };
     if let Some(body) = body {
-        commands::start_errand(model, Work::Written(body), NextStep::Open(with));
+        model.start_errand(Work::Written(body), NextStep::Open(with));
     } else if model.preview.subject.has_card() {
         let lines = card::of(model, model.preview.subject, ROOM);
         let text = lines.iter().map(|line| spans_text(&line.spans) + "\n").collect();

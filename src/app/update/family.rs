@@ -1,6 +1,5 @@
 //! The family of the open session in the tree: showing it, hiding sessions, and going to another session.
 
-use super::commands;
 use crate::app::command::Command;
 use crate::app::layers::Layer;
 use crate::app::layers::palette::PaletteKind;
@@ -79,17 +78,17 @@ pub(super) fn sync(model: &mut Model) {
 /// Goes to the session of the selected row, or to another session that contains its entry.
 pub(super) fn go_over(model: &mut Model) {
     if let Some(fork) = model.tree.selected_fork().map(|fork| fork.key) {
-        return commands::execute(model, Command::Select(fork));
+        return model.execute(Command::Select(fork));
     }
     let meant = model.meant_entry();
     let Some((session, tree, at)) = meant else { return model.say(Tone::Dim, "select an entry or a fork") };
     let id = EntryId::of(&tree, at);
     if Some(session) != model.tree.session {
-        return commands::execute(model, Command::GoToId(session, id));
+        return model.execute(Command::GoToId(session, id));
     }
     let shown = model.tree.shown(EntryRef { session, at });
     match shown.and_then(|shown| model.tree.others_of(shown).first().copied()) {
-        Some(other) => commands::execute(model, Command::GoToId(other, id)),
+        Some(other) => model.execute(Command::GoToId(other, id)),
         None => model.say(Tone::Dim, "no other session has this entry"),
     }
 }

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::commands;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::preview::PreviewSubject;
@@ -82,7 +81,7 @@ pub(super) fn rebuild_list(model: &mut Model) {
 /// Reads the open session again if it has changed and no earlier reading is pending.
 pub(super) fn read_grown_tree(model: &mut Model) {
     if model.tree.is_outdated && model.tree.opening.is_none() {
-        commands::read_tree(model);
+        model.read_tree();
     }
 }
 

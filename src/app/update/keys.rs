@@ -1,9 +1,9 @@
 //! Keys, pasted text and the mouse. The layer on top gets the input first; what it passes on goes to the focused pane.
 
-use super::actions::{act, act_elsewhere, confirm, open_palette};
-use super::{commands, comparison, family, find_in_session, query_input, search};
+use super::actions::{act, act_elsewhere, open_palette};
+use super::{comparison, family, find_in_session, query_input, search};
 use crate::app::command::{AfterChange, Command};
-use crate::app::flows::{context_view, copy, name};
+use crate::app::flows::{context_view, copy, name, resume};
 use crate::app::hints::hints;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::{ChoiceAction, LayerResult};
@@ -167,14 +167,13 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
     match answer {
         LayerResult::Stay | LayerResult::Close | LayerResult::Pass => {}
         LayerResult::CloseLists => model.layers.close_palettes(),
-        LayerResult::CloseAndRun(command) | LayerResult::Run(command) => commands::execute(model, command),
+        LayerResult::CloseAndRun(command) | LayerResult::Run(command) => model.execute(command),
         LayerResult::SearchText(text) => find_in_session::set_words(model, &text),
         LayerResult::KeepSearch => find_in_session::keep(model),
         LayerResult::CancelSearch => find_in_session::cancel(model),
-        LayerResult::CompleteDir(typed) => commands::start_errand(model, Work::CompleteDir(typed), NextStep::Complete),
+        LayerResult::CompleteDir(typed) => model.start_errand(Work::CompleteDir(typed), NextStep::Complete),
         LayerResult::CloseAndSubmit(purpose, text) | LayerResult::Submit(purpose, text) => {
-            let command = name::accept(model, purpose, text);
-            commands::execute(model, command);
+            model.execute(name::accept(model, purpose, text));
         }
         LayerResult::Choose(choice) => choose(model, choice),
         LayerResult::Act(Action::Quit) => model.effects.push(Effect::Quit),
@@ -190,14 +189,12 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
         LayerResult::Act(Action::CopyPath) => {
             let selected = model.layers.palettes().next_back().and_then(|palette| palette.selected());
             let leads = selected.map(|row| row.action.clone());
-            let command = copy::path_of(model, leads.as_ref());
-            commands::execute(model, command);
+            model.execute(copy::path_of(model, leads.as_ref()));
         }
         LayerResult::Act(action @ (Action::RenameLabel | Action::ClearLabel)) => {
             let selected = model.layers.palettes().next_back().and_then(|palette| palette.selected());
             let leads = selected.map(|row| row.action.clone());
-            let command = palettes::labels::change(model, leads.as_ref(), action == Action::ClearLabel);
-            commands::execute(model, command);
+            model.execute(palettes::labels::change(model, leads.as_ref(), action == Action::ClearLabel));
         }
         LayerResult::Act(action @ (Action::Confirm | Action::Label | Action::GoToCommon)) => {
             comparison::act(model, action);
@@ -216,8 +213,7 @@ fn act_in_context(model: &mut Model, action: Action) {
     if asks {
         model.layers.pop();
     }
-    let command = context_view::act(model, &view, action);
-    commands::execute(model, command);
+    model.execute(context_view::act(model, &view, action));
 }
 
 /// Does the action of the chosen row of a palette.
@@ -265,7 +261,7 @@ fn choose(model: &mut Model, choice: ChoiceAction) {
 
 fn close_and_carry(model: &mut Model, command: Command) {
     model.layers.close_palettes();
-    commands::execute(model, command);
+    model.execute(command);
 }
 
 fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool) {
@@ -296,7 +292,7 @@ fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool) {
             model.sessions.toggle(&model.catalog, &model.setting.glyphs);
         }
         Place::Tree if model.tree.is_sign(at, column, columns) => drop(model.tree.toggle()),
-        _ if double => confirm(model),
+        _ if double => model.execute(resume::confirm(model)),
         _ => {}
     }
 }

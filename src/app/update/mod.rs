@@ -58,7 +58,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Resized(columns, rows) => model.size = bounded((columns, rows)),
         Msg::Returned(failure) => actions::returned(model, failure),
         Msg::Shown(message) => message.into_iter().for_each(|message| model.say(Tone::Warning, message)),
-        Msg::Gone(start) => commands::execute(model, Command::FindMovedDirectory(ResumePlan::of(start))),
+        Msg::Gone(start) => model.execute(Command::FindMovedDirectory(ResumePlan::of(start))),
         Msg::NotResumed(text) => model.layers.push(Layer::Note(Note::new("Cannot start pi", text))),
     }
     sync::sync(model);

@@ -3,7 +3,7 @@
 
 use crossterm::event::KeyCode;
 
-use super::{actions, commands, search};
+use super::{actions, search};
 use crate::app::flows::picker;
 use crate::app::model::Model;
 use crate::keymap::{Action, Key, Place};
@@ -72,7 +72,7 @@ fn enter(model: &mut Model) {
     model.layers.close_search();
     if picker::wants_session(model) {
         if let Some(command) = picker::confirm(model) {
-            commands::execute(model, command);
+            model.execute(command);
         }
     } else {
         search::go_to_hit(model);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{commands, comparison, external_programs, family, file_changes, search};
+use super::{comparison, external_programs, family, file_changes, search};
 use crate::app::command::{Command, ResumePlan};
 use crate::app::flows::{change, context_view, copy, missing_directory, name, resume};
 use crate::app::message::{Changed, Reply};
@@ -90,26 +90,24 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::Written(text) => external_programs::take(model, ticket, text),
         Reply::PiTold(request, result) => {
             model.end_errand(ticket);
-            commands::execute(model, name::after_request(&request, result));
+            model.execute(name::after_request(&request, result));
             model.hold_notice();
         }
         Reply::PiGoes(goes) => {
             model.pi_goes = Some(goes);
             if let Some((_, Command::AskPi(session, tree, at))) = model.asking_pi.take() {
-                let command = resume::entry(model, session, &tree, at);
-                commands::execute(model, command);
+                model.execute(resume::entry(model, session, &tree, at));
             }
         }
         Reply::MayBe(candidates) => {
             if let Some(go_on) = model.end_going_on(ticket) {
-                let question = missing_directory::ask(model, &go_on, &candidates);
-                commands::execute(model, question);
+                model.execute(missing_directory::ask(model, &go_on, &candidates));
             }
         }
         Reply::Remembered(kept) => {
             if let Some(go_on) = model.end_going_on(ticket) {
                 let command = missing_directory::go(&mut model.layers, go_on, kept);
-                commands::execute(model, command);
+                model.execute(command);
             }
         }
         Reply::CompletedDir(typed, path, names) => {
@@ -118,8 +116,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         }
         Reply::Copied(text, done) => {
             let then = model.end_going_on(ticket);
-            let command = copy::take_copied(&text, done, then, &model.setting.glyphs);
-            commands::execute(model, command);
+            model.execute(copy::take_copied(&text, done, then, &model.setting.glyphs));
             model.hold_notice();
         }
         Reply::Changing(done, total) => take_progress(model, ticket, Some((done, total)), None),
@@ -135,11 +132,10 @@ fn open_wanted(model: &mut Model) {
     let Some(key) = key.filter(|&key| model.catalog.has(key)) else { return };
     let entry = model.to_open.take().and_then(|(_, entry)| entry);
     model.sessions.touched = true;
-    let command = match entry {
+    model.execute(match entry {
         Some(entry) => Command::GoToId(key, EntryId::Id(entry)),
         None => Command::All(vec![Command::Select(key), Command::Focus(Place::Tree)]),
-    };
-    commands::execute(model, command);
+    });
 }
 
 fn failure(error: &str) -> Vec<DocLine> {
@@ -155,7 +151,7 @@ fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>) {
         }
         (text, _) => copy::take_text(text),
     };
-    commands::execute(model, command);
+    model.execute(command);
 }
 
 /// Passes a model context to its view.
@@ -190,8 +186,7 @@ fn take_changed(model: &mut Model, ticket: u64, changed: Changed) {
     let Changed { request, result, read, gone } = changed;
     let new = take_files(model, read, &gone);
     model.notice = None;
-    let command = change::take(model, (request, result), new, pending.after);
-    commands::execute(model, command);
+    model.execute(change::take(model, (request, result), new, pending.after));
     model.hold_notice();
 }
 
@@ -204,7 +199,7 @@ fn take_files(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf]) -> Option<
     let is_open = read.iter().any(|session| file_changes::is_open(model, &session.path));
     let new = file_changes::update_list(model, read, gone);
     if is_open {
-        commands::read_tree(model);
+        model.read_tree();
     }
     new
 }

@@ -130,8 +130,7 @@ pub(super) fn return_to_line(model: &mut Model) -> bool {
 pub(super) fn go_to_hit(model: &mut Model) -> bool {
     let is_hit = model.sessions.selected_hit().is_some();
     if is_hit {
-        let here = model.jump_position();
-        model.jumps.leave(here);
+        model.jumps.leave(model.jump_position());
         model.focus = Place::Tree;
     }
     is_hit

@@ -1,7 +1,7 @@
 //! Updates of dependent state after a message: scroll positions, the tree of the selected session, the preview of the
 //! selected row, and palettes.
 
-use super::{commands, comparison, family, file_changes, find_in_session, search};
+use super::{comparison, family, file_changes, find_in_session, search};
 use crate::app::card;
 use crate::app::message::Work;
 use crate::app::model::Model;
@@ -70,7 +70,7 @@ fn follow_session(model: &mut Model) {
     let wanted = model.sessions.selected_session();
     if wanted != model.tree.session {
         model.tree.turn_to(wanted);
-        commands::read_tree(model);
+        model.read_tree();
     }
     let hit = model.sessions.selected_hit().and_then(|found| found.at);
     model.tree.point_at(hit);
