@@ -21,8 +21,11 @@ use crate::catalog::missing_parents::MissingParent;
 use crate::render::DocLine;
 use crate::render::wrap::Wrapped;
 use crate::session::digest::Digest;
+use crate::session::digest::DigestLabel;
 use crate::session::digest::messages::LastMessage;
+use crate::session::digest::touched_files::FileUse;
 use crate::session::tree::Index;
+use crate::session::tree::active::AbandonedBranch;
 
 /// Maximum number of listed calls of a run.
 const MOST_CALLS: usize = 500;
@@ -227,21 +230,17 @@ fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
 /// Lists the abandoned branches of the open session, most recent first, with last words, size, cost and age.
 fn abandoned(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room: Size) {
     let tree = model.tree.file(key).filter(|tree| model.catalog[key].leaves > 1 && !tree.is_partial);
-    let Some((tree, branches)) = tree.map(|tree| (tree, tree.abandoned())).filter(|(_, all)| !all.is_empty()) else {
-        return;
-    };
-    heading(lines, "Abandoned branches");
-    for branch in branches.iter().take(LONGEST) {
+    let Some(tree) = tree else { return };
+    let branch = |branch: &AbandonedBranch| {
         let dot = &model.setting.glyphs.dot;
         let age = branch.latest.map_or(String::new(), |ms| format!(" {dot} {}", time::age(model.now, ms)));
         let entries = count(branch.entries, "entry", "entries");
         let facts = Span::new(Tone::Dim, format!("  {entries} {dot} {}{age}", dollars(branch.cost)));
-        let words = tree.nodes[branch.last as usize].words();
         let columns = usize::from(room.width).saturating_sub(width(&facts.text));
-        let words = model.setting.glyphs.cut(words, columns);
-        lines.push(DocLine { spans: vec![Span::clean(Tone::Text, &words), facts], indent: 2, ..DocLine::default() });
-    }
-    more(lines, branches.len());
+        let words = model.setting.glyphs.cut(tree.nodes[branch.last as usize].words(), columns);
+        item(vec![Span::clean(Tone::Text, &words), facts])
+    };
+    list(lines, "Abandoned branches", tree.abandoned().iter().map(branch));
 }
 
 /// Lists the pi processes of a session, most urgent first.
@@ -318,8 +317,7 @@ fn missing_parent(model: &Model, gone: &MissingParent) -> Vec<DocLine> {
         Some(_) => ("In the trash. Press Enter to restore it.", Tone::Active),
         None => ("The session file is missing. Only entries inherited by its forks remain.", Tone::Warning),
     };
-    lines.push(DocLine::new(tone, message));
-    lines.push(DocLine::default());
+    lines.extend([DocLine::new(tone, message), DocLine::default()]);
     lines.push(fact("file", &shorten(&gone.path.to_string_lossy(), &model.setting.home)));
     lines.extend(gone.forks.iter().take(LONGEST).map(|&fork| related(model, "fork", fork)));
     more(&mut lines, gone.forks.len());
@@ -327,6 +325,20 @@ fn missing_parent(model: &Model, gone: &MissingParent) -> Vec<DocLine> {
     let all = count(gone.forks.len(), "fork", "forks");
     lines.push(fact("family", &format!("{} in {all}", dollars(together.cost))));
     lines
+}
+
+/// Lists the first items under a heading, if there are any.
+fn list(lines: &mut Vec<DocLine>, title: &str, items: impl ExactSizeIterator<Item = DocLine>) {
+    let all = items.len();
+    if all > 0 {
+        heading(lines, title);
+        lines.extend(items.take(LONGEST));
+        more(lines, all);
+    }
+}
+
+fn item(spans: Vec<Span>) -> DocLine {
+    DocLine { spans, indent: 2, ..DocLine::default() }
 }
 
 fn more(lines: &mut Vec<DocLine>, all: usize) {
@@ -338,39 +350,28 @@ fn more(lines: &mut Vec<DocLine>, all: usize) {
 /// Lists touched files, labels and models.
 fn inside(lines: &mut Vec<DocLine>, model: &Model, digest: &Digest) {
     let mut files: Vec<_> = digest.details().touches.uses().collect();
-    if !files.is_empty() {
-        heading(lines, "Files");
-        files.sort_by_key(|&(path, uses)| (Reverse((uses.changes, uses.reads)), path));
-        for (path, uses) in files.iter().take(LONGEST) {
-            let changed = if uses.changes > 0 { format!("changed {}×  ", uses.changes) } else { String::new() };
-            let read = if uses.reads > 0 { format!("read {}×", uses.reads) } else { String::new() };
-            let spans = vec![
-                Span::clean(Tone::Text, &format!("{}  ", relative_to(&digest.header.cwd, path, &model.setting.home))),
-                Span::new(Tone::Dim, format!("{changed}{read}").trim_end()),
-            ];
-            lines.push(DocLine { spans, indent: 2, ..DocLine::default() });
-        }
-        more(lines, files.len());
-    }
-    if !digest.labels.is_empty() {
-        heading(lines, "Labels");
-        for label in digest.labels.iter().take(LONGEST) {
-            let spans =
-                vec![Span::clean(Tone::Label, &format!("[{}] ", label.text)), Span::new(Tone::Text, &*label.row)];
-            lines.push(DocLine { spans, indent: 2, ..DocLine::default() });
-        }
-        more(lines, digest.labels.len());
-    }
+    files.sort_by_key(|&(path, uses)| (Reverse((uses.changes, uses.reads)), path));
+    let file = |(path, uses): (&str, FileUse)| {
+        let changed = if uses.changes > 0 { format!("changed {}×  ", uses.changes) } else { String::new() };
+        let read = if uses.reads > 0 { format!("read {}×", uses.reads) } else { String::new() };
+        item(vec![
+            Span::clean(Tone::Text, &format!("{}  ", relative_to(&digest.header.cwd, path, &model.setting.home))),
+            Span::new(Tone::Dim, format!("{changed}{read}").trim_end()),
+        ])
+    };
+    list(lines, "Files", files.into_iter().map(file));
+    let label = |label: &DigestLabel| {
+        item(vec![Span::clean(Tone::Label, &format!("[{}] ", label.text)), Span::new(Tone::Text, &*label.row)])
+    };
+    list(lines, "Labels", digest.labels.iter().map(label));
+    let models = digest.details().models.iter().map(|(name, uses)| {
+        let answers = count(uses.answers, "answer", "answers");
+        DocLine::new(Tone::Text, &format!("{name}  {answers}, {}", dollars(uses.cost)))
+    });
+    list(lines, "Models", models);
     if !digest.details().models.is_empty() {
-        heading(lines, "Models");
-        for (name, uses) in digest.details().models.iter().take(LONGEST) {
-            let answers = count(uses.answers, "answer", "answers");
-            lines.push(DocLine::new(Tone::Text, &format!("{name}  {answers}, {}", dollars(uses.cost))));
-        }
-        more(lines, digest.details().models.len());
-        for name in digest.details().response_models.iter().take(LONGEST) {
-            lines.push(DocLine::new(Tone::Dim, &format!("provider reported {name}")));
-        }
+        let reported = digest.details().response_models.iter().take(LONGEST);
+        lines.extend(reported.map(|name| DocLine::new(Tone::Dim, &format!("provider reported {name}"))));
     }
 }
 
@@ -383,12 +384,10 @@ fn project(model: &Model, project: &Project) -> Vec<DocLine> {
     let name = if project.cwd.is_empty() { "(no directory)".into() } else { shorten(&project.cwd, home) };
     let mut lines = vec![DocLine::new(Tone::Strong, &name), DocLine::default()];
     if gone {
-        lines.push(DocLine::new(Tone::Warning, "Directory not found."));
-        lines.push(DocLine::default());
+        lines.extend([DocLine::new(Tone::Warning, "Directory not found."), DocLine::default()]);
     }
     if project.is_unlisted {
-        lines.push(DocLine::new(Tone::Warning, UNLISTED));
-        lines.push(DocLine::default());
+        lines.extend([DocLine::new(Tone::Warning, UNLISTED), DocLine::default()]);
     }
     let sessions = || project.sessions.iter().filter_map(|&key| model.catalog.get(key));
     lines.push(fact("sessions", &thousands(project.sessions.len())));
@@ -397,14 +396,10 @@ fn project(model: &Model, project: &Project) -> Vec<DocLine> {
     let hidden = project.hidden.in_words().map_or(String::new(), |hidden| format!(", {hidden}"));
     lines.push(fact("cost", &format!("{}{hidden}", dollars(project.sum.cost))));
     lines.extend(time_and_age(model, project.latest).map(|time| fact("last active", &time)));
-    let unreadable = &model.catalog.unreadable;
-    if !unreadable.is_empty() {
-        heading(&mut lines, "Unreadable files in all projects");
-        for one in unreadable.iter().take(LONGEST) {
-            let text = format!("{}: {}", shorten(&one.path.to_string_lossy(), home), one.reason);
-            lines.push(DocLine::new(Tone::Warning, &text));
-        }
-        more(&mut lines, unreadable.len());
-    }
+    let unreadable = model.catalog.unreadable.iter().map(|one| {
+        let text = format!("{}: {}", shorten(&one.path.to_string_lossy(), home), one.reason);
+        DocLine::new(Tone::Warning, &text)
+    });
+    list(&mut lines, "Unreadable files in all projects", unreadable);
     lines
 }

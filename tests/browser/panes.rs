@@ -65,7 +65,7 @@ fn the_list_of_a_search_and_the_preview_share_a_narrow_terminal() {
     let before = height(&browser);
     // A click on a row leaves the input line, so the list handles the keys.
     browser.send(Msg::Click { column: 10, row: 2, double: false });
-    assert_eq!((browser.model.focus, browser.model.layers.has_search()), (Place::Sessions, false));
+    assert_eq!((browser.model.focus, browser.model.layers.has(Place::Search)), (Place::Sessions, false));
     browser.press(">");
     assert_eq!(height(&browser), before + 2);
     browser.press("< <");

@@ -27,7 +27,7 @@ use crate::harness::{Browser, NOW};
 
 /// Replaces the query by typing another one.
 pub(crate) fn search(browser: &mut Browser, text: &str) {
-    let is_typing = browser.model.layers.has_search();
+    let is_typing = browser.model.layers.has(Place::Search);
     browser.press(if is_typing { "ctrl+u" } else { "/" });
     browser.send(Msg::Paste(text.into()));
 }
@@ -94,7 +94,7 @@ fn hits_are_recorded_in_the_jump_history() {
     assert!(browser.screen().contains("1/1"), "{}", browser.screen());
     browser.press("esc");
     assert_eq!((browser.model.focus, hits(&browser)), (Place::Sessions, 1), "back at the origin");
-    assert!(browser.model.layers.has_search(), "in the input line, with the typed text");
+    assert!(browser.model.layers.has(Place::Search), "in the input line, with the typed text");
     assert_eq!(line(&browser), "cookie");
     browser.press("esc esc");
     assert_eq!((browser.model.focus, hits(&browser)), (Place::Sessions, 0), "one step at a time");
@@ -112,7 +112,7 @@ fn esc_returns_to_the_list_after_opening_a_hit() {
     browser.press("enter");
     assert_eq!(browser.model.focus, Place::Tree);
     browser.press("esc");
-    assert_eq!((browser.model.focus, browser.model.layers.has_search()), (Place::Sessions, false));
+    assert_eq!((browser.model.focus, browser.model.layers.has(Place::Search)), (Place::Sessions, false));
     assert_eq!(hits(&browser), 1);
 }
 
@@ -308,7 +308,7 @@ fn list_keys_work_while_typing() {
     assert!(browser.screen().contains("demo sessions"), "Ctrl+D deletes, as in pi");
     browser.press("ctrl+n");
     assert!(browser.model.sessions.shows.named_only);
-    assert!(browser.model.layers.has_search());
+    assert!(browser.model.layers.has(Place::Search));
     assert_eq!(browser.model.sessions.shows.sort, Sort::Threaded);
 }
 
@@ -317,7 +317,7 @@ fn down_moves_to_the_hits_and_up_or_slash_returns() {
     let mut browser = Browser::demo(120, 30);
     search(&mut browser, "the");
     assert!(browser.footer().contains("↓: results · alt+*: mark all"), "{}", browser.footer());
-    let (best, in_line) = (browser.selected(), |browser: &Browser| browser.model.layers.has_search());
+    let (best, in_line) = (browser.selected(), |browser: &Browser| browser.model.layers.has(Place::Search));
     browser.press("down");
     assert_eq!((in_line(&browser), browser.selected()), (false, best.clone()), "the best hit is still selected");
     assert!(
@@ -358,7 +358,7 @@ fn marking_from_the_input_line_marks_exactly_the_hits() {
     search(&mut browser, "is:fork");
     assert!(titles(&browser).len() > hits(&browser), "their parents are listed too");
     browser.press("alt+*");
-    assert!(browser.model.layers.has_search());
+    assert!(browser.model.layers.has(Place::Search));
     assert_eq!(browser.model.sessions.marks.len(), hits(&browser));
     assert!(browser.model.sessions.marks.iter().all(|&key| browser.model.sessions.found(key).is_some()));
     let marked = "4 sessions marked · ctrl+d: move to trash · down: results";
@@ -500,7 +500,7 @@ fn starts_with_a_query() {
     assert_eq!(selected, ["Refactor auth module"], "the best hit first");
     assert_eq!((model.sessions.totals.sessions, model.sessions.totals.projects), (17, 4));
     let search = model.search.as_ref().unwrap();
-    assert!(!model.layers.has_search() && search.read.is_none(), "keys go to the list");
+    assert!(!model.layers.has(Place::Search) && search.read.is_none(), "keys go to the list");
 }
 
 #[test]

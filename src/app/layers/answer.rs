@@ -37,9 +37,7 @@ pub enum LayerResult<C> {
     CompleteDir(String),
     /// The search is canceled and its line closes.
     CancelSearch,
-    /// The layer closes and its line is accepted.
-    CloseAndSubmit(PromptPurpose, String),
-    /// The line is submitted; the layer closes once the line proves valid.
+    /// The line is submitted. The layer closes; with a directory, once the line proves valid.
     Submit(PromptPurpose, String),
     /// A palette item was chosen.
     Choose(ChoiceAction),

@@ -12,6 +12,7 @@ pub mod palette;
 pub mod prompt;
 pub mod question;
 
+use crate::app::layers::answer::ChoiceAction;
 use crate::app::widgets::line::LineEdit;
 use crate::keymap::{Action, Key, Place};
 use answer::{LayerContext, LayerResult};
@@ -67,14 +68,24 @@ impl<C: Clone> Layers<C> {
         self.0.pop()
     }
 
+    /// Closes all layers of a kind.
+    pub(crate) fn close(&mut self, place: Place) {
+        self.0.retain(|layer| layer.place() != place);
+    }
+
+    /// Returns `true` if there is a layer of a kind.
+    pub fn has(&self, place: Place) -> bool {
+        self.0.iter().any(|layer| layer.place() == place)
+    }
+
+    /// Returns the action of the selected row in the topmost palette.
+    pub(crate) fn selected_choice(&self) -> Option<&ChoiceAction> {
+        Some(&self.palettes().next_back()?.selected()?.action)
+    }
+
     /// Closes all palettes.
     pub(crate) fn close_palettes(&mut self) {
         self.0.retain(|layer| !matches!(layer, Layer::Palette(_)));
-    }
-
-    /// Closes the input line of the search.
-    pub(crate) fn close_search(&mut self) {
-        self.0.retain(|layer| !matches!(layer, Layer::Search));
     }
 
     /// Returns the layer on top.
@@ -95,16 +106,6 @@ impl<C: Clone> Layers<C> {
     /// Returns `true` if no layer is open.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-
-    /// Returns `true` if the input line of the search is open.
-    pub fn has_search(&self) -> bool {
-        self.0.iter().any(|layer| matches!(layer, Layer::Search))
-    }
-
-    /// Returns `true` if the input line of a search in the tree or the preview is open.
-    pub(crate) fn has_find(&self) -> bool {
-        self.0.iter().any(|layer| matches!(layer, Layer::Find(_)))
     }
 
     /// Returns the palettes, the one on top last.
@@ -134,11 +135,6 @@ impl<C: Clone> Layers<C> {
     /// Returns the place in which the layer on top resolves keys.
     pub fn place(&self) -> Option<Place> {
         self.top().map(Layer::place)
-    }
-
-    /// Closes all comparisons.
-    pub(crate) fn close_comparisons(&mut self) {
-        self.0.retain(|layer| !matches!(layer, Layer::Compare(_)));
     }
 
     /// Returns the comparisons.

@@ -41,8 +41,7 @@ impl Prompt {
     pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>) -> LayerResult<C> {
         let is_dir = matches!(self.purpose, PromptPurpose::Directory(_));
         match action {
-            Some(Action::Accept) if is_dir => LayerResult::Submit(self.purpose.clone(), self.line.value().into()),
-            Some(Action::Accept) => LayerResult::CloseAndSubmit(self.purpose.clone(), self.line.value().into()),
+            Some(Action::Accept) => LayerResult::Submit(self.purpose.clone(), self.line.value().into()),
             Some(Action::Cancel | Action::Close) => LayerResult::Close,
             Some(Action::Complete) if is_dir => LayerResult::CompleteDir(self.line.value().into()),
             action => {

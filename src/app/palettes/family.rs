@@ -22,7 +22,11 @@ fn row(model: &Model, key: SessionKey, is_of_family: bool) -> PaletteItem {
     let (catalog, tree) = (&model.catalog, &model.tree);
     let depth = catalog.families().line(key).skip(1).count().min(8);
     let number = tree.family.as_ref().and_then(|family| family.number_of(key));
-    let is_shown = if is_of_family { tree.is_whole() && !tree.is_hidden(key) } else { tree.is_added(key) };
+    let is_shown = if is_of_family {
+        tree.is_whole() && !tree.wanted.hidden.contains(&key)
+    } else {
+        tree.wanted.added.contains(&key)
+    };
     let sign = match number {
         Some(number) => letter(number),
         None => Span::new(Tone::Dim, "-"),
@@ -34,7 +38,7 @@ fn row(model: &Model, key: SessionKey, is_of_family: bool) -> PaletteItem {
     let mut facts = Vec::new();
     facts.extend(is_open.then(|| "open".into()));
     facts.extend((!is_of_family).then(|| "same origin".into()));
-    facts.extend((is_of_family && tree.is_hidden(key)).then(|| "hidden".into()));
+    facts.extend((is_of_family && tree.wanted.hidden.contains(&key)).then(|| "hidden".into()));
     let own = catalog.own(key);
     facts.push(count(own.entries, "unique entry", "unique entries"));
     facts.extend(nonzero_dollars(own.cost));

@@ -276,7 +276,7 @@ fn turn(model: &mut Model, by: usize) {
 fn mark_all(model: &mut Model) {
     let folded = model.sessions.toggle_all_marks();
     let marked = count(model.sessions.marks.len(), "session marked", "sessions marked");
-    let is_typing = model.layers.has_search() && !model.sessions.marks.is_empty();
+    let is_typing = model.layers.has(Place::Search) && !model.sessions.marks.is_empty();
     let key = |action| model.setting.key_in_line(action);
     let text = match folded {
         0 if is_typing => {
@@ -298,6 +298,10 @@ fn mark_all(model: &mut Model) {
 fn change_list(model: &mut Model, action: Action) {
     let is_searched = model.sessions.hits.is_some();
     let shows = &mut model.sessions.shows;
+    let toggled = |option: &mut bool, on: &str, off: &str| {
+        *option = !*option;
+        Some(if *option { on } else { off }.into())
+    };
     let message = match action {
         Action::NextSort if is_searched => {
             model.sessions.next_order();
@@ -312,18 +316,11 @@ fn change_list(model: &mut Model, action: Action) {
             shows.sort = if shows.sort == Sort::Live { before } else { Sort::Live };
             Some(format!("sorted by {}", shows.sort.name()))
         }
-        Action::NamedOnly => {
-            shows.named_only = !shows.named_only;
-            Some(if shows.named_only { "showing named sessions only" } else { "showing all sessions" }.into())
-        }
+        Action::NamedOnly => toggled(&mut shows.named_only, "showing named sessions only", "showing all sessions"),
         Action::HereOnly => {
-            shows.here_only = !shows.here_only;
-            Some(if shows.here_only { "showing sessions of this project only" } else { "showing all sessions" }.into())
+            toggled(&mut shows.here_only, "showing sessions of this project only", "showing all sessions")
         }
-        _ => {
-            shows.subagents = !shows.subagents;
-            Some(if shows.subagents { "showing subagent sessions" } else { "hiding subagent sessions" }.into())
-        }
+        _ => toggled(&mut shows.subagents, "showing subagent sessions", "hiding subagent sessions"),
     };
     match action {
         Action::NextSort | Action::WaitingFirst => model.sessions.reorder(&model.catalog, &model.setting.glyphs),

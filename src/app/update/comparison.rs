@@ -52,7 +52,7 @@ pub(super) fn take(model: &mut Model, compared: Result<Arc<ComparedBranches>, St
     match compared {
         Ok(compared) => model.layers.comparisons_mut().for_each(|compare| compare.take(compared.clone())),
         Err(error) => {
-            model.layers.close_comparisons();
+            model.layers.close(Place::Compare);
             model.execute(Command::ShowError("Cannot compare", error));
         }
     }
@@ -69,7 +69,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
     }
     let command = compare::act(model, layer, action);
     if matches!(command, Command::GoTo(_)) {
-        model.layers.close_comparisons();
+        model.layers.close(Place::Compare);
     }
     model.execute(command);
 }

@@ -6,7 +6,7 @@ use crate::app::command::{AfterChange, Command};
 use crate::app::flows::{context_view, copy, name, resume};
 use crate::app::hints::hints;
 use crate::app::layers::Layer;
-use crate::app::layers::answer::{ChoiceAction, LayerResult};
+use crate::app::layers::answer::{ChoiceAction, LayerResult, PromptPurpose};
 use crate::app::layers::help::Help;
 use crate::app::layers::palette::{PaletteKind, SessionScope};
 use crate::app::message::{Effect, Msg, Work};
@@ -29,7 +29,7 @@ pub(super) fn press(model: &mut Model, key: Key) {
     }
     let (layers, view) = model.layers();
     match layers.press(key, action, view) {
-        LayerResult::Pass if model.layers.has_search() => query_input::press(model, (key, action)),
+        LayerResult::Pass if model.layers.has(Place::Search) => query_input::press(model, (key, action)),
         LayerResult::Pass => {
             search::keep_selection(model);
             match action {
@@ -125,7 +125,7 @@ fn cancel_pending(model: &mut Model) {
     model.to_open = None;
     model.sessions.touched = true;
     model.tree.await_nothing();
-    if !model.layers.has_find() && model.focus != Place::Sessions {
+    if !model.layers.has(Place::Find) && model.focus != Place::Sessions {
         model.tree.stop_following();
     }
     let asks = model.asking_pi.take().is_some();
@@ -154,14 +154,12 @@ fn cancel_pending(model: &mut Model) {
 
 /// Handles the result of the layer on top.
 fn take(model: &mut Model, answer: LayerResult<Command>) {
-    if matches!(
-        answer,
-        LayerResult::Close
-            | LayerResult::CloseAndRun(_)
-            | LayerResult::KeepSearch
-            | LayerResult::CancelSearch
-            | LayerResult::CloseAndSubmit(..)
-    ) {
+    let closes = match &answer {
+        LayerResult::Submit(purpose, _) => !matches!(purpose, PromptPurpose::Directory(_)),
+        LayerResult::Close | LayerResult::CloseAndRun(_) | LayerResult::KeepSearch | LayerResult::CancelSearch => true,
+        _ => false,
+    };
+    if closes {
         model.layers.pop();
     }
     match answer {
@@ -172,29 +170,23 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
         LayerResult::KeepSearch => find_in_session::keep(model),
         LayerResult::CancelSearch => find_in_session::cancel(model),
         LayerResult::CompleteDir(typed) => model.start_errand(Work::CompleteDir(typed), NextStep::Complete),
-        LayerResult::CloseAndSubmit(purpose, text) | LayerResult::Submit(purpose, text) => {
-            model.execute(name::accept(model, purpose, text));
-        }
+        LayerResult::Submit(purpose, text) => model.execute(name::accept(model, purpose, text)),
         LayerResult::Choose(choice) => choose(model, choice),
         LayerResult::Act(Action::Quit) => model.effects.push(Effect::Quit),
         LayerResult::Act(Action::Suspend) => model.effects.push(Effect::Suspend),
         LayerResult::Act(Action::Help) => {
-            let help = Help { over: Some(model.place()), ..Help::default() };
-            model.layers.push(Layer::Help(help));
+            model.layers.push(Layer::Help(Help { over: Some(model.place()), ..Help::default() }));
         }
         LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Context(_))) => {
             act_in_context(model, action);
         }
         LayerResult::Act(Action::OnlyHits) if model.focus == Place::Tree => model.tree.toggle_only_hits(),
         LayerResult::Act(Action::CopyPath) => {
-            let selected = model.layers.palettes().next_back().and_then(|palette| palette.selected());
-            let leads = selected.map(|row| row.action.clone());
-            model.execute(copy::path_of(model, leads.as_ref()));
+            model.execute(copy::path_of(model, model.layers.selected_choice()));
         }
         LayerResult::Act(action @ (Action::RenameLabel | Action::ClearLabel)) => {
-            let selected = model.layers.palettes().next_back().and_then(|palette| palette.selected());
-            let leads = selected.map(|row| row.action.clone());
-            model.execute(palettes::labels::change(model, leads.as_ref(), action == Action::ClearLabel));
+            let is_cleared = action == Action::ClearLabel;
+            model.execute(palettes::labels::change(model, model.layers.selected_choice(), is_cleared));
         }
         LayerResult::Act(action @ (Action::Confirm | Action::Label | Action::GoToCommon)) => {
             comparison::act(model, action);
@@ -267,7 +259,7 @@ fn close_and_carry(model: &mut Model, command: Command) {
 fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool) {
     if let Some(search) = &mut model.search {
         search.choose();
-        model.layers.close_search();
+        model.layers.close(Place::Search);
     }
     let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };
     model.focus = place;

@@ -41,7 +41,7 @@ pub(super) fn press(model: &mut Model, (key, action): (Key, Option<Action>)) {
 
 /// Inserts pasted text.
 pub(super) fn paste(model: &mut Model, text: &str) {
-    if let Some(search) = model.search.as_mut().filter(|_| model.layers.has_search()) {
+    if let Some(search) = model.search.as_mut().filter(|_| model.layers.has(Place::Search)) {
         search.line.paste(text);
         search::changed(model);
     }
@@ -69,7 +69,7 @@ fn enter(model: &mut Model) {
     }
     search.from_line = true;
     search::add_to_history(model);
-    model.layers.close_search();
+    model.layers.close(Place::Search);
     if picker::wants_session(model) {
         if let Some(command) = picker::confirm(model) {
             model.execute(command);

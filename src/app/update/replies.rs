@@ -228,7 +228,7 @@ fn take_failure(model: &mut Model, ticket: u64, error: String) {
             model.past = Some(Vec::new());
         }
         if is_it(&model.comparing) {
-            model.layers.close_comparisons();
+            model.layers.close(Place::Compare);
         }
         model.changes.retain(|pending| pending.claim.number() != ticket);
         model.end_errand(ticket);

@@ -20,7 +20,7 @@ use crate::search::value_lists::ValueLists;
 pub(super) fn open(model: &mut Model, text: &str) {
     let here = model.jump_position();
     model.focus = Place::Sessions;
-    model.layers.close_search();
+    model.layers.close(Place::Search);
     if text.is_empty() {
         model.layers.push(Layer::Search);
         if model.search.is_some() {
@@ -60,7 +60,7 @@ pub(super) fn add_to_history(model: &mut Model) {
 fn end(model: &mut Model) {
     add_to_history(model);
     model.search = None;
-    model.layers.close_search();
+    model.layers.close(Place::Search);
     model.values = Arc::default();
     model.giving_back = Some(model.ask(Work::ForgetTexts));
 }
@@ -113,7 +113,7 @@ pub(super) fn go_to_results(model: &mut Model) {
         return;
     }
     add_to_history(model);
-    model.layers.close_search();
+    model.layers.close(Place::Search);
     keep_selection(model);
 }
 
@@ -212,7 +212,7 @@ pub(super) fn take_read(model: &mut Model, done: usize, total: usize) {
 /// Takes the values of qualifiers for completion.
 pub(super) fn take_values(model: &mut Model, values: Arc<ValueLists>) {
     model.values = values;
-    let is_typing = model.layers.has_search();
+    let is_typing = model.layers.has(Place::Search);
     if let Some(search) = model.search.as_mut().filter(|_| is_typing) {
         search.note_completion(&model.values);
     }

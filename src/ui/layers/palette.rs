@@ -13,6 +13,7 @@ use crate::ui::paint::{Painter, both};
 use crate::ui::widgets::{ListView, list, typed};
 
 pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen: &Painter<'_>) {
+    let (keys, nothing) = keys(&palette.kind);
     let Rect { width: columns, height, .. } = palette.area(model.size);
     let room = usize::from(columns.saturating_sub(6));
     let title = match palette.kind {
@@ -20,7 +21,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen:
         PaletteKind::Touches { .. } => pen.glyphs().cut_path(&palette.title, room),
         _ => pen.glyphs().cut(&palette.title, room),
     };
-    boxed(frame, pen, (columns, height), &title, &foot(palette, model, pen, room));
+    boxed(frame, pen, (columns, height), &title, &foot(keys, model, pen, room));
     let area = palette.list_area(model.size);
     let line = Rect { y: area.y.saturating_sub(1), height: 1, ..area };
     let (shown, all) = palette.counts();
@@ -44,7 +45,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen:
     if shown == 0 {
         let text = match (is_reading, all) {
             (true, _) => "reading",
-            (false, 0) => nothing(&palette.kind),
+            (false, 0) => nothing,
             (false, _) => "no match",
         };
         return pen.put(frame, Rect { height: 1.min(area.height), ..area }, &[Span::new(Tone::Dim, text)]);
@@ -58,38 +59,29 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen:
     });
 }
 
-/// Returns the key hints of the palette that fit.
-fn foot(palette: &Palette, model: &Model, pen: &Painter<'_>, columns: usize) -> String {
+/// Returns the keys of a palette, and the text if it is empty.
+fn keys(kind: &PaletteKind) -> (&'static [(Action, &'static str)], &'static str) {
     use Action::{Accept, Cancel, ClearLabel, RenameLabel};
-    let keys: &[(Action, &str)] = match palette.kind {
-        PaletteKind::Actions => &[(Accept, "run"), (Cancel, "close")],
-        PaletteKind::Labels => {
-            &[(Accept, "go to entry"), (RenameLabel, "rename"), (ClearLabel, "clear"), (Cancel, "close")]
-        }
-        PaletteKind::Family => &[(Accept, "show or hide in tree"), (Cancel, "close")],
-        PaletteKind::Trash => &[(Accept, "restore"), (Cancel, "close")],
-        PaletteKind::History => &[(Accept, "undo"), (Cancel, "close")],
-        PaletteKind::Files(_) => &[(Accept, "list entries"), (Cancel, "close")],
-        PaletteKind::Touches { .. } => &[(Accept, "go to entry"), (Cancel, "back")],
-    };
-    let foot = |keys: &[(Action, &str)]| {
-        let keys: Vec<String> =
-            keys.iter().map(|(action, word)| format!("{}: {word}", model.setting.key(*action))).collect();
-        keys.join(&format!(" {} ", pen.glyphs().dot))
-    };
-    let feet = [foot(keys), foot(&[(Accept, "accept"), (Cancel, "close")])];
-    feet.into_iter().find(|foot| width(foot) <= columns).unwrap_or_default()
+    match kind {
+        PaletteKind::Actions => (&[(Accept, "run"), (Cancel, "close")], "no matching action"),
+        PaletteKind::Labels => (
+            &[(Accept, "go to entry"), (RenameLabel, "rename"), (ClearLabel, "clear"), (Cancel, "close")],
+            "no labels yet; press L in the tree to add one",
+        ),
+        PaletteKind::Family => (&[(Accept, "show or hide in tree"), (Cancel, "close")], "no session is open"),
+        PaletteKind::Trash => (&[(Accept, "restore"), (Cancel, "close")], "pitree's trash is empty"),
+        PaletteKind::History => (&[(Accept, "undo"), (Cancel, "close")], "no changes yet"),
+        PaletteKind::Files(_) => (&[(Accept, "list entries"), (Cancel, "close")], "no files read or changed by tools"),
+        PaletteKind::Touches { .. } => (&[(Accept, "go to entry"), (Cancel, "back")], "no session touched it"),
+    }
 }
 
-/// Returns the text for an empty palette.
-fn nothing(kind: &PaletteKind) -> &'static str {
-    match kind {
-        PaletteKind::Actions => "no matching action",
-        PaletteKind::Labels => "no labels yet; press L in the tree to add one",
-        PaletteKind::Family => "no session is open",
-        PaletteKind::Trash => "pitree's trash is empty",
-        PaletteKind::History => "no changes yet",
-        PaletteKind::Files(_) => "no files read or changed by tools",
-        PaletteKind::Touches { .. } => "no session touched it",
-    }
+/// Returns the key hints that fit.
+fn foot(keys: &[(Action, &str)], model: &Model, pen: &Painter<'_>, columns: usize) -> String {
+    let foot = |keys: &[(Action, &str)]| {
+        let keys = keys.iter().map(|(action, word)| format!("{}: {word}", model.setting.key(*action)));
+        keys.collect::<Vec<_>>().join(&format!(" {} ", pen.glyphs().dot))
+    };
+    let feet = [foot(keys), foot(&[(Action::Accept, "accept"), (Action::Cancel, "close")])];
+    feet.into_iter().find(|foot| width(foot) <= columns).unwrap_or_default()
 }

@@ -6,6 +6,7 @@ use crate::base::numbers::{count, thousands};
 use crate::base::text::{Glyphs, Span, Tone, clean, highlight, spans_width, width};
 use crate::catalog::search::SessionHit;
 use crate::keymap::Action;
+use crate::keymap::Place;
 use crate::render::plain_markdown::strip;
 use crate::search::matching::Tier;
 use crate::session::entry::text_fields::TextField;
@@ -39,7 +40,7 @@ pub(super) fn facts(model: &Model, search: &Search) -> Vec<String> {
 /// Appends the query to the facts of a title unless its input line is open. The last facts are dropped for a minimum
 /// width.
 pub(super) fn add_query(facts: &mut Vec<String>, model: &Model, columns: usize, glyphs: &Glyphs) {
-    let Some(search) = model.search.as_ref().filter(|_| !model.layers.has_search()) else { return };
+    let Some(search) = model.search.as_ref().filter(|_| !model.layers.has(Place::Search)) else { return };
     let query = clean(search.line.value().trim());
     if query.is_empty() {
         return;

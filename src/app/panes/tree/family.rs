@@ -97,15 +97,15 @@ impl MergeRequest {
 
 /// The sessions that the user chose to show with the open one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct FamilySelection {
+pub(crate) struct FamilySelection {
     /// Forks expanded in place.
     pub(super) opened: BTreeSet<SessionKey>,
     /// `true` to show the whole family.
     pub(super) whole: bool,
     /// Family members to leave out.
-    pub(super) hidden: BTreeSet<SessionKey>,
+    pub(crate) hidden: BTreeSet<SessionKey>,
     /// Sessions to add that share entries but are not linked to the family.
-    pub(super) added: BTreeSet<SessionKey>,
+    pub(crate) added: BTreeSet<SessionKey>,
 }
 
 impl FamilyTree {

@@ -50,16 +50,6 @@ impl TreePane {
         self.wanted.whole
     }
 
-    /// Returns `true` if a family member is hidden.
-    pub(crate) fn is_hidden(&self, session: SessionKey) -> bool {
-        self.wanted.hidden.contains(&session)
-    }
-
-    /// Returns `true` if the user added an unlinked session.
-    pub(crate) fn is_added(&self, session: SessionKey) -> bool {
-        self.wanted.added.contains(&session)
-    }
-
     /// Toggles between the whole family and the session alone. Returns `true` for the family.
     pub(crate) fn toggle_family(&mut self) -> bool {
         let whole = !self.wanted.whole;

@@ -45,7 +45,7 @@ pub struct TreePane {
     /// The other sessions that contain the entries of the session's own tree.
     pub others: SharedEntries,
     /// The other sessions to show.
-    wanted: FamilySelection,
+    pub(crate) wanted: FamilySelection,
     /// The last merge request.
     asked: Option<MergeRequest>,
     /// The claim on the running merge.
