@@ -75,12 +75,9 @@ impl JobContext {
             let opened = bodies.entry(file).or_insert_with(|| Bodies::open(self.files, path).ok());
             opened.as_mut()?.line(node).ok()
         };
-        let joined = MergedFamily::new(
-            &trees,
-            base,
-            header,
-            &mut |[a, b]| matches!((line(a), line(b)), (Some(a), Some(b)) if equality::is_same(&a, &b)),
-        );
+        let mut is_same =
+            |[a, b]: [(usize, Index); 2]| matches!((line(a), line(b)), (Some(a), Some(b)) if equality::is_same(&a, &b));
+        let joined = MergedFamily::new(&trees, base, header, &mut is_same);
         let mut rows = open_forks(&joined, &to_join);
         let mut by_parent: BTreeMap<usize, Vec<(SessionKey, SharedDigest)>> = BTreeMap::new();
         for (parent, key, session) in forks {

@@ -78,15 +78,11 @@ fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: AfterC
             let text = format!(
                 "This session uses format version {version}; this change requires version 3. pitree can migrate it first, as pi does on opening. The original goes to the trash; undo restores it."
             );
-            let choice = QuestionChoice::new(
-                'b',
-                "Migrate and continue",
-                "convert to version 3, then apply the change",
-                Some(Command::Change(request, after)),
-            );
+            let what = "convert to version 3, then apply the change";
+            let choice = QuestionChoice::new('b', "Migrate and continue", what, Command::Change(request, after));
             let session = model.catalog.key_of(&path);
             let mut lines = vec![DocLine::new(Tone::Text, &text)];
-            lines.extend(delete::running_pi_signs(model, session.as_slice()));
+            lines.extend(delete::running_pi_signs(model, session.as_slice(), None));
             Command::ask("Old session format", lines, vec![choice, cancel()])
         }
         (Refusal::Replaced { path }, Request::IfSame { then, .. }) => ask_again(model, &path, *then, after),
@@ -101,10 +97,9 @@ fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: AfterC
 
 /// Asks again because the session file was replaced.
 fn ask_again(model: &Model, path: &Path, then: Request, after: AfterChange) -> Command {
-    let text = format!(
-        "{} was replaced since it was read; nothing was written. It now contains this session:",
-        path.display()
-    );
+    let path_text = path.display();
+    let text =
+        format!("{path_text} was replaced since it was read; nothing was written. It now contains this session:");
     let title = model.short(&model.title_of(path, None));
     let lines = vec![DocLine::new(Tone::Text, &text), DocLine::new(Tone::Text, &title)];
     let what = match &then {
@@ -113,7 +108,7 @@ fn ask_again(model: &Model, path: &Path, then: Request, after: AfterChange) -> C
         Request::Label { label, .. } => format!("label its entry {:?}", model.short(label)),
         _ => "apply the change to this session".into(),
     };
-    let anyway = QuestionChoice::new('a', "Change anyway", what, Some(Command::Change(then, after)));
+    let anyway = QuestionChoice::new('a', "Change anyway", what, Command::Change(then, after));
     Command::ask("File was replaced", lines, vec![anyway, cancel()])
 }
 

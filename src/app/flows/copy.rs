@@ -23,23 +23,23 @@ pub fn ask(model: &Model) -> Command {
         let is_project = model.sessions.selected_project().is_some();
         return Command::warn(if is_project { "cannot copy a project; select a session" } else { NO_SESSION });
     };
-    let text = |text: String| Some(Command::Copy(Clip::Text(text)));
+    let text = |text: String| Command::Copy(Clip::Text(text));
     let mut choices = Vec::new();
     if let Some((_, tree, at)) = model.meant_entry() {
         let node = &tree.nodes[at as usize];
         let body = EntryBody { path: session.path.clone(), tree: tree.clone(), at };
-        choices.push(QuestionChoice::new('t', "Entry text", model.short(&node.text), Some(Command::CopyText(body))));
+        choices.push(QuestionChoice::new('t', "Entry text", model.short(&node.text), Command::CopyText(body)));
         if let Some(id) = &node.id {
             choices.push(QuestionChoice::new('i', "Entry ID", &**id, text(id.to_string())));
         }
     }
     let path = session.path.to_string_lossy();
-    choices.push(QuestionChoice::new('p', "Session path", path, Some(copy_path(&session.path, &session.header.id))));
+    choices.push(QuestionChoice::new('p', "Session path", path, copy_path(&session.path, &session.header.id)));
     let id = session.header.id.clone();
     choices.push(QuestionChoice::new('s', "Session ID", id.clone(), text(id)));
     let start = ResumePlan::at(session.path.clone(), session.header.cwd.clone()).start;
     let command = Command::Copy(Clip::Command(start));
-    choices.push(QuestionChoice::new('c', "Resume command", "resumes the session in pi, from a shell", Some(command)));
+    choices.push(QuestionChoice::new('c', "Resume command", "resumes the session in pi, from a shell", command));
     Command::ask("Copy", Vec::new(), choices)
 }
 
@@ -96,8 +96,7 @@ pub(crate) fn take_copied(text: &str, done: bool, then: Option<ResumePlan>, glyp
             Command::Say(Tone::Active, format!("copied: {start}{more}"))
         }
         (false, Some(go_on)) => {
-            let go =
-                QuestionChoice::new('g', "Resume", "in pi; first copy the text above", Some(Command::Resume(go_on)));
+            let go = QuestionChoice::new('g', "Resume", "in pi; first copy the text above", Command::Resume(go_on));
             Command::show(Layer::Question(Question::about("Clipboard not available", shown, vec![go])))
         }
         (false, None) => Command::note("Clipboard not available", shown),

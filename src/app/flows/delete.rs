@@ -50,12 +50,8 @@ pub fn ask(model: &Model) -> Command {
             }
             Some(SessionRow::Session { key, .. }) => {
                 let (one, family) = (vec![*key], catalog.families().family(*key));
-                choices.push(to_trash(
-                    model,
-                    't',
-                    if family.len() > 1 { "This session" } else { "Move to trash" },
-                    &one,
-                ));
+                let word = if family.len() > 1 { "This session" } else { "Move to trash" };
+                choices.push(to_trash(model, 't', word, &one));
                 if family.len() > 1 {
                     choices.push(to_trash(model, 'f', "Whole family", &family));
                 }
@@ -100,29 +96,26 @@ pub(crate) fn ask_for_good(reason: &str, left: Vec<FileSnapshot>) -> Command {
     ];
     let prompt = format!("Type \"{WORD}\" to delete {files} permanently: ");
     let prompt = Command::prompt(PromptPurpose::Word(left), prompt, "");
-    let choices = vec![
-        cancel(),
-        QuestionChoice::new('d', "Delete permanently", "bypass the trash; cannot be undone", Some(prompt)),
-    ];
+    let choices =
+        vec![cancel(), QuestionChoice::new('d', "Delete permanently", "bypass the trash; cannot be undone", prompt)];
     Command::ask("Cannot move to trash", lines, choices)
 }
 
 /// Returns the choice that moves sessions to the trash.
 fn to_trash(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> QuestionChoice<Command> {
     let files = sessions.iter().map(|&key| FileSnapshot::of(&model.catalog[key])).collect();
-    QuestionChoice::new(key, word, size(model, sessions), Some(Command::Trash(files)))
+    QuestionChoice::new(key, word, size(model, sessions), Command::Trash(files))
 }
 
 /// Moves files to the trash. Asks again if a pi may be using one of them.
 pub(crate) fn go(model: &Model, files: Vec<FileSnapshot>) -> Command {
     let sessions: Vec<SessionKey> = files.iter().filter_map(|file| model.catalog.key_of(&file.path)).collect();
-    let mut lines = running_pi_signs(model, &sessions);
     let trash = Command::Change(Request::Trash { files }, AfterChange::Nothing);
-    if lines.is_empty() {
+    if model.catalog.signs(&sessions, model.now, &model.setting.home).is_empty() {
         return trash;
     }
-    lines.push(DocLine::new(Tone::Text, LOSES));
-    let sure = QuestionChoice::new('d', "Move anyway", "a running pi would lose its session file", Some(trash));
+    let lines = running_pi_signs(model, &sessions, Some(LOSES));
+    let sure = QuestionChoice::new('d', "Move anyway", "a running pi would lose its session file", trash);
     Command::ask(at_work(model, &sessions), lines, vec![cancel(), sure])
 }
 
@@ -138,13 +131,18 @@ pub(crate) fn at_work(model: &Model, sessions: &[SessionKey]) -> &'static str {
     }
 }
 
-/// Lists signs of running pi processes in some sessions, up to a limit.
-pub(crate) fn running_pi_signs(model: &Model, sessions: &[SessionKey]) -> Vec<DocLine> {
+/// Lists signs of running pi processes in some sessions, up to a limit, and what follows from them.
+pub(crate) fn running_pi_signs(model: &Model, sessions: &[SessionKey], text: Option<&str>) -> Vec<DocLine> {
     let signs = model.catalog.signs(sessions, model.now, &model.setting.home);
-    let line = |sign: &String| DocLine::new(Tone::Warning, &format!("{sign}."));
-    let more = signs.len().saturating_sub(NAMED);
-    let rest = (more > 0).then(|| DocLine::new(Tone::Warning, &format!("and {}", count(more, "more", "more"))));
-    signs.iter().take(NAMED).map(line).chain(rest).collect()
+    let signs = first_of(signs.iter().map(|sign| format!("{sign}.")));
+    let lines = signs.map(|sign| DocLine::new(Tone::Warning, &sign));
+    lines.chain(text.map(|text| DocLine::new(Tone::Text, text))).collect()
+}
+
+/// Returns the first of some texts, and the number of the others.
+fn first_of(texts: impl ExactSizeIterator<Item = String>) -> impl Iterator<Item = String> {
+    let more = texts.len().saturating_sub(NAMED);
+    texts.take(NAMED).chain((more > 0).then(|| format!("and {}", count(more, "more", "more"))))
 }
 
 /// Adds the subagent sessions, even hidden ones, to a project's sessions.
@@ -181,12 +179,13 @@ fn size(model: &Model, sessions: &[SessionKey]) -> String {
 fn facts(model: &Model, sessions: &[SessionKey], notes: &[String]) -> Vec<DocLine> {
     let catalog = &model.catalog;
     let going: HashSet<SessionKey> = sessions.iter().copied().collect();
+    let named = |keys: &[SessionKey]| first_of(keys.iter().map(|&key| model.short_title(key))).collect::<Vec<_>>();
     let mut lines: Vec<DocLine> = notes.iter().map(|note| DocLine::new(Tone::Warning, note)).collect();
-    lines.extend(named(model, sessions).map(|title| DocLine::new(Tone::Strong, &title)));
+    lines.extend(named(sessions).iter().map(|title| DocLine::new(Tone::Strong, title)));
     let newest = sessions.iter().filter_map(|&key| catalog[key].modified).max();
     let newest = newest.map_or(String::new(), |newest| format!(", last active {}", time::ago(model.now, newest)));
     lines.push(DocLine::new(Tone::Text, &format!("{}{newest}", size(model, sessions))));
-    lines.extend(running_pi_signs(model, sessions));
+    lines.extend(running_pi_signs(model, sessions, None));
     let links = sessions.iter().filter(|&&key| catalog[key].is_link).count();
     if links > 0 {
         let stays = if links == 1 { "its target stays" } else { "their targets stay" };
@@ -198,15 +197,7 @@ fn facts(model: &Model, sessions: &[SessionKey], notes: &[String]) -> Vec<DocLin
     if !orphans.is_empty() {
         let text = count(orphans.len(), "session loses its parent:", "sessions lose their parent:");
         lines.push(DocLine::new(Tone::Text, &text));
-        lines.extend(named(model, &orphans).map(|title| DocLine::new(Tone::Fork, &format!("  {title}"))));
+        lines.extend(named(&orphans).iter().map(|title| DocLine::new(Tone::Fork, &format!("  {title}"))));
     }
     lines
-}
-
-/// Returns titles of sessions, up to a limit.
-fn named(model: &Model, sessions: &[SessionKey]) -> impl Iterator<Item = String> {
-    let title = |&key: &SessionKey| model.short_title(key);
-    let more = sessions.len().saturating_sub(NAMED);
-    let titles: Vec<String> = sessions.iter().take(NAMED).map(title).collect();
-    titles.into_iter().chain((more > 0).then(|| format!("and {}", count(more, "more", "more"))))
 }

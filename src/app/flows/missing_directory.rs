@@ -48,7 +48,7 @@ pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCan
         };
         let what = format!("{}: {why}; remembered for this project", shorten(&dir, home));
         let elsewhere = Command::RememberDirectory { then: go_on.clone(), dir: dir.into_owned() };
-        QuestionChoice::new(key, "Use directory", what, Some(elsewhere))
+        QuestionChoice::new(key, "Use directory", what, elsewhere)
     };
     let mut choices: Vec<QuestionChoice<Command>> = ('1'..='9').zip(candidates).map(moved).collect();
     let here = Start { cwd: String::new(), ..go_on.start.clone() };
@@ -57,17 +57,13 @@ pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCan
         dir if dir.is_empty() => "in the directory where pitree was started".into(),
         dir => format!("in {dir}, where pitree was started"),
     };
-    choices.push(QuestionChoice::new('h', "Resume here", started, Some(choice)));
+    choices.push(QuestionChoice::new('h', "Resume here", started, choice));
     let purpose = PromptPurpose::Directory(go_on.start.clone());
-    let prompt = Layer::Prompt(Prompt::new(purpose, "directory: ", &start(gone)));
+    let prompt = Command::prompt(purpose, "directory: ", &start(gone));
     let other = "remembered for all sessions of this project";
-    choices.push(QuestionChoice::new('d', "Enter directory", other, Some(Command::show(prompt))));
-    choices.push(QuestionChoice::new(
-        'y',
-        "Copy command",
-        "to run it elsewhere",
-        Some(Command::Copy(Clip::Command(here))),
-    ));
+    choices.push(QuestionChoice::new('d', "Enter directory", other, prompt));
+    let copy = Command::Copy(Clip::Command(here));
+    choices.push(QuestionChoice::new('y', "Copy command", "to run it elsewhere", copy));
     choices.push(cancel_by('c'));
     Command::ask("Working directory not found", lines, choices)
 }

@@ -26,7 +26,7 @@ fn cancel() -> QuestionChoice<Command> {
 
 /// Returns the choice that changes nothing, with its own key.
 fn cancel_by(key: char) -> QuestionChoice<Command> {
-    QuestionChoice::new(key, "Cancel", "change nothing", None)
+    QuestionChoice { key, word: "Cancel", sentence: "change nothing".into(), then: None, stays: false }
 }
 
 /// Returns the reason if changes are not possible.

@@ -12,7 +12,6 @@ use crate::catalog::live::SessionActivity;
 use crate::changes::{Request, SessionIdentity};
 use crate::keymap::Place;
 use crate::pi::requests::PiRequest;
-use crate::render::DocLine;
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
 
@@ -95,18 +94,11 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
 fn by_pi(model: &Model, session: SessionKey, what: Option<PiRequest>, here: Command) -> Command {
     let status = model.catalog.live(session).and_then(SessionActivity::told);
     let (Some(what), Some(pi)) = (what, status.filter(|_| flows::refusal(model).is_none())) else { return here };
-    let mut lines = delete::running_pi_signs(model, &[session]);
-    lines.push(DocLine::new(
-        Tone::Text,
-        "The running pi does not see changes to the file until it reopens the session.",
-    ));
-    let by_pi = QuestionChoice::new(
-        'p',
-        "Let pi write it",
-        "pi shows the change at once",
-        Some(Command::RequestPi(pi.clone(), what)),
-    );
-    let here = QuestionChoice::new('w', "Write it here", "append a line to the file; can be undone", Some(here));
+    let text = "The running pi does not see changes to the file until it reopens the session.";
+    let lines = delete::running_pi_signs(model, &[session], Some(text));
+    let request = Command::RequestPi(pi.clone(), what);
+    let by_pi = QuestionChoice::new('p', "Let pi write it", "pi shows the change at once", request);
+    let here = QuestionChoice::new('w', "Write it here", "append a line to the file; can be undone", here);
     Command::ask("This session is open in a running pi", lines, vec![by_pi, here, cancel()])
 }
 

@@ -96,24 +96,18 @@ fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
     if !model.catalog.is_live(key) {
         return Command::Resume(leaf);
     }
-    let mut lines = delete::running_pi_signs(model, &[key]);
     let text = "Two running pi processes do not see each other's entries. Each continues on its own branch.";
-    lines.push(DocLine::new(Tone::Text, text));
+    let lines = delete::running_pi_signs(model, &[key], Some(text));
     let tree = model.tree.file(key).filter(|tree| !tree.is_partial);
     let fork = tree.filter(|tree| !tree.header.is_newer()).and_then(|tree| {
         let at = Some(EntryId::of(tree, tree.leaf?));
         let request = Request::Fork { path: leaf.start.path.clone(), at, migrate: false };
         let request = Some(request.if_same(SessionIdentity::of(model.catalog.get(key)?)));
         let there = Command::Resume(ResumePlan { request, ..leaf.clone() });
-        Some(QuestionChoice::new(
-            'n',
-            "New session",
-            "copy the path to the leaf into a fork; the running pi keeps this session",
-            Some(there),
-        ))
+        let what = "copy the path to the leaf into a fork; the running pi keeps this session";
+        Some(QuestionChoice::new('n', "New session", what, there))
     });
-    let open =
-        QuestionChoice::new('o', "Resume anyway", "open this session in a second pi", Some(Command::Resume(leaf)));
+    let open = QuestionChoice::new('o', "Resume anyway", "open this session in a second pi", Command::Resume(leaf));
     let choices = fork.into_iter().chain([open, cancel_by('c')]).collect();
     Command::ask(delete::at_work(model, &[key]), lines, choices)
 }
@@ -145,16 +139,13 @@ fn question(
     let sees = ContextTarget { session: key, path, tree: tree.clone(), chosen, at: to.at };
     let what = "show each message the model will see, with token counts";
     if !tree.header.is_newer() {
-        choices.push(QuestionChoice::new('n', "New session", new, Some(Command::Resume(fork))));
+        choices.push(QuestionChoice::new('n', "New session", new, Command::Resume(fork)));
     }
-    choices.push(QuestionChoice::new('c', "Context", what, Some(Command::ShowContext(sees))).and_back());
+    choices.push(QuestionChoice::new('c', "Context", what, Command::ShowContext(sees)).and_back());
     let mut lines = facts(model, tree, to, pi_goes);
     if model.catalog.is_live(key) {
-        lines.extend(delete::running_pi_signs(model, &[key]));
-        lines.push(DocLine::new(
-            Tone::Text,
-            "A running pi does not see the new entries and continues from its own last entry.",
-        ));
+        let text = "A running pi does not see the new entries and continues from its own last entry.";
+        lines.extend(delete::running_pi_signs(model, &[key], Some(text)));
     }
     Question::new("Resume from this entry", lines, choices)
 }
@@ -163,10 +154,10 @@ fn question(
 fn by_itself(tree: &Tree, chosen: Index, to: ResumePoint, leaf: &ResumePlan) -> Vec<QuestionChoice<Command>> {
     let goto = |summarize| leaf.with_message(resume::goto(tree, chosen, summarize));
     let here = "in this session; pi writes nothing until you send a message";
-    let mut choices = vec![QuestionChoice::new('h', "Resume here", here, Some(Command::Resume(goto(false))))];
+    let mut choices = vec![QuestionChoice::new('h', "Resume here", here, Command::Resume(goto(false)))];
     if left(tree, to.at).is_some() {
         let with = "the model summarizes the current branch first, as in pi's /tree";
-        choices.push(QuestionChoice::new('s', "Summarize, then resume", with, Some(Command::Resume(goto(true)))));
+        choices.push(QuestionChoice::new('s', "Summarize, then resume", with, Command::Resume(goto(true))));
     }
     choices
 }
@@ -178,22 +169,14 @@ fn by_a_line(
     leaf: &ResumePlan,
     session: SessionIdentity,
 ) -> QuestionChoice<Command> {
-    let to_leaf = || to.at.map(|at| EntryId::of(tree, at));
-    let request = |path| Request::MoveLeaf { path, to: to_leaf(), migrate: false }.if_same(session);
+    let to_leaf = to.at.map(|at| EntryId::of(tree, at));
+    let request = Request::MoveLeaf { path: leaf.start.path.clone(), to: to_leaf, migrate: false }.if_same(session);
     let (here, request) = match to.is_here {
         true => ("in this session; pitree writes nothing", None),
-        false => {
-            let what = "in this session; pitree appends one line that moves the leaf";
-            (what, Some(request(leaf.start.path.clone())))
-        }
+        false => ("in this session; pitree appends one line that moves the leaf", Some(request)),
     };
     let text_of = to.text_of.map(|at| (tree.clone(), at));
-    QuestionChoice::new(
-        'h',
-        "Resume here",
-        here,
-        Some(Command::Resume(ResumePlan { request, text_of, ..leaf.clone() })),
-    )
+    QuestionChoice::new('h', "Resume here", here, Command::Resume(ResumePlan { request, text_of, ..leaf.clone() }))
 }
 
 /// Asks whether to open a session that pitree cannot write to.
@@ -203,7 +186,7 @@ fn as_it_is(tree: &Tree, leaf: ResumePlan) -> Question<Command> {
         tree.header.version,
         env!("CARGO_PKG_VERSION"),
     );
-    let open = QuestionChoice::new('o', "Open in pi", "at the current leaf", Some(Command::Resume(leaf)));
+    let open = QuestionChoice::new('o', "Open in pi", "at the current leaf", Command::Resume(leaf));
     Question::new("Unsupported session format", vec![DocLine::new(Tone::Text, &text)], vec![open, cancel()])
 }
 

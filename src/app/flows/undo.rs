@@ -20,7 +20,7 @@ pub(crate) fn ask(model: &Model, earlier: EarlierChange) -> Command {
     lines.extend((more > 0).then(|| DocLine::new(Tone::Text, &format!("  and {}", count(more, "more", "more")))));
     lines.push(DocLine::new(Tone::Dim, "This change was made by an earlier run or another pitree."));
     let undo = Command::Change(Request::UndoLast { sure: Some(group) }, AfterChange::Select);
-    let choices = vec![QuestionChoice::new('u', "Undo", "revert this change", Some(undo)), cancel()];
+    let choices = vec![QuestionChoice::new('u', "Undo", "revert this change", undo), cancel()];
     Command::ask("Undo this change?", lines, choices)
 }
 

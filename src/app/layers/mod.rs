@@ -281,7 +281,7 @@ mod tests {
     fn a_choice_runs_its_command() {
         let setting = setting();
         let mut layers = Layers::default();
-        let choices = vec![QuestionChoice::new('a', "one", "", Some(1)), QuestionChoice::new('j', "two", "", Some(2))];
+        let choices = vec![QuestionChoice::new('a', "one", "", 1), QuestionChoice::new('j', "two", "", 2)];
         layers.push(Layer::Question(Question::about("Which?", "", choices)));
         assert!(
             matches!(press(&mut layers, &setting, "j"), LayerResult::CloseAndRun(2)),

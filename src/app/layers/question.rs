@@ -28,8 +28,8 @@ pub struct QuestionChoice<C> {
 
 impl<C> QuestionChoice<C> {
     /// Creates a choice.
-    pub fn new(key: char, word: &'static str, sentence: impl Into<String>, then: Option<C>) -> Self {
-        Self { key, word, sentence: sentence.into(), then, stays: false }
+    pub fn new(key: char, word: &'static str, sentence: impl Into<String>, then: C) -> Self {
+        Self { key, word, sentence: sentence.into(), then: Some(then), stays: false }
     }
 
     /// Returns the choice with the dialog staying open.
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     fn question(lines: usize) -> Question<()> {
-        let choice = |key| QuestionChoice::new(key, "word", "a sentence that goes on for more than a row or two", None);
+        let choice = |key| QuestionChoice::new(key, "word", "a sentence that goes on for more than a row or two", ());
         Question::about("Title", &"a line\n".repeat(lines), vec![choice('a'), choice('b'), choice('c')])
     }
 

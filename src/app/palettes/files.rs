@@ -122,11 +122,7 @@ pub(super) fn touches(model: &Model, file: &str, scope: SessionScope) -> Vec<Pal
         PaletteItem::new(vec![Span::new(Tone::Dim, text)], Vec::new(), Span::default(), ChoiceAction::Nothing)
     });
     let everywhere = format!("search all {}", count(catalog.len(), "session", "sessions"));
-    let more = PaletteItem::new(
-        vec![Span::new(Tone::Accent, everywhere)],
-        Vec::new(),
-        Span::default(),
-        ChoiceAction::FileEverywhere(file.into()),
-    );
+    let left = vec![Span::new(Tone::Accent, everywhere)];
+    let more = PaletteItem::new(left, Vec::new(), Span::default(), ChoiceAction::FileEverywhere(file.into()));
     (scope != SessionScope::All).then_some(more).into_iter().chain(rows).chain(rest).collect()
 }

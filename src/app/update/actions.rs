@@ -59,10 +59,8 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::PreviewDown => model.preview.scroll(1),
         Action::Wrap => {
             let is_wrapped = model.preview.toggle_wrap();
-            model.say(
-                Tone::Dim,
-                if is_wrapped { "wrapping long lines" } else { "not wrapping long lines; scroll with left and right" },
-            );
+            let not = "not wrapping long lines; scroll with left and right";
+            model.say(Tone::Dim, if is_wrapped { "wrapping long lines" } else { not });
         }
         Action::NextPane => turn(model, 1),
         Action::PreviousPane => turn(model, Place::PANES.len() - 1),
@@ -212,10 +210,8 @@ fn go(model: &mut Model, by: isize) {
 fn resize(model: &mut Model, larger: bool) {
     let is_zoomed = std::mem::take(&mut model.pane_sizes.zoomed);
     if !model.pane_sizes.resize(model.screen(), larger) && !is_zoomed {
-        model.say(
-            Tone::Dim,
-            if larger { "pane is already at its maximum size" } else { "pane is already at its minimum size" },
-        );
+        let end = if larger { "maximum" } else { "minimum" };
+        model.say(Tone::Dim, format!("pane is already at its {end} size"));
     }
 }
 
@@ -277,19 +273,16 @@ fn mark_all(model: &mut Model) {
     let folded = model.sessions.toggle_all_marks();
     let marked = count(model.sessions.marks.len(), "session marked", "sessions marked");
     let is_typing = model.layers.has(Place::Search) && !model.sessions.marks.is_empty();
-    let key = |action| model.setting.key_in_line(action);
+    let (key, dot) = (|action| model.setting.key_in_line(action), &model.setting.glyphs.dot);
     let text = match folded {
         0 if is_typing => {
-            let dot = &model.setting.glyphs.dot;
             format!("{marked} {dot} {}: move to trash {dot} {}: results", key(Action::Delete), key(Action::Down))
         }
         0 => marked,
-        folded => format!(
-            "{marked}; {} in folded rows not marked {} {}: unfold all",
-            thousands(folded),
-            model.setting.glyphs.dot,
-            model.setting.key(Action::UnfoldAll)
-        ),
+        folded => {
+            let (folded, unfold) = (thousands(folded), model.setting.key(Action::UnfoldAll));
+            format!("{marked}; {folded} in folded rows not marked {dot} {unfold}: unfold all")
+        }
     };
     model.say(Tone::Dim, text);
 }

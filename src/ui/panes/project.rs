@@ -43,10 +43,8 @@ fn end_first(project: &Project, home: &str, glyphs: &Glyphs, room: usize) -> Vec
     let (of_name, of_dir) = (project.shared, project.shared.checked_sub(name.chars().count() + 1));
     let least = if of_dir.is_some() { LEAST.min(width(dir)) + 2 } else { 0 };
     let columns = width(name).min(room.saturating_sub(least).max(room / 2));
-    let mut spans = vec![Span::new(
-        Tone::Strong,
-        glyphs.cut_middle(name, columns, (of_name + 2).clamp(columns / 2, columns * 2 / 3)),
-    )];
+    let shown = glyphs.cut_middle(name, columns, (of_name + 2).clamp(columns / 2, columns * 2 / 3));
+    let mut spans = vec![Span::new(Tone::Strong, shown)];
     let rest = room.saturating_sub(width(&spans[0].text) + 2);
     if !dir.is_empty() && (of_dir.is_some() || rest >= LEAST.min(width(dir))) {
         let place = dir.chars().count().saturating_sub(of_dir.unwrap_or(0) + 1);

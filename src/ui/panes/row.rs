@@ -221,15 +221,12 @@ impl TreeRowView<'_> {
             let is_leaf = model.tree.family.as_ref().is_some_and(|family| family.is_leaf(entry));
             return is_leaf.then(|| RowFact::new(Tone::Dim, format!("{} leaf", glyphs.leaf)));
         }
-        Some(RowFact::new(
-            Tone::Active,
-            match tree.is_tip(entry) {
-                true => format!("{} leaf", glyphs.leaf),
-                false => {
-                    format!("{} leaf, {} below", glyphs.hidden, count(model.tree.rows.leaf_below, "entry", "entries"))
-                }
-            },
-        ))
+        let text = if tree.is_tip(entry) {
+            format!("{} leaf", glyphs.leaf)
+        } else {
+            format!("{} leaf, {} below", glyphs.hidden, count(model.tree.rows.leaf_below, "entry", "entries"))
+        };
+        Some(RowFact::new(Tone::Active, text))
     }
 
     /// Returns the facts about a fold, the first one with the fold symbol.
