@@ -159,8 +159,6 @@ pub enum Reply {
     Text(Result<String, String>),
     /// The change history, most recent first, or the error.
     Past(Result<Vec<HistoryEntry>, String>),
-    /// The source text of an entry, or the error.
-    Written(Result<String, String>),
     /// Directories that may be the new location of a missing one, best first.
     MayBe(Vec<RelocationCandidate>),
     /// The remembered new location of a directory, or the error.

@@ -13,7 +13,7 @@ use crate::render::DocLine;
 use crate::render::markdown::QUOTE_BAR;
 
 /// The wrapped part of a document. Callers pass the same lines to each call.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Wrapped {
     width: usize,
     style: VerbatimStyle,

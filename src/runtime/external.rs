@@ -48,7 +48,8 @@ pub(super) fn show(copy: &TextCopy, gate: &InputGate, screen: &mut Screen) -> Re
     // The shell handles quotes and variables.
     let is_plain = program.chars().all(|c| c.is_alphanumeric() || "-_./+~".contains(c));
     if is_plain && !program.starts_with('~') && program::find(&program).is_none() {
-        return Ok(Some(format!("cannot find {program:?} on the PATH: {}", where_from(*with))));
+        let variables = if *with == Opener::Pager { "PAGER" } else { "VISUAL or EDITOR" };
+        return Ok(Some(format!("cannot find {program:?} on the PATH: set {variables} in the environment")));
     }
     let aside = match TempCopy::new(name, text) {
         Ok(aside) => aside,
@@ -62,13 +63,6 @@ pub(super) fn show(copy: &TextCopy, gate: &InputGate, screen: &mut Screen) -> Re
             is_changed.then(|| "the edited file was a copy; the session is unchanged".into())
         }),
     })
-}
-
-fn where_from(with: Opener) -> &'static str {
-    match with {
-        Opener::Pager => "set PAGER in the environment",
-        Opener::Editor => "set VISUAL or EDITOR in the environment",
-    }
 }
 
 /// Returns the configured or the default program, or `None` without an editor.

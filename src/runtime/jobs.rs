@@ -118,7 +118,7 @@ impl JobContext {
                 let reading = LoadRequest::new(self.files, &path, &self.setting.home);
                 let reading = LoadRequest { is_wanted: &is_wanted, ..reading };
                 let tree = opened.tree(reading, may_go_on);
-                reply(Reply::Opened(tree.map_err(|error| format!("{error:#}"))));
+                reply(Reply::Opened(told(tree)));
             }
             Work::LookForPis => drop(reply(Reply::Pis(running::running(self.state_dir.as_deref())))),
             Work::FollowPis => {
@@ -147,11 +147,11 @@ impl JobContext {
                 found.map(|found| reply(Reply::Split(found, others())));
             }
             Work::Join(to_join) => {
-                let family = self.join(*to_join, &is_wanted).map_err(|error| format!("{error:#}"));
+                let family = told(self.join(*to_join, &is_wanted));
                 reply(Reply::Joined(family.map(Arc::new)));
             }
             Work::Read(body) => {
-                let doc = self.document(&body, ticket).map_err(|error| format!("{error:#}"));
+                let doc = told(self.document(&body, ticket));
                 reply(Reply::Read(doc));
             }
             Work::Find { files, start, words } => self.find((files, start), &words, is_wanted, reply),
@@ -191,13 +191,13 @@ impl JobContext {
             }
             Work::Text(body) => {
                 let text = self.line(&body).map(|line| parse::text(&line));
-                reply(Reply::Text(text.map_err(|error| format!("{error:#}"))));
+                reply(Reply::Text(told(text)));
             }
             Work::Compare(asked) => {
                 let reading =
                     compare::CompareControl { files: self.files, home: &self.setting.home, is_wanted: &is_wanted };
                 let compared = ComparedBranches::read(asked, reading).map(Arc::new);
-                reply(Reply::Compared(compared.map_err(|error| format!("{error:#}"))));
+                reply(Reply::Compared(told(compared)));
             }
             Work::LookBack => {
                 let none = "cannot locate the journal: no home directory";
@@ -205,14 +205,14 @@ impl JobContext {
                     .changes
                     .as_ref()
                     .ok_or_else(|| none.to_owned())
-                    .and_then(|changes| changes.past(is_wanted).map_err(|error| format!("{error:#}")));
+                    .and_then(|changes| told(changes.past(is_wanted)));
                 reply(Reply::Past(past));
             }
             Work::Written(body) => {
                 let text = self.read(&body, |line, related| {
                     render::entry::source_text(&body.tree, body.at, (line, related), &self.setting.zone)
                 });
-                reply(Reply::Written(text.map_err(|error| format!("{error:#}"))));
+                reply(Reply::Text(told(text)));
             }
             Work::ReadTexts(sessions) => {
                 let values = ValueLists::new(sessions.iter().map(|session| &*session.digest));
@@ -481,6 +481,10 @@ impl JobContext {
 /// Returns the current time in milliseconds since the Unix epoch.
 pub(super) fn now() -> i64 {
     milliseconds(SystemTime::now())
+}
+
+fn told<T>(result: Result<T>) -> Result<T, String> {
+    result.map_err(|error| format!("{error:#}"))
 }
 
 /// Returns `true` if a line still belongs to an entry. pi rewrites old files when it opens them.

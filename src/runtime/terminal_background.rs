@@ -23,12 +23,17 @@ pub(super) fn ask() -> io::Result<()> {
 /// Returns the palette for the background: from the answer of the terminal, `COLORFGBG`, or pi's setting if it can be
 /// read; otherwise dark.
 pub(super) fn palette(answer: &Receiver<Palette>, reads_settings: bool) -> Palette {
-    let settings = || reads_settings.then(|| locate::theme(&Environment::current()).and_then(|name| of_theme(&name)));
+    // The themes of pi itself; others are unknown.
+    let settings = || match reads_settings.then(|| locate::theme(&Environment::current()))??.as_str() {
+        "dark" => Some(Palette::Dark),
+        "light" => Some(Palette::Light),
+        _ => None,
+    };
     answer
         .recv_timeout(PATIENCE)
         .ok()
         .or_else(|| of_colorfgbg(&std::env::var("COLORFGBG").ok()?))
-        .or_else(|| settings().flatten())
+        .or_else(settings)
         .unwrap_or_default()
 }
 
@@ -37,15 +42,6 @@ fn of_colorfgbg(value: &str) -> Option<Palette> {
     match value.rsplit(';').next()?.trim().parse().ok()? {
         0..=6 | 8 => Some(Palette::Dark),
         7 | 9..=15 => Some(Palette::Light),
-        _ => None,
-    }
-}
-
-/// Returns the palette of pi's own themes; others are unknown.
-fn of_theme(name: &str) -> Option<Palette> {
-    match name {
-        "dark" => Some(Palette::Dark),
-        "light" => Some(Palette::Light),
         _ => None,
     }
 }

@@ -47,7 +47,7 @@ fn ends(model: &Model, pen: &Painter<'_>, accepts: &str, cancels: &str) -> Span 
 /// Returns the hints for a search in a session, or its error.
 fn find_aside(model: &Model, pen: &Painter<'_>) -> Span {
     let problem = match model.focus {
-        Place::Preview => model.preview.problem(),
+        Place::Preview => model.preview.find.as_ref().and_then(|find| find.problem.as_deref()),
         _ => model.tree.find.as_ref().and_then(|find| find.problem.as_deref()),
     };
     match (problem, model.focus) {

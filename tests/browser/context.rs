@@ -37,8 +37,8 @@ fn on(dir: &Path, fixture: &str) -> Browser {
 fn selecting_a_row_goes_to_its_entry_and_closes_the_list() {
     let mut browser = Browser::demo(120, 40);
     browser.press("l c");
-    let entry = view(&browser).rows()[view(&browser).cursor.at + 1].at;
-    assert!(view(&browser).rows().len() > 10);
+    let entry = view(&browser).rows[view(&browser).cursor.at + 1].at;
+    assert!(view(&browser).rows.len() > 10);
     browser.press("j enter");
     assert!(browser.model.layers.is_empty());
     assert_eq!(browser.model.focus, Place::Tree);
@@ -58,7 +58,7 @@ fn omitted_messages_show_the_reason() {
         shows(&browser, why);
     }
     let first = view(&browser).cursor.at;
-    assert!(view(&browser).rows()[first].why.is_none(), "the first message of the context is selected");
+    assert!(view(&browser).rows[first].why.is_none(), "the first message of the context is selected");
     let talks = tempfile::tempdir().unwrap();
     let mut browser = on(talks.path(), "--home-dev-talk--/talk-failed.jsonl");
     browser.press("c");
@@ -77,7 +77,7 @@ fn resuming_and_forking_ask_the_same_as_in_the_tree() {
     shows(&browser, "The model will see 4 messages.");
     // The question contains the list too, and remains below it.
     browser.press("c");
-    assert_eq!(view(&browser).rows().iter().filter(|row| row.why.is_none()).count(), 4);
+    assert_eq!(view(&browser).rows.iter().filter(|row| row.why.is_none()).count(), 4);
     browser.press("esc");
     assert!(browser.asks());
     browser.press("c r");
@@ -96,9 +96,9 @@ fn the_context_before_a_message_ends_at_its_parent() {
     browser.press("l");
     to_entry(&mut browser, "go left");
     browser.press("c");
-    assert_eq!(view(&browser).rows().len(), 3, "at the message it is included");
+    assert_eq!(view(&browser).rows.len(), 3, "at the message it is included");
     browser.press("esc enter c");
-    assert_eq!(view(&browser).rows().len(), 2, "pi resumes before it");
+    assert_eq!(view(&browser).rows.len(), 2, "pi resumes before it");
 }
 
 #[test]
@@ -134,19 +134,19 @@ fn rows_name_tool_and_file_and_the_largest_come_first() {
     browser.press("j l c");
     shows(&browser, "callers. [read: src/auth/index.ts] [grep");
     shows(&browser, "[read: src/auth/index.ts] import { sign, verify }");
-    let in_order: Vec<_> = view(&browser).rows().iter().map(|row| row.at).collect();
+    let in_order: Vec<_> = view(&browser).rows.iter().map(|row| row.at).collect();
     let sent = |browser: &Browser| -> Vec<u64> {
-        view(browser).rows().iter().filter(|row| row.why.is_none()).filter_map(|row| row.tokens).collect()
+        view(browser).rows.iter().filter(|row| row.why.is_none()).filter_map(|row| row.tokens).collect()
     };
     browser.press("ctrl+s");
     assert!(sent(&browser).is_sorted_by(|a, b| a >= b) && sent(&browser).len() > 5, "{:?}", sent(&browser));
     assert_eq!(view(&browser).cursor.at, 0);
     // A selected row stays selected.
     browser.press("j j");
-    let chosen = view(&browser).rows()[2].at;
+    let chosen = view(&browser).rows[2].at;
     browser.press("ctrl+s");
-    assert_eq!(view(&browser).rows()[view(&browser).cursor.at].at, chosen);
-    assert_eq!(view(&browser).rows().iter().map(|row| row.at).collect::<Vec<_>>(), in_order);
+    assert_eq!(view(&browser).rows[view(&browser).cursor.at].at, chosen);
+    assert_eq!(view(&browser).rows.iter().map(|row| row.at).collect::<Vec<_>>(), in_order);
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn esc_quits_when_there_is_nothing_to_go_back_to() {
     let mut browser = picker(&world, PickerFormat::Path);
     browser.press("l space");
     browser.press("esc esc").press("space esc");
-    let is_marked = !(browser.model.sessions.marks.is_empty() && browser.model.marks.is_empty());
+    let is_marked = !(browser.model.sessions.marks.is_empty() && browser.model.marks.0.is_empty());
     assert!(browser.wants.is_empty() && !is_marked);
     browser.press("R esc ?").press("esc");
     assert!(browser.wants.is_empty());

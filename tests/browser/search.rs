@@ -147,7 +147,7 @@ fn long_excerpts_have_their_own_line() {
     let mut browser = Browser::demo(200, 30);
     search(&mut browser, "label:oom");
     browser.press("ctrl+s");
-    assert!((0..browser.model.sessions.rows.len()).all(|row| browser.model.sessions.lines(row) == 1), "it fits");
+    assert!(browser.model.sessions.rows.iter().all(|row| row.lines() == 1), "it fits");
 }
 
 #[test]

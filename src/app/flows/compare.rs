@@ -60,7 +60,7 @@ pub(crate) fn ask(model: &Model) -> Result<(CompareView, [CompareRequest; 2]), S
 fn sessions(model: &Model) -> Result<[ChosenBranch; 2], String> {
     let (mut marked, _) = model.sessions.marked(&model.catalog);
     model.catalog.sort_oldest_first(&mut marked);
-    match (&marked[..], model.marks.all()) {
+    match (&marked[..], &model.marks.0[..]) {
         (&[a, b], _) => Ok([ChosenBranch::leaf(a), ChosenBranch::leaf(b)]),
         (&[a], _) => match model.sessions.selected_session() {
             Some(b) if a != b => Ok([ChosenBranch::leaf(a), ChosenBranch::leaf(b)]),
@@ -78,7 +78,7 @@ fn sessions(model: &Model) -> Result<[ChosenBranch; 2], String> {
 
 /// Returns two marked entries, the marked and the selected one, or the selected one and the leaf.
 fn entries(model: &Model) -> Result<[ChosenBranch; 2], String> {
-    match *model.marks.all() {
+    match model.marks.0[..] {
         [a, b] => Ok([ChosenBranch::entry(model, a), ChosenBranch::entry(model, b)]),
         [a, ..] => {
             let here = ChosenBranch::selected(model)?;

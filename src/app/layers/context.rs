@@ -64,7 +64,8 @@ pub struct ContextView {
     pub sum: [String; 2],
     /// Sort by size instead of by place in the context.
     pub by_size: bool,
-    rows: Vec<ListingRow>,
+    /// The rows in the chosen order.
+    pub rows: Vec<ListingRow>,
     /// The initially selected row.
     first: usize,
 }
@@ -111,14 +112,9 @@ impl ContextView {
         }
     }
 
-    /// Returns the rows of the list.
-    pub fn rows(&self) -> &[ListingRow] {
-        &self.rows
-    }
-
     /// Returns the entry of the selected row.
     pub(crate) fn selected(&self) -> Option<EntryRef> {
-        let row = self.rows().get(self.cursor.at)?;
+        let row = self.rows.get(self.cursor.at)?;
         Some(EntryRef { session: self.place.session, at: row.at })
     }
 
@@ -129,7 +125,7 @@ impl ContextView {
 
     /// Scrolls to the selection.
     pub(crate) fn fit(&mut self, size: (u16, u16)) {
-        self.cursor.fit(self.rows().len(), Self::height(size));
+        self.cursor.fit(self.rows.len(), Self::height(size));
     }
 
     pub(super) fn press<C>(&mut self, action: Option<Action>, size: (u16, u16)) -> LayerResult<C> {
@@ -138,7 +134,7 @@ impl ContextView {
             Some(Action::NextSort) => self.sort(),
             Some(Action::Back | Action::Context) => return LayerResult::Close,
             Some(action) => match movement(action, page) {
-                Some(by) => self.cursor.go(by, self.rows().len()),
+                Some(by) => self.cursor.go(by, self.rows.len()),
                 None => return LayerResult::Act(action),
             },
             None => {}
@@ -148,13 +144,13 @@ impl ContextView {
     }
 
     pub(super) fn wheel(&mut self, by: isize, size: (u16, u16)) {
-        self.cursor.scroll(by, self.rows().len(), Self::height(size));
+        self.cursor.scroll(by, self.rows.len(), Self::height(size));
     }
 
     /// Selects the clicked row; a click on the selected row confirms it.
     pub(super) fn click<C>(&mut self, row: u16, size: (u16, u16)) -> LayerResult<C> {
         let line = row.checked_sub(above(size.1)).map(usize::from).filter(|&line| line < Self::height(size));
-        let Some(at) = line.map(|line| self.cursor.top + line).filter(|&at| at < self.rows().len()) else {
+        let Some(at) = line.map(|line| self.cursor.top + line).filter(|&at| at < self.rows.len()) else {
             return LayerResult::Stay;
         };
         if std::mem::replace(&mut self.cursor.at, at) == at {

@@ -7,7 +7,7 @@ const MOST: usize = 2;
 
 /// The marked entries, in the order in which they were marked.
 #[derive(Clone, Debug, Default)]
-pub struct EntryMarks(Vec<EntryRef>);
+pub struct EntryMarks(pub Vec<EntryRef>);
 
 impl EntryMarks {
     /// Marks or unmarks an entry. A third mark replaces the oldest one.
@@ -18,26 +18,6 @@ impl EntryMarks {
             self.0.drain(..before.saturating_sub(MOST - 1));
             self.0.push(entry);
         }
-    }
-
-    /// Removes all marks.
-    pub(crate) fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    /// Returns `true` if an entry is marked.
-    pub fn has(&self, entry: EntryRef) -> bool {
-        self.0.contains(&entry)
-    }
-
-    /// Returns the marked entries.
-    pub fn all(&self) -> &[EntryRef] {
-        &self.0
-    }
-
-    /// Returns `true` if no entry is marked.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 }
 
@@ -53,9 +33,8 @@ mod tests {
         let entry = |at| EntryRef { session, at };
         let mut marks = EntryMarks::default();
         (0..3).for_each(|at| marks.toggle(entry(at)));
-        assert_eq!(marks.all(), [entry(1), entry(2)], "the first one gave way");
+        assert_eq!(marks.0, [entry(1), entry(2)], "the first one gave way");
         marks.toggle(entry(1));
-        assert_eq!(marks.all(), [entry(2)]);
-        assert!(marks.has(entry(2)) && !marks.has(entry(1)));
+        assert_eq!(marks.0, [entry(2)]);
     }
 }

@@ -68,7 +68,7 @@ impl PreviewSubject {
 }
 
 /// The state of the pane.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct PreviewPane {
     /// The subject.
     pub subject: PreviewSubject,
@@ -80,35 +80,27 @@ pub struct PreviewPane {
     pub top: usize,
     /// The time at which reading started, in milliseconds since 1970; `None` once the text is loaded.
     pub waiting: Option<i64>,
-    /// The previous text, displayed until `PATIENCE` elapses.
-    before: Option<PreviousText>,
+    /// The pane with the previous text, displayed until `PATIENCE` elapses.
+    before: Option<Box<PreviewPane>>,
     /// The claim on the text being read.
     pub reading: Option<Claim>,
     /// `true` if the subject has changed since its text was read.
     pub is_stale: bool,
     /// The search in the text.
-    find: Option<PreviewFind>,
+    pub(crate) find: Option<PreviewFind>,
     /// `true` if the preview follows the selection in the list of sessions even while another pane is focused.
     pub is_of_list: bool,
 }
 
-/// The previous text, displayed until the next text is loaded.
-#[derive(Debug)]
-struct PreviousText {
-    lines: Arc<Vec<DocLine>>,
-    wrapped: Wrapped,
-    top: usize,
-}
-
 /// A search in the text of the preview.
 #[derive(Debug, Default)]
-struct PreviewFind {
-    words: Arc<Words>,
-    problem: Option<String>,
+pub(crate) struct PreviewFind {
+    pub(crate) words: Arc<Words>,
+    pub(crate) problem: Option<String>,
     /// All matches.
     hits: Vec<PreviewHit>,
     /// The hidden part that contains the words, if the text has no match.
-    hidden_hits: Option<HiddenHits>,
+    pub(crate) hidden_hits: Option<HiddenHits>,
     /// `true` if the words or the text changed and the search is not yet started.
     is_due: bool,
     /// The claim on the running search.
@@ -135,24 +127,6 @@ impl PreviewFind {
     }
 }
 
-impl Default for PreviewPane {
-    fn default() -> Self {
-        let subject = PreviewSubject::Nothing;
-        Self {
-            subject,
-            lines: Arc::default(),
-            wrapped: Wrapped::new(1),
-            top: 0,
-            waiting: None,
-            before: None,
-            reading: None,
-            is_stale: false,
-            find: None,
-            is_of_list: false,
-        }
-    }
-}
-
 impl PreviewPane {
     /// Returns an empty pane that draws with the given glyphs.
     pub(crate) fn new(glyphs: &Glyphs) -> Self {
@@ -171,7 +145,7 @@ impl PreviewPane {
         let old = std::mem::replace(self, Self { subject, wrapped, waiting: Some(now), ..Self::default() });
         // Keep the last loaded text when the selection passes several subjects quickly.
         self.before = match old.waiting {
-            None => Some(PreviousText { lines: old.lines, wrapped: old.wrapped, top: old.top }),
+            None => Some(Box::new(Self { reading: None, find: None, before: None, ..old })),
             Some(since) => old.before.filter(|_| now - since < PATIENCE),
         };
     }
@@ -204,31 +178,21 @@ impl PreviewPane {
         self.waiting.is_some() && self.changes_at(now).is_none()
     }
 
-    /// Returns the previous text while it is still displayed.
-    fn before(&self, now: i64) -> Option<&PreviousText> {
-        self.before.as_ref().filter(|_| self.changes_at(now).is_some())
+    /// Returns the pane with the text that is still displayed: the previous one or this one.
+    fn displayed(&self, now: i64) -> &Self {
+        self.before.as_deref().filter(|_| self.changes_at(now).is_some()).unwrap_or(self)
     }
 
     /// Returns the first visible row, the number of wrapped rows, and `true` if the whole text is wrapped.
     pub fn seen(&self, now: i64) -> (usize, usize, bool) {
-        let of = |lines: &[DocLine], wrapped: &Wrapped, top| (top, wrapped.len(), wrapped.complete(lines));
-        match self.before(now) {
-            Some(before) => of(&before.lines, &before.wrapped, before.top),
-            None => of(&self.lines, &self.wrapped, self.top),
-        }
+        let Self { lines, wrapped, top, .. } = self.displayed(now);
+        (*top, wrapped.len(), wrapped.complete(lines))
     }
 
     /// Returns the visible rows.
     pub fn rows(&self, height: usize, now: i64) -> Vec<Vec<Span>> {
-        let (top, len, _) = self.seen(now);
-        let rows = top..len.min(top + height);
-        match self.before(now) {
-            Some(PreviousText { lines, wrapped, .. }) => {
-                let row = |at| wrapped.row(lines, at).into_iter().map(|(text, tone)| Span::new(tone, text)).collect();
-                rows.map(row).collect()
-            }
-            None => rows.map(|at| self.row(at)).collect(),
-        }
+        let pane = self.displayed(now);
+        (pane.top..pane.wrapped.len().min(pane.top + height)).map(|at| pane.row(at)).collect()
     }
 
     /// Wraps the visible text to the size of the pane. Keeps the position in the text if the width changes.
@@ -304,19 +268,9 @@ impl PreviewPane {
         Some((find.at, find.hits.len()))
     }
 
-    /// Returns the hidden part of the entry that contains the words, if the displayed text does not.
-    pub fn hidden_hits(&self) -> Option<HiddenHits> {
-        self.find.as_ref()?.hidden_hits
-    }
-
     /// Returns `true` if the user started a search in this pane.
     pub(crate) fn is_searched(&self) -> bool {
         self.find.as_ref().is_some_and(|find| find.from.is_some())
-    }
-
-    /// Returns the error in the search words.
-    pub(crate) fn problem(&self) -> Option<&str> {
-        self.find.as_ref()?.problem.as_deref()
     }
 
     /// Starts a search at the current scroll position.
@@ -389,13 +343,6 @@ impl PreviewPane {
     pub(crate) fn give_up(&mut self) {
         if let Some(from) = self.find.take().and_then(|find| find.from) {
             self.top = from;
-        }
-    }
-
-    /// Closes the input line and keeps the hits, if there are any search words.
-    pub(crate) fn keep(&mut self) {
-        if self.find.as_ref().is_some_and(|find| find.words.is_empty()) {
-            self.give_up();
         }
     }
 

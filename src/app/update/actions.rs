@@ -337,7 +337,7 @@ fn back(model: &mut Model) {
         return;
     }
     match model.focus {
-        Place::Tree if !model.marks.is_empty() => model.marks.clear(),
+        Place::Tree if !model.marks.0.is_empty() => model.marks.0.clear(),
         // With a session to open, the tree is the first pane.
         Place::Tree if model.setting.at.is_some() && model.search.is_none() => model.effects.push(Effect::Quit),
         Place::Tree => search::go_back(model),

@@ -23,7 +23,7 @@ pub(super) fn mark(model: &mut Model) {
             model.marks.toggle(EntryRef { session, at });
             let (compare, mark) = (model.setting.key(Action::Compare), model.setting.key(Action::Mark));
             let dot = &model.setting.glyphs.dot;
-            let message = match model.marks.all().len() {
+            let message = match model.marks.0.len() {
                 0 => "no entries marked".into(),
                 1 => format!(
                     "1 entry marked {dot} {compare}: compare with the selected entry {dot} {mark}: mark another"

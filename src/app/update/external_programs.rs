@@ -27,12 +27,3 @@ pub(super) fn open(model: &mut Model, with: Opener) {
         model.say(Tone::Dim, "nothing to open");
     }
 }
-
-/// Opens the text of an entry, if still requested.
-pub(super) fn take(model: &mut Model, ticket: u64, text: Result<String, String>) {
-    let Some(NextStep::Open(with)) = model.end_errand(ticket) else { return };
-    match text {
-        Ok(text) => model.effects.push(Effect::Open(TextCopy { with, name: "entry.txt".into(), text })),
-        Err(error) => model.say(Tone::Error, error),
-    }
-}

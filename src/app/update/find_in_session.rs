@@ -53,11 +53,14 @@ pub(super) fn cancel(model: &mut Model) {
     }
 }
 
-/// Closes the input line; the hits stay.
+/// Closes the input line and keeps the hits, unless the search is empty.
 pub(super) fn keep(model: &mut Model) {
-    match model.focus {
-        Place::Preview => model.preview.keep(),
-        _ => model.tree.keep_find(),
+    let words = match model.focus {
+        Place::Preview => model.preview.find.as_ref().map(|find| &find.words),
+        _ => model.tree.find.as_ref().map(|find| &find.words),
+    };
+    if words.is_some_and(|words| words.is_empty()) {
+        cancel(model);
     }
 }
 

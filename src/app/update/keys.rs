@@ -267,7 +267,7 @@ fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool) {
     let (cursor, len, line) = match place {
         Place::Sessions => {
             let pane = &model.sessions;
-            let line = pane.cursor.seen(pane.rows.len(), line, |row| pane.lines(row)).len();
+            let line = pane.cursor.seen(pane.rows.len(), line, |row| pane.rows[row].lines()).len();
             (&mut model.sessions.cursor, model.sessions.rows.len(), line)
         }
         Place::Tree => (&mut model.tree.cursor, model.tree.rows.list.len(), line),

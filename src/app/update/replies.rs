@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{comparison, external_programs, family, file_changes, search};
+use super::{comparison, family, file_changes, search};
 use crate::app::command::{Command, ResumePlan};
 use crate::app::flows::{change, context_view, copy, missing_directory, name, resume};
+use crate::app::message::Effect;
+use crate::app::message::TextCopy;
 use crate::app::message::{Changed, Reply};
 use crate::app::model::Model;
+use crate::app::model::NextStep;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::ticket::Claim;
 use crate::base::text::{Span, Tone};
@@ -80,14 +83,13 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::TextsRead(done, total) => search::take_read(model, done, total),
         Reply::Values(values) => search::take_values(model, values),
         Reply::SessionsFound { hits, more, progress } => search::take_hits(model, hits, more, progress),
-        Reply::Elsewhere(found) => search::take_suggestions(model, found),
+        Reply::Elsewhere(found) => model.search.iter_mut().for_each(|search| search.elsewhere = Some(found)),
         Reply::Seen(hits, hidden_hits) => model.preview.take_hits(hits, hidden_hits),
         Reply::EntriesFound { hits, first_last, progress } => model.tree.take_hits(hits, first_last, progress),
         Reply::Context(listing) => take_context(model, listing),
         Reply::Text(text) => take_text(model, ticket, text),
         Reply::Compared(compared) => comparison::take(model, compared),
         Reply::Past(past) => take_past(model, past),
-        Reply::Written(text) => external_programs::take(model, ticket, text),
         Reply::PiTold(request, result) => {
             model.end_errand(ticket);
             model.execute(name::after_request(&request, result));
@@ -143,13 +145,16 @@ fn failure(error: &str) -> Vec<DocLine> {
 }
 
 fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>) {
-    let then = model.end_going_on(ticket);
-    let command = match (text, then) {
-        (Ok(text), Some(go_on)) => {
+    let command = match (model.end_errand(ticket), text) {
+        (Some(NextStep::Open(with)), Ok(text)) => {
+            return model.effects.push(Effect::Open(TextCopy { with, name: "entry.txt".into(), text }));
+        }
+        (Some(NextStep::Open(_)), Err(error)) => Command::Say(Tone::Error, error),
+        (Some(NextStep::Resume(go_on)), Ok(text)) => {
             let text = Some(text).filter(|text| !text.is_empty());
             Command::Resume(ResumePlan { text, ..go_on })
         }
-        (text, _) => copy::take_text(text),
+        (_, text) => copy::take_text(text),
     };
     model.execute(command);
 }

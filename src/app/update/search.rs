@@ -10,7 +10,6 @@ use crate::app::search::Search;
 use crate::app::widgets::line::LineEdit;
 use crate::base::text::Tone;
 use crate::catalog::search::SessionHit;
-use crate::catalog::suggestions::Suggestions;
 use crate::keymap::Place;
 use crate::search::matching::Matcher;
 use crate::search::query::Query;
@@ -215,13 +214,6 @@ pub(super) fn take_values(model: &mut Model, values: Arc<ValueLists>) {
     let is_typing = model.layers.has(Place::Search);
     if let Some(search) = model.search.as_mut().filter(|_| is_typing) {
         search.note_completion(&model.values);
-    }
-}
-
-/// Takes suggestions for a query without hits.
-pub(super) fn take_suggestions(model: &mut Model, found: Suggestions) {
-    if let Some(search) = &mut model.search {
-        search.elsewhere = Some(found);
     }
 }
 

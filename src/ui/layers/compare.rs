@@ -19,7 +19,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, compare: &CompareView, model: &Model, 
     let columns = usize::from(area.width);
     let lines = head(compare, model, pen, columns).into_iter().zip(area.rows());
     lines.for_each(|(spans, row)| pen.put(frame, row, &cut(&spans, columns, pen.glyphs())));
-    let (body, rows) = (CompareView::body(model.size), compare.rows());
+    let (body, rows) = (CompareView::body(model.size), &compare.rows);
     let shown = ListView { area: body, cursor: compare.cursor, len: rows.len(), focused: true };
     list(frame, pen, &shown, |at, columns| cut(&rows[at].spans, columns, pen.glyphs()));
     if compare.compared.is_none() {

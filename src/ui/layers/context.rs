@@ -36,9 +36,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &ContextView, pen: &Painter<'_>)
             pen.put(frame, Rect { y: above - 1, height: 1, ..area }, &[Span::new(Tone::Dim, rule)]);
             let area = Rect { y: above, height: area.height.saturating_sub(above), ..area };
             let all = listing.estimated_tokens();
-            let rows = ListView { area, cursor: view.cursor, len: view.rows().len(), focused: true };
-            list(frame, pen, &rows, |at, _| spans(&view.rows()[at], all));
-            if view.rows().is_empty() {
+            let rows = ListView { area, cursor: view.cursor, len: view.rows.len(), focused: true };
+            list(frame, pen, &rows, |at, _| spans(&view.rows[at], all));
+            if view.rows.is_empty() {
                 let text = " empty conversation; pi adds its own system prompt";
                 pen.put(frame, Rect { height: 1.min(area.height), ..area }, &[Span::new(Tone::Dim, text)]);
             }

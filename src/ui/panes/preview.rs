@@ -17,7 +17,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     let pane = &model.preview;
     let height = usize::from(area.body.height);
     let (top, len, is_whole) = pane.seen(model.now);
-    let hits = pane.hit().map(|(at, count)| match pane.hidden_hits() {
+    let hits = pane.hit().map(|(at, count)| match pane.find.as_ref().and_then(|find| find.hidden_hits) {
         Some(HiddenHits::Arguments) => "hit in arguments".into(),
         Some(HiddenHits::Other) => "hit in hidden text".into(),
         None => hits(Some(at), count),

@@ -80,7 +80,7 @@ impl TreeRowView<'_> {
     /// Returns the mark symbol of an entry, or of a run that contains a marked entry.
     fn mark(&self) -> Option<Span> {
         let Self { model, pen, at, .. } = *self;
-        let is_marked = |&entry: &Index| model.tree.entry(entry).is_some_and(|entry| model.marks.has(entry));
+        let is_marked = |&entry: &Index| model.tree.entry(entry).is_some_and(|entry| model.marks.0.contains(&entry));
         let is_marked = match model.tree.rows.list[at].item {
             RowItem::Entry(entry) => is_marked(&entry),
             // In an expanded run, the row of the entry has the mark.

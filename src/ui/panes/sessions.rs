@@ -56,7 +56,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         pen.put(frame, body, &[Span::new(Tone::Dim, text)]);
     }
     let rows = ListView { area: area.body, cursor: pane.cursor, len: pane.rows.len(), focused };
-    tall_list(frame, pen, &rows, |at| pane.lines(at), |at, columns| row(model, pen, at, columns));
+    tall_list(frame, pen, &rows, |at| pane.rows[at].lines(), |at, columns| row(model, pen, at, columns));
 }
 
 /// Returns the lines of a row.

@@ -46,7 +46,8 @@ pub struct CompareView {
     /// Folded state of each section.
     folded: Vec<bool>,
     /// Rows of headings and unfolded sections, for the current width.
-    rows: Vec<CompareRow>,
+    /// The visible rows.
+    pub rows: Vec<CompareRow>,
     columns: usize,
 }
 
@@ -96,11 +97,6 @@ impl CompareView {
     pub fn body(terminal: (u16, u16)) -> Rect {
         let area = Self::area(terminal);
         Rect { y: HEAD, height: area.height.saturating_sub(HEAD), ..area }
-    }
-
-    /// Returns the rows of the sections.
-    pub fn rows(&self) -> &[CompareRow] {
-        &self.rows
     }
 
     /// Builds the rows for the terminal's width if necessary, and scrolls to the selection.

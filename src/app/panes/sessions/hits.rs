@@ -42,7 +42,7 @@ impl SessionsPane {
                     project.sum = catalog.sum(&project.sessions);
                 }
                 self.threads(catalog, glyphs);
-                if (0..self.rows.len()).map(|row| self.lines(row)).sum::<usize>() <= self.room.1 {
+                if self.rows.iter().map(SessionRow::lines).sum::<usize>() <= self.room.1 {
                     self.aside = Some(all);
                     return;
                 }

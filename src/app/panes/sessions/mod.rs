@@ -59,6 +59,11 @@ impl SessionRow {
             Self::Project(_) | Self::MissingParent(..) => None,
         }
     }
+
+    /// Returns the number of lines of the row.
+    pub fn lines(&self) -> usize {
+        1 + usize::from(matches!(self, Self::Session { is_tall: true, .. }))
+    }
 }
 
 /// Totals of the visible sessions.
@@ -144,14 +149,9 @@ impl SessionsPane {
         Self { shows: ListOptions { sort, ..ListOptions::default() }, here, ..Self::default() }
     }
 
-    /// Returns the number of lines of a row.
-    pub fn lines(&self, row: usize) -> usize {
-        1 + usize::from(matches!(self.rows.get(row), Some(SessionRow::Session { is_tall: true, .. })))
-    }
-
     /// Returns the number of rows that fit on the screen.
     pub(crate) fn page(&self) -> usize {
-        self.cursor.seen(self.rows.len(), self.room.1, |row| self.lines(row)).len()
+        self.cursor.seen(self.rows.len(), self.room.1, |row| self.rows[row].lines()).len()
     }
 
     /// Sets the size of the list and scrolls to the selection.
@@ -161,16 +161,12 @@ impl SessionsPane {
         if is_other && self.hits.is_some() {
             self.rebuild(catalog, glyphs);
         }
-        let mut cursor = self.cursor;
-        cursor.fit_tall(self.rows.len(), room.1, |row| self.lines(row));
-        self.cursor = cursor;
+        self.cursor.fit_tall(self.rows.len(), room.1, |row| self.rows[row].lines());
     }
 
     /// Scrolls by a number of rows.
     pub(crate) fn scroll(&mut self, by: isize) {
-        let mut cursor = self.cursor;
-        cursor.scroll_tall(by, self.rows.len(), self.room.1, |row| self.lines(row));
-        self.cursor = cursor;
+        self.cursor.scroll_tall(by, self.rows.len(), self.room.1, |row| self.rows[row].lines());
     }
 
     fn key(&self, row: usize) -> Option<RowKey> {

@@ -146,13 +146,6 @@ impl TreePane {
         }
     }
 
-    /// Closes the input line and keeps the hits, unless the search is empty.
-    pub(crate) fn keep_find(&mut self) {
-        if self.find.as_ref().is_some_and(|find| find.words.is_empty()) {
-            self.give_up_find();
-        }
-    }
-
     /// Toggles between hits only and all entries.
     pub(crate) fn toggle_only_hits(&mut self) {
         let Some(find) = &mut self.find else { return };
