@@ -51,7 +51,7 @@ fn pasted_text_goes_to_the_top_layer_only() {
     browser.press("x f1");
     browser.send(Msg::Paste("yank".into()));
     shows(&browser, "filter: yank");
-    shows(&browser, "Put back what was deleted last.");
+    shows(&browser, "Insert the most recently deleted text.");
     assert_eq!(browser.model.search.as_ref().unwrap().line.value(), "re");
 }
 
@@ -114,7 +114,7 @@ fn keys_in_lists_and_lines_can_be_changed() {
     assert_eq!((browser.palettes().len(), browser.palettes()[0].cursor.at), (1, 1), "the keys are unbound");
     browser.press("x y ctrl+x");
     assert_eq!(browser.palettes()[0].line.value(), "");
-    browser.type_text("show all keys").press("ctrl+o");
+    browser.type_text("show key bindings").press("ctrl+o");
     assert!(matches!(browser.model.layers.top(), Some(Layer::Help(_))));
 }
 
