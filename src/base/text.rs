@@ -336,7 +336,7 @@ glyphs! {
     corner: "The last branch.", "└", "`";
     bar: "A branch that goes on below; between panes.", "│", "|";
     dash: "The middle of a connector.", "─", "-";
-    live: "A session in which a pi is likely at work: a guess.", "◌", "~";
+    live: "A session that a running pi is probably using (guess).", "◌", "~";
     working: "A session whose pi is working.", "●", "@";
     waiting: "A session whose pi answered, and waits for you.", "◆", "W";
     blocked: "A session whose pi asks you something.", "¿", "?";

@@ -6,26 +6,11 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::base::numbers::count;
-use crate::base::paths::shorten;
-use crate::base::text::{UNICODE, clean};
-use crate::base::time;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::pi::running::RunningPis;
-pub use crate::pi::status::{PiState, PiStatus};
+use crate::pi::status::{PiState, PiStatus};
+use crate::pi::warnings::{self, is_fresh};
 use crate::session::digest::Digest;
-
-/// The time in milliseconds after a write during which a session counts as active.
-const MOMENT: i64 = 120_000;
-
-/// The start of a warning about a possibly active pi.
-const AT_WORK: &str = "A pi seems to be at work";
-
-/// The warning for moving the file of a running pi to the trash.
-pub(crate) const LOSES: &str = "If pi loses its session file, it keeps writing to a new file that cannot be opened. Restoring the session merges both. Quit that pi first.";
-
-/// The width of a title in a sentence, in columns.
-const TITLE: usize = 60;
 
 /// The activity of pi in a session.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,11 +34,6 @@ impl SessionActivity {
             Self::Told(told) => told,
         }
     }
-}
-
-/// Sorts pis by urgency: question, error, answer, work, idle; the longest wait comes first.
-pub(crate) fn urgency(told: &PiStatus) -> (PiState, i64, u32) {
-    (told.state, told.since, told.pid)
 }
 
 impl Catalog {
@@ -83,7 +63,7 @@ impl Catalog {
             }
         }
         for (key, mut told) in told_in {
-            told.sort_by_key(urgency);
+            told.sort_by_key(PiStatus::urgency);
             live.insert(key, SessionActivity::Told(told));
         }
         let mut in_dirs: HashMap<ProjectKey, Vec<SessionKey>> = HashMap::new();
@@ -141,77 +121,15 @@ impl Catalog {
     /// of a session counts, because its session is a guess.
     pub fn signs(&self, sessions: &[SessionKey], now: i64, home: &str) -> Vec<String> {
         let sessions: Vec<&Digest> = sessions.iter().map(|&key| &*self[key]).collect();
-        signs(&sessions, &self.pis, now, home)
+        warnings::signs(&sessions, &self.pis, now, home)
     }
-}
-
-/// Describes the evidence that a pi is active in any of some sessions: see [`Catalog::signs`].
-pub(crate) fn signs(sessions: &[&Digest], pis: &RunningPis, now: i64, home: &str) -> Vec<String> {
-    let mut open: HashMap<&Path, Vec<&PiStatus>> = HashMap::new();
-    for told in &pis.told {
-        open.entry(&told.session).or_default().push(told);
-    }
-    open.values_mut().for_each(|told| told.sort_by_key(|told| urgency(told)));
-    let open_at = |session: &Digest| open.get(&*session.path).or_else(|| open.get(&**session.real_path()));
-    let (mut told, mut running, mut others) = (Vec::new(), Vec::new(), Vec::new());
-    for &session in sessions {
-        match open_at(session) {
-            Some(pis) => told.extend(pis.iter().map(|pi| told_in_words(session, pi, sessions.len(), now))),
-            None if runs_in(pis, session) > 0 => running.push(session),
-            None => others.push(session),
-        }
-    }
-    let mut dirs: Vec<&str> = running.iter().map(|session| session.header.cwd.as_str()).collect();
-    dirs.sort_unstable();
-    dirs.dedup();
-    let runs = dirs.into_iter().map(|dir| format!("{AT_WORK}: a pi runs in {}", shorten(dir, home)));
-    let written = others.into_iter().filter(|session| is_fresh(session, now)).map(|session| {
-        let what = called(session, sessions.len());
-        let seconds = usize::try_from((now - session.mtime) / 1000).unwrap_or_default();
-        match seconds {
-            0 => format!("{AT_WORK}: {what} was written just now"),
-            _ => format!("{AT_WORK}: {what} was written {} ago", count(seconds, "second", "seconds")),
-        }
-    });
-    told.into_iter().chain(runs).chain(written).collect()
-}
-
-/// Returns `true` if a pi reports that it has a session open.
-pub(crate) fn is_open(session: &Digest, pis: &RunningPis) -> bool {
-    pis.told.iter().any(|told| told.session == session.path || told.session == *session.real_path())
-}
-
-/// Returns the name of a session in a message about `among` sessions.
-fn called(session: &Digest, among: usize) -> String {
-    match among {
-        1 => "it".into(),
-        _ => format!("\"{}\"", UNICODE.cut(&clean(session.title()), TITLE)),
-    }
-}
-
-/// Describes the status of a pi.
-fn told_in_words(session: &Digest, told: &PiStatus, among: usize, now: i64) -> String {
-    let (pid, state, lasting) = (told.pid, told.state.name(), time::duration_since(now, told.since));
-    format!("A pi (process {pid}) has {} open: {state} {lasting}", called(session, among))
-}
-
-/// Returns the number of pis in the directory of a session.
-fn runs_in(pis: &RunningPis, session: &Digest) -> usize {
-    let cwd = Path::new(&session.header.cwd);
-    pis.by_dir.get(cwd).copied().unwrap_or_default()
-}
-
-/// Returns `true` if a session was written a moment ago. Both the file and its last entry must be recent. Labels and
-/// names are ignored, so that copies and changes by pitree do not count.
-fn is_fresh(session: &Digest, now: i64) -> bool {
-    let is_fresh = |time: i64| (now - time).abs() < MOMENT;
-    is_fresh(session.mtime) && session.written.is_some_and(is_fresh)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::pi::processes::ByDir;
+    use crate::pi::warnings::MOMENT;
 
     /// Creates a catalog of sessions with these names, directories, file times and entry times.
     fn catalog(sessions: &[(&str, &str, i64, i64)]) -> Catalog {
@@ -259,7 +177,7 @@ mod tests {
         assert_eq!(live(&catalog), ["b", "c"], "one tells, and one does not");
         let key = catalog.key_of(Path::new("b")).unwrap();
         assert_eq!(catalog.live(key).unwrap().told().unwrap().state, PiState::Blocked);
-        assert_eq!(catalog.signs(&[key], 60_000, ""), ["A pi (process 7) has it open: blocked for 1m"]);
+        assert_eq!(catalog.signs(&[key], 60_000, ""), ["pi (pid 7) has it open: blocked for 1m"]);
         catalog.set_pis(RunningPis { told: vec![told("/link/b", "")], ..RunningPis::default() }, long_ago);
         assert_eq!(live(&catalog), ["b"], "by another path");
         catalog.set_pis(RunningPis { told: vec![told("/link/b", "other")], ..RunningPis::default() }, long_ago);
@@ -283,7 +201,7 @@ mod tests {
         assert_eq!(catalog.live(key).unwrap().told().unwrap().state, PiState::Blocked);
         let signs = catalog.signs(&[key], 90_000, "");
         assert_eq!(signs.len(), 4);
-        assert_eq!(signs[0], "A pi (process 6) has it open: blocked for 1m");
+        assert_eq!(signs[0], "pi (pid 6) has it open: blocked for 1m");
         let counts = [(Some(PiState::Blocked), 1), (Some(PiState::Waiting), 2), (Some(PiState::Idle), 1)];
         assert_eq!(catalog.live_counts(|_| true), counts);
     }
@@ -316,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_tells_that_a_pi_is_at_work() {
+    fn signs_name_the_evidence_for_a_running_pi() {
         let now = 100 * MOMENT;
         let sessions =
             [("a", "/home/me/app", 1, 1), ("b", "/home/me/app", 2, 2), ("c", "/c", now - 40_999, now - 41_000)];
@@ -324,10 +242,12 @@ mod tests {
         catalog.set_pis(pis(&[("/home/me/app", 1)]), now);
         let keys: Vec<SessionKey> = catalog.keys().collect();
         let signs = |keys: &[SessionKey]| catalog.signs(keys, now, "/home/me");
-        let seems = |signs: &[&str]| -> Vec<String> { signs.iter().map(|sign| format!("{AT_WORK}: {sign}")).collect() };
-        assert_eq!(signs(&keys), seems(&["a pi runs in ~/app", "\"c\" was written 40 seconds ago"]));
-        assert_eq!(signs(&keys[..1]), seems(&["a pi runs in ~/app"]), "whichever it is in");
-        assert_eq!(signs(&keys[2..]), seems(&["it was written 40 seconds ago"]));
+        assert_eq!(
+            signs(&keys),
+            ["A pi is running in ~/app", "\"c\" was modified 40 seconds ago; a pi may be using it"]
+        );
+        assert_eq!(signs(&keys[..1]), ["A pi is running in ~/app"], "whichever session it uses");
+        assert_eq!(signs(&keys[2..]), ["The file was modified 40 seconds ago; a pi may be using it"]);
         assert_eq!(signs(&[]), [""; 0]);
     }
 }

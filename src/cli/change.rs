@@ -14,7 +14,6 @@ use crate::base::numbers::thousands;
 use crate::base::paths::{self, shorten};
 use crate::base::text::clean;
 use crate::base::time;
-use crate::catalog::live::signs;
 use crate::changes::journal::{ChangeState, JournalRecord};
 use crate::changes::{Change, ChangeEvent, ChangeResult, Changes, Refusal, Request};
 use crate::cli::exit::{Declined, Exit};
@@ -24,6 +23,7 @@ use crate::config::Config;
 use crate::disk::locate;
 use crate::disk::trash::Trash;
 use crate::pi::running;
+use crate::pi::warnings::signs;
 use crate::system::signals::SignalHold;
 
 /// Options of all commands that change something.

@@ -11,7 +11,6 @@ use crate::base::numbers::dollars;
 use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::base::time;
-use crate::catalog::live::urgency;
 use crate::cli::output::{Output, PathFields};
 use crate::cli::table::{self, Column, LAST, PATH};
 use crate::cli::{CommandContext, now, output, resolve};
@@ -106,7 +105,7 @@ fn list(pis: &RunningPis, titles: &mut SessionTitles, chosen: &CommandContext, o
         Column::Words(LAST),
     ];
     let mut told: Vec<&PiStatus> = pis.told.iter().collect();
-    told.sort_by_key(|told| urgency(told));
+    told.sort_by_key(|told| told.urgency());
     let row = |told: &PiStatus| {
         let model = told.model.clone().unwrap_or_default();
         let cwd = shorten(&told.cwd, &chosen.home).into_owned();

@@ -17,7 +17,6 @@ use crate::base::paths::shorten;
 use crate::base::time;
 use crate::catalog::Catalog;
 use crate::catalog::cost_sharing::{self, CostSharing};
-use crate::catalog::live::urgency;
 use crate::catalog::parents::{ForkParent, parents};
 use crate::cli::hits::HitSearch;
 use crate::cli::live::LiveFields;
@@ -292,7 +291,7 @@ fn by_session(told: &[PiStatus]) -> HashMap<&Path, Vec<&PiStatus>> {
     for told in told {
         by_session.entry(&told.session).or_default().push(told);
     }
-    by_session.values_mut().for_each(|told| told.sort_by_key(|told| urgency(told)));
+    by_session.values_mut().for_each(|told| told.sort_by_key(|told| told.urgency()));
     by_session
 }
 

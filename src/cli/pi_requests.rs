@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
-use crate::catalog::live::urgency;
 use crate::cli::output;
 use crate::disk::locate;
 use crate::pi::requests::{self, PiRequest};
@@ -46,5 +45,5 @@ fn open(session: &Path) -> Option<PiStatus> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
     let told = running::told(locate::state_dir().as_deref());
     let in_it = told.into_iter().filter(|told| real(&told.session) == real(session));
-    in_it.min_by_key(urgency)
+    in_it.min_by_key(PiStatus::urgency)
 }

@@ -11,7 +11,6 @@ use clap_complete::ArgValueCompleter;
 use crate::base::numbers::{bytes, count};
 use crate::base::text::Glyphs;
 use crate::base::time;
-use crate::catalog::live::LOSES;
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::{FileSnapshot, Refusal, Request};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
@@ -20,6 +19,7 @@ use crate::cli::table::words;
 use crate::cli::{CommandContext, completions, confirm, now, output, resolve};
 use crate::disk::locate;
 use crate::pi::running;
+use crate::pi::warnings::LOSES;
 use crate::session::digest::{Digest, SharedDigest};
 
 /// The maximum number of sessions listed in a question.

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::catalog::live::{is_open, signs};
 use crate::cli::{CommandContext, confirm, now, output, resolve};
 use crate::disk::locate;
 use crate::pi::running;
+use crate::pi::warnings::{is_open, signs};
 
 /// The consequence of two pi processes in one session.
 const APART: &str =

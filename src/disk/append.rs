@@ -80,7 +80,7 @@ pub fn line(
             return Ok(appended);
         }
     }
-    bail!("{} keeps changing: a pi is at work in it; try again when it rests", path.display())
+    bail!("{} keeps changing: pi is writing to it; try again when pi is idle", path.display())
 }
 
 /// Opens and locks a session file. On file systems without locks, the lock of the journal must suffice.

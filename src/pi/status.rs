@@ -80,6 +80,13 @@ pub struct PiStatus {
     pub cost: f64,
 }
 
+impl PiStatus {
+    /// Returns the sort key by urgency: question, error, answer, work, idle; the longest wait comes first.
+    pub(crate) fn urgency(&self) -> (PiState, i64, u32) {
+        (self.state, self.since, self.pid)
+    }
+}
+
 /// The format of a status file: see `docs/json.md`.
 #[derive(Deserialize)]
 struct StatusFile {

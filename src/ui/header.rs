@@ -8,7 +8,7 @@ use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
 use crate::base::text::{Span, Tone, clean, spans_width, width};
 use crate::catalog::SessionKey;
-use crate::catalog::live::PiState;
+use crate::pi::status::PiState;
 use crate::ui::paint::Painter;
 use crate::ui::status_symbol;
 

@@ -1,7 +1,7 @@
 //! The symbol of a running pi.
 
 use crate::base::text::{Glyphs, Tone};
-use crate::catalog::live::PiState;
+use crate::pi::status::PiState;
 
 /// Returns tone and symbol of a pi's state; `None` means a guess that a pi is running.
 pub(super) fn sign(state: Option<PiState>, glyphs: &Glyphs) -> (Tone, &str) {

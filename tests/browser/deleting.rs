@@ -107,9 +107,9 @@ fn deleting_beside_a_possibly_running_pi_asks_twice() {
     world.select(&mut browser, name);
     let effects = browser.take(Msg::Key("ctrl+d".parse().unwrap()));
     assert!(matches!(effects[..], [Effect::Ask(_, Work::LookForPis)]), "{effects:?}");
-    shows(&browser, "A pi seems to be at work: a pi runs in /nowhere.");
+    shows(&browser, "A pi is running in /nowhere.");
     browser.press("enter");
-    shows(&browser, "A pi seems to be at work: a pi runs in /nowhere.");
+    shows(&browser, "A pi is running in /nowhere.");
     shows(&browser, "If pi loses its session file");
     browser.press("enter");
     assert!(path.exists(), "in the second question Enter has no default");
@@ -160,7 +160,7 @@ fn deleting_a_recently_written_session_asks_twice() {
     shows(&browser, "1 live");
     world.select(&mut browser, "other");
     browser.press("ctrl+d");
-    shows(&browser, "A pi seems to be at work: it was written 40 seconds ago.");
+    shows(&browser, "The file was modified 40 seconds ago; a pi may be using it.");
     browser.press("enter");
     shows(&browser, "If pi loses its session file");
     browser.press("d");

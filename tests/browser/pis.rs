@@ -2,9 +2,9 @@
 
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::panes::sessions::SessionRow;
-use pitree::catalog::live::{PiState, PiStatus};
 use pitree::pi::requests::PiRequest;
 use pitree::pi::running::RunningPis;
+use pitree::pi::status::{PiState, PiStatus};
 
 use super::changes::World;
 use super::harness::{Browser, NOW, shows};
@@ -106,7 +106,7 @@ fn a_session_with_several_pis_shows_the_asking_one_and_the_count() {
     shows(&browser, "            open, idle for 1m, some-model (pid 3)");
     browser.press("enter");
     shows(&browser, "This session is open in several running pi processes");
-    shows(&browser, "A pi (process 3) has it open: idle for 1m.");
+    shows(&browser, "pi (pid 3) has it open: idle for 1m.");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_name_is_written_by_the_pi_that_has_the_session_open() {
         .set_pis(RunningPis { told: vec![told(&world, "main", PiState::Waiting, 3)], ..RunningPis::default() }, NOW);
     browser.press("R").type_text("new").press("enter");
     shows(&browser, "This session is open in a running pi");
-    shows(&browser, "A pi (process 4711) has it open");
+    shows(&browser, "pi (pid 4711) has it open");
     let wanted = browser.take(Msg::Key("p".parse().unwrap()));
     let [Effect::Ask(ticket, Work::TellPi(pi, what))] = &wanted[..] else { panic!("{wanted:?}") };
     assert_eq!((pi.pid, what), (4711, &PiRequest::Name("new".into())));

@@ -173,7 +173,7 @@ fn resuming_beside_a_running_pi_asks_first() {
     browser.model.catalog.set_pis(super::harness::pis(&cwd, 9), super::harness::NOW);
     let before = world.text("main");
     browser.press("enter");
-    shows(&browser, "A pi seems to be at work: a pi runs in");
+    shows(&browser, "A pi is running in");
     assert!(browser.wants.is_empty());
     browser.press("c");
     assert!(browser.wants.is_empty() && !browser.asks());

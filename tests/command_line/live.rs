@@ -67,7 +67,7 @@ fn resume_warns_of_pis_in_the_session_and_starts_another_one_only_with_yes() {
     let path = pitree.fixture("branches");
     assert_eq!(pitree.run(&["resume", "branches"]).code, 7);
     let pis = [Pi::new(&pitree, &path, "idle"), Pi::new(&pitree, &path, "blocked")];
-    let [idle, blocked] = pis.each_ref().map(|pi| format!("A pi (process {}) has it open: ", pi.0.id()));
+    let [idle, blocked] = pis.each_ref().map(|pi| format!("pi (pid {}) has it open: ", pi.0.id()));
     let warns = |said: &str| {
         let (first, second) = (said.find(&blocked).unwrap(), said.find(&idle).unwrap());
         assert!(first < second && said.contains("use --fork to resume in a new session"), "{said}");

@@ -53,7 +53,7 @@ fn rm_of_a_session_with_a_running_pi_needs_yes() {
     pi.wait_for("pi is here");
     let question = "Type \"yes\" to move them anyway:";
     let pitree = home.open(&["rm", "one"]);
-    pitree.wait_for("A pi seems to be at work: a pi runs in ~/project.");
+    pitree.wait_for("A pi is running in ~/project.");
     assert_eq!(answered(pitree, question, "y"), 1);
     assert!(session.exists());
     assert_eq!(answered(home.open(&["rm", "one"]), question, "yes"), 0);

@@ -14,9 +14,9 @@ use crate::base::paths::{shorten, split_name};
 use crate::base::text::Tone;
 use crate::base::time;
 use crate::catalog::SessionKey;
-use crate::catalog::live::LOSES;
 use crate::changes::{FileSnapshot, Request};
 use crate::keymap::Place;
+use crate::pi::warnings::LOSES;
 use crate::render::DocLine;
 
 /// The word that confirms a permanent deletion.
