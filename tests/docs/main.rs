@@ -7,6 +7,7 @@
     reason = "a test may fail anywhere, not only in a function marked #[test]"
 )]
 
+mod errors;
 mod json_schema;
 mod man;
 mod words;
@@ -43,6 +44,24 @@ fn the_key_reference_is_current() {
 #[test]
 fn the_command_line_reference_is_current() {
     is_current("docs/cli.md", &pitree::cli::help_pages::page());
+}
+
+#[test]
+fn help_fits_80_columns() {
+    fn check(command: clap::Command, name: &str) {
+        let mut sized = command.clone().term_width(80);
+        for help in [sized.render_help().to_string(), sized.render_long_help().to_string()] {
+            for line in help.lines() {
+                assert!(line.chars().count() <= 80, "pitree{name} --help: {line}");
+            }
+        }
+        for inner in command.get_subcommands() {
+            check(inner.clone(), &format!("{name} {}", inner.get_name()));
+        }
+    }
+    let mut command = pitree::cli::help_pages::command();
+    command.build();
+    check(command, "");
 }
 
 #[test]
