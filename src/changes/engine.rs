@@ -8,16 +8,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::changes::change::Change;
-use crate::changes::journal::{ChangeState, ChangeStep, JournalRecord, JournalRecords, UndoLink};
+use crate::changes::journal::{
+    ChangeState, ChangeStep, Journal, JournalError, JournalRecord, JournalRecords, UndoLink,
+};
 use crate::changes::request::{ChangeEvent, ChangeObserver, ChangeProgress};
 use crate::changes::result::Refusal;
-use crate::changes::transaction::{JournalError, Transaction};
-use crate::disk::append;
-use crate::disk::append::{Appended, PendingLine};
+use crate::disk::append::{self, Appended, PendingLine};
 use crate::disk::availability::is_there;
 use crate::disk::fingerprint::Fingerprint;
-use crate::disk::load;
-use crate::disk::load::NewerFormat;
+use crate::disk::load::{self, NewerFormat};
 use crate::disk::lock::LockObserver;
 use crate::disk::trash::{self, RestoreError, Trash, TrashEntry, TrashSession, merge};
 use crate::session::tree::Tree;
@@ -41,7 +40,9 @@ pub(crate) struct ChangeStore {
 /// The execution of one request, with the locked journal.
 pub(crate) struct Engine<'a> {
     bin: TrashSession<'a>,
-    book: Transaction,
+    pub(crate) book: Journal,
+    /// `true` to write nothing.
+    pub(crate) is_dry: bool,
     /// The current time in milliseconds since 1970.
     pub(crate) now: i64,
     /// Moves that are recorded but not made yet, by change number.
@@ -50,7 +51,7 @@ pub(crate) struct Engine<'a> {
     warnings: Vec<String>,
     watch: ChangeObserver<'a>,
     /// `true` after the user canceled waiting.
-    is_given_up: bool,
+    pub(crate) is_given_up: bool,
 }
 
 /// A recorded move of a file.
@@ -78,27 +79,19 @@ impl<'a> Engine<'a> {
         getrandom::fill(&mut [0; 16]).context("cannot generate a random id")?;
         let mut bin = place.trash.open(now);
         let book = if place.dry_run {
-            Transaction::closed(&place.state_dir)?
+            Journal::closed(&place.state_dir, now)?
         } else {
-            let mut book = Transaction::open(&place.state_dir, now, &mut |who| watch(ChangeEvent::Waits(who)))?;
+            let mut book = Journal::open(&place.state_dir, now, &mut |who| watch(ChangeEvent::Waits(who)))?;
             mend(&mut book, &mut bin)?;
             book
         };
-        Ok(Self { bin, book, now, ahead: HashMap::new(), warnings: Vec::new(), watch, is_given_up: false })
+        let (is_dry, ahead, warnings) = (place.dry_run, HashMap::new(), Vec::new());
+        Ok(Self { bin, book, is_dry, now, ahead, warnings, watch, is_given_up: false })
     }
 
     /// Returns the changes so far.
     pub(crate) fn past(&self) -> &JournalRecords {
-        self.book.past()
-    }
-
-    /// Iterates over the groups of changes that were made or redone.
-    pub(crate) fn groups(&self) -> impl Iterator<Item = u64> {
-        self.book.groups()
-    }
-
-    pub(crate) fn is_dry(&self) -> bool {
-        self.book.is_closed()
+        &self.book.records
     }
 
     /// Reports the progress between two changes. Returns `true` if the request must stop there.
@@ -106,63 +99,44 @@ impl<'a> Engine<'a> {
         done > 0 && done < total && (self.watch)(ChangeEvent::Made(ChangeProgress { done, total })).is_break()
     }
 
-    /// Returns `true` after the user canceled waiting.
-    pub(crate) fn is_given_up(&self) -> bool {
-        self.is_given_up
-    }
-
-    /// Makes a change of a whole file with `make`. The file that it `keeps` goes to a place in the trash, which `make`
-    /// receives if it is known in advance.
+    /// Makes a change of a whole file with `make`, or undoes or redoes the one with the number in `again`. The file that
+    /// it `keeps` goes to a place in the trash, which `make` receives if it is known in advance.
     pub(crate) fn make(
         &mut self,
         change: &Change,
+        again: Option<(u64, ChangeStep)>,
         keeps: Option<&Path>,
         make: impl FnOnce(&mut TrashSession<'_>, Option<&Path>, LockObserver<'_>) -> Result<()>,
     ) -> Result<()> {
-        if self.is_dry() {
+        if self.is_dry {
             return Ok(());
         }
-        let noted = self.note(change, keeps)?;
-        let number = noted.number;
+        let noted = self.note(change, again, keeps)?;
+        let (number, step) = (noted.number, noted.step);
         self.write_down(&[noted])?;
-        self.carry_out(number, ChangeStep::Make, make)
+        self.carry_out(number, step, make)
     }
 
-    /// Undoes or redoes a change of a whole file like [`make`](Self::make).
-    pub(crate) fn make_again(
+    /// Records a change that moves the file `goes` to the trash, or the step `again` of a recorded one.
+    fn note(
         &mut self,
-        record: &JournalRecord,
-        step: ChangeStep,
-        keeps: Option<&Path>,
-        make: impl FnOnce(&mut TrashSession<'_>, Option<&Path>, LockObserver<'_>) -> Result<()>,
-    ) -> Result<()> {
-        if self.is_dry() {
-            return Ok(());
-        }
-        let noted = self.note_again(record, step, keeps)?;
-        self.write_down(&[noted])?;
-        self.carry_out(record.number, step, make)
-    }
-
-    /// Records a change that moves the file `goes` to the trash.
-    fn note(&mut self, change: &Change, goes: Option<&Path>) -> Result<JournaledMove> {
-        let item = self.place_for(goes)?;
-        let by = UndoLink { item: item.clone(), file: fingerprint(change, goes), ..UndoLink::default() };
-        let number = self.book.note(change, by)?.unwrap_or_default();
-        Ok(JournaledMove { number, step: ChangeStep::Make, goes: goes.map(Path::to_path_buf), item })
-    }
-
-    /// Records a step that moves the file `goes` to the trash.
-    fn note_again(&mut self, record: &JournalRecord, step: ChangeStep, goes: Option<&Path>) -> Result<JournaledMove> {
-        let (number, item) = (record.number, self.place_for(goes)?);
-        let file = fingerprint(&record.change, goes);
-        self.book.set(number, step.begun(), UndoLink { item: item.clone(), file, ..UndoLink::default() })?;
+        change: &Change,
+        again: Option<(u64, ChangeStep)>,
+        goes: Option<&Path>,
+    ) -> Result<JournaledMove> {
+        let item = goes.map_or(Ok(None), |path| self.bin.choose(path))?;
+        // In every change, the content of the changed file goes to the trash. Without a fingerprint, undo still compares
+        // what the trash records.
+        let file = goes.and_then(|_| Fingerprint::of(change.path()).ok());
+        let by = UndoLink { item: item.clone(), file, ..UndoLink::default() };
+        let (number, step) = match again {
+            Some((number, step)) => {
+                self.book.set(number, step.begun(), by)?;
+                (number, step)
+            }
+            None => (self.book.begin(change, by)?, ChangeStep::Make),
+        };
         Ok(JournaledMove { number, step, goes: goes.map(Path::to_path_buf), item })
-    }
-
-    /// Chooses a place in the trash, if it can be known in advance.
-    fn place_for(&mut self, goes: Option<&Path>) -> Result<Option<PathBuf>> {
-        goes.map_or(Ok(None), |path| self.bin.choose(path))
     }
 
     /// Executes a recorded step.
@@ -199,12 +173,12 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// The reason why the first change cannot be recorded; nothing was recorded.
     pub(crate) fn will_put(&mut self, changes: &[Change]) -> Result<Vec<u64>> {
-        if self.is_dry() {
+        if self.is_dry {
             return Ok(vec![0; changes.len()]);
         }
         let mut moves = Vec::new();
         for change in &changes[..changes.len().min(self.together())] {
-            match self.note(change, Some(change.path())) {
+            match self.note(change, None, Some(change.path())) {
                 Ok(noted) => moves.push(noted),
                 Err(error) if moves.is_empty() => return Err(error),
                 Err(_) => break, // it is reported at its turn
@@ -220,7 +194,7 @@ impl<'a> Engine<'a> {
     /// The journal cannot be written; none of the steps may be taken.
     pub(crate) fn will_do_again(&mut self, records: &[JournalRecord], step: ChangeStep) -> Result<()> {
         let mut moves = Vec::new();
-        let records = if self.is_dry() { &[] } else { records };
+        let records = if self.is_dry { &[] } else { records };
         for record in records.iter().filter(|record| record.change.moves()) {
             match self.note_move(record, step) {
                 Ok(noted) => moves.push(noted),
@@ -235,17 +209,18 @@ impl<'a> Engine<'a> {
     /// lines go to the trash too.
     fn note_move(&mut self, record: &JournalRecord, step: ChangeStep) -> Result<JournaledMove> {
         let path = record.change.path();
+        let again = Some((record.number, step));
         if record.change.brings(step).is_none() {
-            return self.note_again(record, step, Some(path));
+            return self.note(&record.change, again, Some(path));
         }
         let can_join = self.bin.can_join(path, record.place());
         let late = can_join.with_context(|| format!("cannot access {}", path.display()))?.then(|| merge::late(path));
-        self.note_again(record, step, late.as_deref())
+        self.note(&record.change, again, late.as_deref())
     }
 
     /// Ensures that the step of a record is recorded and synced.
     fn must_be_ahead(&mut self, record: &JournalRecord, step: ChangeStep) -> Result<()> {
-        if self.is_dry() || self.ahead.contains_key(&record.number) {
+        if self.is_dry || self.ahead.contains_key(&record.number) {
             return Ok(());
         }
         let noted = self.note_move(record, step)?;
@@ -339,27 +314,28 @@ impl<'a> Engine<'a> {
         self.settle(record.number, step, back.map_err(overtaken))
     }
 
-    /// Appends the line that `build` creates from the tree and a new id, together with its change. Returns the change,
-    /// or `None` if there is nothing to do.
+    /// Appends the line of the change that `build` creates from the tree and a new id. Returns the change, or `None` if
+    /// there is nothing to do.
     pub(crate) fn append(
         &mut self,
         path: &Path,
         keep_time: bool,
-        build: impl Fn(&Tree, &str) -> Result<Option<(String, Change)>>,
+        build: impl Fn(&Tree, &str) -> Result<Option<Change>>,
     ) -> Result<Option<Change>> {
-        let is_dry = self.is_dry();
+        let (is_dry, now) = (self.is_dry, self.now);
         let mut begun = None;
         let mut step = |tree: &Tree| {
             // The file was modified between reading and writing, so the recorded change was not made.
             if let Some((number, _)) = begun.take() {
                 self.book.set(number, ChangeState::Dropped, UndoLink::default())?;
             }
-            let Some((line, change)) = build(tree, &free_id(tree))? else { return Ok(None) };
-            let draft = PendingLine::new(tree, &line);
-            let number = self.book.note(&change, UndoLink { draft: Some(draft.clone()), ..UndoLink::default() })?;
-            begun = Some((number.unwrap_or_default(), change));
+            let id = free_id(tree);
+            let Some(change) = build(tree, &id)? else { return Ok(None) };
+            let draft = PendingLine::new(tree, &change.line(tree, ChangeStep::Make, (&id, now))?);
+            let number = self.book.begin(&change, UndoLink { draft: Some(draft.clone()), ..UndoLink::default() })?;
+            begun = Some((number, change));
             self.book.sync()?;
-            Ok(number.map(|_| draft))
+            Ok(Some(draft))
         };
         if is_dry {
             step(&load::writable(path)?)?;
@@ -376,29 +352,29 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Appends a line to undo or redo a change.
+    /// Appends a line to undo or redo a change, unless `check` fails.
     pub(crate) fn append_again(
         &mut self,
         record: &JournalRecord,
         step: ChangeStep,
         keep_time: bool,
-        build: impl Fn(&JournalRecords, &Tree, &str) -> Result<String>,
+        check: impl Fn(&JournalRecords, &Tree) -> Result<()>,
     ) -> Result<()> {
-        let path = record.change.path();
-        if self.is_dry() {
-            let tree = load::writable(path).map_err(overtaken)?;
-            return build(self.past(), &tree, &free_id(&tree)).map(drop);
-        }
+        let (path, is_dry, now) = (record.change.path(), self.is_dry, self.now);
         let mut begun = false;
-        let line = |tree: &Tree| {
+        let mut line = |tree: &Tree| {
             let id = free_id(tree);
-            let draft = PendingLine::new(tree, &build(self.book.past(), tree, &id)?);
+            check(&self.book.records, tree)?;
+            let draft = PendingLine::new(tree, &record.change.line(tree, step, (&id, now))?);
             let by = UndoLink { entry: Some(&id), draft: Some(draft.clone()), ..UndoLink::default() };
             self.book.set(record.number, step.begun(), by)?;
             begun = true;
             self.book.sync()?;
             Ok(Some(draft))
         };
+        if is_dry {
+            return line(&load::writable(path).map_err(overtaken)?).map(drop);
+        }
         let appended = append::line(path, keep_time, &mut waiting(&mut self.watch, &mut self.is_given_up), line);
         if !begun {
             return appended.map(drop).map_err(overtaken);
@@ -433,7 +409,7 @@ impl<'a> Engine<'a> {
         let mut is_made = Some(made.is_ok());
         let made = made.or_else(|error| {
             if !matches!(error.downcast_ref(), Some(Refusal::Overtaken { .. })) {
-                is_made = self.past().find(number).and_then(|record| record.change.happened(record, step));
+                is_made = self.past().find(number).and_then(|record| record.happened(step));
             }
             if is_made == Some(true) {
                 self.warnings.push(format!("{error:#}"));
@@ -445,12 +421,6 @@ impl<'a> Engine<'a> {
         let noted = self.book.set(number, step.settled(is_made), UndoLink::default());
         made.and(noted.context("the change was made, but"))
     }
-}
-
-/// Returns the fingerprint of the file that `goes` to the trash: in every change that is the content of the changed
-/// file. Without one, undo still compares what the trash records.
-fn fingerprint(change: &Change, goes: Option<&Path>) -> Option<Fingerprint> {
-    goes.and_then(|_| Fingerprint::of(change.path()).ok())
 }
 
 /// Reports waiting to the observer, and records a cancellation.
@@ -475,15 +445,15 @@ fn overtaken(error: anyhow::Error) -> anyhow::Error {
 }
 
 /// Removes leftovers of interrupted changes and records their results.
-fn mend(book: &mut Transaction, bin: &mut TrashSession<'_>) -> Result<()> {
-    for record in book.past().list().iter().filter(|record| record.cut_short().is_some()) {
+fn mend(book: &mut Journal, bin: &mut TrashSession<'_>) -> Result<()> {
+    for record in book.records.list().iter().filter(|record| record.cut_short().is_some()) {
         if let Some(draft) = &record.draft {
             // If the file is not writable, the partial line stays; the next line is separate.
             let _ = append::take_back_part(record.change.path(), draft);
         }
-        record.change.clear(record, bin);
+        record.clear(bin);
     }
-    book.mend(|record, step| record.change.happened(record, step))
+    book.mend(|record, step| record.happened(step))
 }
 
 /// Returns random bits.

@@ -7,7 +7,8 @@
 //! Paths that are not UTF-8 are an example. Incompatible formats need a new version, with a line that declares it. Such
 //! a journal is read as far as possible and never written.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -115,12 +116,6 @@ struct JournalLine {
     file: Option<Fingerprint>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     change: Option<Change>,
-}
-
-/// Returns the journal form of a path: as text, or as bytes.
-fn written(item: Option<PathBuf>) -> (Option<String>, Option<String>) {
-    let bytes = item.as_ref().and_then(paths::non_utf8_base64);
-    (item.and_then(|item| item.into_os_string().into_string().ok()), bytes)
 }
 
 /// Data of a step known in advance.
@@ -272,11 +267,19 @@ impl JournalRecords {
     }
 }
 
-/// An open and locked journal.
+/// The journal during one request, open and locked. The changes of the request form a group. A dry run writes nothing.
 pub(crate) struct Journal {
-    file: File,
+    /// The open file; `None` in a dry run.
+    file: Option<File>,
     path: PathBuf,
-    records: JournalRecords,
+    /// The changes so far.
+    pub(crate) records: JournalRecords,
+    /// The current time in milliseconds since 1970.
+    now: i64,
+    /// The first change of the request.
+    pub(crate) group: Option<u64>,
+    /// The groups of changes that were made or redone.
+    pub(crate) groups: BTreeSet<u64>,
     /// The number of bytes already read into the records.
     end: u64,
     /// `true` if the file ends with a partial line.
@@ -284,6 +287,18 @@ pub(crate) struct Journal {
     /// `true` while the journal is locked; it is only written then.
     is_held: bool,
 }
+
+/// The journal cannot be written, so no further change can be made.
+#[derive(Debug)]
+pub(crate) struct JournalError(anyhow::Error);
+
+impl fmt::Display for JournalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#}", self.0)
+    }
+}
+
+impl std::error::Error for JournalError {}
 
 /// Adds a hint to the error for a journal that is not a regular file.
 fn with_help(error: std::io::Error) -> std::io::Error {
@@ -299,11 +314,26 @@ fn file_in(dir: &Path) -> PathBuf {
 }
 
 impl Journal {
+    fn new(dir: &Path, now: i64, file: Option<File>, records: JournalRecords) -> Self {
+        let (path, groups) = (file_in(dir), BTreeSet::new());
+        Self { file, path, records, now, group: None, groups, end: 0, is_torn: false, is_held: true }
+    }
+
+    /// Reads the journal of a state directory for a dry run.
+    ///
+    /// # Errors
+    /// The journal cannot be read, or has a newer version.
+    pub(crate) fn closed(dir: &Path, now: i64) -> Result<Self> {
+        let records = JournalRecords::of(dir)?;
+        records.check_version(dir)?;
+        Ok(Self::new(dir, now, None, records))
+    }
+
     /// Opens or creates the journal in the state directory. `wait` is notified about a lock.
     ///
     /// # Errors
     /// The journal cannot be read or written, has a newer version, or is locked.
-    pub(crate) fn open(dir: &Path, wait: LockObserver<'_>) -> Result<Self> {
+    pub(crate) fn open(dir: &Path, now: i64, wait: LockObserver<'_>) -> Result<Self> {
         let path = file_in(dir);
         let opened = create::private_folder(dir).and_then(|()| {
             let mut options = create::private();
@@ -321,8 +351,7 @@ impl Journal {
             ),
             false => anyhow!(error).context(format!("cannot open the journal {}", path.display())),
         })?;
-        let mut journal =
-            Self { file, path, records: JournalRecords::default(), end: 0, is_torn: false, is_held: true };
+        let mut journal = Self::new(dir, now, Some(file), JournalRecords::default());
         journal.read()?;
         journal.records.check_version(dir)?;
         if journal.end == 0 {
@@ -334,10 +363,11 @@ impl Journal {
 
     /// Reads new lines into the records.
     fn read(&mut self) -> Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
         let mut read = || {
-            self.file.seek(SeekFrom::Start(self.end))?;
-            self.is_torn = !self.records.read(&self.file)?;
-            self.end = self.file.metadata()?.len();
+            file.seek(SeekFrom::Start(self.end))?;
+            self.is_torn = !self.records.read(&*file)?;
+            self.end = file.metadata()?.len();
             Ok::<_, std::io::Error>(())
         };
         read().with_context(|| format!("cannot read the journal {}", self.path.display()))
@@ -349,32 +379,32 @@ impl Journal {
         wait: LockObserver<'_>,
         work: impl FnOnce(LockObserver<'_>) -> T,
     ) -> (T, Result<()>) {
-        let freed = self.file.unlock();
+        let Some(file) = &self.file else { return (work(wait), Ok(())) };
+        let freed = file.unlock();
         self.is_held = false;
         let done = work(&mut *wait);
-        let again = freed.and_then(|()| lock::take(&self.file, wait)).and_then(|()| {
-            let is_ours = lock::is_at(&self.file, &self.path)?;
+        let again = freed.and_then(|()| lock::take(file, wait)).and_then(|()| {
+            let is_ours = lock::is_at(file, &self.path)?;
             if is_ours { Ok(()) } else { Err(std::io::Error::other("another file has replaced it")) }
         });
         let again = again.with_context(|| format!("cannot continue with the journal {}", self.path.display()));
         self.is_held = again.is_ok();
-        (done, again.and_then(|()| self.read()))
+        let again = again.and_then(|()| self.read());
+        (done, again.map_err(JournalError).context("cannot record the change"))
     }
 
     /// Syncs the journal, before the recorded steps are taken.
     ///
     /// # Errors
-    /// The disk fails.
+    /// [`JournalError`]; the recorded steps must not be taken.
     pub(crate) fn sync(&self) -> Result<()> {
-        self.file.sync_data().with_context(|| format!("cannot write to the journal {}", self.path.display()))
-    }
-
-    /// Returns the changes.
-    pub(crate) fn records(&self) -> &JournalRecords {
-        &self.records
+        let synced = self.file.as_ref().map_or(Ok(()), File::sync_data);
+        let synced = synced.with_context(|| format!("cannot write to the journal {}", self.path.display()));
+        Ok(synced.map_err(JournalError)?)
     }
 
     fn write(&mut self, line: &impl Serialize) -> Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
         if !self.is_held {
             bail!("the journal {} is locked by another program", self.path.display());
         }
@@ -382,62 +412,66 @@ impl Journal {
         serde_json::to_writer(&mut bytes, line)?;
         bytes.push(b'\n');
         self.is_torn = true;
-        let written = self.file.write_all(&bytes);
+        let written = file.write_all(&bytes);
         written.with_context(|| format!("cannot write to the journal {}", self.path.display()))?;
         self.is_torn = false;
         self.end += bytes.len() as u64;
         Ok(())
     }
 
-    fn note(&mut self, line: JournalLine) -> Result<()> {
-        self.write(&line)?;
-        self.records.take(line);
-        Ok(())
-    }
-
-    /// Records a new change before it is made. Returns its number, which is also its `group` if it is the first change
-    /// of a request.
+    /// Records a new change before it is made, with data of the pending step. Returns its number.
     ///
     /// # Errors
-    /// The journal cannot be written; the change must not be made.
-    pub(crate) fn begin(&mut self, time: i64, group: Option<u64>, change: Change, by: UndoLink<'_>) -> Result<u64> {
+    /// [`JournalError`]; the change must not be made.
+    pub(crate) fn begin(&mut self, change: &Change, by: UndoLink<'_>) -> Result<u64> {
         let number = self.records.highest.checked_add(1);
-        let number = number.with_context(|| format!("no change number left in the journal {}", self.path.display()))?;
-        let UndoLink { draft, item, file, .. } = by;
-        let (state, change) = (ChangeState::Begun, Some(change));
-        let (item, item_bytes) = written(item);
-        self.note(JournalLine { number, time, state, group, entry: None, draft, item, item_bytes, file, change })?;
+        let number = number.with_context(|| format!("no change number left in the journal {}", self.path.display()));
+        let number = number.map_err(JournalError)?;
+        self.note(number, ChangeState::Begun, (self.group, Some(change)), by)?;
+        self.groups.insert(*self.group.get_or_insert(number));
         Ok(number)
     }
 
     /// Records a new state of a change, with data of the pending step.
     ///
     /// # Errors
-    /// The journal cannot be written.
-    pub(crate) fn set(&mut self, number: u64, time: i64, state: ChangeState, by: UndoLink<'_>) -> Result<()> {
-        let UndoLink { entry, draft, item, file } = by;
-        let entry = entry.map(String::from);
-        let (item, item_bytes) = written(item);
-        self.note(JournalLine { number, time, state, group: None, entry, draft, item, item_bytes, file, change: None })
+    /// [`JournalError`].
+    pub(crate) fn set(&mut self, number: u64, state: ChangeState, by: UndoLink<'_>) -> Result<()> {
+        if state == ChangeState::Redoing {
+            self.groups.extend(self.records.find(number).map(|record| record.group));
+        }
+        self.note(number, state, (None, None), by)
+    }
+
+    fn note(
+        &mut self,
+        number: u64,
+        state: ChangeState,
+        (group, change): (Option<u64>, Option<&Change>),
+        UndoLink { entry, draft, item, file }: UndoLink<'_>,
+    ) -> Result<()> {
+        let item_bytes = item.as_ref().and_then(paths::non_utf8_base64);
+        let item = item.and_then(|item| item.into_os_string().into_string().ok());
+        let (entry, change) = (entry.map(String::from), change.cloned());
+        let line = JournalLine { number, time: self.now, state, group, entry, draft, item, item_bytes, file, change };
+        self.write(&line).map_err(JournalError)?;
+        self.records.take(line);
+        Ok(())
     }
 
     /// Records the results of interrupted changes. `happened` determines from the files if a step was taken. Changes
     /// that cannot be checked now are skipped.
     ///
     /// # Errors
-    /// The journal cannot be written.
-    pub(crate) fn mend(
-        &mut self,
-        time: i64,
-        happened: impl Fn(&JournalRecord, ChangeStep) -> Option<bool>,
-    ) -> Result<()> {
+    /// [`JournalError`].
+    pub(crate) fn mend(&mut self, happened: impl Fn(&JournalRecord, ChangeStep) -> Option<bool>) -> Result<()> {
         let settled = |record: &JournalRecord| {
             let step = record.cut_short()?;
             Some((record.number, step.settled(happened(record, step)?)))
         };
         let settled: Vec<(u64, ChangeState)> = self.records.list().iter().filter_map(settled).collect();
         for (number, state) in settled {
-            self.set(number, time, state, UndoLink::default())?;
+            self.set(number, state, UndoLink::default())?;
         }
         Ok(())
     }
@@ -457,13 +491,13 @@ mod tests {
     #[test]
     fn what_was_cut_short_is_settled_by_the_file() {
         let dir = tempfile::tempdir().unwrap();
-        let mut journal = Journal::open(dir.path(), &mut |_| panic!("no lock is held")).unwrap();
+        let mut journal = Journal::open(dir.path(), 0, &mut |_| panic!("no lock is held")).unwrap();
         for state in [ChangeState::Begun, ChangeState::Undoing, ChangeState::Redoing] {
             for name in ["made", "not made"] {
-                let number = journal.begin(0, None, change(name), UndoLink::default()).unwrap();
+                let number = journal.begin(&change(name), UndoLink::default()).unwrap();
                 let draft = PendingLine { at: 0, text: String::new() };
                 journal
-                    .set(number, 0, state, UndoLink { entry: Some("undo"), draft: Some(draft), ..UndoLink::default() })
+                    .set(number, state, UndoLink { entry: Some("undo"), draft: Some(draft), ..UndoLink::default() })
                     .unwrap();
             }
         }
@@ -472,8 +506,8 @@ mod tests {
         let mut text = fs::read_to_string(&path).unwrap();
         text.push_str("{\"number\":3,\"torn");
         fs::write(&path, text).unwrap();
-        let mut journal = Journal::open(dir.path(), &mut |_| panic!("no lock is held")).unwrap();
-        journal.mend(0, |one, _| Some(one.change == change("made"))).unwrap();
+        let mut journal = Journal::open(dir.path(), 0, &mut |_| panic!("no lock is held")).unwrap();
+        journal.mend(|one, _| Some(one.change == change("made"))).unwrap();
         drop(journal);
         let records = JournalRecords::of(dir.path()).unwrap().into_list();
         let states: Vec<ChangeState> = records.iter().map(|record| record.state).collect();
@@ -497,14 +531,15 @@ mod tests {
         use std::os::unix::ffi::OsStrExt;
         let dir = tempfile::tempdir().unwrap();
         let odd = |bytes: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(bytes));
-        let mut journal = Journal::open(dir.path(), &mut |_| panic!("no lock is held")).unwrap();
+        let mut journal = Journal::open(dir.path(), 7, &mut |_| panic!("no lock is held")).unwrap();
         for (path, item) in [("/s".into(), "/t".into()), (odd(b"/\xff"), odd(b"/t/\xff")), ("/s".into(), odd(b"\xfe"))]
         {
             let change = Change::Trash(crate::changes::change::TrashChange { path, bytes: 1, link: false });
-            let number = journal.begin(7, None, change, UndoLink { item: Some(item), ..UndoLink::default() }).unwrap();
-            journal.set(number, 7, ChangeState::Done, UndoLink::default()).unwrap();
+            journal.group = None;
+            let number = journal.begin(&change, UndoLink { item: Some(item), ..UndoLink::default() }).unwrap();
+            journal.set(number, ChangeState::Done, UndoLink::default()).unwrap();
         }
-        assert_eq!(JournalRecords::of(dir.path()).unwrap().list(), journal.records().list());
+        assert_eq!(JournalRecords::of(dir.path()).unwrap().list(), journal.records.list());
         let text = fs::read_to_string(file_in(dir.path())).unwrap();
         let begun: Vec<&str> = text.lines().filter(|line| line.contains("begun")).collect();
         let line = |number: u64, item: &str, path: &str| {
@@ -528,7 +563,7 @@ mod tests {
         fs::write(open.join("journal.jsonl"), "").unwrap();
         fs::set_permissions(open.join("journal.jsonl"), fs::Permissions::from_mode(0o644)).unwrap();
         for state in [&new, &open] {
-            drop(Journal::open(state, &mut |_| panic!("no lock is held")).unwrap());
+            drop(Journal::open(state, 0, &mut |_| panic!("no lock is held")).unwrap());
             assert_eq!((mode(state), mode(&state.join("journal.jsonl"))), (0o700, 0o600), "{}", state.display());
         }
     }

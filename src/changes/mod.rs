@@ -2,8 +2,8 @@
 //! [`journal`], made, and its result is recorded, one change and one pitree at a time. [`append`](crate::disk::append)
 //! adds lines to files, and [`trash`](crate::disk::trash) moves files.
 //!
-//! To add a kind of change, add a variant in `change` (the data in the journal), a file in `kinds` with a row in its
-//! table, a [`Request`] that makes it, and tests.
+//! To add a kind of change, add a variant in `change` (the data in the journal), its row in each
+//! table of `kinds`, a [`Request`] that makes it, and tests.
 
 pub mod change;
 mod engine;
@@ -13,7 +13,6 @@ mod kinds;
 mod request;
 mod result;
 mod step;
-mod transaction;
 mod undo;
 
 use std::collections::HashSet;
@@ -26,7 +25,7 @@ pub use crate::changes::change::Change;
 use crate::changes::engine::{ChangeStore, Engine};
 use crate::changes::journal::{JournalRecord, JournalRecords};
 use crate::changes::kinds::preconditions::must_be_same;
-use crate::changes::kinds::{delete, fork, label, leaf, migrate, name, trash};
+use crate::changes::kinds::{delete, fork, line, migrate, trash};
 pub use crate::changes::request::{
     ChangeEvent, ChangeObserver, ChangeProgress, FileSnapshot, Request, SessionIdentity, to_the_end,
 };
@@ -63,7 +62,9 @@ impl Changes {
     pub fn make(&self, request: &Request, now: i64, watch: ChangeObserver<'_>) -> Result<ChangeResult> {
         let mut work = Engine::begin(&self.store, now, watch)?;
         let done = self.carry_out(&mut work, request);
-        self.own().extend(work.groups());
+        if !work.is_dry {
+            self.own().extend(&work.book.groups);
+        }
         let warnings = work.finish();
         done.map(|done| done.but(warnings))
     }
@@ -117,12 +118,12 @@ fn carry_out(work: &mut Engine<'_>, request: &Request) -> Result<ChangeResult> {
             then.paths().into_iter().try_for_each(|path| must_be_same(path, session))?;
             carry_out(work, then)
         }
-        Request::Rename { path, name } => name::make(work, path, name),
+        Request::Rename { path, name } => line::rename(work, path, name),
         Request::Label { path, target, label, migrate } => {
-            migrate::before(work, (path, *migrate), |work| label::make(work, path, target, label))
+            migrate::before(work, (path, *migrate), |work| line::label(work, path, target, label))
         }
         Request::MoveLeaf { path, to, migrate } => {
-            migrate::before(work, (path, *migrate), |work| leaf::make(work, path, to.as_ref()))
+            migrate::before(work, (path, *migrate), |work| line::move_leaf(work, path, to.as_ref()))
         }
         Request::Fork { path, at: Some(at), migrate } => {
             migrate::before(work, (path, *migrate), |work| fork::make(work, path, Some(at)))

@@ -6,9 +6,8 @@ use crate::base::numbers::thousands;
 use crate::changes::change::Change;
 use crate::changes::engine::Engine;
 use crate::changes::history;
-use crate::changes::journal::{ChangeState, ChangeStep, JournalRecord};
+use crate::changes::journal::{ChangeState, ChangeStep, JournalError, JournalRecord};
 use crate::changes::result::{ChangeResult, EarlierChange, PartialFailure, Refusal};
-use crate::changes::transaction::JournalError;
 use crate::disk::trash::{CommandTimeout, TrashRefused};
 
 /// Undoes the last request.
@@ -91,7 +90,7 @@ fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_
             work.withdraw(record.number, step)?;
             continue;
         }
-        let done = record.change.again(work, record, step);
+        let done = record.again(work, step);
         work.withdraw(record.number, step)?;
         match done.map_err(|error| (concerns_all(&error), error.downcast())) {
             Ok(()) => changes.push(record.change.clone()),
@@ -104,7 +103,7 @@ fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_
             Err((is_last, error)) => {
                 let error = error.map_or_else(|error| error, Error::from);
                 failed.push((record.number, format!("{error:#}")));
-                if is_last || work.is_given_up() {
+                if is_last || work.is_given_up {
                     records[at..].iter().try_for_each(|record| work.withdraw(record.number, step))?;
                     break;
                 }
@@ -224,50 +223,51 @@ mod tests {
     }
 
     fn undone(journal: &Journal) -> Vec<u64> {
-        to_undo(journal.records().list()).unwrap().iter().map(|record| record.number).collect()
+        to_undo(journal.records.list()).unwrap().iter().map(|record| record.number).collect()
     }
 
     fn redone(journal: &Journal) -> Vec<u64> {
-        to_redo(journal.records().list()).unwrap().iter().map(|record| record.number).collect()
+        to_redo(journal.records.list()).unwrap().iter().map(|record| record.number).collect()
     }
 
     fn made(journal: &mut Journal, group: Option<u64>, name: &str) -> u64 {
-        let number = journal.begin(0, group, change(name), UndoLink::default()).unwrap();
-        journal.set(number, 0, ChangeState::Done, UndoLink::default()).unwrap();
+        journal.group = group;
+        let number = journal.begin(&change(name), UndoLink::default()).unwrap();
+        journal.set(number, ChangeState::Done, UndoLink::default()).unwrap();
         number
     }
 
     #[test]
     fn undo_and_redo_go_back_and_forth_across_restarts() {
         let dir = tempfile::tempdir().unwrap();
-        let mut journal = Journal::open(dir.path(), &mut |_| panic!("no lock is held")).unwrap();
+        let mut journal = Journal::open(dir.path(), 0, &mut |_| panic!("no lock is held")).unwrap();
         for name in ["a", "b", "c"] {
             made(&mut journal, None, name);
         }
-        journal.set(3, 0, ChangeState::Undone, UndoLink::default()).unwrap();
-        journal.set(2, 0, ChangeState::Undone, UndoLink::default()).unwrap();
+        journal.set(3, ChangeState::Undone, UndoLink::default()).unwrap();
+        journal.set(2, ChangeState::Undone, UndoLink::default()).unwrap();
         drop(journal);
-        let mut journal = Journal::open(dir.path(), &mut |_| panic!("no lock is held")).unwrap();
+        let mut journal = Journal::open(dir.path(), 0, &mut |_| panic!("no lock is held")).unwrap();
         assert_eq!((undone(&journal), redone(&journal)), (vec![1], vec![2]));
-        journal.set(2, 0, ChangeState::Done, UndoLink::default()).unwrap();
+        journal.set(2, ChangeState::Done, UndoLink::default()).unwrap();
         assert_eq!((undone(&journal), redone(&journal)), (vec![2], vec![3]));
         let number = made(&mut journal, None, "d");
         assert_eq!((undone(&journal), redone(&journal)), (vec![4], vec![]), "a new change ends redo");
-        journal.set(number, 0, ChangeState::Undone, UndoLink::default()).unwrap();
+        journal.set(number, ChangeState::Undone, UndoLink::default()).unwrap();
         assert_eq!(redone(&journal), [4], "and not what was undone before it");
-        assert_eq!(JournalRecords::of(dir.path()).unwrap().list(), journal.records().list());
+        assert_eq!(JournalRecords::of(dir.path()).unwrap().list(), journal.records.list());
     }
 
     #[test]
     fn what_was_made_together_is_undone_together() {
         let dir = tempfile::tempdir().unwrap();
-        let mut journal = Journal::open(dir.path(), &mut |_| panic!("no lock is held")).unwrap();
+        let mut journal = Journal::open(dir.path(), 0, &mut |_| panic!("no lock is held")).unwrap();
         made(&mut journal, None, "alone");
         let group = made(&mut journal, None, "a");
         made(&mut journal, Some(group), "b");
         assert_eq!(undone(&journal), [3, 2]);
         for number in [3, 2] {
-            journal.set(number, 0, ChangeState::Undone, UndoLink::default()).unwrap();
+            journal.set(number, ChangeState::Undone, UndoLink::default()).unwrap();
         }
         assert_eq!((undone(&journal), redone(&journal)), (vec![1], vec![2, 3]));
     }

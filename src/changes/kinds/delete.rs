@@ -13,7 +13,7 @@ use crate::changes::result::ChangeResult;
 pub(crate) fn make(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<ChangeResult> {
     let there = unchanged(files)?;
     let said = |done| format!("permanently deleted {}", count(done, "session", "sessions"));
-    if work.is_dry() {
+    if work.is_dry {
         return Ok(ChangeResult::nothing(&said(there.len())));
     }
     for (done, file) in there.iter().enumerate() {

@@ -1,22 +1,130 @@
-//! Functions shared by changes that append a line.
+//! Changes that append a line: names, labels and leaf moves.
 
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::base::javascript::utf16_prefix;
-use crate::changes::change::Change;
+use crate::base::javascript::{js_trim, utf16_prefix};
+use crate::changes::change::{Change, LabelChange, LeafMove, NameChange};
+use crate::changes::engine::Engine;
 use crate::changes::journal::{ChangeStep, JournalRecord};
+use crate::changes::kinds::preconditions::{is_used_since, must_exist, overtaken};
 use crate::changes::result::ChangeResult;
 use crate::disk::availability::is_there;
 use crate::disk::files::Files;
 use crate::disk::load::Bodies;
+use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{EntryId, parse};
 use crate::session::tree::{Index, Tree};
+use crate::session::write::line::{self, NewEntry};
+
+/// Names a session, or clears its name.
+pub(crate) fn rename(work: &mut Engine<'_>, path: &Path, name: &str) -> Result<ChangeResult> {
+    let name = line::clean_name(name).context("invalid name")?;
+    let after = Some(name).filter(|name| !name.is_empty());
+    let change = work.append(path, true, |tree, id| {
+        let before = name_of(tree, path)?;
+        let is_new = before != after;
+        let change = NameChange { path: path.into(), entry: id.into(), before, after: after.clone() };
+        Ok(is_new.then_some(Change::Name(change)))
+    })?;
+    Ok(done(
+        change,
+        if after.is_none() { "the session already has no name" } else { "the session already has this name" },
+    ))
+}
+
+/// Labels an entry, or clears its label.
+pub(crate) fn label(work: &mut Engine<'_>, path: &Path, target: &EntryId, label: &str) -> Result<ChangeResult> {
+    let label = line::clean_name(label).context("invalid label")?;
+    let after = Some(label).filter(|label| !label.is_empty());
+    let change = work.append(path, true, |tree, id| {
+        let at = place_of(tree, path, target)?;
+        let before = label_of(tree, at);
+        if before == after {
+            return Ok(None);
+        }
+        let target = string_id(tree, path, at)?;
+        let change = LabelChange { path: path.into(), entry: id.into(), target, before, after: after.clone() };
+        Ok(Some(Change::Label(change)))
+    })?;
+    Ok(done(
+        change,
+        if after.is_none() { "the entry already has no label" } else { "the entry already has this label" },
+    ))
+}
+
+/// Moves the leaf, so that pi resumes from another entry.
+pub(crate) fn move_leaf(work: &mut Engine<'_>, path: &Path, to: Option<&EntryId>) -> Result<ChangeResult> {
+    // The file gets a new time, so that `pi -c` opens the session.
+    let change = work.append(path, false, |tree, id| {
+        let to = to.map(|to| place_of(tree, path, to)).transpose()?;
+        if tree.is_current_position(to) {
+            return Ok(None);
+        }
+        let before = tree.leaf.map(|leaf| string_id(tree, path, leaf)).transpose()?;
+        let after = to.map(|to| string_id(tree, path, to)).transpose()?;
+        Ok(Some(Change::Leaf(LeafMove { path: path.into(), entry: id.into(), before, after })))
+    })?;
+    Ok(done(change, "the leaf is already at this entry"))
+}
 
 /// Returns the result of appending a line; `or_else` explains why there was nothing to append.
-pub(super) fn done(change: Option<Change>, or_else: &str) -> ChangeResult {
+fn done(change: Option<Change>, or_else: &str) -> ChangeResult {
     change.map_or_else(|| ChangeResult::nothing(or_else), |change| ChangeResult::of(ChangeStep::Make, vec![change], 0))
+}
+
+/// Undoes or redoes a change by appending another line.
+pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
+    let path = record.change.path();
+    must_exist(path)?;
+    let keep_time = !matches!(record.change, Change::Leaf(_));
+    work.append_again(record, step, keep_time, |past, tree| {
+        let reason = match &record.change {
+            Change::Name(NameChange { before, after, .. }) => {
+                let name = name_of(tree, path)?;
+                let is_other = &name != step.ends(before, after).0;
+                is_other.then(|| format!("the name has changed to {}", quoted(&name.unwrap_or_default())))
+            }
+            Change::Label(LabelChange { target, before, after, .. }) => {
+                let label = tree.find(target).and_then(|at| label_of(tree, at));
+                let is_other = &label != step.ends(before, after).0;
+                is_other.then(|| format!("the label has changed to {:?}", label.unwrap_or_default()))
+            }
+            _ => {
+                let last = record.entries.iter().rev().find_map(|entry| tree.find(entry));
+                let end = last.map_or(0, |last| tree.nodes[last as usize].offset);
+                is_used_since(past, tree, end).then(|| "the session has new entries".into())
+            }
+        };
+        reason.map_or(Ok(()), overtaken)
+    })
+}
+
+impl Change {
+    /// Creates the line that a step of the change appends, with an id and a time.
+    ///
+    /// # Errors
+    /// The change appends no line, or the leaf has no valid id.
+    pub(crate) fn line(&self, tree: &Tree, step: ChangeStep, (id, time_ms): (&str, i64)) -> Result<String> {
+        let (Self::Name(NameChange { before, after, .. })
+        | Self::Label(LabelChange { before, after, .. })
+        | Self::Leaf(LeafMove { before, after, .. })) = self
+        else {
+            bail!("no line belongs to the change: {}", self.describe());
+        };
+        let to = step.ends(before, after).1.as_deref();
+        if let Self::Leaf(_) = self {
+            let has_label = to.and_then(|to| tree.find(to)).is_some_and(|at| tree.labels.contains_key(&at));
+            return Ok(line::leaf_move(&NewEntry { id, parent: to, time_ms }, has_label));
+        }
+        let parent = leaf_id(tree, self.path())?;
+        let new = NewEntry { id, parent: parent.as_deref(), time_ms };
+        Ok(match self {
+            Self::Label(LabelChange { target, .. }) => line::label(&new, target, to),
+            _ => line::session_info(&new, to.unwrap_or_default()),
+        })
+    }
 }
 
 /// Quotes a name or label, and truncates a very long one.
@@ -28,8 +136,21 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// Describes the previous value of a change.
-pub(super) fn was(before: Option<&String>) -> String {
+pub(super) fn was(before: Option<&str>) -> String {
     before.map_or(String::new(), |before| format!(" (was {})", quoted(before)))
+}
+
+/// Returns the name of a session: the last one set, as in pi's list.
+fn name_of(tree: &Tree, path: &Path) -> Result<Option<String>> {
+    let Some(node) = tree.nodes.iter().rev().find(|node| node.kind == EntryKind::SessionInfo) else { return Ok(None) };
+    let line = Bodies::open(Files::Disk, path)?.line(node)?;
+    let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+    let name = entry.name.map(|name| js_trim(&name.text()).to_string());
+    Ok(name.filter(|name| !name.is_empty()))
+}
+
+fn label_of(tree: &Tree, at: Index) -> Option<String> {
+    tree.labels.get(&at).map(|label| label.text.to_string())
 }
 
 /// Returns the index of an entry.
@@ -39,7 +160,7 @@ pub(super) fn place_of(tree: &Tree, path: &Path, entry: &EntryId) -> Result<Inde
 
 /// Returns the id of the leaf, the parent of a new line. Version 1 has no ids; pi links such lines when it opens the
 /// file.
-pub(super) fn leaf_id(tree: &Tree, path: &Path) -> Result<Option<String>> {
+fn leaf_id(tree: &Tree, path: &Path) -> Result<Option<String>> {
     match tree.leaf {
         Some(leaf) if tree.header.version >= 2.0 => string_id(tree, path, leaf).map(Some),
         _ => Ok(None),
@@ -47,7 +168,7 @@ pub(super) fn leaf_id(tree: &Tree, path: &Path) -> Result<Option<String>> {
 }
 
 /// Returns the id of an entry as a string. pi always writes strings, and other lines can only refer to strings.
-pub(super) fn string_id(tree: &Tree, path: &Path, at: Index) -> Result<String> {
+fn string_id(tree: &Tree, path: &Path, at: Index) -> Result<String> {
     let node = &tree.nodes[at as usize];
     let line = Bodies::open(Files::Disk, path)?.line(node)?;
     let entry = parse::line(&line).ok().flatten().unwrap_or_default();
@@ -57,9 +178,10 @@ pub(super) fn string_id(tree: &Tree, path: &Path, at: Index) -> Result<String> {
     }
 }
 
-/// Returns `true` if a file contains the last line appended for a change, identified by its id.
-pub(super) fn has_line(path: &Path, record: &JournalRecord) -> Option<bool> {
+/// Returns `true` if the file contains the last line appended for a change, identified by its id.
+pub(super) fn happened(record: &JournalRecord) -> Option<bool> {
     let Some(id) = record.entries.last() else { return Some(false) };
+    let path = record.change.path();
     if !is_there(path).ok()? {
         return Some(false);
     }

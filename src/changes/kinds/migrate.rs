@@ -11,7 +11,6 @@ use anyhow::{Context, Result, anyhow, bail};
 use crate::changes::change::{Change, Migration};
 use crate::changes::engine::{Engine, random};
 use crate::changes::journal::{ChangeStep, JournalRecord};
-use crate::changes::kinds::kind::ChangeKind;
 use crate::changes::kinds::preconditions::{file_is_used_since, must_be_known, must_exist, overtaken};
 use crate::changes::result::{ChangeResult, Refusal};
 use crate::disk::availability::is_there;
@@ -32,7 +31,7 @@ pub(crate) fn before<'a>(
     change: impl FnOnce(&mut Engine<'a>) -> Result<ChangeResult>,
 ) -> Result<ChangeResult> {
     let migrated = if_old(work, path, allowed)?;
-    migrated.and_then(work.is_dry(), || change(work))
+    migrated.and_then(work.is_dry, || change(work))
 }
 
 /// Migrates a file to version 3 if it is older.
@@ -54,7 +53,7 @@ fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<ChangeRes
     let change = Migration { path: real.clone(), bytes: migrated.bytes.len() as u64, version };
     let change = Change::Migrate(change);
     let kept = kept(&real, version);
-    work.make(&change, Some(&kept), |bin, item, wait| {
+    work.make(&change, None, Some(&kept), |bin, item, wait| {
         let draft = create::write_draft(&real, &migrated.bytes, &real);
         let draft = draft.with_context(|| format!("cannot write next to {}", real.display()))?;
         // A label keeps the modification time (`pi -c` opens the most recently written file); moving the leaf changes
@@ -76,16 +75,9 @@ fn keep_time(of: &Path, on: &Path) -> io::Result<()> {
     fs::File::options().append(true).open(on)?.set_modified(fs::metadata(of)?.modified()?)
 }
 
-impl ChangeKind for Migration {
-    fn path(&self) -> &Path {
-        &self.path
-    }
-
-    fn describe(&self) -> String {
-        format!("convert from version {} to version 3; original moved to trash", self.version)
-    }
-
-    fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
+impl Migration {
+    /// Undoes or redoes the migration.
+    pub(super) fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         must_exist(&self.path)?;
         must_be_known(&self.path)?;
         if step == ChangeStep::Undo && file_is_used_since(work.past(), &self.path, self.bytes)? {
@@ -93,14 +85,15 @@ impl ChangeKind for Migration {
         }
         let (goes, comes) = step.ends(kept(&self.path, self.version), kept(&self.path, 3));
         let lies = record.item.as_ref();
-        work.make_again(record, step, Some(&goes), |bin, item, wait| {
+        work.make(&record.change, Some((record.number, step)), Some(&goes), |bin, item, wait| {
             bin.take_back(&comes, lies, 0)?;
             let replaced = replace(&self.path, (&goes, item), &comes, (bin, &mut *wait));
             replaced.inspect_err(|_| put_back(&comes, lies, bin, wait))
         })
     }
 
-    fn happened(&self, _: &JournalRecord, step: ChangeStep) -> Option<bool> {
+    /// Returns `true` if a step was taken, or `None` if the file is inaccessible.
+    pub(super) fn happened(&self, step: ChangeStep) -> Option<bool> {
         if !is_there(&self.path).ok()? {
             return Some(false);
         }
@@ -108,8 +101,8 @@ impl ChangeKind for Migration {
         Some((version >= 3.0) == (step != ChangeStep::Undo))
     }
 
-    /// Possible leftovers are a draft, a second link to the file, or the version that belongs in the trash.
-    fn clear(&self, record: &JournalRecord, bin: &mut TrashSession<'_>) {
+    /// Removes leftovers: a draft, a second link to the file, or the version that belongs in the trash.
+    pub(super) fn clear(&self, record: &JournalRecord, bin: &mut TrashSession<'_>) {
         let path = &self.path;
         let _ = fs::remove_file(create::draft(path)); // the new version; created again on demand
         // A second link to the file before it was replaced.

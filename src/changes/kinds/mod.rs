@@ -1,87 +1,149 @@
-//! The kinds of changes, one file each: making, undoing and redoing a change, detecting an interrupted one, removing
-//! its leftovers, and describing it. This file has the table. [`delete`] is separate, because it cannot be undone and
-//! is not in the journal.
+//! The kinds of changes: undoing and redoing a change, detecting an interrupted one, removing its leftovers, and
+//! describing it. Each file makes changes of some kinds. [`delete`] is separate, because it cannot be undone and is not
+//! in the journal.
 
 pub(crate) mod delete;
 pub(crate) mod fork;
-mod kind;
-pub(crate) mod label;
-pub(crate) mod leaf;
-mod line;
+pub(crate) mod line;
 pub(crate) mod migrate;
-pub(crate) mod name;
 pub(crate) mod preconditions;
 pub(crate) mod trash;
-mod unknown;
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
+use serde_json::Value;
 
-use crate::changes::change::Change;
+use crate::base::numbers;
+use crate::changes::change::{
+    Change, ForkChange, LabelChange, LeafMove, Migration, NameChange, TrashChange, UnknownChange,
+};
 use crate::changes::engine::Engine;
 use crate::changes::journal::{ChangeStep, JournalRecord};
-use crate::changes::kinds::kind::ChangeKind;
+use crate::changes::kinds::line::{quoted, was};
 use crate::disk::trash::TrashSession;
 
 impl Change {
-    fn kind(&self) -> &dyn ChangeKind {
-        match self {
-            Self::Name(change) => change,
-            Self::Label(change) => change,
-            Self::Leaf(change) => change,
-            Self::Fork(change) => change,
-            Self::Trash(change) => change,
-            Self::Migrate(change) => change,
-            Self::Unknown(change) => change,
-        }
-    }
-
     /// Returns the changed or created file; empty if only a newer pitree can interpret the change.
     pub fn path(&self) -> &Path {
-        self.kind().path()
+        match self {
+            Self::Name(NameChange { path, .. })
+            | Self::Label(LabelChange { path, .. })
+            | Self::Leaf(LeafMove { path, .. })
+            | Self::Fork(ForkChange { path, .. })
+            | Self::Trash(TrashChange { path, .. })
+            | Self::Migrate(Migration { path, .. }) => path,
+            Self::Unknown(change) => Path::new(change.text("path")),
+        }
     }
 
     /// Describes the change in a few words on one line, without the path of the session; can contain text from files.
     pub fn describe(&self) -> String {
-        self.kind().describe()
+        match self {
+            Self::Name(NameChange { before, after: Some(name), .. }) => {
+                format!("rename to {}{}", quoted(name), was(before.as_deref()))
+            }
+            Self::Name(NameChange { before, after: None, .. }) => format!("clear name{}", was(before.as_deref())),
+            Self::Label(LabelChange { target, before, after: Some(label), .. }) => {
+                format!("set label {} on {target}{}", quoted(label), was(before.as_deref()))
+            }
+            Self::Label(LabelChange { target, before, after: None, .. }) => {
+                format!("clear label on {target}{}", was(before.as_deref()))
+            }
+            Self::Leaf(LeafMove { after: Some(to), .. }) => format!("move leaf to {to}"),
+            Self::Leaf(LeafMove { after: None, .. }) => "move leaf before the first entry".into(),
+            Self::Fork(_) => "create fork".into(),
+            Self::Trash(TrashChange { link: true, .. }) => "move link to trash".into(),
+            Self::Trash(_) => "move to trash".into(),
+            Self::Migrate(Migration { version, .. }) => {
+                format!("convert from version {version} to version 3; original moved to trash")
+            }
+            Self::Unknown(change) => format!("made by a newer pitree ({:?})", change.text("kind")),
+        }
     }
 
     /// Returns the id of the appended line, if there is one.
     pub fn entry(&self) -> Option<&str> {
-        self.kind().entry()
+        match self {
+            Self::Name(NameChange { entry, .. })
+            | Self::Label(LabelChange { entry, .. })
+            | Self::Leaf(LeafMove { entry, .. }) => Some(entry),
+            Self::Fork(_) | Self::Trash(_) | Self::Migrate(_) | Self::Unknown(_) => None,
+        }
     }
 
     /// Returns a message for a step with `count` changes of this kind, instead of their descriptions.
     pub(crate) fn said(&self, step: ChangeStep, count: usize) -> Option<String> {
-        self.kind().said(step, count)
+        let sessions = numbers::count(count, "session", "sessions");
+        Some(match (self, step) {
+            (Self::Fork(_), _) if count > 1 => return None,
+            (Self::Fork(_), ChangeStep::Make) => "Forked the session here".into(),
+            (Self::Fork(_), ChangeStep::Undo) => "Moved the fork to the trash".into(),
+            (Self::Fork(_), ChangeStep::Redo) => "Restored the fork".into(),
+            (Self::Trash(TrashChange { link: true, .. }), ChangeStep::Make) if count == 1 => {
+                "Moved the link to the trash; its target is unchanged".into()
+            }
+            (Self::Trash(_), ChangeStep::Make) => format!("Moved {sessions} to the trash"),
+            (Self::Trash(_), ChangeStep::Undo) => format!("Restored {sessions}"),
+            (Self::Trash(_), ChangeStep::Redo) => format!("Moved {sessions} to the trash again"),
+            _ => return None,
+        })
     }
 
     /// Returns the session file that exists after the step but not before it.
     pub(crate) fn brings(&self, step: ChangeStep) -> Option<&Path> {
-        self.kind().brings(step).then(|| self.path())
+        let brings = match self {
+            Self::Fork(_) => step != ChangeStep::Undo,
+            Self::Trash(_) => step == ChangeStep::Undo,
+            _ => false,
+        };
+        brings.then(|| self.path())
     }
 
     /// Returns `true` if undo and redo move a whole file to or from the trash.
     pub(crate) fn moves(&self) -> bool {
-        self.kind().moves()
+        matches!(self, Self::Fork(_) | Self::Trash(_))
     }
+}
 
-    /// Undoes or redoes the change of a record.
+impl UnknownChange {
+    fn text(&self, key: &str) -> &str {
+        self.0.get(key).and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+impl JournalRecord {
+    /// Undoes or redoes the change, unless another program has changed its target.
     ///
     /// # Errors
     /// The step failed. With a [`Refusal`](crate::changes::Refusal), another program has changed the target.
-    pub(crate) fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
-        self.kind().again(work, record, step)
+    pub(crate) fn again(&self, work: &mut Engine<'_>, step: ChangeStep) -> Result<()> {
+        match &self.change {
+            Change::Name(_) | Change::Label(_) | Change::Leaf(_) => line::again(work, self, step),
+            Change::Fork(ForkChange { bytes, .. }) | Change::Trash(TrashChange { bytes, .. }) => {
+                trash::again(work, self, step, *bytes)
+            }
+            Change::Migrate(change) => change.again(work, self, step),
+            Change::Unknown(_) => bail!("change {} was {}", self.number, self.change.describe()),
+        }
     }
 
     /// Returns `true` if an interrupted step was taken, according to the file, or `None` if it is inaccessible.
-    pub(crate) fn happened(&self, record: &JournalRecord, step: ChangeStep) -> Option<bool> {
-        self.kind().happened(record, step)
+    pub(crate) fn happened(&self, step: ChangeStep) -> Option<bool> {
+        match &self.change {
+            Change::Name(_) | Change::Label(_) | Change::Leaf(_) => line::happened(self),
+            Change::Fork(_) | Change::Trash(_) => trash::happened(self, step),
+            Change::Migrate(change) => change.happened(step),
+            Change::Unknown(_) => None, // never called: only known changes are resolved
+        }
     }
 
     /// Removes leftovers of an interrupted step next to the file.
-    pub(crate) fn clear(&self, record: &JournalRecord, bin: &mut TrashSession<'_>) {
-        self.kind().clear(record, bin);
+    pub(crate) fn clear(&self, bin: &mut TrashSession<'_>) {
+        match &self.change {
+            Change::Fork(_) | Change::Trash(_) => trash::clear(self, bin),
+            Change::Migrate(change) => change.clear(self, bin),
+            Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Unknown(_) => {}
+        }
     }
 }

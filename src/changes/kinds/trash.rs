@@ -9,8 +9,7 @@ use crate::base::numbers::{count, thousands};
 use crate::changes::change::{Change, TrashChange};
 use crate::changes::engine::Engine;
 use crate::changes::journal::{ChangeStep, JournalRecord};
-use crate::changes::kinds::kind::ChangeKind;
-use crate::changes::kinds::preconditions::{must_exist, unchanged};
+use crate::changes::kinds::preconditions::{file_is_used_since, must_exist, overtaken, unchanged};
 use crate::changes::request::FileSnapshot;
 use crate::changes::result::{ChangeResult, PartialFailure, Refusal};
 use crate::disk::availability::is_there;
@@ -72,8 +71,22 @@ fn put(work: &mut Engine<'_>, changes: &[Change]) -> (usize, Result<()>) {
     (made, Ok(()))
 }
 
-/// Removes leftovers, and returns `true` if a file was restored (`comes`) or moved to the trash.
-pub(super) fn moved(comes: bool, path: &Path, record: &JournalRecord) -> Option<bool> {
+/// Moves the file of a change to or from the trash; it had this length in bytes.
+pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep, bytes: u64) -> Result<()> {
+    let path = record.change.path();
+    if record.change.brings(step).is_some() {
+        return work.take_back(record, step, bytes);
+    }
+    must_exist(path)?;
+    if matches!(record.change, Change::Fork(_)) && file_is_used_since(work.past(), path, bytes)? {
+        return overtaken(format!("the fork has new entries and stays in place: {}", path.display()));
+    }
+    work.put_again(record, step)
+}
+
+/// Returns `true` if a file was restored or moved to the trash.
+pub(super) fn happened(record: &JournalRecord, step: ChangeStep) -> Option<bool> {
+    let (path, comes) = (record.change.path(), record.change.brings(step).is_some());
     let is_here = is_there(path).ok()?;
     if comes && joined(path, record).is_some() {
         return Some(is_here && merge::start(path).ok()? == FileStart::Header);
@@ -91,60 +104,14 @@ fn joined<'a>(path: &Path, record: &'a JournalRecord) -> Option<(&'a Path, &'a P
     merge::is_late(path, place).then_some((item, place))
 }
 
-/// Removes leftovers of a move to the trash or, if the step `brings` the file, from it.
-pub(super) fn clear(brings: impl Fn(ChangeStep) -> bool, record: &JournalRecord, bin: &mut TrashSession<'_>) {
+/// Removes leftovers of a move to or from the trash.
+pub(super) fn clear(record: &JournalRecord, bin: &mut TrashSession<'_>) {
     let path = record.change.path();
-    if record.cut_short().is_some_and(brings) {
+    if record.cut_short().is_some_and(|step| record.change.brings(step).is_some()) {
         let _ = fs::remove_file(create::draft(path)); // created again on demand
         if let Some((item, place)) = joined(path, record) {
             return bin.mend_join(path, item, place);
         }
     }
     record.place().into_iter().for_each(|item| bin.clear(path, item));
-}
-
-impl ChangeKind for TrashChange {
-    fn path(&self) -> &Path {
-        &self.path
-    }
-
-    fn describe(&self) -> String {
-        if self.link { "move link to trash" } else { "move to trash" }.into()
-    }
-
-    fn said(&self, step: ChangeStep, several: usize) -> Option<String> {
-        let sessions = count(several, "session", "sessions");
-        Some(match step {
-            ChangeStep::Make if self.link && several == 1 => {
-                "Moved the link to the trash; its target is unchanged".into()
-            }
-            ChangeStep::Make => format!("Moved {sessions} to the trash"),
-            ChangeStep::Undo => format!("Restored {sessions}"),
-            ChangeStep::Redo => format!("Moved {sessions} to the trash again"),
-        })
-    }
-
-    fn brings(&self, step: ChangeStep) -> bool {
-        step == ChangeStep::Undo
-    }
-
-    fn moves(&self) -> bool {
-        true
-    }
-
-    fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
-        if step == ChangeStep::Undo {
-            return work.take_back(record, step, self.bytes);
-        }
-        must_exist(&self.path)?;
-        work.put_again(record, step)
-    }
-
-    fn happened(&self, record: &JournalRecord, step: ChangeStep) -> Option<bool> {
-        moved(self.brings(step), &self.path, record)
-    }
-
-    fn clear(&self, record: &JournalRecord, bin: &mut TrashSession<'_>) {
-        clear(|step| self.brings(step), record, bin);
-    }
 }
