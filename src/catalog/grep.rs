@@ -202,7 +202,7 @@ impl Grep<'_> {
         let shape = lines.parent_links();
         let (active, stubs) = (ActivePath::new(&shape), lines.stubs(&shape));
         for hit in hits {
-            let entry = lines.offsets().binary_search(&hit.offset);
+            let entry = lines.offsets.binary_search(&hit.offset);
             hit.active = Some(entry.is_ok_and(|at| active.has(at as Index) || stubs[at]));
         }
         Ok(())

@@ -6,6 +6,7 @@ use std::io::{self, Cursor, Read, Seek};
 use std::path::Path;
 
 use crate::disk::{demo, lines};
+use crate::session::lines::NotASession;
 use crate::system;
 
 /// The maximum offset of a header in bytes. The header is the first line of valid JSON, some hundred bytes long; pi
@@ -44,7 +45,7 @@ impl Files {
         if len > HEADER_WITHIN {
             let head = lines::head(&mut (&mut file).take(HEADER_WITHIN), &mut Vec::new())?;
             // The reader distinguishes files that start with an entry or a title from other files.
-            if head.header().is_none() && !head.is_headless() && !head.is_titled() {
+            if matches!(head.first, None | Some(Err(NotASession::NoHeader))) {
                 return Ok(None);
             }
             file.rewind()?;

@@ -143,7 +143,7 @@ impl Header {
 }
 
 /// An error: the file is not a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NotASession {
     /// The first valid line is not a header: pi rejects the file.
     NoHeader,
@@ -186,35 +186,28 @@ pub(crate) struct LabelLine {
 /// Collects the data that all readers of a file need, line by line.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct LineCollector {
-    first: FirstLine,
+    /// The header, or the reason why the first valid line is none; `None` if there was no valid line yet.
+    pub(crate) first: Option<Result<Header, NotASession>>,
     /// The number of entries before each header.
-    headers: Vec<usize>,
+    pub(crate) headers: Vec<usize>,
     ids: Vec<EntryIds>,
-    offsets: Vec<u64>,
+    /// The offset of each entry, in bytes.
+    pub(crate) offsets: Vec<u64>,
     /// `true` for each entry that is bookkeeping.
     bookkeeping: Vec<bool>,
     labels: Vec<LabelLine>,
-    bad: BadLines,
+    /// The number of invalid JSON lines, which pi skips, and the offset of the first.
+    not_json: Option<(usize, u64)>,
+    /// The number of overlong lines and the offset of the first.
+    too_long: Option<(usize, u64)>,
+    /// `true` if the last line is not JSON and has no line break.
+    torn: bool,
     /// The total length of the lines.
     bytes: u64,
-    end: u64,
-    ended: bool,
-}
-
-/// The kind of the first valid line.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-enum FirstLine {
-    /// No valid line yet.
-    #[default]
-    Unknown,
-    /// A header.
-    Header(Header),
-    /// An entry by pi.
-    Entry,
-    /// Any other value.
-    Other,
-    /// A title by oh-my-pi.
-    Title,
+    /// The end of the last line in bytes.
+    pub(crate) end: u64,
+    /// `true` if a line break is at the end.
+    pub(crate) ended: bool,
 }
 
 impl LineCollector {
@@ -228,23 +221,24 @@ impl LineCollector {
         (self.end, self.ended) = (line.offset + line.len + line.behind + u64::from(line.ended), line.ended);
         self.bytes += line.len + 1;
         let Ok(entry) = read else {
-            self.bad.note(line.offset, line.ended);
+            match line.ended {
+                true => self.not_json.get_or_insert((0, line.offset)).0 += 1,
+                false => self.torn = true,
+            }
             return None;
         };
         let entry = entry.as_ref()?;
         if line.is_cut() {
-            self.bad.too_long.get_or_insert((0, line.offset)).0 += 1;
+            self.too_long.get_or_insert((0, line.offset)).0 += 1;
         }
-        if self.is_blank() {
-            self.first = match () {
-                () if entry.starts_session() => FirstLine::Header(Header::new(entry)),
-                () if entry.kind != EntryKind::Unknown && entry.id_is_text && entry.timestamp.is_some() => {
-                    FirstLine::Entry
-                }
-                () if entry.type_name.is("title") => FirstLine::Title,
-                () => FirstLine::Other,
-            };
-        }
+        self.first.get_or_insert_with(|| match () {
+            () if entry.starts_session() => Ok(Header::new(entry)),
+            () if entry.kind != EntryKind::Unknown && entry.id_is_text && entry.timestamp.is_some() => {
+                Err(NotASession::Headless)
+            }
+            () if entry.type_name.is("title") => Err(NotASession::Titled),
+            () => Err(NotASession::NoHeader),
+        });
         if entry.is_header() {
             self.headers.push(self.ids.len());
             return None;
@@ -267,39 +261,27 @@ impl LineCollector {
 
     /// Appends the data of a later part of the file.
     pub(crate) fn add(&mut self, later: Self) {
-        if self.is_blank() {
-            self.first = later.first;
-        }
+        self.first = self.first.take().or(later.first);
         self.headers.extend(later.headers.iter().map(|before| before + self.ids.len()));
         self.ids.extend(later.ids);
         self.offsets.extend(later.offsets);
         self.bookkeeping.extend(later.bookkeeping);
         self.labels.extend(later.labels);
-        self.bad.add(later.bad);
+        for (all, later) in [(&mut self.not_json, later.not_json), (&mut self.too_long, later.too_long)] {
+            if let Some((lines, first)) = later {
+                all.get_or_insert((0, first)).0 += lines;
+            }
+        }
+        self.torn |= later.torn;
         self.bytes += later.bytes;
         if later.end > self.end {
             (self.end, self.ended) = (later.end, later.ended);
         }
     }
 
-    /// Returns `true` if there was no valid line yet.
-    pub(crate) fn is_blank(&self) -> bool {
-        matches!(self.first, FirstLine::Unknown)
-    }
-
     /// Returns `true` if the file cannot be a session, whatever follows.
     pub(crate) fn is_refused(&self) -> bool {
-        matches!(self.first, FirstLine::Entry | FirstLine::Title | FirstLine::Other) || self.is_crowded()
-    }
-
-    /// Returns `true` if the file begins with an entry.
-    pub(crate) fn is_headless(&self) -> bool {
-        matches!(self.first, FirstLine::Entry)
-    }
-
-    /// Returns `true` if the file begins with a title.
-    pub(crate) fn is_titled(&self) -> bool {
-        matches!(self.first, FirstLine::Title)
+        matches!(self.first, Some(Err(_))) || self.is_crowded()
     }
 
     /// Returns `true` if there are too many entries for the size.
@@ -314,39 +296,19 @@ impl LineCollector {
     pub(crate) fn session(&self) -> Result<&Header, NotASession> {
         match &self.first {
             _ if self.is_crowded() => Err(NotASession::TooMany),
-            FirstLine::Header(header) => Ok(header),
-            FirstLine::Entry => Err(NotASession::Headless),
-            FirstLine::Title => Err(NotASession::Titled),
-            FirstLine::Unknown | FirstLine::Other => Err(NotASession::NoHeader),
+            Some(first) => first.as_ref().map_err(|why| *why),
+            None => Err(NotASession::NoHeader),
         }
     }
 
     /// Returns the header, if it was read.
     pub(crate) fn header(&self) -> Option<&Header> {
-        match &self.first {
-            FirstLine::Header(header) => Some(header),
-            FirstLine::Unknown | FirstLine::Entry | FirstLine::Title | FirstLine::Other => None,
-        }
+        self.first.as_ref()?.as_ref().ok()
     }
 
     /// Returns the ID of the last entry.
     pub(crate) fn last_id(&self) -> Option<IdHash> {
         self.ids.last()?.id
-    }
-
-    /// Returns the offset of each entry, in bytes.
-    pub(crate) fn offsets(&self) -> &[u64] {
-        &self.offsets
-    }
-
-    /// Returns the end of the last line in bytes, and `true` if a line break is there.
-    pub(crate) fn end(&self) -> (u64, bool) {
-        (self.end, self.ended)
-    }
-
-    /// Returns the number of entries before each header.
-    pub(crate) fn headers(&self) -> &[usize] {
-        &self.headers
     }
 
     /// Resolves the parents of the entries.
@@ -375,47 +337,10 @@ impl LineCollector {
     /// Returns the problems of the lines and of the parent links.
     pub(crate) fn problems(&self, parent_links: &ParentLinks) -> Vec<Problem> {
         let newer = self.header().filter(|header| header.is_newer()).map(|header| Problem::Newer(header.version));
-        newer.into_iter().chain(self.bad.problems()).chain(parent_links.problems()).collect()
-    }
-}
-
-/// Invalid JSON lines, which pi skips, and overlong lines.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct BadLines {
-    count: usize,
-    first: u64,
-    torn: bool,
-    /// The number of overlong lines and the offset of the first.
-    too_long: Option<(usize, u64)>,
-}
-
-impl BadLines {
-    fn note(&mut self, offset: u64, ended: bool) {
-        if !ended {
-            self.torn = true;
-            return;
-        }
-        if self.count == 0 {
-            self.first = offset;
-        }
-        self.count += 1;
-    }
-
-    fn add(&mut self, later: Self) {
-        if self.count == 0 {
-            self.first = later.first;
-        }
-        self.count += later.count;
-        self.torn |= later.torn;
-        if let Some((lines, first)) = later.too_long {
-            self.too_long.get_or_insert((0, first)).0 += lines;
-        }
-    }
-
-    fn problems(self) -> impl Iterator<Item = Problem> {
-        let not_json = (self.count > 0).then_some(Problem::NotJson { lines: self.count, first: self.first });
+        let not_json = self.not_json.map(|(lines, first)| Problem::NotJson { lines, first });
         let too_long = self.too_long.map(|(lines, first)| Problem::TooLong { lines, first });
-        not_json.into_iter().chain(too_long).chain(self.torn.then_some(Problem::CutOff))
+        let torn = self.torn.then_some(Problem::CutOff);
+        [newer, not_json, too_long, torn].into_iter().flatten().chain(parent_links.problems()).collect()
     }
 }
 
@@ -433,8 +358,8 @@ mod tests {
         for part in &parts {
             lines.note(part, &part.read());
         }
-        assert_eq!(lines.end(), (100 + text.len() as u64 + 1, true));
-        assert_eq!(lines.offsets(), [101], "a value is no entry");
+        assert_eq!((lines.end, lines.ended), (100 + text.len() as u64 + 1, true));
+        assert_eq!(lines.offsets, [101], "a value is no entry");
     }
 
     #[test]

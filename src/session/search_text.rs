@@ -216,7 +216,7 @@ impl SearchTextBuilder {
     /// Adds the next line of the file.
     pub fn line(&mut self, line: Line<'_>) {
         let read = line.read();
-        let place = self.lines.offsets().len() as Index;
+        let place = self.lines.offsets.len() as Index;
         if let Some(entry) = self.lines.note(&line, &read) {
             self.texts.take(place, entry);
         }

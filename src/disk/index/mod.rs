@@ -35,7 +35,7 @@ use lazy::LazyPieces;
 use segment::{Segment, SegmentDraft, SegmentPieces, SegmentRecord, SegmentTable};
 
 /// The format version. Increase it with every change of the data read from a session or of its serialization.
-const FORM: u32 = 5;
+const FORM: u32 = 6;
 
 /// The maximum size in bytes of the additions, and their maximum share of the whole. Beyond it, both files are merged,
 /// because the additions are rewritten with each change.
@@ -508,7 +508,7 @@ mod tests {
         written.push(texts.as_texts().to_bytes());
         assert_eq!(
             (FORM, hash(&written.concat())),
-            (5, 10_518_070_844_105_169_291),
+            (6, 10_518_070_844_105_169_291),
             "what is read of sessions, or how it is written, is another: raise FORM, and say so here"
         );
     }

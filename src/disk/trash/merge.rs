@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::disk::files::open_regular;
 use crate::disk::{create, lines};
+use crate::session::lines::NotASession;
 
 /// The number of checks for the end of a line that pi is writing, and the interval between them.
 const LOOKS: usize = 20;
@@ -76,10 +77,10 @@ pub(crate) fn start(path: &Path) -> io::Result<FileStart> {
         _ => return Ok(FileStart::Other),
     }
     let head = lines::head(&mut open(path)?, &mut Vec::new())?;
-    Ok(match head.header() {
-        Some(_) => FileStart::Header,
-        None if head.is_headless() => FileStart::Entry,
-        None => FileStart::Other,
+    Ok(match head.first {
+        Some(Ok(_)) => FileStart::Header,
+        Some(Err(NotASession::Headless)) => FileStart::Entry,
+        _ => FileStart::Other,
     })
 }
 

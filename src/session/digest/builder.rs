@@ -77,7 +77,7 @@ impl DigestBuilder {
 
     /// Returns the offset to continue from when the file has grown: the partial last line, or the end.
     pub fn place(&self) -> u64 {
-        self.last.as_ref().map_or(self.lines.end().0, |last| last.line().offset)
+        self.last.as_ref().map_or(self.lines.end, |last| last.line().offset)
     }
 
     /// Returns `true` if all added lines are complete.
@@ -149,7 +149,7 @@ impl DigestBuilder {
             digest.first_message = Some(first[..first.ceil_char_boundary(FIRST_MESSAGE)].into());
             details.first_message = Some(first);
         }
-        details.offsets = self.lines.offsets().into();
+        details.offsets = self.lines.offsets.into();
         details.entries = self.entries;
         details.prompts = self.messages.prompts().collect();
         (details.last_prompt, details.last_answer) = self.messages.last(&parent_links);
@@ -296,7 +296,7 @@ impl DigestBuilder {
 
     /// Returns the row of an entry from its line. The row of a tool result is its call.
     fn row(&self, at: Index, parent_links: &ParentLinks, reread: &mut RereadLine<'_>) -> Option<String> {
-        let mut line = |at: Index| reread(*self.lines.offsets().get(at as usize)?);
+        let mut line = |at: Index| reread(*self.lines.offsets.get(at as usize)?);
         let own = line(at)?;
         let entry = parse::line(&own).ok()??;
         let row = || {

@@ -125,7 +125,7 @@ impl Tree {
             all.take(last.line());
         }
         let header = all.lines.session()?.clone();
-        let (end, ended) = all.lines.end();
+        let LineCollector { end, ended, .. } = all.lines;
         let mut tree = Self { header, end, ended, settings: all.settings, ..Self::default() };
         tree.take_nodes(all.nodes, all.links, (&all.calls, &all.lines));
         tree.contents = all.contents.unwrap_or_default();
@@ -193,7 +193,7 @@ impl Tree {
                     }
                 }
                 NodeLink::Kept(first) => {
-                    let first = first.resolve(&self.parent_links, self.header.version, lines.headers());
+                    let first = first.resolve(&self.parent_links, self.header.version, &lines.headers);
                     self.first_kept.extend(first.map(|first| (at, first)));
                 }
                 NodeLink::Edit(edit) => {

@@ -62,7 +62,7 @@ impl TreeLines {
 
     /// Returns the offset to continue from when the file has grown: the partial last line, or the end.
     pub fn place(&self) -> u64 {
-        self.last.as_ref().map_or(self.lines.end().0, |last| last.line().offset)
+        self.last.as_ref().map_or(self.lines.end, |last| last.line().offset)
     }
 
     /// Returns a copy without nodes; [`TreeLines::with_nodes`] restores them.
@@ -85,7 +85,7 @@ impl TreeLines {
     #[must_use]
     pub(crate) fn with_nodes(self, nodes: &[Node]) -> Self {
         // The tree may have one more node, of a partial last line.
-        Self { nodes: nodes[..self.lines.offsets().len()].to_vec(), ..self }
+        Self { nodes: nodes[..self.lines.offsets.len()].to_vec(), ..self }
     }
 
     /// Returns `true` if the last line has no line break and is not JSON: it may be incomplete.
@@ -125,7 +125,7 @@ impl TreeLines {
 
     /// Returns `true` if there was no valid line yet.
     pub fn is_empty(&self) -> bool {
-        self.lines.is_blank()
+        self.lines.first.is_none()
     }
 
     /// Returns `true` if there are too many entries for a session, whatever follows.
