@@ -23,7 +23,7 @@ use crate::render::wrap::Wrapped;
 use crate::session::digest::Digest;
 use crate::session::digest::DigestLabel;
 use crate::session::digest::messages::LastMessage;
-use crate::session::digest::touched_files::FileUse;
+use crate::session::digest::touched_files::FileUses;
 use crate::session::tree::Index;
 use crate::session::tree::active::AbandonedBranch;
 
@@ -350,9 +350,9 @@ fn more(lines: &mut Vec<DocLine>, all: usize) {
 /// Lists touched files, labels and models.
 fn inside(lines: &mut Vec<DocLine>, model: &Model, digest: &Digest) {
     let mut files: Vec<_> = digest.details().touches.uses().collect();
-    files.sort_by_key(|&(path, uses)| (Reverse((uses.changes, uses.reads)), path));
-    let file = |(path, uses): (&str, FileUse)| {
-        let changed = if uses.changes > 0 { format!("changed {}×  ", uses.changes) } else { String::new() };
+    files.sort_by_key(|&(path, uses)| (Reverse((uses.changes(), uses.reads)), path));
+    let file = |(path, uses): (&str, FileUses)| {
+        let changed = if uses.changes() > 0 { format!("changed {}×  ", uses.changes()) } else { String::new() };
         let read = if uses.reads > 0 { format!("read {}×", uses.reads) } else { String::new() };
         item(vec![
             Span::clean(Tone::Text, &format!("{}  ", relative_to(&digest.header.cwd, path, &model.setting.home))),

@@ -138,7 +138,7 @@ fn before(
     reading: CompareControl<'_>,
 ) -> Result<BTreeMap<String, String>> {
     let [a, b] = sides;
-    let is_unknown = |file: &SideFile| file.uses.changes() && files::text(None, &file.changes).is_none();
+    let is_unknown = |file: &SideFile| file.uses.changes() > 0 && files::text(None, &file.changes).is_none();
     let is_asked = |path: &String| a.get(path).zip(b.get(path)).is_some_and(|(a, b)| is_unknown(a) || is_unknown(b));
     if !a.keys().any(is_asked) {
         return Ok(BTreeMap::new());

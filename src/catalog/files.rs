@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::session::digest::Digest;
-use crate::session::digest::touched_files::{FileTouch, FileUse};
+use crate::session::digest::touched_files::{FileTouch, FileUses};
 use crate::session::links::ById;
 
 /// A file touched by tools.
@@ -12,7 +12,7 @@ pub struct TouchedFile {
     /// The path, absolute if possible.
     pub path: String,
     /// The number of uses.
-    pub uses: FileUse,
+    pub uses: FileUses,
     /// The number of sessions with their own calls on the file.
     pub sessions: usize,
     /// The time of the last call, in milliseconds since 1970.
@@ -36,7 +36,7 @@ pub fn outline<'a>(sessions: impl Iterator<Item = &'a Digest>, home: &str) -> Ve
             let at = *known[path as usize].get_or_insert_with(|| {
                 let path = full_path(session.details().touches.paths.get(path), &session.header.cwd, home);
                 let (at, last) = places.entry(path).or_insert_with_key(|path| {
-                    all.push(TouchedFile { path: path.clone(), uses: FileUse::default(), sessions: 0, latest: None });
+                    all.push(TouchedFile { path: path.clone(), uses: FileUses::default(), sessions: 0, latest: None });
                     (all.len() - 1, usize::MAX)
                 });
                 all[*at].sessions += usize::from(*last != number);
@@ -111,7 +111,7 @@ mod tests {
         let two = session("/two", &[("/one/a", Touch::Read, 2), ("a", Touch::Read, 9)]);
         let said: Vec<_> = outline([&one, &two].into_iter(), "")
             .into_iter()
-            .map(|file| (file.path, file.uses.reads, file.uses.changes, file.sessions, file.latest))
+            .map(|file| (file.path, file.uses.reads, file.uses.changes(), file.sessions, file.latest))
             .collect();
         assert_eq!(
             said,

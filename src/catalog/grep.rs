@@ -166,17 +166,23 @@ impl Grep<'_> {
         mut each: impl FnMut(&CandidateLine<'_>) -> bool,
     ) -> io::Result<()> {
         let Some(file) = self.files.session(path)? else { return Ok(()) };
-        let mut header = HeaderState::Unknown;
+        let mut lines = LineCollector::default();
         let is_wanted = || !stop.is_due() && !(self.is_stale)();
         lines::blocks(&mut CancelableReader(file, is_wanted), 0, buffer, |offset, block| {
             if !is_wanted() {
                 return false;
             }
-            let from = header.look(block);
-            let has_ids = match header {
-                HeaderState::Unknown => return true,
-                HeaderState::None => return false,
-                HeaderState::Version(version) => version >= 2.0,
+            let mut from = 0;
+            while lines.first.is_none() && from < block.len() {
+                let end = memchr::memchr(b'\n', &block[from..]).map_or(block.len(), |found| from + found);
+                let line = Line::new(offset + from as u64, &block[from..end], true);
+                lines.note(&line, &line.read());
+                from = (end + 1).min(block.len());
+            }
+            let has_ids = match &lines.first {
+                None => return true,
+                Some(Err(_)) => return false,
+                Some(Ok(header)) => header.version >= 2.0,
             };
             lines_with(probes, block, from, |at, line| {
                 let mut each = |Line { offset, bytes: line, .. }| match parse::line(line) {
@@ -257,32 +263,6 @@ impl CandidateLine<'_> {
     fn hit(&self, path: &Path, field: TextField, snippet: Snippet) -> EntryHit {
         let id = self.entry.id.filter(|_| self.has_ids).map(|id| id.text().into_owned());
         EntryHit { path: path.to_path_buf(), offset: self.offset, id, field, snippet, active: None }
-    }
-}
-
-/// The state of the search for a header.
-enum HeaderState {
-    /// No valid line so far.
-    Unknown,
-    /// The file is not a session.
-    None,
-    /// The header with its version.
-    Version(f64),
-}
-
-impl HeaderState {
-    /// Looks for the header in a block, unless it is already known. Returns the offset of the lines after it.
-    fn look(&mut self, block: &[u8]) -> usize {
-        let mut from = 0;
-        while matches!(self, Self::Unknown) && from < block.len() {
-            let end = memchr::memchr(b'\n', &block[from..]).map_or(block.len(), |found| from + found);
-            if let Ok(Some(entry)) = parse::line(&block[from..end]) {
-                let is_header = entry.starts_session();
-                *self = if is_header { Self::Version(entry.version.unwrap_or(1.0)) } else { Self::None };
-            }
-            from = (end + 1).min(block.len());
-        }
-        from
     }
 }
 

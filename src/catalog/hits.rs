@@ -70,11 +70,9 @@ impl Searcher {
         for family in families.into_values() {
             own.extend(assign_to_oldest(family, &parts).into_iter().map(|(session, own)| (session.key, own)));
         }
-        hits.retain(|hit| !matches!(own.get(&hit.session), Some(OwnEntries::None)));
+        hits.retain(|hit| !matches!(own.get(&hit.session), Some(None)));
         let in_family = |hit: &mut SessionHit| {
-            let (OwnEntries::Some(entries, forks), session) = (own.get(&hit.session)?, searched(hit)?) else {
-                return None;
-            };
+            let (Some((entries, forks)), session) = (own.get(&hit.session)?, searched(hit)?) else { return None };
             hit.forks = *forks;
             let entry = entry_to_open(hit, entries)?;
             with(&cache, (files, session), |candidate| point_to((&cache, session), &candidate, &parts, hit, entry));
@@ -135,13 +133,9 @@ fn with<T>(
     cache.with_texts(files, session, |texts| act(cache.candidate(session, texts)))
 }
 
-/// The entries that belong to a session.
-enum OwnEntries {
-    /// None: the session is a fork that inherited all of them.
-    None,
-    /// These entries, and the number of forks that have no others.
-    Some(Vec<MatchingEntry>, usize),
-}
+/// The entries that belong to a session, and the number of forks that have no others; `None` for a fork that inherited
+/// all of them.
+type OwnEntries = Option<(Vec<MatchingEntry>, usize)>;
 
 /// Assigns each entry to the oldest found session that has it. A fork found by its own name points to one of its own
 /// entries, if there is any.
@@ -175,13 +169,13 @@ fn assign_to_oldest<'a>(
         entries.retain(|entry| id(entry).is_none_or(|id| !first.contains_key(&id)));
         let is_named_so = |other: &'a SearchedSession| name(session).is_none_or(|own| name(other) == Some(own));
         let assigned = match before.and_then(|before| own.get_mut(before)) {
-            Some((other, OwnEntries::Some(_, forks))) if entries.is_empty() && is_named_so(other) => {
+            Some((other, Some((_, forks)))) if entries.is_empty() && is_named_so(other) => {
                 *forks += 1;
-                OwnEntries::None
+                None
             }
-            _ => OwnEntries::Some(entries, 0),
+            _ => Some((entries, 0)),
         };
-        if let OwnEntries::Some(entries, _) = &assigned {
+        if let Some((entries, _)) = &assigned {
             first.extend(entries.iter().filter_map(id).map(|id| (id, place)));
         }
         own.push((session, assigned));

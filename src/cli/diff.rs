@@ -21,8 +21,9 @@ use crate::cli::{CommandContext, output, resolve};
 use crate::disk::load;
 use crate::session::compare::Comparison;
 use crate::session::compare::description::{self, DescriptionPart, SIDES};
-use crate::session::compare::files::{CommonFile, Difference, FileChange, FileUses};
+use crate::session::compare::files::{CommonFile, Difference, FileChange};
 use crate::session::compare::side::{Failures, SideSummary, ToolUse};
+use crate::session::digest::touched_files::FileUses;
 use crate::session::tree::{Index, Tree};
 
 /// The version of the JSON format. Increased when a field is removed or changes its meaning.

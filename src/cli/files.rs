@@ -109,7 +109,7 @@ impl<'a> FileLine<'a> {
     fn new(file: &'a TouchedFile, entries: Option<Vec<TouchLine>>) -> Self {
         let TouchedFile { path, uses, sessions, latest } = file;
         let last_touched = latest.and_then(time::iso);
-        Self { path, reads: uses.reads, changes: uses.changes, sessions: *sessions, last_touched, entries }
+        Self { path, reads: uses.reads, changes: uses.changes(), sessions: *sessions, last_touched, entries }
     }
 }
 
@@ -120,7 +120,7 @@ fn table(out: &mut impl Write, files: &[TouchedFile], chosen: &CommandContext) -
     let row = |file: &TouchedFile| {
         let age = file.latest.map_or("?".into(), |then| time::age(now, then));
         let times = |count: usize, what: &str| if count > 0 { format!("{count} {what}") } else { String::new() };
-        let (reads, changes) = (times(file.uses.reads, "read"), times(file.uses.changes, "changed"));
+        let (reads, changes) = (times(file.uses.reads, "read"), times(file.uses.changes(), "changed"));
         let sessions = count(file.sessions, "session", "sessions");
         [age, reads, changes, sessions, shorten(&file.path, &chosen.home).into_owned()]
     };

@@ -150,7 +150,7 @@ impl OpenFile {
         let LoadRequest { files, path, .. } = reading;
         let kept = self.last.take().filter(|kept| kept.path == path);
         self.shown.retain(|tree| Arc::strong_count(tree) > 1);
-        let part = match kept.and_then(|kept| grown(files, kept).ok().flatten()) {
+        let mut part = match kept.and_then(|kept| grown(files, kept).ok().flatten()) {
             Some(part) => part,
             None => reading.whole()?,
         };

@@ -133,11 +133,6 @@ impl ParentLinks {
         links
     }
 
-    /// Creates links from known parents without cycles.
-    pub(crate) fn tied(parents: Vec<Option<Index>>) -> Self {
-        Self { parents, ..Self::default() }
-    }
-
     /// Returns the last entry with an ID.
     pub fn find(&self, id: IdHash) -> Option<Index> {
         self.by_id.get(&id).copied()

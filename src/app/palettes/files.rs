@@ -62,12 +62,12 @@ pub(super) fn rows(model: &Model, scope: SessionScope) -> Vec<PaletteItem> {
     let digests = sessions(model, scope).into_iter().map(|key| &*model.catalog[key]);
     let mut files = outline(digests, &model.setting.home);
     files.sort_by(|a, b| {
-        let often = |file: &TouchedFile| (file.uses.changes, file.uses.reads);
+        let often = |file: &TouchedFile| (file.uses.changes(), file.uses.reads);
         often(b).cmp(&often(a)).then_with(|| a.path.cmp(&b.path))
     });
     let row = |TouchedFile { path: file, uses, .. }: TouchedFile| {
         let left = vec![Span::clean(Tone::Text, &shown(model, &file))];
-        let facts = format!("  {:>9}  {:>7}", times("changed", uses.changes), times("read", uses.reads));
+        let facts = format!("  {:>9}  {:>7}", times("changed", uses.changes()), times("read", uses.reads));
         PaletteItem::new(left, Vec::new(), Span::new(Tone::Dim, facts), ChoiceAction::File(file))
     };
     files.into_iter().map(row).collect()

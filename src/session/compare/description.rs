@@ -3,8 +3,9 @@
 
 use crate::base::numbers::{count, dollars, duration, thousands, tokens};
 use crate::session::compare::Comparison;
-use crate::session::compare::files::{Difference, FileChange, FileUses, SeparateChanges};
+use crate::session::compare::files::{Difference, FileChange, SeparateChanges};
 use crate::session::compare::side::{Failures, SideSummary, ToolUse};
+use crate::session::digest::touched_files::FileUses;
 
 /// The names of the sides.
 pub const SIDES: [&str; 2] = ["A", "B"];
@@ -35,7 +36,7 @@ pub fn facts(comparison: &Comparison) -> Vec<(&'static str, [String; 2])> {
         let files = &comparison.files;
         let changed =
             files.only[side].iter().map(|(_, uses)| uses).chain(files.both.iter().map(|both| &both.uses[side]));
-        let changed = changed.filter(|uses| uses.changes()).count();
+        let changed = changed.filter(|uses| uses.changes() > 0).count();
         format!("{} touched, {} changed", thousands(files.only[side].len() + files.both.len()), thousands(changed))
     };
     facts.push(("files", [0, 1].map(of_files)));

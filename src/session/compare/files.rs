@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use serde::Serialize;
 use similar::group_diff_ops;
 
 use crate::base::diff::diff;
+use crate::session::digest::touched_files::FileUses;
 use crate::session::entry::nested_calls::NestedCall;
 use crate::session::entry::tool_call::{Touch, touched};
 use crate::session::entry::{Message, ToolCall};
@@ -23,32 +23,6 @@ const MAX_LINES: usize = 5_000;
 
 /// The number of unchanged lines around a difference.
 const CONTEXT: usize = 3;
-
-/// The number of successful tool calls of a branch on a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct FileUses {
-    /// Calls of `read`.
-    pub reads: usize,
-    /// Calls of `write`.
-    pub writes: usize,
-    /// Calls of `edit`.
-    pub edits: usize,
-}
-
-impl FileUses {
-    fn add(&mut self, touch: Touch) {
-        match touch {
-            Touch::Read => self.reads += 1,
-            Touch::Write => self.writes += 1,
-            Touch::Edit => self.edits += 1,
-        }
-    }
-
-    /// Returns `true` if the file was changed.
-    pub fn changes(&self) -> bool {
-        self.writes + self.edits > 0
-    }
-}
 
 /// A change of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -262,7 +236,7 @@ impl ComparedFiles {
                 continue;
             };
             let uses = [one.uses, other.uses];
-            let is_changed = uses.iter().all(FileUses::changes);
+            let is_changed = uses.iter().all(|uses| uses.changes() > 0);
             let known = before.get(&path);
             let difference = is_changed.then(|| Difference::new(&path, [one.changes, other.changes], known));
             files.both.push(CommonFile { path, uses, difference });

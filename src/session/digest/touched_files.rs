@@ -11,22 +11,30 @@ use crate::session::entry::tool_call::Touch;
 use crate::session::json::Str;
 use crate::session::links::{ById, IdHash, Index, ParentLinks};
 
-/// The number of uses of a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FileUse {
+/// The number of tool calls on a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FileUses {
     /// Calls of `read`.
     pub reads: usize,
-    /// Calls of `write` and `edit`.
-    pub changes: usize,
+    /// Calls of `write`.
+    pub writes: usize,
+    /// Calls of `edit`.
+    pub edits: usize,
 }
 
-impl FileUse {
+impl FileUses {
     /// Counts a call.
     pub(crate) fn add(&mut self, touch: Touch) {
         match touch {
             Touch::Read => self.reads += 1,
-            Touch::Write | Touch::Edit => self.changes += 1,
+            Touch::Write => self.writes += 1,
+            Touch::Edit => self.edits += 1,
         }
+    }
+
+    /// Returns the number of changes of the file.
+    pub fn changes(&self) -> usize {
+        self.writes + self.edits
     }
 }
 
@@ -73,8 +81,8 @@ pub struct TouchDetails<'a> {
 
 impl TouchedFiles {
     /// Returns the files with the number of their uses.
-    pub(crate) fn uses(&self) -> impl Iterator<Item = (&str, FileUse)> {
-        let mut uses = vec![FileUse::default(); self.paths.len()];
+    pub(crate) fn uses(&self) -> impl Iterator<Item = (&str, FileUses)> {
+        let mut uses = vec![FileUses::default(); self.paths.len()];
         for touch in &self.all {
             uses[touch.path as usize].add(touch.touch);
         }

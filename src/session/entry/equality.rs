@@ -2,17 +2,13 @@
 //! It also changes the parents of entries after labels, because it writes labels last (pi 1.5.2).
 
 use crate::session::entry::Entry;
-use crate::session::json::edit::{FieldEdit, RawObject};
+use crate::session::json::edit::RawObject;
 use crate::session::json::value::stringify;
 use crate::session::links::IdHash;
 
 /// Fields with the position of an entry instead of its contents.
-const PLACE: [(&str, FieldEdit<'_>); 4] = [
-    ("id", FieldEdit::Gone),
-    ("parentId", FieldEdit::Gone),
-    ("firstKeptEntryId", FieldEdit::Gone),
-    ("firstKeptEntryIndex", FieldEdit::Gone),
-];
+const PLACE: [(&str, Option<&[u8]>); 4] =
+    [("id", None), ("parentId", None), ("firstKeptEntryId", None), ("firstKeptEntryIndex", None)];
 
 /// The maximum length of a compared entry in UTF-16 code units; no line is longer.
 const MOST: usize = 256 * 1024 * 1024;

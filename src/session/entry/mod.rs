@@ -271,14 +271,18 @@ impl Message<'_> {
 }
 
 impl<'a> Content<'a> {
+    /// Returns the blocks; none if the content is not an array.
+    pub(crate) fn blocks(&self) -> &[Block<'a>] {
+        match self {
+            Self::Blocks(blocks) => blocks,
+            Self::Missing | Self::Null | Self::Text(_) => &[],
+        }
+    }
+
     /// Returns the texts: the string, or the text blocks.
     pub fn texts(&self) -> impl Iterator<Item = Str<'a>> {
-        let (text, blocks) = match self {
-            Self::Text(text) => (Some(*text), &[][..]),
-            Self::Blocks(blocks) => (None, &blocks[..]),
-            Self::Missing | Self::Null => (None, &[][..]),
-        };
-        text.into_iter().chain(blocks.iter().filter_map(|block| match block {
+        let text = if let Self::Text(text) = self { Some(*text) } else { None };
+        text.into_iter().chain(self.blocks().iter().filter_map(|block| match block {
             Block::Text(text) => Some(*text),
             _ => None,
         }))
@@ -291,14 +295,7 @@ impl<'a> Content<'a> {
 
     /// Returns the joined texts with `between` between them.
     pub fn text(&self, between: &str) -> String {
-        let mut out = String::new();
-        for (i, text) in self.texts().enumerate() {
-            if i > 0 {
-                out.push_str(between);
-            }
-            out.push_str(&text.text());
-        }
-        out
+        self.texts().map(Str::text).collect::<Vec<_>>().join(between)
     }
 
     /// Returns the call with the given ID.
@@ -309,11 +306,7 @@ impl<'a> Content<'a> {
 
     /// Returns the tool calls.
     pub(crate) fn tool_calls(&self) -> impl Iterator<Item = &ToolCall<'a>> {
-        let blocks = match self {
-            Self::Blocks(blocks) => &blocks[..],
-            _ => &[],
-        };
-        blocks.iter().filter_map(|block| match block {
+        self.blocks().iter().filter_map(|block| match block {
             Block::ToolCall(call) => Some(call),
             _ => None,
         })
@@ -321,17 +314,13 @@ impl<'a> Content<'a> {
 
     /// Returns `true` if pi's list omits a session with this content of a user or assistant message (0.87.1).
     pub(crate) fn breaks_pi_list(&self) -> bool {
-        match self {
-            Self::Null => true,
-            Self::Blocks(blocks) => blocks.iter().any(|block| matches!(block, Block::Broken)),
-            Self::Missing | Self::Text(_) => false,
-        }
+        matches!(self, Self::Null) || self.blocks().iter().any(|block| matches!(block, Block::Broken))
     }
 
     /// Returns `true` if pi's `/tree` fails for this content of an assistant message (0.87.1).
     pub(crate) fn breaks_pi_tree(&self) -> bool {
         let is_odd_text = |block: &Block<'_>| matches!(block, Block::Other { type_name, .. } if type_name.is("text"));
-        matches!(self, Self::Blocks(blocks) if blocks.iter().any(is_odd_text))
+        self.blocks().iter().any(is_odd_text)
     }
 }
 

@@ -97,15 +97,18 @@ fn is_blank(line: &[u8]) -> bool {
     }
 }
 
-/// Calls `field` for each key of the next object.
-fn object<'a>(r: &mut JsonReader<'a>, mut field: impl FnMut(&mut JsonReader<'a>, &[u8]) -> Result<()>) -> Result<()> {
+/// Calls `field` for each key of the next object. Skips any other value and returns `false`.
+fn object<'a>(r: &mut JsonReader<'a>, mut field: impl FnMut(&mut JsonReader<'a>, &[u8]) -> Result<()>) -> Result<bool> {
+    if r.kind()? != Json::Object {
+        return r.skip().map(|_| false);
+    }
     r.enter_object()?;
     let mut first = true;
     while let Some(key) = r.next_key(first)? {
         field(r, &key.bytes())?;
         first = false;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Parses the next object and returns `true` if it is an entry.
@@ -213,18 +216,15 @@ fn read_stamp<'a>(r: &mut JsonReader<'a>) -> Result<Option<RawTime<'a>>> {
 fn read_message<'a>(r: &mut JsonReader<'a>, message: &mut Option<Message<'a>>) -> Result<()> {
     // A previous message is rare.
     let before = if message.is_some() { message.take() } else { None };
-    let read = match r.kind() {
-        Ok(Json::Object) => read_message_fields(r, message.insert(Message::default())),
-        Ok(_) => r.skip().map(drop),
-        Err(error) => Err(error),
-    };
-    if read.is_err() {
-        *message = before;
+    let read = read_message_fields(r, message.insert(Message::default()));
+    if read != Ok(true) {
+        *message = before.filter(|_| read.is_err());
     }
-    read
+    read.map(drop)
 }
 
-fn read_message_fields<'a>(r: &mut JsonReader<'a>, m: &mut Message<'a>) -> Result<()> {
+/// Returns `true` if the next value is an object.
+fn read_message_fields<'a>(r: &mut JsonReader<'a>, m: &mut Message<'a>) -> Result<bool> {
     object(r, |r, key| {
         match key {
             b"role" => m.role = r.opt_string()?.unwrap_or_default(),
@@ -261,9 +261,6 @@ fn read_message_fields<'a>(r: &mut JsonReader<'a>, m: &mut Message<'a>) -> Resul
 
 fn read_diff<'a>(r: &mut JsonReader<'a>) -> Result<Option<Str<'a>>> {
     let mut diff = None;
-    if r.kind()? != Json::Object {
-        return r.skip().map(|_| None);
-    }
     object(r, |r, key| {
         match key {
             b"diff" => diff = r.opt_string()?,
@@ -299,14 +296,11 @@ fn read_content<'a>(r: &mut JsonReader<'a>) -> Result<Content<'a>> {
 }
 
 fn read_block<'a>(r: &mut JsonReader<'a>) -> Result<Block<'a>> {
-    if r.kind()? != Json::Object {
-        return r.skip().map(|_| Block::Broken);
-    }
     let (mut type_name, mut text, mut thinking, mut mime, mut data) = (Str::default(), None, None, None, None);
     let mut call = ToolCall::default();
     let mut is_odd = false;
     let start = r.here();
-    object(r, |r, key| {
+    let is_object = object(r, |r, key| {
         match key {
             b"type" => type_name = r.opt_string()?.unwrap_or_default(),
             b"text" => {
@@ -324,6 +318,7 @@ fn read_block<'a>(r: &mut JsonReader<'a>) -> Result<Block<'a>> {
         Ok(())
     })?;
     Ok(match &*type_name.bytes() {
+        _ if !is_object => Block::Broken,
         b"text" if !is_odd => Block::Text(text.unwrap_or_default()),
         b"thinking" => Block::Thinking(thinking.unwrap_or_default()),
         b"toolCall" => Block::ToolCall(call),
@@ -337,9 +332,6 @@ fn read_block<'a>(r: &mut JsonReader<'a>) -> Result<Block<'a>> {
 
 /// Returns the raw arguments of a tool call, and the file they name.
 fn read_arguments<'a>(r: &mut JsonReader<'a>) -> Result<(&'a [u8], Option<Value<'a>>)> {
-    if r.kind()? != Json::Object {
-        return Ok((r.skip()?, None));
-    }
     let start = r.here();
     let (mut path, mut file_path) = (None, None);
     object(r, |r, key| {
@@ -354,11 +346,8 @@ fn read_arguments<'a>(r: &mut JsonReader<'a>) -> Result<(&'a [u8], Option<Value<
 }
 
 fn read_usage(r: &mut JsonReader<'_>) -> Result<Option<Usage>> {
-    if r.kind()? != Json::Object {
-        return r.skip().map(|_| None);
-    }
     let (mut usage, mut total) = (Usage::default(), 0.0);
-    object(r, |r, key| {
+    let is_object = object(r, |r, key| {
         match key {
             b"input" => usage.input = r.opt_number()?.unwrap_or(0.0),
             b"output" => usage.output = r.opt_number()?.unwrap_or(0.0),
@@ -372,7 +361,7 @@ fn read_usage(r: &mut JsonReader<'_>) -> Result<Option<Usage>> {
     })?;
     let parts = usage.input + usage.output + usage.cache_read + usage.cache_write;
     usage.tokens = if parts > 0.0 { parts } else { total };
-    Ok(Some(usage))
+    Ok(is_object.then_some(usage))
 }
 
 /// Returns the cost in US dollars, and `true` if the provider reported it.

@@ -37,20 +37,22 @@ pub enum TextField {
 impl TextField {
     /// Returns the name for scripts.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Thinking => "thinking",
-            Self::Arguments => "arguments",
-            Self::Tool => "tool",
-            Self::Bash => "bash",
-            Self::Custom => "custom",
-            Self::Summary => "summary",
-            Self::Label => "label",
-            Self::Name => "name",
-            Self::Error => "error",
-            Self::Other => "other",
-        }
+        /// In the order of the variants.
+        const NAMES: [&str; 12] = [
+            "user",
+            "assistant",
+            "thinking",
+            "arguments",
+            "tool",
+            "bash",
+            "custom",
+            "summary",
+            "label",
+            "name",
+            "error",
+            "other",
+        ];
+        NAMES[self as usize]
     }
 }
 
@@ -125,12 +127,10 @@ fn system<'a>(message: &Message<'a>, each: &mut dyn FnMut(TextField, Str<'a>)) {
 }
 
 fn content<'a>(content: &Content<'a>, field: TextField, each: &mut dyn FnMut(TextField, Str<'a>)) {
-    let blocks = match content {
-        Content::Missing | Content::Null => return,
-        Content::Text(text) => return each(field, *text),
-        Content::Blocks(blocks) => blocks,
-    };
-    for block in blocks {
+    if let Content::Text(text) = content {
+        each(field, *text);
+    }
+    for block in content.blocks() {
         match block {
             Block::Text(text) => each(field, *text),
             Block::Thinking(thinking) => each(TextField::Thinking, *thinking),

@@ -25,6 +25,11 @@ pub enum Touch {
 }
 
 impl Touch {
+    /// Returns the operation of a tool.
+    fn of(tool: &str) -> Option<Self> {
+        [Self::Read, Self::Write, Self::Edit].into_iter().find(|touch| touch.name() == tool)
+    }
+
     /// Returns the name of the tool.
     pub fn name(self) -> &'static str {
         match self {
@@ -79,7 +84,7 @@ impl CallDescription {
 
     /// Returns the file operation of the tool.
     pub fn touch(&self) -> Option<Touch> {
-        [Touch::Read, Touch::Write, Touch::Edit].into_iter().find(|touch| touch.name() == &*self.name)
+        Touch::of(&self.name)
     }
 }
 
@@ -159,12 +164,7 @@ pub(crate) fn path_in(arguments: &[u8]) -> Option<String> {
 
 /// Returns the file that a call reads, writes or edits.
 pub fn touched<'a>(call: &ToolCall<'a>) -> Option<(Cow<'a, str>, Touch)> {
-    let touch = match &*call.name.bytes() {
-        b"read" => Touch::Read,
-        b"write" => Touch::Write,
-        b"edit" => Touch::Edit,
-        _ => return None,
-    };
+    let touch = Touch::of(&call.name.text())?;
     Some((call.path?.text(), touch))
 }
 

@@ -43,12 +43,19 @@ pub(crate) fn row(typed: &str, units: usize) -> String {
 /// Removes the wrappers at the start of a message.
 fn unwrap(text: &str) -> Option<String> {
     let (mut rest, mut skills, mut files) = (text.trim_start(), Vec::new(), Vec::new());
-    while let Some((wrapper, after)) = wrapper(rest) {
-        match wrapper {
-            PromptWrapper::Skill(name) => skills.push(format!("/skill:{name}")),
-            PromptWrapper::File(path) => files.push(format!("@{}", path.rsplit(['/', '\\']).next().unwrap_or(path))),
-            PromptWrapper::Context => {}
-        }
+    loop {
+        let after = if let Some(skill) = rest.strip_prefix(SKILL) {
+            let Some((name, after)) = element(skill, "\n</skill>") else { break };
+            skills.push(format!("/skill:{name}"));
+            after
+        } else if let Some(file) = rest.strip_prefix(FILE) {
+            let Some((path, after)) = element(file, "</file>") else { break };
+            files.push(format!("@{}", path.rsplit(['/', '\\']).next().unwrap_or(path)));
+            after
+        } else {
+            let Some(after) = after_context(rest) else { break };
+            after
+        };
         rest = after.trim_start();
     }
     let words = if rest.is_empty() { files.join(" ") } else { rest.to_owned() };
@@ -57,28 +64,11 @@ fn unwrap(text: &str) -> Option<String> {
     (!typed.is_empty() && rest.len() < text.len()).then(|| js_trim(utf16_prefix(&typed, LONGEST)).into())
 }
 
-/// Text that precedes the typed words.
-enum PromptWrapper<'a> {
-    /// A skill, by name.
-    Skill(&'a str),
-    /// An attached file, by path.
-    File(&'a str),
-    /// Context from an extension.
-    Context,
-}
-
-/// Returns the wrapper at the start of `text` and the text after it.
-fn wrapper(text: &str) -> Option<(PromptWrapper<'_>, &str)> {
-    if let Some(rest) = text.strip_prefix(SKILL) {
-        return element(rest, "\n</skill>").map(|(name, after)| (PromptWrapper::Skill(name), after));
-    }
-    if let Some(rest) = text.strip_prefix(FILE) {
-        return element(rest, "</file>").map(|(path, after)| (PromptWrapper::File(path), after));
-    }
+/// Returns the text after a block of context at the start of `text`.
+fn after_context(text: &str) -> Option<&str> {
     let body = text.strip_prefix(CONTEXT)?;
     let end = body.find(&format!("\n{CONTEXT}")).or_else(|| body.find("\n---\n"))?;
-    let after = body[end + 1..].split_once('\n').map_or("", |(_, after)| after);
-    Some((PromptWrapper::Context, after))
+    Some(body[end + 1..].split_once('\n').map_or("", |(_, after)| after))
 }
 
 /// Returns the name of an element and the text after its end tag. `text` begins with the name; the end tag must end its

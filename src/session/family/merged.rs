@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::session::entry::kind::EntryKind;
 use crate::session::lines::Header;
 use crate::session::links::{ById, IdHash, Index};
-use crate::session::tree::{MergeLinks, Tree};
+use crate::session::tree::Tree;
 
 /// Returns `true` if entries of two files, each given by file and index, have the same contents in any JSON formatting.
 pub type IsSame<'a> = &'a mut dyn FnMut([(usize, Index); 2]) -> bool;
@@ -48,26 +48,26 @@ impl MergedFamily {
             .enumerate()
             .map(|(file, tree)| FamilyFile { tree: tree.clone(), places: state.add(file, trees, is_same) })
             .collect();
-        let MergeState { mut links, mut of, differing, .. } = state;
+        let MergeState { mut merged, parents, mut of, differing, .. } = state;
         let first = of.iter().map(|(file, _)| *file).collect();
         if let Some(shown) = files.get(base) {
             for (at, &place) in (0..).zip(&shown.places) {
                 let own = &shown.tree.nodes[at as usize];
-                let node = &mut links.nodes[place as usize];
+                let node = &mut merged.nodes[place as usize];
                 (node.offset, node.len) = (own.offset, own.len);
                 of[place as usize] = (base as u32, at);
             }
-            links.leaf = shown.tree.leaf.map(|leaf| shown.places[leaf as usize]);
+            merged.leaf = shown.tree.leaf.map(|leaf| shown.places[leaf as usize]);
         }
         // Labels of the displayed file take precedence.
         let others = files.iter().enumerate().filter(|(file, _)| *file != base).map(|(_, file)| file);
         for file in files.get(base).into_iter().chain(others) {
             for (&at, label) in &file.tree.labels {
-                links.labels.entry(file.places[at as usize]).or_insert_with(|| label.clone());
+                merged.labels.entry(file.places[at as usize]).or_insert_with(|| label.clone());
             }
         }
-        links.header = header;
-        Self { tree: Arc::new(Tree::tied(links)), differing, files, of, first }
+        merged.header = header;
+        Self { tree: Arc::new(merged.tied(parents)), differing, files, of, first }
     }
 
     /// Returns the displayed file of an entry and the index there.
@@ -118,7 +118,10 @@ impl MergedFamily {
 /// The state while files are added.
 #[derive(Default)]
 struct MergeState {
-    links: MergeLinks,
+    /// The merged tree without its links.
+    merged: Tree,
+    /// The parent of each entry, without cycles.
+    parents: Vec<Option<Index>>,
     /// The first file that contains each entry, and the index there.
     of: Vec<(u32, Index)>,
     /// The last file that contains each entry.
@@ -185,7 +188,7 @@ impl MergeState {
                     if let Some(id) = id {
                         let first = *self.by_id.entry(id).or_insert(place);
                         if first != place && self.of[first as usize].0 as usize != file {
-                            self.links.flagged.extend([first, place]);
+                            self.merged.flagged.extend([first, place]);
                             self.differing += 1;
                         }
                     }
@@ -197,9 +200,9 @@ impl MergeState {
             };
             places[at as usize] = place;
             self.last[place as usize] = file as u32;
-            self.links.stubs[place as usize] &= tree.is_stub(at);
+            self.merged.stubs[place as usize] &= tree.is_stub(at);
             if tree.is_flagged(at) {
-                self.links.flagged.insert(place);
+                self.merged.flagged.insert(place);
             }
         }
         places
@@ -209,20 +212,20 @@ impl MergeState {
     /// that are missing in the file may be between them.
     fn fits(&self, place: Index, parent: Option<Index>, file: usize) -> bool {
         let is_left_out = |at: Index| {
-            self.links.nodes[at as usize].kind == EntryKind::Label && self.last[at as usize] as usize != file
+            self.merged.nodes[at as usize].kind == EntryKind::Label && self.last[at as usize] as usize != file
         };
-        let mut above = self.links.parents[place as usize];
+        let mut above = self.parents[place as usize];
         while let Some(at) = above.filter(|&at| above != parent && is_left_out(at)) {
-            above = self.links.parents[at as usize];
+            above = self.parents[at as usize];
         }
         above == parent && self.last[place as usize] as usize != file
     }
 
     fn put(&mut self, tree: &Tree, (file, at): (usize, Index), parent: Option<Index>) -> Index {
         let place = self.of.len() as Index;
-        self.links.nodes.push(tree.nodes[at as usize].clone());
-        self.links.parents.push(parent);
-        self.links.stubs.push(true);
+        self.merged.nodes.push(tree.nodes[at as usize].clone());
+        self.parents.push(parent);
+        self.merged.stubs.push(true);
         self.of.push((file as u32, at));
         self.last.push(u32::MAX);
         place

@@ -21,15 +21,6 @@ struct RawField<'a> {
     value: Range<usize>,
 }
 
-/// An edit of a field.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum FieldEdit<'a> {
-    /// Sets the value (JSON) and appends the field if it is missing.
-    Value(&'a [u8]),
-    /// Removes the field.
-    Gone,
-}
-
 impl<'a> RawObject<'a> {
     /// Parses the fields of a line. Returns `None` if it is not a JSON object.
     pub(crate) fn new(raw: &'a [u8]) -> Option<Self> {
@@ -62,8 +53,9 @@ impl<'a> RawObject<'a> {
         JsonReader::new(self.get(key)?).opt_string().ok()?.map(Str::text)
     }
 
-    /// Returns the line with the edits.
-    pub(crate) fn with(&self, changes: &[(&str, FieldEdit<'_>)]) -> Vec<u8> {
+    /// Returns the line with the edits: new values (JSON) of fields, which are appended if they are missing, or `None` to
+    /// remove a field.
+    pub(crate) fn with(&self, changes: &[(&str, Option<&[u8]>)]) -> Vec<u8> {
         let mut out = self.raw[..self.start].to_vec();
         let mut is_first = true;
         let mut from = self.start; // start of the next field, including the comma before it
@@ -71,7 +63,7 @@ impl<'a> RawObject<'a> {
             let head = &self.raw[from..field.value.start];
             from = field.value.end;
             let change = changes.iter().find(|(key, _)| field.key.is(key)).map(|(_, to)| *to);
-            if matches!(change, Some(FieldEdit::Gone)) {
+            if change == Some(None) {
                 continue;
             }
             let comma = if is_first { head.iter().position(|&b| b == b',' || b == b'"') } else { None };
@@ -79,12 +71,12 @@ impl<'a> RawObject<'a> {
             out.extend_from_slice(&head[skipped..]);
             is_first = false;
             match change {
-                Some(FieldEdit::Value(new)) if self.is_last(at) => out.extend_from_slice(new),
+                Some(Some(new)) if self.is_last(at) => out.extend_from_slice(new),
                 _ => out.extend_from_slice(&self.raw[field.value.clone()]),
             }
         }
         for (key, to) in changes {
-            if let FieldEdit::Value(new) = to
+            if let Some(new) = to
                 && self.last(key).is_none()
             {
                 out.extend_from_slice(if is_first { b"\"" } else { b",\"" });
@@ -136,13 +128,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn with(line: &str, changes: &[(&str, FieldEdit<'_>)]) -> String {
+    fn with(line: &str, changes: &[(&str, Option<&[u8]>)]) -> String {
         String::from_utf8(RawObject::new(line.as_bytes()).unwrap().with(changes)).unwrap()
     }
 
     #[test]
     fn changes_one_value_and_nothing_else() {
-        let new = [("b", FieldEdit::Value(b"null"))];
+        let new = [("b", Some(&b"null"[..]))];
         assert_eq!(
             with(r#" { "a" : 1e999 , "b" : [1, 2] ,"c":"\ud83d"} "#, &new),
             r#" { "a" : 1e999 , "b" : null ,"c":"\ud83d"} "#
@@ -154,7 +146,7 @@ mod tests {
 
     #[test]
     fn removes_fields() {
-        let gone = [("a", FieldEdit::Gone)];
+        let gone = [("a", None)];
         for (before, after) in [
             (r#"{"a":1}"#, "{}"),
             (r#"{"a":1 , "b":2}"#, r#"{ "b":2}"#),
@@ -165,7 +157,7 @@ mod tests {
         ] {
             assert_eq!(with(before, &gone), after);
         }
-        assert_eq!(with(r#"{"a":1}"#, &[("a", FieldEdit::Gone), ("b", FieldEdit::Value(b"2"))]), r#"{"b":2}"#);
+        assert_eq!(with(r#"{"a":1}"#, &[("a", None), ("b", Some(b"2"))]), r#"{"b":2}"#);
     }
 
     #[test]
@@ -190,7 +182,7 @@ mod tests {
         fn agrees_with_serde_json(keys in proptest::collection::vec("[abc]", 0..6), changed in "[abcd]", gone: bool) {
             let fields: Vec<String> = keys.iter().enumerate().map(|(n, key)| format!("{key:?} : {n}")).collect();
             let line = format!("{{{}}}", fields.join(" ,"));
-            let to = if gone { FieldEdit::Gone } else { FieldEdit::Value(b"[7]") };
+            let to = if gone { None } else { Some(&b"[7]"[..]) };
             let mut wanted: serde_json::Map<_, _> = serde_json::from_str(&line).unwrap();
             if gone { wanted.remove(&changed); } else { wanted.insert(changed.clone(), serde_json::json!([7])); }
             let found: serde_json::Map<_, _> = serde_json::from_str(&with(&line, &[(&changed, to)])).unwrap();

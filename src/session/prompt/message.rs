@@ -242,10 +242,7 @@ fn bash(message: &Message<'_>, line: &[u8]) -> SentMessage {
 }
 
 fn images(content: &Content<'_>) -> usize {
-    match content {
-        Content::Blocks(blocks) => blocks.iter().filter(|block| matches!(block, Block::Image { .. })).count(),
-        Content::Missing | Content::Null | Content::Text(_) => 0,
-    }
+    content.blocks().iter().filter(|block| matches!(block, Block::Image { .. })).count()
 }
 
 #[cfg(test)]

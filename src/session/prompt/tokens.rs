@@ -15,34 +15,21 @@ pub(super) fn of_chars(chars: u64) -> u64 {
 
 /// Returns the UTF-16 code units of texts and images.
 pub(super) fn chars(content: &Content<'_>) -> u64 {
-    match content {
-        Content::Text(text) => text.units(),
-        Content::Blocks(blocks) => blocks
-            .iter()
-            .map(|block| match block {
-                Block::Text(text) => text.units(),
-                Block::Image { .. } => IMAGE,
-                Block::Thinking(_) | Block::ToolCall(_) | Block::Other { .. } | Block::Broken => 0,
-            })
-            .sum(),
-        Content::Missing | Content::Null => 0,
-    }
+    let images = content.blocks().iter().filter(|block| matches!(block, Block::Image { .. })).count();
+    content.texts().map(Str::units).sum::<u64>() + IMAGE * images as u64
 }
 
 /// Returns the UTF-16 code units of an answer: its texts, thinking and tool names. pi counts an answer that is a string
 /// as zero, unless a context edit set it.
 pub(super) fn answer_chars(content: &Content<'_>, is_replaced: bool) -> u64 {
+    let units = |block: &Block<'_>| match block {
+        Block::Text(text) | Block::Thinking(text) => text.units(),
+        Block::ToolCall(call) => call.name.units(),
+        Block::Image { .. } | Block::Other { .. } | Block::Broken => 0,
+    };
     match content {
         Content::Text(text) if is_replaced => text.units(),
-        Content::Blocks(blocks) => blocks
-            .iter()
-            .map(|block| match block {
-                Block::Text(text) | Block::Thinking(text) => text.units(),
-                Block::ToolCall(call) => call.name.units(),
-                Block::Image { .. } | Block::Other { .. } | Block::Broken => 0,
-            })
-            .sum(),
-        Content::Text(_) | Content::Missing | Content::Null => 0,
+        _ => content.blocks().iter().map(units).sum(),
     }
 }
 

@@ -52,12 +52,12 @@ pub struct Tree {
     /// `true` if only the end of the file was read so far: see [`Tree::of_end`].
     pub is_partial: bool,
     parent_links: ParentLinks,
-    stubs: Vec<bool>,
+    pub(crate) stubs: Vec<bool>,
     children: Vec<Index>,
     children_start: Vec<u32>,
     order: Vec<Index>,
     active: ActivePath,
-    flagged: HashSet<Index>,
+    pub(crate) flagged: HashSet<Index>,
     below: Vec<SubtreeStats>,
     abandoned: OnceLock<Vec<AbandonedBranch>>,
     pub(crate) settings: ModelSettings,
@@ -71,25 +71,6 @@ pub struct Tree {
     pub(crate) answers: HashMap<Index, IdHash>,
     /// The hash of the contents of each entry, if it was requested: see [`TreeLines::with_contents`].
     pub(crate) contents: Vec<IdHash>,
-}
-
-/// The links between the entries of several files in one tree: see [`crate::session::family::merged`].
-#[derive(Debug, Default)]
-pub(crate) struct MergeLinks {
-    /// The header of the tree.
-    pub(crate) header: Header,
-    /// The entries.
-    pub(crate) nodes: Vec<Node>,
-    /// The parent of each entry, without cycles.
-    pub(crate) parents: Vec<Option<Index>>,
-    /// The leaf.
-    pub(crate) leaf: Option<Index>,
-    /// The labels.
-    pub(crate) labels: HashMap<Index, TreeLabel>,
-    /// `true` for each stub: see [`Tree::is_stub`].
-    pub(crate) stubs: Vec<bool>,
-    /// Entries with problems.
-    pub(crate) flagged: HashSet<Index>,
 }
 
 /// A label and the time when it was set, in milliseconds since 1970.
@@ -133,14 +114,14 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Builds a tree from linked entries. Only the trees of the individual files have the context of the model.
-    pub(crate) fn tied(ties: MergeLinks) -> Self {
-        let MergeLinks { header, nodes, parents, leaf, labels, stubs, flagged } = ties;
-        let parent_links = ParentLinks::tied(parents);
-        let mut tree =
-            Self { header, nodes, parent_links, leaf, labels, stubs, flagged, ended: true, ..Self::default() };
-        tree.tie();
-        tree
+    /// Links the entries of several files with known parents without cycles. Only the trees of the individual files have
+    /// the context of the model.
+    #[must_use]
+    pub(crate) fn tied(mut self, parents: Vec<Option<Index>>) -> Self {
+        self.parent_links.parents = parents;
+        self.ended = true;
+        self.tie();
+        self
     }
 
     fn tie(&mut self) {
@@ -207,40 +188,26 @@ impl Tree {
     /// Collects the children by time, as in pi's `getTree`. A child without a time follows the one before it in the
     /// file.
     fn tie_children(&mut self) {
-        let count = self.nodes.len();
-        let mut start = vec![0u32; count + 1];
-        for parent in self.parent_links.parents.iter().flatten() {
-            start[*parent as usize + 1] += 1;
+        let mut start = vec![0u32; self.nodes.len() + 1];
+        // The time of the last child of each entry.
+        let mut last = vec![i64::MIN; self.nodes.len()];
+        let mut children = Vec::with_capacity(self.nodes.len());
+        for (at, parent) in (0..).zip(&self.parent_links.parents) {
+            let Some(parent) = *parent else {
+                self.roots.push(at);
+                continue;
+            };
+            start[parent as usize + 1] += 1;
+            let time = &mut last[parent as usize];
+            *time = self.nodes[at as usize].time.unwrap_or(*time);
+            children.push((parent, *time, at));
         }
-        for at in 0..count {
-            start[at + 1] += start[at];
+        for at in 1..start.len() {
+            start[at] += start[at - 1];
         }
-        let mut next = start.clone();
-        self.children = vec![0; start[count] as usize];
-        for (at, parent) in self.parent_links.parents.iter().enumerate() {
-            match parent {
-                Some(parent) => {
-                    let place = &mut next[*parent as usize];
-                    self.children[*place as usize] = at as Index;
-                    *place += 1;
-                }
-                None => self.roots.push(at as Index),
-            }
-        }
-        for at in 0..count {
-            let siblings = &mut self.children[start[at] as usize..start[at + 1] as usize];
-            if siblings.len() > 1 {
-                let mut last = i64::MIN;
-                let times: HashMap<Index, i64> = siblings
-                    .iter()
-                    .map(|&child| {
-                        last = self.nodes[child as usize].time.unwrap_or(last);
-                        (child, last)
-                    })
-                    .collect();
-                siblings.sort_by_key(|child| times.get(child).copied());
-            }
-        }
+        // Nearly sorted: most entries follow their parent.
+        children.sort_by_key(|&(parent, time, _)| (parent, time));
+        self.children = children.into_iter().map(|(.., at)| at).collect();
         self.children_start = start;
     }
 

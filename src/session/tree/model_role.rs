@@ -1,12 +1,9 @@
 //! The meaning of entries for the model: their messages, settings, kept and omitted entries.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
-
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, parse};
 use crate::session::json::Str;
-use crate::session::links::{IdHash, IdentityHasher, Index, ParentLinks};
+use crate::session::links::{ById, IdHash, Index, ParentLinks};
 use crate::session::tree::sendable::{SendState, SendableContent};
 
 /// The meaning of an entry for the model.
@@ -92,8 +89,9 @@ impl ContextEdit {
 /// The distinct models and thinking levels of a file; entries refer to them by index.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ModelSettings {
-    all: Vec<ModelSetting>,
-    places: HashMap<(u8, IdHash, IdHash), u16, BuildHasherDefault<IdentityHasher>>,
+    /// The settings with their keys.
+    all: Vec<(IdHash, ModelSetting)>,
+    places: ById<u16>,
 }
 
 /// A model or a thinking level.
@@ -119,38 +117,30 @@ impl ModelSettings {
         };
         let (first, second) = (first.unwrap_or_default(), second.unwrap_or_default());
         let text = |text: Str<'_>| text.text().into_owned();
-        let key = (tag, IdHash::of(first), IdHash::of(second));
+        let key = IdHash::number(tag).with(IdHash::of(first)).with(IdHash::of(second));
         self.place(key, || match tag {
             0 => ModelSetting::Model(text(first), text(second)),
             _ => ModelSetting::Thinking(text(second)),
         })
     }
 
-    fn place(&mut self, key: (u8, IdHash, IdHash), setting: impl FnOnce() -> ModelSetting) -> u16 {
+    fn place(&mut self, key: IdHash, setting: impl FnOnce() -> ModelSetting) -> u16 {
         if let Some(place) = self.places.get(&key) {
             return *place;
         }
         let Ok(place) = u16::try_from(self.all.len() + 1) else { return 0 };
-        self.all.push(setting());
+        self.all.push((key, setting()));
         self.places.insert(key, place);
         place
     }
 
     pub(super) fn get(&self, place: u16) -> Option<&ModelSetting> {
-        self.all.get(usize::from(place).checked_sub(1)?)
+        self.all.get(usize::from(place).checked_sub(1)?).map(|(_, setting)| setting)
     }
 
     /// Appends the settings of a later part of the file. Returns their new indexes by old index.
     pub(crate) fn add(&mut self, later: Self) -> Vec<u16> {
-        let mut places = vec![0];
-        for setting in later.all {
-            let hash = |text: &String| IdHash::new(text.as_bytes());
-            let key = match &setting {
-                ModelSetting::Model(provider, model) => (0, hash(provider), hash(model)),
-                ModelSetting::Thinking(level) => (1, hash(&String::new()), hash(level)),
-            };
-            places.push(self.place(key, || setting));
-        }
-        places
+        let places = later.all.into_iter().map(|(key, setting)| self.place(key, || setting));
+        std::iter::once(0).chain(places).collect()
     }
 }

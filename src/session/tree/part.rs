@@ -67,18 +67,11 @@ impl TreeLines {
 
     /// Returns a copy without nodes; [`TreeLines::with_nodes`] restores them.
     #[must_use]
-    pub(crate) fn without_nodes(&self) -> Self {
-        Self {
-            home: self.home.clone(),
-            lines: self.lines.clone(),
-            last: self.last.clone(),
-            nodes: Vec::new(),
-            links: self.links.clone(),
-            calls: self.calls.clone(),
-            settings: self.settings.clone(),
-            contents: None,
-            row: String::new(),
-        }
+    pub(crate) fn without_nodes(&mut self) -> Self {
+        let nodes = std::mem::take(&mut self.nodes);
+        let copy = self.clone();
+        self.nodes = nodes;
+        copy
     }
 
     /// Restores the nodes from the tree that was built from these lines.

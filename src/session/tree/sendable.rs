@@ -64,7 +64,7 @@ impl SendableContent {
             is_text: matches!(content, Content::Text(_)),
             has_characters: content.texts().any(|text| !text.is_empty()),
             has_words: content.has_words(),
-            has_more: matches!(content, Content::Blocks(blocks) if blocks.iter().any(has_more)),
+            has_more: content.blocks().iter().any(has_more),
             has_calls: content.tool_calls().next().is_some(),
             calls: Box::default(),
         }

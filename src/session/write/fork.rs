@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
-use crate::session::json::edit::{FieldEdit, RawObject, is_falsy, quote, same};
+use crate::session::json::JsonReader;
+use crate::session::json::edit::{RawObject, is_falsy, quote, same};
 use crate::session::write::line::{iso, new_id};
 
 /// The header fields of a new session.
@@ -37,17 +38,15 @@ impl NewSession<'_> {
 
 /// An error of a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ForkError {
-    /// A line of the path, with an index starting at 0, is not an entry with an ID: the source is of version 1,
+pub struct ForkError {
+    /// The index, starting at 0, of a line of the path that is not an entry with an ID: the source is of version 1,
     /// changed, or damaged.
-    NoId(usize),
+    pub line: usize,
 }
 
 impl fmt::Display for ForkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoId(_) => write!(f, "an entry on the path has no ID; pi cannot fork there either"),
-        }
+        f.write_str("an entry on the path has no ID; pi cannot fork there either")
     }
 }
 
@@ -67,26 +66,26 @@ pub fn fork<L: AsRef<[u8]>>(
     let mut out = new.header().into_bytes();
     let mut parent: &[u8] = b"null";
     let mut ids = HashSet::new();
-    let mut kept_for: HashMap<JsKey<'_>, &[u8]> = HashMap::new();
+    let mut kept_for: HashMap<Vec<u8>, &[u8]> = HashMap::new();
     let mut pending = Vec::new();
     for (at, line) in path.iter().enumerate() {
         let line = line.as_ref();
-        let object = RawObject::new(line).ok_or(ForkError::NoId(at))?;
-        let id = object.get("id").ok_or(ForkError::NoId(at))?;
+        let object = RawObject::new(line).ok_or(ForkError { line: at })?;
+        let id = object.get("id").ok_or(ForkError { line: at })?;
         let type_name = object.text("type");
         if type_name.as_deref() == Some("label") {
-            pending.push(JsKey::of(Some(id)));
+            pending.push(js_key(id));
             continue;
         }
         kept_for.extend(pending.drain(..).map(|label| (label, id)));
         let mut changes = Vec::new();
         if !object.get("parentId").is_some_and(|old| same(old, parent)) {
-            changes.push(("parentId", FieldEdit::Value(parent)));
+            changes.push(("parentId", Some(parent)));
         }
         if type_name.as_deref() == Some("compaction") {
             let first = object.get("firstKeptEntryId").filter(|first| !same(first, id));
-            if let Some(kept) = first.and_then(|first| kept_for.get(&JsKey::of(Some(first)))) {
-                changes.push(("firstKeptEntryId", FieldEdit::Value(kept)));
+            if let Some(kept) = first.and_then(|first| kept_for.get(&js_key(first))) {
+                changes.push(("firstKeptEntryId", Some(kept)));
             }
         }
         out.push(b'\n');
@@ -95,43 +94,25 @@ pub fn fork<L: AsRef<[u8]>>(
         } else {
             out.extend(object.with(&changes));
         }
-        ids.insert(JsKey::of(Some(id)));
+        ids.insert(js_key(id));
         parent = id;
     }
     out.push(b'\n');
     let mut parent = parent.to_vec();
     for label in present(labels, &ids) {
-        let id = quote(&new_id(random, |id| ids.contains(&JsKey::text(id))));
-        ids.insert(JsKey::of_owned(&id));
+        let id = quote(&new_id(random, |id| ids.contains(quote(id).as_bytes())));
+        ids.insert(id.clone().into_bytes());
         label.write(&mut out, &id, &parent);
         parent = id.into_bytes();
     }
     Ok(out)
 }
 
-/// An ID as a key of JavaScript's `Map`: `7` and `"7"` are different.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum JsKey<'a> {
-    Absent,
-    Text(std::borrow::Cow<'a, str>),
-    Other(&'a [u8]),
-}
-
-impl<'a> JsKey<'a> {
-    fn of(raw: Option<&'a [u8]>) -> Self {
-        let Some(raw) = raw else { return Self::Absent };
-        match crate::session::json::JsonReader::new(raw).opt_string() {
-            Ok(Some(text)) => Self::Text(text.text()),
-            _ => Self::Other(raw),
-        }
-    }
-
-    fn text(id: &str) -> Self {
-        Self::Text(id.to_string().into())
-    }
-
-    fn of_owned(raw: &str) -> Self {
-        Self::text(raw.trim_matches('"'))
+/// Returns an ID as a key of JavaScript's `Map`: `7` and `"7"` are different. An absent ID is empty.
+fn js_key(raw: &[u8]) -> Vec<u8> {
+    match JsonReader::new(raw).opt_string() {
+        Ok(Some(text)) => quote(&text.text()).into_bytes(),
+        _ => raw.to_vec(),
     }
 }
 
@@ -155,13 +136,13 @@ impl CurrentLabel<'_> {
 
 /// Returns the labels of `targets` in the order of pi's `Map`: in which the targets were first labeled. A changed label
 /// keeps its position; a cleared one loses it.
-fn present<'a, L: AsRef<[u8]>>(labels: &'a [L], targets: &HashSet<JsKey<'_>>) -> Vec<CurrentLabel<'a>> {
-    let mut places: HashMap<JsKey<'a>, usize> = HashMap::new();
+fn present<'a, L: AsRef<[u8]>>(labels: &'a [L], targets: &HashSet<Vec<u8>>) -> Vec<CurrentLabel<'a>> {
+    let mut places: HashMap<Vec<u8>, usize> = HashMap::new();
     let mut by_place: BTreeMap<usize, CurrentLabel<'a>> = BTreeMap::new();
     for (at, line) in labels.iter().enumerate() {
         let Some(object) = RawObject::new(line.as_ref()) else { continue };
         let target = object.get("targetId");
-        let key = JsKey::of(target);
+        let key = js_key(target.unwrap_or_default());
         let label = object.get("label").filter(|label| !is_falsy(Some(label)));
         match (target, label) {
             (Some(target), Some(label)) if targets.contains(&key) => {
@@ -244,7 +225,7 @@ mod tests {
     fn rejects_entries_without_ids() {
         for bad in [r#"{"type":"x"}"#, "[]", "not JSON"] {
             let path = [r#"{"type":"x","id":"a"}"#, bad];
-            assert_eq!(fork(&NEW, &path, &[], &mut counted()), Err(ForkError::NoId(1)));
+            assert_eq!(fork(&NEW, &path, &[], &mut counted()), Err(ForkError { line: 1 }));
         }
     }
 

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::session::entry::parse;
-use crate::session::json::edit::{FieldEdit, RawObject, quote};
+use crate::session::json::edit::{RawObject, quote};
 use crate::session::json::{JsonReader, ValueKind};
 use crate::session::write::line::new_id;
 
@@ -74,7 +74,7 @@ pub fn migrate(file: &[u8], random: &mut dyn FnMut() -> u128) -> Result<Migrated
         match RawObject::new(raw) {
             None => migrated.bytes.extend_from_slice(raw),
             Some(object) if values[at].is_header => {
-                migrated.bytes.extend(object.with(&[("version", FieldEdit::Value(b"3"))]));
+                migrated.bytes.extend(object.with(&[("version", Some(b"3"))]));
             }
             Some(object) => {
                 let message = new_role(&object);
@@ -83,10 +83,7 @@ pub fn migrate(file: &[u8], random: &mut dyn FnMut() -> u128) -> Result<Migrated
                 if let Some(chain) = &mut chain {
                     changes.extend(chain.assign(&values, at, &object, random));
                 }
-                let changes: Vec<_> = changes
-                    .iter()
-                    .map(|(key, value)| (*key, value.as_deref().map_or(FieldEdit::Gone, FieldEdit::Value)))
-                    .collect();
+                let changes: Vec<_> = changes.iter().map(|(key, value)| (*key, value.as_deref())).collect();
                 if changes.is_empty() {
                     migrated.bytes.extend_from_slice(raw);
                 } else {
@@ -105,7 +102,7 @@ fn new_role(object: &RawObject<'_>) -> Option<Vec<u8>> {
         return None;
     }
     let message = RawObject::new(object.get("message")?)?;
-    (message.text("role")? == "hookMessage").then(|| message.with(&[("role", FieldEdit::Value(b"\"custom\""))]))
+    (message.text("role")? == "hookMessage").then(|| message.with(&[("role", Some(b"\"custom\""))]))
 }
 
 /// The new IDs of version 1 entries.

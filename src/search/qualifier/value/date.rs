@@ -28,12 +28,8 @@ pub(crate) enum DateValue {
     Today,
     /// The beginning of yesterday.
     Yesterday,
-    /// `2026-05-01`
-    Day(Date),
-    /// `2026-05`: its first day.
-    Month(Date),
-    /// `2026`: its first day.
-    Year(Date),
+    /// `2026-05-01`, or the first day of `2026-05` or `2026`, and the length of the text.
+    Date(Date, usize),
     /// `2w`: the number, and the index of the unit.
     Ago(u32, usize),
 }
@@ -60,13 +56,14 @@ impl DateValue {
             let part = parts.get(at).filter(|part| part.len() == digits && part.bytes().all(|b| b.is_ascii_digit()))?;
             part.parse::<i16>().ok()
         };
-        let date = |month: i16, day: i16| Date::new(number(0, 4)?, month.try_into().ok()?, day.try_into().ok()?).ok();
-        match parts.len() {
-            1 => Some(Self::Year(date(1, 1)?)),
-            2 => Some(Self::Month(date(number(1, 2)?, 1)?)),
-            3 => Some(Self::Day(date(number(1, 2)?, number(2, 2)?)?)),
-            _ => None,
-        }
+        let (month, day) = match parts.len() {
+            1 => (1, 1),
+            2 => (number(1, 2)?, 1),
+            3 => (number(1, 2)?, number(2, 2)?),
+            _ => return None,
+        };
+        let date = Date::new(number(0, 4)?, month.try_into().ok()?, day.try_into().ok()?);
+        Some(Self::Date(date.ok()?, text.len()))
     }
 
     /// Returns the time in milliseconds since 1970.
@@ -80,7 +77,7 @@ impl DateValue {
         match self {
             Self::Today => start(today),
             Self::Yesterday => start(today.saturating_sub(1.day())),
-            Self::Day(date) | Self::Month(date) | Self::Year(date) => start(date),
+            Self::Date(date, _) => start(date),
             Self::Ago(count, unit) => here.now_ms.saturating_sub(i64::from(count).saturating_mul(UNITS[unit].1)),
         }
     }
@@ -91,9 +88,7 @@ impl fmt::Display for DateValue {
         match self {
             Self::Today => f.write_str("today"),
             Self::Yesterday => f.write_str("yesterday"),
-            Self::Day(date) => write!(f, "{:04}-{:02}-{:02}", date.year(), date.month(), date.day()),
-            Self::Month(date) => write!(f, "{:04}-{:02}", date.year(), date.month()),
-            Self::Year(date) => write!(f, "{:04}", date.year()),
+            Self::Date(date, len) => f.write_str(&date.to_string()[..*len]),
             Self::Ago(count, unit) => write!(f, "{count}{}", UNITS[*unit].0),
         }
     }
