@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::base::normalize::{fold, fold_into};
 use crate::catalog::find::{self, EntryTexts, UnparsedEntry};
+use crate::catalog::key::SessionKey;
 use crate::catalog::search::{HitPlace, SearchedSession, Searcher, SessionHit, each};
 use crate::catalog::search_cache::SearchCache;
 use crate::catalog::search_text;
@@ -38,13 +39,9 @@ impl Searcher {
             return Some(hits);
         }
         let cache = self.cache_with_titles(sessions);
-        let mut by_key: Vec<Option<&SearchedSession>> = Vec::new();
-        for session in sessions.iter() {
-            let place = session.key.place();
-            by_key.resize(by_key.len().max(place + 1), None);
-            by_key[place] = Some(session);
-        }
-        let searched = |hit: &SessionHit| by_key.get(hit.session.place()).copied().flatten();
+        let by_key: HashMap<SessionKey, &SearchedSession> =
+            sessions.iter().map(|session| (session.key, session)).collect();
+        let searched = |hit: &SessionHit| by_key.get(&hit.session).copied();
         let is_on_disk = |hit: &SessionHit| searched(hit).is_some_and(|session| cache.is_on_disk(session));
         let alone = |hit: &mut SessionHit| {
             let is_nowhere = hit.hit.tier == Tier::Fuzzy && parts.is_single_word();
@@ -63,7 +60,7 @@ impl Searcher {
         let shared: Vec<(u32, _, Vec<MatchingEntry>)> = each(&mut hits, (is_on_disk, &is_stale), alone)?;
         let mut families: HashMap<u32, Vec<(&SearchedSession, Vec<MatchingEntry>)>> = HashMap::new();
         for (group, key, entries) in shared {
-            let session = by_key.get(key.place()).copied().flatten();
+            let session = by_key.get(&key).copied();
             families.entry(group).or_default().extend(session.map(|session| (session, entries)));
         }
         let mut own = HashMap::new();

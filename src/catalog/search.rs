@@ -11,7 +11,7 @@ use crate::catalog::search_cache::{CachedFile, SearchCache, TextState};
 use crate::catalog::{SessionKey, search_text};
 use crate::disk::files::Files;
 use crate::disk::parallel::{self, threads};
-use crate::search::candidate::{Candidate, MatchField};
+use crate::search::candidate::MatchField;
 use crate::search::matching::{Match, Matcher, Tier};
 use crate::search::query::Query;
 use crate::search::scope::QueryScope;
@@ -241,7 +241,7 @@ impl Searcher {
         let work = |at: &mut usize| {
             let session = &sessions[*at];
             let hit = |texts: Option<SearchTexts<'_>>| {
-                let mut hit = match_session(&matcher, session.key, &cache.candidate(session, texts))?;
+                let mut hit = SessionHit::new(session.key, matcher.matches(&cache.candidate(session, texts))?);
                 if is_quoted {
                     hit.quote(&cache, session, texts);
                 }
@@ -341,24 +341,21 @@ pub(super) fn each<T: Send, R: Send>(
 }
 
 fn grep_hit(hit: &grep::EntryHit, session: &SearchedSession) -> SessionHit {
+    let of_text = Match { tier: Tier::Text, score: 0, place: None, time: session.digest.order_time() };
     SessionHit {
-        session: session.key,
-        hit: Match { tier: Tier::Text, score: 0, place: None, time: session.digest.order_time() },
         at: Some(HitPlace::Offset(hit.offset)),
         snippet: Some(HitQuote { of: Some(hit.field), text: hit.snippet.text.clone(), is_cut: false }),
         is_active: hit.active,
-        entries: 0,
-        forks: 0,
+        ..SessionHit::new(session.key, of_text)
     }
 }
 
-fn match_session(matcher: &Matcher, session: SessionKey, candidate: &Candidate<'_>) -> Option<SessionHit> {
-    let hit = matcher.matches(candidate)?;
-    let at = hit.place.as_ref().and_then(|place| place.entry).map(HitPlace::Place);
-    Some(SessionHit { session, at, hit, snippet: None, is_active: None, entries: 0, forks: 0 })
-}
-
 impl SessionHit {
+    fn new(session: SessionKey, hit: Match) -> Self {
+        let at = hit.place.as_ref().and_then(|place| place.entry).map(HitPlace::Place);
+        Self { session, at, hit, snippet: None, is_active: None, entries: 0, forks: 0 }
+    }
+
     /// Adds the place and the excerpt of a hit.
     pub(super) fn quote(&mut self, cache: &SearchCache, session: &SearchedSession, texts: Option<SearchTexts<'_>>) {
         let entry = self.hit.place.as_ref().and_then(|place| place.entry);

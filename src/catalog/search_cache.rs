@@ -7,7 +7,7 @@ use crate::catalog::text_arena::{ArenaRange, TextArena};
 use crate::catalog::{Catalog, SessionKey, search_text};
 use crate::disk::files::Files;
 use crate::search::candidate::{Candidate, SearchTitles, TitlesBuf};
-use crate::session::digest::{Digest, SharedDigest};
+use crate::session::digest::SharedDigest;
 use crate::session::links::Index;
 use crate::session::search_text::{Passages, SearchTexts, SearchTextsBuf, TextBuffers};
 use crate::session::tree::active::ActivePath;
@@ -86,13 +86,6 @@ pub(super) struct EntryFacts {
     pub(super) prompts: Box<[Index]>,
     /// The entries on the path from the root to the leaf.
     pub(super) active: ActivePath,
-}
-
-impl EntryFacts {
-    fn new(digest: &Digest) -> Self {
-        let details = digest.details_once();
-        Self { prompts: details.prompts.clone(), active: details.active.clone() }
-    }
 }
 
 /// The state of the texts of a session.
@@ -203,7 +196,10 @@ impl SearchCache {
 
     /// Returns the details of a session that hits need. Loaded on demand.
     pub(super) fn facts(&self, session: &SearchedSession) -> Option<&EntryFacts> {
-        Some(self.get(session)?.facts.get_or_init(|| EntryFacts::new(&session.digest)))
+        Some(self.get(session)?.facts.get_or_init(|| {
+            let details = session.digest.details_once();
+            EntryFacts { prompts: details.prompts.clone(), active: details.active.clone() }
+        }))
     }
 
     /// Returns `true` if the texts of a session must be read for each search.

@@ -111,7 +111,7 @@ impl<'a> LoadRequest<'a> {
         file.seek(SeekFrom::Start(start))?;
         lines::each(&mut file, start, range.end, &mut Vec::new(), |line| {
             part.line(line);
-            !part.is_crowded() && (self.is_wanted)()
+            !part.lines.is_crowded() && (self.is_wanted)()
         })?;
         Ok(part)
     }
@@ -174,7 +174,7 @@ fn grown(files: Files, OpenFileState { path, mut part, tree, mark }: OpenFileSta
     let start = file.seek(SeekFrom::Start(mark.place()))?;
     lines::each(&mut file, start, u64::MAX, &mut Vec::new(), |line| {
         part.line(line);
-        !part.is_crowded()
+        !part.lines.is_crowded()
     })?;
     Ok(Some(part))
 }
@@ -218,7 +218,7 @@ pub fn end(files: Files, path: &Path, home: &str) -> Option<Tree> {
     let mut file = files.session(path).ok()??;
     lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |line| {
         header.line(line);
-        header.is_empty()
+        header.lines.first.is_none()
     })
     .ok()?;
     let end = LoadRequest::new(files, path, home).part(bytes - END..u64::MAX).ok()?;

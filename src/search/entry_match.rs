@@ -23,12 +23,6 @@ pub struct QueryParts {
     everything: bool,
 }
 
-impl std::fmt::Debug for QueryParts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Parts").field("words", &self.words.len()).field("scopes", &self.scopes.len()).finish()
-    }
-}
-
 /// The matching terms of each entry as a bit set. A query has at most as many terms as there are bits.
 #[derive(Debug, Default)]
 pub struct EntryMatches {

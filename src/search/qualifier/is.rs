@@ -7,42 +7,27 @@ use crate::session::problem::Problem;
 use crate::session::tree::features::EntryFeature;
 
 /// A row of the table.
-struct CategoryRow {
-    name: &'static str,
-    means: &'static str,
-    /// The feature of the entries that put a session into the category.
-    entries: Option<EntryFeature>,
-    holds: fn(&Candidate<'_>) -> bool,
-}
-
-const fn row(
-    name: &'static str,
-    means: &'static str,
-    entries: Option<EntryFeature>,
-    holds: fn(&Candidate<'_>) -> bool,
-) -> CategoryRow {
-    CategoryRow { name, means, entries, holds }
-}
+///
+/// The name, its meaning, the feature of the entries that put a session into the category, and the test.
+type CategoryRow = (&'static str, &'static str, Option<EntryFeature>, fn(&Candidate<'_>) -> bool);
 
 /// The categories in display order.
 const CATEGORIES: &[CategoryRow] = &[
-    row("named", "sessions with a name", None, |session| session.digest.name.is_some()),
-    row("labeled", "sessions with labels", Some(EntryFeature::Label), |session| !session.digest.labels.is_empty()),
-    row("forked", "sessions with forks", None, |session| session.has_forks),
-    row("fork", "sessions forked from another session", None, |session| session.digest.header.is_fork()),
-    row("branched", "sessions with branches", Some(EntryFeature::BranchPoint), |session| {
-        session.digest.branch_points > 0
-    }),
+    ("named", "sessions with a name", None, |session| session.digest.name.is_some()),
+    ("labeled", "sessions with labels", Some(EntryFeature::Label), |session| !session.digest.labels.is_empty()),
+    ("forked", "sessions with forks", None, |session| session.has_forks),
+    ("fork", "sessions forked from another session", None, |session| session.digest.header.is_fork()),
+    ("branched", "sessions with branches", Some(EntryFeature::BranchPoint), |session| session.digest.branch_points > 0),
     // A file with several branch ends has at least one abandoned branch.
-    row("abandoned", "sessions with abandoned branches", Some(EntryFeature::AbandonedEnd), |session| {
+    ("abandoned", "sessions with abandoned branches", Some(EntryFeature::AbandonedEnd), |session| {
         session.digest.leaves > 1
     }),
-    row("live", "sessions that a running pi is probably using", None, |session| session.is_live),
-    row("damaged", "sessions with damaged files", Some(EntryFeature::Problem), |session| {
+    ("live", "sessions that a running pi is probably using", None, |session| session.is_live),
+    ("damaged", "sessions with damaged files", Some(EntryFeature::Problem), |session| {
         session.digest.problems.iter().any(|problem| !matches!(problem, Problem::Newer(_)))
     }),
-    row("newer", "sessions in a newer format", None, |session| session.digest.header.is_newer()),
-    row("empty", "sessions without user messages", None, |session| session.digest.first_message.is_none()),
+    ("newer", "sessions in a newer format", None, |session| session.digest.header.is_newer()),
+    ("empty", "sessions without user messages", None, |session| session.digest.first_message.is_none()),
 ];
 
 /// A category, as an index into the table.
@@ -53,33 +38,33 @@ impl Category {
     pub(super) fn read(text: &str) -> Result<Self, String> {
         // The spelling of earlier versions.
         let name = if text == "labelled" { "labeled" } else { text };
-        let found = CATEGORIES.iter().position(|row| row.name == name).map(Self);
+        let found = CATEGORIES.iter().position(|(known, ..)| *known == name).map(Self);
         found.ok_or_else(|| format!("unknown value is:{text} (known: {})", Self::names().join(", ")))
     }
 
     pub(super) fn names() -> Vec<&'static str> {
-        CATEGORIES.iter().map(|row| row.name).collect()
+        CATEGORIES.iter().map(|(name, ..)| *name).collect()
     }
 
     /// Describes the category with a name.
     pub(super) fn means(name: &str) -> &'static str {
-        CATEGORIES.iter().find(|row| row.name == name).map_or("", |row| row.means)
+        CATEGORIES.iter().find(|(known, ..)| *known == name).map_or("", |(_, means, ..)| means)
     }
 
     /// Returns the test for sessions.
     pub(super) fn holds(self) -> fn(&Candidate<'_>) -> bool {
-        CATEGORIES[self.0].holds
+        CATEGORIES[self.0].3
     }
 
     /// Returns the feature of the entries that put a session into the category.
     pub(super) fn feature(self) -> Option<EntryFeature> {
-        CATEGORIES[self.0].entries
+        CATEGORIES[self.0].2
     }
 }
 
 impl fmt::Display for Category {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(CATEGORIES[self.0].name)
+        f.write_str(CATEGORIES[self.0].0)
     }
 }
 

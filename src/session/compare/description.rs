@@ -47,13 +47,14 @@ pub fn facts(comparison: &Comparison) -> Vec<(&'static str, [String; 2])> {
 fn used(side: &SideSummary) -> String {
     let usage = side.usage;
     let parts = [(usage.input, "in"), (usage.output, "out"), (usage.cache_read + usage.cache_write, "cached")];
-    let parts: Vec<String> = parts
-        .iter()
-        .filter(|(count, _)| *count > 0.0)
-        .map(|&(count, what)| format!("{} {what}", tokens(count)))
-        .collect();
-    let colon = if parts.is_empty() { "" } else { ": " };
-    format!("{}{colon}{}", tokens(usage.tokens), parts.join(", "))
+    let parts = joined(parts.map(|(count, what)| (count > 0.0).then(|| format!("{} {what}", tokens(count)))), "");
+    format!("{}{}{parts}", tokens(usage.tokens), if parts.is_empty() { "" } else { ": " })
+}
+
+/// Joins the parts, or returns `none` if there are none.
+fn joined(parts: impl IntoIterator<Item = Option<String>>, none: &str) -> String {
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { none.into() } else { parts.join(", ") }
 }
 
 /// Formats a duration in milliseconds that may be days.
@@ -72,18 +73,12 @@ fn failures(failures: &Failures) -> String {
         (failures.answers, "failed answer", "failed answers"),
         (failures.aborted, "aborted answer", "aborted answers"),
     ];
-    let parts: Vec<String> =
-        parts.into_iter().filter(|(n, ..)| *n > 0).map(|(n, one, many)| count(n, one, many)).collect();
-    if parts.is_empty() { "none".into() } else { parts.join(", ") }
+    let parts = parts.map(|(n, one, many)| (n > 0).then(|| count(n, one, many)));
+    joined(parts, "none")
 }
 
 fn models(side: &SideSummary) -> String {
-    let name = |(name, uses): &(Box<str>, _)| -> String {
-        let uses: &crate::session::models::ModelUse = uses;
-        format!("{name} {}", thousands(uses.answers))
-    };
-    let names: Vec<String> = side.models.iter().map(name).collect();
-    if names.is_empty() { "-".into() } else { names.join(", ") }
+    joined(side.models.iter().map(|(name, uses)| Some(format!("{name} {}", thousands(uses.answers)))), "-")
 }
 
 /// Returns the calls of a tool, such as `bash 4, 1 failed`.
@@ -95,9 +90,7 @@ pub fn tool(tool: &ToolUse) -> String {
 /// Returns the uses of a file, such as `read 2, edited 1`.
 pub fn uses(uses: &FileUses) -> String {
     let parts = [(uses.reads, "read"), (uses.writes, "wrote"), (uses.edits, "edited")];
-    let parts: Vec<String> =
-        parts.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what} {}", thousands(n))).collect();
-    parts.join(", ")
+    joined(parts.map(|(n, what)| (n > 0).then(|| format!("{what} {}", thousands(n)))), "")
 }
 
 /// Returns the description of a difference.
@@ -120,9 +113,9 @@ fn apart(name: &str, apart: &SeparateChanges, uses: &FileUses) -> Vec<Descriptio
         1 => Some(format!("{what} once")),
         count => Some(format!("{what} {} times", thousands(count))),
     };
-    let did: Vec<String> = [times(uses.writes, "written"), times(uses.edits, "edited")].into_iter().flatten().collect();
+    let did = joined([times(uses.writes, "written"), times(uses.edits, "edited")], "");
     let known = if apart.is_whole { "full text known" } else { "full text unknown" };
-    let words = DescriptionPart::Words(format!("{name}: {}; {known}", did.join(", ")));
+    let words = DescriptionPart::Words(format!("{name}: {did}; {known}"));
     let changes: Vec<String> = apart.changes.iter().map(FileChange::lines).collect();
     vec![words, DescriptionPart::Lines(changes.join("...\n"))]
 }

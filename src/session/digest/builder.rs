@@ -90,15 +90,6 @@ impl DigestBuilder {
         self.lines.is_refused()
     }
 
-    /// Returns the digest of the lines so far. This copies the builder; use [`DigestBuilder::finish`] if no lines
-    /// follow.
-    ///
-    /// # Errors
-    /// The errors of [`DigestBuilder::finish`].
-    pub fn snapshot(&self, mtime: i64, reread: &mut RereadLine<'_>) -> Result<Digest, NotASession> {
-        self.clone().finish(mtime, reread)
-    }
-
     /// Returns the digest. The caller sets `path`, `bytes` and other file system data. `mtime` is the modification time
     /// of the file, in milliseconds since 1970.
     ///
@@ -450,7 +441,7 @@ mod tests {
     fn in_two_goes(text: &[u8], cut: usize) -> Result<Digest, NotASession> {
         let mut builder = builder();
         lines(&text[..cut]).for_each(|line| builder.line(line));
-        let between = builder.snapshot(5, &mut reread(&text[..cut]));
+        let between = builder.clone().finish(5, &mut reread(&text[..cut]));
         assert_eq!(format!("{between:?}"), format!("{:?}", digest(&text[..cut])));
         let place = builder.place();
         let rest = lines(&text[place as usize..]);

@@ -41,7 +41,7 @@ impl LastMessage {
                 (row.to_string(), row.len() >= MESSAGE_UNITS && row.encode_utf16().count() + 1 >= MESSAGE_UNITS)
             }
             KeptText::Raw(raw) => {
-                let said = row::flat_start(Str::of_raw(raw), LAST + 1);
+                let said = row::flat([Str::of_raw(raw)], LAST + 1);
                 let start = utf16_prefix(&said, LAST);
                 (start.to_owned(), start.len() < said.len() || raw.len() + LONGEST_ESCAPE >= RAW)
             }

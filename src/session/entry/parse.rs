@@ -323,7 +323,7 @@ fn read_block<'a>(r: &mut JsonReader<'a>) -> Result<Block<'a>> {
         b"thinking" => Block::Thinking(thinking.unwrap_or_default()),
         b"toolCall" => Block::ToolCall(call),
         b"image" => {
-            let bytes = data.map_or(0, |data: Str| data.raw_len() / 4 * 3);
+            let bytes = data.map_or(0, |data: Str| data.raw().len() / 4 * 3);
             Block::Image { mime: mime.unwrap_or_default(), bytes }
         }
         _ => Block::Other { type_name, raw: r.since(start) },

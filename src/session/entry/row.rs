@@ -48,18 +48,18 @@ fn named(entry: &Entry<'_>) -> String {
             Some(name) => format!("[{}]", plain(Some(name))),
             None => "[tool]".into(),
         },
-        EntryKind::Bash => flat(message.and_then(|message| message.command)),
+        EntryKind::Bash => flat(message.and_then(|message| message.command), LONGEST),
         EntryKind::CustomRole => "[custom]".into(), // pi's name for `hookMessage` when it migrates version 2 to 3
         EntryKind::SystemRole | EntryKind::SummaryRole | EntryKind::OtherMessage => {
             let role = plain(entry.role());
             format!("[{}]", if role.is_empty() { "no role" } else { &role })
         }
-        EntryKind::CustomMessage => format!("[{}]: {}", plain(entry.custom_type), flat(entry.content.texts())),
+        EntryKind::CustomMessage => format!("[{}]: {}", plain(entry.custom_type), flat(entry.content.texts(), LONGEST)),
         EntryKind::Compaction => match entry.tokens_before {
             Some(tokens) => format!("[compaction: {}k tokens]", number((tokens / 1000.0 + 0.5).floor())),
             None => "[compaction]".into(),
         },
-        EntryKind::BranchSummary => flat(entry.summary),
+        EntryKind::BranchSummary => flat(entry.summary, LONGEST),
         EntryKind::ModelChange => format!("[model: {}]", plain(entry.model_id)),
         EntryKind::ThinkingLevel => format!("[thinking: {}]", plain(entry.thinking_level)),
         EntryKind::Custom => format!("[custom: {}]", plain(entry.custom_type)),
@@ -91,7 +91,7 @@ pub(crate) fn start_into(out: &mut String, entry: &Entry<'_>, units: usize) {
     let start = out.len();
     flat_into(out, message.content.texts(), units);
     if entry.kind == EntryKind::Assistant && out.len() == start {
-        let error = flat(message.error_message);
+        let error = flat(message.error_message, LONGEST);
         out.push_str(match () {
             () if message.stop_reason.is_some_and(|stop| stop.is("aborted")) => "(aborted)",
             () if !error.is_empty() => utf16_prefix(&error, 80),
@@ -100,17 +100,10 @@ pub(crate) fn start_into(out: &mut String, entry: &Entry<'_>, units: usize) {
     }
 }
 
-/// Returns joined and trimmed texts.
-fn flat<'a>(texts: impl IntoIterator<Item = Str<'a>>) -> String {
+/// Returns the first `units` UTF-16 code units of joined texts, trimmed.
+pub(crate) fn flat<'a>(texts: impl IntoIterator<Item = Str<'a>>, units: usize) -> String {
     let mut out = String::new();
-    flat_into(&mut out, texts.into_iter(), LONGEST);
-    out
-}
-
-/// Returns the first `units` UTF-16 code units of a text, trimmed.
-pub(crate) fn flat_start(text: Str<'_>, units: usize) -> String {
-    let mut out = String::new();
-    flat_into(&mut out, std::iter::once(text), units);
+    flat_into(&mut out, texts.into_iter(), units);
     out
 }
 

@@ -109,13 +109,8 @@ pub(crate) fn same(a: &[u8], b: &[u8]) -> bool {
 
 /// Returns `true` if a value is falsy in JavaScript: absent, `null`, `false`, `""`, or zero in any notation.
 pub(crate) fn is_falsy(raw: Option<&[u8]>) -> bool {
-    let Some(raw) = raw else { return true };
-    match JsonReader::new(raw).kind() {
-        Ok(ValueKind::Number) => JsonReader::new(raw).number() == Ok(0.0),
-        Ok(ValueKind::Str) => raw == b"\"\"",
-        Ok(ValueKind::Null | ValueKind::False) | Err(_) => true,
-        Ok(ValueKind::Object | ValueKind::Array | ValueKind::True) => false,
-    }
+    let is_zero = |raw| JsonReader::new(raw).number() == Ok(0.0);
+    raw.is_none_or(|raw| matches!(raw, b"" | b"null" | b"false" | b"\"\"") || is_zero(raw))
 }
 
 /// Returns a text as JSON, like JavaScript's `JSON.stringify`.

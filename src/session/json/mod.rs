@@ -119,11 +119,6 @@ impl<'a> Str<'a> {
         self.raw
     }
 
-    /// Returns the length of the raw string in bytes.
-    pub(crate) fn raw_len(self) -> usize {
-        self.raw.len()
-    }
-
     /// Returns `true` if the text is empty.
     pub fn is_empty(self) -> bool {
         self.raw.is_empty()

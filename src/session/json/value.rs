@@ -249,8 +249,8 @@ pub(crate) fn pretty(raw: &[u8]) -> String {
             b'"' => {
                 let mut reader = JsonReader::new(&raw[at..]);
                 let Ok(string) = reader.string() else { return String::from_utf8_lossy(raw).into_owned() };
-                out.push_str(&String::from_utf8_lossy(&raw[at..at + string.raw_len() + 2]));
-                at += string.raw_len() + 2;
+                out.push_str(&String::from_utf8_lossy(&raw[at..at + string.raw().len() + 2]));
+                at += string.raw().len() + 2;
                 continue;
             }
             open @ (b'{' | b'[') => {

@@ -110,14 +110,14 @@ pub struct SentMessage {
 }
 
 impl SentMessage {
-    fn new(role: Role, from: MessageSource, text: String, chars: u64) -> Self {
-        let tokens = tokens::of_chars(chars);
+    fn new(kind: EntryKind, text: String, chars: u64) -> Self {
+        let (role, from, tokens) = (role(kind), from(kind), tokens::of_chars(chars));
         Self { role, from, text, calls: Vec::new(), answers: None, images: 0, tokens, used: None, system: None }
     }
 
     /// Returns pi's result for a call without a result. pi adds it when it sends, and does not count it.
     pub fn no_result() -> Self {
-        Self::new(Role::Tool, MessageSource::Message, NO_RESULT.into(), NO_RESULT.len() as u64)
+        Self::new(EntryKind::ToolResult, NO_RESULT.into(), NO_RESULT.len() as u64)
     }
 
     /// Returns the messages of an entry. `len` is the length of the line in the file. `edit` is the line of the context
@@ -129,7 +129,7 @@ impl SentMessage {
         let own = if entry.kind == EntryKind::CustomMessage { &entry.content } else { &message.content };
         let content = replacement.as_ref().unwrap_or(own);
         match entry.kind {
-            _ if entry.is_cut => vec![Self::new(role(entry.kind), from(entry.kind), cut.into(), len)],
+            _ if entry.is_cut => vec![Self::new(entry.kind, cut.into(), len)],
             EntryKind::User | EntryKind::CustomRole | EntryKind::CustomMessage => vec![Self::said(entry.kind, content)],
             EntryKind::ToolResult => vec![Self::result(message, content)],
             EntryKind::Assistant => {
@@ -138,24 +138,24 @@ impl SentMessage {
             }
             EntryKind::Bash => vec![bash(message, line)],
             EntryKind::SystemRole => vec![Self::system(message)],
-            EntryKind::SummaryRole if message.role.is("branchSummary") => {
-                vec![summary(message.summary, MessageSource::BranchSummary)]
+            EntryKind::SummaryRole => {
+                let is_branch = message.role.is("branchSummary");
+                let kind = if is_branch { EntryKind::BranchSummary } else { EntryKind::Compaction };
+                vec![summary(message.summary, kind)]
             }
-            EntryKind::SummaryRole => vec![summary(message.summary, MessageSource::Compaction)],
-            EntryKind::BranchSummary => vec![summary(entry.summary, MessageSource::BranchSummary)],
+            EntryKind::BranchSummary => vec![summary(entry.summary, entry.kind)],
             EntryKind::Compaction => {
                 let system = entry.system_message.map(|raw| Self::system(&parse::message(raw)));
-                system.into_iter().chain([summary(entry.summary, MessageSource::Compaction)]).collect()
+                system.into_iter().chain([summary(entry.summary, entry.kind)]).collect()
             }
             // pi's estimate is zero.
-            EntryKind::OtherMessage => vec![Self::new(Role::User, MessageSource::Message, content.text("\n"), 0)],
+            EntryKind::OtherMessage => vec![Self::new(entry.kind, content.text("\n"), 0)],
             _ => Vec::new(),
         }
     }
 
     fn said(kind: EntryKind, content: &Content<'_>) -> Self {
-        let message = Self::new(Role::User, from(kind), content.text("\n"), tokens::chars(content));
-        Self { images: images(content), ..message }
+        Self { images: images(content), ..Self::new(kind, content.text("\n"), tokens::chars(content)) }
     }
 
     fn result(message: &Message<'_>, content: &Content<'_>) -> Self {
@@ -166,7 +166,7 @@ impl SentMessage {
             () => "(no tool output)".into(),
         };
         let answers = message.tool_call_id.map(|id| id.text().into_owned());
-        Self { images, answers, ..Self::new(Role::Tool, MessageSource::Message, text, tokens::chars(content)) }
+        Self { images, answers, ..Self::new(EntryKind::ToolResult, text, tokens::chars(content)) }
     }
 
     fn answer(content: &Content<'_>, is_replaced: bool) -> Self {
@@ -178,7 +178,7 @@ impl SentMessage {
         let calls: Vec<SentCall> = content.tool_calls().map(call).collect();
         let arguments = calls.iter().map(|call| call.arguments.encode_utf16().count() as u64).sum::<u64>();
         let chars = tokens::answer_chars(content, is_replaced) + arguments;
-        Self { calls, ..Self::new(Role::Assistant, MessageSource::Message, content.text(""), chars) }
+        Self { calls, ..Self::new(EntryKind::Assistant, content.text(""), chars) }
     }
 
     fn system(message: &Message<'_>) -> Self {
@@ -186,8 +186,8 @@ impl SentMessage {
         let mut texts = vec![message.content.text("\n")];
         texts.extend(message.sections().filter_map(|section| Some(section.text?.text().into_owned())));
         texts.retain(|text| !text.is_empty());
-        let made = Self::new(Role::System, MessageSource::System, texts.join("\n\n"), part.chars());
-        Self { system: Some(part), ..made }
+        let chars = part.chars();
+        Self { system: Some(part), ..Self::new(EntryKind::SystemRole, texts.join("\n\n"), chars) }
     }
 }
 
@@ -212,10 +212,10 @@ pub(crate) fn from(kind: EntryKind) -> MessageSource {
     }
 }
 
-fn summary(summary: Option<Str<'_>>, from: MessageSource) -> SentMessage {
+fn summary(summary: Option<Str<'_>>, kind: EntryKind) -> SentMessage {
     let summary = summary.unwrap_or_default();
-    let [before, behind] = if from == MessageSource::Compaction { COMPACTION } else { BRANCH };
-    SentMessage::new(Role::User, from, format!("{before}{}{behind}", summary.text()), summary.units())
+    let [before, behind] = if kind == EntryKind::Compaction { COMPACTION } else { BRANCH };
+    SentMessage::new(kind, format!("{before}{}{behind}", summary.text()), summary.units())
 }
 
 /// Formats a command run by the user, like pi's `bashExecutionToText`.
@@ -238,7 +238,7 @@ fn bash(message: &Message<'_>, line: &[u8]) -> SentMessage {
         let path = fields.get("fullOutputPath").map(|path| path.text().into_owned()).unwrap_or_default();
         text += &format!("\n\n[Output truncated. Full output: {path}]");
     }
-    SentMessage::new(Role::User, MessageSource::Message, text, command.units() + output.units())
+    SentMessage::new(EntryKind::Bash, text, command.units() + output.units())
 }
 
 fn images(content: &Content<'_>) -> usize {

@@ -26,15 +26,13 @@ impl Tree {
             EntryFeature::Label => &|at| self.labels.contains_key(&at),
             EntryFeature::BranchPoint => &|at| self.is_branch_point(at),
             EntryFeature::Problem => &|at| self.is_flagged(at),
-            EntryFeature::AbandonedEnd => &|at| self.is_abandoned_end(at),
+            EntryFeature::AbandonedEnd => {
+                &|at| !self.is_active(at) && !self.is_stub(at) && self.branches(at).next().is_none()
+            }
         };
         let mut found: Vec<Index> = (0..self.nodes.len() as Index).filter(|&at| has(at)).collect();
         found.sort_by_key(|&at| (self.nodes[at as usize].time, at));
         found
-    }
-
-    fn is_abandoned_end(&self, at: Index) -> bool {
-        !self.is_active(at) && !self.is_stub(at) && self.branches(at).next().is_none()
     }
 
     /// Returns the branches that do not lead to the leaf, the newest first.

@@ -18,7 +18,7 @@ use crate::session::tree::node::{Node, NodeLink};
 #[derive(Clone, Debug, Default)]
 pub struct TreeLines {
     home: String,
-    pub(super) lines: LineCollector,
+    pub(crate) lines: LineCollector,
     /// The last line while no line break follows it: it may be incomplete.
     pub(super) last: Option<PartialLine>,
     pub(super) nodes: Vec<Node>,
@@ -114,16 +114,6 @@ impl TreeLines {
         let mut node = Node::new((line.offset, line.len), entry, text);
         node.model_role.setting = self.settings.note(entry);
         self.nodes.push(node);
-    }
-
-    /// Returns `true` if there was no valid line yet.
-    pub fn is_empty(&self) -> bool {
-        self.lines.first.is_none()
-    }
-
-    /// Returns `true` if there are too many entries for a session, whatever follows.
-    pub fn is_crowded(&self) -> bool {
-        self.lines.is_crowded()
     }
 
     fn note_calls(&mut self, entry: &Entry<'_>) {
