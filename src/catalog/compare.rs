@@ -153,7 +153,7 @@ fn before(
         Some(message) => collector.add_result(message),
         None => {}
     })?;
-    let files = collector.finish().into_iter().filter(|(path, _)| is_asked(path));
+    let files = collector.files.into_iter().filter(|(path, _)| is_asked(path));
     Ok(files.filter_map(|(path, file)| Some((path, files::text(None, &file.changes)?))).collect())
 }
 

@@ -63,7 +63,7 @@ fn texts<'a>(
     let Some(file) = files.session(path)? else { return Ok(None) };
     lines::each(&mut CancelableReader(file, || !is_stopped()), 0, u64::MAX, buffer, |line| {
         builder.line(line);
-        !builder.is_refused() && !is_stopped()
+        !builder.lines.is_refused() && !is_stopped()
     })?;
     Ok(if is_stopped() { None } else { builder.texts().ok() })
 }

@@ -86,7 +86,7 @@ impl DigestReader<'_> {
         let Some(mut file) = self.files.session(path)? else { return Ok(None) };
         let mut goes_on = None;
         if let Some((ResumeState { builder, mark }, texts)) = before
-            && mark.place() == builder.place()
+            && mark.place() == builder.lines.place()
             && mark.holds(&mut file)
         {
             goes_on = Some(builder.with_texts(texts));
@@ -95,20 +95,20 @@ impl DigestReader<'_> {
             let new = DigestBuilder::new(self.home);
             if texts { new.with_texts(SearchTextsBuf::default()) } else { new }
         });
-        let start = builder.place();
+        let start = builder.lines.place();
         file.rewind()?;
         let mut hashed = HashingReader::new(&mut file, texts);
         hashed.read_to(start)?;
         lines::each(&mut CancelableReader(&mut hashed, || !is_stopped()), start, u64::MAX, buffer, |line| {
             builder.line(line);
-            !builder.is_refused() && !is_stopped()
+            !builder.lines.is_refused() && !is_stopped()
         })?;
         if is_stopped() {
             return Ok(None);
         }
         let content = hashed.content();
-        let state = match state && builder.is_at_end() {
-            true => postcard::to_allocvec(&(&builder, PrefixFingerprint::new(&mut file, builder.place())?))
+        let state = match state && builder.lines.last.is_none() {
+            true => postcard::to_allocvec(&(&builder, PrefixFingerprint::new(&mut file, builder.lines.place())?))
                 .unwrap_or_default(),
             false => Vec::new(),
         };

@@ -306,7 +306,7 @@ impl GrowingFile {
         mtime: i64,
         is_fresh: bool,
     ) -> io::Result<(Result<Digest, NotASession>, bool)> {
-        let start = self.builder.place();
+        let start = self.builder.lines.place();
         file.seek(SeekFrom::Start(start))?;
         let mut last = None;
         lines::each(file, start, u64::MAX, &mut Vec::new(), |line| {
@@ -315,9 +315,9 @@ impl GrowingFile {
             } else {
                 last = Some(PartialLine::new(&line));
             }
-            !self.builder.is_refused()
+            !self.builder.lines.is_refused()
         })?;
-        self.mark = PrefixFingerprint::new(file, self.builder.place())?;
+        self.mark = PrefixFingerprint::new(file, self.builder.lines.place())?;
         let mut whole = self.builder.clone();
         let waits = is_fresh && last.as_ref().is_some_and(PartialLine::is_torn);
         if let Some(last) = last.filter(|_| !waits) {
@@ -380,7 +380,7 @@ mod tests {
         let mut labels: Vec<_> = tree.labels.iter().collect();
         labels.sort_by_key(|(at, _)| **at);
         let below: Vec<_> = (0..tree.nodes.len() as u32).map(|at| (tree.below(at), tree.children(at))).collect();
-        let (order, problems) = (tree.order(), &tree.problems);
+        let (order, problems) = (&tree.order, &tree.problems);
         format!("{:?} {order:?} {labels:?} {problems:?} {below:?} {} {}", tree.nodes, tree.end, tree.ended)
     }
 

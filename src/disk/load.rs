@@ -77,8 +77,9 @@ impl<'a> LoadRequest<'a> {
     /// # Errors
     /// The errors of [`tree`], and an error if the request was canceled.
     pub fn tree(self) -> Result<Tree> {
-        let part = self.whole()?;
-        tied(self.path, if part.is_torn() { part.without_last() } else { part })
+        let mut part = self.whole()?;
+        part.lines.last.take_if(|last| last.is_torn());
+        tied(self.path, part)
     }
 
     fn parts(self) -> io::Result<TreeLines> {
@@ -154,10 +155,10 @@ impl OpenFile {
             Some(part) => part,
             None => reading.whole()?,
         };
-        let mark = files.open(path).and_then(|mut file| PrefixFingerprint::new(&mut file, part.place()));
-        let torn = may_go_on && part.is_torn();
+        let mark = files.open(path).and_then(|mut file| PrefixFingerprint::new(&mut file, part.lines.place()));
         let kept = part.without_nodes();
-        let tree = Arc::new(tied(path, if torn { part.without_last() } else { part })?);
+        part.lines.last.take_if(|last| may_go_on && last.is_torn());
+        let tree = Arc::new(tied(path, part)?);
         self.shown.push(tree.clone());
         self.last = mark.ok().map(|mark| OpenFileState { path: path.into(), part: kept, tree: tree.clone(), mark });
         Ok(tree)
@@ -170,7 +171,8 @@ fn grown(files: Files, OpenFileState { path, mut part, tree, mark }: OpenFileSta
     if !mark.holds(&mut file) {
         return Ok(None);
     }
-    part = part.without_last().with_nodes(&tree.nodes);
+    part.lines.last = None;
+    part = part.with_nodes(&tree.nodes);
     let start = file.seek(SeekFrom::Start(mark.place()))?;
     lines::each(&mut file, start, u64::MAX, &mut Vec::new(), |line| {
         part.line(line);

@@ -12,6 +12,7 @@ use crate::session::entry::{Entry, NEWEST, RawTime, parse};
 use crate::session::json::value::Fields;
 use crate::session::json::{self, JsonReader, Str};
 use crate::session::links::{EntryIds, IdHash, Index, ParentLinks};
+use crate::session::partial_line::PartialLine;
 use crate::session::problem::Problem;
 
 /// The maximum length of a line in bytes, which limits memory use. An entry contains data sent to a model, and no
@@ -190,6 +191,9 @@ pub(crate) struct LineCollector {
     pub(crate) first: Option<Result<Header, NotASession>>,
     /// The number of entries before each header.
     pub(crate) headers: Vec<usize>,
+    /// The last line while no line break follows it: it may be incomplete.
+    #[serde(skip)]
+    pub(crate) last: Option<PartialLine>,
     ids: Vec<EntryIds>,
     /// The offset of each entry, in bytes.
     pub(crate) offsets: Vec<u64>,
@@ -211,6 +215,17 @@ pub(crate) struct LineCollector {
 }
 
 impl LineCollector {
+    /// Returns `true` if the next line is complete. Otherwise keeps it as the last one.
+    pub(crate) fn is_complete(&mut self, line: &Line<'_>) -> bool {
+        self.last = (!line.ended).then(|| PartialLine::new(line));
+        line.ended
+    }
+
+    /// Returns the offset to continue from when the file has grown: the partial last line, or the end.
+    pub(crate) fn place(&self) -> u64 {
+        self.last.as_ref().map_or(self.end, |last| last.line().offset)
+    }
+
     /// Adds a line and its parsed entry. Returns a reference to the entry, because it is large to move, or `None` for a
     /// blank line, a header or invalid JSON.
     pub(crate) fn note<'e, 'a>(
@@ -274,6 +289,7 @@ impl LineCollector {
         }
         self.torn |= later.torn;
         self.bytes += later.bytes;
+        self.last = later.last;
         if later.end > self.end {
             (self.end, self.ended) = (later.end, later.ended);
         }

@@ -208,7 +208,7 @@ const MOST_CAPACITY: usize = 4 * 1024 * 1024;
 /// Collects the texts from the lines of a file, and can be reused for other files.
 #[derive(Debug, Default)]
 pub struct SearchTextBuilder {
-    lines: LineCollector,
+    pub(crate) lines: LineCollector,
     texts: SearchTextsBuf,
 }
 
@@ -220,11 +220,6 @@ impl SearchTextBuilder {
         if let Some(entry) = self.lines.note(&line, &read) {
             self.texts.take(place, entry);
         }
-    }
-
-    /// Returns `true` if the file cannot be a session, whatever follows.
-    pub fn is_refused(&self) -> bool {
-        self.lines.is_refused()
     }
 
     /// Returns the texts so far.

@@ -90,7 +90,8 @@ pub struct ComparedFiles {
 pub struct FilesCollector<'n> {
     /// Returns the name that identifies a file on both sides.
     name: &'n dyn Fn(&str) -> String,
-    files: BTreeMap<String, SideFile>,
+    /// The files by path.
+    pub files: BTreeMap<String, SideFile>,
     /// The calls without a result so far.
     calls: ById<(String, Touch, Option<FileChange>)>,
     room: usize,
@@ -153,11 +154,6 @@ impl<'n> FilesCollector<'n> {
             file.changes.clear();
         }
         file.changes.extend(change);
-    }
-
-    /// Returns the files by path.
-    pub fn finish(self) -> BTreeMap<String, SideFile> {
-        self.files
     }
 }
 
@@ -260,12 +256,9 @@ impl Difference {
                 Self::Unified(unified(&a, &b, path))
             }
             texts => {
-                let is_whole = texts.map(|text| text.is_some());
-                let [a, b] = changes;
-                Self::Apart([
-                    SeparateChanges { is_whole: is_whole[0], changes: a },
-                    SeparateChanges { is_whole: is_whole[1], changes: b },
-                ])
+                let mut is_whole = texts.iter().map(Option::is_some);
+                let side = |changes| SeparateChanges { is_whole: is_whole.next() == Some(true), changes };
+                Self::Apart(changes.map(side))
             }
         }
     }
@@ -362,7 +355,7 @@ mod tests {
             let message = entry.message.unwrap();
             if message.role.is("assistant") { collector.add_calls(&message) } else { collector.add_result(&message) }
         }
-        collector.finish()
+        collector.files
     }
 
     fn call(id: &str, name: &str, arguments: &str) -> String {

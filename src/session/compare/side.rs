@@ -195,7 +195,7 @@ impl<'n> SideCollector<'n> {
         let Self { mut side, models, files, .. } = self;
         side.models = models.busiest_first();
         side.tools.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.name.cmp(&b.name)));
-        (side, files.finish())
+        (side, files.files)
     }
 }
 

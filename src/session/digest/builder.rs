@@ -17,7 +17,6 @@ use crate::session::json::value::Fields;
 use crate::session::lines::{LabelLine, Line, LineCollector, NotASession};
 use crate::session::links::{Index, ParentLinks};
 use crate::session::models::Models;
-use crate::session::partial_line::PartialLine;
 use crate::session::problem::Problem;
 use crate::session::search_text::SearchTextsBuf;
 use crate::session::tree::active::ActivePath;
@@ -35,10 +34,7 @@ pub type RereadLine<'a> = dyn FnMut(u64) -> Option<Vec<u8>> + 'a;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DigestBuilder {
     home: Box<str>,
-    lines: LineCollector,
-    /// The last line while no line break follows it: it may be incomplete.
-    #[serde(skip)]
-    last: Option<PartialLine>,
+    pub(crate) lines: LineCollector,
     /// The search texts, if they are collected.
     #[serde(skip)]
     texts: Option<SearchTextsBuf>,
@@ -69,25 +65,9 @@ impl DigestBuilder {
 
     /// Adds the next line of the file.
     pub fn line(&mut self, line: Line<'_>) {
-        self.last = (!line.ended).then(|| PartialLine::new(&line));
-        if line.ended {
+        if self.lines.is_complete(&line) {
             self.take(line);
         }
-    }
-
-    /// Returns the offset to continue from when the file has grown: the partial last line, or the end.
-    pub fn place(&self) -> u64 {
-        self.last.as_ref().map_or(self.lines.end, |last| last.line().offset)
-    }
-
-    /// Returns `true` if all added lines are complete.
-    pub(crate) fn is_at_end(&self) -> bool {
-        self.last.is_none()
-    }
-
-    /// Returns `true` if the file cannot be a session, whatever follows.
-    pub fn is_refused(&self) -> bool {
-        self.lines.is_refused()
     }
 
     /// Returns the digest. The caller sets `path`, `bytes` and other file system data. `mtime` is the modification time
@@ -108,7 +88,7 @@ impl DigestBuilder {
         mtime: i64,
         reread: &mut RereadLine<'_>,
     ) -> Result<(Digest, SearchTextsBuf), NotASession> {
-        if let Some(last) = self.last.take() {
+        if let Some(last) = self.lines.last.take() {
             self.take(last.line());
         }
         let header = self.lines.session()?.clone();
@@ -443,7 +423,7 @@ mod tests {
         lines(&text[..cut]).for_each(|line| builder.line(line));
         let between = builder.clone().finish(5, &mut reread(&text[..cut]));
         assert_eq!(format!("{between:?}"), format!("{:?}", digest(&text[..cut])));
-        let place = builder.place();
+        let place = builder.lines.place();
         let rest = lines(&text[place as usize..]);
         rest.for_each(|line| builder.line(Line { offset: place + line.offset, ..line }));
         builder.finish(5, &mut reread(text))

@@ -62,8 +62,8 @@ pub trait DetailsSource: fmt::Debug + Send + Sync {
 /// Details that are loaded, or read on demand.
 #[derive(Clone, Debug, Default)]
 pub struct LazyDetails {
-    here: OnceLock<Arc<Details>>,
-    stored: Option<(Arc<dyn DetailsSource>, u32)>,
+    pub(super) here: OnceLock<Arc<Details>>,
+    pub(super) stored: Option<(Arc<dyn DetailsSource>, u32)>,
 }
 
 impl From<Details> for LazyDetails {
@@ -76,36 +76,5 @@ impl LazyDetails {
     /// Creates details that are read on demand, by their number in the source.
     pub(crate) fn stored(source: Arc<dyn DetailsSource>, number: u32) -> Self {
         Self { here: OnceLock::new(), stored: Some((source, number)) }
-    }
-
-    /// Returns the details and reads them if needed; `path` is the path of the session.
-    pub(super) fn get(&self, path: &Path) -> &Arc<Details> {
-        self.here.get_or_init(|| self.read(path))
-    }
-
-    /// Returns the details without caching them.
-    pub(super) fn once(&self, path: &Path) -> Arc<Details> {
-        self.here.get().cloned().unwrap_or_else(|| self.read(path))
-    }
-
-    fn read(&self, path: &Path) -> Arc<Details> {
-        self.stored.as_ref().map(|(source, number)| source.details(*number, path)).unwrap_or_default().into()
-    }
-
-    /// Returns `true` if the details are in a source.
-    pub(super) fn is_stored(&self) -> bool {
-        self.stored.is_some()
-    }
-
-    /// Returns the search texts in the source.
-    pub(super) fn texts<'a>(&self, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
-        let (source, number) = self.stored.as_ref()?;
-        source.texts(*number, buffers)
-    }
-
-    #[cfg(test)]
-    pub(super) fn get_mut(&mut self, path: &Path) -> &mut Details {
-        self.get(path);
-        Arc::make_mut(self.here.get_mut().unwrap())
     }
 }

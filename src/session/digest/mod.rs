@@ -135,28 +135,39 @@ impl Digest {
 
     /// Returns the details and reads them if needed.
     pub fn details(&self) -> &Arc<Details> {
-        self.details.get(&self.path)
+        self.details.here.get_or_init(|| self.read_details())
     }
 
     /// Returns the details without caching them, for callers that read many sessions and keep little of each.
     pub(crate) fn details_once(&self) -> Arc<Details> {
-        self.details.once(&self.path)
+        self.details.here.get().cloned().unwrap_or_else(|| self.read_details())
+    }
+
+    fn read_details(&self) -> Arc<Details> {
+        self.details
+            .stored
+            .as_ref()
+            .map(|(source, number)| source.details(*number, &self.path))
+            .unwrap_or_default()
+            .into()
     }
 
     /// Returns the details for modification.
     #[cfg(test)]
     pub(crate) fn details_mut(&mut self) -> &mut Details {
-        self.details.get_mut(&self.path)
+        self.details();
+        Arc::make_mut(self.details.here.get_mut().unwrap())
     }
 
     /// Returns `true` if the details and texts are in the index.
     pub(crate) fn is_stored(&self) -> bool {
-        self.details.is_stored()
+        self.details.stored.is_some()
     }
 
     /// Returns the search texts from the index in reusable buffers, or `None` if they are not available.
     pub fn texts<'a>(&self, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
-        self.details.texts(buffers)
+        let (source, number) = self.details.stored.as_ref()?;
+        source.texts(*number, buffers)
     }
 
     /// Returns the complete first user message with text.

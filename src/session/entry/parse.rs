@@ -102,12 +102,7 @@ fn object<'a>(r: &mut JsonReader<'a>, mut field: impl FnMut(&mut JsonReader<'a>,
     if r.kind()? != Json::Object {
         return r.skip().map(|_| false);
     }
-    r.enter_object()?;
-    let mut first = true;
-    while let Some(key) = r.next_key(first)? {
-        field(r, &key.bytes())?;
-        first = false;
-    }
+    r.each_field(|r, key| field(r, &key.bytes()))?;
     Ok(true)
 }
 

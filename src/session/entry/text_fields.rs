@@ -148,15 +148,13 @@ fn object<'a>(raw: &'a [u8], field: TextField, each: &mut dyn FnMut(TextField, S
         return values(raw, field, each);
     }
     // The line was checked before, so there are no errors.
-    let _ = r.enter_object();
-    let mut is_first = true;
-    while let Ok(Some(key)) = r.next_key(is_first) {
-        is_first = false;
-        let Ok(value) = r.skip() else { return };
+    let _ = r.each_field(|r, key| {
+        let value = r.skip()?;
         if !NO_TEXT.iter().any(|name| key.is(name)) {
             values(value, field, each);
         }
-    }
+        Ok(())
+    });
 }
 
 /// Calls `each` with every key, string and number in any JSON, without recursion.

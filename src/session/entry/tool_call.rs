@@ -127,19 +127,13 @@ fn given<'a>(args: &Fields<'a>, names: &[&str]) -> Option<Value<'a>> {
 
 /// Returns a tool call with its arguments on one line, limited to the width of a screen. `~` replaces `home` in paths.
 pub fn describe(call: &ToolCall<'_>, args: &Fields<'_>, home: &str) -> String {
-    let mut said = whole(call, args, home);
-    said.truncate(utf16_prefix(&said, LONGEST).len());
-    said
-}
-
-fn whole(call: &ToolCall<'_>, args: &Fields<'_>, home: &str) -> String {
     let name = call.name.text();
     let text = |names: &[&str]| given(args, names).map_or(Cow::Borrowed(""), |value| value.text());
     let path = |names: &[&str], default: &str| {
         let path = given(args, names).map_or(Cow::Borrowed(default), |value| value.text());
         shorten(&path, home).into_owned()
     };
-    match &*name {
+    let mut said = match &*name {
         "read" => format!("[read: {}{}]", path(&["path", "file_path"], ""), lines(args)),
         "write" | "edit" => format!("[{name}: {}]", path(&["path", "file_path"], "")),
         "bash" => {
@@ -154,7 +148,9 @@ fn whole(call: &ToolCall<'_>, args: &Fields<'_>, home: &str) -> String {
             let (start, is_cut) = stringify(call.arguments, 40);
             format!("[{name}: {start}{}]", if is_cut { "..." } else { "" })
         }
-    }
+    };
+    said.truncate(utf16_prefix(&said, LONGEST).len());
+    said
 }
 
 /// Returns the path in the arguments of a call, if there is one.

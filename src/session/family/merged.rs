@@ -151,7 +151,7 @@ impl MergeState {
         let mut met: ById<u64> = ById::default();
         let has_twins = !tree.problems.is_empty();
         let in_order = (0..count).all(|at| tree.parent(at).is_none_or(|parent| parent < at));
-        let order: Vec<Index> = if in_order { (0..count).collect() } else { tree.order().to_vec() };
+        let order: Vec<Index> = if in_order { (0..count).collect() } else { tree.order.to_vec() };
         for at in order {
             let node = &tree.nodes[at as usize];
             let parent = tree.parent(at);
@@ -201,7 +201,7 @@ impl MergeState {
             places[at as usize] = place;
             self.last[place as usize] = file as u32;
             self.merged.stubs[place as usize] &= tree.is_stub(at);
-            if tree.is_flagged(at) {
+            if tree.flagged.contains(&at) {
                 self.merged.flagged.insert(place);
             }
         }
@@ -286,7 +286,7 @@ mod tests {
             all.extend(own);
         }
         assert_eq!(all.len(), joined.tree.nodes.len());
-        assert_eq!(joined.tree.order().len(), all.len());
+        assert_eq!(joined.tree.order.len(), all.len());
     }
 
     proptest! {
@@ -328,7 +328,9 @@ mod tests {
         changed[2] = user("b", Some("a"), 2, "TWO");
         let joined = join(&[parent, changed], 0);
         assert_eq!((joined.tree.nodes.len(), joined.differing), (3, 1));
-        assert!(!joined.tree.is_flagged(0) && joined.tree.is_flagged(1) && joined.tree.is_flagged(2));
+        assert!(
+            !joined.tree.flagged.contains(&0) && joined.tree.flagged.contains(&1) && joined.tree.flagged.contains(&2)
+        );
         assert_eq!(joined.starts().collect::<Vec<_>>(), [2]);
     }
 

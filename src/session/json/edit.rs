@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::session::json::{JsonReader, Result, Str, ValueKind};
+use crate::session::json::{JsonReader, Result, Str};
 
 /// A raw object with the positions of its top-level fields.
 #[derive(Debug)]
@@ -24,23 +24,20 @@ struct RawField<'a> {
 impl<'a> RawObject<'a> {
     /// Parses the fields of a line. Returns `None` if it is not a JSON object.
     pub(crate) fn new(raw: &'a [u8]) -> Option<Self> {
-        Self::read(raw).ok().flatten()
+        Self::read(raw).ok()
     }
 
-    fn read(raw: &'a [u8]) -> Result<Option<Self>> {
+    fn read(raw: &'a [u8]) -> Result<Self> {
         let mut r = JsonReader::new(raw);
-        if r.kind()? != ValueKind::Object {
-            return Ok(None);
-        }
-        r.enter_object()?;
-        let mut object = Self { raw, fields: Vec::new(), start: r.place() };
-        while let Some(key) = r.next_key(object.fields.is_empty())? {
+        let mut object = Self { raw, fields: Vec::new(), start: r.here() + 1 };
+        r.each_field(|r, key| {
             let start = r.here();
             r.skip()?;
             object.fields.push(RawField { key, value: start..r.place() });
-        }
+            Ok(())
+        })?;
         r.end()?;
-        Ok(Some(object))
+        Ok(object)
     }
 
     /// Returns the raw value of a key: the last one if the key is repeated, as in JavaScript.

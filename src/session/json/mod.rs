@@ -305,6 +305,18 @@ impl<'a> JsonReader<'a> {
         Ok(Some(key))
     }
 
+    /// Calls `field` for each key of the object to read its value.
+    #[inline]
+    pub(crate) fn each_field(&mut self, mut field: impl FnMut(&mut Self, Str<'a>) -> Result<()>) -> Result<()> {
+        self.enter_object()?;
+        let mut is_first = true;
+        while let Some(key) = self.next_key(is_first)? {
+            field(self, key)?;
+            is_first = false;
+        }
+        Ok(())
+    }
+
     /// Enters an array; [`JsonReader::next_item`] iterates over it.
     pub(crate) fn enter_array(&mut self) -> Result<()> {
         self.expect(b'[')

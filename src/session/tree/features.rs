@@ -25,7 +25,7 @@ impl Tree {
         let has: &dyn Fn(Index) -> bool = match feature {
             EntryFeature::Label => &|at| self.labels.contains_key(&at),
             EntryFeature::BranchPoint => &|at| self.is_branch_point(at),
-            EntryFeature::Problem => &|at| self.is_flagged(at),
+            EntryFeature::Problem => &|at| self.flagged.contains(&at),
             EntryFeature::AbandonedEnd => {
                 &|at| !self.is_active(at) && !self.is_stub(at) && self.branches(at).next().is_none()
             }

@@ -55,8 +55,10 @@ pub struct Tree {
     pub(crate) stubs: Vec<bool>,
     children: Vec<Index>,
     children_start: Vec<u32>,
-    order: Vec<Index>,
+    /// All entries in display order.
+    pub order: Vec<Index>,
     active: ActivePath,
+    /// The entries that are part of a problem.
     pub(crate) flagged: HashSet<Index>,
     below: Vec<SubtreeStats>,
     abandoned: OnceLock<Vec<AbandonedBranch>>,
@@ -102,7 +104,7 @@ impl Tree {
     /// The first valid line is not a header, or there are too many entries.
     pub fn build(parts: impl IntoIterator<Item = TreeLines>) -> Result<Self, NotASession> {
         let mut all = TreeLines::join(parts);
-        if let Some(last) = all.last.take() {
+        if let Some(last) = all.lines.last.take() {
             all.take(last.line());
         }
         let header = all.lines.session()?.clone();
@@ -253,11 +255,6 @@ impl Tree {
         order
     }
 
-    /// Returns all entries in display order.
-    pub fn order(&self) -> &[Index] {
-        &self.order
-    }
-
     /// Returns `true` if the file of the tree is a longer version of the file of `before`: all entries have the same
     /// indexes.
     pub fn extends(&self, before: &Self) -> bool {
@@ -291,11 +288,6 @@ impl Tree {
     /// Returns `true` if the entry is on the active path.
     pub fn is_active(&self, at: Index) -> bool {
         self.active.has(at)
-    }
-
-    /// Returns `true` if the entry is part of a problem.
-    pub(crate) fn is_flagged(&self, at: Index) -> bool {
-        self.flagged.contains(&at)
     }
 
     /// Returns the statistics of a subtree.
@@ -422,7 +414,7 @@ pub(crate) mod tests {
             user("leaf", Some("late"), 10),
         ]);
         assert_eq!(ids(&tree, &tree.preorder(false)), "a early late leaf");
-        assert_eq!(ids(&tree, tree.order()), "a late leaf early");
+        assert_eq!(ids(&tree, &tree.order), "a late leaf early");
         assert_eq!(tree.branch_points(), 1);
         assert_eq!((tree.below(0).entries, tree.below(0).leaves), (4, 2));
     }
@@ -431,16 +423,16 @@ pub(crate) mod tests {
     fn shows_cycles_and_flags_them() {
         let tree =
             tree(&[user("root", None, 0), user("b", Some("c"), 1), user("c", Some("b"), 2), user("d", Some("c"), 3)]);
-        assert_eq!(ids(&tree, tree.order()), "b c d root");
+        assert_eq!(ids(&tree, &tree.order), "b c d root");
         assert!(tree.problems[0].to_string().contains("cycle"), "{:?}", tree.problems);
-        assert!(tree.is_flagged(1));
+        assert!(tree.flagged.contains(&1));
         assert_eq!(ids(&tree, &tree.path(3)), "b c d");
     }
 
     #[test]
     fn an_entry_that_is_its_own_parent_is_a_root_and_flagged() {
         let tree = tree(&[user("a", Some("a"), 0), user("b", Some("a"), 1)]);
-        assert_eq!((&tree.roots[..], tree.is_flagged(0), tree.is_flagged(1)), (&[0][..], true, false));
+        assert_eq!((&tree.roots[..], tree.flagged.contains(&0), tree.flagged.contains(&1)), (&[0][..], true, false));
         assert_eq!(tree.problems, [Problem::Cycles(1)]);
         assert_eq!(tree.problems[0].to_string(), "1 parent cycle; pi hangs on it");
     }
@@ -449,7 +441,7 @@ pub(crate) mod tests {
     fn entries_with_the_same_id_are_all_shown() {
         let tree =
             tree(&[user("a", None, 0), user("x", Some("a"), 1), user("x", Some("a"), 2), user("y", Some("x"), 3)]);
-        assert_eq!(tree.order().len(), 4);
+        assert_eq!(tree.order.len(), 4);
         assert_eq!(tree.parent(3), Some(2));
         assert!(tree.problems[0].to_string().contains("duplicate ID"));
     }
@@ -471,7 +463,7 @@ pub(crate) mod tests {
             // Any parents: cycles, self-parents, unknown ones.
             let lines: Vec<String> = parents.iter().enumerate().map(|(id, parent)| user(&id.to_string(), Some(&parent.to_string()), 0)).collect();
             let tree = tree(&lines);
-            let mut order = tree.order().to_vec();
+            let mut order = tree.order.to_vec();
             order.sort_unstable();
             prop_assert_eq!(order, (0..parents.len() as Index).collect::<Vec<_>>());
         }

@@ -9,7 +9,6 @@ use crate::session::entry::{Entry, equality, row};
 use crate::session::json::value::Fields;
 use crate::session::lines::{Line, LineCollector};
 use crate::session::links::{ById, IdHash, Index};
-use crate::session::partial_line::PartialLine;
 use crate::session::tree::model_role::ModelSettings;
 use crate::session::tree::node::{Node, NodeLink};
 
@@ -19,8 +18,6 @@ use crate::session::tree::node::{Node, NodeLink};
 pub struct TreeLines {
     home: String,
     pub(crate) lines: LineCollector,
-    /// The last line while no line break follows it: it may be incomplete.
-    pub(super) last: Option<PartialLine>,
     pub(super) nodes: Vec<Node>,
     /// The links between nodes besides parents.
     pub(super) links: Vec<(Index, NodeLink)>,
@@ -54,15 +51,9 @@ impl TreeLines {
 
     /// Adds the next line of the file.
     pub fn line(&mut self, line: Line<'_>) {
-        self.last = (!line.ended).then(|| PartialLine::new(&line));
-        if line.ended {
+        if self.lines.is_complete(&line) {
             self.take(line);
         }
-    }
-
-    /// Returns the offset to continue from when the file has grown: the partial last line, or the end.
-    pub fn place(&self) -> u64 {
-        self.last.as_ref().map_or(self.lines.end, |last| last.line().offset)
     }
 
     /// Returns a copy without nodes; [`TreeLines::with_nodes`] restores them.
@@ -79,17 +70,6 @@ impl TreeLines {
     pub(crate) fn with_nodes(self, nodes: &[Node]) -> Self {
         // The tree may have one more node, of a partial last line.
         Self { nodes: nodes[..self.lines.offsets.len()].to_vec(), ..self }
-    }
-
-    /// Returns `true` if the last line has no line break and is not JSON: it may be incomplete.
-    pub fn is_torn(&self) -> bool {
-        self.last.as_ref().is_some_and(PartialLine::is_torn)
-    }
-
-    /// Drops a last line without a line break.
-    #[must_use]
-    pub fn without_last(self) -> Self {
-        Self { last: None, ..self }
     }
 
     pub(super) fn take(&mut self, line: Line<'_>) {
@@ -126,10 +106,10 @@ impl TreeLines {
     }
 
     fn add(&mut self, mut later: Self) {
-        if let Some(last) = self.last.take() {
+        if let Some(last) = self.lines.last.take() {
             // The partial line ends at the end of the file, or did so when it was read.
-            if later.place() == 0 {
-                later.last = Some(last);
+            if later.lines.place() == 0 {
+                later.lines.last = Some(last);
             } else {
                 self.take(last.line());
             }
@@ -146,7 +126,6 @@ impl TreeLines {
             contents.extend(later);
         }
         self.lines.add(later.lines);
-        self.last = later.last;
     }
 
     /// Joins the parts of a file in order.

@@ -107,7 +107,7 @@ impl TreeFind {
     fn place_in(&mut self, tree: &Arc<Tree>) {
         self.order = vec![0; tree.nodes.len()];
         self.is_hit.resize(tree.nodes.len(), false);
-        tree.order().iter().zip(0..).for_each(|(&at, place)| self.order[at as usize] = place);
+        tree.order.iter().zip(0..).for_each(|(&at, place)| self.order[at as usize] = place);
         self.tree = Some(tree.clone());
     }
 

@@ -357,7 +357,7 @@ impl TreePane {
             let is_hit = |at| self.find.as_ref().is_some_and(|find| find.is_hit(at));
             let is_part = |at: Index| {
                 tree.nodes[at as usize].kind == EntryKind::ToolResult
-                    && !(tree.labels.contains_key(&at) || tree.is_flagged(at) || is_hit(at))
+                    && !(tree.labels.contains_key(&at) || tree.flagged.contains(&at) || is_hit(at))
             };
             let is_open = |first| self.entry(first).is_some_and(|first| self.open_runs.contains(&first));
             rows.tell_runs(&tree, is_part, is_open);

@@ -13,7 +13,7 @@ pub(super) fn marks(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
     if tree.is_active(at) {
         spans.push(Span::new(Tone::Active, format!("{} ", glyphs.active)));
     }
-    if tree.is_flagged(at) {
+    if tree.flagged.contains(&at) {
         spans.push(Span::new(Tone::Warning, format!("{} ", glyphs.warning)));
     }
     if let Some(label) = tree.labels.get(&at) {

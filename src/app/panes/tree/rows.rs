@@ -139,7 +139,7 @@ impl TreeRows {
         let starts: HashMap<Index, usize> =
             forks.iter().enumerate().filter_map(|(place, fork)| Some((fork.start?, place))).collect();
         let (mut entries, mut hidden_forks) = (0, HashMap::new());
-        for &at in tree.order() {
+        for &at in &tree.order {
             let parent = tree.parent(at);
             let mut above = parent.map_or(NONE, |parent| nearest[parent as usize]);
             let hidden = parent.is_some_and(|parent| {
