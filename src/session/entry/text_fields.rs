@@ -1,58 +1,39 @@
 //! The texts of an entry by field: everything that a user may search for, including tool output and thinking, but no
 //! IDs, common field names, or images.
 
+use crate::base::named::named;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Block, Content, Entry, Message, parse};
 use crate::session::json::{JsonReader, Str, ValueKind as Json};
 
-/// The field of a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TextField {
-    /// A user message.
-    User,
-    /// An assistant message.
-    Assistant,
-    /// Thinking of the model.
-    Thinking,
-    /// The arguments of a tool call: names and values.
-    Arguments,
-    /// Tool output, including its diff.
-    Tool,
-    /// A command run by the user, and its output.
-    Bash,
-    /// Messages and data of extensions.
-    Custom,
-    /// A summary of a compaction or a branch, with its details.
-    Summary,
-    /// A label, current or not.
-    Label,
-    /// A session name, current or not.
-    Name,
-    /// The error of an assistant message.
-    Error,
-    /// Any other text: system messages, context edits, unknown types.
-    Other,
-}
-
-impl TextField {
-    /// Returns the name for scripts.
-    pub fn name(self) -> &'static str {
-        /// In the order of the variants.
-        const NAMES: [&str; 12] = [
-            "user",
-            "assistant",
-            "thinking",
-            "arguments",
-            "tool",
-            "bash",
-            "custom",
-            "summary",
-            "label",
-            "name",
-            "error",
-            "other",
-        ];
-        NAMES[self as usize]
+named! {
+    /// The field of a text.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum TextField {
+        /// A user message.
+        User = "user",
+        /// An assistant message.
+        Assistant = "assistant",
+        /// Thinking of the model.
+        Thinking = "thinking",
+        /// The arguments of a tool call: names and values.
+        Arguments = "arguments",
+        /// Tool output, including its diff.
+        Tool = "tool",
+        /// A command run by the user, and its output.
+        Bash = "bash",
+        /// Messages and data of extensions.
+        Custom = "custom",
+        /// A summary of a compaction or a branch, with its details.
+        Summary = "summary",
+        /// A label, current or not.
+        Label = "label",
+        /// A session name, current or not.
+        Name = "name",
+        /// The error of an assistant message.
+        Error = "error",
+        /// Any other text: system messages, context edits, unknown types.
+        Other = "other",
     }
 }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::base::javascript::{is_js_space, js_trim, number, utf16_prefix};
+use crate::base::named::named;
 use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::session::entry::ToolCall;
@@ -13,30 +14,23 @@ use crate::session::json::{JsonReader, Str};
 /// The maximum distance of a tool call above its result: the results of one message are a chain.
 pub(crate) const NEARBY: usize = 64;
 
-/// A file operation of a tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub enum Touch {
-    /// `read`
-    Read,
-    /// `write`
-    Write,
-    /// `edit`
-    Edit,
+named! {
+    /// A file operation of a tool.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+    pub enum Touch {
+        /// `read`
+        Read = "read",
+        /// `write`
+        Write = "write",
+        /// `edit`
+        Edit = "edit",
+    }
 }
 
 impl Touch {
     /// Returns the operation of a tool.
     fn of(tool: &str) -> Option<Self> {
-        [Self::Read, Self::Write, Self::Edit].into_iter().find(|touch| touch.name() == tool)
-    }
-
-    /// Returns the name of the tool.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Edit => "edit",
-        }
+        Self::ALL.iter().copied().find(|touch| touch.name() == tool)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::javascript::utf16_prefix;
+use crate::base::named::named;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::clean;
 use crate::session::entry::kind::EntryKind;
@@ -17,39 +18,26 @@ use crate::session::tree::node::Node;
 /// The maximum length of a row in UTF-16 code units; no screen is wider.
 const ROW: usize = 200;
 
-/// A category of token use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ContextShare {
-    /// The system prompt and the tools.
-    System,
-    /// Summaries of compactions and branches.
-    Summary,
-    /// Messages and commands of the user.
-    User,
-    /// Messages of extensions.
-    Custom,
-    /// Answers: texts, thinking and calls.
-    Assistant,
-    /// Tool output.
-    Tools,
+named! {
+    /// A category of token use.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ContextShare {
+        /// The system prompt and the tools.
+        System = "system",
+        /// Summaries of compactions and branches.
+        Summary = "summary",
+        /// Messages and commands of the user.
+        User = "user",
+        /// Messages of extensions.
+        Custom = "extension",
+        /// Answers: texts, thinking and calls.
+        Assistant = "assistant",
+        /// Tool output.
+        Tools = "tools",
+    }
 }
 
 impl ContextShare {
-    /// All categories in display order.
-    pub const ALL: [Self; 6] = [Self::System, Self::Summary, Self::User, Self::Custom, Self::Assistant, Self::Tools];
-
-    /// Returns the name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::Summary => "summary",
-            Self::User => "user",
-            Self::Custom => "extension",
-            Self::Assistant => "assistant",
-            Self::Tools => "tools",
-        }
-    }
-
     /// Returns the letter of the category.
     pub fn letter(self) -> char {
         match self {

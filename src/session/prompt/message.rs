@@ -2,6 +2,7 @@
 //! estimate of their tokens.
 
 use crate::base::javascript;
+use crate::base::named::named;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Block, Content, Entry, Message, ToolCall, parse};
 use crate::session::json::Str;
@@ -22,56 +23,35 @@ const COMPACTION: [&str; 2] = [
 const BRANCH: [&str; 2] =
     ["The following is a summary of a branch that this conversation came back from:\n\n<summary>\n", "</summary>"];
 
-/// The role of a message for the model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// The system.
-    System,
-    /// The user, including messages that pi sends as the user.
-    User,
-    /// The model.
-    Assistant,
-    /// A tool.
-    Tool,
-}
-
-impl Role {
-    /// Returns the role name in pi's messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Tool => "toolResult",
-        }
+named! {
+    /// The role of a message for the model.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Role {
+        /// The system.
+        System = "system",
+        /// The user, including messages that pi sends as the user.
+        User = "user",
+        /// The model.
+        Assistant = "assistant",
+        /// A tool.
+        Tool = "toolResult",
     }
 }
 
-/// The source of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MessageSource {
-    /// A message of the conversation, or a command run by the user.
-    Message,
-    /// The summary of a compaction.
-    Compaction,
-    /// The summary of a branch.
-    BranchSummary,
-    /// A message of an extension.
-    CustomMessage,
-    /// The system prompt and the tools.
-    System,
-}
-
-impl MessageSource {
-    /// Returns the name for scripts.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Message => "message",
-            Self::Compaction => "compaction",
-            Self::BranchSummary => "branch_summary",
-            Self::CustomMessage => "custom_message",
-            Self::System => "system",
-        }
+named! {
+    /// The source of a message.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum MessageSource {
+        /// A message of the conversation, or a command run by the user.
+        Message = "message",
+        /// The summary of a compaction.
+        Compaction = "compaction",
+        /// The summary of a branch.
+        BranchSummary = "branch_summary",
+        /// A message of an extension.
+        CustomMessage = "custom_message",
+        /// The system prompt and the tools.
+        System = "system",
     }
 }
 

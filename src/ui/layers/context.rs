@@ -59,13 +59,16 @@ fn tone(share: ContextShare) -> Tone {
 
 /// Draws the bar: each share proportional to its tokens, drawn with its letter.
 fn cells(listing: &Listing, columns: usize) -> Vec<Span> {
-    let cells = bar(&listing.shares, columns).into_iter().zip(ContextShare::ALL).filter(|(cells, _)| *cells > 0);
+    let cells = bar(&listing.shares, columns)
+        .into_iter()
+        .zip(ContextShare::ALL.iter().copied())
+        .filter(|(cells, _)| *cells > 0);
     cells.map(|(cells, share)| Span::new(tone(share), share.letter().to_string().repeat(cells))).collect()
 }
 
 /// Draws the legend: the letters with names and token counts.
 fn legend(listing: &Listing) -> Vec<Span> {
-    let there = ContextShare::ALL.into_iter().filter(|share| listing.shares[*share as usize] > 0);
+    let there = ContextShare::ALL.iter().copied().filter(|share| listing.shares[*share as usize] > 0);
     let told = |share: ContextShare| {
         let taken = tokens(listing.shares[share as usize] as f64);
         let part = part(listing.shares[share as usize], listing.estimated_tokens());
