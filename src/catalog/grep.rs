@@ -77,7 +77,7 @@ pub fn each<P: AsRef<Path> + Sync>(
     if probes.is_empty() {
         return;
     }
-    probes.sort_by_key(|probe| std::cmp::Reverse(probe.rarity()));
+    probes.sort_by_key(|probe| std::cmp::Reverse(probe.rarity));
     let grep = Grep { files, probes, most: limit, is_stale: &is_stale };
     let items: Vec<(usize, &Path)> = paths.iter().map(AsRef::as_ref).enumerate().collect();
     let is_reported = |found: &Result<Vec<EntryHit>, _>| {

@@ -18,8 +18,7 @@ use crate::disk::scan::{self, SessionFile, Unreadable};
 use crate::disk::watch::WatchEvents;
 use crate::session::digest::builder::DigestBuilder;
 use crate::session::digest::{Digest, SubagentOwner};
-use crate::session::lines::NotASession;
-use crate::session::partial_line::PartialLine;
+use crate::session::lines::{NotASession, PartialLine};
 use crate::session::problem::Problem;
 
 /// The time in milliseconds to wait for the rest of a line before it counts as damaged.

@@ -28,8 +28,8 @@ const COMMON: &str = "etaoinsrlcdupmhg\"_.-(),:f0y=bw12vkx/3{}<>[]4568';79*#zj&q
 pub struct Probe {
     needle: Needle,
     strategy: Strategy,
-    /// An estimate of the selectivity of the word.
-    rarity: usize,
+    /// An estimate of the selectivity of the word: higher values have fewer false positives.
+    pub(crate) rarity: usize,
 }
 
 /// A strategy to find candidate places.
@@ -75,11 +75,6 @@ impl Probe {
             None => Some(Strategy::Unusual),
         };
         Some(Self { needle, strategy: strategy.unwrap_or(Strategy::Everywhere), rarity })
-    }
-
-    /// Returns an estimate of the selectivity: higher values have fewer false positives.
-    pub(crate) fn rarity(&self) -> usize {
-        self.rarity
     }
 
     /// Returns the next candidate place at or after `from` in raw lines or in a raw text.

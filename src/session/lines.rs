@@ -12,7 +12,6 @@ use crate::session::entry::{Entry, NEWEST, RawTime, parse};
 use crate::session::json::value::Fields;
 use crate::session::json::{self, JsonReader, Str};
 use crate::session::links::{EntryIds, IdHash, Index, ParentLinks};
-use crate::session::partial_line::PartialLine;
 use crate::session::problem::Problem;
 
 /// The maximum length of a line in bytes, which limits memory use. An entry contains data sent to a model, and no
@@ -87,6 +86,31 @@ impl<'a> Line<'a> {
     /// The line is not JSON.
     pub fn read(&self) -> json::Result<Option<Entry<'a>>> {
         if self.is_cut() { parse::beginning(self.bytes).map(Some) } else { parse::line(self.bytes) }
+    }
+}
+
+/// The last line of a file without a line break, kept until it is complete: an owned [`Line`].
+#[derive(Clone, Debug)]
+pub struct PartialLine {
+    offset: u64,
+    len: u64,
+    bytes: Box<[u8]>,
+}
+
+impl PartialLine {
+    /// Copies a line without a line break.
+    pub fn new(line: &Line<'_>) -> Self {
+        Self { offset: line.offset, len: line.len, bytes: line.bytes.into() }
+    }
+
+    /// Returns the line.
+    pub fn line(&self) -> Line<'_> {
+        Line { offset: self.offset, len: self.len, bytes: &self.bytes, ended: false, behind: 0 }
+    }
+
+    /// Returns `true` if the line is not JSON: it may be incomplete.
+    pub fn is_torn(&self) -> bool {
+        self.line().read().is_err()
     }
 }
 
@@ -194,7 +218,7 @@ pub(crate) struct LineCollector {
     /// The last line while no line break follows it: it may be incomplete.
     #[serde(skip)]
     pub(crate) last: Option<PartialLine>,
-    ids: Vec<EntryIds>,
+    pub(crate) ids: Vec<EntryIds>,
     /// The offset of each entry, in bytes.
     pub(crate) offsets: Vec<u64>,
     /// `true` for each entry that is bookkeeping.
@@ -320,11 +344,6 @@ impl LineCollector {
     /// Returns the header, if it was read.
     pub(crate) fn header(&self) -> Option<&Header> {
         self.first.as_ref()?.as_ref().ok()
-    }
-
-    /// Returns the ID of the last entry.
-    pub(crate) fn last_id(&self) -> Option<IdHash> {
-        self.ids.last()?.id
     }
 
     /// Resolves the parents of the entries.

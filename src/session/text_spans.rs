@@ -4,7 +4,7 @@
 
 use memchr::memmem;
 
-use crate::session::json::JsonReader;
+use crate::session::json::{JsonReader, NotJson, Result, ValueKind};
 
 /// The start of a message line by pi (0.74.2 to 0.87.1).
 const MESSAGE: &[u8] = br#"{"type":"message","#;
@@ -44,9 +44,13 @@ pub(crate) fn gap(line: &[u8], at: usize) -> Option<usize> {
     if at > HEAD && line.len() - at <= TAIL && at >= tail(line) {
         return Some(line.len());
     }
-    let mut walk = TextSpans { reader: JsonReader::new(line), at, end: 0 };
-    let _ = walk.entry();
-    (walk.end > at).then_some(walk.end)
+    let mut search = TextSearch { at, text: None };
+    let end = match (search.entry(&mut JsonReader::new(line)), search.text) {
+        (_, Some(text)) => text,
+        (Ok(()), None) => line.len(),
+        (Err(_), None) => return None,
+    };
+    (end > at).then_some(end)
 }
 
 /// Returns the start of the fields after the content, or the length of the line if they are unusual.
@@ -65,85 +69,66 @@ fn tail(line: &[u8]) -> usize {
     if line[start + reader.place()..].trim_ascii_end() == b"}" { start } else { line.len() }
 }
 
-/// Scans a line up to the first possible text at or after a position.
-struct TextSpans<'a> {
-    reader: JsonReader<'a>,
+/// Scans a line for the first possible text at or after a position.
+struct TextSearch {
     at: usize,
-    /// The end of the part without text after the last possible text.
-    end: usize,
+    /// The start of that text.
+    text: Option<usize>,
 }
 
-// The methods return `None` to stop: at such a text, or at an unusual value.
-impl TextSpans<'_> {
-    fn entry(&mut self) -> Option<()> {
-        self.each_field(|walk, key| match key {
-            b"message" => walk.message(),
-            _ => walk.no_text(),
+// The methods return an error to stop: at such a text, or at an unusual value.
+impl TextSearch {
+    fn entry(&mut self, r: &mut JsonReader<'_>) -> Result<()> {
+        r.each_field(|r, key| match key.raw() {
+            b"message" => self.message(r),
+            _ => r.skip().map(drop),
         })
     }
 
-    fn message(&mut self) -> Option<()> {
-        self.each_field(|walk, key| match key {
-            b"content" => walk.content(),
-            key if has_no_text(key) => walk.no_text(),
-            _ => walk.text(),
+    fn message(&mut self, r: &mut JsonReader<'_>) -> Result<()> {
+        r.each_field(|r, key| match key.raw() {
+            b"content" => self.content(r),
+            key if has_no_text(key) => r.skip().map(drop),
+            _ => self.text(r),
         })
     }
 
-    fn content(&mut self) -> Option<()> {
+    fn content(&mut self, r: &mut JsonReader<'_>) -> Result<()> {
         /// The maximum number of scanned blocks.
         const MOST: usize = 1000;
-        if self.reader.enter_array().is_err() {
-            return self.text();
+        if r.kind()? != ValueKind::Array {
+            return self.text(r);
         }
+        r.enter_array()?;
         for number in 0..MOST {
-            if !self.reader.next_item(number == 0).ok()? {
-                return self.note();
+            if !r.next_item(number == 0)? {
+                return Ok(());
             }
             let mut is_call = false;
-            self.each_field(|walk, key| match key {
+            r.each_field(|r, key| match key.raw() {
                 b"type" => {
-                    let from = walk.reader.here();
-                    walk.no_text()?;
-                    is_call = walk.reader.since(from) == br#""toolCall""#;
-                    Some(())
+                    is_call = r.skip()? == br#""toolCall""#;
+                    Ok(())
                 }
-                b"id" => walk.no_text(),
-                b"name" if is_call => walk.no_text(),
-                _ => walk.text(),
+                b"id" => r.skip().map(drop),
+                b"name" if is_call => r.skip().map(drop),
+                _ => self.text(r),
             })?;
         }
-        None
+        Err(NotJson)
     }
 
-    fn each_field(&mut self, mut field: impl FnMut(&mut Self, &[u8]) -> Option<()>) -> Option<()> {
-        self.reader.enter_object().ok()?;
-        let mut is_first = true;
-        while let Some(key) = self.reader.next_key(is_first).ok()? {
-            is_first = false;
-            self.note();
-            field(self, key.raw())?;
+    /// Skips a value that may contain text, if it ends before the position.
+    fn text(&mut self, r: &mut JsonReader<'_>) -> Result<()> {
+        let start = r.here();
+        if start <= self.at {
+            r.skip()?;
         }
-        self.note()
-    }
-
-    /// Skips a value without text.
-    fn no_text(&mut self) -> Option<()> {
-        self.reader.skip().ok()?;
-        self.note()
-    }
-
-    /// Skips a value that may contain text.
-    fn text(&mut self) -> Option<()> {
-        self.end = self.reader.here();
-        (self.end <= self.at).then_some(())?;
-        self.reader.skip().ok()?;
-        (self.reader.place() <= self.at).then_some(())
-    }
-
-    fn note(&mut self) -> Option<()> {
-        self.end = self.reader.place();
-        Some(())
+        if start > self.at || r.place() > self.at {
+            self.text = Some(start);
+            return Err(NotJson);
+        }
+        Ok(())
     }
 }
 

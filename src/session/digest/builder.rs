@@ -156,7 +156,12 @@ impl DigestBuilder {
         self.digest.tokens += tokens;
         let is_label = entry.kind == EntryKind::Label; // pi rewrites the labels of a fork
         let inherits = !is_label && self.lines.header().is_some_and(|header| header.inherits(time));
-        self.entries.push(identity(entry, self.lines.last_id(), at, time, line), cost, tokens, inherits);
+        self.entries.push(
+            identity(entry, self.lines.ids.last().and_then(|ids| ids.id), at, time, line),
+            cost,
+            tokens,
+            inherits,
+        );
         self.digest.message_count += usize::from(entry.type_name.is("message"));
         if !matches!(entry.kind, EntryKind::Label | EntryKind::SessionInfo) {
             self.digest.written = time;

@@ -374,7 +374,8 @@ fn read_cost(r: &mut JsonReader<'_>) -> Result<(f64, bool)> {
         }
         Ok(())
     })?;
-    let sum = || Fields::new(r.since(start)).numbers().fold(0.0, |sum, part| sum + part);
+    let number = |(_, value): (_, Value<'_>)| std::str::from_utf8(value.raw()?).ok()?.parse::<f64>().ok();
+    let sum = || Fields::new(r.since(start)).into_iter().filter_map(number).fold(0.0, |sum, part| sum + part);
     Ok((total.unwrap_or_else(sum), is_billed))
 }
 

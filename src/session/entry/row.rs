@@ -33,17 +33,9 @@ pub(crate) fn text(entry: &Entry<'_>) -> String {
 
 /// Appends the text of an entry's row.
 pub(crate) fn text_into(out: &mut String, entry: &Entry<'_>) {
-    match entry.kind {
-        EntryKind::User | EntryKind::Assistant => start_into(out, entry, MESSAGE_UNITS),
-        _ => out.push_str(&named(entry)),
-    }
-}
-
-/// Returns the row of an entry that is no user or assistant message.
-fn named(entry: &Entry<'_>) -> String {
     let message = entry.message.as_ref();
-    match entry.kind {
-        EntryKind::User | EntryKind::Assistant => String::new(),
+    let row = match entry.kind {
+        EntryKind::User | EntryKind::Assistant => return start_into(out, entry, MESSAGE_UNITS),
         EntryKind::ToolResult => match message.and_then(|message| message.tool_name) {
             Some(name) => format!("[{}]", plain(Some(name))),
             None => "[tool]".into(),
@@ -82,7 +74,8 @@ fn named(entry: &Entry<'_>) -> String {
         EntryKind::Unknown if entry.is_cut => format!("[{}: too long to read]", plain(Some(entry.type_name))),
         EntryKind::Unknown if entry.type_name.is_empty() => "[no type]".into(),
         EntryKind::Unknown => format!("[{}]", plain(Some(entry.type_name))),
-    }
+    };
+    out.push_str(&row);
 }
 
 /// Appends the first `units` UTF-16 code units of a user or assistant message.

@@ -183,7 +183,12 @@ impl MergeState {
             let place = match found {
                 Some(place) => place,
                 None => {
-                    let place = self.put(tree, (file, at), parent);
+                    let place = self.of.len() as Index;
+                    self.merged.nodes.push(node.clone());
+                    self.parents.push(parent);
+                    self.merged.stubs.push(true);
+                    self.of.push((file as u32, at));
+                    self.last.push(u32::MAX);
                     self.known.insert(key, place);
                     if let Some(id) = id {
                         let first = *self.by_id.entry(id).or_insert(place);
@@ -219,16 +224,6 @@ impl MergeState {
             above = self.parents[at as usize];
         }
         above == parent && self.last[place as usize] as usize != file
-    }
-
-    fn put(&mut self, tree: &Tree, (file, at): (usize, Index), parent: Option<Index>) -> Index {
-        let place = self.of.len() as Index;
-        self.merged.nodes.push(tree.nodes[at as usize].clone());
-        self.parents.push(parent);
-        self.merged.stubs.push(true);
-        self.of.push((file as u32, at));
-        self.last.push(u32::MAX);
-        place
     }
 }
 

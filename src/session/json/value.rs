@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::base::javascript;
-use crate::session::json::{JsonReader, Result, Str, ValueKind as Json, edit};
+use crate::session::json::{JsonReader, NotJson, Result, Str, ValueKind as Json, edit};
 
 /// The maximum number of parsed fields; relevant fields come earlier.
 const MOST_FIELDS: usize = 1000;
@@ -17,31 +17,20 @@ impl<'a> Fields<'a> {
     /// Parses the fields; none if `raw` is not an object.
     pub fn new(raw: &'a [u8]) -> Self {
         let mut fields = Vec::new();
-        let mut r = JsonReader::new(raw);
-        if r.kind() == Ok(Json::Object) {
-            // A checked line has no errors. Otherwise the fields before the error are kept.
-            let _ = r.enter_object();
-            while fields.len() < MOST_FIELDS
-                && let Ok(Some(key)) = r.next_key(fields.is_empty())
-            {
-                let Ok(value) = Value::read(&mut r) else { break };
-                fields.push((key.bytes(), value));
+        // A checked line has no errors. Otherwise the fields before the error are kept.
+        let _ = JsonReader::new(raw).each_field(|r, key| {
+            if fields.len() == MOST_FIELDS {
+                return Err(NotJson);
             }
-        }
+            fields.push((key.bytes(), Value::read(r)?));
+            Ok(())
+        });
         Self(fields)
     }
 
     /// Returns the decoded keys with their values.
     pub(crate) fn into_iter(self) -> impl Iterator<Item = (Cow<'a, [u8]>, Value<'a>)> {
         self.0.into_iter()
-    }
-
-    /// Returns the numeric values.
-    pub fn numbers(&self) -> impl Iterator<Item = f64> {
-        self.0.iter().filter_map(|(_, value)| match value {
-            Value::Raw(raw) => std::str::from_utf8(raw).ok()?.parse().ok(),
-            Value::Text(_) => None,
-        })
     }
 
     /// Returns keys and values in JavaScript's order: small integers first, then each key at its first position with

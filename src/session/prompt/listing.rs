@@ -9,7 +9,7 @@ use crate::base::text::clean;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::path_in;
 use crate::session::links::Index;
-use crate::session::prompt::message::{MessageSource, Role, SentCall, SentMessage};
+use crate::session::prompt::message::{MessageSource, Role, SentCall, SentMessage, from, role};
 use crate::session::prompt::plan::{OmissionReason, Plan, PlannedPart};
 use crate::session::prompt::sum::{ContextSum, TokenParts};
 use crate::session::tree::Tree;
@@ -52,7 +52,11 @@ impl ContextShare {
 
     /// Returns the category of a message.
     pub fn of(message: &SentMessage) -> Self {
-        match (message.role, message.from) {
+        Self::of_sent(message.role, message.from)
+    }
+
+    fn of_sent(role: Role, from: MessageSource) -> Self {
+        match (role, from) {
             (Role::System, _) => Self::System,
             (_, MessageSource::Compaction | MessageSource::BranchSummary) => Self::Summary,
             (_, MessageSource::CustomMessage) => Self::Custom,
@@ -65,12 +69,8 @@ impl ContextShare {
     /// Returns the category of an entry that was not read.
     fn of_kind(kind: EntryKind) -> Self {
         match kind {
-            EntryKind::SystemRole => Self::System,
-            EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::SummaryRole => Self::Summary,
-            EntryKind::User | EntryKind::Bash => Self::User,
-            EntryKind::Assistant => Self::Assistant,
-            EntryKind::ToolResult => Self::Tools,
-            _ => Self::Custom,
+            EntryKind::OtherMessage | EntryKind::Unknown => Self::Custom,
+            _ => Self::of_sent(role(kind), from(kind)),
         }
     }
 }

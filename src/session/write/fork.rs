@@ -89,11 +89,7 @@ pub fn fork<L: AsRef<[u8]>>(
             }
         }
         out.push(b'\n');
-        if changes.is_empty() {
-            out.extend_from_slice(line);
-        } else {
-            out.extend(object.with(&changes));
-        }
+        out.extend(object.with(&changes));
         ids.insert(js_key(id));
         parent = id;
     }

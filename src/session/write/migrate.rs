@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::session::entry::parse;
+use crate::session::json::JsonReader;
 use crate::session::json::edit::{RawObject, quote};
-use crate::session::json::{JsonReader, ValueKind};
 use crate::session::write::line::new_id;
 
 /// A migrated file.
@@ -32,11 +32,8 @@ pub enum MigrateError {
     NotASession,
 }
 
-/// A line that is a value for pi.
-struct MigrateValue<'a> {
-    raw: &'a [u8],
-    is_header: bool,
-}
+/// A line that is a value for pi; `true` if it is a header.
+type MigrateValue<'a> = (&'a [u8], bool);
 
 /// Migrates the contents of an old file. In version 1, every entry gets an ID and the previous entry as its parent. A
 /// compaction's `firstKeptEntryIndex`, an index into the values of the file including the header, becomes
@@ -56,7 +53,7 @@ pub fn migrate(file: &[u8], random: &mut dyn FnMut() -> u128) -> Result<Migrated
                 if values.is_empty() {
                     version = entry.starts_session().then(|| entry.version.unwrap_or(1.0));
                 }
-                values.push(MigrateValue { raw, is_header: entry.is_header() });
+                values.push((raw, entry.is_header()));
             }
             Ok(None) => migrated.blank += 1,
             Err(_) => migrated.dropped.push(offset..offset + raw.len()),
@@ -70,10 +67,10 @@ pub fn migrate(file: &[u8], random: &mut dyn FnMut() -> u128) -> Result<Migrated
     migrated.bytes.reserve(file.len() + if version < 2.0 { 48 * values.len() } else { 16 });
     let mut chain = (version < 2.0).then(|| IdChain::new(values.len()));
     for at in 0..values.len() {
-        let raw = values[at].raw;
+        let (raw, is_header) = values[at];
         match RawObject::new(raw) {
             None => migrated.bytes.extend_from_slice(raw),
-            Some(object) if values[at].is_header => {
+            Some(object) if is_header => {
                 migrated.bytes.extend(object.with(&[("version", Some(b"3"))]));
             }
             Some(object) => {
@@ -84,11 +81,7 @@ pub fn migrate(file: &[u8], random: &mut dyn FnMut() -> u128) -> Result<Migrated
                     changes.extend(chain.assign(&values, at, &object, random));
                 }
                 let changes: Vec<_> = changes.iter().map(|(key, value)| (*key, value.as_deref())).collect();
-                if changes.is_empty() {
-                    migrated.bytes.extend_from_slice(raw);
-                } else {
-                    migrated.bytes.extend(object.with(&changes));
-                }
+                migrated.bytes.extend(object.with(&changes));
             }
         }
         migrated.bytes.push(b'\n');
@@ -134,24 +127,22 @@ impl IdChain {
         if object.text("type").as_deref() != Some("compaction") {
             return changes;
         }
-        let Some(index) = object.get("firstKeptEntryIndex").and_then(number) else { return changes };
+        let Some(index) = object.get("firstKeptEntryIndex").and_then(|raw| JsonReader::new(raw).opt_number().ok()?)
+        else {
+            return changes;
+        };
         let target = (index >= 0.0 && index.fract() == 0.0 && index < values.len() as f64).then_some(index as usize);
-        if let Some(target) = target.filter(|&target| !values[target].is_header) {
+        if let Some(target) = target.filter(|&target| !values[target].1) {
             let id = match &self.ids[target] {
                 Some(id) => Some(quote(id).into_bytes()),
                 // pi has not reached an entry after the compaction yet, and uses its old ID, if there is one.
-                None => RawObject::new(values[target].raw).and_then(|later| later.get("id")).map(<[u8]>::to_vec),
+                None => RawObject::new(values[target].0).and_then(|later| later.get("id")).map(<[u8]>::to_vec),
             };
             changes.push(("firstKeptEntryId", id));
         }
         changes.push(("firstKeptEntryIndex", None));
         changes
     }
-}
-
-fn number(raw: &[u8]) -> Option<f64> {
-    let mut r = JsonReader::new(raw);
-    (r.kind() == Ok(ValueKind::Number)).then(|| r.number().ok()).flatten()
 }
 
 #[cfg(test)]
