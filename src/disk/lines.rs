@@ -81,7 +81,7 @@ pub(crate) fn head(reader: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<L
     let mut head = LineCollector::default();
     each(reader, 0, u64::MAX, buffer, |line| {
         head.note(&line, &line.read());
-        head.first.is_none()
+        head.is_blank()
     })?;
     Ok(head)
 }

@@ -220,7 +220,7 @@ pub fn end(files: Files, path: &Path, home: &str) -> Option<Tree> {
     let mut file = files.session(path).ok()??;
     lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |line| {
         header.line(line);
-        header.lines.first.is_none()
+        header.lines.is_blank()
     })
     .ok()?;
     let end = LoadRequest::new(files, path, home).part(bytes - END..u64::MAX).ok()?;

@@ -319,6 +319,11 @@ impl LineCollector {
         }
     }
 
+    /// Returns `true` if there was no valid line yet.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.first.is_none()
+    }
+
     /// Returns `true` if the file cannot be a session, whatever follows.
     pub(crate) fn is_refused(&self) -> bool {
         matches!(self.first, Some(Err(_))) || self.is_crowded()
