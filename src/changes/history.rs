@@ -73,8 +73,8 @@ fn is_gone(record: &JournalRecord) -> bool {
     record.item.as_ref().is_some_and(|kept| trash::is_gone(record.change.path(), kept))
 }
 
-/// Returns the titles and working directories of changed sessions by change number, as far as their files can be read
-/// at their current places, derived from `all` changes. Stops when `is_wanted` returns `false`.
+/// Returns the titles and working directories of changed sessions by change number. Their current paths follow from
+/// `all` changes; unreadable files are skipped. Stops when `is_wanted` returns `false`.
 pub fn sessions(
     records: &mut dyn Iterator<Item = &JournalRecord>,
     all: &[JournalRecord],

@@ -9,8 +9,8 @@ use crate::pi::install::{InstallOptions, InstallOutcome, Installation};
 
 /// Install or remove the /pitree extension
 ///
-/// The extension goes to `extensions/pitree` in pi's directory, the skill that tells agents how to search earlier
-/// sessions to `skills/pitree`. Files that you edited stay as they are. With the npm package, `pi install npm:pitree`
+/// Installs the extension in `extensions/pitree` of pi's directory, and in `skills/pitree` a skill that teaches agents to
+/// search earlier sessions. Keeps files that you edited. With the npm package, `pi install npm:pitree`
 /// does the same.
 #[derive(Debug, clap::Args)]
 pub(super) struct PiCommand {

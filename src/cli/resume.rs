@@ -190,7 +190,7 @@ struct ResumeLine<'a> {
     path: PathFields,
     cwd: &'a str,
     command: Vec<String>,
-    /// The words in base64 if one is not UTF-8.
+    /// The arguments in base64 if one is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     command_bytes: Option<Vec<String>>,
     text: Option<&'a str>,

@@ -24,7 +24,7 @@ pub struct SavedQuery {
 
 /// Reads the table in line order. The keys must not be bound to actions.
 pub(super) fn read(reader: &mut ConfigProblems, value: &Spanned<DeValue<'_>>, keymap: &Keymap) -> Vec<SavedQuery> {
-    let wanted = "a table of queries, such as [queries] and a line dear = \"cost:>1\"";
+    let wanted = "a table of queries, such as [queries] and a line expensive = \"cost:>1\"";
     let Some(table) = reader.table(QUERIES, value, wanted) else { return Vec::new() };
     let mut rows: Vec<_> = table.iter().collect();
     rows.sort_by_key(|(name, _)| name.span().start);

@@ -167,8 +167,8 @@ fn split(
     Ok(())
 }
 
-/// Skips the rest of a line of which `filled` bytes are in the buffer; they are kept. Returns the length of the line
-/// without its line break, and the position in the buffer of the bytes read after it, or `None` at the end of the file.
+/// Skips the rest of a line, and keeps its `filled` bytes that are in the buffer. Returns the length of the line without
+/// its line break. Also returns where in the buffer the bytes after the line are, or `None` at the end of the file.
 fn skip(reader: &mut impl Read, buffer: &mut Vec<u8>, filled: usize) -> io::Result<(u64, Option<Range<usize>>)> {
     let kept = filled.min(BEGINNING);
     buffer.truncate(kept + CHUNK);

@@ -1,6 +1,6 @@
-//! The pi program: its `version`, its `processes` and their `status`, `requests` to a running pi, the
-//! `extension` that navigates to an entry, the `warnings` about running pis, the files that pitree `install`s in pi's directory, and the command that
-//! `launch`es pi.
+//! The pi program: its `version`, its `processes` and their `status`, and `warnings` about running ones. `requests` go to
+//! a running pi, `extension` navigates to an entry. `install` writes the files that pitree adds to pi's directory, and
+//! `launch` starts pi.
 
 pub(crate) mod extension;
 pub(crate) mod install;

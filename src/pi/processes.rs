@@ -12,7 +12,7 @@ use crate::system::kernel;
 /// The number of pi processes in each directory.
 pub type ByDir = HashMap<PathBuf, usize>;
 
-/// The process titles of pi; the first one is also its command name.
+/// The process titles of pi. `pi` is also its command name.
 const NAMES: [&str; 2] = ["pi", "pi-rpc"];
 
 /// The runtimes of pi.

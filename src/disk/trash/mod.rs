@@ -284,8 +284,7 @@ impl TrashSession<'_> {
         }
     }
 
-    /// Removes the copy of a file from its place in the trash if the file still exists at `path` and nothing is lost,
-    /// such as an incomplete copy.
+    /// Removes the copy of a file, such as an incomplete one, from the trash if the file still exists at `path`.
     pub(crate) fn clear(&mut self, path: &Path, item: &Path) {
         system::clear(path, item);
     }

@@ -77,7 +77,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
 /// The maximum number of visible candidates.
 const CANDIDATES: usize = 8;
 
-/// Draws completion candidates with descriptions above an input line; the inserted one is highlighted.
+/// Draws completion candidates with descriptions above an input line. Highlights the inserted candidate.
 fn candidates(frame: &mut Frame<'_>, pen: &Painter<'_>, options: &[(&str, &str)], at: Option<usize>) {
     if options.is_empty() {
         return;
