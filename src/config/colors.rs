@@ -82,12 +82,12 @@ mod tests {
         assert_eq!(config.colors.get(&Tone::Dim), Some(&ColorOverride::Rgb([10, 240, 255])));
         assert_eq!(config.colors.get(&Tone::Str), Some(&ColorOverride::Index(247)));
         let text = "[colors]\ndimm = 1\ndim = 256\ntext = '#12345'\nlink = '#+12345'\nuser = true\n";
-        let error = Config::parse(text, "c").unwrap_err().to_string();
+        let error = Config::parse(text, "c").unwrap_err();
         let lines: Vec<_> = error.lines().collect();
         assert!(lines[0].starts_with("c:2: unknown name \"dimm\" in [colors]; did you mean \"dim\"?"), "{error}");
         let wrong = ["3: \"dim\"", "4: \"text\"", "5: \"link\"", "6: \"user\""];
         assert_eq!(lines[1..], wrong.map(|at| format!("c:{at}: must be \"#rrggbb\" or a number from 0 to 255")));
-        let error = Config::parse("colors = 3", "c").unwrap_err().to_string();
+        let error = Config::parse("colors = 3", "c").unwrap_err();
         assert!(error.starts_with("c:1: \"colors\": must be a table of colors"), "{error}");
     }
 }

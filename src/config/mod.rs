@@ -398,7 +398,7 @@ mod tests {
     }
 
     fn errors(text: &str) -> String {
-        Config::parse(text, "config.toml").unwrap_err().to_string()
+        Config::parse(text, "config.toml").unwrap_err()
     }
 
     #[test]
@@ -511,9 +511,7 @@ mod tests {
                 "config.toml:9: \"h\": the query is empty",
             ]
         );
-        assert!(
-            super::Config::parse("queries = 3", "c").unwrap_err().to_string().contains("must be a table of queries")
-        );
+        assert!(super::Config::parse("queries = 3", "c").unwrap_err().contains("must be a table of queries"));
     }
 
     #[test]

@@ -209,7 +209,7 @@ mod tests {
     }
 
     fn error(text: &str) -> String {
-        text.parse::<Key>().unwrap_err().to_string()
+        text.parse::<Key>().unwrap_err()
     }
 
     fn event(code: KeyCode, modifiers: KeyModifiers) -> Key {

@@ -126,7 +126,7 @@ fn changes_by_pitree_do_not_mark_a_session_live() {
     fs::write(&path, fs::read_to_string(&path).unwrap() + &line).unwrap();
     assert_eq!(pitree.objects(&["search", "is:live", "--json"]).len(), 1);
     let outcome = pitree.run(&["rm", name, "--dry-run"]);
-    assert!(outcome.code == 0 && outcome.err.contains(": it was written "), "{}", outcome.err);
+    assert!(outcome.code == 0 && outcome.err.contains("The file was modified "), "{}", outcome.err);
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn the_command_line_reference_is_current() {
 
 #[test]
 fn help_fits_80_columns() {
-    fn check(command: clap::Command, name: &str) {
+    fn check(command: &clap::Command, name: &str) {
         let mut sized = command.clone().term_width(80);
         for help in [sized.render_help().to_string(), sized.render_long_help().to_string()] {
             for line in help.lines() {
@@ -56,12 +56,12 @@ fn help_fits_80_columns() {
             }
         }
         for inner in command.get_subcommands() {
-            check(inner.clone(), &format!("{name} {}", inner.get_name()));
+            check(inner, &format!("{name} {}", inner.get_name()));
         }
     }
     let mut command = pitree::cli::help_pages::command();
     command.build();
-    check(command, "");
+    check(&command, "");
 }
 
 #[test]
