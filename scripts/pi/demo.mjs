@@ -1,4 +1,4 @@
-// Writes the sample sessions of `pitree --demo` with the real pi: assets/demo/<project folder>/<session>.jsonl
+// Writes the demo sessions of `pitree --demo` with the real pi: assets/demo/<project folder>/<session>.jsonl
 // The output is reproducible: time and randomness are faked (lib/deterministic.mjs).
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

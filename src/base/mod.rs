@@ -1,6 +1,7 @@
 //! Utilities without knowledge of sessions. [`text`] is terminal-safe text, [`normalize`] prepares it for comparison.
 //! [`numbers`], [`paths`] and [`time`] format values. [`shell`] quotes words, and [`javascript`] mirrors JavaScript
-//! semantics, and `named` defines enums with names. The rest are line diffs (`diff`), typo suggestions (`typo`) and panic handling ([`catch_panic`]).
+//! semantics, and `named` defines enums with names. The rest are line diffs (`diff`), typo suggestions (`typo`) and
+//! panic handling ([`catch_panic`]).
 
 pub mod catch_panic;
 pub mod color;

@@ -12,7 +12,8 @@ use unicode_width::UnicodeWidthStr;
 use crate::base::named::named;
 
 named! {
-    /// The semantic role of a piece of text. The theme maps it to a color and modifiers; text stays readable without colors.
+    /// The semantic role of a piece of text. The theme maps it to a color and modifiers. Text stays readable without
+    /// colors.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub enum Tone {
         /// Ordinary text.
@@ -342,7 +343,7 @@ glyphs! {
     blocked: "A session whose pi asks you something.", "¿", "?";
     failed: "A session whose pi met an error.", "‼", "E";
     idle: "A session that a pi has open, in which nothing was said since.", "○", "o";
-    gone: "The project's directory is gone.", "✗", "X";
+    gone: "The project's directory is missing.", "✗", "X";
     subagent: "A subagent session.", "↳", ">";
     mark: "A marked session or entry.", "✓", "x";
     warning: "Something is wrong with the file or the entry; the preview says what.", "⚠", "!";

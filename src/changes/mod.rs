@@ -2,8 +2,8 @@
 //! [`journal`], made, and its result is recorded, one change and one pitree at a time. [`append`](crate::disk::append)
 //! adds lines to files, and [`trash`](crate::disk::trash) moves files.
 //!
-//! To add a kind of change, add a variant in `change` (the data in the journal), its row in each
-//! table of `kinds`, a [`Request`] that makes it, and tests.
+//! To add a kind of change, add a variant in `change`: its data in the journal. Extend each `match` in `kinds`. Add a
+//! [`Request`] that makes it, and tests.
 
 pub mod change;
 mod engine;

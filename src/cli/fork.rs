@@ -21,7 +21,7 @@ pub(super) struct ForkCommand {
     /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
-    /// Last entry of the new session: id, unique id prefix, or label
+    /// Last entry to copy: id, unique id prefix, or label; required unless SESSION is SESSION@ENTRY
     #[arg(add = ArgValueCompleter::new(completions::entries))]
     entry: Option<String>,
     /// Convert an old session file to version 3, as pi does; moves the original to the trash

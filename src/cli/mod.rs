@@ -92,7 +92,7 @@ pub struct Options {
     /// Read sessions from DIR instead of pi's directory (repeatable)
     #[arg(long, value_name = "DIR", global = true)]
     dir: Vec<PathBuf>,
-    /// Use the built-in sample sessions
+    /// Use the built-in demo sessions
     #[arg(long, global = true, conflicts_with = "dir")]
     demo: bool,
     /// Don't read or write the index
@@ -154,7 +154,7 @@ enum OnPitree {
 const EXAMPLES: &str = "Examples:
   pitree                          browse the sessions that pi would list
   pitree .                        browse the sessions of this directory
-  pitree --demo                   try it on sample sessions
+  pitree --demo                   try it on demo sessions
   pitree --dir ~/backup/sessions  browse another directory
   pitree jwt file:auth.rs         open the browser with a search
   pitree search --json jwt        search, with output for scripts
@@ -215,7 +215,7 @@ impl CommandContext {
     /// The sessions are samples.
     fn refuse_samples(&self) -> Result<()> {
         if self.files == Files::Demo {
-            bail!("this command does not support the built-in sample sessions; omit --demo")
+            bail!("this command does not support the built-in demo sessions; omit --demo")
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::search::qualifier::is_in_dir;
 /// The option that limits a list to a project.
 #[derive(Debug, clap::Args)]
 pub(super) struct ProjectArg {
-    /// Only sessions that worked in this directory or below; a name matches any directory of that name, as in:NAME does
+    /// Only sessions that worked in this directory or below; a plain name matches any directory with that name, like in:NAME in a query
     #[arg(id = "project", long = "project", value_name = "DIR", add = ArgValueCompleter::new(completions::projects))]
     pub(super) dir: Option<String>,
 }

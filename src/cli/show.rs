@@ -25,7 +25,7 @@ use crate::session::tree::{Index, Tree};
 
 /// Show an entry with the entries around it
 ///
-/// Later entries are taken from the branch that leads to the leaf, or else from the newest branch. Settings, labels and
+/// Later entries are those on the branch to the leaf, or on the newest branch. Settings, labels and
 /// names are skipped unless ENTRY is one of them. Prints the ids of the previous and next entries, for paging.
 #[derive(Debug, clap::Args)]
 pub(super) struct ShowCommand {

@@ -24,7 +24,7 @@ const COLUMNS: [Column; 5] = [Column::Number, Column::Number, Column::Whole, Col
 /// Undo the last change that pitree made
 #[derive(Debug, clap::Args)]
 pub(super) struct UndoCommand {
-    /// Number of a change in the list, or of all changes of one command such as 3-48; defaults to the last command
+    /// Change number from --list, or the range of a command, such as 3-48 [default: the last command]
     number: Option<ChangeNumbers>,
     /// List all changes, most recent last
     #[arg(long, conflicts_with_all = ["number", "dry_run"])]

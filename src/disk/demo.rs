@@ -1,4 +1,4 @@
-//! The embedded sample sessions, written by the real pi: see `scripts/pi/demo.mjs`.
+//! The embedded demo sessions, written by the real pi: see `scripts/pi/demo.mjs`.
 
 use std::io;
 use std::path::{Path, PathBuf};

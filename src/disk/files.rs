@@ -18,7 +18,7 @@ const HEADER_WITHIN: u64 = 16 * 1024 * 1024;
 pub enum Files {
     /// The file system.
     Disk,
-    /// The embedded sample sessions.
+    /// The embedded demo sessions.
     Demo,
 }
 

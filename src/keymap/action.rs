@@ -225,7 +225,7 @@ actions! {
     History, "history", ["Z"], PANES, Changing, "history", "Show change history", "List all changes, most recent first, and undo one.";
 
     NextSort, "next-sort", ["ctrl+s"], SORTED, Sessions, "sort", "Next sort order", "Change the sort order (model context: by size).";
-    WaitingFirst, "waiting-first", ["W"], SESSIONS, Sessions, "waiting first", "Waiting sessions first", "List sessions with a pi that waits for you first; press again to restore the order.";
+    WaitingFirst, "waiting-first", ["W"], SESSIONS, Sessions, "waiting first", "Waiting sessions first", "Put sessions whose pi waits for you at the top; press again to restore the order.";
     NamedOnly, "named-only", ["ctrl+n"], SEARCHED, Sessions, "named", "Toggle unnamed sessions", "Show or hide sessions without a name.";
     HereOnly, "here-only", ["H"], SESSIONS, Sessions, "here", "Current project only", "Show only sessions of the project in which pitree was started, or all.";
     ShowPaths, "show-paths", ["ctrl+p"], SEARCHED, Sessions, "paths", "Toggle session paths", "Show or hide the paths of session files.";

@@ -118,7 +118,7 @@ impl JobContext {
                 let reading = LoadRequest::new(self.files, &path, &self.setting.home);
                 let reading = LoadRequest { is_wanted: &is_wanted, ..reading };
                 let tree = opened.tree(reading, may_go_on);
-                reply(Reply::Opened(told(tree)));
+                reply(Reply::Opened(with_text_error(tree)));
             }
             Work::LookForPis => drop(reply(Reply::Pis(running::running(self.state_dir.as_deref())))),
             Work::FollowPis => {
@@ -147,11 +147,11 @@ impl JobContext {
                 found.map(|found| reply(Reply::Split(found, others())));
             }
             Work::Join(to_join) => {
-                let family = told(self.join(*to_join, &is_wanted));
+                let family = with_text_error(self.join(*to_join, &is_wanted));
                 reply(Reply::Joined(family.map(Arc::new)));
             }
             Work::Read(body) => {
-                let doc = told(self.document(&body, ticket));
+                let doc = with_text_error(self.document(&body, ticket));
                 reply(Reply::Read(doc));
             }
             Work::Find { files, start, words } => self.find((files, start), &words, is_wanted, reply),
@@ -191,13 +191,13 @@ impl JobContext {
             }
             Work::Text(body) => {
                 let text = self.line(&body).map(|line| parse::text(&line));
-                reply(Reply::Text(told(text)));
+                reply(Reply::Text(with_text_error(text)));
             }
             Work::Compare(asked) => {
                 let reading =
                     compare::CompareControl { files: self.files, home: &self.setting.home, is_wanted: &is_wanted };
                 let compared = ComparedBranches::read(asked, reading).map(Arc::new);
-                reply(Reply::Compared(told(compared)));
+                reply(Reply::Compared(with_text_error(compared)));
             }
             Work::LookBack => {
                 let none = "cannot locate the journal: no home directory";
@@ -205,14 +205,14 @@ impl JobContext {
                     .changes
                     .as_ref()
                     .ok_or_else(|| none.to_owned())
-                    .and_then(|changes| told(changes.past(is_wanted)));
+                    .and_then(|changes| with_text_error(changes.past(is_wanted)));
                 reply(Reply::Past(past));
             }
             Work::Written(body) => {
                 let text = self.read(&body, |line, related| {
                     render::entry::source_text(&body.tree, body.at, (line, related), &self.setting.zone)
                 });
-                reply(Reply::Text(told(text)));
+                reply(Reply::Text(with_text_error(text)));
             }
             Work::ReadTexts(sessions) => {
                 let values = ValueLists::new(sessions.iter().map(|session| &*session.digest));
@@ -483,7 +483,8 @@ pub(super) fn now() -> i64 {
     milliseconds(SystemTime::now())
 }
 
-fn told<T>(result: Result<T>) -> Result<T, String> {
+/// Converts an error to text with its causes.
+fn with_text_error<T>(result: Result<T>) -> Result<T, String> {
     result.map_err(|error| format!("{error:#}"))
 }
 

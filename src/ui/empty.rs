@@ -51,7 +51,7 @@ pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pa
     lines.push(DocLine::default());
     for text in [
         "pitree --dir DIR       read another directory",
-        "pitree --demo          show sample sessions",
+        "pitree --demo          show demo sessions",
         "pitree config          print the config file path; set dirs = [...] there",
     ] {
         lines.push(DocLine::new(Tone::Text, text));

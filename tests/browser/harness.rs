@@ -63,12 +63,12 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Opens the sample sessions.
+    /// Opens the demo sessions.
     pub(crate) fn demo(columns: u16, rows: u16) -> Self {
         Self::configured(&Config::default(), columns, rows)
     }
 
-    /// Opens the sample sessions with a configuration.
+    /// Opens the demo sessions with a configuration.
     pub(crate) fn configured(config: &Config, columns: u16, rows: u16) -> Self {
         let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
         Self::new(config, located, Files::Demo, (columns, rows))

@@ -470,7 +470,7 @@ fn finds_renamed_sessions_by_their_new_name() {
     assert_eq!(hits(&browser), 1, "{}", browser.screen());
 }
 
-/// Creates a browser on the sample sessions with a configuration and an initial query. No session is read yet.
+/// Creates a browser on the demo sessions with a configuration and an initial query. No session is read yet.
 fn configured(text: &str, query: &str) -> (Model, JobContext) {
     let config = Config::parse(text, "config.toml").unwrap();
     let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };

@@ -5,12 +5,12 @@ use serde_json::Value;
 use super::pitree::Pitree;
 use crate::common::home::json_lines;
 
-/// Returns the hits in the sample sessions.
+/// Returns the hits in the demo sessions.
 fn search(args: &[&str]) -> Vec<Value> {
     page(args).0
 }
 
-/// Returns the hits in the sample sessions, and the last line.
+/// Returns the hits in the demo sessions, and the last line.
 fn page(args: &[&str]) -> (Vec<Value>, Value) {
     let mut lines = json_lines(&Pitree::new().print(&[&["search", "--demo", "--json"], args].concat()));
     let end = lines.pop().unwrap();

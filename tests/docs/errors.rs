@@ -2,31 +2,27 @@
 //! row belongs to an error in the source.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 
+use super::words::files;
 use super::{read, root};
 
 /// The macros and functions that make an error from a text of its own.
 const MAKERS: &[&str] = &["bail!(", "ensure!(", "anyhow!(", ".context("];
 
-/// Adds the errors in the files below a folder.
-fn collect(folder: &Path, found: &mut BTreeSet<String>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            collect(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("tests.rs") {
-            let source = read(&path);
-            let code = source.split("#[cfg(test)]").next().unwrap();
-            let code: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-            let code = code.join("\n");
-            for maker in MAKERS {
-                let ends = code.match_indices(maker).map(|(at, _)| at + maker.len());
-                ends.for_each(|end| found.extend(literals(&code[end..])));
-            }
+/// Returns the errors in the source without its tests.
+fn errors() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for path in files().iter().filter(|path| path.starts_with(root().join("src")) && !path.ends_with("tests.rs")) {
+        let source = read(path);
+        let code = source.split("#[cfg(test)]").next().unwrap();
+        let code: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        let code = code.join("\n");
+        for maker in MAKERS {
+            let ends = code.match_indices(maker).map(|(at, _)| at + maker.len());
+            ends.for_each(|end| found.extend(literals(&code[end..])));
         }
     }
+    found
 }
 
 /// Returns the messages among the arguments of a call: string literals with a space.
@@ -75,8 +71,7 @@ fn the_table_of_errors_is_complete() {
         let message = message.trim_matches('`').trim().to_owned();
         assert!(listed.insert(message), "{row} is listed twice");
     }
-    let mut found = BTreeSet::new();
-    collect(&root().join("src"), &mut found);
+    let found = errors();
     assert!(found.len() > 50, "the errors in the source are not found");
     let missing: Vec<&String> = found.difference(&listed).collect();
     assert!(missing.is_empty(), "add to docs/errors.md: {missing:#?}");

@@ -48,7 +48,7 @@ struct Text {
 const FOLDERS: &[&str] = &["src", "tests", "benches", "examples", "fuzz", "docs", "scripts", "npm", "skills"];
 
 /// Returns the Rust files and pages that are written by hand.
-fn files() -> Vec<PathBuf> {
+pub(crate) fn files() -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders: Vec<PathBuf> = FOLDERS.iter().map(|folder| root().join(folder)).collect();
     let is_text = |path: &Path| path.extension().is_some_and(|extension| extension == "rs" || extension == "md");
