@@ -201,8 +201,8 @@ fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
             lines.push(fact("cost", &format!("{}, {} tokens", dollars(digest.cost), tokens(digest.tokens))));
             lines.push(fact("size", &format!("{}, {size}", count(digest.entry_count, "entry", "entries"))));
         }
-        Some(_) => {
-            let with = if header.is_fork() { "with inherited entries" } else { "with copied entries" };
+        Some(copies) => {
+            let with = format!("with {copies} entries");
             let dot = &model.setting.glyphs.dot;
             lines.push(fact("cost", &format!("{} unique {dot} {} {with}", dollars(own.cost), dollars(digest.cost))));
             lines

@@ -195,9 +195,9 @@ impl Digest {
         (self.entry_key(label.at), &label.text)
     }
 
-    /// Describes the origin of copied entries.
+    /// Returns the word for entries that are copies of other entries.
     pub(crate) fn copied_entries_text(&self) -> &'static str {
-        if self.header.is_fork() { "with its parent's" } else { "with what it copies" }
+        if self.header.is_fork() { "inherited" } else { "copied" }
     }
 
     /// Returns a key that orders sessions by age, oldest first.

@@ -193,7 +193,7 @@ impl Tree {
         let mut start = vec![0u32; self.nodes.len() + 1];
         // The time of the last child of each entry.
         let mut last = vec![i64::MIN; self.nodes.len()];
-        let mut children = Vec::with_capacity(self.nodes.len());
+        let mut times = last.clone();
         for (at, parent) in (0..).zip(&self.parent_links.parents) {
             let Some(parent) = *parent else {
                 self.roots.push(at);
@@ -202,14 +202,15 @@ impl Tree {
             start[parent as usize + 1] += 1;
             let time = &mut last[parent as usize];
             *time = self.nodes[at as usize].time.unwrap_or(*time);
-            children.push((parent, *time, at));
+            times[at as usize] = *time;
+            self.children.push(at);
         }
         for at in 1..start.len() {
             start[at] += start[at - 1];
         }
         // Nearly sorted: most entries follow their parent.
-        children.sort_by_key(|&(parent, time, _)| (parent, time));
-        self.children = children.into_iter().map(|(.., at)| at).collect();
+        let parents = &self.parent_links.parents;
+        self.children.sort_by_key(|&at| (parents[at as usize], times[at as usize]));
         self.children_start = start;
     }
 

@@ -262,9 +262,9 @@ impl SessionRowView<'_> {
     fn whole(self) -> Option<Span> {
         let sort = self.model.sessions.shows.sort;
         let has_cost = self.columns >= WITH_COST && sort != Sort::Size || sort == Sort::Cost;
-        let with =
+        let copies =
             self.model.catalog.copied_entries_text(self.key).filter(|_| has_cost && !self.model.sessions.show_paths)?;
-        Some(Span::new(Tone::Dim, format!("{} {with} ", nonzero_dollars(self.model.catalog[self.key].cost)?)))
+        Some(Span::new(Tone::Dim, format!("{} incl. {copies} ", nonzero_dollars(self.model.catalog[self.key].cost)?)))
     }
 
     /// Returns the age, and the state of a running pi if there is one.
