@@ -11,7 +11,7 @@ pub fn run(data: &[u8]) {
     match Config::parse(&String::from_utf8_lossy(data), "config.toml") {
         Ok(config) => assert!(!config.keymap.reference().is_empty()),
         Err(error) => {
-            let said = error.to_string();
+            let said = error;
             let first = said.strip_prefix("config.toml:").unwrap_or_else(|| panic!("no place in {said:?}"));
             assert!(first.starts_with(|c: char| c.is_ascii_digit()), "no line in {said:?}");
         }
