@@ -1,12 +1,14 @@
 //! External programs that use the terminal: a pager or an editor on a copy of a text, and pi if pitree returns after
 //! it.
 
+use crate::pi::launch::{Launch, Start, is_there, there};
 use std::io;
+use std::path::Path;
 use std::process::{Command, ExitStatus};
 
 use anyhow::Result;
 
-use crate::app::message::{Opener, TextCopy};
+use crate::app::message::{Msg, Opener, TextCopy};
 use crate::disk::program;
 use crate::disk::temp_copy::TempCopy;
 use crate::runtime::input::InputGate;
@@ -86,6 +88,35 @@ fn staying(pager: String) -> String {
         Some("cat") => "less -+F".into(),
         _ => pager,
     }
+}
+
+/// Starts pi on a session, in its directory or the recorded replacement. Replaces this process and only returns on
+/// failure, or with a gate, runs pi until it exits.
+///
+/// # Errors
+/// The terminal cannot be restored.
+pub(super) fn resume(
+    (pi, wanted): (&[String], Start),
+    state: Option<&Path>,
+    (screen, returns): (&mut Screen, Option<&InputGate>),
+) -> Result<Msg> {
+    let start = there(&wanted, state);
+    if !start.cwd.is_empty() && !is_there(&start.cwd) {
+        return Ok(Msg::Gone(wanted));
+    }
+    let launch = Launch { pi, start: &start };
+    let mut command = match launch.command() {
+        Ok(command) => command,
+        Err(reason) => return Ok(Msg::NotResumed(reason)),
+    };
+    let error = match returns {
+        Some(gate) => match run(&mut command, gate, screen)? {
+            Ok(status) => return Ok(Msg::Returned(failure("pi", status))),
+            Err(error) => error,
+        },
+        None => screen.pause(|| terminal::replaced(|| programs::replace_process(&mut command)))?.0,
+    };
+    Ok(Msg::NotResumed(launch.not_started(&error.to_string())))
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ mod input;
 pub mod jobs;
 mod picker_output;
 pub(crate) mod raw_output;
-pub mod resume;
 mod terminal;
 mod terminal_background;
 mod workers;
@@ -335,7 +334,7 @@ impl Browser {
                     self.memory.keep(&self.model);
                     let setting = self.model.setting.clone();
                     let returns = (setting.after_pi == AfterPi::Return).then_some(&self.gate);
-                    let msg = resume::resume((&setting.pi, start), self.state_dir.as_deref(), (screen, returns))?;
+                    let msg = external::resume((&setting.pi, start), self.state_dir.as_deref(), (screen, returns))?;
                     self.come_back(msg, screen)?;
                 }
                 Effect::Open(copy) => {

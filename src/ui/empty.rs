@@ -11,9 +11,8 @@ use crate::base::text::Tone;
 use crate::keymap::Action;
 use crate::render::DocLine;
 use crate::render::wrap::Wrapped;
-use crate::ui::layers::text_box::rows;
 use crate::ui::paint::Painter;
-use crate::ui::widgets::key_of;
+use crate::ui::widgets::{key_of, rows};
 
 pub(super) fn too_small(frame: &mut Frame<'_>, pen: &Painter<'_>) {
     let (columns, rows) = SMALLEST;

@@ -10,7 +10,7 @@ use crate::base::text::{Span, Tone, clean, spans_width, width};
 use crate::catalog::SessionKey;
 use crate::pi::status::PiState;
 use crate::ui::paint::Painter;
-use crate::ui::status_symbol;
+use crate::ui::widgets::status_sign;
 
 /// Minimum columns of the directories.
 const LEAST: usize = 8;
@@ -64,7 +64,7 @@ fn right(model: &Model, pen: &Painter<'_>) -> Vec<Span> {
     }
     let is_hidden = |key: SessionKey| catalog[key].owner.is_some() && !model.sessions.shows.subagents;
     for (state, count) in catalog.live_counts(|key| !is_hidden(key)) {
-        let (tone, sign) = status_symbol::sign(state, pen.glyphs());
+        let (tone, sign) = status_sign(state, pen.glyphs());
         let word = state.map_or("live?", PiState::name);
         spans.push(Span::new(tone, format!("{sign} {count} {word} ")));
     }

@@ -7,7 +7,6 @@ mod header;
 mod layers;
 mod paint;
 mod panes;
-mod status_symbol;
 pub mod theme;
 mod widgets;
 
@@ -32,7 +31,9 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model) {
                 pen.put(frame, row, &[Span::new(Tone::Dim, &*model.setting.glyphs.bar)]);
             }
         }
-        panes::draw(frame, &layout, model, &pen);
+        layout.sessions.into_iter().for_each(|area| panes::sessions::draw(frame, area, model, &pen));
+        layout.tree.into_iter().for_each(|area| panes::tree::draw(frame, area, model, &pen));
+        layout.preview.into_iter().for_each(|area| panes::preview::draw(frame, area, model, &pen));
     }
     footer::draw(frame, layout.footer, model, &pen);
     layers::draw(frame, model, &pen);

@@ -1,8 +1,11 @@
 //! Elements shared by panes and layers: titles, lists, scroll bars and input lines.
 
+use crate::app::widgets::text_box::{TextBox, middle};
+use crate::pi::status::PiState;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Text;
+use ratatui::widgets::{Block, BorderType, Clear};
 use tui_tree_widget::{Tree, TreeItem, TreeState};
 
 use crate::app::model::Model;
@@ -10,7 +13,7 @@ use crate::app::panes::layout::PaneArea;
 use crate::app::widgets::cursor::Cursor;
 use crate::app::widgets::line::{LineEdit, VisibleLine};
 use crate::base::numbers::{count, thousands};
-use crate::base::text::{Span, Tone, spans_width};
+use crate::base::text::{Glyphs, Span, Tone, spans_width, width};
 use crate::keymap::Action;
 use crate::ui::paint::{Painter, cut};
 
@@ -132,4 +135,61 @@ fn thumb(frame: &mut Frame<'_>, area: Rect, pen: &Painter<'_>, (top, seen, len):
 pub(super) fn typed(line: &LineEdit, columns: usize) -> [Span; 3] {
     let VisibleLine { before, under, after } = line.seeing(columns);
     [Span::new(Tone::Text, before), Span::new(Tone::Cursor, under), Span::new(Tone::Text, after)]
+}
+
+/// Draws the rows of a text from `top` on.
+pub(super) fn rows(frame: &mut Frame<'_>, pen: &Painter<'_>, area: Rect, text_box: &TextBox, top: usize) {
+    for (at, row) in area.rows().enumerate().take_while(|(at, _)| top + at < text_box.wrapped.len()) {
+        let row_spans = text_box.wrapped.row(&text_box.lines, top + at).into_iter();
+        let spans: Vec<Span> = row_spans.map(|(text, tone)| Span::new(tone, text)).collect();
+        pen.put(frame, row, &spans);
+    }
+    scroll_bar(frame, Rect { width: area.width + 1, ..area }, pen, top, text_box.wrapped.len());
+}
+
+/// Draws a centered box and returns its inner area.
+pub(super) fn boxed(frame: &mut Frame<'_>, pen: &Painter<'_>, size: (u16, u16), title: &str, foot: &str) -> Rect {
+    let all = frame.area();
+    let area = middle((all.width, all.height), size);
+    frame.render_widget(Clear, area);
+    // The right half of a wide character would hide the frame.
+    for position in area.columns().take(1).flat_map(Rect::positions).filter(|position| position.x > 0) {
+        let cell = &mut frame.buffer_mut()[(position.x - 1, position.y)];
+        if width(cell.symbol()) > 1 {
+            cell.set_symbol(" ");
+        }
+    }
+    let mut block = Block::bordered()
+        .border_style(pen.style(Tone::Accent))
+        .title(format!(" {title} "))
+        .title_bottom(format!(" {foot} "));
+    if pen.is_ascii() {
+        block = block.border_set(ratatui::symbols::border::Set {
+            top_left: "+",
+            top_right: "+",
+            bottom_left: "+",
+            bottom_right: "+",
+            vertical_left: "|",
+            vertical_right: "|",
+            horizontal_top: "-",
+            horizontal_bottom: "-",
+        });
+    } else {
+        block = block.border_type(BorderType::Rounded);
+    }
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
+}
+
+/// Returns tone and symbol of a pi's state; `None` means a guess that a pi is running.
+pub(super) fn status_sign(state: Option<PiState>, glyphs: &Glyphs) -> (Tone, &str) {
+    match state {
+        Some(PiState::Blocked) => (Tone::Error, &glyphs.blocked),
+        Some(PiState::Error) => (Tone::Error, &glyphs.failed),
+        Some(PiState::Waiting) => (Tone::Warning, &glyphs.waiting),
+        Some(PiState::Working) => (Tone::Active, &glyphs.working),
+        Some(PiState::Idle) => (Tone::Dim, &glyphs.idle),
+        None => (Tone::Dim, &glyphs.live),
+    }
 }

@@ -1,15 +1,16 @@
 //! Messages about changes, and questions about changes that were refused.
 
-use std::path::Path;
+use crate::base::numbers::count;
+use std::path::{Path, PathBuf};
 
 use crate::app::command::{AfterChange, Command};
-use crate::app::flows::{cancel, delete, undo};
+use crate::app::flows::{cancel, delete};
 use crate::app::layers::question::QuestionChoice;
 use crate::app::message::ChangeFailure;
 use crate::app::model::Model;
 use crate::base::text::Tone;
 use crate::catalog::SessionKey;
-use crate::changes::{Change, ChangeResult, Refusal, Request};
+use crate::changes::{Change, ChangeResult, EarlierChange, Refusal, Request};
 use crate::render::DocLine;
 
 /// Returns the command that follows a change or its error. `new` is a session that is new in the list.
@@ -89,7 +90,7 @@ fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: AfterC
         (Refusal::Changed { paths }, Request::Trash { files } | Request::Delete { files }) => {
             delete::ask_again(model, &files, &paths)
         }
-        (Refusal::Earlier(earlier), _) => undo::ask(model, earlier),
+        (Refusal::Earlier(earlier), _) => ask_to_undo(model, earlier),
         (Refusal::NoTrash { reason, left }, _) => delete::ask_for_good(&reason, left),
         (refusal, _) => Command::ShowError("Change failed", refusal.to_string()),
     }
@@ -121,4 +122,30 @@ fn migrating(request: Request) -> Option<Request> {
         Request::Fork { path, at, .. } => Some(Request::Fork { path, at, migrate: true }),
         _ => None,
     }
+}
+
+/// Asks whether to undo a change of an earlier run.
+fn ask_to_undo(model: &Model, earlier: EarlierChange) -> Command {
+    let EarlierChange { group, time, said, sessions, more } = earlier;
+    let mut lines = vec![DocLine::new(Tone::Strong, &format!("{said}, {}", when(model, time)))];
+    let name = |(path, title): &(PathBuf, Option<String>)| model.short(&model.title_of(path, title.as_deref()));
+    lines.extend(sessions.iter().map(|session| DocLine::new(Tone::Text, &format!("  {}", name(session)))));
+    lines.extend((more > 0).then(|| DocLine::new(Tone::Text, &format!("  and {}", count(more, "more", "more")))));
+    lines.push(DocLine::new(Tone::Dim, "This change was made by an earlier run or another pitree."));
+    let undo = Command::Change(Request::UndoLast { sure: Some(group) }, AfterChange::Select);
+    let choices = vec![QuestionChoice::new('u', "Undo", "revert this change", undo), cancel()];
+    Command::ask("Undo this change?", lines, choices)
+}
+
+/// Formats a recent time.
+fn when(model: &Model, ms: i64) -> String {
+    let (Some(then), Some(now)) = (model.setting.zoned(ms), model.setting.zoned(model.now)) else {
+        return "at an unknown time".into();
+    };
+    let day = match now.date() {
+        today if today == then.date() => "today".into(),
+        today if today.yesterday().ok() == Some(then.date()) => "yesterday".into(),
+        _ => then.strftime("%Y-%m-%d").to_string(),
+    };
+    format!("{day} {}", then.strftime("%H:%M"))
 }

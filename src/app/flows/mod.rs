@@ -10,7 +10,6 @@ pub mod missing_parent;
 pub mod name;
 pub mod picker;
 pub mod resume;
-pub mod undo;
 
 use crate::app::command::Command;
 use crate::app::layers::question::QuestionChoice;

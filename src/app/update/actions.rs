@@ -86,9 +86,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Context => model.execute(context_view::open(model)),
         Action::Delete => model.execute(delete::ask(model)),
         Action::Copy => model.execute(copy::ask(model)),
-        Action::Undo => {
-            model.execute(Command::Change(Request::UndoLast { sure: None }, AfterChange::Select));
-        }
+        Action::Undo => model.execute(Command::Change(Request::UndoLast { sure: None }, AfterChange::Select)),
         Action::Trash => open_history(model, PaletteKind::Trash),
         Action::History => open_history(model, PaletteKind::History),
         Action::Redo => model.execute(Command::Change(Request::Redo, AfterChange::Select)),
@@ -111,12 +109,8 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::FilterTurns => toggle_filter(model, Filter::Turns),
         Action::ToolRuns => {
             model.tree.toggle_runs();
-            let message = if model.tree.collapses_runs {
-                "showing each run of tool calls in one row"
-            } else {
-                "showing each tool call in its own row"
-            };
-            model.say(Tone::Dim, message);
+            let shown = if model.tree.collapses_runs { "run of tool calls in one" } else { "tool call in its own" };
+            model.say(Tone::Dim, format!("showing each {shown} row"));
         }
         Action::SegmentUp => model.tree.segment_up(),
         Action::SegmentDown => model.tree.segment_down(),
@@ -132,7 +126,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
             model.say(Tone::Dim, if follows { "following the leaf" } else { "no longer following" });
         }
         Action::Family => family::toggle(model),
-        Action::FamilyFiles => family::list(model),
+        Action::FamilyFiles if model.tree.session.is_some() => open_palette(model, PaletteKind::Family),
         Action::GoOver => family::go_over(model),
         Action::LabelTimes => model.tree.label_times = !model.tree.label_times,
         // Layers handle the other actions.

@@ -1,8 +1,6 @@
 //! The family of the open session in the tree: showing it, hiding sessions, and going to another session.
 
 use crate::app::command::Command;
-use crate::app::layers::Layer;
-use crate::app::layers::palette::PaletteKind;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::palettes;
@@ -37,13 +35,6 @@ pub(super) fn toggle(model: &mut Model) {
     }
     let message = if model.tree.toggle_family() { "showing the whole family" } else { "showing this session only" };
     model.say(Tone::Dim, message);
-}
-
-/// Lists the sessions of the family.
-pub(super) fn list(model: &mut Model) {
-    if model.tree.session.is_some() {
-        model.layers.push(Layer::Palette(palettes::palette(model, PaletteKind::Family)));
-    }
 }
 
 /// Hides or shows a session of the family; shows the family first if necessary.

@@ -3,7 +3,6 @@
 mod compare;
 mod context;
 mod palette;
-pub(super) mod text_box;
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -13,8 +12,7 @@ use crate::app::model::Model;
 use crate::base::text::{Span, Tone, clean, spans_width, width};
 use crate::keymap::Action;
 use crate::ui::paint::Painter;
-use crate::ui::widgets::{key_of, typed};
-use text_box::{boxed, rows};
+use crate::ui::widgets::{boxed, key_of, rows, typed};
 
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
     for layer in model.layers.all() {

@@ -8,9 +8,8 @@ use crate::app::model::Model;
 use crate::base::numbers::thousands;
 use crate::base::text::{Span, Tone, spans_width, width};
 use crate::keymap::Action;
-use crate::ui::layers::text_box::boxed;
 use crate::ui::paint::{Painter, both};
-use crate::ui::widgets::{ListView, list, typed};
+use crate::ui::widgets::{ListView, boxed, list, typed};
 
 pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen: &Painter<'_>) {
     let (keys, nothing) = keys(&palette.kind);

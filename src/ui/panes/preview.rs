@@ -13,7 +13,7 @@ use crate::session::entry::kind::EntryKind;
 use crate::ui::paint::Painter;
 use crate::ui::widgets::{hits, scroll_bar, title};
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Painter<'_>) {
+pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Painter<'_>) {
     let pane = &model.preview;
     let height = usize::from(area.body.height);
     let (top, len, is_whole) = pane.seen(model.now);

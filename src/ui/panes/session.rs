@@ -12,7 +12,7 @@ use crate::config::Sort;
 use crate::ui::paint::{Painter, both, cut};
 use crate::ui::panes::name::SessionName;
 use crate::ui::panes::{hits, project};
-use crate::ui::status_symbol;
+use crate::ui::widgets::status_sign;
 
 /// The width from which a session in a flat list always shows its project.
 const WIDE: usize = 64;
@@ -247,7 +247,7 @@ impl SessionRowView<'_> {
         let mut counts = Vec::new();
         // The symbol is that of the most urgent pi, as after the age.
         if let Some(live) = self.model.catalog.live(self.key).filter(|live| live.all().len() > 1) {
-            let (tone, sign) = status_symbol::sign(live.told().map(|told| told.state), glyphs);
+            let (tone, sign) = status_sign(live.told().map(|told| told.state), glyphs);
             counts.push(Span::new(tone, format!("{sign}{} ", live.all().len())));
         }
         let labels = session.labels.len();
@@ -271,10 +271,8 @@ impl SessionRowView<'_> {
     fn age(self) -> [Span; 2] {
         let Self { model, key, .. } = self;
         let age = model.catalog[key].modified.map_or("?".into(), |then| time::age(model.now, then));
-        let live = model
-            .catalog
-            .live(key)
-            .map(|live| status_symbol::sign(live.told().map(|told| told.state), self.pen.glyphs()));
+        let live =
+            model.catalog.live(key).map(|live| status_sign(live.told().map(|told| told.state), self.pen.glyphs()));
         let (tone, sign) = live.unwrap_or((Tone::Dim, " "));
         [Span::new(Tone::Dim, format!("{age:>4} ")), Span::new(tone, sign)]
     }

@@ -17,7 +17,7 @@ use crate::ui::panes::session::{SessionRowView, entries_column, first_column};
 use crate::ui::panes::{hits, project};
 use crate::ui::widgets::{ListView, key_of, tall_list, title};
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Painter<'_>) {
+pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Painter<'_>) {
     let pane = &model.sessions;
     let mut facts = Vec::new();
     facts.extend((!pane.marks.is_empty()).then(|| format!("{} marked", thousands(pane.marks.len()))));

@@ -16,7 +16,7 @@ use crate::ui::widgets::{ListView, hits, key_of, list, title};
 /// Minimum columns of the title.
 const ROOM: usize = 20;
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Painter<'_>) {
+pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Painter<'_>) {
     let pane = &model.tree;
     let name =
         pane.session.map(|key| &model.catalog[key]).map_or("Tree".into(), |session| crate::app::title::title(session));

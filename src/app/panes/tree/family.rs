@@ -1,7 +1,7 @@
 //! Forks and families in the tree of the open session. Forks are expanded in place, or the whole family is shown as one
 //! tree. Each entry keeps its own file: it is previewed, labeled, forked and resumed there.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::base::text::{Span, Tone};
 use crate::catalog::shared_entries::SharedEntries;
@@ -201,4 +201,29 @@ impl FamilySelection {
             is_whole: self.whole,
         })
     }
+}
+
+/// The selection, independent of its row number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TreeSelection {
+    Entry(EntryRef),
+    /// A fork row, with its number if the fork has several.
+    Fork(SessionKey, usize),
+    /// The row of a run, by its first entry.
+    Run(EntryRef),
+    Inherited,
+    Start,
+}
+
+/// The position in an open tree.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TreePosition {
+    pub(super) selected: Option<TreeSelection>,
+    pub(super) folds: HashSet<EntryRef>,
+    pub(super) open_runs: HashSet<EntryRef>,
+    pub(super) shows_inherited: bool,
+    /// The first visible row.
+    pub(super) top: usize,
+    /// The other sessions that are shown.
+    pub(super) wanted: FamilySelection,
 }

@@ -89,12 +89,7 @@ impl TreePane {
             // Roots stay open; a folded root would hide the whole tree.
             let all = TreeRows::new(&tree, |at| self.shows(&tree, at), [], &[]);
             let branches = (0..all.list.len()).filter(|&row| all.list[row].parent.is_some() && all.is_foldable(row));
-            self.folds = branches
-                .filter_map(|row| match all.list[row].item {
-                    RowItem::Entry(at) => self.entry(at),
-                    RowItem::Fork(_) | RowItem::Run(_) | RowItem::Inherited | RowItem::Start => None,
-                })
-                .collect();
+            self.folds = branches.filter_map(|row| self.entry(all.list[row].item.entry()?)).collect();
         }
         self.rebuild();
     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::app::panes::tree::position::TreePosition;
+use crate::app::panes::tree::family::TreePosition;
 use crate::app::ticket::Claim;
 use crate::search::query::Query;
 use crate::search::text_match::Words;

@@ -9,7 +9,6 @@ mod folding;
 pub mod hits;
 mod navigation;
 pub mod pi_text;
-mod position;
 mod row_prefix;
 pub mod rows;
 mod summary_rows;
@@ -29,8 +28,8 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::tree::{Index, Tree};
 use activity::{Activity, Inherited};
 use family::{FamilySelection, FamilyTree, ForkedFile, MergeRequest};
+use family::{TreePosition, TreeSelection};
 use hits::TreeFind;
-use position::{TreePosition, TreeSelection};
 use rows::{RowIndex, RowItem, TreeRows, passes};
 
 /// The state of the pane.
@@ -123,32 +122,25 @@ impl TreePane {
     /// Switches to another session, or to none. The tree is loaded later.
     pub fn turn_to(&mut self, session: Option<SessionKey>) {
         self.remember();
-        self.session = session;
-        self.tree = None;
-        (self.family, self.others) = (None, SharedEntries::default());
-        (self.asked, self.joining, self.looked_at) = (None, None, None);
         let remembered = session.and_then(|session| self.memories.get(&session));
-        self.wanted = remembered.map_or_else(FamilySelection::default, |position| position.wanted.clone());
-        self.own_forks.clear();
-        self.inherited = None;
-        self.turns.clear();
-        (self.is_outdated, self.follows) = (false, false);
-        self.error = None;
-        self.forks.clear();
-        self.find = None;
-        self.rows = TreeRows::default();
-        self.folds.clear();
-        self.open_runs.clear();
-        self.shows_inherited = false;
-        (self.selected, self.kept) = (None, None);
-        self.awaited_fork = None;
-        self.pointed = None;
-        self.followed = None;
-        self.is_arrived = false;
-        self.cursor = Cursor::default();
-        // Ignore late replies about the previous session.
-        (self.opening, self.splitting) = (None, None);
-        self.asked_forks.clear();
+        let wanted = remembered.map_or_else(FamilySelection::default, |position| position.wanted.clone());
+        let memories = std::mem::take(&mut self.memories);
+        // Late replies about the previous session are ignored: their claims are dropped.
+        *self = Self {
+            session,
+            wanted,
+            memories,
+            filter: self.filter,
+            collapses_runs: self.collapses_runs,
+            label_times: self.label_times,
+            fresh: self.fresh,
+            jumped: self.jumped,
+            awaited_entry: self.awaited_entry,
+            awaited_id: self.awaited_id.take(),
+            awaits_memory: self.awaits_memory,
+            awaits_pointed: self.awaits_pointed,
+            ..Self::default()
+        };
     }
 
     /// Shows the tree of the session with the saved selection and folds, or at its leaf.
@@ -217,11 +209,8 @@ impl TreePane {
 
     /// Keeps a row for the selected entry in the next tree even if the filter hides it.
     fn keep_selected(&mut self) {
-        let entry = match self.selected_item().filter(|_| !self.follows) {
-            Some(RowItem::Entry(at)) => self.entry(at),
-            _ => None,
-        };
-        self.kept = entry;
+        let item = self.selected_item().filter(|_| !self.follows);
+        self.kept = item.and_then(RowItem::entry).and_then(|at| self.entry(at));
     }
 
     /// Maps indices from the partial to the complete tree, matching entries by the file offset of their lines.
@@ -458,10 +447,8 @@ impl TreePane {
 
     /// Returns the selected fork, if the row is one.
     pub fn selected_fork(&self) -> Option<&ForkedFile> {
-        match self.selected_item()? {
-            RowItem::Fork(place) => self.forks.get(place),
-            RowItem::Entry(_) | RowItem::Run(_) | RowItem::Inherited | RowItem::Start => None,
-        }
+        let RowItem::Fork(place) = self.selected_item()? else { return None };
+        self.forks.get(place)
     }
 
     /// Changes the filter.

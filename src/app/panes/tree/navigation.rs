@@ -1,7 +1,7 @@
 //! Navigation to rows and entries of the tree, hidden ones included.
 
 use crate::app::panes::tree::TreePane;
-use crate::app::panes::tree::position::TreeSelection;
+use crate::app::panes::tree::family::TreeSelection;
 use crate::app::panes::tree::rows::{RowIndex, RowItem};
 use crate::catalog::EntryRef;
 use crate::session::tree::Index;

@@ -30,6 +30,12 @@ pub enum RowItem {
     Start,
 }
 
+impl RowItem {
+    pub(super) fn entry(self) -> Option<Index> {
+        if let Self::Entry(at) = self { Some(at) } else { None }
+    }
+}
+
 /// One row of the tree.
 #[derive(Clone, Copy, Debug)]
 pub struct TreeRow {
@@ -149,7 +155,7 @@ impl TreeRows {
             if let Some(&fork) = starts.get(&at) {
                 if hidden {
                     let folded = list.get(above as usize).map(|row| row.item);
-                    let folded = folded.and_then(|item| if let RowItem::Entry(at) = item { Some(at) } else { None });
+                    let folded = folded.and_then(RowItem::entry);
                     folded.into_iter().for_each(|at| *hidden_forks.entry(at).or_default() += 1);
                 } else {
                     let parent = (above != NONE).then_some(above as usize);

@@ -65,7 +65,7 @@ impl TreeRows {
             let head = self.list.len();
             self.list.push(TreeRow::new(RowItem::Run(self.runs.len()), parent, false));
             let above = old[at].parent.map(|parent| old[parent].item);
-            let above = above.and_then(|item| if let RowItem::Entry(at) = item { Some(at) } else { None });
+            let above = above.and_then(RowItem::entry);
             let is_open = is_open(entries[0]);
             let run = ToolRun::new(tree, entries, above, is_open);
             for (place, row) in old[at..at + run.entries.len()].iter().enumerate() {
