@@ -14,7 +14,6 @@ use crate::catalog::{Catalog, SessionKey};
 use crate::search::matching::Matcher;
 use crate::search::query::complete::{Completion, CompletionCandidate, complete};
 use crate::search::query::{Query, QueryProblem};
-use crate::search::scope::QueryScope;
 use crate::search::value_lists::{ValueList, ValueLists};
 
 /// Milliseconds before changed sessions are searched again.
@@ -23,14 +22,16 @@ const REST: i64 = 1000;
 const REST_FROM_FILES: i64 = 10_000;
 
 /// A search over all sessions.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Search {
     /// The input line.
     pub line: LineEdit,
-    /// The parsed query, or its error.
-    pub query: Result<Arc<Query>, QueryProblem>,
+    /// The parsed query; empty if it has an error.
+    pub query: Arc<Query>,
+    /// The error in the query.
+    pub problem: Option<QueryProblem>,
     /// Marks hits in texts, for the last valid query.
-    pub matcher: Arc<Matcher>,
+    pub matcher: Option<Arc<Matcher>>,
     /// Number of texts read, and their total.
     pub read: Option<(usize, usize)>,
     /// Number of files searched for all text, and their total.
@@ -101,31 +102,8 @@ impl CompletionCycle {
 
 impl Search {
     /// Starts a search with a text.
-    pub(crate) fn new(text: &str, from: Option<RowKey>, scope: &QueryScope) -> Self {
-        Self {
-            line: LineEdit::new(text),
-            query: Ok(Arc::default()),
-            matcher: Arc::new(Matcher::new(&Query::default(), scope)),
-            read: None,
-            searched: None,
-            completion: None,
-            cycle: None,
-            chosen: false,
-            from,
-            from_line: false,
-            kept: HashMap::new(),
-            entries: 0,
-            elsewhere: None,
-            looking: None,
-            reading: None,
-            searching: None,
-            sessions: Arc::default(),
-            as_of: None,
-            taken: 0,
-            is_put_off: false,
-            dirs: Vec::new(),
-            answered: None,
-        }
+    pub(crate) fn new(text: &str, from: Option<RowKey>) -> Self {
+        Self { line: LineEdit::new(text), from, ..Self::default() }
     }
 
     /// Resets the state of the previous query.
@@ -168,7 +146,7 @@ impl Search {
 
     /// Returns the time of the postponed search, in milliseconds since 1970: a pause after all pending work.
     pub(crate) fn due(&self) -> Option<i64> {
-        let is_apart = self.query.as_ref().is_ok_and(|query| query.everything);
+        let is_apart = self.query.everything;
         let is_at_rest = self.read.is_none() && self.searching.is_none();
         (self.is_put_off && is_at_rest).then_some(self.taken + if is_apart { REST_FROM_FILES } else { REST })
     }
@@ -227,15 +205,17 @@ impl Search {
     /// files instead and needs the texts only for qualifiers.
     pub(crate) fn take_read(&mut self, done: usize, total: usize) -> bool {
         self.read = (done < total).then_some((done, total));
-        let is_apart = self.query.as_ref().is_ok_and(|query| query.everything);
+        let is_apart = self.query.everything;
         !is_apart || done == total
     }
 
     /// Records the progress of a search. Returns `true` if the hits are the first ones of the query.
     pub(crate) fn take_hits(&mut self, progress: Option<(usize, usize)>) -> bool {
-        let Ok(query) = &self.query else { return false };
-        let is_new = self.answered.as_ref() != Some(query);
-        self.answered = Some(query.clone());
+        if self.problem.is_some() {
+            return false;
+        }
+        let is_new = self.answered.as_ref() != Some(&self.query);
+        self.answered = Some(self.query.clone());
         self.searched = progress;
         self.searching = self.searching.take().filter(|_| progress.is_some());
         is_new

@@ -75,8 +75,8 @@ fn search_aside(model: &Model, search: &Search, pen: &Painter<'_>, columns: usiz
         [only] => search.line.value().get(completion.at.clone()) == Some(&*only.text),
         _ => false,
     };
-    match (&search.query, &search.completion) {
-        (Err(problem), _) => Span::clean(Tone::Error, &format!("  {problem} ")),
+    match (&search.problem, &search.completion) {
+        (Some(problem), _) => Span::clean(Tone::Error, &format!("  {problem} ")),
         _ if search.cycle.is_some() => {
             let (next, before) = (model.setting.key(Action::Complete), model.setting.key(Action::CompleteBack));
             Span::new(Tone::Dim, format!("  {next}: next {} {before}: previous ", pen.glyphs().dot))

@@ -103,7 +103,7 @@ fn queries_are_those_of_the_session_search() {
     let mut browser = Browser::demo(160, 40);
     let mut hits = |query: &str| {
         browser.press("home j j l g /").type_text(query);
-        let hits = browser.model.tree.find.as_ref().unwrap().len();
+        let hits = browser.model.tree.find.as_ref().unwrap().hits.len();
         let screen = browser.screen();
         browser.press("esc esc");
         (hits, screen)
@@ -175,7 +175,7 @@ fn late_hits_are_dropped() {
     assert!(late.iter().any(found));
     browser.press("x");
     late.into_iter().for_each(|msg| browser.send(msg));
-    assert!(browser.model.tree.find.as_ref().unwrap().is_empty());
+    assert!(browser.model.tree.find.as_ref().unwrap().hits.is_empty());
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn next_visits_exactly_the_matching_entries() {
     let mut walk = |query: &str| -> Vec<String> {
         search(&mut browser, query);
         browser.press("enter");
-        let len = browser.model.tree.find.as_ref().map_or(0, |find| find.len());
+        let len = browser.model.tree.find.as_ref().map_or(0, |find| find.hits.len());
         let walked = (0..len).map(|_| {
             browser.press("n");
             entry(&browser)
@@ -615,7 +615,7 @@ fn category_hits_open_the_matching_entries() {
             assert_eq!(hits(&browser), 0);
             continue;
         }
-        let found = browser.model.tree.find.as_ref().unwrap().len();
+        let found = browser.model.tree.find.as_ref().unwrap().hits.len();
         let is_there = if count.is_some() { entry(&browser) == newest } else { entry(&browser).contains("redis") };
         assert!(is_there, "{query}: {}", browser.screen());
         assert_eq!(found, count.unwrap_or(found), "{query}");

@@ -1,6 +1,5 @@
 //! Comparison of two branches: their choice, and actions on the chosen side.
 
-
 use crate::app::command::Command;
 use crate::app::flows::{NO_SESSION, name, resume};
 use crate::app::layers::compare::CompareView;

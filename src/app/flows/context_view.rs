@@ -14,14 +14,13 @@ use crate::session::prompt::sum::TokenParts;
 use crate::session::tree::Tree;
 
 /// Shows the model context of the selected entry.
-pub fn open(model: &Model) -> Command {
-    match model.whole_entry() {
-        Err(why) => Command::warn(why),
-        Ok((session, tree, at)) => {
-            let path = model.catalog[session].path.clone();
-            Command::ShowContext(ContextTarget { session, path, tree, chosen: at, at: Some(at) })
-        }
-    }
+///
+/// # Errors
+/// No entry of a loaded session is selected.
+pub fn open(model: &Model) -> Result<Command, &'static str> {
+    let (session, tree, at) = model.whole_entry()?;
+    let path = model.catalog[session].path.clone();
+    Ok(Command::ShowContext(ContextTarget { session, path, tree, chosen: at, at: Some(at) }))
 }
 
 /// Creates the view before the context is read.

@@ -18,11 +18,13 @@ const SHOWN: usize = 40;
 const BY_HAND: usize = 50_000;
 
 /// Asks what to copy.
-pub fn ask(model: &Model) -> Command {
-    let Some((_, session)) = model.meant_session() else {
-        let is_project = model.sessions.selected_project().is_some();
-        return Command::warn(if is_project { "cannot copy a project; select a session" } else { NO_SESSION });
-    };
+///
+/// # Errors
+/// No session is selected.
+pub fn ask(model: &Model) -> Result<Command, &'static str> {
+    let is_project = model.sessions.selected_project().is_some();
+    let no_session = if is_project { "cannot copy a project; select a session" } else { NO_SESSION };
+    let (_, session) = model.meant_session().ok_or(no_session)?;
     let text = |text: String| Command::Copy(Clip::Text(text));
     let mut choices = Vec::new();
     if let Some((_, tree, at)) = model.meant_entry() {
@@ -40,7 +42,7 @@ pub fn ask(model: &Model) -> Command {
     let start = ResumePlan::at(session.path.clone(), session.header.cwd.clone()).start;
     let command = Command::Copy(Clip::Command(start));
     choices.push(QuestionChoice::new('c', "Resume command", "resumes the session in pi, from a shell", command));
-    Command::ask("Copy", Vec::new(), choices)
+    Ok(Command::ask("Copy", Vec::new(), choices))
 }
 
 /// Copies the path of a palette item: of a file or of a trashed session.

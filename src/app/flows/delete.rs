@@ -25,10 +25,11 @@ pub(crate) const WORD: &str = "delete";
 const NAMED: usize = 4;
 
 /// Asks whether to move the marked sessions, or else the selected one, to the trash.
-pub fn ask(model: &Model) -> Command {
-    if let Some(why) = refusal(model) {
-        return Command::warn(why);
-    }
+///
+/// # Errors
+/// No session is selected, or changes are not possible.
+pub fn ask(model: &Model) -> Result<Command, &'static str> {
+    refusal(model)?;
     let (pane, catalog) = (&model.sessions, &model.catalog);
     let (marked, hidden) = pane.marked(catalog);
     let mut choices = Vec::new();
@@ -57,18 +58,16 @@ pub fn ask(model: &Model) -> Command {
                 }
                 one
             }
-            Some(SessionRow::MissingParent(..)) => {
-                return Command::warn("this session is missing; select one of its forks");
-            }
-            Some(SessionRow::Project(_)) => return Command::warn("select a session"),
-            None => return Command::warn(NO_SESSION),
+            Some(SessionRow::MissingParent(..)) => return Err("this session is missing; select one of its forks"),
+            Some(SessionRow::Project(_)) => return Err("select a session"),
+            None => return Err(NO_SESSION),
         }
     };
     choices.push(cancel());
     let lines = project.into_iter().chain(facts(model, &all, &notes)).collect();
     let question = Command::ask("Move to trash?", lines, choices);
     // A pi may have started since the sessions were read.
-    Command::All(vec![Command::ListPis, question])
+    Ok(Command::All(vec![Command::ListPis, question]))
 }
 
 /// Asks again because some files changed.

@@ -15,7 +15,7 @@ use crate::changes::history::HistoryEntry;
 /// Restores it from the trash if possible.
 pub(crate) fn confirm(model: &Model, key: MissingParentKey) -> Command {
     let Some(parent) = model.catalog.missing_parent(key) else { return Command::nothing() };
-    if let Some(why) = refusal(model) {
+    if let Err(why) = refusal(model) {
         return Command::warn(why);
     }
     match in_trash(model, parent) {

@@ -28,7 +28,10 @@ fn cancel_by(key: char) -> QuestionChoice<Command> {
     QuestionChoice { key, word: "Cancel", sentence: "change nothing".into(), then: None, stays: false }
 }
 
-/// Returns the reason if changes are not possible.
-pub fn refusal(model: &Model) -> Option<&'static str> {
-    model.setting.demo.then_some("demo sessions are read-only")
+/// Checks that changes are possible.
+///
+/// # Errors
+/// The sessions are read-only.
+pub fn refusal(model: &Model) -> Result<(), &'static str> {
+    if model.setting.demo { Err("demo sessions are read-only") } else { Ok(()) }
 }

@@ -16,25 +16,28 @@ use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
 
 /// Asks for a session name.
-pub fn rename(model: &Model) -> Command {
-    let Some((key, session)) = model.meant_session() else {
-        return Command::warn(match (model.sessions.selected_project(), model.sessions.selected_missing_parent()) {
-            (Some(_), _) => "cannot rename a project; select a session",
-            (None, Some(_)) => "cannot rename a missing session; select one of its forks",
-            (None, None) => NO_SESSION,
-        });
+///
+/// # Errors
+/// No session is selected.
+pub fn rename(model: &Model) -> Result<Command, &'static str> {
+    let no_session = || match (model.sessions.selected_project(), model.sessions.selected_missing_parent()) {
+        (Some(_), _) => "cannot rename a project; select a session",
+        (None, Some(_)) => "cannot rename a missing session; select one of its forks",
+        (None, None) => NO_SESSION,
     };
+    let (key, session) = model.meant_session().ok_or_else(no_session)?;
     let name = session.name.as_deref().unwrap_or_default();
     let purpose = PromptPurpose::Name(key, SessionIdentity::of(session));
-    Command::prompt(purpose, "name: ", name)
+    Ok(Command::prompt(purpose, "name: ", name))
 }
 
 /// Asks for a label of the selected entry.
-pub fn label(model: &Model) -> Command {
-    match model.whole_entry() {
-        Err(why) => Command::warn(why),
-        Ok((session, tree, at)) => label_at(model, session, &tree, at),
-    }
+///
+/// # Errors
+/// No entry of a loaded session is selected.
+pub fn label(model: &Model) -> Result<Command, &'static str> {
+    let (session, tree, at) = model.whole_entry()?;
+    Ok(label_at(model, session, &tree, at))
 }
 
 /// Asks for a label of an entry.
@@ -46,18 +49,17 @@ pub(crate) fn label_at(model: &Model, session: SessionKey, tree: &Tree, at: Inde
 }
 
 /// Forks the session at the selected entry.
-pub fn fork(model: &Model) -> Command {
-    match model.whole_entry() {
-        Err(why) => Command::warn(why),
-        Ok((session, tree, at)) if model.setting.picker == Some(PickerFormat::Json) => match flows::refusal(model) {
-            Some(why) => Command::warn(why),
-            None => picker::fork(&model.catalog[session], &tree, at),
-        },
-        Ok((session, tree, at)) => {
-            let path = model.catalog[session].path.clone();
-            fork_of(Request::Fork { path, at: Some(EntryId::of(&tree, at)), migrate: false })
-        }
+///
+/// # Errors
+/// No entry of a loaded session is selected, or changes are not possible.
+pub fn fork(model: &Model) -> Result<Command, &'static str> {
+    let (session, tree, at) = model.whole_entry()?;
+    let session = &model.catalog[session];
+    if model.setting.picker == Some(PickerFormat::Json) {
+        return flows::refusal(model).map(|()| picker::fork(session, &tree, at));
     }
+    let at = Some(EntryId::of(&tree, at));
+    Ok(fork_of(Request::Fork { path: session.path.clone(), at, migrate: false }))
 }
 
 /// Creates a fork and selects it.
@@ -93,7 +95,7 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
 /// reopens the session.
 fn by_pi(model: &Model, session: SessionKey, what: Option<PiRequest>, here: Command) -> Command {
     let status = model.catalog.live(session).and_then(SessionActivity::told);
-    let (Some(what), Some(pi)) = (what, status.filter(|_| flows::refusal(model).is_none())) else { return here };
+    let (Some(what), Some(pi)) = (what, status.filter(|_| flows::refusal(model).is_ok())) else { return here };
     let text = "The running pi does not see changes to the file until it reopens the session.";
     let lines = delete::running_pi_signs(model, &[session], Some(text));
     let request = Command::RequestPi(pi.clone(), what);

@@ -22,9 +22,10 @@ const COMMANDS: u16 = 66;
 const GROUPED: usize = 48;
 
 /// Content of a palette.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum PaletteKind {
     /// Actions.
+    #[default]
     Actions,
     /// Labels of all sessions.
     Labels,
@@ -107,7 +108,7 @@ fn text(left: &[Span], right: &[Span]) -> String {
 }
 
 /// A list with a filter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Palette {
     /// Content of the list.
     pub kind: PaletteKind,
@@ -129,16 +130,7 @@ pub struct Palette {
 impl Palette {
     /// Creates an empty palette.
     pub fn new(kind: PaletteKind, title: impl Into<String>) -> Self {
-        Self {
-            kind,
-            title: title.into(),
-            line: LineEdit::default(),
-            cursor: Cursor::default(),
-            as_of: 0,
-            rows: Vec::new(),
-            words: Arc::default(),
-            shown: Vec::new(),
-        }
+        Self { kind, title: title.into(), ..Self::default() }
     }
 
     /// Replaces the items. Keeps the selected item selected unless it is the first one.

@@ -122,12 +122,6 @@ impl PaneArea {
     pub fn text(&self) -> Rect {
         Rect { x: self.body.x + 1, width: self.body.width.saturating_sub(2), ..self.body }
     }
-
-    /// Returns `true` if the pane contains a screen position.
-    pub fn contains(&self, column: u16, row: u16) -> bool {
-        let all = self.title.union(self.body);
-        all.contains((column, row).into())
-    }
 }
 
 /// The areas of all parts of the screen.
@@ -247,7 +241,7 @@ impl Layout {
         Place::PANES
             .iter()
             .filter_map(|&place| self.pane(place).map(|area| (place, area)))
-            .find(|(_, area)| area.contains(column, row))
+            .find(|(_, area)| area.title.union(area.body).contains((column, row).into()))
     }
 }
 

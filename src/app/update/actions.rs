@@ -80,12 +80,12 @@ pub(super) fn act(model: &mut Model, action: Action) {
             }
         }
         Action::Confirm => model.execute(resume::confirm(model)),
-        Action::Rename => model.execute(name::rename(model)),
-        Action::Label => model.execute(name::label(model)),
-        Action::Fork => model.execute(name::fork(model)),
-        Action::Context => model.execute(context_view::open(model)),
-        Action::Delete => model.execute(delete::ask(model)),
-        Action::Copy => model.execute(copy::ask(model)),
+        Action::Rename => model.execute(name::rename(model).unwrap_or_else(Command::warn)),
+        Action::Label => model.execute(name::label(model).unwrap_or_else(Command::warn)),
+        Action::Fork => model.execute(name::fork(model).unwrap_or_else(Command::warn)),
+        Action::Context => model.execute(context_view::open(model).unwrap_or_else(Command::warn)),
+        Action::Delete => model.execute(delete::ask(model).unwrap_or_else(Command::warn)),
+        Action::Copy => model.execute(copy::ask(model).unwrap_or_else(Command::warn)),
         Action::Undo => model.execute(Command::Change(Request::UndoLast { sure: None }, AfterChange::Select)),
         Action::Trash => open_history(model, PaletteKind::Trash),
         Action::History => open_history(model, PaletteKind::History),
@@ -144,7 +144,7 @@ pub(super) fn open_palette(model: &mut Model, kind: PaletteKind) {
 
 /// Opens the trash or the history and reads the journal again.
 fn open_history(model: &mut Model, kind: PaletteKind) {
-    if let Some(why) = refusal(model) {
+    if let Err(why) = refusal(model) {
         return model.say(Tone::Warning, why);
     }
     model.past = None;

@@ -73,7 +73,7 @@ impl Model {
     /// Opens a layer. A prompt is for a change, which may not be possible.
     fn open_layer(&mut self, layer: Layer<Command>) {
         match (&layer, refusal(self)) {
-            (Layer::Prompt(_), Some(why)) => self.say(Tone::Warning, why),
+            (Layer::Prompt(_), Err(why)) => self.say(Tone::Warning, why),
             _ => self.layers.push(layer),
         }
     }
@@ -116,7 +116,7 @@ impl Model {
 
     /// Queues a change.
     fn queue_change(&mut self, request: Request, after: AfterChange) {
-        if let Some(why) = refusal(self) {
+        if let Err(why) = refusal(self) {
             return self.say(Tone::Warning, why);
         }
         let claim = self.ask(Work::Change { request: request.clone(), now: self.now });

@@ -29,7 +29,7 @@ pub(super) fn open(model: &mut Model, text: &str) {
     model.jumps.leave(here);
     model.giving_back = None;
     add_to_history(model);
-    model.search = Some(Search::new(text, model.sessions.selected_key(), &model.query_scope()));
+    model.search = Some(Search::new(text, model.sessions.selected_key()));
     take_sessions(model);
     ask(model);
 }
@@ -45,7 +45,7 @@ pub(super) fn close(model: &mut Model) {
 /// Restores the selection from before the search, unless the user has selected a hit.
 fn restore_selection(model: &mut Model) {
     if let Some(from) = model.search.as_ref().and_then(|search| search.from) {
-        model.sessions.select_key(from);
+        model.sessions.selected = Some(from);
     }
 }
 
@@ -147,9 +147,14 @@ pub(super) fn go_back(model: &mut Model) {
 fn ask(model: &mut Model) {
     let scope = model.query_scope();
     let Some(search) = &mut model.search else { return };
-    search.query = Query::parse(search.line.value()).map(Arc::new);
-    let Ok(query) = search.query.clone() else { return };
-    search.matcher = Arc::new(Matcher::new(&query, &scope));
+    let parsed = Query::parse(search.line.value()).map(Arc::new);
+    search.problem = parsed.as_ref().err().cloned();
+    search.query = parsed.unwrap_or_default();
+    if search.problem.is_some() {
+        return;
+    }
+    let query = search.query.clone();
+    search.matcher = Some(Arc::new(Matcher::new(&query, &scope)));
     search.searching = None;
     (search.elsewhere, search.looking) = (None, None);
     if query.is_empty() {

@@ -85,13 +85,13 @@ pub(super) fn nothing(model: &Model, pen: &Painter<'_>, hidden: usize, columns: 
 /// Returns the keys that change scope and order of the results.
 pub(super) fn keys(model: &Model, pen: &Painter<'_>) -> String {
     let (all, order) = (key_of(model, pen, Action::SearchEverything), key_of(model, pen, Action::NextSort));
-    let is_everything = model.search.as_ref().is_some_and(|search| search.query.as_ref().is_ok_and(|q| q.everything));
+    let is_everything = model.search.as_ref().is_some_and(|search| search.query.everything);
     format!("{all}: {}  {order}: sort ", if is_everything { "conversation" } else { "all text" })
 }
 
 /// Highlights the matches in a text.
 pub(super) fn marked(model: &Model, text: &str, tone: Tone, is_hit: bool) -> Vec<Span> {
-    let matcher = model.search.as_ref().map(|search| &search.matcher).filter(|_| is_hit);
+    let matcher = model.search.as_ref().and_then(|search| search.matcher.as_ref()).filter(|_| is_hit);
     let marks = matcher.map_or(Vec::new(), |matcher| matcher.marks(text, true));
     highlight(&[Span::new(tone, text)], &marks)
 }

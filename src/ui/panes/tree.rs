@@ -44,7 +44,7 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
     });
     let found = pane.find.as_ref().filter(|find| find.is_shown()).map(|find| {
         let at = pane.selected_entry().and_then(|at| find.number(at));
-        let found = if find.searching && find.is_empty() { "searching".into() } else { hits(at, find.len()) };
+        let found = if find.searching && find.hits.is_empty() { "searching".into() } else { hits(at, find.hits.len()) };
         let only = if find.only_hits { " only" } else { "" };
         let progress = find.progress.map_or(String::new(), |(done, total)| {
             format!(" {} {} of {} sessions", pen.glyphs().dot, thousands(done), thousands(total))

@@ -138,7 +138,7 @@ pub struct SessionsPane {
     folds: HashSet<RowKey>,
     /// Saved folds of projects (directories) and sessions (files) that are not loaded yet.
     to_fold: (HashSet<String>, HashSet<String>),
-    selected: Option<RowKey>,
+    pub(crate) selected: Option<RowKey>,
     /// The row selected by default rather than by the user.
     preselected: Option<RowKey>,
 }
@@ -217,11 +217,6 @@ impl SessionsPane {
     /// Returns the key of the selected row.
     pub(crate) fn selected_key(&self) -> Option<RowKey> {
         self.key(self.cursor.at)
-    }
-
-    /// Selects a row at the next rebuild.
-    pub(crate) fn select_key(&mut self, key: RowKey) {
-        self.selected = Some(key);
     }
 
     /// Returns the selected session, if the row is one.

@@ -26,7 +26,7 @@ pub struct TreeFind {
     /// Progress in sessions (done, total), if several are searched.
     pub progress: Option<(usize, usize)>,
     /// The hits, in row order.
-    hits: Vec<Index>,
+    pub hits: Vec<Index>,
     /// `true` for each entry that is a hit; allows constant-time lookups when rows are built.
     is_hit: Vec<bool>,
     /// The position before the search, restored when it is canceled.
@@ -57,16 +57,6 @@ impl TreeFind {
     /// Returns `true` if the number of hits is displayed. A session found by its metadata alone has no hits.
     pub fn is_shown(&self) -> bool {
         if self.query.is_some() { !self.hits.is_empty() } else { !self.words.is_empty() }
-    }
-
-    /// Returns the number of hits.
-    pub fn len(&self) -> usize {
-        self.hits.len()
-    }
-
-    /// Returns `true` if there are no hits.
-    pub fn is_empty(&self) -> bool {
-        self.hits.is_empty()
     }
 
     /// Returns the index of an entry among the hits.

@@ -321,7 +321,7 @@ impl TreePane {
 
     /// Rebuilds the rows. The selection stays on its entry, or moves to the nearest visible ancestor.
     pub(crate) fn rebuild(&mut self) {
-        let Some(tree) = &self.tree else { return };
+        let Some(tree) = self.tree.clone() else { return };
         if self.follows {
             self.selected = tree.leaf.and_then(|leaf| self.entry(leaf)).map(TreeSelection::Entry);
         }
@@ -330,15 +330,7 @@ impl TreePane {
         let forks = if only_hits { &[][..] } else { &self.forks };
         let folds = self.folds.iter().filter_map(|&entry| self.shown(entry));
         let kept = self.kept.and_then(|entry| self.shown(entry));
-        self.rows = TreeRows::new(tree, |at| kept == Some(at) || self.shows(tree, at), folds, forks);
-        self.tell();
-        self.cursor.follow(self.row_of_selected());
-    }
-
-    /// Adds the rows that summarize several entries.
-    fn tell(&mut self) {
-        let (Some(tree), mut rows) = (self.tree.clone(), std::mem::take(&mut self.rows)) else { return };
-        let only_hits = self.find.as_ref().is_some_and(|find| find.only_hits);
+        let mut rows = TreeRows::new(&tree, |at| kept == Some(at) || self.shows(&tree, at), folds, forks);
         if let Some(inherited) = self.inherited.filter(|_| !only_hits) {
             rows.tell_inherited(&tree, inherited.last, self.shows_inherited);
         }
@@ -361,6 +353,7 @@ impl TreePane {
         let steps = |leaf| std::iter::successors(Some(leaf), |&at| tree.parent(at)).take_while(|at| Some(*at) != seen);
         rows.leaf_below = tree.leaf.map_or(0, |leaf| steps(leaf).count());
         self.rows = rows.place();
+        self.cursor.follow(self.row_of_selected());
     }
 
     fn row_of_selected(&self) -> RowIndex {

@@ -16,7 +16,7 @@ use crate::session::tree::{Index, Tree};
 pub type RowIndex = usize;
 
 /// The content of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RowItem {
     /// An entry.
     Entry(Index),
@@ -27,6 +27,7 @@ pub enum RowItem {
     /// The collapsed entries that a fork inherited.
     Inherited,
     /// A note that pi continues before the first message.
+    #[default]
     Start,
 }
 
@@ -37,7 +38,7 @@ impl RowItem {
 }
 
 /// One row of the tree.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct TreeRow {
     /// The content.
     pub item: RowItem,
@@ -335,19 +336,7 @@ impl TreeRows {
 
 impl TreeRow {
     pub(super) fn new(item: RowItem, parent: Option<RowIndex>, folded: bool) -> Self {
-        Self {
-            item,
-            parent,
-            gutter: None,
-            indent: 0,
-            connector: false,
-            last: false,
-            children: 0,
-            folded,
-            in_run: false,
-            is_inherited: false,
-            branched: false,
-        }
+        Self { item, parent, folded, ..Self::default() }
     }
 }
 
