@@ -6,7 +6,8 @@ const MOST: usize = 100;
 /// Queries, most recent last.
 #[derive(Debug, Default)]
 pub struct QueryHistory {
-    all: Vec<String>,
+    /// All queries, most recent last.
+    pub all: Vec<String>,
     /// Index of the query in the input line, and the unfinished input.
     shown: Option<(usize, String)>,
 }
@@ -17,11 +18,6 @@ impl QueryHistory {
         let mut queries = Self::default();
         all.iter().for_each(|query| queries.note(query));
         queries
-    }
-
-    /// Returns all queries, most recent last.
-    pub fn all(&self) -> &[String] {
-        &self.all
     }
 
     /// Adds a query; a repeated one moves to the end.
@@ -58,7 +54,7 @@ mod tests {
     #[test]
     fn recalls_earlier_queries() {
         let mut queries = QueryHistory::new(&["jwt", "redis", "jwt", " "].map(String::from));
-        assert_eq!(queries.all(), ["redis", "jwt"]);
+        assert_eq!(queries.all, ["redis", "jwt"]);
         let mut next = |line: &str, forward| queries.next(line, forward).unwrap_or_else(|| "none".into());
         assert_eq!(next("coo", false), "jwt");
         assert_eq!(next("jwt", false), "redis");
@@ -67,7 +63,7 @@ mod tests {
         assert_eq!(next("jwt", true), "coo", "the unfinished input is kept");
         assert_eq!(next("coo", true), "none");
         (0..300).for_each(|at| queries.note(&at.to_string()));
-        assert_eq!((queries.all().len(), queries.all()[0].as_str()), (MOST, "200"));
+        assert_eq!((queries.all.len(), queries.all[0].as_str()), (MOST, "200"));
         assert_eq!(queries.next("299", false).as_deref(), Some("298"), "the query in the line is skipped");
     }
 }

@@ -45,7 +45,7 @@ impl SavedState {
             here_only: if model.setting.here_only { before.here_only } else { model.sessions.shows.here_only },
             folded_projects,
             folded_sessions,
-            queries: model.queries.all().to_vec(),
+            queries: model.queries.all.clone(),
             others: before.others.clone(),
         }
     }
@@ -69,7 +69,7 @@ impl SavedState {
         let asked = left.queries.iter().skip_while(|query| earlier.any(|other| other == *query));
         let mut queries = QueryHistory::new(&self.queries);
         asked.for_each(|query| queries.note(query));
-        self.queries = queries.all().to_vec();
+        self.queries = queries.all.clone();
     }
 
     /// Restores the state.

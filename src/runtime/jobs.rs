@@ -53,6 +53,9 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 /// The maximum time that a scan waits until the first sessions are shown.
 const MOST_HELD: Duration = Duration::from_millis(50);
 
+/// The error of changes without a home directory.
+const NO_JOURNAL: &str = "cannot locate the journal: no home directory";
+
 /// The context of jobs.
 #[derive(Clone, Debug)]
 pub struct JobContext {
@@ -146,14 +149,8 @@ impl JobContext {
                 let others = || SharedEntries::new(&sharing_sessions, entries);
                 found.map(|found| reply(Reply::Split(found, others())));
             }
-            Work::Join(to_join) => {
-                let family = with_text_error(self.join(*to_join, &is_wanted));
-                reply(Reply::Joined(family.map(Arc::new)));
-            }
-            Work::Read(body) => {
-                let doc = with_text_error(self.document(&body, ticket));
-                reply(Reply::Read(doc));
-            }
+            Work::Join(to_join) => drop(reply(Reply::Joined(with_text_error(self.join(*to_join, &is_wanted).map(Arc::new))))),
+            Work::Read(body) => drop(reply(Reply::Read(with_text_error(self.document(&body, ticket))))),
             Work::Find { files, start, words } => self.find((files, start), &words, is_wanted, reply),
             Work::Elsewhere { query, sessions, around } => {
                 let told = |found| reply(Reply::Elsewhere(found));
@@ -180,14 +177,11 @@ impl JobContext {
                     listing.add(&tree, part, &messages);
                     Ok(is_wanted())
                 });
-                match read {
-                    Ok(Some(sum)) => {
-                        listing.end(&plan, &sum);
-                        reply(Reply::Context(Ok(Arc::new(listing))));
-                    }
-                    Ok(None) => {} // canceled
-                    Err(error) => drop(reply(Reply::Context(Err(format!("{error:#}"))))),
-                }
+                let listing = read.map(|sum| {
+                    listing.end(&plan, &sum?);
+                    Some(Arc::new(listing))
+                });
+                told(listing).transpose().map(|listing| reply(Reply::Context(listing))); // none if canceled
             }
             Work::Text(body) => {
                 let text = self.line(&body).map(|line| parse::text(&line));
@@ -200,13 +194,11 @@ impl JobContext {
                 reply(Reply::Compared(with_text_error(compared)));
             }
             Work::LookBack => {
-                let none = "cannot locate the journal: no home directory";
-                let past = self
-                    .changes
-                    .as_ref()
-                    .ok_or_else(|| none.to_owned())
-                    .and_then(|changes| with_text_error(changes.past(is_wanted)));
-                reply(Reply::Past(past));
+                let past = match &self.changes {
+                    Some(changes) => changes.past(is_wanted),
+                    None => Err(anyhow!(NO_JOURNAL)),
+                };
+                reply(Reply::Past(with_text_error(past)));
             }
             Work::Written(body) => {
                 let text = self.read(&body, |line, related| {
@@ -322,7 +314,7 @@ impl JobContext {
         };
         let result = match &self.changes {
             Some(changes) => changes.make(&request, now, &mut watch),
-            None => Err(anyhow!("cannot locate the journal: no home directory")),
+            None => Err(anyhow!(NO_JOURNAL)),
         };
         if let (Some(total @ 2..), false) = (total, ticket.is_stopped()) {
             reply(Reply::Changing(total, total));

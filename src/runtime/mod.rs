@@ -109,17 +109,7 @@ pub fn run(
     let state_dir = locate::state_dir();
     let memory = SavedStateFile::new(state_dir.as_deref().filter(|_| !setting.demo), config);
     memory.restore(&mut model);
-    let desk = JobContext {
-        setting: setting.clone(),
-        files,
-        cache,
-        changes,
-        opened: Arc::default(),
-        members: Arc::default(),
-        noted: Arc::default(),
-        searcher: Arc::default(),
-        state_dir: state_dir.clone(),
-    };
+    let desk = JobContext { cache, changes, state_dir: state_dir.clone(), ..JobContext::new(setting.clone(), files) };
     let lanes = Workers::new(desk, sender);
     let mut browser = Browser { model, lanes, state_dir, memory, clicked: None, gate };
     // Sessions are read while the terminal is queried.
@@ -149,10 +139,7 @@ impl SavedStateFile {
     fn new(state_dir: Option<&Path>, config: &Config) -> Self {
         let path = state_dir.map(state::remembered);
         let loaded = path.as_deref().map_or_else(|| Ok(SavedState::default()), state::load);
-        let (before, error) = match loaded {
-            Ok(before) => (before, None),
-            Err(error) => (SavedState::default(), Some(error)),
-        };
+        let (before, error) = loaded.map_or_else(|error| (SavedState::default(), Some(error)), |before| (before, None));
         Self { path, config: config.clone(), before, error }
     }
 

@@ -16,13 +16,9 @@ use crate::ui::widgets::status_sign;
 const LEAST: usize = 8;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Painter<'_>) {
-    let dirs: Vec<String> = model
-        .setting
-        .located
-        .dirs
-        .iter()
-        .map(|dir| shorten(&dir.to_string_lossy(), &model.setting.home).into_owned())
-        .collect();
+    let located = model.setting.located.dirs.iter();
+    let dirs = located.map(|dir| shorten(&dir.to_string_lossy(), &model.setting.home).into_owned());
+    let dirs = dirs.collect::<Vec<_>>().join(", ");
     let totals = model.sessions.totals;
     let dot = format!(" {} ", pen.glyphs().dot);
     let facts = [
@@ -39,7 +35,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
         // The totals have priority over the directories.
         let rest = width(&left[0].text) + width(&facts.text) + spans_width(&right) + 3;
         let room = usize::from(area.width).saturating_sub(rest).max(LEAST);
-        let dirs = clean(&dirs.join(", ")).into_owned();
+        let dirs = clean(&dirs).into_owned();
         left.push(Span::new(Tone::Dim, format!(" {} ", pen.glyphs().cut_path(&dirs, room))));
     }
     left.push(facts);

@@ -53,7 +53,7 @@ fn query_history_is_recalled() {
     assert!(browser.footer().contains("at the oldest query"), "{}", browser.footer());
     browser.press("alt+down alt+down");
     assert_eq!(line(&browser), "half", "the typed text is kept");
-    assert_eq!(browser.model.queries.all(), ["cookie", "redis"]);
+    assert_eq!(browser.model.queries.all, ["cookie", "redis"]);
 }
 
 #[test]

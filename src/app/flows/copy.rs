@@ -4,13 +4,13 @@ use std::path::Path;
 
 use crate::app::command::{Command, ResumePlan};
 use crate::app::flows::NO_SESSION;
-use crate::app::layers::Layer;
 use crate::app::layers::answer::ChoiceAction;
-use crate::app::layers::question::{Question, QuestionChoice};
+use crate::app::layers::question::QuestionChoice;
 use crate::app::message::{Clip, EntryBody};
 use crate::app::model::Model;
 use crate::base::shell::quote;
 use crate::base::text::{Glyphs, Tone};
+use crate::render::plain;
 
 /// Maximum number of characters of a copied text in the footer.
 const SHOWN: usize = 40;
@@ -99,7 +99,7 @@ pub(crate) fn take_copied(text: &str, done: bool, then: Option<ResumePlan>, glyp
         }
         (false, Some(go_on)) => {
             let go = QuestionChoice::new('g', "Resume", "in pi; first copy the text above", Command::Resume(go_on));
-            Command::show(Layer::Question(Question::about("Clipboard not available", shown, vec![go])))
+            Command::ask("Clipboard not available", plain(Tone::Text, shown), vec![go])
         }
         (false, None) => Command::note("Clipboard not available", shown),
     }

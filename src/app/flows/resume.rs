@@ -141,7 +141,8 @@ fn question(
     if !tree.header.is_newer() {
         choices.push(QuestionChoice::new('n', "New session", new, Command::Resume(fork)));
     }
-    choices.push(QuestionChoice::new('c', "Context", what, Command::ShowContext(sees)).and_back());
+    let context = QuestionChoice::new('c', "Context", what, Command::ShowContext(sees));
+    choices.push(QuestionChoice { stays: true, ..context });
     let mut lines = facts(model, tree, to, pi_goes);
     if model.catalog.is_live(key) {
         let text = "A running pi does not see the new entries and continues from its own last entry.";

@@ -87,10 +87,7 @@ impl ContextView {
 
     /// Lists the rows in order and selects the first sent message.
     fn list(&mut self) {
-        self.rows = match &self.state {
-            ContextState::Reading | ContextState::Failed(_) => Vec::new(),
-            ContextState::Read(listing) => listing.rows.clone(),
-        };
+        self.rows = if let ContextState::Read(listing) = &self.state { listing.rows.clone() } else { Vec::new() };
         if self.by_size {
             self.rows.sort_by_key(|row| Reverse(row.tokens.filter(|_| row.why.is_none())));
         }

@@ -282,7 +282,7 @@ mod tests {
         let setting = setting();
         let mut layers = Layers::default();
         let choices = vec![QuestionChoice::new('a', "one", "", 1), QuestionChoice::new('j', "two", "", 2)];
-        layers.push(Layer::Question(Question::about("Which?", "", choices)));
+        layers.push(Layer::Question(Question::new("Which?", Vec::new(), choices)));
         assert!(
             matches!(press(&mut layers, &setting, "j"), LayerResult::CloseAndRun(2)),
             "the letter of a choice selects it"

@@ -6,7 +6,7 @@ use crate::app::layers::answer::LayerResult;
 use crate::app::widgets::text_box::{TextBox, largest, middle};
 use crate::base::text::{Span, Tone};
 use crate::keymap::{Action, Key};
-use crate::render::{DocLine, plain};
+use crate::render::DocLine;
 
 /// Maximum width of the box.
 const WIDEST: u16 = 76;
@@ -30,12 +30,6 @@ impl<C> QuestionChoice<C> {
     /// Creates a choice.
     pub fn new(key: char, word: &'static str, sentence: impl Into<String>, then: C) -> Self {
         Self { key, word, sentence: sentence.into(), then: Some(then), stays: false }
-    }
-
-    /// Returns the choice with the dialog staying open.
-    #[must_use]
-    pub fn and_back(self) -> Self {
-        Self { stays: true, ..self }
     }
 }
 
@@ -63,11 +57,6 @@ impl<C: Clone> Question<C> {
     /// Creates a dialog that selects the first choice.
     pub fn new(title: &'static str, text: Vec<DocLine>, choices: Vec<QuestionChoice<C>>) -> Self {
         Self { title, text, choices, selected: 0, top: 0 }
-    }
-
-    /// Creates a dialog about a text that may come from a file and have several lines.
-    pub fn about(title: &'static str, text: &str, choices: Vec<QuestionChoice<C>>) -> Self {
-        Self::new(title, plain(Tone::Text, text), choices)
     }
 
     /// Returns the name of the selected choice.
@@ -174,7 +163,11 @@ mod tests {
 
     fn question(lines: usize) -> Question<()> {
         let choice = |key| QuestionChoice::new(key, "word", "a sentence that goes on for more than a row or two", ());
-        Question::about("Title", &"a line\n".repeat(lines), vec![choice('a'), choice('b'), choice('c')])
+        Question::new(
+            "Title",
+            crate::render::plain(Tone::Text, &"a line\n".repeat(lines)),
+            vec![choice('a'), choice('b'), choice('c')],
+        )
     }
 
     proptest::proptest! {

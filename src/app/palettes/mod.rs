@@ -26,13 +26,6 @@ pub(crate) fn palette(model: &Model, kind: PaletteKind) -> Palette {
     palette
 }
 
-/// Refills a palette if the catalog has changed.
-pub(crate) fn follow(model: &Model, palette: &mut Palette) {
-    if palette.as_of != model.catalog.version() {
-        fill(model, palette);
-    }
-}
-
 /// Fills a palette with its current items.
 pub(crate) fn fill(model: &Model, palette: &mut Palette) {
     palette.as_of = model.catalog.version();

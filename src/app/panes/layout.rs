@@ -238,10 +238,8 @@ impl Layout {
 
     /// Returns the pane at a screen position.
     pub fn at(&self, column: u16, row: u16) -> Option<(Place, PaneArea)> {
-        Place::PANES
-            .iter()
-            .filter_map(|&place| self.pane(place).map(|area| (place, area)))
-            .find(|(_, area)| area.title.union(area.body).contains((column, row).into()))
+        let mut areas = Place::PANES.iter().filter_map(|&place| Some((place, self.pane(place)?)));
+        areas.find(|(_, area)| area.title.union(area.body).contains((column, row).into()))
     }
 }
 

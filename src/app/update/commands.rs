@@ -23,7 +23,11 @@ impl Model {
             Command::Say(tone, text) => self.say(tone, text),
             Command::SayUndoable(text) => self.say_done(text),
             Command::ShowError(title, error) => self.show_error(title, error),
-            Command::Show(layer) => self.open_layer(*layer),
+            Command::Show(layer) => match (*layer, refusal(self)) {
+                // A prompt is for a change.
+                (Layer::Prompt(_), Err(why)) => self.say(Tone::Warning, why),
+                (layer, _) => self.layers.push(layer),
+            },
             Command::ShowContext(place) => {
                 let ContextTarget { path, tree, at, .. } = place.clone();
                 self.seeing = Some(self.ask(Work::Context { path, tree, at }));
@@ -67,14 +71,6 @@ impl Model {
             Command::CopyText(body) => self.start_errand(Work::Text(body), NextStep::Report),
             Command::Print(answer) => self.effects.push(Effect::Answer(answer)),
             Command::Quit => self.effects.push(Effect::Quit),
-        }
-    }
-
-    /// Opens a layer. A prompt is for a change, which may not be possible.
-    fn open_layer(&mut self, layer: Layer<Command>) {
-        match (&layer, refusal(self)) {
-            (Layer::Prompt(_), Err(why)) => self.say(Tone::Warning, why),
-            _ => self.layers.push(layer),
         }
     }
 

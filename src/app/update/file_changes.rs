@@ -78,13 +78,6 @@ pub(super) fn rebuild_list(model: &mut Model) {
     model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
 }
 
-/// Reads the open session again if it has changed and no earlier reading is pending.
-pub(super) fn read_grown_tree(model: &mut Model) {
-    if model.tree.is_outdated && model.tree.opening.is_none() {
-        model.read_tree();
-    }
-}
-
 /// Shows the tree of the open session.
 pub(super) fn show(model: &mut Model, tree: Arc<Tree>) {
     if !tree.is_partial {

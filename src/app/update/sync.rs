@@ -1,7 +1,7 @@
 //! Updates of dependent state after a message: scroll positions, the tree of the selected session, the preview of the
 //! selected row, and palettes.
 
-use super::{comparison, family, file_changes, find_in_session, search};
+use super::{comparison, family, find_in_session, search};
 use crate::app::card;
 use crate::app::message::Work;
 use crate::app::model::Model;
@@ -24,7 +24,9 @@ pub(super) fn sync(model: &mut Model) {
         model.sessions.fit(room, &model.catalog, &model.setting.glyphs);
     }
     follow_session(model);
-    file_changes::read_grown_tree(model);
+    if model.tree.is_outdated && model.tree.opening.is_none() {
+        model.read_tree(); // its file has grown
+    }
     if model.tree.note_leaving() && model.notice.is_none() {
         model.say(Tone::Dim, "no longer following");
     }
@@ -56,7 +58,9 @@ pub(super) fn sync(model: &mut Model) {
 fn refill_palettes(model: &mut Model) {
     let mut layers = std::mem::take(&mut model.layers);
     for palette in layers.palettes_mut() {
-        palettes::follow(model, palette);
+        if palette.as_of != model.catalog.version() {
+            palettes::fill(model, palette);
+        }
         palette.fit(model.size);
     }
     match layers.context_mut() {

@@ -179,10 +179,8 @@ impl SessionsPane {
             }
             Sort::Threaded | Sort::Recent => catalog.sort_newest_first(&mut shown),
         }
-        self.rows = shown
-            .into_iter()
-            .map(|key| SessionRow::Session { key, prefix: String::new(), below: 0, is_tall: false })
-            .collect();
+        let row = |key| SessionRow::Session { key, prefix: String::new(), below: 0, is_tall: false };
+        self.rows = shown.into_iter().map(row).collect();
     }
 
     /// Returns the default selection: the newest session of the project in which pitree was started, with the project's
