@@ -16,9 +16,9 @@ use crate::base::text::clean;
 use crate::base::time;
 use crate::changes::journal::{ChangeState, JournalRecord};
 use crate::changes::{Change, ChangeEvent, ChangeResult, Changes, Refusal, Request};
-use crate::cli::exit::{Declined, Exit};
+use crate::cli::exit::{Exit, Stopped, by_signal};
 use crate::cli::output::PathFields;
-use crate::cli::{CommandContext, confirm, now, output, resolve};
+use crate::cli::{CommandContext, now, output, resolve};
 use crate::config::Config;
 use crate::disk::locate;
 use crate::disk::trash::Trash;
@@ -38,16 +38,6 @@ pub(super) struct ChangeArgs {
     /// Seconds to wait for a locked file
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = crate::cli::number)]
     pub(super) wait: u64,
-}
-
-/// A change stopped by a signal; the number of the signal.
-#[derive(Debug)]
-pub(super) struct Interrupted(pub(super) u8);
-
-impl std::fmt::Display for Interrupted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("stopped")
-    }
 }
 
 /// Makes the changes of a command and prints the results.
@@ -92,7 +82,7 @@ impl<'a> Changer<'a> {
         };
         let made = self.hold.during(|| self.changes.make(request, now(), &mut watch));
         made.map_err(|error| match self.hold.noted() {
-            Some(signal) => error.context(Interrupted(signal)),
+            Some(signal) => error.context(Stopped(by_signal(signal), "stopped")),
             None => error,
         })
     }
@@ -107,7 +97,7 @@ impl<'a> Changer<'a> {
             Err(error) if matches!(error.downcast_ref(), Some(Refusal::Old { .. })) => error,
             made => return made,
         };
-        if self.switches.dry_run || !confirm::is_possible() {
+        if self.switches.dry_run || !output::can_ask() {
             return Err(anyhow!("{error}; use --migrate to convert it and move the original to the trash"));
         }
         output::tell(&format!("{error}. The original moves to the trash; `pitree undo` restores it."));
@@ -118,10 +108,10 @@ impl<'a> Changer<'a> {
                 output::tell(&format!("{sign}."));
             }
         }
-        if confirm::is_yes("Convert to version 3?")? {
+        if output::is_yes("Convert to version 3?")? {
             return self.make(&request(true));
         }
-        bail!(Declined("nothing was changed"))
+        bail!(Stopped(Exit::Nothing.into(), "nothing was changed"))
     }
 
     /// Returns all changes, oldest first.
@@ -157,7 +147,7 @@ impl<'a> Changer<'a> {
             return Ok(if is_found { Exit::Done } else { Exit::Nothing }.into());
         }
         output::complain(&format!("interrupted; {} remaining", thousands(done.left)));
-        Ok(self.hold.noted().map_or(Exit::Failed.into(), |signal| ExitCode::from(128 + signal)))
+        Ok(self.hold.noted().map_or(Exit::Failed.into(), by_signal))
     }
 
     /// Describes changes that could not be printed.

@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use anyhow::{Context, Result};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, ValueEnum};
 use clap_complete::engine::CompletionCandidate;
-use clap_complete::env::{CompleteEnv, Shells};
+use clap_complete::env::{Bash, CompleteEnv, EnvCompleter, Fish, Zsh};
 
 use crate::base::text::{clean, has_unsafe};
 use crate::catalog::{Catalog, SessionKey};
@@ -40,22 +40,13 @@ pub(super) enum Shell {
     Fish,
 }
 
-impl Shell {
-    /// Returns the name of the shell.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Bash => "bash",
-            Self::Zsh => "zsh",
-            Self::Fish => "fish",
-        }
-    }
-}
-
 impl Completions {
     pub(super) fn run(&self, out: &mut Output) -> Result<()> {
-        let name = self.shell.name();
-        let shells = Shells::builtins();
-        let shell = shells.completer(name).with_context(|| format!("completions are not supported for {name}"))?;
+        let shell: &dyn EnvCompleter = match self.shell {
+            Shell::Bash => &Bash,
+            Shell::Zsh => &Zsh,
+            Shell::Fish => &Fish,
+        };
         Ok(shell.write_registration(ASKED_BY, "pitree", "pitree", "pitree", out)?)
     }
 }

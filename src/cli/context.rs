@@ -55,22 +55,13 @@ struct MessageLine<'a> {
     text: &'a str,
     tokens: Option<u64>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    tool_calls: Vec<CallFields<'a>>,
+    tool_calls: &'a [SentCall],
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_call_id: Option<&'a str>,
     #[serde(skip_serializing_if = "is_none")]
     images: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out: Option<&'static str>,
-}
-
-/// A tool call.
-#[derive(Serialize)]
-struct CallFields<'a> {
-    id: &'a str,
-    name: &'a str,
-    /// JSON as text, as sent by pi.
-    arguments: &'a str,
 }
 
 /// The last line with totals.
@@ -158,17 +149,15 @@ impl ContextCommand {
 }
 
 fn line<'a>(tree: &'a Tree, part: &PlannedPart, message: &'a SentMessage) -> MessageLine<'a> {
-    let call = |call: &'a SentCall| CallFields { id: &call.id, name: &call.name, arguments: &call.arguments };
     MessageLine {
-        entry_id: tree.nodes[part.at as usize].id.as_deref(),
         role: message.role.name(),
         from: message.from.name(),
         text: &message.text,
         tokens: Some(message.tokens),
-        tool_calls: message.calls.iter().map(call).collect(),
+        tool_calls: &message.calls,
         tool_call_id: message.answers.as_deref(),
         images: message.images,
-        left_out: part.why().map(|why| why.text()),
+        ..left_out(tree, part)
     }
 }
 
@@ -181,7 +170,7 @@ fn left_out<'a>(tree: &'a Tree, part: &PlannedPart) -> MessageLine<'a> {
         from: from(node.kind).name(),
         text: &node.text,
         tokens: None,
-        tool_calls: Vec::new(),
+        tool_calls: &[],
         tool_call_id: None,
         images: 0,
         left_out: part.why().map(|why| why.text()),

@@ -43,14 +43,17 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The user declined.
+/// An error with an exit code of its own: the user declined, or a signal stopped a change.
 #[derive(Debug)]
-pub(super) struct Declined(pub(super) &'static str);
+pub(super) struct Stopped(pub(super) ExitCode, pub(super) &'static str);
 
-impl std::fmt::Display for Declined {
+impl std::fmt::Display for Stopped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.0)
+        f.write_str(self.1)
     }
 }
 
-impl std::error::Error for Declined {}
+/// Returns the exit code of shells for a signal.
+pub(super) fn by_signal(signal: u8) -> ExitCode {
+    (128 + signal).into()
+}

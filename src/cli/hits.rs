@@ -33,9 +33,8 @@ const MOST_TITLE: usize = 500;
 
 /// The JSON form of a hit.
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(tag = "type", rename = "hit", rename_all = "camelCase")]
 pub(super) struct HitLine {
-    r#type: &'static str,
     /// An identifier for continuing after this hit.
     hit: String,
     #[serde(flatten)]
@@ -59,8 +58,9 @@ pub(super) struct HitLine {
     age: Option<i64>,
 }
 
-/// The totals of a search.
-#[derive(Default)]
+/// The totals of a search, and their JSON form.
+#[derive(Default, Serialize)]
+#[serde(tag = "type", rename = "end")]
 pub(super) struct HitTotals {
     pub(super) printed: usize,
     /// The number of hits; `None` if the search stopped early.
@@ -339,7 +339,6 @@ impl HitLine {
         snippet: Snippet,
     ) -> Result<Self> {
         Ok(Self {
-            r#type: "hit",
             hit: name(session, offset),
             path: (&*resolve::absolute(&session.path)?).into(),
             id: session.header.id.clone(),

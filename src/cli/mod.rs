@@ -4,7 +4,6 @@ mod browse;
 mod change;
 mod completions;
 mod config;
-mod confirm;
 mod context;
 mod diff;
 mod exit;
@@ -20,14 +19,12 @@ mod ls;
 mod output;
 mod path;
 mod pi;
-mod pi_requests;
 mod project;
 mod rename;
 mod resolve;
 mod restore;
 mod resume;
 mod rm;
-mod running_pi;
 mod search;
 mod show;
 mod skill;
@@ -48,7 +45,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::app::startup::PickerFormat;
 use crate::base::paths::shorten;
 use crate::base::{catch_panic, typo};
-use crate::cli::exit::{Declined, Exit};
+use crate::cli::exit::{Exit, Stopped};
 use crate::config::{Config, Filter, ThemeName};
 use crate::disk::demo;
 use crate::disk::files::Files;
@@ -245,13 +242,7 @@ pub fn run() -> ExitCode {
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output::complain(&format!("{error:#}"));
-            // The exit code of shells for a signal.
-            let signal = error.downcast_ref().map(|change::Interrupted(signal)| 128 + signal);
-            match signal {
-                Some(signal) => signal.into(),
-                None if error.is::<Declined>() => Exit::Nothing.into(),
-                None => Exit::Failed.into(),
-            }
+            error.downcast_ref().map_or(Exit::Failed.into(), |Stopped(code, _)| *code)
         }
     }
 }

@@ -74,10 +74,31 @@ pub(super) fn tell(message: &str) {
     }
 }
 
-/// Prints a question to standard error; the answer follows on the same line.
-pub(super) fn prompt(question: &str) {
+/// Returns `true` if a question is possible: input and standard error must be a terminal.
+pub(super) fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks a question on standard error, so that a pipe only gets the output, and returns the trimmed answer; empty at the end
+/// of input.
+///
+/// # Errors
+/// The terminal cannot be read.
+pub(super) fn ask(question: &str) -> Result<String> {
     let mut stderr = io::stderr().lock();
     let _ = write!(stderr, "{} ", crate::base::text::clean(question)).and_then(|()| stderr.flush());
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(answer.trim().into())
+}
+
+/// Returns `true` if the user answers `y` or `yes`.
+///
+/// # Errors
+/// The errors of [`ask`].
+pub(super) fn is_yes(question: &str) -> Result<bool> {
+    let answer = ask(&format!("{question} [y/N]"))?.to_lowercase();
+    Ok(answer == "y" || answer == "yes")
 }
 
 /// Returns `true` if the reader, such as `head`, has closed the pipe.

@@ -21,19 +21,9 @@ pub(super) struct PiCommand {
 #[derive(Debug, clap::Subcommand)]
 enum PiAction {
     /// Install or update the extension and the skill
-    Install(PiArgs),
+    Install(InstallOptions),
     /// Remove what install wrote
-    Remove(PiArgs),
-}
-
-#[derive(Debug, clap::Args)]
-struct PiArgs {
-    /// Print what would change without changing anything
-    #[arg(long)]
-    dry_run: bool,
-    /// Replace or delete edited files as well
-    #[arg(long)]
-    force: bool,
+    Remove(InstallOptions),
 }
 
 impl PiCommand {
@@ -41,14 +31,13 @@ impl PiCommand {
         let program = program::this().context("cannot find the pitree program")?;
         let in_pi = Installation::new(&Environment::current(), &program)
             .context("cannot locate pi's directory: no home directory; set HOME")?;
-        let how = |&PiArgs { dry_run, force }: &PiArgs| InstallOptions { force, dry_run };
         let (outcomes, verb, forced, is_dry) = match &self.what {
             PiAction::Install(switches) => {
-                let outcomes = in_pi.install(how(switches)).context("cannot write to pi's directory")?;
+                let outcomes = in_pi.install(*switches).context("cannot write to pi's directory")?;
                 (outcomes, ["wrote", "would write"], "replaces", switches.dry_run)
             }
             PiAction::Remove(switches) => {
-                let outcomes = in_pi.remove(how(switches)).context("cannot remove files from pi's directory")?;
+                let outcomes = in_pi.remove(*switches).context("cannot remove files from pi's directory")?;
                 (outcomes, ["removed", "would remove"], "deletes", switches.dry_run)
             }
         };

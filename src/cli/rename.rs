@@ -1,6 +1,7 @@
 //! `pitree rename` and `pitree label`: change session names and labels.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
@@ -9,10 +10,13 @@ use clap_complete::ArgValueCompleter;
 use crate::changes::Request;
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::resolve::SessionPlace;
-use crate::cli::{CommandContext, completions, pi_requests, resolve};
+use crate::cli::{CommandContext, completions, output, resolve};
 use crate::disk::files::Files;
 use crate::disk::load;
-use crate::pi::requests::PiRequest;
+use crate::disk::locate;
+use crate::pi::requests::{self, PiRequest};
+use crate::pi::running;
+use crate::pi::status::PiStatus;
 use crate::session::entry::EntryId;
 
 /// Rename a session
@@ -35,9 +39,9 @@ impl RenameCommand {
         let changer = Changer::new(chosen, &self.switches)?;
         let path = resolve::file(&self.session, chosen)?;
         if self.by_pi {
-            return pi_requests::tell(&path, &PiRequest::Name(self.name.clone()));
+            return ask_pi(&path, &PiRequest::Name(self.name.clone()));
         }
-        pi_requests::warn(&path);
+        warn(&path);
         let done = changer.make(&Request::Rename { path, name: self.name.clone() })?;
         changer.say(&done, CliStep::Make)
     }
@@ -87,12 +91,49 @@ impl LabelCommand {
         let target = EntryId::of(&tree, resolve::entry(&entry, &tree)?);
         if self.by_pi {
             let EntryId::Id(entry) = target else { bail!("the entry has no id; omit --by-pi") };
-            return pi_requests::tell(&path, &PiRequest::Label(entry, label));
+            return ask_pi(&path, &PiRequest::Label { entry: entry.to_string(), text: label });
         }
-        pi_requests::warn(&path);
+        warn(&path);
         let request =
             |migrate| Request::Label { path: path.clone(), target: target.clone(), label: label.clone(), migrate };
         let done = changer.make_migrating(self.migrate, request)?;
         changer.say(&done, CliStep::Make)
     }
+}
+
+/// Sends a request to the pi that has a session open.
+///
+/// # Errors
+/// No pi reports the session as open, or the request failed.
+fn ask_pi(session: &Path, what: &PiRequest) -> Result<ExitCode> {
+    let state = locate::state_dir();
+    let (Some(state), Some(pi)) = (&state, pi_with(session)) else {
+        bail!(
+            "no running pi reports {} as open; run `pitree pi install` and restart pi, or omit --by-pi",
+            session.display()
+        );
+    };
+    if let Err(why) = requests::ask(state, &pi, what) {
+        bail!("{why}");
+    }
+    output::tell(&format!("pi (pid {}) saved the change", pi.pid));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Warns that a running pi has the session open and does not see the change.
+fn warn(session: &Path) {
+    if let Some(pi) = pi_with(session) {
+        output::tell(&format!(
+            "pi (pid {}) has the session open and shows the change only after reopening it; use --by-pi to have pi make the change",
+            pi.pid
+        ));
+    }
+}
+
+/// Returns the most urgent pi that reports a session as open.
+fn pi_with(session: &Path) -> Option<PiStatus> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
+    let told = running::told(locate::state_dir().as_deref());
+    let in_it = told.into_iter().filter(|told| real(&told.session) == real(session));
+    in_it.min_by_key(PiStatus::urgency)
 }

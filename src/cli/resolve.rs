@@ -108,11 +108,6 @@ pub(super) fn session(word: &OsStr, chosen: &CommandContext) -> Result<PathBuf> 
     named(word, &SessionResolver::new(chosen))
 }
 
-/// Returns the session of the pi that runs this command.
-fn this() -> Option<PathBuf> {
-    Environment::current().session_file.map(PathBuf::from)
-}
-
 fn named(word: &OsStr, sessions: &SessionResolver<'_>) -> Result<PathBuf> {
     let none = || anyhow!("no session matches {word:?}; run `pitree ls` to list sessions");
     find(word, sessions)?.ok_or_else(none)
@@ -133,7 +128,9 @@ fn find(word: &OsStr, sessions: &SessionResolver<'_>) -> Result<Option<PathBuf>>
         return Ok(Some(locate::expand(word, Path::new(&sessions.chosen.home))));
     }
     if word == "." {
-        return this().map_or_else(|| sessions.newest_here(), Ok).map(Some);
+        // The session of the pi that runs this command comes first.
+        let of_pi = Environment::current().session_file.map(PathBuf::from);
+        return of_pi.map_or_else(|| sessions.newest_here(), Ok).map(Some);
     }
     // Ids are UTF-8.
     let word = word.to_str().with_context(|| format!("no file or session named {word:?}"))?;

@@ -15,13 +15,15 @@ use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::exit::Exit;
 use crate::cli::output::PathFields;
 use crate::cli::resolve::SessionPlace;
-use crate::cli::{CommandContext, completions, output, resolve, running_pi};
+use crate::cli::{CommandContext, completions, now, output, resolve};
 use crate::config::{Config, GoBy};
 use crate::disk::files::Files;
 use crate::disk::load;
 use crate::disk::load::Bodies;
 use crate::disk::locate;
 use crate::pi::launch::{self, Launch, Start};
+use crate::pi::running;
+use crate::pi::warnings::{is_open, signs};
 use crate::runtime::{clipboard, raw_output};
 use crate::session::entry::EntryId;
 use crate::session::entry::parse;
@@ -77,7 +79,7 @@ impl ResumeCommand {
             bail!("--summarize needs an entry: SESSION ENTRY or SESSION@ENTRY");
         }
         let starts = !(self.yes || self.print || self.json || self.dry_run);
-        if !self.fork && !running_pi::may_start(&path, starts, chosen)? {
+        if !self.fork && !may_start(&path, starts, chosen)? {
             output::tell("pi was not started");
             return Ok(Exit::Nothing.into());
         }
@@ -163,6 +165,35 @@ impl ResumeCommand {
         printed.with_context(|| done.map_or("cannot print the command".into(), |done| changer.unprinted(done)))?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// The consequence of two pi processes in one session.
+const APART: &str =
+    "Two pi processes in one session do not see each other's entries; use --fork to resume in a new session.";
+
+/// Warns about pi processes that may use a session. If one has it open and another would start (`starts`), asks first.
+/// Returns `true` if pi may start.
+///
+/// # Errors
+/// The session or the terminal cannot be read, or there is no terminal to ask on.
+fn may_start(session: &Path, starts: bool, chosen: &CommandContext) -> Result<bool> {
+    let pis = running::running(locate::state_dir().as_deref());
+    let digest = resolve::digest(session)?;
+    let signs = signs(&[&digest], &pis, now(), &chosen.home);
+    for sign in &signs {
+        output::tell(&format!("{sign}."));
+    }
+    if !signs.is_empty() {
+        output::tell(APART);
+    }
+    if !starts || !is_open(&digest, &pis) {
+        return Ok(true);
+    }
+    anyhow::ensure!(
+        output::can_ask(),
+        "cannot ask for confirmation without a terminal; use --yes to resume the session anyway"
+    );
+    output::is_yes("Resume it anyway?")
 }
 
 /// Explains why there is no summary.

@@ -16,7 +16,7 @@ use crate::changes::{FileSnapshot, Refusal, Request};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::exit::Exit;
 use crate::cli::table::words;
-use crate::cli::{CommandContext, completions, confirm, now, output, resolve};
+use crate::cli::{CommandContext, completions, now, output, resolve};
 use crate::disk::locate;
 use crate::pi::running;
 use crate::pi::warnings::LOSES;
@@ -48,7 +48,7 @@ impl RmCommand {
     pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
         let asks = !self.yes && !self.switches.dry_run;
-        if asks && !confirm::is_possible() {
+        if asks && !output::can_ask() {
             output::complain("cannot ask for confirmation without a terminal; use --yes to skip the prompt");
             return Ok(Exit::Failed.into());
         }
@@ -62,7 +62,8 @@ impl RmCommand {
                 output::tell("canceled; no session moved");
                 return Ok(Exit::Nothing.into());
             }
-            let error = match changer.make(&Request::Trash { files: removal.seen() }) {
+            let files = removal.going().map(|session| FileSnapshot::of(session)).collect();
+            let error = match changer.make(&Request::Trash { files }) {
                 Ok(done) => return changer.say(&done, CliStep::Make),
                 Err(error) => error,
             };
@@ -85,7 +86,8 @@ impl RmCommand {
     /// Returns the sessions to remove.
     fn removal(&self, chosen: &CommandContext, asks: bool) -> Result<Removal> {
         let mut catalog = if asks || self.family {
-            every(chosen)
+            let place = |path: &Path| resolve::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+            Catalog::read(chosen.sources(), now(), place)
         } else {
             let mut none = Catalog::default();
             none.set_pis(running::running(locate::state_dir().as_deref()), now());
@@ -123,7 +125,7 @@ impl RmCommand {
             bail!("{what}");
         }
         output::tell(&what);
-        if confirm::ask("Type \"delete\" to delete permanently (no undo):")? != "delete" {
+        if output::ask("Type \"delete\" to delete permanently (no undo):")? != "delete" {
             output::tell("canceled; no file deleted");
             return Ok(Exit::Nothing.into());
         }
@@ -141,10 +143,6 @@ struct Removal {
 }
 
 impl Removal {
-    fn seen(&self) -> Vec<FileSnapshot> {
-        self.going().map(|session| FileSnapshot::of(session)).collect()
-    }
-
     fn going(&self) -> impl Iterator<Item = &SharedDigest> {
         self.goes.iter().map(|&key| &self.catalog[key])
     }
@@ -188,9 +186,9 @@ impl Removal {
             output::tell(&format!("{stay}: {}{more}", titles.join(", ")));
         }
         if !self.tell_signs(changer) {
-            return confirm::is_yes("Move to the trash?");
+            return output::is_yes("Move to the trash?");
         }
-        Ok(confirm::ask("Type \"yes\" to move them anyway:")? == "yes")
+        Ok(output::ask("Type \"yes\" to move them anyway:")? == "yes")
     }
 
     /// Warns about running pis. Returns `true` if there is a warning.
@@ -221,12 +219,6 @@ impl Removal {
         };
         stays.filter(loses).collect()
     }
-}
-
-/// Loads all sessions by absolute path.
-fn every(chosen: &CommandContext) -> Catalog {
-    let place = |path: &Path| resolve::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    Catalog::read(chosen.sources(), now(), place)
 }
 
 fn title(session: &Digest, glyphs: &Glyphs) -> String {

@@ -8,7 +8,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use serde::Serialize;
 
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{clean, width};
@@ -70,16 +69,6 @@ pub(super) struct SearchCommand {
     json: bool,
 }
 
-/// The last line: the total number of hits if known, and the hit after which to continue.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct EndLine<'a> {
-    r#type: &'static str,
-    printed: usize,
-    total: Option<usize>,
-    next: Option<&'a str>,
-}
-
 impl SearchCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
         let mut query = match read_query(&self.query) {
@@ -104,8 +93,7 @@ impl SearchCommand {
         })?;
         let HitTotals { printed, total, next } = &sum;
         if self.json {
-            let (printed, total, next) = (*printed, *total, next.as_deref());
-            output::json(out, &EndLine { r#type: "end", printed, total, next })?;
+            output::json(out, &sum)?;
         } else {
             let ids = resolve::shortest(search.ids());
             let row = |line: &HitLine| line.row(now_ms, ids, &chosen.home);

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Result;
 use clap_complete::ArgValueCompleter;
 use serde::Serialize;
-use serde_json::Number;
+use serde_json::Value;
 
 use crate::app::panes::tree::pi_text as row_text;
 use crate::app::panes::tree::rows::{RowItem, TreeRows, passes};
@@ -20,7 +20,7 @@ use crate::disk::load;
 use crate::disk::load::Bodies;
 use crate::session::entry::RawTime;
 use crate::session::lines::Line;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::Tree;
 
 /// The maximum width of tree lines without a terminal.
 const LINES: usize = 240;
@@ -86,20 +86,12 @@ struct EntryLine<'a> {
     depth: usize,
     r#type: Option<String>,
     role: Option<String>,
-    timestamp: EntryTime,
+    /// As in the file.
+    timestamp: Value,
     label: Option<&'a str>,
     active: bool,
     leaf: bool,
     text: String,
-}
-
-/// A timestamp as in the file.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum EntryTime {
-    None,
-    Text(String),
-    Number(Option<Number>),
 }
 
 fn json(out: &mut impl Write, tree: &Tree, path: &Path, chosen: &CommandContext) -> Result<()> {
@@ -112,32 +104,25 @@ fn json(out: &mut impl Write, tree: &Tree, path: &Path, chosen: &CommandContext)
         let bytes = bodies.known(node)?;
         let line = Line { len: node.len, ..Line::new(node.offset, &bytes, true) };
         let entry = line.read().ok().flatten().unwrap_or_default();
+        let role = entry.role().map(|role| role.text().into_owned());
         let entry_line = EntryLine {
             id: node.id.as_deref(),
             parent_id: entry.parent_id.filter(|_| has_ids).map(|id| id.text().into_owned()),
             depth: depth[at as usize],
             r#type: Some(entry.type_name.text().into_owned()).filter(|name| !name.is_empty()),
-            role: entry.role().map(|role| migrated(&role.text())),
+            // pi renames this role in old files.
+            role: role.map(|role| if role == "hookMessage" { "custom".into() } else { role }),
             timestamp: match entry.timestamp {
-                None => EntryTime::None,
-                Some(RawTime::Text(text)) => EntryTime::Text(text.text().into_owned()),
-                Some(RawTime::Number(number)) => EntryTime::Number(output::number(number)),
+                None => Value::Null,
+                Some(RawTime::Text(text)) => text.text().into(),
+                Some(RawTime::Number(number)) => output::number(number).into(),
             },
             label: tree.labels.get(&at).map(|label| &*label.text),
             active: tree.is_active(at),
-            leaf: is_leaf(tree, at),
+            leaf: tree.leaf == Some(at),
             text: if entry.is_cut { node.text.to_string() } else { entry.text() },
         };
         output::json(out, &entry_line)?;
     }
     Ok(())
-}
-
-fn is_leaf(tree: &Tree, at: Index) -> bool {
-    tree.leaf == Some(at)
-}
-
-/// Renames the role that pi renames in old files.
-fn migrated(role: &str) -> String {
-    if role == "hookMessage" { "custom".into() } else { role.into() }
 }

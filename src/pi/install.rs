@@ -89,12 +89,14 @@ pub(crate) enum InstallOutcome {
 }
 
 /// Options of install and remove.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct InstallOptions {
-    /// Replace or remove files of the user as well.
-    pub(crate) force: bool,
-    /// Report only; write and remove nothing.
+    /// Print what would change without changing anything
+    #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Replace or delete edited files as well
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 impl InstalledDir {

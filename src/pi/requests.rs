@@ -19,28 +19,26 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// A request to a pi.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum PiRequest {
     /// Rename the session; an empty name clears it.
     Name(String),
-    /// Label an entry by id; an empty label clears it.
-    Label(String, String),
+    /// Label an entry; an empty label clears it.
+    Label {
+        /// The id of the entry.
+        entry: String,
+        /// The label.
+        text: String,
+    },
 }
 
 #[derive(Serialize)]
 struct RequestFile<'a> {
     schema: u64,
     session: &'a Path,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    label: Option<LabelRequest<'a>>,
-}
-
-#[derive(Serialize)]
-struct LabelRequest<'a> {
-    entry: &'a str,
-    text: &'a str,
+    #[serde(flatten)]
+    what: &'a PiRequest,
 }
 
 #[derive(Deserialize)]
@@ -64,11 +62,7 @@ pub(crate) fn ask(state: &Path, pi: &PiStatus, what: &PiRequest) -> Result<(), S
     getrandom::fill(&mut random).map_err(|error| said(io::Error::other(error)))?;
     let name = format!("{}.{:016x}", pi.pid, u64::from_ne_bytes(random));
     let (question, answer) = (folder.join(format!("{name}.ask")), folder.join(format!("{name}.answer")));
-    let (name, label) = match what {
-        PiRequest::Name(name) => (Some(name.as_str()), None),
-        PiRequest::Label(entry, text) => (None, Some(LabelRequest { entry, text })),
-    };
-    let asked = RequestFile { schema: SCHEMA, session: &pi.session, name, label };
+    let asked = RequestFile { schema: SCHEMA, session: &pi.session, what };
     let text = serde_json::to_vec(&asked).map_err(|error| said(io::Error::other(error)))?;
     create::file(&question, &text, &folder.join(format!("{}.json", pi.pid))).map_err(said)?;
     let begun = Instant::now();

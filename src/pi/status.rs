@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::base::named::named;
 use crate::system::{self, kernel};
@@ -56,7 +56,7 @@ impl PiState {
 }
 
 /// The status that a pi reports.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct PiStatus {
     /// The process id.
     pub pid: u32,
@@ -73,8 +73,10 @@ pub struct PiStatus {
     /// The state.
     pub state: PiState,
     /// The start of the state in milliseconds since 1970.
+    #[serde(deserialize_with = "milliseconds")]
     pub since: i64,
     /// The id of the selected model.
+    #[serde(default, deserialize_with = "model_id")]
     pub model: Option<String>,
     /// The cost of the session as counted by pi, in US dollars.
     pub cost: f64,
@@ -91,23 +93,23 @@ impl PiStatus {
 #[derive(Deserialize)]
 struct StatusFile {
     schema: u64,
-    pid: u32,
     start: String,
     r#where: String,
-    session: PathBuf,
-    id: String,
-    name: Option<String>,
-    entry: Option<String>,
-    cwd: String,
-    state: PiState,
-    since: f64,
-    model: Option<StatusModel>,
-    cost: f64,
+    #[serde(flatten)]
+    status: PiStatus,
 }
 
 #[derive(Deserialize)]
 struct StatusModel {
     id: String,
+}
+
+fn milliseconds<'de, D: Deserializer<'de>>(from: D) -> Result<i64, D::Error> {
+    Ok(f64::deserialize(from)? as i64)
+}
+
+fn model_id<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<StatusModel>::deserialize(from)?.map(|model| model.id))
 }
 
 /// Returns the directory of the status files.
@@ -137,15 +139,15 @@ pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
             }
             continue;
         };
-        if said.schema != SCHEMA || said.pid != pid {
+        if said.schema != SCHEMA || said.status.pid != pid {
             continue;
         }
         if !kernel::runs(pid, &said.start) {
             let _ = fs::remove_file(&path); // a remaining file is ignored
             continue;
         }
-        if said.session.is_absolute() {
-            told.insert(pid, PiStatus::from(said));
+        if said.status.session.is_absolute() {
+            told.insert(pid, said.status);
         }
     }
     let mut told: Vec<PiStatus> = told.into_values().collect();
@@ -165,23 +167,6 @@ fn remove_asked(path: &Path) {
     let written = || path.symlink_metadata().and_then(|found| found.modified()).ok();
     if is_asked && written().and_then(|time| time.elapsed().ok()).is_some_and(|since| since > FORGOTTEN) {
         let _ = fs::remove_file(path); // a remaining file is ignored
-    }
-}
-
-impl From<StatusFile> for PiStatus {
-    fn from(said: StatusFile) -> Self {
-        Self {
-            pid: said.pid,
-            session: said.session,
-            id: said.id,
-            name: said.name,
-            entry: said.entry,
-            cwd: said.cwd,
-            state: said.state,
-            since: said.since as i64,
-            model: said.model.map(|model| model.id),
-            cost: said.cost,
-        }
     }
 }
 

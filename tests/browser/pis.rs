@@ -161,7 +161,9 @@ fn an_unconfirmed_pi_request_is_reported() {
     browser.press("l L").type_text("mark").press("enter");
     shows(&browser, "This session is open in a running pi");
     let wanted = browser.take(Msg::Key("p".parse().unwrap()));
-    let [Effect::Ask(ticket, Work::TellPi(_, what @ PiRequest::Label(..)))] = &wanted[..] else { panic!("{wanted:?}") };
+    let [Effect::Ask(ticket, Work::TellPi(_, what @ PiRequest::Label { .. }))] = &wanted[..] else {
+        panic!("{wanted:?}")
+    };
     let why = "pi (process 4711) does not answer: nothing was changed, and this is said in full";
     browser.send(Msg::Reply(ticket.clone(), Reply::PiTold(what.clone(), Err(why.into()))));
     shows(&browser, "does not answer");

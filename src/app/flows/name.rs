@@ -78,7 +78,7 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
         }
         PromptPurpose::Label(session, identity, target) => {
             let what = match &target {
-                EntryId::Id(entry) => Some(PiRequest::Label(entry.clone(), text.clone())),
+                EntryId::Id(entry) => Some(PiRequest::Label { entry: entry.clone(), text: text.clone() }),
                 EntryId::Place(_) => None,
             };
             let request = Request::Label { path: path(session), target, label: text, migrate: false };
@@ -108,7 +108,7 @@ fn by_pi(model: &Model, session: SessionKey, what: Option<PiRequest>, here: Comm
 pub(crate) fn after_request(request: &PiRequest, result: Result<(), String>) -> Command {
     let message = match request {
         PiRequest::Name(_) => "pi wrote the name",
-        PiRequest::Label(..) => "pi wrote the label",
+        PiRequest::Label { .. } => "pi wrote the label",
     };
     match result {
         Ok(()) => Command::Say(Tone::Active, message.into()),

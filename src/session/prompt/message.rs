@@ -1,6 +1,8 @@
 //! The messages that pi sends for an entry (`convertToLlm` of pi 1.5.2, and the conversions of its providers), and pi's
 //! estimate of their tokens.
 
+use serde::Serialize;
+
 use crate::base::javascript;
 use crate::base::named::named;
 use crate::session::entry::kind::EntryKind;
@@ -56,7 +58,7 @@ named! {
 }
 
 /// A tool call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SentCall {
     /// The ID.
     pub id: String,
