@@ -121,6 +121,14 @@ impl Span {
     }
 }
 
+/// Appends text that is already clean. Text of the same tone extends the last span.
+pub(crate) fn push_span(spans: &mut Vec<Span>, tone: Tone, text: &str) {
+    match spans.last_mut() {
+        Some(last) if last.tone == tone => last.text.push_str(text),
+        _ => spans.push(Span::new(tone, text)),
+    }
+}
+
 /// Joins the text of spans.
 pub(crate) fn spans_text(spans: &[Span]) -> String {
     spans.iter().map(|span| span.text.as_str()).collect()

@@ -62,13 +62,10 @@ impl FilesCommand {
             Some(session) => chosen.sources().one(&resolve::session(session, chosen)?),
             None => chosen.sources().scan(),
         };
-        let mut unreadable = std::mem::take(&mut scan.found.unreadable);
         let is_wanted = self.project.matcher(chosen);
         let mut sessions: Vec<SharedDigest> = Vec::new();
-        scan.read(|batch| {
-            sessions.extend(batch.sessions.into_iter().filter(|session| is_wanted(&session.header.cwd)));
-            unreadable.extend(batch.unreadable);
-            true
+        let unreadable = crate::cli::read(&mut scan, |batch| {
+            sessions.extend(batch.into_iter().filter(|session| is_wanted(&session.header.cwd)));
         });
         let _ = scan.keep(); // a failure only costs time
         if let (Some(_), [one]) = (&self.session, &unreadable[..])
@@ -93,7 +90,9 @@ impl FilesCommand {
             };
             for file in &files {
                 let entries = calls.as_mut().map(|calls| calls.remove(&file.path).unwrap_or_default());
-                output::json(out, &FileLine::new(file, entries))?;
+                let TouchedFile { path, uses, sessions, latest } = file;
+                let (reads, changes, last_touched) = (uses.reads, uses.changes, latest.and_then(time::iso));
+                output::json(out, &FileLine { path, reads, changes, sessions: *sessions, last_touched, entries })?;
             }
         } else {
             table(out, &files, chosen)?;
@@ -102,14 +101,6 @@ impl FilesCommand {
             }
         }
         Ok(output::end(out, unreadable)?.into())
-    }
-}
-
-impl<'a> FileLine<'a> {
-    fn new(file: &'a TouchedFile, entries: Option<Vec<TouchLine>>) -> Self {
-        let TouchedFile { path, uses, sessions, latest } = file;
-        let last_touched = latest.and_then(time::iso);
-        Self { path, reads: uses.reads, changes: uses.changes(), sessions: *sessions, last_touched, entries }
     }
 }
 

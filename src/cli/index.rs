@@ -61,11 +61,7 @@ impl IndexCommand {
         let mut unreadable = Vec::new();
         if self.rebuild {
             let mut scan = chosen.sources().rebuild();
-            unreadable = std::mem::take(&mut scan.found.unreadable);
-            scan.read(|batch| {
-                unreadable.extend(batch.unreadable);
-                true
-            });
+            unreadable = crate::cli::read(&mut scan, drop);
             scan.keep().with_context(|| {
                 let what = format!("cannot write the index in {}", cache.display());
                 format!("{what}; the previous index is unchanged; free disk space or check permissions")

@@ -12,7 +12,7 @@ use crate::cli::output::{Output, PathFields};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{CommandContext, output, resolve};
-use crate::session::digest::{Digest, DigestLabel};
+use crate::session::digest::{Digest, DigestLabel, SharedDigest};
 use crate::session::entry::EntryId;
 
 /// List labels, most recent first
@@ -54,17 +54,10 @@ impl LabelsCommand {
         let mut scan = chosen.sources().scan();
         let (mut sessions, mut ids) = (Vec::new(), Vec::new());
         let is_in_project = self.project.matcher(chosen);
-        let mut unreadable = std::mem::take(&mut scan.found.unreadable);
-        scan.read(|batch| {
-            ids.extend(batch.sessions.iter().map(|session| session.header.id.clone()));
-            sessions.extend(
-                batch
-                    .sessions
-                    .into_iter()
-                    .filter(|session| !session.labels.is_empty() && is_in_project(&session.header.cwd)),
-            );
-            unreadable.extend(batch.unreadable);
-            true
+        let is_wanted = |session: &SharedDigest| !session.labels.is_empty() && is_in_project(&session.header.cwd);
+        let unreadable = crate::cli::read(&mut scan, |batch| {
+            ids.extend(batch.iter().map(|session| session.header.id.clone()));
+            sessions.extend(batch.into_iter().filter(is_wanted));
         });
         let _ = scan.keep(); // a failure only costs time
         let ids = resolve::shortest(ids.iter().map(String::as_str));

@@ -160,8 +160,8 @@ fn changes(
 
 /// The JSON form of all running pi processes.
 #[derive(Serialize)]
-struct PisLine {
-    pis: Vec<PiFields>,
+struct PisLine<'a> {
+    pis: Vec<PiFields<'a>>,
     silent: Vec<OtherPiFields>,
 }
 
@@ -175,53 +175,25 @@ struct OtherPiFields {
 /// A pi that reports its status.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PiFields {
+struct PiFields<'a> {
     #[serde(flatten)]
     path: PathFields,
-    id: String,
-    name: Option<String>,
-    cwd: String,
+    id: &'a str,
+    name: Option<&'a str>,
+    cwd: &'a str,
     #[serde(flatten)]
-    live: LiveFields,
-}
-
-/// The status of a pi.
-#[derive(Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct LiveFields {
-    pid: u32,
-    state: &'static str,
-    since: Option<String>,
-    entry_id: Option<String>,
-    model: Option<String>,
-    cost: f64,
-}
-
-impl From<&PiStatus> for LiveFields {
-    fn from(told: &PiStatus) -> Self {
-        Self {
-            pid: told.pid,
-            state: told.state.name(),
-            since: time::iso(told.since),
-            entry_id: told.entry.clone(),
-            model: told.model.clone(),
-            cost: told.cost,
-        }
-    }
+    live: &'a PiStatus,
 }
 
 fn json(pis: &RunningPis, out: &mut Output) -> Result<()> {
-    let fields = |told: &PiStatus| PiFields {
+    let pis_told = pis.told.iter().map(|told| PiFields {
         path: (&*told.session).into(),
-        id: told.id.clone(),
-        name: told.name.clone(),
-        cwd: told.cwd.clone(),
-        live: told.into(),
-    };
-    let mut silent: Vec<_> = pis.by_dir.iter().collect();
-    silent.sort_unstable();
-    let silent =
-        silent.into_iter().map(|(dir, &count)| OtherPiFields { cwd: dir.to_string_lossy().into_owned(), count });
-    let all = PisLine { pis: pis.told.iter().map(fields).collect(), silent: silent.collect() };
+        id: &told.id,
+        name: told.name.as_deref(),
+        cwd: &told.cwd,
+        live: told,
+    });
+    let silent = silent(pis).map(|(dir, count)| OtherPiFields { cwd: dir.to_string_lossy().into_owned(), count });
+    let all = PisLine { pis: pis_told.collect(), silent: silent.collect() };
     output::json(out, &all)
 }

@@ -19,7 +19,6 @@ use crate::catalog::Catalog;
 use crate::catalog::cost_sharing::{self, CostSharing};
 use crate::catalog::parents::{ForkParent, parents};
 use crate::cli::hits::HitSearch;
-use crate::cli::live::LiveFields;
 use crate::cli::output::{Output, PathFields};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, PATH};
@@ -77,11 +76,7 @@ impl LsCommand {
         // A query can depend on all sessions, for example on forks.
         let unread = if self.subagents || query.is_some() { Vec::new() } else { scan.skip_subagents() };
         let mut sessions: Vec<SharedDigest> = Vec::new();
-        scan.read(|batch| {
-            sessions.extend(batch.sessions);
-            unreadable.extend(batch.unreadable);
-            true
-        });
+        unreadable.extend(crate::cli::read(&mut scan, |batch| sessions.extend(batch)));
         let mut unlisted: Vec<SharedDigest> = Vec::new();
         let found = query.map(|query| {
             let here = chosen.here_and_now();
@@ -110,10 +105,7 @@ impl LsCommand {
                 |parents: HashMap<&Path, ForkParent<'_>>| parents.into_values().any(|one| one == ForkParent::Missing);
             if !unread.is_empty() && is_missing(parents(&all)) {
                 scan.found.files = unread;
-                scan.read(|batch| {
-                    all.extend(batch.sessions);
-                    true
-                });
+                crate::cli::read(&mut scan, |batch| all.extend(batch));
             }
             let parents = parents(&all);
             let here = std::path::absolute(".").unwrap_or_default(); // the directory can be missing
@@ -217,8 +209,8 @@ struct SessionLine<'a> {
     own_entries: usize,
     bytes: u64,
     problems: Vec<String>,
-    live: Option<LiveFields>,
-    pis: Vec<LiveFields>,
+    live: Option<&'a PiStatus>,
+    pis: &'a [&'a PiStatus],
 }
 
 /// The maximum length of a name in a line, in UTF-16 code units.
@@ -229,12 +221,12 @@ impl<'a> SessionLine<'a> {
         session: &'a Digest,
         own: EntryTotals,
         here: &Path,
-        told: &HashMap<&Path, Vec<&PiStatus>>,
+        told: &'a HashMap<&Path, Vec<&PiStatus>>,
         parent: Option<ParentFields>,
     ) -> Self {
         let header = &session.header;
         let path = absolute(&session.path, here);
-        let pis: Vec<LiveFields> = told.get(&*path).into_iter().flatten().map(|&told| told.into()).collect();
+        let pis = told.get(&*path).map_or(&[][..], Vec::as_slice);
         let PathFields { path, path_bytes } = (&*path).into();
         Self {
             path,
@@ -261,7 +253,7 @@ impl<'a> SessionLine<'a> {
             own_entries: own.entries,
             bytes: session.bytes,
             problems: session.problems.iter().map(Problem::to_string).collect(),
-            live: pis.first().cloned(),
+            live: pis.first().copied(),
             pis,
         }
     }

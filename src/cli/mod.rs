@@ -53,8 +53,9 @@ use crate::disk::index as index_files;
 use crate::disk::locate;
 use crate::disk::locate::{Environment, Located};
 use crate::disk::scan;
-use crate::disk::scan::ScanSources;
+use crate::disk::scan::{Scan, ScanSources, Unreadable};
 use crate::search::scope::QueryScope;
+use crate::session::digest::SharedDigest;
 use crate::system::signals;
 
 /// Browse every session of the pi coding agent: projects, forks, branches and entries in one tree.
@@ -360,6 +361,17 @@ fn read_config(file: Option<&std::path::Path>) -> Result<Config> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !asked => Ok(Config::default()),
         Err(error) => Err(error).with_context(|| format!("cannot read the configuration {}", path.display())),
     }
+}
+
+/// Reads sessions in batches, and returns the files that could not be read.
+fn read(scan: &mut Scan<'_>, mut tell: impl FnMut(Vec<SharedDigest>)) -> Vec<Unreadable> {
+    let mut unreadable = std::mem::take(&mut scan.found.unreadable);
+    scan.read(|batch| {
+        unreadable.extend(batch.unreadable);
+        tell(batch.sessions);
+        true
+    });
+    unreadable
 }
 
 /// Parses a number.

@@ -102,7 +102,10 @@ impl ResumeCommand {
             false => Some(resume::goto(&tree, entry, self.summarize)),
         });
         if self.summarize && (self.fork || first.is_none()) {
-            bail!("{}", no_summary(&goes));
+            match goes {
+                Ok(()) => bail!("the session is at this entry already: nothing to summarize; omit --summarize"),
+                Err(reason) => bail!("pi cannot summarize the branch: {reason}; omit --summarize"),
+            }
         }
         // Text that pi cannot restore itself is copied.
         let text_of = goal.and_then(|goal| goal.text_of);
@@ -194,14 +197,6 @@ fn may_start(session: &Path, starts: bool, chosen: &CommandContext) -> Result<bo
         "cannot ask for confirmation without a terminal; use --yes to resume the session anyway"
     );
     output::is_yes("Resume it anyway?")
-}
-
-/// Explains why there is no summary.
-fn no_summary(goes: &Result<(), String>) -> String {
-    match goes {
-        Ok(()) => "the session is at this entry already: nothing to summarize; omit --summarize".into(),
-        Err(reason) => format!("pi cannot summarize the branch: {reason}; omit --summarize"),
-    }
 }
 
 /// The start parameters of pi.

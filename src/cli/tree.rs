@@ -86,7 +86,7 @@ struct EntryLine<'a> {
     depth: usize,
     r#type: Option<String>,
     role: Option<String>,
-    /// As in the file.
+    /// The timestamp as in the file.
     timestamp: Value,
     label: Option<&'a str>,
     active: bool,

@@ -108,12 +108,7 @@ choices! {
 impl ThemeName {
     /// Returns the palette, or `None` if it depends on the terminal.
     pub(crate) fn palette(self) -> Option<Palette> {
-        match self {
-            Self::Auto => None,
-            Self::Dark => Some(Palette::Dark),
-            Self::Light => Some(Palette::Light),
-            Self::Terminal => Some(Palette::Terminal),
-        }
+        self.name().parse().ok()
     }
 }
 

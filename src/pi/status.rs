@@ -7,9 +7,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::base::named::named;
+use crate::base::time;
 use crate::system::{self, kernel};
 
 /// The format version of the files.
@@ -26,7 +27,7 @@ const MOST_PIS: usize = 1000;
 
 named! {
     /// The state of a pi; those that wait for the user come first.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub enum PiState {
         /// Waiting for an answer of the user to a question.
@@ -55,26 +56,31 @@ impl PiState {
     }
 }
 
-/// The status that a pi reports.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+/// The status that a pi reports. The JSON form has only the fields that are printed for each session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PiStatus {
     /// The process id.
     pub pid: u32,
     /// The session file.
+    #[serde(skip_serializing)]
     pub session: PathBuf,
     /// The id of the session.
+    #[serde(skip_serializing)]
     pub id: String,
     /// The name of the session.
+    #[serde(skip_serializing)]
     pub name: Option<String>,
-    /// The current entry; `None` before the first one.
-    pub entry: Option<String>,
     /// The working directory.
+    #[serde(skip_serializing)]
     pub cwd: String,
     /// The state.
     pub state: PiState,
     /// The start of the state in milliseconds since 1970.
-    #[serde(deserialize_with = "milliseconds")]
+    #[serde(serialize_with = "iso", deserialize_with = "milliseconds")]
     pub since: i64,
+    /// The current entry; `None` before the first one.
+    #[serde(rename(serialize = "entryId"))]
+    pub entry: Option<String>,
     /// The id of the selected model.
     #[serde(default, deserialize_with = "model_id")]
     pub model: Option<String>,
@@ -102,6 +108,10 @@ struct StatusFile {
 #[derive(Deserialize)]
 struct StatusModel {
     id: String,
+}
+
+fn iso<S: Serializer>(ms: &i64, to: S) -> Result<S::Ok, S::Error> {
+    time::iso(*ms).serialize(to)
 }
 
 fn milliseconds<'de, D: Deserializer<'de>>(from: D) -> Result<i64, D::Error> {

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
-use crate::base::text::{Span, Tone, clean_lines};
+use crate::base::text::{Span, Tone, clean_lines, push_span};
+use crate::render::spans_of;
 
 /// The maximum number of highlighted bytes of a code block; the rest is plain. The highlighter processes 0.1 (TypeScript)
 /// to 1.6 MB (JSON) per second, and needs up to 0.25 s more to load a language.
@@ -71,9 +72,9 @@ pub(crate) fn highlight(language: &str, code: &str, budget: &mut HighlightBudget
                 Some(Some(spans)) => spans,
                 Some(None) => {
                     highlighter = None; // its state is invalid after a failure
-                    plain(line)
+                    spans_of(Tone::Code, line)
                 }
-                None => plain(line),
+                None => spans_of(Tone::Code, line),
             }
         })
         .collect()
@@ -91,11 +92,6 @@ pub(crate) fn language_of(path: &str) -> &str {
 /// Returns `true` if the language has a syntax.
 pub(crate) fn is_known(language: &str) -> bool {
     syntax_of(&syntaxes(None), language).is_some()
-}
-
-fn plain(line: impl Into<String>) -> Vec<Span> {
-    let text = line.into();
-    if text.is_empty() { Vec::new() } else { vec![Span::new(Tone::Code, text)] }
 }
 
 /// All syntaxes. Each used syntax keeps some megabytes of compiled patterns.
@@ -187,23 +183,18 @@ impl Highlighter {
         let mut spans: Vec<Span> = Vec::new();
         let mut from = 0;
         for (at, change) in changes {
-            add(&mut spans, line.get(from..at.min(line.len()))?, &self.stack);
+            self.add(&mut spans, line.get(from..at.min(line.len()))?);
             self.stack.apply(&change).ok()?;
             from = at.min(line.len());
         }
-        add(&mut spans, line.get(from..)?, &self.stack);
+        self.add(&mut spans, line.get(from..)?);
         Some(spans)
     }
-}
 
-fn add(spans: &mut Vec<Span>, text: &str, stack: &ScopeStack) {
-    if text.is_empty() {
-        return;
-    }
-    let tone = tone_of(stack);
-    match spans.last_mut() {
-        Some(last) if last.tone == tone => last.text.push_str(text),
-        _ => spans.push(Span::new(tone, text)),
+    fn add(&self, spans: &mut Vec<Span>, text: &str) {
+        if !text.is_empty() {
+            push_span(spans, tone_of(&self.stack), text);
+        }
     }
 }
 

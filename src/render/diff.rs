@@ -46,7 +46,7 @@ pub fn between(old: &str, new: &str, context: usize) -> Vec<DocLine> {
 pub(crate) fn styled(text: &str) -> Vec<DocLine> {
     let unified = text.split('\n').any(|line| hunk_lengths(line).is_some());
     let (mut old, mut new) = (0_usize, 0_usize); // lines still to come in the hunk
-    let tone_of = |text: &str| {
+    let mut tone_of = |text: &str| {
         // Outside a hunk, `--- name` is a file header. Inside, it is a removed line that starts with `-- `.
         let outside = unified && old == 0 && new == 0;
         if outside && let Some(lengths) = hunk_lengths(text) {
@@ -72,7 +72,6 @@ pub(crate) fn styled(text: &str) -> Vec<DocLine> {
             }
         }
     };
-    let mut tone_of = tone_of;
     clean_lines(text.strip_suffix('\n').unwrap_or(text)).map(|text| line(tone_of(&text), text.into_owned())).collect()
 }
 

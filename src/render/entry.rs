@@ -132,8 +132,10 @@ fn body(lines: &mut Document<'_>, tree: &Tree, entry: &Entry<'_>, others: &[Entr
         EntryKind::Compaction => {
             let tokens = entry.tokens_before.map_or("?".into(), numbers::tokens);
             lines.title(Tone::Summary, &format!("compaction of {tokens} tokens"));
-            if let Some(id) = entry.first_kept_id {
-                first_kept(lines, tree, &id.text());
+            // The first entry that the compaction keeps.
+            if let Some(row) = entry.first_kept_id.and_then(|id| row(tree, &id.text())) {
+                lines.push(DocLine::of(vec![Span::new(Tone::Dim, "kept from: "), Span::new(Tone::Text, row)]));
+                lines.push(DocLine::default());
             }
             lines.markdown(&text(entry.summary));
             if let Some(raw) = entry.system_message {
@@ -352,14 +354,6 @@ fn result(lines: &mut Document<'_>, answer: &Message<'_>, language: &str) {
 
 fn image(mime: Str<'_>, bytes: usize) -> DocLine {
     DocLine::new(Tone::Meta, &format!("[{} {}]", mime.text(), numbers::bytes(bytes as u64)))
-}
-
-/// Renders the first entry that a compaction keeps.
-fn first_kept(lines: &mut Document<'_>, tree: &Tree, id: &str) {
-    if let Some(row) = row(tree, id) {
-        lines.push(DocLine::of(vec![Span::new(Tone::Dim, "kept from: "), Span::new(Tone::Text, row)]));
-        lines.push(DocLine::default());
-    }
 }
 
 /// Returns the row text of the entry with the given id.

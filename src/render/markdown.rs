@@ -9,8 +9,8 @@ use pulldown_cmark::{CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd}
 
 use self::page::Page;
 use self::table::Table;
-use crate::base::text::{Span, Tone, clean_lines};
-use crate::render::{DocLine, code, diff};
+use crate::base::text::{Span, Tone, clean, clean_lines, push_span};
+use crate::render::{DocLine, code, diff, spans_of};
 
 /// The prefix of quoted lines, once per level.
 pub(crate) const QUOTE_BAR: &str = "│ ";
@@ -57,28 +57,16 @@ fn starts_too_deep(line: &str) -> bool {
 
 /// Renders text without parsing it.
 fn literal(text: &str) -> Vec<DocLine> {
-    let line = |text: std::borrow::Cow<'_, str>| DocLine { spans: spans_of(Tone::Text, &text), ..DocLine::default() };
-    clean_lines(text.trim_matches(['\n', '\r'])).map(line).collect()
+    clean_lines(text.trim_matches(['\n', '\r'])).map(|line| DocLine::of(spans_of(Tone::Text, line))).collect()
 }
 
-fn spans_of(tone: Tone, clean: &str) -> Vec<Span> {
-    if clean.is_empty() { Vec::new() } else { vec![Span::new(tone, clean)] }
-}
-
-/// Text that is collected until its element ends.
+/// An element whose text is collected until it ends.
 enum Collected<'a> {
     /// A code block and its fence tag; `None` for an indented block.
-    Code {
-        tag: Option<CowStr<'a>>,
-        text: String,
-    },
-    Html(String),
+    Code(Option<CowStr<'a>>),
+    Html,
     /// An image, and the number of open images in its description.
-    Image {
-        url: CowStr<'a>,
-        text: String,
-        inner: usize,
-    },
+    Image(CowStr<'a>, usize),
 }
 
 /// Converts parser events into lines.
@@ -90,7 +78,8 @@ struct Writer<'a, 'c, 'd> {
     lists: Vec<Option<u64>>,
     /// The open tones, innermost last.
     tones: Vec<Tone>,
-    collected: Option<Collected<'a>>,
+    /// The element that collects text, and its text so far.
+    collected: Option<(Collected<'a>, String)>,
     /// The target of the open link and its text so far. Links do not nest.
     link: Option<(CowStr<'a>, String)>,
     table: Option<Table>,
@@ -154,11 +143,11 @@ impl<'a, 'c, 'd> Writer<'a, 'c, 'd> {
                     CodeBlockKind::Fenced(tag) => Some(tag),
                     CodeBlockKind::Indented => None,
                 };
-                self.collected = Some(Collected::Code { tag, text: String::new() });
+                self.collected = Some((Collected::Code(tag), String::new()));
             }
             Tag::HtmlBlock => {
                 self.open_block();
-                self.collected = Some(Collected::Html(String::new()));
+                self.collected = Some((Collected::Html, String::new()));
             }
             Tag::List(first) => {
                 if self.lists.is_empty() {
@@ -189,10 +178,8 @@ impl<'a, 'c, 'd> Writer<'a, 'c, 'd> {
                 }
             }
             Tag::Image { dest_url, .. } => match &mut self.collected {
-                Some(Collected::Image { inner, .. }) => *inner += 1,
-                _ => {
-                    self.collected = Some(Collected::Image { url: dest_url, text: String::new(), inner: 0 });
-                }
+                Some((Collected::Image(_, inner), _)) => *inner += 1,
+                _ => self.collected = Some((Collected::Image(dest_url, 0), String::new())),
             },
             // Rows and cells have no start; the options of the others are disabled.
             _ => {}
@@ -208,8 +195,8 @@ impl<'a, 'c, 'd> Writer<'a, 'c, 'd> {
             }
             TagEnd::CodeBlock | TagEnd::HtmlBlock => {
                 match self.collected.take() {
-                    Some(Collected::Code { tag, text }) => self.code_block(tag, &text),
-                    Some(Collected::Html(text)) => self.html_block(&text),
+                    Some((Collected::Code(tag), text)) => self.code_block(tag, &text),
+                    Some((Collected::Html, text)) => self.html_block(&text),
                     other => self.collected = other,
                 }
                 self.close_block();
@@ -273,28 +260,18 @@ impl<'a, 'c, 'd> Writer<'a, 'c, 'd> {
 
     /// Appends text to the line or to the collected text.
     fn text(&mut self, text: &str, tone: Tone) {
-        match &mut self.collected {
-            Some(Collected::Code { text: all, .. } | Collected::Html(all) | Collected::Image { text: all, .. }) => {
-                all.push_str(text);
-                return;
-            }
-            None => {}
+        if let Some((_, all)) = &mut self.collected {
+            return all.push_str(text);
         }
         if let Some((_, link_text)) = &mut self.link {
             link_text.push_str(text);
         }
-        let span = Span::clean(tone, text);
-        match self.line.last_mut() {
-            Some(last) if last.tone == tone => last.text.push_str(&span.text),
-            _ => self.line.push(span),
-        }
+        push_span(&mut self.line, tone, &clean(text));
     }
 
     fn line_break(&mut self) {
         match &mut self.collected {
-            Some(Collected::Code { text, .. } | Collected::Html(text) | Collected::Image { text, .. }) => {
-                text.push(' ');
-            }
+            Some((_, text)) => text.push(' '),
             None => self.finish_line(),
         }
     }
@@ -320,9 +297,9 @@ impl<'a, 'c, 'd> Writer<'a, 'c, 'd> {
 
     fn end_image(&mut self) {
         let (url, text) = match self.collected.take() {
-            Some(Collected::Image { url, text, inner: 0 }) => (url, text),
-            Some(Collected::Image { url, text, inner }) => {
-                self.collected = Some(Collected::Image { url, text, inner: inner - 1 });
+            Some((Collected::Image(url, 0), text)) => (url, text),
+            Some((Collected::Image(url, inner), text)) => {
+                self.collected = Some((Collected::Image(url, inner - 1), text));
                 return;
             }
             other => {
@@ -338,7 +315,7 @@ impl<'a, 'c, 'd> Writer<'a, 'c, 'd> {
     fn code_block(&mut self, tag: Option<CowStr<'_>>, text: &str) {
         let Some(tag) = tag else {
             for line in clean_lines(text.trim_end_matches('\n')) {
-                self.page.write(spans_of(Tone::Code, &format!("    {line}")), true);
+                self.page.write(spans_of(Tone::Code, format!("    {line}")), true);
             }
             return;
         };
@@ -363,7 +340,7 @@ impl<'a, 'c, 'd> Writer<'a, 'c, 'd> {
     fn html_block(&mut self, text: &str) {
         let tone = self.tone();
         for line in clean_lines(text.trim_end()) {
-            self.page.write(spans_of(tone, &line), false);
+            self.page.write(spans_of(tone, line), false);
         }
     }
 

@@ -40,6 +40,12 @@ impl DocLine {
     }
 }
 
+/// Returns a span with text that is already clean, or nothing if it is empty.
+fn spans_of(tone: Tone, text: impl Into<String>) -> Vec<Span> {
+    let text = text.into();
+    if text.is_empty() { Vec::new() } else { vec![Span::new(tone, text)] }
+}
+
 /// Renders untrusted text as verbatim lines of one tone.
 pub fn plain(tone: Tone, text: &str) -> Vec<DocLine> {
     let text = text.strip_suffix('\n').unwrap_or(text);

@@ -17,8 +17,9 @@ use crate::render::markdown::QUOTE_BAR;
 pub struct Wrapped {
     width: usize,
     style: VerbatimStyle,
-    /// Every [`STORED_INTERVAL`]th row, because a text of megabytes can have millions.
-    rows: Vec<StoredRow>,
+    /// The index of the line and the byte offset in it of every [`STORED_INTERVAL`]th row, because a text of megabytes can
+    /// have millions.
+    rows: Vec<(u32, u32)>,
     /// The number of rows.
     len: usize,
     /// The start of the next row.
@@ -58,21 +59,6 @@ pub struct VisibleRow<'a> {
 
 /// The interval of stored rows; rows in between are recomputed.
 const STORED_INTERVAL: usize = 4;
-
-/// The stored start of a row.
-#[derive(Clone, Copy, Debug)]
-struct StoredRow {
-    /// The index of the line.
-    line: u32,
-    /// The byte offset in the line.
-    offset: u32,
-}
-
-impl StoredRow {
-    fn place(self) -> (usize, usize) {
-        (self.line as usize, self.offset as usize)
-    }
-}
 
 /// The start of a row.
 #[derive(Clone, Copy, Debug, Default)]
@@ -155,7 +141,8 @@ impl Wrapped {
     }
 
     fn start(&self, lines: &[DocLine], index: usize) -> Option<RowStart> {
-        let (line, offset) = self.rows.get(index / STORED_INTERVAL).filter(|_| index < self.len)?.place();
+        let &(line, offset) = self.rows.get(index / STORED_INTERVAL).filter(|_| index < self.len)?;
+        let (line, offset) = (line as usize, offset as usize);
         let kept = RowStart { line, position: position_at(lines.get(line)?, offset), offset };
         (0..index % STORED_INTERVAL).try_fold(kept, |start, _| Some(self.after(lines, start)?.1))
     }
@@ -172,7 +159,9 @@ impl Wrapped {
 
     /// Returns the index of the row with `byte` of line `line`, or of the last row so far if it is further down.
     pub(crate) fn row_at(&self, lines: &[DocLine], line: usize, byte: usize) -> Option<usize> {
-        let mut index = self.rows.partition_point(|row| row.place() <= (line, byte)).checked_sub(1)? * STORED_INTERVAL;
+        let mut index =
+            self.rows.partition_point(|row| (row.0 as usize, row.1 as usize) <= (line, byte)).checked_sub(1)?
+                * STORED_INTERVAL;
         while self.place(lines, index + 1).is_some_and(|place| place <= (line, byte)) {
             index += 1;
         }
@@ -262,7 +251,7 @@ impl Wrapped {
         let Some((_, next)) = self.after(lines, start) else { return false };
         if self.len.is_multiple_of(STORED_INTERVAL) {
             // Lines are shorter than 4 GB, because longer ones are not read.
-            self.rows.push(StoredRow { line: start.line as u32, offset: start.offset as u32 });
+            self.rows.push((start.line as u32, start.offset as u32));
         }
         self.len += 1;
         self.next = next;
@@ -462,7 +451,7 @@ mod tests {
         let lines = [held(&"\n".repeat(1000), true)];
         let mut wrapped = Wrapped::new(10);
         wrapped.all(&lines);
-        assert_eq!((wrapped.len(), wrapped.rows.len() * size_of::<StoredRow>()), (1001, 251 * 8));
+        assert_eq!((wrapped.len(), wrapped.rows.len() * size_of::<(u32, u32)>()), (1001, 251 * 8));
         for at in [0, 1, 2, 3, 4, 500, 1000] {
             assert_eq!((wrapped.place(&lines, at), wrapped.row_at(&lines, 0, at)), (Some((0, at)), Some(at)));
         }

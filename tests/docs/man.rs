@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::{Arg, Command};
-use pitree::cli::help_pages::{ENVIRONMENT, FILES, command, exit_codes};
+use pitree::cli::help_pages::{ENVIRONMENT, EXIT_CODES, FILES, command};
 use roff::{Inline, Roff, bold, italic, roman};
 
 /// The date in the footer of all pages: that of the last change of the command line.
@@ -59,7 +59,7 @@ fn page(command: &Command, name: &str, parent: Option<&str>) -> String {
         examples.lines().filter(|line| *line != "Examples:").for_each(|line| roff_line(&mut roff, line.trim()));
         roff.control("fi", []);
     }
-    let tables = [("EXIT STATUS", exit_codes()), ("FILES", &FILES[..]), ("ENVIRONMENT", &ENVIRONMENT[..])];
+    let tables = [("EXIT STATUS", &EXIT_CODES[..]), ("FILES", &FILES[..]), ("ENVIRONMENT", &ENVIRONMENT[..])];
     // Files and variables concern all commands: they are in pitree(1) only.
     for (heading, rows) in &tables[..if parent.is_some() { 1 } else { 3 }] {
         roff.control("SH", [*heading]);

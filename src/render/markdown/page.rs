@@ -1,6 +1,6 @@
 //! Layout of Markdown lines: prefixes of lists and quotations, and blank lines between blocks.
 
-use crate::base::text::{Span, Tone, spans_width};
+use crate::base::text::{Span, Tone, push_span, spans_width};
 use crate::render::DocLine;
 use crate::render::markdown::{MAX_DEPTH, QUOTE_BAR};
 
@@ -73,8 +73,7 @@ impl Page {
     /// Writes a line with the prefixes of its containers.
     pub(crate) fn write(&mut self, spans: Vec<Span>, verbatim: bool) {
         if self.gap && !self.lines.is_empty() {
-            let spans = self.blank();
-            self.lines.push(DocLine { spans, ..DocLine::default() });
+            self.lines.push(DocLine::of(self.blank()));
         }
         (self.gap, self.fresh, self.shared) = (false, false, self.containers.len());
         let mut all: Vec<Span> = Vec::with_capacity(spans.len() + 2);
@@ -111,14 +110,10 @@ impl Container {
     /// Adds the prefix of a container: a bar, the mark of an item, or its indentation. Merges equal tones into one span,
     /// because there can be many deeply nested lines.
     fn put(&self, mark: Option<String>, spans: &mut Vec<Span>) {
-        let span = match (self, mark) {
-            (Self::Quote, _) => Span::new(Tone::Quote, QUOTE_BAR),
-            (Self::Item { .. }, Some(mark)) => Span::new(Tone::Accent, mark),
-            (Self::Item { columns, .. }, None) => Span::new(Tone::Text, " ".repeat(*columns)),
-        };
-        match spans.last_mut() {
-            Some(last) if last.tone == span.tone => last.text.push_str(&span.text),
-            _ => spans.push(span),
+        match (self, mark) {
+            (Self::Quote, _) => push_span(spans, Tone::Quote, QUOTE_BAR),
+            (Self::Item { .. }, Some(mark)) => push_span(spans, Tone::Accent, &mark),
+            (Self::Item { columns, .. }, None) => push_span(spans, Tone::Text, &" ".repeat(*columns)),
         }
     }
 }
