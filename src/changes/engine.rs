@@ -46,7 +46,7 @@ pub(crate) struct Engine<'a> {
     /// The current time in milliseconds since 1970.
     pub(crate) now: i64,
     /// Moves that are recorded but not made yet, by change number.
-    ahead: HashMap<u64, SyncedMove>,
+    ahead: HashMap<u64, JournaledMove>,
     /// Problems that occurred after changes were made.
     warnings: Vec<String>,
     watch: ChangeObserver<'a>,
@@ -62,13 +62,7 @@ struct JournaledMove {
     step: ChangeStep,
     /// The file, if it moves to the trash.
     goes: Option<PathBuf>,
-    /// The place chosen in the trash.
-    item: Option<PathBuf>,
-}
-
-/// A move whose record is synced to disk.
-struct SyncedMove {
-    /// The place reserved in the trash.
+    /// The place in the trash.
     item: Option<PathBuf>,
     /// The result of reserving the place.
     claimed: Result<()>,
@@ -113,7 +107,7 @@ impl<'a> Engine<'a> {
         }
         let noted = self.note(change, again, keeps)?;
         let (number, step) = (noted.number, noted.step);
-        self.write_down(&[noted])?;
+        self.write_down(vec![noted])?;
         self.carry_out(number, step, make)
     }
 
@@ -136,7 +130,7 @@ impl<'a> Engine<'a> {
             }
             None => (self.book.begin(change, by)?, ChangeStep::Make),
         };
-        Ok(JournaledMove { number, step, goes: goes.map(Path::to_path_buf), item })
+        Ok(JournaledMove { number, step, goes: goes.map(Path::to_path_buf), item, claimed: Ok(()) })
     }
 
     /// Executes a recorded step.
@@ -146,7 +140,7 @@ impl<'a> Engine<'a> {
         step: ChangeStep,
         make: impl FnOnce(&mut TrashSession<'_>, Option<&Path>, LockObserver<'_>) -> Result<()>,
     ) -> Result<()> {
-        let Some(SyncedMove { item, claimed }) = self.ahead.remove(&number) else { return Ok(()) };
+        let Some(JournaledMove { item, claimed, .. }) = self.ahead.remove(&number) else { return Ok(()) };
         let made = claimed.and_then(|()| self.move_files(|bin, wait| make(bin, item.as_deref(), wait)));
         if made.is_err() {
             item.iter().for_each(|item| self.bin.give_up(item));
@@ -184,8 +178,9 @@ impl<'a> Engine<'a> {
                 Err(_) => break, // it is reported at its turn
             }
         }
-        self.write_down(&moves)?;
-        Ok(moves.iter().map(|noted| noted.number).collect())
+        let numbers = moves.iter().map(|noted| noted.number).collect();
+        self.write_down(moves)?;
+        Ok(numbers)
     }
 
     /// Records the steps of the first records that move a file.
@@ -202,7 +197,7 @@ impl<'a> Engine<'a> {
                 Err(_) => {} // it is reported at its turn
             }
         }
-        self.write_down(&moves)
+        self.write_down(moves)
     }
 
     /// Records a step that moves the file of a change to or from the trash. If a pi kept writing to the path, those
@@ -224,7 +219,7 @@ impl<'a> Engine<'a> {
             return Ok(());
         }
         let noted = self.note_move(record, step)?;
-        self.write_down(&[noted])
+        self.write_down(vec![noted])
     }
 
     /// Returns the number of records to write before the first of their steps.
@@ -234,36 +229,34 @@ impl<'a> Engine<'a> {
     }
 
     /// Syncs recorded moves, and reserves their places in the trash.
-    fn write_down(&mut self, moves: &[JournaledMove]) -> Result<()> {
+    fn write_down(&mut self, moves: Vec<JournaledMove>) -> Result<()> {
         let written = self.book.sync();
-        for noted in moves {
-            let mut ahead = SyncedMove { item: noted.item.clone(), claimed: Ok(()) };
-            if let (Ok(()), Some(goes)) = (&written, &noted.goes) {
-                ahead.claimed = self.claim(noted, goes, &mut ahead.item);
+        let steps: Vec<(u64, ChangeStep)> = moves.iter().map(|noted| (noted.number, noted.step)).collect();
+        for mut noted in moves {
+            if written.is_ok() {
+                noted.claimed = self.claim(&mut noted);
             }
-            self.ahead.insert(noted.number, ahead);
+            self.ahead.insert(noted.number, noted);
         }
         let synced = written.and_then(|()| self.bin.sync_places());
         synced.inspect_err(|_| {
-            for noted in moves {
-                let _ = self.withdraw(noted.number, noted.step); // the original error is more important
+            for (number, step) in steps {
+                let _ = self.withdraw(number, step); // the original error is more important
             }
         })
     }
 
     /// Reserves the place chosen for a file, or another one if another program has taken it.
-    fn claim(&mut self, noted: &JournaledMove, goes: &Path, item: &mut Option<PathBuf>) -> Result<()> {
-        while let Some(chosen) = item.as_deref() {
+    fn claim(&mut self, noted: &mut JournaledMove) -> Result<()> {
+        let Some(goes) = &noted.goes else { return Ok(()) };
+        while let Some(chosen) = &noted.item {
             if self.bin.claim(goes, chosen, self.now)? {
                 break;
             }
-            *item = self.bin.choose(goes)?;
+            noted.item = self.bin.choose(goes)?;
             let file = self.past().find(noted.number).and_then(|record| record.item.as_ref()?.file.clone());
-            self.book.set(
-                noted.number,
-                noted.step.begun(),
-                UndoLink { item: item.clone(), file, ..UndoLink::default() },
-            )?;
+            let by = UndoLink { item: noted.item.clone(), file, ..UndoLink::default() };
+            self.book.set(noted.number, noted.step.begun(), by)?;
             self.book.sync()?;
         }
         Ok(())

@@ -147,20 +147,12 @@ impl Request {
             Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => Vec::new(),
         }
     }
-}
 
-impl Request {
     /// Returns `true` for undo and redo.
     pub fn is_step(&self) -> bool {
         match self {
             Self::IfSame { then, .. } => then.is_step(),
-            Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => true,
-            Self::Rename { .. }
-            | Self::Label { .. }
-            | Self::MoveLeaf { .. }
-            | Self::Fork { .. }
-            | Self::Trash { .. }
-            | Self::Delete { .. } => false,
+            _ => matches!(self, Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo),
         }
     }
 }

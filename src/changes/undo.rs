@@ -126,7 +126,8 @@ fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_
         return partly(changes, records.len(), step, Refusal::Overtaken { reason }.into());
     }
     if changes.is_empty() {
-        return Ok(ChangeResult::nothing(&format!("nothing to {}", verb(step))));
+        let verb = if step == ChangeStep::Undo { "undo" } else { "redo" };
+        return Ok(ChangeResult::nothing(&format!("nothing to {verb}")));
     }
     Ok(ChangeResult::of(step, changes, left))
 }
@@ -141,7 +142,8 @@ fn partly(changes: Vec<Change>, all: usize, step: ChangeStep, error: Error) -> R
     if changes.is_empty() {
         return Err(error);
     }
-    let said = format!("{} {} of {all}; then failed: {error:#}", past_verb(step), changes.len());
+    let verb = if step == ChangeStep::Undo { "undid" } else { "redid" };
+    let said = format!("{verb} {} of {all}; then failed: {error:#}", changes.len());
     Err(PartialFailure { changes, said }.into())
 }
 
@@ -154,14 +156,6 @@ fn reasons(passed: &[(u64, String)]) -> String {
         said.push(format!("and {} more", thousands(passed.len() - MOST)));
     }
     said.join("; ")
-}
-
-fn verb(step: ChangeStep) -> &'static str {
-    if step == ChangeStep::Undo { "undo" } else { "redo" }
-}
-
-fn past_verb(step: ChangeStep) -> &'static str {
-    if step == ChangeStep::Undo { "undid" } else { "redid" }
 }
 
 /// Returns the changes to undo, in this order: those of the last request that are done.

@@ -41,8 +41,8 @@ pub(crate) struct ScannedSession {
 /// The state at the end of reading, with the identity of the file. Excludes texts.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ResumeState {
-    builder: DigestBuilder,
-    mark: PrefixFingerprint,
+    pub(super) builder: DigestBuilder,
+    pub(super) mark: PrefixFingerprint,
 }
 
 /// Additional data to read besides the digest.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::base::catch_panic;
+use crate::disk::digest::ResumeState;
 use crate::disk::files::{Files, Readable};
 use crate::disk::find;
 use crate::disk::fingerprint::PrefixFingerprint;
@@ -103,7 +104,7 @@ pub struct IncrementalReader {
     /// The names of files reached through symbolic links, by link target. Watchers report only one of the names.
     names: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
     /// The states of recently read files, most recent last.
-    growing: Vec<(PathBuf, GrowingFile)>,
+    growing: Vec<(PathBuf, ResumeState)>,
     /// The files with an incomplete last line, and the time until which it can be completed.
     waiting: BTreeMap<PathBuf, i64>,
 }
@@ -268,7 +269,7 @@ impl IncrementalReader {
         let session = Files::Disk.session(&found.path).map_err(|error| unreadable(&error))?;
         let Some(mut file) = session else { return Ok(None) };
         let mut growing =
-            growing.filter(|growing| growing.mark.holds(&mut file)).unwrap_or_else(|| GrowingFile::new(&self.home));
+            growing.filter(|growing| growing.mark.holds(&mut file)).unwrap_or_else(|| ResumeState::new(&self.home));
         let is_fresh = is_fresh(found.mtime, now);
         let (read, waits) = growing.read(&mut file, found.mtime, is_fresh).map_err(|error| unreadable(&error))?;
         if waits {
@@ -286,14 +287,7 @@ impl IncrementalReader {
     }
 }
 
-/// The state of a file without its incomplete last line.
-#[derive(Debug)]
-struct GrowingFile {
-    builder: DigestBuilder,
-    mark: PrefixFingerprint,
-}
-
-impl GrowingFile {
+impl ResumeState {
     fn new(home: &str) -> Self {
         Self { builder: DigestBuilder::new(home), mark: PrefixFingerprint::default() }
     }

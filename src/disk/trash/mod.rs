@@ -2,12 +2,16 @@
 //! the FreeDesktop trash), or a configured command.
 
 mod command;
+mod cross_device;
 #[cfg(all(unix, not(target_os = "macos")))]
 mod freedesktop;
+mod home;
+#[cfg(target_os = "macos")]
+mod macos;
 pub(crate) mod merge;
-#[cfg(not(all(unix, not(target_os = "macos"))))]
-mod other_systems;
 mod restore_error;
+#[cfg(windows)]
+mod windows;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -18,10 +22,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 #[cfg(all(unix, not(target_os = "macos")))]
-use freedesktop as system;
-#[cfg(not(all(unix, not(target_os = "macos"))))]
-use other_systems as system;
-use system::{HomeTrash, TrashContents};
+use freedesktop::TrashContents;
+use home::{HomeTrash, info_of};
+#[cfg(target_os = "macos")]
+use macos::TrashContents;
+#[cfg(windows)]
+use windows::TrashContents;
 
 use crate::disk::availability::is_there;
 use crate::disk::create;
@@ -30,7 +36,7 @@ use crate::disk::lock::{LockObserver, is_at};
 pub(crate) use crate::disk::trash::command::CommandTimeout;
 use crate::disk::trash::merge::FileStart;
 pub(crate) use crate::disk::trash::restore_error::RestoreError;
-use crate::disk::trash::restore_error::RestoreTarget;
+use crate::disk::trash::restore_error::in_words;
 
 /// The trash configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +59,7 @@ impl Trash {
         TrashSession {
             trash: self,
             now,
-            home: HomeTrash::new(),
+            home: HomeTrash::default(),
             contents: None,
             added: HashSet::new(),
             moved: HashSet::new(),
@@ -109,10 +115,10 @@ impl TrashSession<'_> {
     /// # Errors
     /// [`TrashRefused`].
     pub(crate) fn choose(&mut self, path: &Path) -> Result<Option<PathBuf>> {
-        if self.is_command() {
+        if self.is_command() || !cfg!(all(unix, not(target_os = "macos"))) {
             return Ok(None);
         }
-        Ok(self.home.choose(path).map_err(TrashRefused)?)
+        Ok(Some(self.home.choose(path).map_err(TrashRefused)?))
     }
 
     /// Reserves the chosen place of a file deleted at `time`, in milliseconds since 1970. Returns `false` if another
@@ -134,7 +140,7 @@ impl TrashSession<'_> {
 
     /// Releases an unused place.
     pub(crate) fn give_up(&self, item: &Path) {
-        system::give_up(item);
+        home::give_up(item);
     }
 
     /// Moves a file, or a symbolic link itself, to the trash, to its reserved place. `wait` is notified after a while,
@@ -148,7 +154,8 @@ impl TrashSession<'_> {
         self.moved.extend([path.parent(), item.and_then(Path::parent)].into_iter().flatten().map(Path::to_path_buf));
         let put = match (&self.trash.command[..], item) {
             ([program, arguments @ ..], _) => command::run((program, arguments), path, self.trash.limit, wait),
-            ([], item) => system::put(&known, item),
+            ([], Some(item)) => home::put(&known, item),
+            ([], None) => trash::delete(&known).map_err(|error| anyhow!(in_words(&error))),
         };
         put.map_err(|error| if error.is::<CommandTimeout>() { error } else { TrashRefused(error).into() })
     }
@@ -187,7 +194,7 @@ impl TrashSession<'_> {
     /// # Errors
     /// [`RestoreError`], or the trash is inaccessible; the file stays there.
     pub(crate) fn take_back(&mut self, path: &Path, kept: Option<&TrashEntry>, at_least: u64) -> Result<()> {
-        let item = kept.and_then(|kept| kept.place.as_deref()).filter(|item| system::is_place(item));
+        let item = kept.and_then(|kept| kept.place.as_deref()).filter(|item| info_of(item).is_some());
         self.moved.extend([path.parent(), item.and_then(Path::parent)].into_iter().flatten().map(Path::to_path_buf));
         let look = || format!("cannot access {}", path.display());
         if is_there(path).with_context(look)? {
@@ -200,8 +207,10 @@ impl TrashSession<'_> {
                 if is_at_item { check(path, kept, at_least) } else { Err(RestoreError::Emptied(path.into()).into()) };
             match checked {
                 Ok(()) => {
-                    let back = system::restore(item, path);
-                    return back.with_context(|| format!("cannot restore {} from the trash", path.display()));
+                    let back = home::move_back(item, path);
+                    back.with_context(|| format!("cannot restore {} from the trash", path.display()))?;
+                    home::forget(item);
+                    return Ok(());
                 }
                 Err(error) if !self.is_command() => return Err(error),
                 Err(_) => {}
@@ -215,8 +224,8 @@ impl TrashSession<'_> {
                 TrashContents::read()?
             }
         };
-        let wanted = RestoreTarget { path, known: &known, at_least, file: kept.and_then(|kept| kept.file.as_ref()) };
-        self.contents.insert(contents).take_back(&wanted)
+        let file = kept.and_then(|kept| kept.file.as_ref());
+        self.contents.insert(contents).take_back((path, &known), at_least, file)
     }
 
     /// Returns `true` if a running pi continued at the path of a trashed session, so that both can be
@@ -286,7 +295,13 @@ impl TrashSession<'_> {
 
     /// Removes the copy of a file, such as an incomplete one, from the trash if the file still exists at `path`.
     pub(crate) fn clear(&mut self, path: &Path, item: &Path) {
-        system::clear(path, item);
+        if path.symlink_metadata().is_ok() {
+            // Leftovers that cannot be removed stay.
+            if merge::has(path, item).unwrap_or(false) && fs::remove_file(item).is_ok() {
+                home::forget(item);
+            }
+            self.give_up(item);
+        }
     }
 }
 
@@ -296,9 +311,9 @@ impl TrashSession<'_> {
 /// # Errors
 /// [`RestoreError::Other`], or the trash cannot be read.
 pub(crate) fn check(path: &Path, kept: &TrashEntry, at_least: u64) -> Result<()> {
-    let Some(item) = kept.place.as_deref().filter(|item| system::is_place(item)) else { return Ok(()) };
+    let Some(item) = kept.place.as_deref().filter(|item| info_of(item).is_some()) else { return Ok(()) };
     let failed = || format!("cannot access {}", item.display());
-    let note = system::note(item);
+    let note = info_of(item).and_then(|info| home::read(&info));
     let is_ours = match (&kept.file, &note) {
         (_, Some(note)) if !note.is_of(&[&known_as(path), path], kept.time) => false,
         (Some(file), _) => file.fits(item).with_context(failed)?,

@@ -1,22 +1,14 @@
-//! Files to restore from the trash, reasons why a file cannot be restored, and errors of the crate `trash`.
+//! Reasons why a file cannot be restored, and errors of the crate `trash`.
 
 use std::fmt;
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use crate::disk::fingerprint::Fingerprint;
+use std::path::PathBuf;
 
 /// A permanent reason why a file cannot be restored.
 #[derive(Debug)]
 pub(crate) enum RestoreError {
     /// The file is not in the trash.
-    #[cfg_attr(target_os = "macos", allow(dead_code, reason = "its trash cannot be listed"))]
     Emptied(PathBuf),
     /// The trash holds another file under the recorded name.
-    #[cfg_attr(
-        not(all(unix, not(target_os = "macos"))),
-        allow(dead_code, reason = "other trashes have no known names")
-    )]
     Other {
         /// The path before the deletion.
         path: PathBuf,
@@ -52,26 +44,6 @@ impl fmt::Display for RestoreError {
 }
 
 impl std::error::Error for RestoreError {}
-
-/// A file to restore.
-#[cfg_attr(not(all(unix, not(target_os = "macos"))), allow(dead_code, reason = "other trashes compare less"))]
-pub(crate) struct RestoreTarget<'a> {
-    pub(super) path: &'a Path,
-    /// The path as the trash records it.
-    pub(super) known: &'a Path,
-    pub(super) at_least: u64,
-    pub(super) file: Option<&'a Fingerprint>,
-}
-
-impl RestoreTarget<'_> {
-    /// Returns `true` if a file in the trash may be this one.
-    #[cfg_attr(not(all(unix, not(target_os = "macos"))), allow(dead_code, reason = "other trashes compare less"))]
-    pub(super) fn is_at(&self, item: &Path) -> bool {
-        let is_long_enough = |item: fs::Metadata| !item.is_dir() && item.len() >= self.at_least;
-        item.symlink_metadata().is_ok_and(is_long_enough)
-            && self.file.is_none_or(|file| file.fits(item).unwrap_or(false))
-    }
-}
 
 /// Describes an error without technical details.
 pub(super) fn in_words(error: &trash::Error) -> String {

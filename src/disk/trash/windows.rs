@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use trash::{TrashItem, TrashItemSize, os_limited};
 
-use crate::disk::trash::restore_error::{RestoreError, RestoreTarget, in_words};
+use crate::disk::fingerprint::Fingerprint;
+use crate::disk::trash::restore_error::{RestoreError, in_words};
 
 /// The content of the recycle bin, by original path.
 pub(crate) struct TrashContents(HashMap<PathBuf, Vec<TrashItem>>);
@@ -29,8 +30,12 @@ impl TrashContents {
     ///
     /// # Errors
     /// The file is not in the recycle bin, or cannot be moved and stays there.
-    pub(crate) fn take_back(&mut self, wanted: &RestoreTarget<'_>) -> Result<()> {
-        let RestoreTarget { path, known, at_least, .. } = *wanted;
+    pub(crate) fn take_back(
+        &mut self,
+        (path, known): (&Path, &Path),
+        at_least: u64,
+        _file: Option<&Fingerprint>,
+    ) -> Result<()> {
         let is_whole = |item: &TrashItem| {
             let size = os_limited::metadata(item).map(|metadata| metadata.size);
             matches!(size, Ok(TrashItemSize::Bytes(bytes)) if bytes >= at_least)

@@ -13,6 +13,7 @@ use crate::disk::trash::merge::has;
 /// The file cannot be read or written, or changed meanwhile; the incomplete copy is removed.
 pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let before = from.symlink_metadata()?;
+    #[cfg(unix)]
     if before.is_symlink() {
         return std::os::unix::fs::symlink(fs::read_link(from)?, to);
     }

@@ -1,4 +1,5 @@
-//! The home trash of the FreeDesktop specification. The name in the trash is chosen before the file moves, so that the
+//! The home trash of the FreeDesktop specification, which pitree implements itself. On other systems, files have no known
+//! places, and nothing here is called. The name in the trash is chosen before the file moves, so that the
 //! journal can record it. Files on other file systems are copied. The crate `trash` does neither, and looks up mount
 //! points for every file.
 
@@ -7,7 +8,6 @@ use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -16,10 +16,11 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use crate::disk::create;
-use crate::disk::trash::freedesktop::cross_device;
-use crate::system::kernel;
+use crate::disk::trash::cross_device;
+use crate::system::{files, kernel};
 
 /// The home trash during one request.
+#[derive(Default)]
 pub(crate) struct HomeTrash {
     /// The directory, once it exists.
     folder: Option<PathBuf>,
@@ -30,16 +31,11 @@ pub(crate) struct HomeTrash {
 }
 
 impl HomeTrash {
-    /// Creates it without any lookup.
-    pub(crate) fn new() -> Self {
-        Self { folder: None, taken: HashMap::new(), fresh: Vec::new() }
-    }
-
     /// Chooses an unused place for a file of this name.
     ///
     /// # Errors
     /// There is no home trash and it cannot be created.
-    pub(crate) fn choose(&mut self, path: &Path) -> Result<Option<PathBuf>> {
+    pub(crate) fn choose(&mut self, path: &Path) -> Result<PathBuf> {
         let folder = match &self.folder {
             Some(folder) => folder.clone(),
             None => self.folder.insert(prepared()?).clone(),
@@ -55,7 +51,7 @@ impl HomeTrash {
             let item = folder.join("files").join(free);
             let info = info_of(&item).context("a trash place has an info file")?;
             if item.symlink_metadata().is_err() && info.symlink_metadata().is_err() {
-                return Ok(Some(item));
+                return Ok(item);
             }
         }
     }
@@ -118,6 +114,28 @@ pub(super) fn give_up(item: &Path) {
     }
 }
 
+/// Moves a file from its place to a new path. From another file system, it is first copied to a draft, so that the new
+/// path has the complete file or none. Never replaces another file.
+///
+/// # Errors
+/// The file cannot be moved and stays in the trash.
+pub(super) fn move_back(item: &Path, to: &Path) -> io::Result<()> {
+    if let Some(folder) = to.parent() {
+        create::folders(folder)?;
+    }
+    match create::rename(item, to) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            let draft = create::draft(to);
+            cross_device::copy(item, &draft)?;
+            create::rename(&draft, to).inspect_err(|_| drop(fs::remove_file(&draft)))?;
+            create::sync_folder(to);
+            let _ = fs::remove_file(item); // a second copy in the trash is harmless
+        }
+        renamed => renamed?,
+    }
+    Ok(())
+}
+
 /// Removes the trash info file of a restored file.
 pub(super) fn forget(item: &Path) {
     let _ = info_of(item).map(fs::remove_file); // an orphaned trash info file is harmless
@@ -131,8 +149,6 @@ pub(super) fn info_of(item: &Path) -> Option<PathBuf> {
 
 /// A trashed file according to its trash info file.
 pub(crate) struct TrashedFile {
-    /// The path of the trash info file.
-    pub(crate) info: PathBuf,
     /// The path before the deletion.
     pub(crate) path: PathBuf,
     /// The deletion time in seconds since 1970; -1 if unknown.
@@ -152,24 +168,12 @@ impl TrashedFile {
     }
 }
 
-/// Lists the home trash. Skips unreadable trash info files, because other programs also write there.
-///
-/// # Errors
-/// The trash cannot be read.
-pub(super) fn lying() -> io::Result<Vec<TrashedFile>> {
-    let Ok(folder) = folder() else { return Ok(Vec::new()) };
-    match fs::read_dir(folder.join("info")) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        notes => Ok(notes?.flatten().filter_map(|note| read(note.path())).collect()),
-    }
-}
-
 /// Parses a trash info file.
-pub(super) fn read(info: PathBuf) -> Option<TrashedFile> {
+pub(super) fn read(info: &Path) -> Option<TrashedFile> {
     if !info.symlink_metadata().ok()?.is_file() {
         return None; // reading a pipe would block
     }
-    let note = fs::read(&info).ok()?;
+    let note = fs::read(info).ok()?;
     let mut lines = note.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     lines.next().filter(|line| *line == b"[Trash Info]")?;
     let value = |key: &[u8]| lines.clone().find_map(|line| line.strip_prefix(key));
@@ -177,7 +181,7 @@ pub(super) fn read(info: PathBuf) -> Option<TrashedFile> {
     let time = value(b"DeletionDate=").and_then(|date| str::from_utf8(date).ok()?.parse::<DateTime>().ok());
     let time = time.and_then(|time| time.to_zoned_datetime(TimeZone::system()).ok());
     let time = time.map_or(-1, |time| time.timestamp().as_second());
-    path.is_absolute().then_some(TrashedFile { info, path, time })
+    path.is_absolute().then_some(TrashedFile { path, time })
 }
 
 /// Returns the directory of the home trash, and creates its subdirectories.
@@ -191,7 +195,7 @@ fn prepared() -> Result<PathBuf> {
 }
 
 /// Returns the path of the home trash.
-fn folder() -> Result<PathBuf> {
+pub(super) fn folder() -> Result<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let data = match set("XDG_DATA_HOME") {
         Some(data) if data.is_relative() => bail!("XDG_DATA_HOME is not an absolute path: {}", data.display()),
@@ -217,13 +221,13 @@ fn decoded(text: &[u8]) -> PathBuf {
         path.push(byte.unwrap_or(*first));
         rest = &behind[if byte.is_some() { 2 } else { 0 }..];
     }
-    OsString::from_vec(path).into()
+    files::path_of(path).unwrap_or_default()
 }
 
 /// Percent-encodes a path.
 fn encoded(path: &Path) -> String {
     let mut text = String::new();
-    for &byte in path.as_os_str().as_bytes() {
+    for &byte in path.as_os_str().as_encoded_bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => text.push(byte.into()),
             other => text += &format!("%{other:02X}"),
@@ -236,8 +240,10 @@ fn encoded(path: &Path) -> String {
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn paths_are_encoded_by_their_bytes() {
+        use std::os::unix::ffi::OsStringExt;
         let path = Path::new("/a b/é%\n=.jsonl");
         assert_eq!(encoded(path), "/a%20b/%C3%A9%25%0A%3D.jsonl");
         assert_eq!(decoded(encoded(path).as_bytes()), path);
@@ -252,7 +258,7 @@ mod tests {
         let note = |text: &str| {
             let info = dir.path().join("s.trashinfo");
             fs::write(&info, text).unwrap();
-            read(info).map(|lying| (lying.path, lying.time))
+            read(&info).map(|lying| (lying.path, lying.time))
         };
         let then = DateTime::constant(2026, 1, 5, 9, 0, 0, 0).to_zoned_datetime(TimeZone::system()).unwrap();
         let then = then.timestamp().as_second();
@@ -264,7 +270,7 @@ mod tests {
         for other in ["", "Path=/a", "[Trash Info]\nPath=a", "[Trash Info]\n"] {
             assert_eq!(note(other), None, "{other}");
         }
-        assert!(read(dir.path().into()).is_none());
+        assert!(read(dir.path()).is_none());
     }
 
     #[test]
@@ -274,9 +280,9 @@ mod tests {
         for name in ["files", "info"] {
             fs::create_dir_all(trash.join(name)).unwrap();
         }
-        let mut home = HomeTrash { folder: Some(trash.clone()), ..HomeTrash::new() };
+        let mut home = HomeTrash { folder: Some(trash.clone()), ..HomeTrash::default() };
         fs::write(trash.join("files/s.jsonl"), "without a note").unwrap();
-        let item = home.choose(Path::new("/a/s.jsonl")).unwrap().unwrap();
+        let item = home.choose(Path::new("/a/s.jsonl")).unwrap();
         assert_eq!(item, trash.join("files/s.jsonl.2"));
         assert!(!home.claim(Path::new("/a/s.jsonl"), &trash.join("files/s.jsonl"), 0).unwrap(), "there is a file");
         assert!(home.claim(Path::new("/a/s.jsonl"), &item, 0).unwrap());
@@ -286,7 +292,7 @@ mod tests {
         assert_eq!(fs::read_dir(trash.join("info")).unwrap().count(), 0);
         let file = dir.path().join("file");
         fs::write(&file, "one").unwrap();
-        let item = home.choose(&file).unwrap().unwrap();
+        let item = home.choose(&file).unwrap();
         assert!(home.claim(&file, &item, 0).unwrap());
         put(&file, &item).unwrap();
         give_up(&item);
