@@ -91,7 +91,7 @@ impl FilesCommand {
             for file in &files {
                 let entries = calls.as_mut().map(|calls| calls.remove(&file.path).unwrap_or_default());
                 let TouchedFile { path, uses, sessions, latest } = file;
-                let (reads, changes, last_touched) = (uses.reads, uses.changes, latest.and_then(time::iso));
+                let (reads, changes, last_touched) = (uses.reads, uses.changes(), latest.and_then(time::iso));
                 output::json(out, &FileLine { path, reads, changes, sessions: *sessions, last_touched, entries })?;
             }
         } else {

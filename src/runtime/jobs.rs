@@ -149,7 +149,9 @@ impl JobContext {
                 let others = || SharedEntries::new(&sharing_sessions, entries);
                 found.map(|found| reply(Reply::Split(found, others())));
             }
-            Work::Join(to_join) => drop(reply(Reply::Joined(with_text_error(self.join(*to_join, &is_wanted).map(Arc::new))))),
+            Work::Join(to_join) => {
+                drop(reply(Reply::Joined(with_text_error(self.join(*to_join, &is_wanted).map(Arc::new)))))
+            }
             Work::Read(body) => drop(reply(Reply::Read(with_text_error(self.document(&body, ticket))))),
             Work::Find { files, start, words } => self.find((files, start), &words, is_wanted, reply),
             Work::Elsewhere { query, sessions, around } => {
@@ -181,7 +183,7 @@ impl JobContext {
                     listing.end(&plan, &sum?);
                     Some(Arc::new(listing))
                 });
-                told(listing).transpose().map(|listing| reply(Reply::Context(listing))); // none if canceled
+                with_text_error(listing).transpose().map(|listing| reply(Reply::Context(listing))); // none if canceled
             }
             Work::Text(body) => {
                 let text = self.line(&body).map(|line| parse::text(&line));
