@@ -337,33 +337,33 @@ macro_rules! glyphs {
 }
 
 glyphs! {
-    open: "In the sessions: an unfolded row.", "▾", "v";
-    closed: "In the sessions: a folded row.", "▸", ">";
-    fork: "A fork, with ? if its parent's file is missing; before a number: forks of the session.", "⋎", "Y";
-    label: "Before a number: labels in the session.", "#", "#";
-    tee: "A branch, followed by others; before a number: branches of the session, by their ends.", "├", "|";
+    open: "In the session list: an unfolded row.", "▾", "v";
+    closed: "In the session list: a folded row.", "▸", ">";
+    fork: "A fork, with ? if its parent file is missing; before a number: forks of the session.", "⋎", "Y";
+    label: "Before a number: labels of the session.", "#", "#";
+    tee: "A branch with others below it; before a number: branches of the session.", "├", "|";
     corner: "The last branch.", "└", "`";
-    bar: "A branch that goes on below; between panes.", "│", "|";
-    dash: "The middle of a connector.", "─", "-";
+    bar: "The vertical part of a connecting line; the border between panes.", "│", "|";
+    dash: "The horizontal part of a connecting line.", "─", "-";
     live: "A session that a running pi is probably using (guess).", "◌", "~";
     working: "A session whose pi is working.", "●", "@";
-    waiting: "A session whose pi answered, and waits for you.", "◆", "W";
-    blocked: "A session whose pi asks you something.", "¿", "?";
-    failed: "A session whose pi met an error.", "‼", "E";
-    idle: "A session that a pi has open, in which nothing was said since.", "○", "o";
+    waiting: "A session whose pi answered and waits for you.", "◆", "W";
+    blocked: "A session whose pi is blocked on a question.", "¿", "?";
+    failed: "A session whose pi stopped at an error.", "‼", "E";
+    idle: "A session that an idle pi has open.", "○", "o";
     gone: "The project's directory is missing.", "✗", "X";
     subagent: "A subagent session.", "↳", ">";
     mark: "A marked session or entry.", "✓", "x";
-    warning: "Something is wrong with the file or the entry; the preview says what.", "⚠", "!";
+    warning: "A problem with the file or the entry; the preview describes it.", "⚠", "!";
     active: "In the tree: an entry on the active path, which leads to the leaf.", "•", "*";
     leaf: "The leaf: pi resumes after this entry.", "←", "<-";
-    unfolded: "In the tree: an unfolded branch or run of tools.", "⊟", "-";
-    folded: "In the tree: a folded branch, or what a fork has of its parent.", "⊞", "+";
-    hidden: "What is hidden: by a fold, by the filter, or as a run of tools.", "⋯", "...";
-    ellipsis: "Text was cut here.", "…", "...";
-    wrapped: "Before a row with which a line of code goes on.", "↪", ">";
-    dot: "Between facts.", "·", "-";
-    focus: "Before the title of the pane that has the keyboard.", "▌", ">";
+    unfolded: "In the tree: an unfolded branch or run of tool calls.", "⊟", "-";
+    folded: "In the tree: a folded branch, or the inherited entries of a fork.", "⊞", "+";
+    hidden: "Hidden entries: in a fold, by the filter, or in a run of tool calls.", "⋯", "...";
+    ellipsis: "Truncated text.", "…", "...";
+    wrapped: "The continuation of a long line of code.", "↪", ">";
+    dot: "A separator.", "·", "-";
+    focus: "Before the title of the focused pane.", "▌", ">";
     thumb: "The thumb of a scroll bar.", "▐", "#";
 }
 

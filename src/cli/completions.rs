@@ -28,7 +28,7 @@ bash, in ~/.bashrc:  source <(pitree completions bash)
 zsh, in ~/.zshrc, below compinit:  source <(pitree completions zsh)
 fish:  pitree completions fish > ~/.config/fish/completions/pitree.fish")]
 pub(super) struct Completions {
-    /// The shell
+    /// Shell
     shell: Shell,
 }
 

@@ -28,7 +28,7 @@ use crate::session::tree::Tree;
 /// total is computed as in pi: the usage reported by the last answer, plus an estimate for later messages.
 #[derive(Debug, clap::Args)]
 pub(super) struct ContextCommand {
-    /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
+    /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the entry as well
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// Entry id, unique id prefix, or label; defaults to the leaf

@@ -42,7 +42,7 @@ const FACT: usize = 60;
 pub(super) struct DiffCommand {
     /// First side: SESSION, SESSION@ENTRY or @ENTRY
     a: OsString,
-    /// The other one
+    /// Second side, in the same form
     b: OsString,
     /// One JSON object
     #[arg(long)]

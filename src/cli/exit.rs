@@ -26,8 +26,8 @@ pub(super) const TABLE: [(&str, &str); 6] = [
     ("0", "done, or found"),
     ("1", "nothing found, nothing to do, or declined"),
     ("2", "error or wrong usage; also if a file could not be read for the output"),
-    ("3", "a check found something, or the result is partial"),
-    ("4", "unknown"),
+    ("3", "reserved for checks that find something, and for partial results"),
+    ("4", "reserved"),
     ("128+N", "ended by signal N"),
 ];
 

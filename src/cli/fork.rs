@@ -18,7 +18,7 @@ use crate::session::entry::EntryId;
 /// Fork a session at an entry and print the new path
 #[derive(Debug, clap::Args)]
 pub(super) struct ForkCommand {
-    /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
+    /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the entry as well
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// Last entry to copy: id, unique id prefix, or label; required unless SESSION is SESSION@ENTRY

@@ -18,7 +18,7 @@ bash, in ~/.bashrc:  eval \"$(pitree init bash)\"
 zsh, in ~/.zshrc:  eval \"$(pitree init zsh)\"
 fish, in ~/.config/fish/config.fish:  pitree init fish | source")]
 pub(super) struct InitCommand {
-    /// The shell
+    /// Shell
     shell: Shell,
     /// Key to bind: alt or ctrl, plus a letter
     #[arg(long, value_name = "KEY", default_value = "alt+i")]

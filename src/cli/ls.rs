@@ -295,24 +295,20 @@ fn absolute<'a>(path: &'a Path, here: &Path) -> Cow<'a, Path> {
     here.join(path).components().collect::<PathBuf>().into()
 }
 
-/// The cost of a fork is that of its own entries, so that the column adds up.
+/// Prints the table. The cost of a fork has a plus and is that of its unique entries, so that the column adds up.
 fn table(out: &mut impl Write, sessions: &[SessionRow<'_>], chosen: &CommandContext) -> Result<()> {
     const COLUMNS: [Column; 6] =
         [Column::Number, Column::Number, Column::Number, Column::Whole, Column::Path(PATH), Column::Words(LAST)];
     let now = crate::cli::now();
     let ids = resolve::shortest(sessions.iter().map(|(session, _)| &*session.header.id));
     let is_fork = |session: &Digest, own: &EntryTotals| own.entries < session.all.entries;
-    let any_fork = sessions.iter().any(|(session, own)| is_fork(session, own));
     let row = |(session, own): &SessionRow<'_>| {
         let age = session.modified.map_or("?".into(), |then| time::age(now, then));
         let cwd = shorten(&session.header.cwd, &chosen.home).into_owned();
         let id = utf16_prefix(&session.header.id, ids).to_string();
-        let mark = match () {
-            () if is_fork(session, own) => " own",
-            () if any_fork => "    ",
-            () => "",
-        };
-        [age, session.entry_count.to_string(), dollars(own.cost) + mark, id, cwd, session.title().to_string()]
+        let plus = if is_fork(session, own) { "+" } else { "" };
+        let cost = format!("{plus}{}", dollars(own.cost));
+        [age, session.entry_count.to_string(), cost, id, cwd, session.title().to_string()]
     };
     let rows: Vec<[String; 6]> = sessions.iter().map(row).collect();
     table::print(out, COLUMNS, &rows, chosen.config.signs())

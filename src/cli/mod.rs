@@ -90,7 +90,7 @@ pub struct Options {
     /// Read sessions from DIR instead of pi's directory (repeatable)
     #[arg(long, value_name = "DIR", global = true)]
     dir: Vec<PathBuf>,
-    /// Use the built-in demo sessions
+    /// Use the built-in demo sessions, which cannot be changed
     #[arg(long, global = true, conflicts_with = "dir")]
     demo: bool,
     /// Don't read or write the index

@@ -13,7 +13,7 @@ use crate::runtime::raw_output;
 /// Print the path of a session's file
 #[derive(Debug, clap::Args)]
 pub(super) struct PathCommand {
-    /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project
+    /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// Print a JSON object with the path, id and working directory

@@ -22,7 +22,7 @@ use crate::session::entry::EntryId;
 /// Rename a session
 #[derive(Debug, clap::Args)]
 pub(super) struct RenameCommand {
-    /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project
+    /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// New name; "" clears it
@@ -47,10 +47,10 @@ impl RenameCommand {
     }
 }
 
-/// Label an entry
+/// Label an entry, or clear its label
 #[derive(Debug, clap::Args)]
 pub(super) struct LabelCommand {
-    /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
+    /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the entry as well
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// Entry id, unique id prefix, or label

@@ -35,10 +35,10 @@ use crate::session::tree::{Index, Tree};
 /// Resuming at a user message continues before it and returns its text for editing, as in /tree of pi.
 #[derive(Debug, clap::Args)]
 pub(super) struct ResumeCommand {
-    /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
+    /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the entry as well
     #[arg(default_value = ".", add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
-    /// Entry id, unique id prefix, or label; pi goes there by itself where it can (see --allow-write)
+    /// Entry id, unique id prefix, or label; defaults to the leaf
     #[arg(add = ArgValueCompleter::new(completions::entries))]
     entry: Option<String>,
     /// Have the model summarize the branch you leave, as in pi's /tree

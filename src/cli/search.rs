@@ -56,7 +56,7 @@ pub(super) struct SearchCommand {
     /// Continue after this hit of the same query (`hit` or `next` in the --json output)
     #[arg(long, value_name = "HIT")]
     after: Option<String>,
-    /// Search only the session of the pi that runs this command, or else the newest session of this project
+    /// Search only the newest session of this project, or pi's own if pi runs the command
     #[arg(long)]
     here: bool,
     #[command(flatten)]

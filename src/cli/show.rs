@@ -29,7 +29,7 @@ use crate::session::tree::{Index, Tree};
 /// names are skipped unless ENTRY is one of them. Prints the ids of the previous and next entries, for paging.
 #[derive(Debug, clap::Args)]
 pub(super) struct ShowCommand {
-    /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
+    /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the entry as well
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// Entry id, unique id prefix, or label; defaults to the last message or summary of the active branch

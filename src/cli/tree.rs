@@ -28,7 +28,7 @@ const LINES: usize = 240;
 /// Show the tree of one session
 #[derive(Debug, clap::Args)]
 pub(super) struct TreeCommand {
-    /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project
+    /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// Which entries to show

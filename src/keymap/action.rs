@@ -207,7 +207,7 @@ actions! {
     Compare, "compare", ["="], PANES, Doing, "compare", "Compare branches", "Compare two branches from where they diverge: two marks, a mark and the selection, or the selected entry and the leaf.";
     SideA, "side-a", ["a"], COMPARE, Doing, "choose A", "Choose branch A", "In a comparison, choose branch A to resume or label.";
     SideB, "side-b", ["b"], COMPARE, Doing, "choose B", "Choose branch B", "In a comparison, choose branch B to resume or label.";
-    GoToCommon, "go-to-common", ["o"], COMPARE, Doing, "common point", "Go to common entry", "In a comparison, go to the last common entry in the chosen branch's session.";
+    GoToCommon, "go-to-common", ["o"], COMPARE, Doing, "common entry", "Go to common entry", "In a comparison, go to the last common entry in the chosen branch's session.";
     Reload, "reload", ["f5"], PANES, Doing, "reload", "Reload sessions", "Reload all sessions from disk.";
     Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show help", "Show key bindings, query syntax and symbols.";
     Suspend, "suspend", ["ctrl+z"], SUSPENDING, Doing, "suspend", "Suspend pitree", "Suspend pitree; run fg in the shell to continue.";
@@ -238,7 +238,7 @@ actions! {
     FilterUserOnly, "filter-user-only", ["3", "ctrl+u"], TREE, Tree, "user only", "Filter: user only", "Show only user messages; press again for the default filter.";
     FilterLabeledOnly, "filter-labeled-only", ["4", "ctrl+l"], TREE, Tree, "labeled", "Filter: labeled only", "Show only labeled entries; press again for the default filter.";
     FilterAll, "filter-all", ["5", "ctrl+a"], TREE, Tree, "all", "Filter: all entries", "Show all entries, including settings and labels; press again for the default filter.";
-    FilterOutline, "filter-outline", ["6"], TREE, Tree, "outline", "Filter: outline", "Show only branch points, labels, compactions and leaves; press again for the default filter.";
+    FilterOutline, "filter-outline", ["6"], TREE, Tree, "outline", "Filter: outline", "Show only branch points, branch ends, labels, compactions and branch summaries; press again for the default filter.";
     FilterTurns, "filter-turns", ["7"], TREE, Tree, "turns", "Filter: turns", "Show one row per prompt with a summary of its turn; press again for the default filter.";
     ToolRuns, "fold-tools", ["t"], TREE, Tree, "tool runs", "Toggle tool runs", "Collapse runs of tool calls, or show each call.";
     SegmentUp, "segment-up", ["ctrl+left", "alt+left"], TREE, Tree, "segment up", "Fold or branch start", "Fold the branch, or go to its start.";

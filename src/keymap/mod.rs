@@ -124,20 +124,20 @@ impl Keymap {
         let mut page = String::from(
             "<!-- Generated from the tables in src/keymap/action.rs and src/base/text.rs. Change those, not this page. -->\n\n\
              # Keys\n\n\
-             Every key can be changed under `[keys]` in `config.toml`, by the name of its action.\n",
+             Change the keys of an action under `[keys]` in `config.toml`, by the name of the action.\n",
         );
         let mut group = None;
         for &action in Action::ALL {
             if group != Some(action.row().group) {
                 group = Some(action.row().group);
                 let title = action.row().group.name();
-                let _ = write!(page, "\n## {title}\n\n| Keys | What it does | Where | Name |\n|---|---|---|---|\n");
+                let _ = write!(page, "\n## {title}\n\n| Keys | Action | Where | Name |\n|---|---|---|---|\n");
             }
             let keys = self.keys(action).iter().map(|key| code_cell(&key.to_string())).collect::<Vec<_>>().join(" ");
             let _ = writeln!(page, "| {keys} | {} | {} | `{}` |", action.row().help, places(action), action.row().name);
         }
-        page += "\n## Signs\n\nEach can be changed under `[glyphs]` in `config.toml`, by its name. What `?` lists of keys and signs is \
-                 filtered as one types.\n\n| Sign | With `--ascii` | What it means | Name |\n|---|---|---|---|\n";
+        page += "\n## Symbols\n\nChange a symbol under `[glyphs]` in `config.toml`, by its name. The help (`?`) lists keys and symbols, and \
+                 filters them as you type.\n\n| Symbol | With `--ascii` | Meaning | Name |\n|---|---|---|---|\n";
         for ((name, means, sign), (.., ascii)) in UNICODE.all().zip(ASCII.all()) {
             let _ = writeln!(page, "| {} | {} | {means} | `{name}` |", code_cell(sign), code_cell(ascii));
         }
@@ -265,15 +265,13 @@ mod tests {
         let page = Keymap::default().reference();
         assert!(page.starts_with("<!-- Generated "));
         assert!(
-            page.contains(
-                "\n## Session tree\n\n| Keys | What it does | Where | Name |\n|---|---|---|---|\n| `ctrl+o` |"
-            )
+            page.contains("\n## Session tree\n\n| Keys | Action | Where | Name |\n|---|---|---|---|\n| `ctrl+o` |")
         );
         assert!(page.contains(
             "\n| `q` `ctrl+c` | Quit pitree. | all panes, search line, questions, comparison, help, model context | `quit` |\n"
         ));
         assert!(page.contains("\n| `{` | Go to the previous branch point. | Tree | `previous-branch-point` |\n"));
-        let keys = page.split("\n## Signs\n").next().unwrap();
+        let keys = page.split("\n## Symbols\n").next().unwrap();
         assert_eq!(keys.lines().filter(|line| line.starts_with("| `")).count(), Action::ALL.len());
     }
 

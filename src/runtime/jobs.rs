@@ -54,7 +54,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 const MOST_HELD: Duration = Duration::from_millis(50);
 
 /// The error of changes without a home directory.
-const NO_JOURNAL: &str = "cannot locate the journal: no home directory";
+const NO_JOURNAL: &str = "cannot locate the journal: no home directory; set HOME";
 
 /// The context of jobs.
 #[derive(Clone, Debug)]

@@ -153,8 +153,7 @@ fn rows_name_tool_and_file_and_the_largest_come_first() {
 fn the_sum_is_explained() {
     let mut browser = Browser::demo(160, 40);
     browser.press("j l c");
-    shows(&browser, "tokens = 3");
-    shows(&browser, " counted by the provider on 2026-");
+    shows(&browser, "tokens, counted by the provider on 2026-");
     shows(&browser, "estimate 894 = messages 894 + system prompt and tools: not in the file");
     let dir = tempfile::tempdir().unwrap();
     let mut browser = on(dir.path(), "--home-dev-talk--/talk.jsonl");
@@ -166,5 +165,5 @@ fn the_sum_is_explained() {
     fs::write(dir.path().join("s.jsonl"), session.text()).unwrap();
     let mut browser = Browser::on(&[dir.path()], 120, 30);
     browser.press("l c");
-    shows(&browser, "~3 tokens estimated: no provider count since");
+    shows(&browser, "~3 tokens, estimated: no provider count since");
 }

@@ -125,7 +125,7 @@ fn the_help_explains_symbols() {
     shows(&browser, "Symbols");
     shows(&browser, "A fork, with ?");
     browser.press("esc").type_text("fork missing");
-    shows(&browser, "with ? if its parent's file is missing");
+    shows(&browser, "with ? if its parent file is missing");
     browser.press("esc esc");
     let mut browser = Browser::configured(&Config::parse("ascii = true", "config.toml").unwrap(), 100, 30);
     browser.press("?").type_text("symbols fork");

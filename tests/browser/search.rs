@@ -78,7 +78,7 @@ fn hits_are_recorded_in_the_jump_history() {
     assert!(entry(&browser).starts_with("That is all of it"), "{}", entry(&browser));
     assert_eq!(browser.model.focus, Place::Sessions, "typing continues");
     let screen = browser.screen();
-    assert!(screen.contains("1 session · 1 message") && screen.contains("and the cookie"), "{screen}");
+    assert!(screen.contains("1 session · 1 hit") && screen.contains("and the cookie"), "{screen}");
     assert!(screen.contains("also in 3 forks 1 hit"), "entries shared with forks are one hit\n{screen}");
     assert!(screen.contains("1/1"), "the hit is selected in the tree\n{screen}");
     browser.send(Msg::Resized(80, 24));
@@ -126,7 +126,7 @@ fn sessions_found_by_name_have_text_hits() {
     assert!(entry(&browser).contains("expiry sliding"), "{}", entry(&browser));
     assert!(browser.screen().contains("user Make the expiry sliding"), "{}", browser.screen());
     let total: usize = browser.model.sessions.hits.as_ref().unwrap().values().map(|hit| hit.entries).sum();
-    assert!(browser.screen().contains(&format!("2 sessions · {total} messages")), "{}", browser.screen());
+    assert!(browser.screen().contains(&format!("2 sessions · {total} hits")), "{}", browser.screen());
 }
 
 #[test]
@@ -550,7 +550,7 @@ fn shows_the_query_after_its_input_line_is_closed() {
         |browser: &Browser| browser.screen().lines().find(|line| line.contains("Sessions")).unwrap().to_string();
     assert!(!title(&browser).contains("voucher"), "{}", title(&browser));
     browser.press("enter");
-    assert!(title(&browser).contains(" messages · voucher"), "{}", title(&browser));
+    assert!(title(&browser).contains(" hits · voucher"), "{}", title(&browser));
     for columns in [40, 60, 80, 100] {
         browser.send(Msg::Resized(columns, 24));
         browser.model.focus = Place::Sessions;

@@ -60,6 +60,11 @@ fn with_ellipses(text: &str) -> String {
     result
 }
 
+/// Replaces the named parameters of a message in the table, such as `<file>`.
+fn without_names(message: &str) -> String {
+    with_ellipses(&message.replace('<', "{").replace('>', "}"))
+}
+
 #[test]
 fn the_table_of_errors_is_complete() {
     let page = read(&root().join("docs/errors.md"));
@@ -68,7 +73,7 @@ fn the_table_of_errors_is_complete() {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
         let [message, cause, remedy] = cells[..] else { panic!("{row} needs three cells") };
         assert!(cause.ends_with('.') && remedy.ends_with('.'), "{row} needs a cause and what to do");
-        let message = message.trim_matches('`').trim().to_owned();
+        let message = without_names(message.trim_matches('`').trim());
         assert!(listed.insert(message), "{row} is listed twice");
     }
     let found = errors();

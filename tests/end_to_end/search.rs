@@ -49,7 +49,7 @@ fn a_query_argument_starts_the_search() {
         home.session(&session(name, &project, &format!("session {name}")));
     }
     let pitree = home.open(&["--", "session", "-three", "two"]);
-    pitree.wait_for("1 session · 2 messages");
+    pitree.wait_for("1 session · 2 hits");
     pitree.wait_selected("session two");
     pitree.quit();
 }

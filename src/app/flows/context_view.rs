@@ -40,8 +40,10 @@ pub(crate) fn explain(model: &Model, tree: &Tree, listing: &Listing) -> [String;
     let counted = counted.map(|(at, used, since)| {
         let time = tree.nodes.get(at as usize).and_then(|node| model.setting.zoned(node.time?));
         let when = time.map_or(String::new(), |time| time.strftime(" on %Y-%m-%d %H:%M").to_string());
-        let since = if since > 0 { format!(" + {} estimated since", number(since)) } else { String::new() };
-        format!("= {} counted by the provider{when}{since}", number(used as u64))
+        match since {
+            0 => format!(", counted by the provider{when}"),
+            _ => format!(": {} counted by the provider{when} + {} estimated since", number(used as u64), number(since)),
+        }
     });
     let system = if prompt + tools == 0 {
         "system prompt and tools: not in the file".into()
@@ -49,9 +51,9 @@ pub(crate) fn explain(model: &Model, tree: &Tree, listing: &Listing) -> [String;
         format!("system prompt {} + tools {}", number(prompt), number(tools))
     };
     let all = number(prompt + tools + messages);
-    let sum = counted.unwrap_or_else(|| "estimated: no provider count since the last compaction or edit".into());
+    let sum = counted.unwrap_or_else(|| ", estimated: no provider count since the last compaction or edit".into());
     let total = number(listing.tokens as u64);
-    [format!("~{total} tokens {sum}"), format!("estimate {all} = messages {} + {system}", number(messages))]
+    [format!("~{total} tokens{sum}"), format!("estimate {all} = messages {} + {system}", number(messages))]
 }
 
 /// Returns the command for an action: go to the selected entry, resume or fork.

@@ -27,7 +27,7 @@ pub(super) fn facts(model: &Model, search: &Search) -> Vec<String> {
     }
     if let Some(found) = &pane.hits {
         facts.push(count(found.len(), "session", "sessions"));
-        facts.extend((search.entries > 0).then(|| count(search.entries, "message", "messages")));
+        facts.extend((search.entries > 0).then(|| count(search.entries, "hit", "hits")));
         facts.extend(
             pane.is_flat.then(|| if pane.shows.newest_hits_first { "newest first" } else { "best first" }.into()),
         );
