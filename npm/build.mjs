@@ -1,6 +1,6 @@
-// Packs what goes to npm: `pitree` itself, and a package with the binary for each system that is given.
+// Builds the npm packages: `pitree` itself, and a package with the binary for each given system.
 //   node npm/build.mjs DIR [linux-x64=FILE] [linux-arm64=FILE] [darwin-x64=FILE] [darwin-arm64=FILE] [win32-x64=FILE]
-// PITREE_PI=DIR takes extensions/pitree.ts and skills/ from another folder than the repository's.
+// PITREE_PI=DIR takes extensions/pitree.ts and skills/ from another folder.
 import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ if (!out) fail("usage: node npm/build.mjs DIR [PLATFORM=FILE]...");
 const cargo = readFileSync(join(repository, "Cargo.toml"), "utf8");
 const field = (name) => cargo.match(new RegExp(`^${name} = "(.*)"$`, "m"))?.[1];
 const version = field("version");
-// Stands where a person filled them in; npm needs neither.
+// Optional fields of Cargo.toml.
 const addresses = { repository: field("repository"), homepage: field("homepage") };
 
 function fail(reason) {
@@ -31,7 +31,7 @@ function pack(dir, manifest) {
 }
 
 function copied(from, to) {
-  if (!existsSync(from)) fail(`${from} is not there`);
+  if (!existsSync(from)) fail(`${from} does not exist`);
   mkdirSync(dirname(to), { recursive: true });
   cpSync(from, to, { recursive: true, dereference: true });
 }

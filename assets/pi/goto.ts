@@ -1,9 +1,9 @@
-// What pitree starts pi with, to go on at an entry: pi's own navigateTree moves the leaf, and nothing is written to the
-// session until something is said. Begun by pitree (`pi -e THIS --session FILE '/pitree-goto …'`); it does nothing else.
+// Resumes pi at an entry: pi's own navigateTree moves the leaf, and pi writes nothing to the session until the user sends
+// a message. pitree starts it with `pi -e THIS --session FILE '/pitree-goto …'`.
 import { open } from "node:fs/promises";
 import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 
-/** As long as the line of a message may be, in bytes. */
+/** The maximum length of the line of a message, in bytes. */
 const MOST = 64 * 1024 * 1024;
 
 export default function (pi: ExtensionAPI) {
@@ -18,23 +18,23 @@ export default function (pi: ExtensionAPI) {
 				}
 			},
 		});
-	command("pitree-goto", "Goes on at an entry: ID or #PLACE [summarize]", async (args, ctx) => {
+	command("pitree-goto", "Go to an entry: ID or #INDEX [summarize]", async (args, ctx) => {
 		const [, word = "", summarize] = /^(\S+)(\s+summarize)?$/.exec(args) ?? [];
-		const place = /^#(\d+)$/.exec(word);
-		const id = place ? ctx.sessionManager.getEntries()[Number(place[1])]?.id : word;
-		if (id === undefined || id === "") throw new Error(`there is no entry ${word} in this session`);
+		const index = /^#(\d+)$/.exec(word);
+		const id = index ? ctx.sessionManager.getEntries()[Number(index[1])]?.id : word;
+		if (id === undefined || id === "") throw new Error(`no entry ${word} in this session`);
 		await ctx.waitForIdle();
-		if (summarize) ctx.ui.setStatus("pitree", "pi sums up the branch that is left …");
+		if (summarize) ctx.ui.setStatus("pitree", "summarizing the current branch …");
 		try {
 			const { cancelled } = await ctx.navigateTree(id, { summarize: Boolean(summarize) });
-			if (cancelled) ctx.ui.notify("pitree: the session stays where it was left", "warning");
+			if (cancelled) ctx.ui.notify("pitree: canceled; pi stays at the leaf", "warning");
 		} finally {
 			ctx.ui.setStatus("pitree", undefined);
 		}
 	});
-	command("pitree-text", "Gives a message back to be edited: OFFSET LENGTH FILE, in bytes", async (args, ctx) => {
+	command("pitree-text", "Put a message into the editor: OFFSET LENGTH FILE, in bytes", async (args, ctx) => {
 		const [, offset, length, path = ""] = /^(\d+) (\d+) (.+)$/s.exec(args) ?? [];
-		if (!path || Number(length) > MOST) throw new Error("this is no message that could be given back");
+		if (!path || Number(length) > MOST) throw new Error("cannot put this message into the editor");
 		const file = await open(path);
 		try {
 			const line = Buffer.alloc(Number(length));
@@ -47,7 +47,7 @@ export default function (pi: ExtensionAPI) {
 	});
 }
 
-/** The text of an entry of a session, as pi's /tree gives it back (0.87.1, 1.5.2). */
+/** Returns the text that pi's /tree puts into the editor for an entry (0.87.1, 1.5.2). */
 function textOf(entry: { message?: { content?: unknown }; content?: unknown }): string {
 	const content = entry.message?.content ?? entry.content;
 	if (typeof content === "string") return content;

@@ -1,7 +1,7 @@
-// pitree inside pi: /pitree opens the browser on the session that runs, and a small file tells pitree what this pi is doing.
+// pitree inside pi: /pitree opens the browser at the current session, and the status file reports the state of this pi.
 //
-// Nothing else is done. No port is opened; files are read and written beside pi's loop; whatever fails here is said, and
-// never reaches the conversation. The live file is described in docs/json.md. Written for pi 0.87.1 and 1.5.2.
+// The extension opens no port. It reads and writes files asynchronously. Errors are shown as notifications and never reach
+// the conversation. docs/json.md describes the status file. Written for pi 0.87.1 and 1.5.2.
 import { spawn } from "node:child_process";
 import { type FSWatcher, accessSync, constants, existsSync, readFileSync, readlinkSync, unlinkSync, watch } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, rename, unlink, writeFile } from "node:fs/promises";
@@ -12,22 +12,22 @@ import { setImmediate as breathe } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { ExtensionAPI, ExtensionCommandContext, ExtensionContext, SessionEntry } from "@earendil-works/pi-coding-agent";
 
-/** The form of the live file and of what is asked. */
+/** The version of the status file and of requests. */
 const SCHEMA = 1;
-/** As large as a file that is read may be, in bytes. */
+/** The maximum size of a file that is read, in bytes. */
 const MOST = 64 * 1024;
-/** As much of what pitree prints is taken, in bytes. */
-const MOST_PRINTED = 4 * 1024 * 1024;
-/** As long somebody waits for what was asked, in milliseconds; it may have been asked of an earlier process of this number. */
+/** The maximum size of pitree's output, in bytes. */
+const MOST_OUTPUT = 4 * 1024 * 1024;
+/** The maximum age of a request in milliseconds. An older one may be meant for an earlier process with the same PID. */
 const ASKED = 6000;
-/** As many entries are added up at a time: then others have their turn. */
+/** The number of entries counted at a time, before other events are handled. */
 const AT_ONCE = 2000;
-/** What leaves the alternate screen, the mouse, the pasting and the keys of a program that was killed. */
-const LEFT_OPEN = "\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?2004l\x1b[?1004l\x1b[?25h\x1b[0m";
+/** Restores the terminal after a program was killed: alternate screen, mouse, bracketed paste, focus events, cursor. */
+const RESET_TERMINAL = "\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?2004l\x1b[?1004l\x1b[?25h\x1b[0m";
 
 type State = "working" | "waiting" | "blocked" | "error" | "idle";
 
-/** What pitree prints of what was chosen. */
+/** The selection that pitree prints. */
 interface Choice {
 	path: string;
 	entry: string | null;
@@ -35,15 +35,15 @@ interface Choice {
 	draft: string | null;
 }
 
-/** How pitree ended. */
-interface Ended {
-	printed: string;
-	said: string;
+/** The result of running pitree. */
+interface RunResult {
+	stdout: string;
+	stderr: string;
 	code: number | null;
 	signal: string | null;
 }
 
-/** What all that is loaded of this extension in a process share: one of them is active, and one file is written. */
+/** Data shared by all copies of this extension in the process: one of them is active, and one status file is written. */
 interface Shared {
 	owner?: string;
 	wanted?: string;
@@ -52,7 +52,7 @@ interface Shared {
 const shared: Shared = ((globalThis as Record<symbol, unknown>)[Symbol.for("pitree")] ??= {}) as Shared;
 
 export default function (pi: ExtensionAPI) {
-	// It may be installed twice, as a package and by `pitree pi install`.
+	// The extension can be installed twice: as a package, and with `pitree pi install`.
 	const here = import.meta.url;
 	if (shared.owner !== undefined && shared.owner !== here) return;
 	shared.owner = here;
@@ -62,7 +62,7 @@ export default function (pi: ExtensionAPI) {
 		await live.end(event.reason === "quit");
 	});
 	pi.registerCommand("pitree", {
-		description: "Browse all sessions as trees: Enter goes there, f forks, Esc comes back",
+		description: "Browse all sessions as trees: Enter goes to the selection, f forks, Esc returns",
 		handler: async (args, ctx) => {
 			try {
 				await browse(args.trim(), ctx, live);
@@ -73,48 +73,48 @@ export default function (pi: ExtensionAPI) {
 	});
 	const key = chosenKey();
 	if (key !== undefined) {
-		// A key's handler can't switch sessions; a command's can, at any time.
+		// The handler of a key cannot switch sessions, but that of a command can.
 		const handler = () => pi.sendUserMessage("/pitree", { expandPromptTemplates: true });
 		pi.registerShortcut(key as Parameters<ExtensionAPI["registerShortcut"]>[0], { description: "Open pitree", handler });
 	}
 }
 
-/** The key that opens pitree: `"pitree": { "key": "…" }` in pi's settings.json. */
+/** Returns the key that opens pitree: `"pitree": { "key": "…" }` in pi's settings.json. */
 function chosenKey(): string | undefined {
 	const agent = process.env.PI_CODING_AGENT_DIR || join(homedir(), ".pi", "agent");
 	try {
 		const key = JSON.parse(readFileSync(join(agent.replace(/^~(?=$|\/)/, homedir()), "settings.json"), "utf8"))?.pitree?.key;
 		return typeof key === "string" && key !== "" ? key : undefined;
 	} catch {
-		return undefined; // without settings there is no key
+		return undefined; // no settings
 	}
 }
 
 // --- The browser --------------------------------------------------------------------------------------------------
 
-/** Gives the terminal to pitree, and goes where it was told. */
+/** Runs pitree in the terminal, and goes to the selected session and entry. */
 async function browse(query: string, ctx: ExtensionCommandContext, live: Live): Promise<void> {
-	if (ctx.mode !== "tui") return ctx.ui.notify("pitree needs pi's terminal program", "error");
+	if (ctx.mode !== "tui") return ctx.ui.notify("/pitree works only in pi's terminal interface", "error");
 	const program = findProgram();
-	if (program === undefined) return ctx.ui.notify("pitree: there is no program pitree on the PATH; install it, or the npm package again", "error");
+	if (program === undefined) return ctx.ui.notify("pitree: no pitree program on the PATH; install it, or reinstall the npm package", "error");
 	const file = ctx.sessionManager.getSessionFile();
 	const leaf = ctx.sessionManager.getLeafId();
 	const args = ["--print", "json"];
-	// pi writes the file with the first answer, and may be at it.
+	// The file may not exist yet.
 	if (file !== undefined) args.push("--at", file, ...(leaf ? ["--entry", leaf] : []));
 	if (query !== "") args.push("--", ...query.split(/\s+/));
 	const draft = ctx.ui.getEditorText();
-	const ended = await live.away(() => run(program, args, ctx));
-	if (ended === undefined) return;
-	const choice = ended.code === 0 ? chosen(ended.printed) : undefined;
+	const result = await live.away(() => run(program, args, ctx));
+	if (result === undefined) return;
+	const choice = result.code === 0 ? parseChoice(result.stdout) : undefined;
 	if (choice === undefined) {
-		// One that is left without a choice ends with 1, and says nothing.
-		const why = ended.said.trim() || (ended.signal ? `it was ended by ${ended.signal}` : ended.code === 0 ? "its answer can't be understood" : "");
+		// Without a selection, pitree exits with code 1 and prints nothing.
+		const why = result.stderr.trim() || (result.signal ? `ended by ${result.signal}` : result.code === 0 ? "unexpected output" : "");
 		if (why !== "") ctx.ui.notify(`pitree: ${why.replace(/^pitree: /, "")}`, "error");
 		return;
 	}
 	if (!ctx.isIdle()) {
-		ctx.ui.notify("pi is working: it goes to what was chosen when it is done", "info");
+		ctx.ui.notify("pi is working; it will go to the selection when it finishes", "info");
 		await ctx.waitForIdle();
 	}
 	if (choice.path === file) {
@@ -130,50 +130,50 @@ async function browse(query: string, ctx: ExtensionCommandContext, live: Live): 
 	});
 }
 
-/** Goes to an entry; what was being typed stays behind what comes to stand in the editor. */
+/** Goes to an entry. Text in the editor is kept after the text that pi puts there. */
 async function goTo(entry: string, ctx: ExtensionCommandContext, draft: string): Promise<void> {
-	// pi gives a message back only where nothing is being typed (0.87.1, 1.5.2).
+	// pi puts a message into the editor only if the editor is empty (0.87.1, 1.5.2).
 	ctx.ui.setEditorText("");
 	try {
 		await ctx.navigateTree(entry, { summarize: false });
 	} catch (error) {
 		ctx.ui.notify(`pitree: ${words(error)}`, "error");
 	} finally {
-		const given = ctx.ui.getEditorText();
-		if (draft !== "") ctx.ui.setEditorText(draftOf(given, draft));
+		const message = ctx.ui.getEditorText();
+		if (draft !== "") ctx.ui.setEditorText(draftOf(message, draft));
 	}
 }
 
-const draftOf = (given: string, draft: string): string => [given, draft].filter((text) => text.trim() !== "").join("\n\n");
+const draftOf = (message: string, draft: string): string => [message, draft].filter((text) => text.trim() !== "").join("\n\n");
 
-/** Runs a program that has the terminal to itself; nothing if pi can't give it away. */
-function run(program: string, args: string[], ctx: ExtensionCommandContext): Promise<Ended | undefined> {
-	return ctx.ui.custom<Ended>((tui, _theme, _keys, done) => {
+/** Runs a program that takes over the terminal. Returns nothing if pi keeps the terminal. */
+function run(program: string, args: string[], ctx: ExtensionCommandContext): Promise<RunResult | undefined> {
+	return ctx.ui.custom<RunResult>((tui, _theme, _keys, done) => {
 		tui.stop();
-		let over = false;
-		const end = (ended: Ended) => {
-			if (over) return;
-			over = true;
-			if (ended.signal !== null) process.stdout.write(LEFT_OPEN);
+		let isDone = false;
+		const end = (result: RunResult) => {
+			if (isDone) return;
+			isDone = true;
+			if (result.signal !== null) process.stdout.write(RESET_TERMINAL);
 			tui.start();
 			tui.requestRender(true);
-			done(ended);
+			done(result);
 		};
 		try {
-			// It draws on the terminal; what was chosen, and what went wrong, comes by pipes.
+			// pitree draws on the terminal, and prints the selection and errors to pipes.
 			const child = spawn(program, args, { cwd: ctx.cwd, stdio: ["inherit", "pipe", "pipe"] });
-			const [printed, said] = [gather(child.stdout, MOST_PRINTED), gather(child.stderr, MOST)];
-			child.on("error", (error) => end({ printed: "", said: words(error), code: null, signal: null }));
-			child.on("close", (code, signal) => end({ printed: printed(), said: clean(said()), code, signal }));
+			const [stdout, stderr] = [collect(child.stdout, MOST_OUTPUT), collect(child.stderr, MOST)];
+			child.on("error", (error) => end({ stdout: "", stderr: words(error), code: null, signal: null }));
+			child.on("close", (code, signal) => end({ stdout: stdout(), stderr: clean(stderr()), code, signal }));
 		} catch (error) {
-			end({ printed: "", said: words(error), code: null, signal: null });
+			end({ stdout: "", stderr: words(error), code: null, signal: null });
 		}
 		return { render: () => [], invalidate: () => {}, handleInput: () => {} };
 	});
 }
 
-/** What comes out of a program, to some length. */
-function gather(from: NodeJS.ReadableStream, most: number): () => string {
+/** Collects the output of a program up to a maximum length. */
+function collect(from: NodeJS.ReadableStream, most: number): () => string {
 	const parts: Buffer[] = [];
 	let length = 0;
 	from.on("data", (part: Buffer) => {
@@ -183,10 +183,10 @@ function gather(from: NodeJS.ReadableStream, most: number): () => string {
 	return () => Buffer.concat(parts).toString("utf8");
 }
 
-/** What was chosen; nothing, if it is not said as pitree says it. */
-function chosen(printed: string): Choice | undefined {
+/** Parses the selection that pitree printed; returns nothing if it is invalid. */
+function parseChoice(output: string): Choice | undefined {
 	try {
-		const { path, entry, isLeaf, draft } = JSON.parse(printed);
+		const { path, entry, isLeaf, draft } = JSON.parse(output);
 		const text = (value: unknown) => (typeof value === "string" ? value : null);
 		if (typeof path !== "string" || !isAbsolute(path) || !existsSync(path)) return undefined;
 		return { path, entry: text(entry), isLeaf: isLeaf === true, draft: text(draft) };
@@ -195,7 +195,7 @@ function chosen(printed: string): Choice | undefined {
 	}
 }
 
-/** The program: the one that is named beside this file, that of the package, or the first one on the PATH. */
+/** Returns the pitree program: the one named in a file beside this one, that of the npm package, or the first on the PATH. */
 function findProgram(): string | undefined {
 	const name = process.platform === "win32" ? "pitree.exe" : "pitree";
 	const runs = (path: string) => {
@@ -216,15 +216,15 @@ function findProgram(): string | undefined {
 			const path = place();
 			if (runs(path)) return path;
 		} catch {
-			// it is not there
+			// not found
 		}
 	}
 	return (process.env.PATH ?? "").split(delimiter).map((dir) => join(dir, name)).find(runs);
 }
 
-// --- What this pi is doing ----------------------------------------------------------------------------------------
+// --- State of this pi ---------------------------------------------------------------------------------------------
 
-/** The file that says what this pi is doing, as long as a session is open; and what pitree asks of it. */
+/** The status file of this pi, which exists while a session is open, and the requests of pitree. */
 class Live {
 	#pi: ExtensionAPI;
 	#file = join(stateDir(), "live", `${process.pid}.json`);
@@ -240,26 +240,26 @@ class Live {
 	#state: State = "idle";
 	#since = Date.now();
 	#cost = 0;
-	/** The entries that are in the cost; none while those of a session that was just opened are added up. */
+	/** The number of entries included in the cost; undefined while those of a new session are being counted. */
 	#counted?: number;
-	/** pi looks through all entries for it. */
+	/** The session name. Cached, because pi searches all entries for it. */
 	#name?: string;
-	/** Counts what takes a while: what began before does not count any more. */
+	/** Incremented when a session opens or closes; work of an earlier turn is discarded. */
 	#turn = 0;
 
 	constructor(pi: ExtensionAPI) {
 		this.#pi = pi;
 		pi.on("session_start", (_event, ctx) => this.#begin(ctx));
-		pi.on("session_tree", (_event, ctx) => this.#tell(ctx));
+		pi.on("session_tree", (_event, ctx) => this.#report(ctx));
 		pi.on("session_info_changed", ({ name }, ctx) => {
 			this.#name = name;
-			this.#tell(ctx);
+			this.#report(ctx);
 		});
-		pi.on("model_select", (_event, ctx) => this.#tell(ctx));
-		pi.on("turn_end", (_event, ctx) => this.#tell(ctx));
+		pi.on("model_select", (_event, ctx) => this.#report(ctx));
+		pi.on("turn_end", (_event, ctx) => this.#report(ctx));
 		pi.on("agent_start", (_event, ctx) => {
 			[this.#working, this.#failed, this.#compacts, this.#after] = [true, false, false, "waiting"];
-			this.#tell(ctx);
+			this.#report(ctx);
 		});
 		pi.on("message_end", ({ message }) => {
 			if (message.role !== "assistant") return;
@@ -269,26 +269,26 @@ class Live {
 		pi.on("agent_settled", (_event, ctx) => {
 			[this.#working, this.#compacts] = [false, false];
 			if (this.#failed) this.#after = "error";
-			this.#tell(ctx);
+			this.#report(ctx);
 		});
 		pi.on("ui_prompt_start", (_event, ctx) => {
 			this.#blocked = !this.#isAway;
-			this.#tell(ctx);
+			this.#report(ctx);
 		});
 		pi.on("ui_prompt_end", (_event, ctx) => {
 			this.#blocked = false;
-			this.#tell(ctx);
+			this.#report(ctx);
 		});
 		const compacts = (is: boolean) => (_event: unknown, ctx: ExtensionContext) => {
 			this.#compacts = is;
-			this.#tell(ctx);
+			this.#report(ctx);
 		};
 		pi.on("session_before_compact", compacts(true));
 		pi.on("session_compact", compacts(false));
 		pi.on("session_compact_failed", compacts(false));
 	}
 
-	/** Does something that is no question to the person, though pi takes it for one. */
+	/** Does work that pi treats as a question to the user, but is not one. */
 	async away<T>(work: () => Promise<T>): Promise<T> {
 		this.#isAway = true;
 		try {
@@ -298,12 +298,12 @@ class Live {
 		}
 	}
 
-	/** Ends telling; for good, or until the next session is open. */
-	async end(forGood: boolean): Promise<void> {
+	/** Stops reporting until the next session opens, or permanently. */
+	async end(isFinal: boolean): Promise<void> {
 		this.#turn++;
 		this.#ctx = undefined;
 		this.#watcher?.close();
-		if (!forGood) return;
+		if (!isFinal) return;
 		await shared.writing;
 		this.#remove();
 	}
@@ -314,23 +314,23 @@ class Live {
 			try {
 				unlinkSync(path);
 			} catch {
-				// it is not there
+				// already missing
 			}
 		}
 	};
 
-	/** A session is open. */
+	/** Starts reporting after a session was opened. */
 	async #begin(ctx: ExtensionContext): Promise<void> {
 		const turn = ++this.#turn;
 		[this.#working, this.#after, this.#cost, this.#counted] = [!ctx.isIdle(), "idle", 0, undefined];
 		this.#name = undefined;
 		process.off("exit", this.#remove).on("exit", this.#remove);
-		// A copy of the list. Others have their turn after it.
+		// This copies the list; other events are handled after it.
 		const entries = ctx.sessionManager.getEntries();
 		await breathe();
 		this.#process ??= await thisProcess();
 		if (turn !== this.#turn) return;
-		this.#tell(ctx);
+		this.#report(ctx);
 		void this.#listen();
 		let name: string | undefined;
 		for (let at = 0; at < entries.length; at += AT_ONCE) {
@@ -343,10 +343,10 @@ class Live {
 		}
 		this.#counted = entries.length;
 		this.#name ??= name;
-		if (turn === this.#turn) this.#tell(ctx);
+		if (turn === this.#turn) this.#report(ctx);
 	}
 
-	/** Adds the entries to the cost that were appended since: pi announces some of them with no event. */
+	/** Adds the cost of appended entries. pi sends no event for some of them. */
 	#count(ctx: ExtensionContext): void {
 		if (this.#counted === undefined) return;
 		const entries = ctx.sessionManager.getEntries();
@@ -354,8 +354,8 @@ class Live {
 		this.#counted = entries.length;
 	}
 
-	/** Writes down how it is now. */
-	#tell(ctx: ExtensionContext): void {
+	/** Writes the current state to the status file. */
+	#report(ctx: ExtensionContext): void {
 		this.#ctx = ctx;
 		try {
 			const session = ctx.sessionManager.getSessionFile();
@@ -364,7 +364,7 @@ class Live {
 			const state: State = this.#blocked ? "blocked" : this.#working || this.#compacts ? "working" : this.#after;
 			if (state !== this.#state) [this.#state, this.#since] = [state, Date.now()];
 			const model = ctx.model;
-			const said = {
+			const status = {
 				schema: SCHEMA,
 				pid: process.pid,
 				...this.#process,
@@ -378,32 +378,32 @@ class Live {
 				model: model === undefined ? null : { provider: model.provider, id: model.id },
 				cost: this.#cost,
 			};
-			shared.wanted = `${JSON.stringify(said)}\n`;
+			shared.wanted = `${JSON.stringify(status)}\n`;
 			shared.writing ??= this.#write().finally(() => {
 				shared.writing = undefined;
 			});
 		} catch {
-			// what can't be told stays as it was told last
+			// the file keeps the last state
 		}
 	}
 
-	/** Writes what is wanted, one after the other, the newest only. */
+	/** Writes the most recent state, one write at a time. */
 	async #write(): Promise<void> {
 		try {
 			await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
 			while (shared.wanted !== undefined) {
 				const text = shared.wanted;
 				shared.wanted = undefined;
-				await unlink(`${this.#file}.new`).catch(() => {}); // one of an earlier process of this number
+				await unlink(`${this.#file}.new`).catch(() => {}); // from an earlier process with this PID
 				await writeFile(`${this.#file}.new`, text, { mode: 0o600, flag: "wx" });
 				await rename(`${this.#file}.new`, this.#file);
 			}
 		} catch {
-			// pitree guesses then, as it does of a pi without this extension
+			// pitree then guesses the state, as for a pi without this extension
 		}
 	}
 
-	/** Listens to what pitree asks: files `PID.….ask` beside the live file. */
+	/** Waits for requests of pitree: files `PID.….ask` beside the status file. */
 	async #listen(): Promise<void> {
 		this.#watcher?.close();
 		const dir = dirname(this.#file);
@@ -416,36 +416,36 @@ class Live {
 			this.#watcher.on("error", () => this.#watcher?.close());
 			for (const name of await readdir(dir)) take(name);
 		} catch {
-			// then pitree gets no answer, and says so
+			// pitree gets no answer and reports that
 		}
 	}
 
-	/** Does what is asked: a new name, or a label. Whoever asks takes the question back if it stays unanswered. */
+	/** Executes a request: a new name or a label. pitree deletes a request that gets no answer in time. */
 	async #answer(path: string): Promise<void> {
 		try {
 			const text = await readOwn(path);
-			await unlink(path); // from now on it is this process that does it
-			const answer = JSON.stringify({ schema: SCHEMA, ...this.#obey(text) });
+			await unlink(path); // takes the request
+			const answer = JSON.stringify({ schema: SCHEMA, ...this.#execute(text) });
 			const to = path.replace(/ask$/, "answer");
 			await writeFile(`${to}.new`, answer, { mode: 0o600, flag: "wx" });
 			await rename(`${to}.new`, to);
 		} catch {
-			// it was taken back, or is not to be trusted
+			// deleted or not trusted
 		}
 	}
 
-	#obey(text: string): { done: true } | { error: string } {
+	#execute(text: string): { done: true } | { error: string } {
 		try {
 			const { session, name, label } = JSON.parse(text);
 			const manager = this.#ctx?.sessionManager;
-			if (manager === undefined || manager.getSessionFile() !== session) return { error: "it has another session open now" };
+			if (manager === undefined || manager.getSessionFile() !== session) return { error: "pi has opened another session" };
 			if (typeof name === "string") {
 				this.#pi.setSessionName(name);
 			} else if (typeof label?.entry === "string" && typeof label.text === "string") {
-				if (manager.getEntry(label.entry) === undefined) return { error: "it does not know the entry" };
+				if (manager.getEntry(label.entry) === undefined) return { error: "pi does not know the entry" };
 				this.#pi.setLabel(label.entry, label.text === "" ? undefined : label.text);
 			} else {
-				return { error: "it does not know what is asked" };
+				return { error: "pi's extension does not know this request; run `pitree pi install` and restart pi" };
 			}
 			return { done: true };
 		} catch (error) {
@@ -454,14 +454,14 @@ class Live {
 	}
 }
 
-/** The whole of what was asked just now: a file that is this user's alone, no link, and not large. */
+/** Reads a recent request. The file must be small, not a link, and accessible only by this user. */
 async function readOwn(path: string): Promise<string> {
 	const file: FileHandle = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
 	try {
 		const stat = await file.stat();
 		const isOwn = process.getuid === undefined || (stat.uid === process.getuid() && (stat.mode & 0o077) === 0);
 		const isLate = Date.now() - stat.mtimeMs > ASKED;
-		if (!stat.isFile() || !isOwn || stat.size > MOST || isLate) throw new Error("not to be trusted");
+		if (!stat.isFile() || !isOwn || stat.size > MOST || isLate) throw new Error("not trusted");
 		return await file.readFile("utf8");
 	} finally {
 		await file.close();
@@ -484,25 +484,25 @@ function costOf(entry: SessionEntry): number {
 	return typeof cost === "number" && Number.isFinite(cost) ? cost : 0;
 }
 
-/** What tells this process from an earlier one of its number, and from those of another machine or container. */
+/** Returns data that distinguishes this process from others with the same PID, also on other machines and in containers. */
 async function thisProcess(): Promise<{ start: string; where: string }> {
 	try {
 		const read = async (path: string) => {
 			const file = await open(path);
 			return file.readFile("utf8").finally(() => file.close());
 		};
-		// Behind the name, which may hold anything: the 22nd field, in ticks since the start of the machine.
+		// Field 22, in clock ticks since boot. It comes after the name, which may contain any characters.
 		const stat = await read("/proc/self/stat");
 		const start = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
 		const boot = (await read("/proc/sys/kernel/random/boot_id")).trim();
 		return { start, where: `${boot} ${readlinkSync("/proc/self/ns/pid")}` };
 	} catch {
-		// Elsewhere in seconds since 1970.
+		// On other systems: seconds since 1970.
 		return { start: String(Math.round(Date.now() / 1000 - process.uptime())), where: hostname() };
 	}
 }
 
-/** pitree's state directory, as the program itself finds it. */
+/** Returns pitree's state directory, located as in the program. */
 function stateDir(): string {
 	const home = homedir();
 	if (process.platform === "win32") return join(process.env.LOCALAPPDATA ?? join(home, "AppData", "Local"), "pitree", "data");
@@ -513,5 +513,5 @@ function stateDir(): string {
 
 const words = (error: unknown): string => clean(error instanceof Error ? error.message : String(error));
 
-/** Nothing that a terminal would act on. */
+/** Removes control characters. */
 const clean = (text: string): string => text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, "");

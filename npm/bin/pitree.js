@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Starts the pitree of this system, which npm installed as an optional dependency, and ends as it ends.
+// Starts the pitree binary for this system, which npm installed as an optional dependency, and exits with its exit code.
 "use strict";
 
 const { spawn } = require("node:child_process");
@@ -23,16 +23,16 @@ try {
   program = binary();
 } catch {
   fail(
-    `the package pitree-${platform} is not installed; install pitree again without --omit=optional, ` +
-      "or build it with cargo if there is no such package",
+    `the package pitree-${platform} is not installed; reinstall pitree without --omit=optional, ` +
+      "or build it with cargo if there is no package for this system",
   );
 }
 
 const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
-// A terminal sends keys that end programs to both: pitree decides what becomes of them. Others are passed on.
-const passOn = { SIGINT: false, SIGQUIT: false, SIGTERM: true, SIGHUP: true };
-for (const [signal, isSentOn] of Object.entries(passOn)) {
-  process.on(signal, () => isSentOn && child.kill(signal));
+// A terminal sends SIGINT and SIGQUIT to both processes, and pitree handles them. Other signals are forwarded.
+const forwarded = { SIGINT: false, SIGQUIT: false, SIGTERM: true, SIGHUP: true };
+for (const [signal, isForwarded] of Object.entries(forwarded)) {
+  process.on(signal, () => isForwarded && child.kill(signal));
 }
-child.on("error", (error) => fail(`can't start ${program}: ${error.message}`));
+child.on("error", (error) => fail(`cannot start ${program}: ${error.message}`));
 child.on("exit", (code, signal) => process.exit(signal ? 128 + constants.signals[signal] : code));

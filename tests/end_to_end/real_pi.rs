@@ -318,7 +318,7 @@ fn pitree_within_the_real_pi() {
     pi.wait_for("choose");
     let killed = Command::new("kill").args(["-9", &within(&pi).to_string()]).status().unwrap();
     assert!(killed.success());
-    pi.wait_for_final("it was ended by SIGKILL");
+    pi.wait_for_final("ended by SIGKILL");
     pi.wait_for_final("answer tea one");
     assert!(!pi.contents().contains("choose"), "{}", pi.contents());
     pi.send(&ctrl('c'));
