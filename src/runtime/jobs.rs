@@ -150,9 +150,11 @@ impl JobContext {
                 found.map(|found| reply(Reply::Split(found, others())));
             }
             Work::Join(to_join) => {
-                drop(reply(Reply::Joined(with_text_error(self.join(*to_join, &is_wanted).map(Arc::new)))))
+                reply(Reply::Joined(with_text_error(self.join(*to_join, &is_wanted).map(Arc::new))));
             }
-            Work::Read(body) => drop(reply(Reply::Read(with_text_error(self.document(&body, ticket))))),
+            Work::Read(body) => {
+                reply(Reply::Read(with_text_error(self.document(&body, ticket))));
+            }
             Work::Find { files, start, words } => self.find((files, start), &words, is_wanted, reply),
             Work::Elsewhere { query, sessions, around } => {
                 let told = |found| reply(Reply::Elsewhere(found));

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 if (!process.env.PI) {
-	console.error("PI is not set: start this through scripts/pi/run");
+	console.error("PI is not set: use scripts/pi/run");
 	process.exit(2);
 }
 /** A file of pi's package; since 1.5 a file of its self-contained bundle. */
