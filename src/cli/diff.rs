@@ -114,9 +114,9 @@ fn text(out: &mut impl Write, comparison: &Comparison, ends: [&BranchEnd; 2], ch
         Some(columns) => glyphs.cut(&line, columns).into_owned(),
         None => line,
     };
-    let shared = count(comparison.shared, "entry", "entries");
+    let shared = count(comparison.shared, "common entry", "common entries");
     let common = row(&ends[0].tree, comparison.common[0], chosen);
-    writeln!(out, "{}", cut(format!("{shared} in common, up to  {common}")))?;
+    writeln!(out, "{}", cut(format!("{shared}, ending at  {common}")))?;
     for (side, end) in ends.iter().enumerate() {
         let (id, last) = (clean(&end.tree.header.id).into_owned(), row(&end.tree, comparison.ends[side], chosen));
         let last = if comparison.sides[side].entries == 0 {

@@ -22,12 +22,11 @@ impl Exit {
 }
 
 /// Each exit code with its meaning, in the order of the codes.
-pub(super) const TABLE: [(&str, &str); 6] = [
+pub(super) const TABLE: [(&str, &str); 5] = [
     ("0", "done, or found"),
     ("1", "nothing found, nothing to do, or declined"),
     ("2", "error or wrong usage; also if a file could not be read for the output"),
-    ("3", "reserved for checks that find something, and for partial results"),
-    ("4", "reserved"),
+    ("3, 4", "not used yet"),
     ("128+N", "ended by signal N"),
 ];
 

@@ -24,7 +24,7 @@ pub(super) struct ForkCommand {
     /// Last entry to copy: id, unique id prefix, or label; required unless SESSION is SESSION@ENTRY
     #[arg(add = ArgValueCompleter::new(completions::entries))]
     entry: Option<String>,
-    /// Convert an old session file to version 3, as pi does; moves the original to the trash
+    /// Migrate an old session file to version 3, as pi does; moves the original to the trash
     #[arg(long)]
     migrate: bool,
     #[command(flatten)]

@@ -27,7 +27,7 @@ pub(super) struct RenameCommand {
     session: OsString,
     /// New name; "" clears it
     name: String,
-    /// Ask the running pi that has the session open to write the change, so that it shows it
+    /// Have the running pi that has the session open write the change, so that pi shows it at once
     #[arg(long, conflicts_with_all = ["dry_run", "json"])]
     by_pi: bool,
     #[command(flatten)]
@@ -58,10 +58,10 @@ pub(super) struct LabelCommand {
     entry: Option<String>,
     /// New label; omit it or pass "" to clear the label
     label: Option<String>,
-    /// Convert an old session file to version 3, as pi does; moves the original to the trash
+    /// Migrate an old session file to version 3, as pi does; moves the original to the trash
     #[arg(long)]
     migrate: bool,
-    /// Ask the running pi that has the session open to write the change, so that it shows it
+    /// Have the running pi that has the session open write the change, so that pi shows it at once
     #[arg(long, conflicts_with_all = ["dry_run", "json"])]
     by_pi: bool,
     #[command(flatten)]

@@ -32,7 +32,7 @@ use crate::session::tree::{Index, Tree};
 
 /// Resume a session in pi, at its leaf or at any entry
 ///
-/// Resuming at a user message continues before it and returns its text for editing, as in /tree of pi.
+/// Resuming at a user message continues before it and puts its text in pi's editor, as in pi's /tree.
 #[derive(Debug, clap::Args)]
 pub(super) struct ResumeCommand {
     /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the entry as well
@@ -53,10 +53,10 @@ pub(super) struct ResumeCommand {
     /// Append a line that moves the leaf if pi cannot go to the entry by itself
     #[arg(long, conflicts_with = "fork")]
     allow_write: bool,
-    /// Convert an old session file to version 3, as pi does; moves the original to the trash
+    /// Migrate an old session file to version 3, as pi does; moves the original to the trash
     #[arg(long)]
     migrate: bool,
-    /// Resume without a question, even if another pi has the session open
+    /// Don't ask, even if another pi has the session open
     #[arg(long)]
     yes: bool,
     /// Print what would be done without changing files or starting pi

@@ -109,7 +109,7 @@ impl FoundFiles {
 /// Explains why a directory cannot be read, and what to do.
 fn why(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => "no such directory; check the path".into(),
+        io::ErrorKind::NotFound => "no such directory".into(),
         io::ErrorKind::NotADirectory => "not a directory; specify the directory that holds the session files".into(),
         io::ErrorKind::PermissionDenied => "permission denied; check its owner and mode with ls -ld".into(),
         _ => error.to_string(),

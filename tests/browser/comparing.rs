@@ -154,7 +154,7 @@ fn without_marks_the_selected_entry_and_the_leaf() {
     assert_eq!(browser.footer(), "cannot compare the leaf with itself; select another entry or mark two (space)");
     to_entry(&mut browser, "left it is");
     browser.press("=");
-    shows(&browser, "2 common entries, up to  • asst  first answer");
+    shows(&browser, "2 common entries, ending at  • asst  first answer");
     shows(&browser, "▌A  the main session · asst  left it is");
     shows(&browser, "B  the main session · • asst  right it is");
     browser.press("esc space =");
@@ -310,7 +310,7 @@ fn sections_fold() {
     assert!(headings.lines().filter(|row| !row.is_empty()).all(|row| row.starts_with('▸')), "{headings}");
     browser.press("+");
     assert_eq!(body(&browser), unfolded, "no section is long");
-    assert!(browser.screen().lines().nth(4).unwrap().starts_with("▾ Sides"));
+    assert!(browser.screen().lines().nth(4).unwrap().starts_with("▾ Summary"));
     // The selection stays in its section.
     browser.press("G");
     browser.press("- l k");
@@ -319,12 +319,12 @@ fn sections_fold() {
     browser.press("+ g");
     // Fold the selected row with the keyboard, then by mouse.
     browser.press("j j h");
-    shows(&browser, "▸ Sides");
+    shows(&browser, "▸ Summary");
     shows(&browser, "▾ Prompts");
     browser.press("l");
     assert_eq!(body(&browser), unfolded);
     browser.send(Msg::Click { column: 3, row: 4, double: false });
-    shows(&browser, "▸ Sides");
+    shows(&browser, "▸ Summary");
     browser.send(Msg::Click { column: 3, row: 2, double: false });
     shows(&browser, "▌B");
 }

@@ -61,7 +61,7 @@ fn marked_sessions_are_counted_and_deleted_together() {
     browser.press("j").press("space");
     shows(&browser, "2 marked · threaded");
     shows(&browser, "✓ ▾ the main session");
-    shows(&browser, "^D delete");
+    shows(&browser, "^D trash");
     browser.press("k").press("space");
     shows(&browser, "1 marked");
     browser.press("esc");

@@ -75,7 +75,7 @@ fn the_footer_omits_keys_without_effect_on_the_selected_row() {
     let mut browser = Browser::demo(160, 30);
     browser.press("g");
     assert!(browser.footer().starts_with("? help  ↵ fold  "), "{}", browser.footer());
-    assert!(!browser.footer().contains("rename") && browser.footer().contains("delete"), "{}", browser.footer());
+    assert!(!browser.footer().contains("rename") && browser.footer().contains("trash"), "{}", browser.footer());
     browser.press("h");
     assert!(browser.footer().starts_with("? help  ↵ unfold  "), "{}", browser.footer());
     browser.press("tab");

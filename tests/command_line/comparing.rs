@@ -71,7 +71,7 @@ fn the_text_says_the_same() {
     let pitree = family();
     let text = pitree.print(&["diff", "main@left", "fork"]);
     let has = |wanted: &str| assert!(text.contains(wanted), "no {wanted:?} in\n{text}");
-    has("4 entries in common, up to  • [written] assistant: It is written.\nA  main  [left] assistant: Left it is.\n");
+    has("4 common entries, ending at  • [written] assistant: It is written.\nA  main  [left] assistant: Left it is.\n");
     has("\nerrors    1 tool call");
     has("\n  src/a.rs  A: edited 1; B: wrote 1\n--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1,3 +1,2 @@\n one\n-left\n");
     has("\n    A: edited once; full text unknown\n-x\n+y\n    B: edited once;");

@@ -320,7 +320,7 @@ fn directories_without_sessions_say_why_and_what_to_do() {
     std::fs::create_dir(&empty).unwrap();
     let missing = pitree.home().join("missing");
     for (dir, why) in [
-        (&missing, "no such directory; check the path"),
+        (&missing, "no such directory"),
         (&file, "not a directory; specify the directory that holds the session files"),
         (&empty, "no sessions in"),
     ] {

@@ -24,9 +24,9 @@ const QUERIES: &str = "Query syntax";
 const LANGUAGE: &[(&str, &str)] = &[
     ("word", "Match a word in names, labels, messages, summaries, IDs and directories"),
     ("\"two words\"", "Match words in sequence"),
-    ("-word", "Exclude sessions with the word; also excludes a qualifier"),
+    ("-word", "Exclude sessions with the word or qualifier"),
     ("re:o?auth", "Match a regular expression; must be the whole query"),
-    ("all: word", "Also search tool output, thinking and arguments"),
+    ("all: word", "Also search tool output, thinking, arguments and custom entries"),
 ];
 /// Heading for the symbols.
 const SYMBOLS: &str = "Symbols";

@@ -35,7 +35,7 @@ fn head(compare: &CompareView, model: &Model, pen: &Painter<'_>, columns: usize)
     let mut common = vec![Span::new(Tone::Heading, " Compare")];
     if let Some(compared) = compared {
         let shared = count(compared.comparison.shared, "common entry", "common entries");
-        common.push(Span::new(Tone::Dim, format!("  {shared}, up to  ")));
+        common.push(Span::new(Tone::Dim, format!("  {shared}, ending at  ")));
         common.extend(row(&compared.ends[0].tree, compared.comparison.common[0], columns));
     }
     let side = |at: usize| {

@@ -61,7 +61,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
                 let text_box = help.text_box(&model.setting, model.size);
                 let (close, dot) = (key_of(model, pen, Action::Back), &pen.glyphs().dot);
                 let foot = format!("type to filter {dot} {close}: close {dot} rebind in config.toml");
-                let inner = boxed(frame, pen, text_box.size, "Keys", &foot);
+                let inner = boxed(frame, pen, text_box.size, "Help", &foot);
                 let mut line = vec![Span::new(Tone::Dim, "filter: ")];
                 line.extend(typed(&help.line, usize::from(inner.width).saturating_sub(9)));
                 pen.put(frame, Rect { height: 1.min(inner.height), ..inner }, &line);

@@ -46,7 +46,7 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
     let sides = [&comparison.sides[0], &comparison.sides[1]];
     let numbers = |of: &dyn Fn(&SideSummary) -> usize| sides.map(|side| thousands(of(side)));
     let files = &comparison.files;
-    let mut sections = vec![Section::new("Sides", String::new(), SectionBody::Facts(description::facts(comparison)))];
+    let mut sections = vec![Section::new("Summary", String::new(), SectionBody::Facts(description::facts(comparison)))];
     sections.push(Section::sides("Prompts", numbers(&|side| side.prompt_count), sides.map(prompts)));
     sections.push(Section::sides(
         "Tools",
