@@ -141,7 +141,7 @@ fn browser(dir: PathBuf) -> (Model, JobContext) {
     let located = Located { dirs: vec![dir], origin: "--dir".into() };
     let config = Config::default();
     let setting = Arc::new(Startup::new(&config, located, "/home/dev".into(), false));
-    let mut model = Model::new(setting.clone(), &config, (200, 60), 1_795_248_000_000);
+    let mut model = Model::new(setting.clone(), (200, 60), 1_795_248_000_000);
     let desk = JobContext::new(setting, Files::Disk);
     let effects = start(&mut model);
     perform(&mut model, &desk, effects);
@@ -408,7 +408,7 @@ fn show_grown_100000_entries(bencher: Bencher, branch_every: usize) {
     let mut at = 0;
     bencher.bench_local(|| {
         at = 1 - at;
-        update(&mut model, Msg::Reply(ticket.clone(), Reply::Opened(Ok(trees[at].clone()))));
+        update(&mut model, Msg::Reply(ticket.clone(), Reply::Opened(trees[at].clone())));
         draw(&mut terminal, &model);
     });
 }

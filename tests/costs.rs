@@ -77,7 +77,7 @@ impl Browser {
         let located = Located { dirs: vec![dir.path().into()], origin: "--dir".into() };
         let config = Config::default();
         let setting = Arc::new(Startup::new(&config, located, "/home/me".into(), false));
-        let model = Model::new(setting.clone(), &config, (160, 48), common::session::START * 1000);
+        let model = Model::new(setting.clone(), (160, 48), common::session::START * 1000);
         let desk = JobContext::new(setting, Files::Disk);
         let terminal = Terminal::new(TestBackend::new(160, 48)).unwrap();
         let mut browser = Self { model, desk, terminal, _dir: dir };

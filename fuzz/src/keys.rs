@@ -139,7 +139,7 @@ pub fn run(data: &[u8]) {
     let config = Config::default();
     let setting = Arc::new(Startup::new(&config, located, "/home/demo".into(), false));
     let desk = by_hand::desk(setting.clone(), Files::Disk, &path("state"));
-    let mut browser = Browser { model: Model::new(setting, &config, (100, 30), NOW), desk };
+    let mut browser = Browser { model: Model::new(setting, (100, 30), NOW), desk };
     let effects = start(&mut browser.model);
     browser.perform(effects);
     browser.look();

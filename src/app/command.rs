@@ -9,14 +9,12 @@ use crate::app::layers::context;
 use crate::app::layers::note::Note;
 use crate::app::layers::prompt::Prompt;
 use crate::app::layers::question::{Question, QuestionChoice};
-use crate::app::message::{Clip, EntryBody, PickerOutput};
+use crate::app::message::{Clip, Opener, PickerOutput, Work};
 use crate::base::text::Tone;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::{FileSnapshot, Request};
 use crate::keymap::Place;
 use crate::pi::launch::Start;
-use crate::pi::requests::PiRequest;
-use crate::pi::status::PiStatus;
 use crate::render::DocLine;
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
@@ -50,8 +48,8 @@ pub enum Command {
     GoToHit,
     /// Makes a change, then continues as given.
     Change(Request, AfterChange),
-    /// Sends a request to a running pi.
-    RequestPi(PiStatus, PiRequest),
+    /// Starts background work with a next step.
+    Errand(Work, NextStep),
     /// Lists the running pi processes.
     ListPis,
     /// Moves files to the trash. Asks again if a pi may be using one of them.
@@ -60,23 +58,8 @@ pub enum Command {
     AskPi(SessionKey, Arc<Tree>, Index),
     /// Does the next step of resuming in pi.
     Resume(ResumePlan),
-    /// Searches for the new location of a session's missing working directory.
-    FindMovedDirectory(ResumePlan),
-    /// Remembers the new location of a session's missing working directory, then resumes there.
-    RememberDirectory {
-        /// The plan, with the missing directory.
-        then: ResumePlan,
-        /// The new directory, typed or found.
-        dir: String,
-    },
-    /// Copies to the clipboard.
-    Copy(Clip),
-    /// Copies the full text of an entry.
-    CopyText(EntryBody),
     /// Quits and prints the picker's output.
     Print(PickerOutput),
-    /// Quits.
-    Quit,
 }
 
 impl Command {
@@ -88,6 +71,16 @@ impl Command {
     /// Returns the command that shows a warning in the footer.
     pub(crate) fn warn(text: impl Into<String>) -> Self {
         Self::Say(Tone::Warning, text.into())
+    }
+
+    /// Returns the command that copies to the clipboard.
+    pub(crate) fn copy(clip: Clip) -> Self {
+        Self::Errand(Work::Copy(clip), NextStep::Report)
+    }
+
+    /// Returns the command that remembers the new location of a session's missing working directory and resumes there.
+    pub(crate) fn remember_directory(then: ResumePlan, dir: String) -> Self {
+        Self::Errand(Work::Remember { gone: then.start.cwd.clone(), dir }, NextStep::Resume(then))
     }
 
     /// Returns the command that shows a layer.
@@ -109,6 +102,19 @@ impl Command {
     pub(crate) fn prompt(purpose: PromptPurpose, question: impl Into<String>, value: &str) -> Self {
         Self::show(Layer::Prompt(Prompt::new(purpose, question, value)))
     }
+}
+
+/// Next step after an [`Errand`](crate::app::model::Errand).
+#[derive(Clone, Debug)]
+pub enum NextStep {
+    /// Show the result, regardless of keys.
+    Report,
+    /// Complete the line, unless a key is pressed first.
+    Complete,
+    /// Resume in pi, unless a key is pressed first.
+    Resume(ResumePlan),
+    /// Show the text in a program, unless a key is pressed first.
+    Open(Opener),
 }
 
 /// Next step after a change.

@@ -42,7 +42,7 @@ pub fn hints(model: &Model) -> Vec<KeyHint> {
         let is_over_hits = model.layers.is_empty() && is_found(model);
         let takes_no_letter = model.place().takes_text() || (is_over_hits && action == Action::Up);
         let works = |key: &&Key| !(takes_no_letter && key.typed().is_some());
-        let Some(&key) = model.setting.keymap.keys(action).iter().find(works) else { continue };
+        let Some(&key) = model.setting.config.keymap.keys(action).iter().find(works) else { continue };
         let column = hints.last().map_or(1, |last| last.end() + GAP);
         let hint = KeyHint { key, sign: key.symbol(model.setting.glyphs == ASCII), word: word(model, action), column };
         if hint.end() > usize::from(model.size.0) {

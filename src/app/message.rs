@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
+use crate::app::layers::context::ContextTarget;
 use crate::app::panes::preview::{HiddenHits, PreviewHit};
 use crate::app::panes::tree::family::{FamilyTree, ForkedFile, MergeRequest};
 use crate::app::ticket::Ticket;
@@ -117,14 +118,14 @@ pub enum Reply {
     },
     /// The files cannot be watched and are checked periodically; the reason.
     Polls(String),
-    /// A session's tree, or the error.
-    Opened(Result<Arc<Tree>, String>),
+    /// A session's tree.
+    Opened(Arc<Tree>),
     /// Entries at which forks left the open session, and the sessions that share its entries.
     Split(Vec<ForkedFile>, SharedEntries),
-    /// The family as one tree, or the error.
-    Joined(Result<Arc<FamilyTree>, String>),
-    /// An entry's document, or the error.
-    Read(Result<Vec<DocLine>, String>),
+    /// The family as one tree.
+    Joined(Arc<FamilyTree>),
+    /// An entry's document.
+    Read(Vec<DocLine>),
     /// Number of texts read, and their total.
     TextsRead(usize, usize),
     /// Values of qualifiers, for completion.
@@ -151,14 +152,14 @@ pub enum Reply {
     },
     /// Hits in the text of the preview, or where else the entry has them.
     Seen(Vec<PreviewHit>, Option<HiddenHits>),
-    /// A comparison, or the error.
-    Compared(Result<Arc<ComparedBranches>, String>),
-    /// The model context at an entry, or the error.
-    Context(Result<Arc<Listing>, String>),
+    /// A comparison.
+    Compared(Arc<ComparedBranches>),
+    /// The model context at an entry.
+    Context(Arc<Listing>),
     /// The full text of an entry, or the error.
     Text(Result<String, String>),
-    /// The change history, most recent first, or the error.
-    Past(Result<Vec<HistoryEntry>, String>),
+    /// The change history, most recent first.
+    Past(Vec<HistoryEntry>),
     /// Directories that may be the new location of a missing one, best first.
     MayBe(Vec<RelocationCandidate>),
     /// The remembered new location of a directory, or the error.
@@ -237,18 +238,15 @@ pub enum Opener {
 }
 
 /// Background work.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Work {
     /// Read all sessions.
     Scan {
         /// `true` if no sessions are loaded yet: the indexed ones are then shown first.
         is_first: bool,
     },
-    /// Report changes of session files from now on.
-    Watch {
-        /// The known sessions.
-        known: Vec<SharedDigest>,
-    },
+    /// Report changes of session files from now on. The sessions are those already known.
+    Watch(Vec<SharedDigest>),
     /// List the running pi processes.
     LookForPis,
     /// Report running pi processes and their state from now on.
@@ -257,11 +255,8 @@ pub enum Work {
     AskPi,
     /// Send a request to a running pi.
     TellPi(PiStatus, PiRequest),
-    /// Read a session's tree.
-    Open {
-        /// The session file.
-        path: PathBuf,
-    },
+    /// Read the tree of a session file.
+    Open(PathBuf),
     /// Find the entries at which forks left the open session, and the sessions that share its entries.
     Split {
         /// Tree of the open session.
@@ -331,14 +326,7 @@ pub enum Work {
     /// Compare two branches.
     Compare([CompareRequest; 2]),
     /// Read the model context at an entry.
-    Context {
-        /// The session file.
-        path: PathBuf,
-        /// Its tree.
-        tree: Arc<Tree>,
-        /// The entry; `None` for an empty conversation.
-        at: Option<Index>,
-    },
+    Context(ContextTarget),
     /// Read the full text of an entry.
     Text(EntryBody),
     /// Read an entry and its related entries as source text.

@@ -4,11 +4,11 @@ use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::app::command::{AfterChange, Command, ResumePlan};
+use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
 use crate::app::jump_history::{JumpHistory, JumpPosition};
 use crate::app::layers::Layers;
 use crate::app::layers::answer::LayerContext;
-use crate::app::message::{Effect, Opener, Work};
+use crate::app::message::{Effect, Work};
 use crate::app::panes::layout::{Layout, PaneArea, PaneSizes, ScreenShape};
 use crate::app::panes::marks::EntryMarks;
 use crate::app::panes::{preview, sessions, tree};
@@ -21,7 +21,6 @@ use crate::catalog::Catalog;
 use crate::catalog::current_dir::CurrentDir;
 use crate::changes::Request;
 use crate::changes::history::HistoryEntry;
-use crate::config::Config;
 use crate::keymap::{Action, Place};
 use crate::search::scope::QueryScope;
 use crate::search::value_lists::ValueLists;
@@ -67,21 +66,8 @@ pub struct Errand {
     pub then: NextStep,
 }
 
-/// Next step after an [`Errand`].
-#[derive(Debug)]
-pub enum NextStep {
-    /// Show the result, regardless of keys.
-    Report,
-    /// Complete the line, unless a key is pressed first.
-    Complete,
-    /// Resume in pi, unless a key is pressed first.
-    Resume(ResumePlan),
-    /// Show the text in a program, unless a key is pressed first.
-    Open(Opener),
-}
-
 /// State of reading all sessions.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ScanState {
     /// Claim on the sessions; `None` when all are read.
     pub claim: Option<Claim>,
@@ -90,7 +76,7 @@ pub struct ScanState {
 }
 
 /// State of the browser.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Model {
     /// Constant settings.
     pub setting: Arc<Startup>,
@@ -168,55 +154,22 @@ pub fn bounded((columns, rows): (u16, u16)) -> (u16, u16) {
 
 impl Model {
     /// Creates a browser without sessions.
-    pub fn new(setting: Arc<Startup>, config: &Config, size: (u16, u16), now: i64) -> Self {
+    pub fn new(setting: Arc<Startup>, size: (u16, u16), now: i64) -> Self {
         let here = CurrentDir::new(setting.here.clone(), setting.home.clone());
-        let mut sessions = sessions::SessionsPane::new(config.sort, here);
+        let mut sessions = sessions::SessionsPane::new(setting.config.sort, here);
         sessions.shows.here_only = setting.here_only;
-        let preview = preview::PreviewPane::new(&setting.glyphs);
-        let to_open = setting.at.clone();
-        let notice =
-            setting.notice.clone().map(|text| Notice { tone: Tone::Warning, text, can_undo: false, until: None });
+        let notice = |text| Notice { tone: Tone::Warning, text, can_undo: false, until: None };
         Self {
-            setting,
             now,
             size: bounded(size),
-            catalog: Catalog::default(),
-            focus: Place::Sessions,
-            pane_sizes: PaneSizes::default(),
             sessions,
-            tree: tree::TreePane::new(config.filter, config.tool_runs),
-            preview,
-            layers: Layers::default(),
-            search: None,
-            values: Arc::default(),
-            queries: QueryHistory::default(),
-            jumps: JumpHistory::default(),
-            notice,
-            changes: VecDeque::new(),
-            errands: Vec::new(),
-            scan: ScanState { claim: None, changed: HashSet::new() },
-            watching: None,
-            to_open,
-            following_pis: None,
-            pi_goes: None,
-            asking_pi: None,
-            looking: None,
-            marks: EntryMarks::default(),
-            comparing: None,
-            recent: Vec::new(),
-            clicked_layer: false,
-            seeing: None,
-            past: None,
-            looking_back: None,
-            giving_back: None,
-            effects: Vec::new(),
-            tickets: 0,
+            tree: tree::TreePane::new(setting.config.filter, setting.config.tool_runs),
+            preview: preview::PreviewPane::new(&setting.glyphs),
+            notice: setting.notice.clone().map(notice),
+            to_open: setting.at.clone(),
+            setting,
+            ..Self::default()
         }
-    }
-
-    /// Returns `Ok` if pi can go to an entry by itself, else the reason; `None` until pi was asked.
-    pub(crate) fn pi_goes(&self) -> Option<Result<(), &str>> {
-        self.pi_goes.as_ref().map(|goes| goes.as_ref().map(|&()| ()).map_err(String::as_str))
     }
 
     /// Returns the change history as last read, most recent first.
@@ -306,7 +259,7 @@ impl Model {
 
     /// Removes the errand of a ticket and returns its next step.
     pub(crate) fn end_errand(&mut self, ticket: u64) -> Option<NextStep> {
-        let at = self.errands.iter().position(|errand| errand.claim.number() == ticket)?;
+        let at = self.errands.iter().position(|errand| errand.claim.number == ticket)?;
         Some(self.errands.remove(at).then)
     }
 

@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneSizes;
 use crate::app::query_history::QueryHistory;
-use crate::config::Config;
 
 /// The saved state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -33,7 +32,8 @@ pub struct SavedState {
 
 impl SavedState {
     /// Returns the current state of the browser.
-    pub fn of(model: &Model, config: &Config, before: &Self) -> Self {
+    pub fn of(model: &Model, before: &Self) -> Self {
+        let config = &model.setting.config;
         let (folded_projects, folded_sessions) = model.sessions.folded(&model.catalog);
         let sort = (config.sort.name().to_owned(), model.sessions.shows.sort.name().to_owned());
         Self {
@@ -73,7 +73,8 @@ impl SavedState {
     }
 
     /// Restores the state.
-    pub fn restore(&self, model: &mut Model, config: &Config) {
+    pub fn restore(&self, model: &mut Model) {
+        let config = &model.setting.config;
         model.pane_sizes = self.panes;
         if let Some((_, choice)) = self.sort.as_ref().filter(|(setting, _)| setting == config.sort.name()) {
             model.sessions.shows.sort = choice.parse().unwrap_or(config.sort);

@@ -1,16 +1,17 @@
 //! Settings that stay constant while the browser runs.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 
-use crate::base::text::{Glyphs, Tone};
-use crate::config::{AfterPi, ColorOverride, Config, GoBy, Palette, SavedQuery};
+use crate::base::text::Glyphs;
+use crate::config::{Config, Palette};
 use crate::disk::locate::Located;
-use crate::keymap::{Action, Keymap};
+use crate::keymap::Action;
 
 /// Settings that stay constant while the browser runs.
 #[derive(Clone, Debug)]
 pub struct Startup {
+    /// The configuration.
+    pub config: Config,
     /// The session directories and their origin.
     pub located: Located,
     /// The home directory, for `~`.
@@ -25,16 +26,6 @@ pub struct Startup {
     pub glyphs: Glyphs,
     /// Colors; `None` without color (`NO_COLOR`). For `auto`, dark until the terminal reports its background.
     pub theme: Option<Palette>,
-    /// Colors that override the theme.
-    pub colors: HashMap<Tone, ColorOverride>,
-    /// Key bindings.
-    pub keymap: Keymap,
-    /// The command that starts pi.
-    pub pi: Vec<String>,
-    /// Behavior after pi exits.
-    pub after_pi: AfterPi,
-    /// The way in which pi goes to an entry.
-    pub go_by: GoBy,
     /// Output format of a picker.
     pub picker: Option<PickerFormat>,
     /// The session file to open first, and the ID of the entry to select.
@@ -43,10 +34,14 @@ pub struct Startup {
     pub notice: Option<String>,
     /// The first search.
     pub query: String,
-    /// Saved queries.
-    pub queries: Vec<SavedQuery>,
     /// Time zone of displayed times.
     pub zone: jiff::tz::TimeZone,
+}
+
+impl Default for Startup {
+    fn default() -> Self {
+        Self::new(&Config::default(), Located::default(), String::new(), false)
+    }
 }
 
 impl Startup {
@@ -58,6 +53,7 @@ impl Startup {
     /// Creates the settings from the configuration.
     pub fn new(config: &Config, located: Located, home: String, demo: bool) -> Self {
         Self {
+            config: config.clone(),
             located,
             home,
             here: String::new(),
@@ -65,16 +61,10 @@ impl Startup {
             demo,
             glyphs: config.signs().clone(),
             theme: Some(config.theme.palette().unwrap_or_default()),
-            colors: config.colors.clone(),
-            keymap: config.keymap.clone(),
-            pi: config.pi.clone(),
-            after_pi: config.after_pi,
-            go_by: config.go_by,
             picker: None,
             at: None,
             notice: None,
             query: String::new(),
-            queries: config.queries.clone(),
             zone: jiff::tz::TimeZone::UTC,
         }
     }
@@ -82,12 +72,12 @@ impl Startup {
     /// Returns the first key of an action for a message, as written in `config.toml`; the action's name if it has no
     /// key.
     pub fn key(&self, action: Action) -> String {
-        self.keymap.keys(action).first().map_or_else(|| action.row().name.into(), ToString::to_string)
+        self.config.keymap.keys(action).first().map_or_else(|| action.row().name.into(), ToString::to_string)
     }
 
     /// Returns the first key of an action that works in an input line, where character keys insert text.
     pub(crate) fn key_in_line(&self, action: Action) -> String {
-        let key = self.keymap.keys(action).iter().find(|key| key.typed().is_none());
+        let key = self.config.keymap.keys(action).iter().find(|key| key.typed().is_none());
         key.map_or_else(|| action.row().name.into(), ToString::to_string)
     }
 }

@@ -2,65 +2,55 @@
 //!
 //! Dropping the claim cancels the work: it stops, and replies that still arrive are discarded.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 /// The part of a ticket that work and replies carry.
 #[derive(Clone, Debug)]
 pub struct Ticket {
     /// Consecutive number.
     pub number: u64,
-    state: Arc<TicketState>,
+    /// The flag of the claim, which exists while the claim is held.
+    stopped: Weak<AtomicBool>,
 }
 
-#[derive(Debug, Default)]
-struct TicketState {
-    is_dropped: AtomicBool,
-    is_stopped: AtomicBool,
+/// The requester's part of a ticket; dropping it cancels the work.
+#[derive(Debug)]
+pub struct Claim {
+    /// The number of the ticket.
+    pub number: u64,
+    /// `true` if the work was asked to stop.
+    stopped: Arc<AtomicBool>,
 }
 
 impl Ticket {
     /// Creates a ticket and its claim.
     pub fn new(number: u64) -> (Claim, Self) {
-        let ticket = Self { number, state: Arc::default() };
-        (Claim(ticket.clone()), ticket)
+        let stopped = Arc::default();
+        let ticket = Self { number, stopped: Arc::downgrade(&stopped) };
+        (Claim { number, stopped }, ticket)
     }
 
     /// Returns `true` while the claim is held.
     pub fn is_wanted(&self) -> bool {
-        !self.state.is_dropped.load(Ordering::Relaxed)
+        self.stopped.strong_count() > 0
     }
 
     /// Returns `true` if the work should stop: its claim was dropped, or [`Claim::stop`] was called.
     pub fn is_stopped(&self) -> bool {
-        !self.is_wanted() || self.state.is_stopped.load(Ordering::Relaxed)
+        self.stopped.upgrade().is_none_or(|stopped| stopped.load(Ordering::Relaxed))
     }
 }
 
-/// The requester's part of a ticket; dropping it cancels the work.
-#[derive(Debug)]
-pub struct Claim(Ticket);
-
 impl Claim {
-    /// Returns the number of the ticket.
-    pub fn number(&self) -> u64 {
-        self.0.number
-    }
-
     /// Asks the work to stop. Its result is still delivered.
     pub fn stop(&self) {
-        self.0.state.is_stopped.store(true, Ordering::Relaxed);
+        self.stopped.store(true, Ordering::Relaxed);
     }
 
     /// Returns `true` if the work was asked to stop.
     pub fn is_stopped(&self) -> bool {
-        self.0.is_stopped()
-    }
-}
-
-impl Drop for Claim {
-    fn drop(&mut self) {
-        self.0.state.is_dropped.store(true, Ordering::Relaxed);
+        self.stopped.load(Ordering::Relaxed)
     }
 }
 

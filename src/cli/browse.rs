@@ -58,7 +58,7 @@ pub(super) fn browse(
     }
     let state_dir = locate::state_dir().filter(|_| files == Files::Disk);
     let changes = state_dir.map(|dir| Changes::new(dir, change::trash(&config)));
-    runtime::run(setting, &config, (files, cache), changes).map(ExitCode::from)
+    runtime::run(setting, (files, cache), changes).map(ExitCode::from)
 }
 
 /// Returns the session file and the id of the entry at which the browser opens. `--entry` is an id, so the file need

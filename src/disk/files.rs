@@ -14,9 +14,10 @@ use crate::system;
 const HEADER_WITHIN: u64 = 16 * 1024 * 1024;
 
 /// A source of session files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Files {
     /// The file system.
+    #[default]
     Disk,
     /// The embedded demo sessions.
     Demo,

@@ -10,7 +10,7 @@ use crate::session::json::JsonReader;
 use crate::session::json::value::Fields;
 
 /// The session directories and their origin.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Located {
     /// The directories.
     pub dirs: Vec<PathBuf>,

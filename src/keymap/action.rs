@@ -8,9 +8,10 @@ use crate::base::typo;
 
 named! {
     /// The context of a key: the focused pane or the layer on top.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
     pub enum Place {
         /// The list of projects and sessions.
+        #[default]
         Sessions = "Sessions",
         /// The entries of the selected session.
         Tree = "Tree",

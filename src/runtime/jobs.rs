@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 
+use crate::app::layers::context::ContextTarget;
 use crate::app::message::{ChangeFailure, Changed, EntryBody, Reply, Work};
 use crate::app::panes::preview::{self, HiddenHits};
 use crate::app::panes::tree::hits::seen;
@@ -57,7 +58,7 @@ const MOST_HELD: Duration = Duration::from_millis(50);
 const NO_JOURNAL: &str = "cannot locate the journal: no home directory; set HOME";
 
 /// The context of jobs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct JobContext {
     /// The startup settings.
     pub setting: Arc<Startup>,
@@ -90,134 +91,118 @@ pub struct MemberFile {
 impl JobContext {
     /// Creates a context that only reads sessions.
     pub fn new(setting: Arc<Startup>, files: Files) -> Self {
-        Self {
-            setting,
-            files,
-            cache: None,
-            changes: None,
-            opened: Arc::default(),
-            members: Arc::default(),
-            noted: Arc::default(),
-            searcher: Arc::default(),
-            state_dir: None,
-        }
+        Self { setting, files, ..Self::default() }
     }
 
     /// Runs a job and passes its results to `reply` until it is complete, canceled, or `reply` returns `false`. The
     /// event loop handles the clipboard.
     pub fn work(&self, ticket: &Ticket, work: Work, mut reply: impl FnMut(Reply) -> bool) {
+        let result = self.result(ticket, work, &mut reply);
+        result.unwrap_or_else(|error| Some(Reply::Failed(format!("{error:#}")))).map(reply);
+    }
+
+    /// Runs a job. Passes its results to `reply` except the last one, which it returns unless it was canceled.
+    fn result(&self, ticket: &Ticket, work: Work, reply: &mut dyn FnMut(Reply) -> bool) -> Result<Option<Reply>> {
         let is_wanted = || ticket.is_wanted();
-        match work {
-            Work::Scan { is_first } => self.scan(is_first, is_wanted, reply),
-            Work::Watch { known } => self.watch(&known, is_wanted, reply),
-            Work::Open { path } => {
+        Ok(Some(match work {
+            Work::Scan { is_first } => {
+                self.scan(is_first, is_wanted, reply);
+                return Ok(None);
+            }
+            Work::Watch(known) => {
+                self.watch(&known, is_wanted, reply);
+                return Ok(None);
+            }
+            Work::Open(path) => {
                 let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
                 let end = if opened.is(&path) { None } else { load::end(self.files, &path, &self.setting.home) };
-                if end.is_some_and(|end| !reply(Reply::Opened(Ok(Arc::new(end))))) || !is_wanted() {
-                    return;
+                if end.is_some_and(|end| !reply(Reply::Opened(Arc::new(end)))) || !is_wanted() {
+                    return Ok(None);
                 }
                 let found = scan::one(self.files, &path, None);
                 let may_go_on = found.is_some_and(|found| is_fresh(found.mtime, now()));
                 let reading = LoadRequest::new(self.files, &path, &self.setting.home);
-                let reading = LoadRequest { is_wanted: &is_wanted, ..reading };
-                let tree = opened.tree(reading, may_go_on);
-                reply(Reply::Opened(with_text_error(tree)));
+                Reply::Opened(opened.tree(LoadRequest { is_wanted: &is_wanted, ..reading }, may_go_on)?)
             }
-            Work::LookForPis => drop(reply(Reply::Pis(running::running(self.state_dir.as_deref())))),
+            Work::LookForPis => Reply::Pis(running::running(self.state_dir.as_deref())),
             Work::FollowPis => {
                 if let Some(state) = self.state_dir.as_deref().filter(|_| self.files == Files::Disk) {
                     running::follow(state, |pis| is_wanted() && reply(Reply::Pis(pis)));
                 }
+                return Ok(None);
             }
             Work::TellPi(pi, what) => {
                 let none = || "cannot send requests to pi: no home directory; set HOME".to_owned();
-                let told =
-                    self.state_dir.as_deref().ok_or_else(none).and_then(|state| requests::ask(state, &pi, &what));
-                reply(Reply::PiTold(what, told));
+                let state = self.state_dir.as_deref().ok_or_else(none);
+                let told = state.and_then(|state| requests::ask(state, &pi, &what));
+                Reply::PiTold(what, told)
             }
-            Work::AskPi => {
-                let goes = match self.setting.go_by {
-                    GoBy::Itself => launch::goes_by_itself(&self.setting.pi, self.state_dir.as_deref()),
-                    GoBy::Line => Err(launch::GOES_BY_LINE.into()),
-                };
-                reply(Reply::PiGoes(goes));
-            }
+            Work::AskPi => Reply::PiGoes(match self.setting.config.go_by {
+                GoBy::Itself => launch::goes_by_itself(&self.setting.config.pi, self.state_dir.as_deref()),
+                GoBy::Line => Err(launch::GOES_BY_LINE.into()),
+            }),
             Work::Split { tree, session, forks, sharing_sessions } => {
                 self.forget_members(&session.1.path);
-                let found = self.forks((&tree, &session.1), forks, is_wanted);
+                let Some(found) = self.forks((&tree, &session.1), forks, is_wanted) else { return Ok(None) };
                 let entries = (0..tree.nodes.len() as Index).map(|at| (session.0, &*session.1, at));
-                let others = || SharedEntries::new(&sharing_sessions, entries);
-                found.map(|found| reply(Reply::Split(found, others())));
+                Reply::Split(found, SharedEntries::new(&sharing_sessions, entries))
             }
-            Work::Join(to_join) => {
-                reply(Reply::Joined(with_text_error(self.join(*to_join, &is_wanted).map(Arc::new))));
+            Work::Join(to_join) => Reply::Joined(Arc::new(self.join(*to_join, &is_wanted)?)),
+            Work::Read(body) => Reply::Read(self.document(&body, ticket)?),
+            Work::Find { files, start, words } => {
+                self.find((files, start), &words, is_wanted, reply);
+                return Ok(None);
             }
-            Work::Read(body) => {
-                reply(Reply::Read(with_text_error(self.document(&body, ticket))));
-            }
-            Work::Find { files, start, words } => self.find((files, start), &words, is_wanted, reply),
             Work::Elsewhere { query, sessions, around } => {
                 let told = |found| reply(Reply::Elsewhere(found));
-                let asked = (&*query, &*around);
-                self.searcher.suggest((self.files, &sessions), asked, || !is_wanted(), told);
+                self.searcher.suggest((self.files, &sessions), (&*query, &*around), || !is_wanted(), told);
+                return Ok(None);
             }
             Work::MatchEntries { query, around, session, tree } => {
                 let found = (self.files, &*session, &*tree);
                 let found = self.searcher.matching_entries(found, (&query, &around), || !is_wanted());
-                if let Some(found) = found {
-                    let hits = found.into_iter().map(|at| EntryRef { session: session.key, at: seen(&tree, at) });
-                    reply(Reply::EntriesFound { hits: hits.collect(), first_last: (true, true), progress: None });
-                }
+                let Some(found) = found else { return Ok(None) };
+                let hits = found.into_iter().map(|at| EntryRef { session: session.key, at: seen(&tree, at) });
+                Reply::EntriesFound { hits: hits.collect(), first_last: (true, true), progress: None }
             }
             Work::Look { lines, words, found } => {
                 let hits = preview::hits(&lines, &words, is_wanted);
                 let hidden_hits = found.filter(|_| hits.is_empty()).and_then(|body| self.hidden_hits(&body, &words));
-                reply(Reply::Seen(hits, hidden_hits));
+                Reply::Seen(hits, hidden_hits)
             }
-            Work::Context { path, tree, at } => {
+            Work::Context(ContextTarget { path, tree, at, .. }) => {
                 let plan = Plan::new(&tree, at);
                 let mut listing = Listing::default();
-                let read = prompt::each((self.files, &path), (&tree, &plan), |part, messages| {
+                let sum = prompt::each((self.files, &path), (&tree, &plan), |part, messages| {
                     listing.add(&tree, part, &messages);
                     Ok(is_wanted())
-                });
-                let listing = read.map(|sum| {
-                    listing.end(&plan, &sum?);
-                    Some(Arc::new(listing))
-                });
-                with_text_error(listing).transpose().map(|listing| reply(Reply::Context(listing))); // none if canceled
+                })?;
+                let Some(sum) = sum else { return Ok(None) };
+                listing.end(&plan, &sum);
+                Reply::Context(Arc::new(listing))
             }
-            Work::Text(body) => {
-                let text = self.line(&body).map(|line| parse::text(&line));
-                reply(Reply::Text(with_text_error(text)));
-            }
+            Work::Text(body) => Reply::Text(with_text_error(self.line(&body).map(|line| parse::text(&line)))),
             Work::Compare(asked) => {
-                let reading =
-                    compare::CompareControl { files: self.files, home: &self.setting.home, is_wanted: &is_wanted };
-                let compared = ComparedBranches::read(asked, reading).map(Arc::new);
-                reply(Reply::Compared(with_text_error(compared)));
+                let home = &self.setting.home;
+                let reading = compare::CompareControl { files: self.files, home, is_wanted: &is_wanted };
+                Reply::Compared(Arc::new(ComparedBranches::read(asked, reading)?))
             }
-            Work::LookBack => {
-                let past = match &self.changes {
-                    Some(changes) => changes.past(is_wanted),
-                    None => Err(anyhow!(NO_JOURNAL)),
-                };
-                reply(Reply::Past(with_text_error(past)));
-            }
-            Work::Written(body) => {
-                let text = self.read(&body, |line, related| {
-                    render::entry::source_text(&body.tree, body.at, (line, related), &self.setting.zone)
-                });
-                reply(Reply::Text(with_text_error(text)));
-            }
+            Work::LookBack => Reply::Past(self.changes.as_ref().context(NO_JOURNAL)?.past(is_wanted)?),
+            Work::Written(body) => Reply::Text(with_text_error(self.read(&body, |line, related| {
+                render::entry::source_text(&body.tree, body.at, (line, related), &self.setting.zone)
+            }))),
             Work::ReadTexts(sessions) => {
                 let values = ValueLists::new(sessions.iter().map(|session| &*session.digest));
                 if reply(Reply::Values(Arc::new(values))) {
                     let told = |done, total| is_wanted() && reply(Reply::TextsRead(done, total));
                     self.searcher.read(self.files, &sessions, told);
                 }
+                return Ok(None);
             }
-            Work::ForgetTexts => self.searcher.clear_cache(),
+            Work::ForgetTexts => {
+                self.searcher.clear_cache();
+                return Ok(None);
+            }
             Work::Search { query, sessions, around } if query.everything && !query.words().is_empty() => {
                 let all = sessions.len();
                 let told = |hits, done| {
@@ -226,42 +211,40 @@ impl JobContext {
                 };
                 let asked = (&*query, &*around);
                 self.searcher.search_everything((self.files, &sessions), asked, || !is_wanted(), told);
+                return Ok(None);
             }
             Work::Search { query, sessions, around } => {
                 let (asked, is_stale) = ((&*query, &*around), || !is_wanted());
                 let hits = self.searcher.search(self.files, &sessions, asked, is_stale);
                 let hits =
                     hits.and_then(|hits| self.searcher.assign_entries((self.files, &sessions), asked, hits, is_stale));
-                hits.map(|hits| reply(Reply::SessionsFound { hits, more: false, progress: None }));
+                return Ok(hits.map(|hits| Reply::SessionsFound { hits, more: false, progress: None }));
             }
             Work::Change { request, .. } if ticket.is_stopped() => {
                 let result = Err(ChangeFailure::Failed("not started; the request was canceled".into()));
-                reply(Reply::Changed(Box::new(Changed { request, result, read: Vec::new(), gone: Vec::new() })));
+                Reply::Changed(Box::new(Changed { request, result, read: Vec::new(), gone: Vec::new() }))
             }
-            Work::Change { request, now } => {
-                let changed = self.change(ticket, (request, now), &mut reply);
-                reply(Reply::Changed(Box::new(changed)));
-            }
+            Work::Change { request, now } => Reply::Changed(Box::new(self.change(ticket, (request, now), reply))),
             Work::LookForMoved { gone, touched, known } => {
-                reply(Reply::MayBe(relocations::candidates(&gone, &touched, &known)));
+                Reply::MayBe(relocations::candidates(&gone, &touched, &known))
             }
             Work::Remember { gone, dir } => {
                 let dir = locate::expand(&dir, Path::new(&self.setting.home));
                 let state = self.state_dir.as_deref().ok_or_else(|| "no home directory".into());
                 let kept = state
                     .and_then(|state| relocations::remember(state, &gone, &dir).map_err(|error| error.to_string()));
-                reply(Reply::Remembered(kept.map(|()| dir)));
+                Reply::Remembered(kept.map(|()| dir))
             }
             Work::CompleteDir(typed) => {
                 let (path, names) = relocations::complete(&locate::expand(&typed, Path::new(&self.setting.home)));
-                reply(Reply::CompletedDir(typed, path.to_string_lossy().into_owned(), names));
+                Reply::CompletedDir(typed, path.to_string_lossy().into_owned(), names)
             }
             Work::CopyToDesktop { text, is_sent } => {
                 let is_taken = clipboard::give_to_programs(&text);
-                reply(Reply::Copied(text, is_sent || is_taken));
+                Reply::Copied(text, is_sent || is_taken)
             }
-            Work::Copy(_) => {} // the event loop writes to the terminal first
-        }
+            Work::Copy(_) => return Ok(None), // the event loop writes to the terminal first
+        }))
     }
 
     /// Finds the entries of sessions with some words. Batches grow in duration, because the browser rebuilds all rows
@@ -316,10 +299,8 @@ impl JobContext {
             }
             if ticket.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let result = match &self.changes {
-            Some(changes) => changes.make(&request, now, &mut watch),
-            None => Err(anyhow!(NO_JOURNAL)),
-        };
+        let changes = self.changes.as_ref().context(NO_JOURNAL);
+        let result = changes.and_then(|changes| changes.make(&request, now, &mut watch));
         if let (Some(total @ 2..), false) = (total, ticket.is_stopped()) {
             reply(Reply::Changing(total, total));
         }

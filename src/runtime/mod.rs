@@ -29,7 +29,7 @@ use crate::app::startup::Startup;
 use crate::app::update::{self, WHEEL, update};
 use crate::base::text::{self, Tone};
 use crate::changes::Changes;
-use crate::config::{AfterPi, Config, Palette};
+use crate::config::{AfterPi, Palette};
 use crate::disk::files::Files;
 use crate::disk::locate;
 use crate::disk::state;
@@ -76,12 +76,7 @@ impl<E: Into<anyhow::Error>> From<E> for LoopEnd {
 ///
 /// # Errors
 /// There is no terminal to draw on.
-pub fn run(
-    mut setting: Startup,
-    config: &Config,
-    (files, cache): (Files, Option<PathBuf>),
-    changes: Option<Changes>,
-) -> Result<u8> {
+pub fn run(mut setting: Startup, (files, cache): (Files, Option<PathBuf>), changes: Option<Changes>) -> Result<u8> {
     if setting.picker.is_some() {
         terminal::output().context("no terminal to show the browser on")?;
     } else if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
@@ -98,17 +93,16 @@ pub fn run(
     let tell = sender.clone();
     let told = signals::watch(move |signal| tell.send(Event::Signal(signal)).is_ok());
     told.context("cannot handle signals")?;
-    let mut screen = Screen::open(config.mouse).context("cannot draw on this terminal")?;
-    let wants_palette = setting.theme.is_some() && config.theme.palette().is_none();
+    let mut screen = Screen::open(setting.config.mouse).context("cannot draw on this terminal")?;
+    let wants_palette = setting.theme.is_some() && setting.config.theme.palette().is_none();
     let (tell, answer) = mpsc::channel();
     let is_asked = wants_palette && direct::ANSWERS && terminal_background::ask().is_ok();
     let gate = input::watch(sender.clone(), is_asked.then_some(tell)).context("cannot read from this terminal")?;
     let setting = Arc::new(setting);
     let size = crossterm::terminal::size().context("cannot determine the size of the terminal")?;
-    let mut model = Model::new(setting.clone(), config, size, now());
+    let mut model = Model::new(setting.clone(), size, now());
     let state_dir = locate::state_dir();
-    let memory = SavedStateFile::new(state_dir.as_deref().filter(|_| !setting.demo), config);
-    memory.restore(&mut model);
+    let memory = SavedStateFile::restored(state_dir.as_deref().filter(|_| !setting.demo), &mut model);
     let desk = JobContext { cache, changes, state_dir: state_dir.clone(), ..JobContext::new(setting.clone(), files) };
     let lanes = Workers::new(desk, sender);
     let mut browser = Browser { model, lanes, state_dir, memory, clicked: None, gate };
@@ -129,32 +123,26 @@ pub fn run(
 /// The saved state of the browser and its file.
 struct SavedStateFile {
     path: Option<PathBuf>,
-    config: Config,
     before: SavedState,
-    /// The error of reading it.
-    error: Option<io::Error>,
 }
 
 impl SavedStateFile {
-    fn new(state_dir: Option<&Path>, config: &Config) -> Self {
+    /// Restores the saved state of the browser.
+    fn restored(state_dir: Option<&Path>, model: &mut Model) -> Self {
         let path = state_dir.map(state::remembered);
         let loaded = path.as_deref().map_or_else(|| Ok(SavedState::default()), state::load);
-        let (before, error) = loaded.map_or_else(|error| (SavedState::default(), Some(error)), |before| (before, None));
-        Self { path, config: config.clone(), before, error }
-    }
-
-    /// Restores the saved state of the browser.
-    fn restore(&self, model: &mut Model) {
-        self.before.restore(model, &self.config);
-        if let Some(error) = &self.error {
+        let before = loaded.unwrap_or_else(|error| {
             model.say(Tone::Error, format!("cannot restore the UI state: {error}"));
-        }
+            SavedState::default()
+        });
+        before.restore(model);
+        Self { path, before }
     }
 
     /// Saves the state of the browser if it has changed.
     fn keep(&mut self, model: &Model) {
         let Some(path) = &self.path else { return };
-        let left = SavedState::of(model, &self.config, &self.before);
+        let left = SavedState::of(model, &self.before);
         let write = || state::update(path, |others: &mut SavedState| others.merge(&self.before, &left));
         // If it cannot be written, the next browser starts with the earlier state. A file of a newer pitree is
         // unchanged.
@@ -311,7 +299,9 @@ impl Browser {
                 Effect::Ask(ticket, Work::Copy(clip)) => {
                     let text = clipboard::clean(&match clip {
                         Clip::Text(text) => text,
-                        Clip::Command(start) => launch::line(&self.model.setting.pi, &start, self.state_dir.as_deref()),
+                        Clip::Command(start) => {
+                            launch::line(&self.model.setting.config.pi, &start, self.state_dir.as_deref())
+                        }
                     });
                     let is_sent = clipboard::give_to_terminal(&text);
                     self.lanes.start(ticket, Work::CopyToDesktop { text, is_sent });
@@ -320,8 +310,9 @@ impl Browser {
                 Effect::Resume(start) => {
                     self.memory.keep(&self.model);
                     let setting = self.model.setting.clone();
-                    let returns = (setting.after_pi == AfterPi::Return).then_some(&self.gate);
-                    let msg = external::resume((&setting.pi, start), self.state_dir.as_deref(), (screen, returns))?;
+                    let returns = (setting.config.after_pi == AfterPi::Return).then_some(&self.gate);
+                    let msg =
+                        external::resume((&setting.config.pi, start), self.state_dir.as_deref(), (screen, returns))?;
                     self.come_back(msg, screen)?;
                 }
                 Effect::Open(copy) => {

@@ -24,7 +24,7 @@ pub(super) fn print(setting: &Startup, files: Files, answer: &PickerOutput) -> R
     let answer = match answer {
         PickerOutput::Path(path) => path.clone().into_os_string(),
         PickerOutput::Id(id) => id.into(),
-        PickerOutput::Command(start) => launch::line(&setting.pi, start, locate::state_dir().as_deref()).into(),
+        PickerOutput::Command(start) => launch::line(&setting.config.pi, start, locate::state_dir().as_deref()).into(),
         PickerOutput::Json(chosen) => return object(chosen, files),
     };
     raw_output::print(&answer)

@@ -98,7 +98,7 @@ fn search_aside(model: &Model, search: &Search, pen: &Painter<'_>, columns: usiz
 /// Formats keys that work during text input, with short descriptions.
 fn named(model: &Model, pen: &Painter<'_>, keys: &[(Action, &str)]) -> Span {
     let key = |action: Action| {
-        let keys = model.setting.keymap.keys(action).iter();
+        let keys = model.setting.config.keymap.keys(action).iter();
         keys.filter(|key| key.typed().is_none()).map(|key| key.symbol(pen.is_ascii())).next()
     };
     let words = keys.iter().filter_map(|&(action, word)| Some(format!("{}: {word}", key(action)?)));

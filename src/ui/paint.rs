@@ -22,7 +22,7 @@ pub(super) struct Painter<'a> {
 
 impl<'a> Painter<'a> {
     pub(super) fn new(setting: &'a Startup) -> Self {
-        Self { theme: setting.theme, colors: &setting.colors, glyphs: &setting.glyphs }
+        Self { theme: setting.theme, colors: &setting.config.colors, glyphs: &setting.glyphs }
     }
 
     pub(super) fn glyphs(&self) -> &'a Glyphs {

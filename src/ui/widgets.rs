@@ -56,7 +56,13 @@ pub(super) fn hits(at: Option<usize>, hits: usize) -> String {
 
 /// Returns the first key of an action, or the action's name if it is unbound.
 pub(super) fn key_of(model: &Model, pen: &Painter<'_>, action: Action) -> String {
-    model.setting.keymap.keys(action).first().map_or_else(|| action.row().name.into(), |key| key.symbol(pen.is_ascii()))
+    model
+        .setting
+        .config
+        .keymap
+        .keys(action)
+        .first()
+        .map_or_else(|| action.row().name.into(), |key| key.symbol(pen.is_ascii()))
 }
 
 /// A list in a pane.

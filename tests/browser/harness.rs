@@ -85,7 +85,7 @@ impl Browser {
         let located = Located { dirs: dirs.iter().map(|dir| dir.to_path_buf()).collect(), origin: "--dir".into() };
         let config = Config::default();
         let setting = Startup { at, ..Startup::new(&config, located, demo::HOME.into(), false) };
-        Self::with(setting, &config, Files::Disk, size)
+        Self::with(setting, Files::Disk, size)
     }
 
     /// Opens a session directory from a working directory.
@@ -93,7 +93,7 @@ impl Browser {
         let located = Located { dirs: vec![sessions.into()], origin: "--dir".into() };
         let config = Config::default();
         let setting = Startup { here: here.into(), ..Startup::new(&config, located, demo::HOME.into(), false) };
-        Self::with(setting, &config, Files::Disk, size)
+        Self::with(setting, Files::Disk, size)
     }
 
     /// Opens pi's session directory in a home directory.
@@ -101,17 +101,17 @@ impl Browser {
         let located = Located { dirs: vec![home.join(".pi/agent/sessions")], origin: "pi's default".into() };
         let config = Config::default();
         let setting = Startup::new(&config, located, home.to_str().unwrap().into(), false);
-        Self::with(setting, &config, Files::Disk, size)
+        Self::with(setting, Files::Disk, size)
     }
 
     pub(crate) fn new(config: &Config, located: Located, files: Files, size: (u16, u16)) -> Self {
         let setting = Startup::new(config, located, demo::HOME.into(), files == Files::Demo);
-        Self::with(setting, config, files, size)
+        Self::with(setting, files, size)
     }
 
-    pub(crate) fn with(setting: Startup, config: &Config, files: Files, size: (u16, u16)) -> Self {
+    pub(crate) fn with(setting: Startup, files: Files, size: (u16, u16)) -> Self {
         let setting = Arc::new(setting);
-        let model = Model::new(setting.clone(), config, size, NOW);
+        let model = Model::new(setting.clone(), size, NOW);
         let state = tempfile::tempdir().unwrap();
         let desk = by_hand::desk(setting, files, state.path());
         let mut browser = Self { model, wants: Vec::new(), copied: Vec::new(), has_clipboard: true, desk, state };

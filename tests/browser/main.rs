@@ -294,8 +294,8 @@ fn late_replies_are_dropped() {
     let mut browser = Browser::demo(160, 40);
     let open = browser.model.tree.session;
     for reply in [
-        Reply::Opened(Err("a late reply".into())),
-        Reply::Read(Err("a late reply".into())),
+        Reply::Failed("a late reply".into()),
+        Reply::Read(vec![pitree::render::DocLine::new(pitree::base::text::Tone::Text, "a late reply")]),
         Reply::Scanned { batch: Default::default(), gone: vec!["/home/demo/code/webshop".into()], held: None },
     ] {
         let (_, ticket) = Ticket::new(1);

@@ -477,7 +477,7 @@ fn configured(text: &str, query: &str) -> (Model, JobContext) {
     let mut setting = Startup::new(&config, located, demo::HOME.into(), true);
     setting.query = query.into();
     let setting = Arc::new(setting);
-    let model = Model::new(setting.clone(), &config, (140, 30), NOW);
+    let model = Model::new(setting.clone(), (140, 30), NOW);
     (model, JobContext::new(setting, Files::Demo))
 }
 

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::app::command::{Command, ResumePlan};
+use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::NO_SESSION;
 use crate::app::layers::answer::ChoiceAction;
 use crate::app::layers::question::QuestionChoice;
-use crate::app::message::{Clip, EntryBody};
+use crate::app::message::{Clip, EntryBody, Work};
 use crate::app::model::Model;
 use crate::base::shell::quote;
 use crate::base::text::{Glyphs, Tone};
@@ -25,12 +25,17 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
     let is_project = model.sessions.selected_project().is_some();
     let no_session = if is_project { "cannot copy a project; select a session" } else { NO_SESSION };
     let (_, session) = model.meant_session().ok_or(no_session)?;
-    let text = |text: String| Command::Copy(Clip::Text(text));
+    let text = |text: String| Command::copy(Clip::Text(text));
     let mut choices = Vec::new();
     if let Some((_, tree, at)) = model.meant_entry() {
         let node = &tree.nodes[at as usize];
         let body = EntryBody { path: session.path.clone(), tree: tree.clone(), at };
-        choices.push(QuestionChoice::new('t', "Entry text", model.short(&node.text), Command::CopyText(body)));
+        choices.push(QuestionChoice::new(
+            't',
+            "Entry text",
+            model.short(&node.text),
+            Command::Errand(Work::Text(body), NextStep::Report),
+        ));
         if let Some(id) = &node.id {
             choices.push(QuestionChoice::new('i', "Entry ID", &**id, text(id.to_string())));
         }
@@ -40,7 +45,7 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
     let id = session.header.id.clone();
     choices.push(QuestionChoice::new('s', "Session ID", id.clone(), text(id)));
     let start = ResumePlan::at(session.path.clone(), session.header.cwd.clone()).start;
-    let command = Command::Copy(Clip::Command(start));
+    let command = Command::copy(Clip::Command(start));
     choices.push(QuestionChoice::new('c', "Resume command", "resumes the session in pi, from a shell", command));
     Ok(Command::ask("Copy", Vec::new(), choices))
 }
@@ -56,7 +61,7 @@ pub(crate) fn path_of(model: &Model, leads: Option<&ChoiceAction>) -> Command {
         _ => None,
     };
     match path.map(|path| path.to_str().filter(|path| !path.contains(char::is_control))) {
-        Some(Some(path)) => Command::Copy(Clip::Text(path.into())),
+        Some(Some(path)) => Command::copy(Clip::Text(path.into())),
         Some(None) => Command::warn("this path contains control characters or invalid UTF-8 and cannot be copied"),
         None => Command::warn("this row has no path to copy"),
     }
@@ -65,7 +70,7 @@ pub(crate) fn path_of(model: &Model, leads: Option<&ChoiceAction>) -> Command {
 /// Copies a path, unless the clipboard cannot hold it exactly.
 fn copy_path(path: &Path, id: &str) -> Command {
     match path.to_str().filter(|path| !path.contains(char::is_control)) {
-        Some(path) => Command::Copy(Clip::Text(path.into())),
+        Some(path) => Command::copy(Clip::Text(path.into())),
         None => Command::ShowError(
             "Cannot copy path",
             format!(
@@ -82,7 +87,7 @@ pub(crate) fn take_text(text: Result<String, String>) -> Command {
     match text {
         Err(error) => Command::ShowError("Cannot read entry", error),
         Ok(text) if text.is_empty() => Command::warn("this entry has no text"),
-        Ok(text) => Command::Copy(Clip::Text(text)),
+        Ok(text) => Command::copy(Clip::Text(text)),
     }
 }
 

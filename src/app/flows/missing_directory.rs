@@ -47,7 +47,7 @@ pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCan
             of => format!("contains {} of {of} touched files", candidate.files),
         };
         let what = format!("{}: {why}; remembered for this project", shorten(&dir, home));
-        let elsewhere = Command::RememberDirectory { then: go_on.clone(), dir: dir.into_owned() };
+        let elsewhere = Command::remember_directory(go_on.clone(), dir.into_owned());
         QuestionChoice::new(key, "Use directory", what, elsewhere)
     };
     let mut choices: Vec<QuestionChoice<Command>> = ('1'..='9').zip(candidates).map(moved).collect();
@@ -62,7 +62,7 @@ pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCan
     let prompt = Command::prompt(purpose, "directory: ", &start(gone));
     let other = "remembered for all sessions of this project";
     choices.push(QuestionChoice::new('d', "Enter directory", other, prompt));
-    let copy = Command::Copy(Clip::Command(here));
+    let copy = Command::copy(Clip::Command(here));
     choices.push(QuestionChoice::new('y', "Copy command", "to run it elsewhere", copy));
     choices.push(cancel_by('c'));
     Command::ask("Working directory not found", lines, choices)

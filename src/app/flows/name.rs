@@ -1,9 +1,10 @@
 //! Names of sessions, labels of entries, and forks.
 
-use crate::app::command::{AfterChange, Command, ResumePlan};
+use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
 use crate::app::flows::{self, NO_SESSION, cancel, delete, picker};
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::question::QuestionChoice;
+use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::startup::PickerFormat;
 use crate::base::text::Tone;
@@ -87,7 +88,7 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
         }
         PromptPurpose::Word(files) if text.trim() == delete::WORD => change(Request::Delete { files }),
         PromptPurpose::Word(_) => Command::Say(Tone::Dim, "nothing was deleted".into()),
-        PromptPurpose::Directory(start) => Command::RememberDirectory { then: ResumePlan::of(start), dir: text },
+        PromptPurpose::Directory(start) => Command::remember_directory(ResumePlan::of(start), text),
     }
 }
 
@@ -98,7 +99,7 @@ fn by_pi(model: &Model, session: SessionKey, what: Option<PiRequest>, here: Comm
     let (Some(what), Some(pi)) = (what, status.filter(|_| flows::refusal(model).is_ok())) else { return here };
     let text = "The running pi does not see changes to the file until it reopens the session.";
     let lines = delete::running_pi_signs(model, &[session], Some(text));
-    let request = Command::RequestPi(pi.clone(), what);
+    let request = Command::Errand(Work::TellPi(pi.clone(), what), NextStep::Report);
     let by_pi = QuestionChoice::new('p', "Let pi write it", "pi shows the change at once", request);
     let here = QuestionChoice::new('w', "Write it here", "append a line to the file; can be undone", here);
     Command::ask("This session is open in a running pi", lines, vec![by_pi, here, cancel()])

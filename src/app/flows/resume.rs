@@ -81,7 +81,7 @@ pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index)
     if to.is_here && to.text_of.is_none() {
         return at_leaf(model, key, leaf);
     }
-    let Some(pi_goes) = model.pi_goes() else { return Command::AskPi(key, tree.clone(), at) };
+    let Some(pi_goes) = &model.pi_goes else { return Command::AskPi(key, tree.clone(), at) };
     if tree.header.is_newer() && pi_goes.is_err() {
         Command::show(Layer::Question(as_it_is(tree, leaf)))
     } else if tree.is_partial {
@@ -118,7 +118,7 @@ fn question(
     (key, tree): (SessionKey, &Arc<Tree>),
     chosen: Index,
     leaf: &ResumePlan,
-    pi_goes: Result<(), &str>,
+    pi_goes: &Result<(), String>,
 ) -> Question<Command> {
     let to = resume::at(tree, chosen);
     let path = leaf.start.path.clone();
@@ -192,7 +192,7 @@ fn as_it_is(tree: &Tree, leaf: ResumePlan) -> Question<Command> {
 }
 
 /// Describes the state after resuming.
-fn facts(model: &Model, tree: &Tree, to: ResumePoint, pi_goes: Result<(), &str>) -> Vec<DocLine> {
+fn facts(model: &Model, tree: &Tree, to: ResumePoint, pi_goes: &Result<(), String>) -> Vec<DocLine> {
     let seen = model_context(tree, to.at);
     let messages = match seen.sent.len() {
         0 => "The model will see an empty conversation.".into(),

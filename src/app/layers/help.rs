@@ -57,7 +57,7 @@ struct HelpEntry {
 impl HelpEntry {
     fn new(action: Action, setting: &Startup) -> Self {
         let row = action.row();
-        let keys = setting.keymap.keys_text(action);
+        let keys = setting.config.keymap.keys_text(action);
         Self { title: row.group.name(), keys, help: row.help.into(), name: row.name.into() }
     }
 
@@ -95,7 +95,7 @@ impl Help {
             let text = format!("{} {} {} {}", row.keys, row.name, row.help, row.title).to_lowercase();
             words.iter().all(|word| text.contains(word))
         };
-        let saved = setting.queries.iter().map(HelpEntry::saved);
+        let saved = setting.config.queries.iter().map(HelpEntry::saved);
         let here = self.over.into_iter().flat_map(|place| {
             // The section of a pane omits the keys that work in all panes.
             let is_common = move |places: &[Place]| {

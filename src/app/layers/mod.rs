@@ -251,7 +251,7 @@ mod tests {
 
     fn press(layers: &mut Layers<u8>, setting: &Startup, key: &str) -> LayerResult<u8> {
         let key: Key = key.parse().unwrap();
-        let action = layers.place().and_then(|place| setting.keymap.resolve(place, key));
+        let action = layers.place().and_then(|place| setting.config.keymap.resolve(place, key));
         layers.press(key, action, LayerContext { setting, size: (80, 24) })
     }
 

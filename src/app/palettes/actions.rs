@@ -23,7 +23,7 @@ pub(crate) fn is_listed(action: Action) -> bool {
 /// Returns recent actions, then those of the focused pane, of all panes and of the other panes, then saved queries.
 pub(super) fn rows(model: &Model) -> Vec<PaletteItem> {
     let row = |(group, action): (&'static str, Action)| {
-        let keys: Vec<String> = model.setting.keymap.keys(action).iter().map(Key::to_string).collect();
+        let keys: Vec<String> = model.setting.config.keymap.keys(action).iter().map(Key::to_string).collect();
         let keys = Span::new(Tone::Accent, keys.join(", "));
         let title = vec![Span::new(Tone::Text, action.row().title)];
         PaletteItem::new(title, Vec::new(), keys, ChoiceAction::Act(action))
@@ -40,7 +40,7 @@ pub(super) fn rows(model: &Model) -> Vec<PaletteItem> {
         let key = Span::new(Tone::Accent, key);
         PaletteItem::new(left, Vec::new(), key, ChoiceAction::Search(saved.query.clone())).under(SAVED)
     };
-    let saved = model.setting.queries.iter().map(saved);
+    let saved = model.setting.config.queries.iter().map(saved);
     recent.chain(others).map(row).chain(saved).collect()
 }
 

@@ -1,26 +1,32 @@
 //! Actions in the panes.
 
-use super::{comparison, external_programs, family, find_in_session, search};
-use crate::app::command::{AfterChange, Command};
+use ratatui::layout::Size;
+
+use super::{comparison, family, find_in_session, search};
+use crate::app::card;
+use crate::app::command::{AfterChange, Command, NextStep};
 use crate::app::flows::{context_view, copy, delete, name, refusal, resume};
 use crate::app::jump_history::JumpPosition;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::movement;
 use crate::app::layers::help::Help;
 use crate::app::layers::palette::PaletteKind;
-use crate::app::message::{Effect, Opener, Work};
+use crate::app::message::{Effect, Opener, TextCopy, Work};
 use crate::app::model::{Model, PendingChange, ScanState};
 use crate::app::palettes;
 use crate::app::panes::layout::{Layout, TALL};
 use crate::app::panes::preview::PreviewSubject;
 use crate::base::numbers::{count, thousands};
-use crate::base::text::Tone;
+use crate::base::text::{Tone, spans_text};
 use crate::changes::Request;
 use crate::config::{Filter, Sort};
 use crate::keymap::{Action, Group, Key, Place};
 
 /// Maximum number of recent actions in the command palette.
 const MOST_RECENT: usize = 5;
+
+/// Room in which a card is not shortened.
+const ROOM: Size = Size::new(1000, 1000);
 
 /// Records the use of an action for the command palette.
 fn note_use(model: &mut Model, action: Action) {
@@ -51,8 +57,8 @@ pub(super) fn act(model: &mut Model, action: Action) {
                 open_palette(model, PaletteKind::Files(scope));
             }
         }
-        Action::Pager => external_programs::open(model, Opener::Pager),
-        Action::Editor => external_programs::open(model, Opener::Editor),
+        Action::Pager => open_program(model, Opener::Pager),
+        Action::Editor => open_program(model, Opener::Editor),
         Action::Compare => comparison::open(model),
         Action::Reload => reload(model),
         Action::PreviewUp => model.preview.scroll(-1),
@@ -155,7 +161,7 @@ fn open_history(model: &mut Model, kind: PaletteKind) {
 /// Handles a key that is not bound in the focused pane. Tree filters and folds work from any pane; for other keys, a
 /// message names the pane.
 pub(super) fn act_elsewhere(model: &mut Model, key: Key) {
-    let keymap = &model.setting.keymap;
+    let keymap = &model.setting.config.keymap;
     let others = Place::PANES.iter().filter(|place| **place != model.focus);
     let found = others.filter_map(|&place| Some((place, keymap.resolve(place, key)?))).next();
     match found {
@@ -189,6 +195,22 @@ pub(super) fn returned(model: &mut Model, failure: Option<String>) {
     match failure {
         Some(failure) => model.say(Tone::Warning, failure),
         None => model.say(Tone::Dim, "pi exited; reloading sessions"),
+    }
+}
+
+/// Opens the source text of the previewed entry, or the card of the previewed session or project.
+fn open_program(model: &mut Model, with: Opener) {
+    let subject = model.preview.subject;
+    if let PreviewSubject::Entry(entry) = subject
+        && let Some(body) = model.entry_body(entry)
+    {
+        model.start_errand(Work::Written(body), NextStep::Open(with));
+    } else if subject.has_card() {
+        let lines = card::of(model, subject, ROOM);
+        let text = lines.iter().map(|line| spans_text(&line.spans) + "\n").collect();
+        model.effects.push(Effect::Open(TextCopy { with, name: "card.txt".into(), text }));
+    } else {
+        model.say(Tone::Dim, "nothing to open");
     }
 }
 

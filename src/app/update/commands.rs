@@ -1,13 +1,12 @@
 //! Execution of commands.
 
 use super::search;
-use crate::app::command::{AfterChange, Command, ResumePlan};
-use crate::app::flows::{context_view, delete, missing_directory, refusal};
+use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
+use crate::app::flows::{context_view, delete, refusal};
 use crate::app::layers::Layer;
-use crate::app::layers::context::ContextTarget;
 use crate::app::layers::note::Note;
 use crate::app::message::{Clip, Effect, EntryBody, PickedEntry, PickerOutput, Work};
-use crate::app::model::{Errand, Model, NextStep, PendingChange};
+use crate::app::model::{Errand, Model, PendingChange};
 use crate::app::startup::PickerFormat;
 use crate::base::text::{Tone, width};
 use crate::catalog::{EntryRef, SessionKey};
@@ -29,8 +28,7 @@ impl Model {
                 (layer, _) => self.layers.push(layer),
             },
             Command::ShowContext(place) => {
-                let ContextTarget { path, tree, at, .. } = place.clone();
-                self.seeing = Some(self.ask(Work::Context { path, tree, at }));
+                self.seeing = Some(self.ask(Work::Context(place.clone())));
                 let view = context_view::view(self, place);
                 self.layers.push(Layer::Context(view));
             }
@@ -55,22 +53,13 @@ impl Model {
             Command::Trash(files) => {
                 self.execute(delete::go(self, files));
             }
-            Command::RequestPi(pi, what) => self.start_errand(Work::TellPi(pi, what), NextStep::Report),
+            Command::Errand(work, then) => self.start_errand(work, then),
             Command::AskPi(session, tree, at) => {
                 let claim = self.ask(Work::AskPi);
                 self.asking_pi = Some((claim, Command::AskPi(session, tree, at)));
             }
             Command::Resume(next) => self.resume(next),
-            Command::FindMovedDirectory(then) => {
-                self.start_errand(missing_directory::look(self, &then.start), NextStep::Resume(then));
-            }
-            Command::RememberDirectory { then, dir } => {
-                self.start_errand(Work::Remember { gone: then.start.cwd.clone(), dir }, NextStep::Resume(then));
-            }
-            Command::Copy(clip) => self.start_errand(Work::Copy(clip), NextStep::Report),
-            Command::CopyText(body) => self.start_errand(Work::Text(body), NextStep::Report),
             Command::Print(answer) => self.effects.push(Effect::Answer(answer)),
-            Command::Quit => self.effects.push(Effect::Quit),
         }
     }
 
@@ -168,6 +157,6 @@ impl Model {
     pub(super) fn read_tree(&mut self) {
         self.tree.is_outdated = false;
         let session = self.tree.session.and_then(|key| self.catalog.get(key)).cloned();
-        self.tree.opening = session.map(|session| self.ask(Work::Open { path: session.path.clone() }));
+        self.tree.opening = session.map(|session| self.ask(Work::Open(session.path.clone())));
     }
 }

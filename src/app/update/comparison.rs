@@ -1,7 +1,5 @@
 //! Comparison of two branches.
 
-use std::sync::Arc;
-
 use crate::app::command::Command;
 use crate::app::flows::compare;
 use crate::app::layers::Layer;
@@ -9,7 +7,6 @@ use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::base::text::Tone;
 use crate::catalog::EntryRef;
-use crate::catalog::compare::ComparedBranches;
 use crate::keymap::{Action, Place};
 
 /// Marks or unmarks the selected row.
@@ -42,18 +39,6 @@ pub(super) fn open(model: &mut Model) {
         Ok((layer, asked)) => {
             model.comparing = Some(model.ask(Work::Compare(asked)));
             model.layers.push(Layer::Compare(Box::new(layer)));
-        }
-    }
-}
-
-/// Takes the result of a comparison.
-pub(super) fn take(model: &mut Model, compared: Result<Arc<ComparedBranches>, String>) {
-    model.comparing = None;
-    match compared {
-        Ok(compared) => model.layers.comparisons_mut().for_each(|compare| compare.take(compared.clone())),
-        Err(error) => {
-            model.layers.close(Place::Compare);
-            model.execute(Command::ShowError("Cannot compare", error));
         }
     }
 }

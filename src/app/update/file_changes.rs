@@ -17,7 +17,7 @@ use crate::session::tree::{Index, Tree};
 pub(super) fn watch(model: &mut Model) {
     if model.watching.is_none() && !model.setting.demo {
         let known = model.catalog.keys().map(|key| model.catalog[key].clone()).collect();
-        model.watching = Some(model.ask(Work::Watch { known }));
+        model.watching = Some(model.ask(Work::Watch(known)));
         model.following_pis = Some(model.ask(Work::FollowPis));
     }
 }

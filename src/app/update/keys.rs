@@ -2,7 +2,7 @@
 
 use super::actions::{act, act_elsewhere, open_palette};
 use super::{comparison, family, find_in_session, query_input, search};
-use crate::app::command::{AfterChange, Command};
+use crate::app::command::{AfterChange, Command, NextStep};
 use crate::app::flows::{context_view, copy, name, resume};
 use crate::app::hints::hints;
 use crate::app::layers::Layer;
@@ -10,7 +10,7 @@ use crate::app::layers::answer::{ChoiceAction, LayerResult, PromptPurpose};
 use crate::app::layers::help::Help;
 use crate::app::layers::palette::{PaletteKind, SessionScope};
 use crate::app::message::{Effect, Msg, Work};
-use crate::app::model::{Errand, Model, NextStep};
+use crate::app::model::{Errand, Model};
 use crate::app::palettes;
 use crate::base::text::Tone;
 use crate::changes::Request;
@@ -23,7 +23,7 @@ pub(crate) const WHEEL: isize = 3;
 pub(super) fn press(model: &mut Model, key: Key) {
     cancel_pending(model);
     let place = model.place();
-    let action = model.setting.keymap.resolve(place, key);
+    let action = model.setting.config.keymap.resolve(place, key);
     if query_input::press_saved(model, key) {
         return;
     }
@@ -41,7 +41,7 @@ pub(super) fn press(model: &mut Model, key: Key) {
         }
         LayerResult::Stay if action.is_none() && model.notice.is_none() && is_command(place, key) => {
             let panes = Place::PANES.iter();
-            let action = panes.filter_map(|&place| model.setting.keymap.resolve(place, key)).next();
+            let action = panes.filter_map(|&place| model.setting.config.keymap.resolve(place, key)).next();
             let word = action.map_or(String::new(), |action| format!(" ({})", action.row().word));
             model.say(Tone::Dim, format!("{key}{word} does nothing here"));
         }
@@ -59,7 +59,7 @@ fn is_command(place: Place, key: Key) -> bool {
 pub fn message(model: &Model, keys: &[Key]) -> Option<(Msg, usize)> {
     let place = model.place();
     let typed =
-        keys.iter().take_while(|&&key| place.takes_text() && model.setting.keymap.resolve(place, key).is_none());
+        keys.iter().take_while(|&&key| place.takes_text() && model.setting.config.keymap.resolve(place, key).is_none());
     let text: String = typed.map_while(|key| key.typed()).collect();
     match text.chars().count() {
         0 | 1 => keys.first().map(|&key| (Msg::Key(key), 1)),

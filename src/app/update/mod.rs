@@ -1,14 +1,12 @@
 //! Changes of the model. A message comes in, the model changes, effects go out. Only this module changes the model.
 //!
 //! `keys` handles user input, `replies` results of background work, `file_changes` changes of session files. `actions`
-//! does actions, `commands` executes commands, `external_programs` opens pagers and editors. `comparison`, `family`,
-//! `search`, `query_input` and `find_in_session` handle their features. After each message `sync` updates dependent
-//! state.
+//! does actions, `commands` executes commands. `comparison`, `family`, `search`, `query_input` and `find_in_session`
+//! handle their features. After each message `sync` updates dependent state.
 
 mod actions;
 mod commands;
 mod comparison;
-mod external_programs;
 mod family;
 mod file_changes;
 mod find_in_session;
@@ -18,7 +16,8 @@ mod replies;
 mod search;
 mod sync;
 
-use crate::app::command::{Command, ResumePlan};
+use crate::app::command::{NextStep, ResumePlan};
+use crate::app::flows::missing_directory;
 use crate::app::layers::Layer;
 use crate::app::layers::note::Note;
 use crate::app::message::{Effect, Msg};
@@ -58,7 +57,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Resized(columns, rows) => model.size = bounded((columns, rows)),
         Msg::Returned(failure) => actions::returned(model, failure),
         Msg::Shown(message) => message.into_iter().for_each(|message| model.say(Tone::Warning, message)),
-        Msg::Gone(start) => model.execute(Command::FindMovedDirectory(ResumePlan::of(start))),
+        Msg::Gone(start) => {
+            model.start_errand(missing_directory::look(model, &start), NextStep::Resume(ResumePlan::of(start)));
+        }
         Msg::NotResumed(text) => model.layers.push(Layer::Note(Note::new("Cannot start pi", text))),
     }
     sync::sync(model);

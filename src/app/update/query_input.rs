@@ -54,7 +54,7 @@ pub(super) fn press_saved(model: &mut Model, key: Key) -> bool {
         Some(Place::Search) => matches!(key.code(), KeyCode::F(_)),
         Some(_) => false,
     };
-    let saved = model.setting.queries.iter().find(|saved| is_free && saved.key == Some(key));
+    let saved = model.setting.config.queries.iter().find(|saved| is_free && saved.key == Some(key));
     let Some(query) = saved.map(|saved| saved.query.clone()) else { return false };
     search::open(model, &query);
     true

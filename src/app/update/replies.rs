@@ -3,14 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{comparison, family, file_changes, search};
-use crate::app::command::{Command, ResumePlan};
+use super::{family, file_changes, search};
+use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{change, context_view, copy, missing_directory, name, resume};
-use crate::app::message::Effect;
-use crate::app::message::TextCopy;
-use crate::app::message::{Changed, Reply};
+use crate::app::message::{Changed, Effect, Reply, TextCopy};
 use crate::app::model::Model;
-use crate::app::model::NextStep;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::ticket::Claim;
 use crate::base::text::{Span, Tone};
@@ -65,30 +62,28 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::Polls(why) => {
             model.say(Tone::Warning, format!("{why}; checking for changes every few seconds"));
         }
-        Reply::Opened(Ok(tree)) => file_changes::show(model, tree),
-        Reply::Opened(Err(error)) => model.tree.fail(error),
+        Reply::Opened(tree) => file_changes::show(model, tree),
         Reply::Split(forks, others) => model.tree.set_forks(forks, others),
-        Reply::Joined(Ok(joined)) => {
+        Reply::Joined(joined) => {
             if let Some(lost) = &joined.lost {
                 model.say(Tone::Warning, format!("not shown: {lost}"));
             }
             file_changes::show_family(model, joined);
             family::fill(model);
         }
-        Reply::Joined(Err(error)) => {
-            model.tree.fail_to_join();
-            model.say(Tone::Error, error);
-        }
-        Reply::Read(doc) => model.preview.take(doc.unwrap_or_else(|error| failure(&error))),
+        Reply::Read(doc) => model.preview.take(doc),
         Reply::TextsRead(done, total) => search::take_read(model, done, total),
         Reply::Values(values) => search::take_values(model, values),
         Reply::SessionsFound { hits, more, progress } => search::take_hits(model, hits, more, progress),
         Reply::Elsewhere(found) => model.search.iter_mut().for_each(|search| search.elsewhere = Some(found)),
         Reply::Seen(hits, hidden_hits) => model.preview.take_hits(hits, hidden_hits),
         Reply::EntriesFound { hits, first_last, progress } => model.tree.take_hits(hits, first_last, progress),
-        Reply::Context(listing) => take_context(model, listing),
+        Reply::Context(listing) => take_context(model, Ok(listing)),
         Reply::Text(text) => take_text(model, ticket, text),
-        Reply::Compared(compared) => comparison::take(model, compared),
+        Reply::Compared(compared) => {
+            model.comparing = None;
+            model.layers.comparisons_mut().for_each(|compare| compare.take(compared.clone()));
+        }
         Reply::Past(past) => take_past(model, past),
         Reply::PiTold(request, result) => {
             model.end_errand(ticket);
@@ -140,10 +135,6 @@ fn open_wanted(model: &mut Model) {
     });
 }
 
-fn failure(error: &str) -> Vec<DocLine> {
-    vec![DocLine { spans: vec![Span::clean(Tone::Error, error)], ..DocLine::default() }]
-}
-
 fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>) {
     let command = match (model.end_errand(ticket), text) {
         (Some(NextStep::Open(with)), Ok(text)) => {
@@ -170,23 +161,20 @@ fn take_context(model: &mut Model, listing: Result<Arc<Listing>, String>) {
     model.layers = layers;
 }
 
-fn take_past(model: &mut Model, past: Result<Vec<HistoryEntry>, String>) {
+fn take_past(model: &mut Model, past: Vec<HistoryEntry>) {
     model.looking_back = None;
-    model.past = Some(past.unwrap_or_else(|error| {
-        model.say(Tone::Error, error);
-        Vec::new()
-    }));
+    model.past = Some(past);
     family::fill(model);
 }
 
 fn take_progress(model: &mut Model, ticket: u64, progress: Option<(usize, usize)>, waits: Option<String>) {
-    let Some(pending) = model.changes.iter_mut().find(|pending| pending.claim.number() == ticket) else { return };
+    let Some(pending) = model.changes.iter_mut().find(|pending| pending.claim.number == ticket) else { return };
     pending.progress = progress.or(pending.progress);
     pending.waits = waits;
 }
 
 fn take_changed(model: &mut Model, ticket: u64, changed: Changed) {
-    let Some(at) = model.changes.iter().position(|pending| pending.claim.number() == ticket) else { return };
+    let Some(at) = model.changes.iter().position(|pending| pending.claim.number == ticket) else { return };
     let Some(pending) = model.changes.remove(at) else { return };
     let Changed { request, result, read, gone } = changed;
     let new = take_files(model, read, &gone);
@@ -211,16 +199,23 @@ fn take_files(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf]) -> Option<
 
 /// Handles work that failed, in the place that waits for it.
 fn take_failure(model: &mut Model, ticket: u64, error: String) {
-    let is_it = |claim: &Option<Claim>| claim.as_ref().is_some_and(|claim| claim.number() == ticket);
+    let is_it = |claim: &Option<Claim>| claim.as_ref().is_some_and(|claim| claim.number == ticket);
     if is_it(&model.tree.opening) {
         model.tree.fail(error);
     } else if is_it(&model.tree.joining) {
         model.tree.fail_to_join();
         model.say(Tone::Error, error);
     } else if is_it(&model.preview.reading) {
-        model.preview.show(failure(&error));
+        model.preview.take(vec![DocLine { spans: vec![Span::clean(Tone::Error, &error)], ..DocLine::default() }]);
     } else if is_it(&model.seeing) {
         take_context(model, Err(error));
+    } else if is_it(&model.looking_back) {
+        model.say(Tone::Error, error);
+        take_past(model, Vec::new());
+    } else if is_it(&model.comparing) {
+        model.comparing = None;
+        model.layers.close(Place::Compare);
+        model.execute(Command::ShowError("Cannot compare", error));
     } else {
         if is_it(&model.scan.claim) {
             model.scan.claim = None;
@@ -229,13 +224,7 @@ fn take_failure(model: &mut Model, ticket: u64, error: String) {
         if is_it(&model.watching) {
             model.watching = None;
         }
-        if is_it(&model.looking_back) {
-            model.past = Some(Vec::new());
-        }
-        if is_it(&model.comparing) {
-            model.layers.close(Place::Compare);
-        }
-        model.changes.retain(|pending| pending.claim.number() != ticket);
+        model.changes.retain(|pending| pending.claim.number != ticket);
         model.end_errand(ticket);
         model.say(Tone::Error, error);
         model.hold_notice();
