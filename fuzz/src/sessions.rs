@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use pitree::app::panes::tree::pi_text;
+use pitree::app::panes::tree::row_text;
 use pitree::app::panes::tree::rows::{TreeRows, passes};
 use pitree::base::text::{ASCII, is_unsafe};
 use pitree::config::Filter;
@@ -162,7 +162,7 @@ fn rows(tree: &Tree) {
             }
         }
     }
-    let spans = some(tree).flat_map(|at| pi_text::entry(tree, at, &ASCII));
+    let spans = some(tree).flat_map(|at| row_text::pi_entry(tree, at, &ASCII));
     spans.for_each(|span| assert!(!span.text.contains(is_unsafe), "{span:?}"));
 }
 

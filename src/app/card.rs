@@ -8,7 +8,7 @@ use crate::app::flows;
 use crate::app::model::Model;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::sessions::Project;
-use crate::app::panes::tree::display_text;
+use crate::app::panes::tree::row_text;
 use crate::app::title::{title, words as words_after};
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{bytes, count, dollars, nonzero_dollars, thousands, tokens};
@@ -54,11 +54,11 @@ fn run(model: &Model, last: Index) -> Vec<DocLine> {
     let run = model.tree.rows.runs.iter().find(|run| run.last() == last);
     let (Some(tree), Some(run)) = (&model.tree.tree, run) else { return Vec::new() };
     let setting = &model.setting;
-    let mut spans = display_text::run(&run.activity, &setting.glyphs);
+    let mut spans = row_text::run(&run.activity, &setting.glyphs);
     spans.push(Span::new(Tone::Dim, format!(" {} {}", setting.glyphs.dot, dollars(run.activity.cost))));
     let mut lines = vec![DocLine { spans, indent: 2, ..DocLine::default() }, DocLine::default()];
     let call = |&at: &Index| {
-        let spans = display_text::entry(tree, at, &setting.home, usize::MAX, &setting.glyphs);
+        let spans = row_text::entry(tree, at, &setting.home, usize::MAX, &setting.glyphs);
         DocLine { spans, indent: 4, ..DocLine::default() }
     };
     lines.extend(run.entries.iter().take(MOST_CALLS).map(call));

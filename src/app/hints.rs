@@ -39,7 +39,7 @@ pub fn hints(model: &Model) -> Vec<KeyHint> {
     let mut hints: Vec<KeyHint> = Vec::new();
     for &action in wanted(model).concat().iter().filter(|&&action| does_something(model, action)) {
         // In an input line, character keys insert text.
-        let is_over_hits = model.layers.is_empty() && is_found(model);
+        let is_over_hits = model.layers.0.is_empty() && is_found(model);
         let takes_no_letter = model.place().takes_text() || (is_over_hits && action == Action::Up);
         let works = |key: &&Key| !(takes_no_letter && key.typed().is_some());
         let Some(&key) = model.setting.config.keymap.keys(action).iter().find(works) else { continue };
@@ -56,7 +56,7 @@ pub fn hints(model: &Model) -> Vec<KeyHint> {
 /// Returns `true` if the footer shows hints: it has no input line, message or progress.
 fn are_seen(model: &Model) -> bool {
     let is_line = matches!(model.layers.top(), Some(Layer::Prompt(_) | Layer::Find(_) | Layer::Search));
-    let is_busy = model.layers.is_empty() && !model.changes.is_empty();
+    let is_busy = model.layers.0.is_empty() && !model.changes.is_empty();
     !is_line && !is_busy && model.notice.is_none()
 }
 
@@ -64,7 +64,7 @@ fn are_seen(model: &Model) -> bool {
 fn wanted(model: &Model) -> &'static [&'static [Action]] {
     use Action as A;
     match model.place() {
-        _ if model.layers.is_empty() && model.has_nothing() => &[&[A::Help, A::Reload, A::Undo, A::Quit]],
+        _ if model.layers.0.is_empty() && model.has_nothing() => &[&[A::Help, A::Reload, A::Undo, A::Quit]],
         Place::Sessions if !model.sessions.marks.is_empty() => {
             &[&[A::Help, A::Delete, A::Compare, A::Mark, A::MarkAll], &[A::Back, A::Search, A::Undo, A::Quit]]
         }
@@ -189,13 +189,10 @@ fn word_in_pane(model: &Model, action: Action) -> &'static str {
         Action::Confirm if toggles(model) == Some(true) => "unfold",
         Action::Confirm if toggles(model) == Some(false) => "fold",
         Action::Confirm if in_sessions && model.sessions.selected_missing_parent().is_some() => "restore",
-        Action::Confirm if goes_there(model) => {
-            if in_sessions {
-                "go to hit"
-            } else {
-                "go to fork"
-            }
+        Action::Confirm if in_sessions && model.sessions.selected_hit().is_some() && !picker::wants_session(model) => {
+            "go to hit"
         }
+        Action::Confirm if model.focus == Place::Tree && model.tree.selected_fork().is_some() => "go to fork",
         Action::Confirm if model.setting.picker.is_some() => "choose",
         Action::NextPane => match model.focus {
             Place::Sessions => "tree",
@@ -221,15 +218,6 @@ fn toggles(model: &Model) -> Option<bool> {
             (row.item == RowItem::Inherited).then_some(row.folded)
         }
         _ => None,
-    }
-}
-
-/// Returns `true` if Enter goes to another session or to a hit.
-fn goes_there(model: &Model) -> bool {
-    match model.focus {
-        Place::Sessions => model.sessions.selected_hit().is_some() && !picker::wants_session(model),
-        Place::Tree => model.tree.selected_fork().is_some(),
-        _ => false,
     }
 }
 

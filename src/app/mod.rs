@@ -17,7 +17,6 @@ pub mod panes;
 pub mod query_history;
 pub mod saved_state;
 pub mod search;
-pub mod selection;
 pub mod startup;
 pub mod ticket;
 pub mod title;

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use serde_json::Number;
 
-use crate::app::panes::tree::pi_text as row_text;
+use crate::app::panes::tree::row_text;
 use crate::base::numbers::count;
 use crate::base::text::{clean, clean_lines, spans_text};
 use crate::base::time;
@@ -104,7 +104,7 @@ fn end(
 
 /// Returns the row of an entry as in pi's `/tree`.
 fn row(tree: &Tree, at: Index, chosen: &CommandContext) -> String {
-    spans_text(&row_text::entry(tree, at, chosen.config.signs()))
+    spans_text(&row_text::pi_entry(tree, at, chosen.config.signs()))
 }
 
 fn text(out: &mut impl Write, comparison: &Comparison, ends: [&BranchEnd; 2], chosen: &CommandContext) -> Result<()> {

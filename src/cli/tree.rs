@@ -10,7 +10,7 @@ use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::app::panes::tree::pi_text as row_text;
+use crate::app::panes::tree::row_text;
 use crate::app::panes::tree::rows::{RowItem, TreeRows, passes};
 use crate::base::text::{spans_text, width};
 use crate::cli::output::Output;
@@ -60,7 +60,7 @@ fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &CommandConte
         // The text follows the lines, because thousands of levels are possible.
         let lines = rows.prefix_width(row);
         let cut = lines.saturating_sub(columns.map_or(LINES, |columns| columns / 2));
-        let line = rows.lead(row, cut..lines, cut > 0, glyphs) + &spans_text(&row_text::entry(tree, at, glyphs));
+        let line = rows.lead(row, cut..lines, cut > 0, glyphs) + &spans_text(&row_text::pi_entry(tree, at, glyphs));
         let mark = if rows.leaf == Some(row) { format!("  {} leaf", glyphs.leaf) } else { String::new() };
         let line =
             columns.map_or(Cow::Borrowed(&*line), |columns| glyphs.cut(&line, columns - width(&mark).min(columns)));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::app::message::Msg;
 use crate::config::Palette;
-use crate::runtime::terminal_background::of_answer;
+use crate::runtime::terminal::palette_of_answer;
 use crate::system::input::{self, InputWaker};
 use crate::system::{Input, Signal};
 
@@ -102,7 +102,8 @@ pub(super) fn watch(sender: Sender<Event>, asked: Option<Sender<Palette>>) -> io
                     Input::Event(event) => events.push(event),
                     Input::Answer(text) => {
                         // A late answer has no receiver.
-                        let _ = asked.as_ref().zip(of_answer(&text)).map(|(asked, palette)| asked.send(palette));
+                        let _ =
+                            asked.as_ref().zip(palette_of_answer(&text)).map(|(asked, palette)| asked.send(palette));
                     }
                 }
             }

@@ -6,10 +6,8 @@ mod external;
 mod family;
 mod input;
 pub mod jobs;
-mod picker_output;
 pub(crate) mod raw_output;
 mod terminal;
-mod terminal_background;
 mod workers;
 
 use std::convert::Infallible;
@@ -96,7 +94,7 @@ pub fn run(mut setting: Startup, (files, cache): (Files, Option<PathBuf>), chang
     let mut screen = Screen::open(setting.config.mouse).context("cannot draw on this terminal")?;
     let wants_palette = setting.theme.is_some() && setting.config.theme.palette().is_none();
     let (tell, answer) = mpsc::channel();
-    let is_asked = wants_palette && direct::ANSWERS && terminal_background::ask().is_ok();
+    let is_asked = wants_palette && direct::ANSWERS && terminal::ask_background().is_ok();
     let gate = input::watch(sender.clone(), is_asked.then_some(tell)).context("cannot read from this terminal")?;
     let setting = Arc::new(setting);
     let size = crossterm::terminal::size().context("cannot determine the size of the terminal")?;
@@ -107,13 +105,13 @@ pub fn run(mut setting: Startup, (files, cache): (Files, Option<PathBuf>), chang
     let lanes = Workers::new(desk, sender);
     let mut browser = Browser { model, lanes, state_dir, memory, clicked: None, gate };
     // Sessions are read while the terminal is queried.
-    let palette = || wants_palette.then(|| terminal_background::palette(&answer, !setting.demo));
+    let palette = || wants_palette.then(|| terminal::palette(&answer, !setting.demo));
     let Err(end) = browser.run(&mut screen, &events, palette);
     drop(screen);
     browser.finish(&events, matches!(end, LoopEnd::Killed(_) | LoopEnd::Failed(_)));
     browser.memory.keep(&browser.model);
     match end {
-        LoopEnd::Answer(answer) => picker_output::print(&setting, files, &answer).map(|()| 0),
+        LoopEnd::Answer(answer) => raw_output::print_choice(&setting, files, &answer).map(|()| 0),
         LoopEnd::Quit => Ok(u8::from(setting.picker.is_some())),
         LoopEnd::Killed(signal) => Ok(u8::try_from(128 + signal).unwrap_or(1)),
         LoopEnd::Failed(error) => Err(error),

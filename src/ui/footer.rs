@@ -154,7 +154,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
         let spans = [cut(&text, room, pen.glyphs()), vec![hint]].concat();
         return pen.put(frame, area, &spans);
     }
-    if let (Some(pending), true) = (model.changes.front(), model.layers.is_empty()) {
+    if let (Some(pending), true) = (model.changes.front(), model.layers.0.is_empty()) {
         return pen.put(frame, area, &[Span::clean(Tone::Dim, &format!(" {}", progress(model, pen, pending)))]);
     }
     let mut spans = Vec::new();

@@ -11,7 +11,7 @@ use tui_tree_widget::{Tree, TreeItem, TreeState};
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
 use crate::app::widgets::cursor::Cursor;
-use crate::app::widgets::line::{LineEdit, VisibleLine};
+use crate::app::widgets::line::LineEdit;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Glyphs, Span, Tone, spans_width, width};
 use crate::keymap::Action;
@@ -139,7 +139,7 @@ fn thumb(frame: &mut Frame<'_>, area: Rect, pen: &Painter<'_>, (top, seen, len):
 
 /// Returns the visible part of an input line for `columns`.
 pub(super) fn typed(line: &LineEdit, columns: usize) -> [Span; 3] {
-    let VisibleLine { before, under, after } = line.seeing(columns);
+    let [before, under, after] = line.seeing(columns);
     [Span::new(Tone::Text, before), Span::new(Tone::Cursor, under), Span::new(Tone::Text, after)]
 }
 

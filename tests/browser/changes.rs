@@ -383,7 +383,7 @@ fn a_typed_name_applies_only_to_its_session() {
         browser.press(if accepts { "a" } else { "esc" });
         assert_eq!(world.text("main") != other, accepts);
         assert_eq!(world.text("main").contains("mine"), accepts);
-        assert!(browser.model.layers.is_empty());
+        assert!(browser.model.layers.0.is_empty());
     }
 }
 
@@ -395,7 +395,7 @@ fn lines_appended_by_pi_while_typing_a_name_need_no_confirmation() {
     let line = Session::new("main").under("a3").user("u9", "on").lines().to_string();
     fs::write(world.path("main"), world.text("main") + &line).unwrap();
     browser.press("enter");
-    assert!(browser.model.layers.is_empty() && world.text("main").ends_with("\"name\":\"mine\"}\n"));
+    assert!(browser.model.layers.0.is_empty() && world.text("main").ends_with("\"name\":\"mine\"}\n"));
 }
 
 #[test]

@@ -40,12 +40,12 @@ fn selecting_a_row_goes_to_its_entry_and_closes_the_list() {
     let entry = view(&browser).rows[view(&browser).cursor.at + 1].at;
     assert!(view(&browser).rows.len() > 10);
     browser.press("j enter");
-    assert!(browser.model.layers.is_empty());
+    assert!(browser.model.layers.0.is_empty());
     assert_eq!(browser.model.focus, Place::Tree);
     assert_eq!(browser.model.tree.selected_entry(), Some(entry));
     for closes in ["esc", "c"] {
         browser.press("c").press(closes);
-        assert!(browser.model.layers.is_empty() && browser.model.tree.selected_entry() == Some(entry));
+        assert!(browser.model.layers.0.is_empty() && browser.model.tree.selected_entry() == Some(entry));
     }
 }
 
@@ -83,7 +83,7 @@ fn resuming_and_forking_ask_the_same_as_in_the_tree() {
     browser.press("c r");
     assert!(browser.asks(), "the question is open");
     browser.press("c enter");
-    assert!(browser.model.layers.is_empty(), "the question is closed too");
+    assert!(browser.model.layers.0.is_empty(), "the question is closed too");
     to_entry(&mut browser, "left it is");
     browser.press("c f");
     assert!(browser.footer().contains("Forked the session here"), "{}", browser.footer());
@@ -116,7 +116,7 @@ fn loading_and_read_errors_are_shown() {
     browser.press("esc esc");
     let late = browser.replies(effects.remove(0));
     late.into_iter().for_each(|msg| browser.send(msg));
-    assert!(browser.model.layers.is_empty() && browser.model.seeing.is_none(), "the late reply is ignored");
+    assert!(browser.model.layers.0.is_empty() && browser.model.seeing.is_none(), "the late reply is ignored");
     browser.press("l c");
     shows(&browser, "s.jsonl: it changed since it was opened");
 }

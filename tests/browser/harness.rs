@@ -275,7 +275,11 @@ impl Browser {
 
     /// Returns the open palettes, the topmost last.
     pub(crate) fn palettes(&self) -> Vec<&Palette> {
-        self.model.layers.palettes().collect()
+        let palette = |layer| match layer {
+            &Layer::Palette(ref palette) => Some(palette),
+            _ => None,
+        };
+        self.model.layers.0.iter().filter_map(palette).collect()
     }
 
     /// Returns the text of the selected row of the focused list.

@@ -27,10 +27,10 @@ fn undo_asks_before_reverting_a_change_of_an_earlier_run() {
     browser.press("n u");
     assert!(browser.asks(), "nothing was undone");
     // Another change happens meanwhile, which is not the one in the question.
-    let question = browser.model.layers.pop().unwrap();
+    let question = browser.model.layers.0.pop().unwrap();
     browser.press("R").type_text("newer name").press("enter");
     browser.restarted();
-    browser.model.layers.push(question);
+    browser.model.layers.0.push(question);
     browser.press("u");
     assert!(browser.asks());
     shows(&browser, "rename to \"newer name\"");

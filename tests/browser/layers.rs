@@ -34,7 +34,7 @@ fn any_key_closes_a_dialog_without_another_effect() {
         browser.send(Msg::NotResumed("line\nline".into()));
         assert_eq!(browser.footer(), "");
         browser.press(key);
-        assert!(!browser.has_note() && browser.wants.is_empty() && browser.model.layers.is_empty(), "{key}");
+        assert!(!browser.has_note() && browser.wants.is_empty() && browser.model.layers.0.is_empty(), "{key}");
     }
     note(&mut browser);
     assert_eq!(browser.footer(), "j down  k up");
@@ -84,7 +84,7 @@ fn the_footer_omits_keys_without_effect_on_the_selected_row() {
         assert!(!browser.footer().contains(word), "{word}: {}", browser.footer());
     }
     browser.press("shift+tab l /").type_text("zzzzqqq").press("enter");
-    assert!(browser.model.sessions.rows.is_empty() && browser.model.layers.is_empty());
+    assert!(browser.model.sessions.rows.is_empty() && browser.model.layers.0.is_empty());
     for word in ["resume", "rename", "delete", "mark", "fold"] {
         assert!(!browser.footer().contains(word), "{word}: {}", browser.footer());
     }
@@ -145,13 +145,13 @@ fn the_help_has_keys_and_names_in_columns() {
 #[test]
 fn a_completed_directory_is_shown_with_its_last_part() {
     use pitree::app::layers::answer::PromptPurpose;
-    use pitree::app::layers::prompt::Prompt;
+    use pitree::app::layers::dialogs::Prompt;
     let mut browser = Browser::demo(80, 24);
     let long = format!("/home/me/{}/web-frontend", "directory/".repeat(4).trim_end_matches('/'));
     let longer = format!("/home/me/{}/api-backend", "directory/".repeat(9).trim_end_matches('/'));
     let mut prompt = Prompt::new(PromptPurpose::Word(Vec::new()), "Directory: ", "/home");
     prompt.options = vec![long.clone(), longer];
-    browser.model.layers.push(Layer::Prompt(prompt));
+    browser.model.layers.0.push(Layer::Prompt(prompt));
     shows(&browser, &long);
     shows(&browser, "/home/me/…/directory/");
     shows(&browser, "/api-backend");

@@ -269,7 +269,7 @@ fn the_help_filters_as_one_types() {
     browser.press("esc");
     assert!(browser.screen().contains("next-sort"), "the query is cleared first");
     browser.press("esc");
-    assert!(browser.model.layers.is_empty());
+    assert!(browser.model.layers.0.is_empty());
     assert!(browser.wants.is_empty(), "typing q in the help does not quit");
 }
 

@@ -182,9 +182,9 @@ fn a_click_on_a_hint_does_what_its_key_does() {
     click(&mut browser, "tree");
     assert_eq!(browser.model.focus, Place::Tree);
     click(&mut browser, "? help");
-    assert!(!browser.model.layers.is_empty());
+    assert!(!browser.model.layers.0.is_empty());
     click(&mut browser, "close");
-    assert!(browser.model.layers.is_empty(), "in a dialog too");
+    assert!(browser.model.layers.0.is_empty(), "in a dialog too");
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn sessions_in_a_newer_format_are_resumed_without_writes() {
         let mut browser = Browser::on(&[dir.path()], 160, 40);
         // A long message is in a box, a short one in the footer.
         let close = |browser: &mut Browser| {
-            if !browser.model.layers.is_empty() {
+            if !browser.model.layers.0.is_empty() {
                 browser.press("esc");
             }
         };
@@ -257,7 +257,7 @@ fn another_directory_can_be_entered_for_a_missing_one() {
     browser.type_text("w");
     assert!(!browser.screen().contains("neighbour"));
     browser.press("tab").type_text("a").press("tab enter");
-    assert!(browser.model.layers.is_empty());
+    assert!(browser.model.layers.0.is_empty());
     assert_eq!(places(&browser), [format!("{}/", moved.display())]);
     assert!(pitree::disk::relocations::now(browser.desk.state_dir.as_deref(), &gone).is_some());
 

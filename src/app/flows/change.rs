@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::app::command::{AfterChange, Command};
 use crate::app::flows::{cancel, delete};
-use crate::app::layers::question::QuestionChoice;
+use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::message::ChangeFailure;
 use crate::app::model::Model;
 use crate::base::text::Tone;
@@ -20,19 +20,27 @@ pub fn take(
     new: Option<SessionKey>,
     after: AfterChange,
 ) -> Command {
-    match result {
-        Ok(done) => {
-            let message = describe(model, &done);
-            let message = if request.is_step() || done.changes.is_empty() {
-                Command::Say(Tone::Active, message)
-            } else {
-                Command::SayUndoable(message)
-            };
-            take_done(model, (done, message), new, after)
+    let done = match result {
+        Ok(done) => done,
+        Err(ChangeFailure::Refused(refusal)) => return take_refusal(model, refusal, request, after),
+        Err(ChangeFailure::Failed(error)) => return Command::ShowError("Change failed", error),
+    };
+    let text = describe(model, &done);
+    let is_undoable = !request.is_step() && !done.changes.is_empty();
+    let message = if is_undoable { Command::SayUndoable(text) } else { Command::Say(Tone::Active, text) };
+    let then = match after {
+        AfterChange::Nothing => return message,
+        AfterChange::Select => {
+            let made = || model.catalog.key_of(done.made.as_deref()?);
+            new.or_else(made).map_or_else(Command::nothing, Command::Select)
         }
-        Err(ChangeFailure::Refused(refusal)) => take_refusal(model, refusal, request, after),
-        Err(ChangeFailure::Failed(error)) => Command::ShowError("Change failed", error),
-    }
+        AfterChange::Resume(go_on) => {
+            let mut go_on = *go_on;
+            go_on.start.path = done.made.unwrap_or(go_on.start.path);
+            Command::Resume(go_on)
+        }
+    };
+    Command::All(vec![message, then])
 }
 
 /// Describes a change; adds the title of a session that is not selected.
@@ -48,27 +56,6 @@ fn describe(model: &Model, done: &ChangeResult) -> String {
         }
         None => done.said.clone(),
     }
-}
-
-fn take_done(
-    model: &Model,
-    (done, message): (ChangeResult, Command),
-    new: Option<SessionKey>,
-    after: AfterChange,
-) -> Command {
-    let then = match after {
-        AfterChange::Nothing => return message,
-        AfterChange::Select => {
-            let made = || model.catalog.key_of(done.made.as_deref()?);
-            new.or_else(made).map_or_else(Command::nothing, Command::Select)
-        }
-        AfterChange::Resume(go_on) => {
-            let mut go_on = *go_on;
-            go_on.start.path = done.made.unwrap_or(go_on.start.path);
-            Command::Resume(go_on)
-        }
-    };
-    Command::All(vec![message, then])
 }
 
 /// Asks about a refused change, if the user can decide.

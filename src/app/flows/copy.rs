@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::NO_SESSION;
 use crate::app::layers::answer::ChoiceAction;
-use crate::app::layers::question::QuestionChoice;
+use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::message::{Clip, EntryBody, Work};
 use crate::app::model::Model;
 use crate::base::shell::quote;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::app::command::{AfterChange, Command};
 use crate::app::flows::{NO_SESSION, cancel, refusal};
 use crate::app::layers::answer::PromptPurpose;
-use crate::app::layers::question::QuestionChoice;
+use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::model::Model;
 use crate::app::panes::sessions::SessionRow;
 use crate::base::numbers::{bytes, count};

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::app::command::{Command, ResumePlan};
 use crate::app::flows::cancel_by;
 use crate::app::layers::answer::PromptPurpose;
-use crate::app::layers::prompt::Prompt;
-use crate::app::layers::question::QuestionChoice;
+use crate::app::layers::dialogs::{Prompt, QuestionChoice};
 use crate::app::layers::{Layer, Layers};
 use crate::app::message::{Clip, Work};
 use crate::app::model::Model;
@@ -77,7 +76,7 @@ fn start(gone: &str) -> String {
 pub(crate) fn go(layers: &mut Layers<Command>, go_on: ResumePlan, kept: Result<PathBuf, String>) -> Command {
     if let Some(prompt) = prompt(layers) {
         match kept {
-            Ok(_) => drop(layers.pop()),
+            Ok(_) => drop(layers.0.pop()),
             Err(why) => {
                 prompt.problem = Some(why);
                 return Command::nothing();
@@ -95,7 +94,7 @@ pub(crate) fn go(layers: &mut Layers<Command>, go_on: ResumePlan, kept: Result<P
 
 /// Returns the directory prompt if it is on top.
 fn prompt(layers: &mut Layers<Command>) -> Option<&mut Prompt> {
-    match layers.top_mut() {
+    match layers.0.last_mut() {
         Some(Layer::Prompt(prompt)) if matches!(prompt.purpose, PromptPurpose::Directory(_)) => Some(prompt),
         _ => None,
     }

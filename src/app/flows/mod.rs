@@ -12,7 +12,7 @@ pub mod picker;
 pub mod resume;
 
 use crate::app::command::Command;
-use crate::app::layers::question::QuestionChoice;
+use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::model::Model;
 
 /// Message for an empty list.

@@ -3,7 +3,7 @@
 use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
 use crate::app::flows::{self, NO_SESSION, cancel, delete, picker};
 use crate::app::layers::answer::PromptPurpose;
-use crate::app::layers::question::QuestionChoice;
+use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::startup::PickerFormat;

@@ -9,7 +9,7 @@ use crate::app::command::{Command, ResumePlan};
 use crate::app::flows::{NO_SESSION, cancel, cancel_by, delete, missing_parent, picker};
 use crate::app::layers::Layer;
 use crate::app::layers::context::ContextTarget;
-use crate::app::layers::question::{Question, QuestionChoice};
+use crate::app::layers::dialogs::{Question, QuestionChoice};
 use crate::app::model::Model;
 use crate::app::panes::tree::rows::RowItem;
 use crate::base::numbers::count;
@@ -124,16 +124,26 @@ fn question(
     let path = leaf.start.path.clone();
     let at = to.at.map(|at| EntryId::of(tree, at));
     let session = SessionIdentity::of(&model.catalog[key]);
+    let text_of = to.text_of.map(|at| (tree.clone(), at));
     let mut choices = match pi_goes {
         Ok(()) => by_itself(tree, chosen, to, leaf),
-        Err(_) => vec![by_a_line(tree, to, leaf, session.clone())],
+        Err(_) => {
+            let request = Request::MoveLeaf { path: path.clone(), to: at.clone(), migrate: false };
+            let (here, request) = match to.is_here {
+                true => ("in this session; pitree writes nothing", None),
+                false => ("in this session; pitree appends one line that moves the leaf", Some(request)),
+            };
+            let request = request.map(|request| request.if_same(session.clone()));
+            let plan = ResumePlan { request, text_of: text_of.clone(), ..leaf.clone() };
+            vec![QuestionChoice::new('h', "Resume here", here, Command::Resume(plan))]
+        }
     };
     let request = Some(Request::Fork { path: path.clone(), at, migrate: false }.if_same(session));
     let given = to.text_of.filter(|_| pi_goes.is_ok()).and_then(|text_of| resume::give_back(tree, text_of, &path));
     let fork = match given {
         Some(first) => ResumePlan { request, ..leaf.with_message(first) },
         // pitree copies text that pi cannot give back itself.
-        None => ResumePlan { request, text_of: to.text_of.map(|at| (tree.clone(), at)), ..leaf.clone() },
+        None => ResumePlan { request, text_of, ..leaf.clone() },
     };
     let new = "copy the path to this entry into a fork; this session is unchanged";
     let sees = ContextTarget { session: key, path, tree: tree.clone(), chosen, at: to.at };
@@ -161,23 +171,6 @@ fn by_itself(tree: &Tree, chosen: Index, to: ResumePoint, leaf: &ResumePlan) -> 
         choices.push(QuestionChoice::new('s', "Summarize, then resume", with, Command::Resume(goto(true))));
     }
     choices
-}
-
-/// Returns the choice that moves the leaf before pi starts.
-fn by_a_line(
-    tree: &Arc<Tree>,
-    to: ResumePoint,
-    leaf: &ResumePlan,
-    session: SessionIdentity,
-) -> QuestionChoice<Command> {
-    let to_leaf = to.at.map(|at| EntryId::of(tree, at));
-    let request = Request::MoveLeaf { path: leaf.start.path.clone(), to: to_leaf, migrate: false }.if_same(session);
-    let (here, request) = match to.is_here {
-        true => ("in this session; pitree writes nothing", None),
-        false => ("in this session; pitree appends one line that moves the leaf", Some(request)),
-    };
-    let text_of = to.text_of.map(|at| (tree.clone(), at));
-    QuestionChoice::new('h', "Resume here", here, Command::Resume(ResumePlan { request, text_of, ..leaf.clone() }))
 }
 
 /// Asks whether to open a session that pitree cannot write to.

@@ -38,17 +38,6 @@ pub struct ContextTarget {
     pub at: Option<Index>,
 }
 
-/// State of reading a context.
-#[derive(Clone, Debug)]
-pub enum ContextState {
-    /// Being read.
-    Reading,
-    /// Not readable; the reason.
-    Failed(String),
-    /// Read.
-    Read(Arc<Listing>),
-}
-
 /// The model context of an entry.
 #[derive(Clone, Debug)]
 pub struct ContextView {
@@ -56,8 +45,8 @@ pub struct ContextView {
     pub place: ContextTarget,
     /// The title, cleaned: session and entry.
     pub title: String,
-    /// The messages.
-    pub state: ContextState,
+    /// The messages, or the error; `None` while they are read.
+    pub listing: Option<Result<Arc<Listing>, String>>,
     /// The selected row.
     pub cursor: Cursor,
     /// Two lines that explain the sum.
@@ -73,13 +62,13 @@ pub struct ContextView {
 impl ContextView {
     /// Creates a view whose context is being read.
     pub fn new(place: ContextTarget, title: String) -> Self {
-        let (state, cursor) = (ContextState::Reading, Cursor::default());
-        Self { place, title, state, cursor, sum: Default::default(), by_size: false, rows: Vec::new(), first: 0 }
+        let (cursor, sum) = Default::default();
+        Self { place, title, listing: None, cursor, sum, by_size: false, rows: Vec::new(), first: 0 }
     }
 
     /// Takes the context and the lines that explain its sum. Selects the first sent message.
     pub(crate) fn take(&mut self, listing: Result<Arc<Listing>, String>, sum: [String; 2], size: (u16, u16)) {
-        self.state = listing.map_or_else(ContextState::Failed, ContextState::Read);
+        self.listing = Some(listing);
         self.sum = sum;
         self.list();
         self.fit(size);
@@ -87,7 +76,7 @@ impl ContextView {
 
     /// Lists the rows in order and selects the first sent message.
     fn list(&mut self) {
-        self.rows = if let ContextState::Read(listing) = &self.state { listing.rows.clone() } else { Vec::new() };
+        self.rows = if let Some(Ok(listing)) = &self.listing { listing.rows.clone() } else { Vec::new() };
         if self.by_size {
             self.rows.sort_by_key(|row| Reverse(row.tokens.filter(|_| row.why.is_none())));
         }

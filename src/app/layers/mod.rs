@@ -6,11 +6,9 @@
 pub mod answer;
 pub mod compare;
 pub mod context;
+pub mod dialogs;
 pub mod help;
-pub mod note;
 pub mod palette;
-pub mod prompt;
-pub mod question;
 
 use crate::app::layers::answer::ChoiceAction;
 use crate::app::widgets::line::LineEdit;
@@ -18,11 +16,9 @@ use crate::keymap::{Action, Key, Place};
 use answer::{LayerContext, LayerResult};
 use compare::CompareView;
 use context::ContextView;
+use dialogs::{Note, Prompt, Question};
 use help::Help;
-use note::Note;
 use palette::Palette;
-use prompt::Prompt;
-use question::Question;
 
 /// A layer over the panes.
 #[derive(Clone, Debug)]
@@ -47,9 +43,9 @@ pub enum Layer<C> {
     Context(ContextView),
 }
 
-/// The stack of layers.
+/// The stack of layers, the one on top last.
 #[derive(Debug)]
-pub struct Layers<C>(Vec<Layer<C>>);
+pub struct Layers<C>(pub Vec<Layer<C>>);
 
 impl<C> Default for Layers<C> {
     fn default() -> Self {
@@ -58,16 +54,6 @@ impl<C> Default for Layers<C> {
 }
 
 impl<C: Clone> Layers<C> {
-    /// Opens a layer.
-    pub fn push(&mut self, layer: Layer<C>) {
-        self.0.push(layer);
-    }
-
-    /// Closes the layer on top.
-    pub fn pop(&mut self) -> Option<Layer<C>> {
-        self.0.pop()
-    }
-
     /// Closes all layers of a kind.
     pub(crate) fn close(&mut self, place: Place) {
         self.0.retain(|layer| layer.place() != place);
@@ -78,9 +64,10 @@ impl<C: Clone> Layers<C> {
         self.0.iter().any(|layer| layer.place() == place)
     }
 
-    /// Returns the action of the selected row in the topmost palette.
+    /// Returns the action of the selected row if a palette is on top.
     pub(crate) fn selected_choice(&self) -> Option<&ChoiceAction> {
-        Some(&self.palettes().next_back()?.selected()?.action)
+        let Layer::Palette(palette) = self.top()? else { return None };
+        Some(&palette.selected()?.action)
     }
 
     /// Closes all palettes.
@@ -91,29 +78,6 @@ impl<C: Clone> Layers<C> {
     /// Returns the layer on top.
     pub fn top(&self) -> Option<&Layer<C>> {
         self.0.last()
-    }
-
-    /// Returns the layer on top.
-    pub(crate) fn top_mut(&mut self) -> Option<&mut Layer<C>> {
-        self.0.last_mut()
-    }
-
-    /// Returns all layers, the one on top last.
-    pub fn all(&self) -> &[Layer<C>] {
-        &self.0
-    }
-
-    /// Returns `true` if no layer is open.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Returns the palettes, the one on top last.
-    pub fn palettes(&self) -> impl DoubleEndedIterator<Item = &Palette> {
-        self.0.iter().filter_map(|layer| match layer {
-            Layer::Palette(palette) => Some(palette),
-            _ => None,
-        })
     }
 
     /// Returns the palettes, the one on top last.
@@ -152,7 +116,7 @@ impl<C: Clone> Layers<C> {
         {
             return LayerResult::Act(leaving);
         }
-        match self.top_mut() {
+        match self.0.last_mut() {
             None | Some(Layer::Search) => LayerResult::Pass,
             Some(Layer::Find(line)) => press_find(line, key, action),
             Some(Layer::Prompt(prompt)) => prompt.press(key, action),
@@ -167,7 +131,7 @@ impl<C: Clone> Layers<C> {
 
     /// Passes pasted text to the layer on top.
     pub fn paste(&mut self, text: &str) -> LayerResult<C> {
-        match self.top_mut() {
+        match self.0.last_mut() {
             None | Some(Layer::Search) => return LayerResult::Pass,
             Some(Layer::Find(line)) => {
                 line.paste(text);
@@ -183,7 +147,7 @@ impl<C: Clone> Layers<C> {
 
     /// Passes a click to the layer on top.
     pub fn click(&mut self, (column, row): (u16, u16), view: LayerContext<'_>) -> LayerResult<C> {
-        match self.top_mut() {
+        match self.0.last_mut() {
             None | Some(Layer::Search) => LayerResult::Pass,
             // A click does not discard typed text.
             Some(Layer::Find(_) | Layer::Prompt(_)) => LayerResult::Stay,
@@ -197,7 +161,7 @@ impl<C: Clone> Layers<C> {
 
     /// Passes a turn of the mouse wheel to the layer on top.
     pub fn wheel(&mut self, by: isize, view: LayerContext<'_>) -> LayerResult<C> {
-        match self.top_mut() {
+        match self.0.last_mut() {
             None | Some(Layer::Search | Layer::Find(_) | Layer::Prompt(_)) => return LayerResult::Pass,
             Some(Layer::Palette(palette)) => palette.wheel(by, view.size),
             Some(Layer::Question(question)) => question.scroll(by, view.size),
@@ -240,14 +204,8 @@ fn press_find<C>(line: &mut LineEdit, key: Key, action: Option<Action>) -> Layer
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::layers::question::QuestionChoice;
+    use crate::app::layers::dialogs::QuestionChoice;
     use crate::app::startup::Startup;
-    use crate::config::Config;
-    use crate::disk::locate::Located;
-
-    fn setting() -> Startup {
-        Startup::new(&Config::default(), Located { dirs: Vec::new(), origin: String::new() }, String::new(), false)
-    }
 
     fn press(layers: &mut Layers<u8>, setting: &Startup, key: &str) -> LayerResult<u8> {
         let key: Key = key.parse().unwrap();
@@ -257,19 +215,19 @@ mod tests {
 
     #[test]
     fn only_the_layer_on_top_gets_input() {
-        let setting = setting();
+        let setting = Startup::default();
         let view = LayerContext { setting: &setting, size: (80, 24) };
         let mut layers = Layers::default();
         assert!(matches!(press(&mut layers, &setting, "x"), LayerResult::Pass));
-        layers.push(Layer::Find(LineEdit::default()));
-        layers.push(Layer::Help(Help::default()));
-        layers.push(Layer::Note(Note::new("Title", "a line\n".repeat(50))));
+        layers.0.push(Layer::Find(LineEdit::default()));
+        layers.0.push(Layer::Help(Help::default()));
+        layers.0.push(Layer::Note(Note::new("Title", "a line\n".repeat(50))));
         assert!(matches!(layers.paste("text"), LayerResult::Stay));
         assert!(matches!(layers.wheel(3, view), LayerResult::Stay));
-        let Some(Layer::Note(note)) = layers.pop() else { panic!("the note is on top") };
+        let Some(Layer::Note(note)) = layers.0.pop() else { panic!("the note is on top") };
         assert_eq!(note.top, 3);
         assert!(matches!(layers.paste("quit"), LayerResult::Stay));
-        let Some(Layer::Help(help)) = layers.pop() else { panic!("the help is below it") };
+        let Some(Layer::Help(help)) = layers.0.pop() else { panic!("the help is below it") };
         assert_eq!(help.line.value(), "quit");
         assert!(matches!(layers.paste("text"), LayerResult::SearchText(text) if text == "text"));
         assert!(matches!(press(&mut layers, &setting, "ctrl+w"), LayerResult::SearchText(text) if text.is_empty()));
@@ -279,10 +237,10 @@ mod tests {
 
     #[test]
     fn a_choice_runs_its_command() {
-        let setting = setting();
+        let setting = Startup::default();
         let mut layers = Layers::default();
         let choices = vec![QuestionChoice::new('a', "one", "", 1), QuestionChoice::new('j', "two", "", 2)];
-        layers.push(Layer::Question(Question::new("Which?", Vec::new(), choices)));
+        layers.0.push(Layer::Question(Question::new("Which?", Vec::new(), choices)));
         assert!(
             matches!(press(&mut layers, &setting, "j"), LayerResult::CloseAndRun(2)),
             "the letter of a choice selects it"

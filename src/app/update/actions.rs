@@ -30,7 +30,7 @@ const ROOM: Size = Size::new(1000, 1000);
 
 /// Records the use of an action for the command palette.
 fn note_use(model: &mut Model, action: Action) {
-    if palettes::actions::is_listed(action) {
+    if palettes::is_listed(action) {
         model.recent.retain(|&other| other != action);
         model.recent.insert(0, action);
         model.recent.truncate(MOST_RECENT);
@@ -45,7 +45,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Quit => model.effects.push(Effect::Quit),
         Action::Suspend => model.effects.push(Effect::Suspend),
         Action::Help => {
-            model.layers.push(Layer::Help(Help { over: Some(model.focus), ..Help::default() }));
+            model.layers.0.push(Layer::Help(Help { over: Some(model.focus), ..Help::default() }));
         }
         Action::Find => find_in_session::open(model),
         Action::NextHit | Action::PreviousHit => find_in_session::next(model, action == Action::NextHit),
@@ -53,7 +53,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Palette => open_palette(model, PaletteKind::Actions),
         Action::Labels => open_palette(model, PaletteKind::Labels),
         Action::Files => {
-            if let Some(scope) = palettes::files::selected_scope(model) {
+            if let Some(scope) = palettes::selected_scope(model) {
                 open_palette(model, PaletteKind::Files(scope));
             }
         }
@@ -145,7 +145,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
 }
 
 pub(super) fn open_palette(model: &mut Model, kind: PaletteKind) {
-    model.layers.push(Layer::Palette(palettes::palette(model, kind)));
+    model.layers.0.push(Layer::Palette(palettes::palette(model, kind)));
 }
 
 /// Opens the trash or the history and reads the journal again.

@@ -4,7 +4,7 @@ use super::search;
 use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
 use crate::app::flows::{context_view, delete, refusal};
 use crate::app::layers::Layer;
-use crate::app::layers::note::Note;
+use crate::app::layers::dialogs::Note;
 use crate::app::message::{Clip, Effect, EntryBody, PickedEntry, PickerOutput, Work};
 use crate::app::model::{Errand, Model, PendingChange};
 use crate::app::startup::PickerFormat;
@@ -25,12 +25,12 @@ impl Model {
             Command::Show(layer) => match (*layer, refusal(self)) {
                 // A prompt is for a change.
                 (Layer::Prompt(_), Err(why)) => self.say(Tone::Warning, why),
-                (layer, _) => self.layers.push(layer),
+                (layer, _) => self.layers.0.push(layer),
             },
             Command::ShowContext(place) => {
                 self.seeing = Some(self.ask(Work::Context(place.clone())));
                 let view = context_view::view(self, place);
-                self.layers.push(Layer::Context(view));
+                self.layers.0.push(Layer::Context(view));
             }
             Command::Focus(place) => self.focus = place,
             Command::Select(key) => {
@@ -47,12 +47,10 @@ impl Model {
                 self.sessions.toggle(&self.catalog, &self.setting.glyphs);
             }
             Command::ToggleFold => drop(self.tree.toggle()),
-            Command::GoToHit => drop(search::go_to_hit(self)),
+            Command::GoToHit => search::go_to_hit(self),
             Command::Change(request, after) => self.queue_change(request, after),
             Command::ListPis => self.looking = Some(self.ask(Work::LookForPis)),
-            Command::Trash(files) => {
-                self.execute(delete::go(self, files));
-            }
+            Command::Trash(files) => self.execute(delete::go(self, files)),
             Command::Errand(work, then) => self.start_errand(work, then),
             Command::AskPi(session, tree, at) => {
                 let claim = self.ask(Work::AskPi);
@@ -67,7 +65,7 @@ impl Model {
         if width(&error) + 2 <= usize::from(self.size.0) && !error.contains('\n') {
             self.say(Tone::Error, error);
         } else {
-            self.layers.push(Layer::Note(Note::new(title, error)));
+            self.layers.0.push(Layer::Note(Note::new(title, error)));
         }
     }
 

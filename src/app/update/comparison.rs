@@ -38,7 +38,7 @@ pub(super) fn open(model: &mut Model) {
         Err(why) => model.say(Tone::Warning, why),
         Ok((layer, asked)) => {
             model.comparing = Some(model.ask(Work::Compare(asked)));
-            model.layers.push(Layer::Compare(Box::new(layer)));
+            model.layers.0.push(Layer::Compare(Box::new(layer)));
         }
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn open(model: &mut Model) {
     } else {
         model.preview.begin_search();
     }
-    model.layers.push(Layer::Find(LineEdit::default()));
+    model.layers.0.push(Layer::Find(LineEdit::default()));
 }
 
 /// Takes the typed words.

@@ -1,14 +1,17 @@
-//! Keys, pasted text and the mouse. The layer on top gets the input first; what it passes on goes to the focused pane.
+//! Keys, pasted text and the mouse. The layer on top gets the input first; what it passes on goes to the focused pane. In
+//! the input line of a search over all sessions, keys that insert no text act on the list, as in pi's session picker.
+
+use crossterm::event::KeyCode;
 
 use super::actions::{act, act_elsewhere, open_palette};
-use super::{comparison, family, find_in_session, query_input, search};
+use super::{comparison, family, find_in_session, search};
 use crate::app::command::{AfterChange, Command, NextStep};
-use crate::app::flows::{context_view, copy, name, resume};
+use crate::app::flows::{context_view, copy, name, picker, resume};
 use crate::app::hints::hints;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::{ChoiceAction, LayerResult, PromptPurpose};
 use crate::app::layers::help::Help;
-use crate::app::layers::palette::{PaletteKind, SessionScope};
+use crate::app::layers::palette::{Palette, PaletteKind, SessionScope};
 use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Errand, Model};
 use crate::app::palettes;
@@ -24,12 +27,12 @@ pub(super) fn press(model: &mut Model, key: Key) {
     cancel_pending(model);
     let place = model.place();
     let action = model.setting.config.keymap.resolve(place, key);
-    if query_input::press_saved(model, key) {
+    if press_saved(model, key) {
         return;
     }
     let (layers, view) = model.layers();
     match layers.press(key, action, view) {
-        LayerResult::Pass if model.layers.has(Place::Search) => query_input::press(model, (key, action)),
+        LayerResult::Pass if model.layers.has(Place::Search) => press_in_query(model, (key, action)),
         LayerResult::Pass => {
             search::keep_selection(model);
             match action {
@@ -71,7 +74,7 @@ pub fn message(model: &Model, keys: &[Key]) -> Option<(Msg, usize)> {
 pub(super) fn paste(model: &mut Model, text: &str) {
     cancel_pending(model);
     match model.layers.paste(text) {
-        LayerResult::Pass => query_input::paste(model, text),
+        LayerResult::Pass => paste_in_query(model, text),
         answer => take(model, answer),
     }
 }
@@ -160,7 +163,7 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
         _ => false,
     };
     if closes {
-        model.layers.pop();
+        model.layers.0.pop();
     }
     match answer {
         LayerResult::Stay | LayerResult::Close | LayerResult::Pass => {}
@@ -175,7 +178,7 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
         LayerResult::Act(Action::Quit) => model.effects.push(Effect::Quit),
         LayerResult::Act(Action::Suspend) => model.effects.push(Effect::Suspend),
         LayerResult::Act(Action::Help) => {
-            model.layers.push(Layer::Help(Help { over: Some(model.place()), ..Help::default() }));
+            model.layers.0.push(Layer::Help(Help { over: Some(model.place()), ..Help::default() }));
         }
         LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Context(_))) => {
             act_in_context(model, action);
@@ -186,7 +189,7 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
         }
         LayerResult::Act(action @ (Action::RenameLabel | Action::ClearLabel)) => {
             let is_cleared = action == Action::ClearLabel;
-            model.execute(palettes::labels::change(model, model.layers.selected_choice(), is_cleared));
+            model.execute(palettes::change_label(model, model.layers.selected_choice(), is_cleared));
         }
         LayerResult::Act(action @ (Action::Confirm | Action::Label | Action::GoToCommon)) => {
             comparison::act(model, action);
@@ -197,20 +200,19 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
 
 /// Does an action of the model context. Going elsewhere also closes the dialog below.
 fn act_in_context(model: &mut Model, action: Action) {
-    let Some(Layer::Context(view)) = model.layers.pop() else { return };
+    let Some(Layer::Context(view)) = model.layers.0.pop() else { return };
     let asks = matches!(model.layers.top(), Some(Layer::Question(_)));
     if asks && action == Action::ResumeHere {
         return; // that is what is asked
     }
     if asks {
-        model.layers.pop();
+        model.layers.0.pop();
     }
     model.execute(context_view::act(model, &view, action));
 }
 
 /// Does the action of the chosen row of a palette.
 fn choose(model: &mut Model, choice: ChoiceAction) {
-    let outline = model.layers.palettes().next_back().map(|palette| palette.kind.clone());
     match choice {
         ChoiceAction::Act(action) => {
             model.layers.close_palettes();
@@ -228,8 +230,8 @@ fn choose(model: &mut Model, choice: ChoiceAction) {
         }
         ChoiceAction::Entry(entry) => close_and_carry(model, Command::GoTo(entry)),
         ChoiceAction::File(file) => {
-            let scope = match outline {
-                Some(PaletteKind::Files(scope)) => scope,
+            let scope = match model.layers.top() {
+                Some(Layer::Palette(Palette { kind: PaletteKind::Files(scope), .. })) => *scope,
                 _ => SessionScope::All,
             };
             open_palette(model, PaletteKind::Touches { file, scope });
@@ -286,5 +288,76 @@ fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool) {
         Place::Tree if model.tree.is_sign(at, column, columns) => drop(model.tree.toggle()),
         _ if double => model.execute(resume::confirm(model)),
         _ => {}
+    }
+}
+
+/// Handles a key and its action.
+fn press_in_query(model: &mut Model, (key, action): (Key, Option<Action>)) {
+    let Some(search) = &mut model.search else { return };
+    let is_empty = search.line.value().is_empty();
+    // At the end of the line, Delete acts on the list.
+    let deletes = key.code() == KeyCode::Delete && !search.line.is_at_end();
+    match action.map(|action| if deletes { Action::DeleteForward } else { action }) {
+        Some(action @ (Action::Complete | Action::CompleteBack)) => {
+            if search.complete(action == Action::Complete) {
+                search::changed(model);
+            }
+        }
+        Some(action @ (Action::PreviousQuery | Action::NextQuery)) => {
+            search::recall(model, action == Action::NextQuery);
+        }
+        Some(Action::Accept) => enter(model),
+        Some(Action::Down) => search::go_to_results(model),
+        Some(Action::Cancel) if is_empty => search::close(model),
+        Some(Action::Cancel) => {
+            search::add_to_history(model);
+            search::set_line(model, "");
+        }
+        Some(action) if action.row().places.contains(&Place::Sessions) => {
+            search.choose();
+            act(model, action);
+        }
+        action if search.line.press(key, action) => search::changed(model),
+        _ => search.note_completion(&model.values),
+    }
+}
+
+/// Inserts pasted text.
+fn paste_in_query(model: &mut Model, text: &str) {
+    if let Some(search) = model.search.as_mut().filter(|_| model.layers.has(Place::Search)) {
+        search.line.paste(text);
+        search::changed(model);
+    }
+}
+
+/// Runs the saved query of a key, unless the key has another meaning. Returns `true` if it did.
+fn press_saved(model: &mut Model, key: Key) -> bool {
+    let is_free = match model.layers.place() {
+        None => true,
+        Some(Place::Search) => matches!(key.code(), KeyCode::F(_)),
+        Some(_) => false,
+    };
+    let saved = model.setting.config.queries.iter().find(|saved| is_free && saved.key == Some(key));
+    let Some(query) = saved.map(|saved| saved.query.clone()) else { return false };
+    search::open(model, &query);
+    true
+}
+
+/// Closes the input line and goes to the selected hit.
+fn enter(model: &mut Model) {
+    let Some(search) = &mut model.search else { return };
+    search.choose();
+    if search.line.value().trim().is_empty() {
+        return search::close(model);
+    }
+    search.from_line = true;
+    search::add_to_history(model);
+    model.layers.close(Place::Search);
+    if picker::wants_session(model) {
+        if let Some(command) = picker::confirm(model) {
+            model.execute(command);
+        }
+    } else {
+        search::go_to_hit(model);
     }
 }

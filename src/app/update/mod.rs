@@ -1,17 +1,15 @@
 //! Changes of the model. A message comes in, the model changes, effects go out. Only this module changes the model.
 //!
-//! `keys` handles user input, `replies` results of background work, `file_changes` changes of session files. `actions`
-//! does actions, `commands` executes commands. `comparison`, `family`, `search`, `query_input` and `find_in_session`
-//! handle their features. After each message `sync` updates dependent state.
+//! `keys` handles user input, `replies` results of background work. `actions` does actions, `commands` executes commands.
+//! `comparison`, `family`, `search` and `find_in_session` handle their features. After each message `sync` updates
+//! dependent state.
 
 mod actions;
 mod commands;
 mod comparison;
 mod family;
-mod file_changes;
 mod find_in_session;
 mod keys;
-mod query_input;
 mod replies;
 mod search;
 mod sync;
@@ -19,7 +17,7 @@ mod sync;
 use crate::app::command::{NextStep, ResumePlan};
 use crate::app::flows::missing_directory;
 use crate::app::layers::Layer;
-use crate::app::layers::note::Note;
+use crate::app::layers::dialogs::Note;
 use crate::app::message::{Effect, Msg};
 use crate::app::model::{Model, bounded};
 use crate::base::text::Tone;
@@ -60,7 +58,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Gone(start) => {
             model.start_errand(missing_directory::look(model, &start), NextStep::Resume(ResumePlan::of(start)));
         }
-        Msg::NotResumed(text) => model.layers.push(Layer::Note(Note::new("Cannot start pi", text))),
+        Msg::NotResumed(text) => model.layers.0.push(Layer::Note(Note::new("Cannot start pi", text))),
     }
     sync::sync(model);
     std::mem::take(&mut model.effects)

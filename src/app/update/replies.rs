@@ -1,24 +1,27 @@
-//! Results of background work. Replies to canceled work do not arrive here.
+//! Results of background work, which include changes of session files. Replies to canceled work do not arrive here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{family, file_changes, search};
+use super::{family, search};
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{change, context_view, copy, missing_directory, name, resume};
-use crate::app::message::{Changed, Effect, Reply, TextCopy};
+use crate::app::message::{Changed, Effect, Reply, TextCopy, Work};
 use crate::app::model::Model;
 use crate::app::panes::preview::PreviewSubject;
+use crate::app::panes::tree::family::FamilyTree;
 use crate::app::ticket::Claim;
 use crate::base::text::{Span, Tone};
 use crate::catalog::SessionKey;
 use crate::changes::history::HistoryEntry;
 use crate::config::Sort;
+use crate::disk::incremental::FileChanges;
 use crate::keymap::Place;
-use crate::render::DocLine;
+use crate::render::{DocLine, entry};
 use crate::session::digest::Digest;
 use crate::session::entry::EntryId;
 use crate::session::prompt::listing::Listing;
+use crate::session::tree::{Index, Tree};
 
 /// Handles a reply.
 pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
@@ -45,30 +48,30 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             model.catalog.gone_dirs.extend(gone);
             if !batch.sessions.is_empty() {
                 model.catalog.add(batch.sessions);
-                file_changes::rebuild_list(model);
+                rebuild_list(model);
                 open_wanted(model);
             }
         }
         Reply::ScanDone => {
             model.scan.claim = None;
             model.catalog.end_reading();
-            file_changes::rebuild_list(model);
-            file_changes::watch(model);
+            rebuild_list(model);
+            watch(model);
         }
         Reply::News { news, gone, .. } => {
-            file_changes::take(model, news, gone);
+            take_news(model, news, gone);
             open_wanted(model);
         }
         Reply::Polls(why) => {
             model.say(Tone::Warning, format!("{why}; checking for changes every few seconds"));
         }
-        Reply::Opened(tree) => file_changes::show(model, tree),
+        Reply::Opened(tree) => show_tree(model, tree),
         Reply::Split(forks, others) => model.tree.set_forks(forks, others),
         Reply::Joined(joined) => {
             if let Some(lost) = &joined.lost {
                 model.say(Tone::Warning, format!("not shown: {lost}"));
             }
-            file_changes::show_family(model, joined);
+            show_family(model, joined);
             family::fill(model);
         }
         Reply::Read(doc) => model.preview.take(doc),
@@ -177,24 +180,15 @@ fn take_changed(model: &mut Model, ticket: u64, changed: Changed) {
     let Some(at) = model.changes.iter().position(|pending| pending.claim.number == ticket) else { return };
     let Some(pending) = model.changes.remove(at) else { return };
     let Changed { request, result, read, gone } = changed;
-    let new = take_files(model, read, &gone);
-    model.notice = None;
-    model.execute(change::take(model, (request, result), new, pending.after));
-    model.hold_notice();
-}
-
-/// Updates the list with touched files. Returns the first session that is new in it. Reads the open tree again if it is
-/// one of them.
-fn take_files(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf]) -> Option<SessionKey> {
-    if read.is_empty() && gone.is_empty() {
-        return None;
-    }
-    let is_open = read.iter().any(|session| file_changes::is_open(model, &session.path));
-    let new = file_changes::update_list(model, read, gone);
+    let is_open = read.iter().any(|session| is_open(model, &session.path));
+    let is_changed = !read.is_empty() || !gone.is_empty();
+    let new = is_changed.then(|| update_list(model, read, &gone)).flatten();
     if is_open {
         model.read_tree();
     }
-    new
+    model.notice = None;
+    model.execute(change::take(model, (request, result), new, pending.after));
+    model.hold_notice();
 }
 
 /// Handles work that failed, in the place that waits for it.
@@ -229,4 +223,109 @@ fn take_failure(model: &mut Model, ticket: u64, error: String) {
         model.say(Tone::Error, error);
         model.hold_notice();
     }
+}
+
+/// Starts watching for changes once all sessions are read.
+fn watch(model: &mut Model) {
+    if model.watching.is_none() && !model.setting.demo {
+        let known = model.catalog.keys().map(|key| model.catalog[key].clone()).collect();
+        model.watching = Some(model.ask(Work::Watch(known)));
+        model.following_pis = Some(model.ask(Work::FollowPis));
+    }
+}
+
+/// Takes changes of files. Ignores changes already known because pitree made them.
+fn take_news(model: &mut Model, news: FileChanges, gone_dirs: Vec<String>) {
+    let FileChanges { mut read, unreadable, mut gone } = news;
+    read.retain(|digest| !is_known(model, digest));
+    model.catalog.unreadable.retain(|one| !gone.contains(&one.path));
+    for one in unreadable {
+        gone.extend(one.is_headless.then(|| one.path.clone()));
+        model.catalog.unreadable.retain(|other| other.path != one.path);
+        model.catalog.unreadable.push(one);
+    }
+    gone.retain(|path| model.catalog.key_of(path).is_some_and(|key| model.catalog.has(key)));
+    if read.is_empty() && gone.is_empty() {
+        return;
+    }
+    model.catalog.gone_dirs.extend(gone_dirs);
+    // Changes do not move the selection.
+    model.sessions.touched |= !model.sessions.rows.is_empty();
+    let is_open = read.iter().any(|digest| is_open(model, &digest.path));
+    let is_searched = model.search.as_ref().is_some_and(|search| !search.is_outdated(&model.catalog));
+    update_list(model, read, &gone);
+    if let Some(search) = model.search.as_mut().filter(|_| is_searched) {
+        search.put_off(&model.catalog);
+    }
+    model.tree.is_outdated |= is_open;
+}
+
+fn is_known(model: &Model, digest: &Digest) -> bool {
+    let known = model.catalog.key_of(&digest.path).and_then(|key| model.catalog.get(key));
+    known.is_some_and(|known| {
+        (known.bytes, known.mtime) == (digest.bytes, digest.mtime) && known.problems == digest.problems
+    })
+}
+
+/// Returns `true` if a file is that of the open session.
+fn is_open(model: &Model, path: &Path) -> bool {
+    model.tree.session.is_some() && model.catalog.key_of(path) == model.tree.session
+}
+
+/// Updates the list with changed files. Returns the first session that is new in it.
+fn update_list(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf]) -> Option<SessionKey> {
+    if model.scan.claim.is_some() {
+        // A running scan may have older versions of them.
+        model.scan.changed.extend(read.iter().map(|session| &session.path).chain(gone).cloned());
+    }
+    let new = model.catalog.update(read, gone);
+    model.tree.renew_forks(&model.catalog);
+    rebuild_list(model);
+    new
+}
+
+/// Rebuilds the list of sessions.
+fn rebuild_list(model: &mut Model) {
+    model.catalog.note_live(model.now);
+    model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
+}
+
+/// Shows the tree of the open session.
+fn show_tree(model: &mut Model, tree: Arc<Tree>) {
+    if !tree.is_partial {
+        model.tree.opening = None;
+    } else if model.tree.tree.is_some() {
+        return; // who has seen all of it does not want to see less for a moment
+    }
+    match (model.tree.own().filter(|before| tree.extends(before)), model.preview.subject) {
+        (Some(_), PreviewSubject::Entry(entry)) if Some(entry.session) != model.tree.session => {}
+        (Some(before), PreviewSubject::Entry(entry)) => {
+            model.preview.is_stale |= !is_shown_alike(before, &tree, entry.at);
+        }
+        (Some(_), _) => {}
+        // Card and preview depend on the tree.
+        (None, _) => model.preview.subject = PreviewSubject::Nothing,
+    }
+    model.tree.show(tree);
+}
+
+/// Shows the tree of several sessions. Reads the preview again if it shows an entry differently now.
+fn show_family(model: &mut Model, family: Arc<FamilyTree>) {
+    let entry = match model.preview.subject {
+        PreviewSubject::Entry(entry) => Some(entry),
+        _ => None,
+    };
+    let file = |model: &Model| entry.and_then(|entry| model.tree.file(entry.session).cloned());
+    let before = file(model);
+    model.tree.show_family(family);
+    if let (Some(entry), Some(before), Some(now)) = (entry, before, file(model)) {
+        let is_there = |tree: &Tree| (entry.at as usize) < tree.nodes.len();
+        let is_alike = is_there(&before) && is_there(&now) && is_shown_alike(&before, &now, entry.at);
+        model.preview.is_stale |= !is_alike;
+    }
+}
+
+/// Returns `true` if an entry is shown as before: with the same related entries and label.
+fn is_shown_alike(before: &Tree, now: &Tree, at: Index) -> bool {
+    before.labels.get(&at) == now.labels.get(&at) && entry::related(before, at) == entry::related(now, at)
 }

@@ -21,7 +21,7 @@ pub(super) fn open(model: &mut Model, text: &str) {
     model.focus = Place::Sessions;
     model.layers.close(Place::Search);
     if text.is_empty() {
-        model.layers.push(Layer::Search);
+        model.layers.0.push(Layer::Search);
         if model.search.is_some() {
             return;
         }
@@ -120,26 +120,24 @@ pub(super) fn go_to_results(model: &mut Model) {
 pub(super) fn return_to_line(model: &mut Model) -> bool {
     let is_first = model.search.is_some() && model.focus == Place::Sessions && model.sessions.cursor.at == 0;
     if is_first {
-        model.layers.push(Layer::Search);
+        model.layers.0.push(Layer::Search);
     }
     is_first
 }
 
-/// Goes to the selected hit in its session. Returns `true` if a hit is selected.
-pub(super) fn go_to_hit(model: &mut Model) -> bool {
-    let is_hit = model.sessions.selected_hit().is_some();
-    if is_hit {
+/// Goes to the selected hit, if there is one, in its session.
+pub(super) fn go_to_hit(model: &mut Model) {
+    if model.sessions.selected_hit().is_some() {
         model.jumps.leave(model.jump_position());
         model.focus = Place::Tree;
     }
-    is_hit
 }
 
 /// Goes back to the list of hits, and to the input line if the user came from there.
 pub(super) fn go_back(model: &mut Model) {
     model.focus = Place::Sessions;
     if model.search.as_ref().is_some_and(|search| search.from_line) {
-        model.layers.push(Layer::Search);
+        model.layers.0.push(Layer::Search);
     }
 }
 

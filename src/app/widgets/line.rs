@@ -16,17 +16,6 @@ pub struct LineEdit {
     input: Input,
 }
 
-/// The visible part of a line, free of control characters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VisibleLine {
-    /// The text before the cursor.
-    pub before: String,
-    /// The character under the cursor; a space at the end of the line.
-    pub under: String,
-    /// The text after the cursor.
-    pub after: String,
-}
-
 impl LineEdit {
     /// Returns a line that contains `value`, with the cursor at the end.
     pub fn new(value: &str) -> Self {
@@ -80,8 +69,9 @@ impl LineEdit {
         self.input = Input::new(value).with_cursor(after);
     }
 
-    /// Returns the visible part of the line for `columns`; it always contains the cursor.
-    pub(crate) fn seeing(&self, columns: usize) -> VisibleLine {
+    /// Returns the visible part of the line for `columns`, free of control characters: the text before the cursor, the
+    /// character under the cursor (a space at the end of the line), and the text after it.
+    pub(crate) fn seeing(&self, columns: usize) -> [String; 3] {
         let at = self.value().char_indices().nth(self.input.cursor()).map_or(self.value().len(), |(at, _)| at);
         let (before, rest) = self.value().split_at(at);
         let (before, rest) = (clean(before), clean(rest));
@@ -97,11 +87,7 @@ impl LineEdit {
             let Some(less) = left.checked_sub(width(cluster)) else { break };
             (left, start) = (less, at);
         }
-        VisibleLine {
-            before: before[start..].into(),
-            under: under.into(),
-            after: truncate_to_width(after, left).into(),
-        }
+        [&before[start..], under, truncate_to_width(after, left)].map(String::from)
     }
 }
 
@@ -185,7 +171,7 @@ mod tests {
     #[test]
     fn wide_characters_and_long_lines_keep_the_cursor_in_sight() {
         let seen = |line: &LineEdit, columns| {
-            let VisibleLine { before, under, after } = line.seeing(columns);
+            let [before, under, after] = line.seeing(columns);
             format!("{before}[{under}]{after}")
         };
         let mut line = LineEdit::new("漢字ab");
@@ -195,7 +181,7 @@ mod tests {
         assert_eq!(seen(&line, 10), "漢[字]ab");
         assert_eq!(seen(&line, 4), "漢[字]");
         assert_eq!(seen(&line, 3), "[字]a");
-        assert_eq!(LineEdit::new("a\u{1b}b").seeing(9).before, "a␛b");
+        assert_eq!(LineEdit::new("a\u{1b}b").seeing(9)[0], "a␛b");
     }
 
     proptest::proptest! {
@@ -205,7 +191,7 @@ mod tests {
             for _ in 0..back {
                 press(&mut line, "left");
             }
-            let VisibleLine { before, under, after } = line.seeing(columns);
+            let [before, under, after] = line.seeing(columns);
             proptest::prop_assert!(width(&before) + width(&under) + width(&after) <= columns);
             proptest::prop_assert!(width(&under) > 0);
         }

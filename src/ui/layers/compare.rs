@@ -6,7 +6,7 @@ use ratatui::widgets::Clear;
 
 use crate::app::layers::compare::CompareView;
 use crate::app::model::Model;
-use crate::app::panes::tree::display_text;
+use crate::app::panes::tree::row_text;
 use crate::base::numbers::count;
 use crate::base::text::{Span, Tone, width};
 use crate::session::compare::description::SIDES;
@@ -30,7 +30,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, compare: &CompareView, model: &Model, 
 /// Draws the common part, a line for each branch, and a separator.
 fn head(compare: &CompareView, model: &Model, pen: &Painter<'_>, columns: usize) -> [Vec<Span>; 4] {
     let glyphs = pen.glyphs();
-    let row = |tree, at, room: usize| display_text::entry(tree, at, &model.setting.home, room, glyphs);
+    let row = |tree, at, room: usize| row_text::entry(tree, at, &model.setting.home, room, glyphs);
     let compared = compare.compared.as_deref();
     let mut common = vec![Span::new(Tone::Heading, " Compare")];
     if let Some(compared) = compared {

@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::widgets::Clear;
 
-use crate::app::layers::context::{ContextState, ContextView, above, bar};
+use crate::app::layers::context::{ContextView, above, bar};
 use crate::base::numbers::{thousands, tokens};
 use crate::base::text::{Span, Tone};
 use crate::session::prompt::listing::{ContextShare, Listing, ListingRow};
@@ -21,10 +21,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &ContextView, pen: &Painter<'_>)
     let row = |row: u16| Rect { x: 1, y: row, width: area.width.saturating_sub(2), height: 1 };
     let title = [Span::new(Tone::Accent, "Model context  "), Span::new(Tone::Text, &*view.title)];
     pen.put(frame, row(0), &title);
-    match &view.state {
-        ContextState::Reading => pen.put(frame, row(1), &[Span::new(Tone::Dim, "reading the entries")]),
-        ContextState::Failed(error) => pen.put(frame, row(1), &[Span::clean(Tone::Error, error)]),
-        ContextState::Read(listing) => {
+    match &view.listing {
+        None => pen.put(frame, row(1), &[Span::new(Tone::Dim, "reading the entries")]),
+        Some(Err(error)) => pen.put(frame, row(1), &[Span::clean(Tone::Error, error)]),
+        Some(Ok(listing)) => {
             pen.put(frame, row(1), &[Span::new(Tone::Text, listing.summary(&pen.glyphs().dot))]);
             pen.put(frame, row(2), &cells(listing, row(2).width.into()));
             pen.put(frame, row(3), &legend(listing));

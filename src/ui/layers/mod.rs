@@ -15,7 +15,7 @@ use crate::ui::paint::Painter;
 use crate::ui::widgets::{boxed, key_of, rows, typed};
 
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
-    for layer in model.layers.all() {
+    for layer in &model.layers.0 {
         match layer {
             // The footer draws their input line.
             Layer::Find(_) => {}

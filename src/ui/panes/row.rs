@@ -4,8 +4,8 @@
 use crate::app::model::Model;
 use crate::app::panes::tree::activity::Inherited;
 use crate::app::panes::tree::family::letter;
+use crate::app::panes::tree::row_text;
 use crate::app::panes::tree::rows::{RowIndex, RowItem};
-use crate::app::panes::tree::{display_text, pi_text};
 use crate::app::title::title;
 use crate::base::numbers::{count, duration, nonzero_dollars};
 use crate::base::text::{Span, Tone, highlight, spans_text, spans_width, width};
@@ -107,10 +107,10 @@ impl TreeRowView<'_> {
         let mut facts = Vec::new();
         if one.folded {
             let forks = model.tree.rows.hidden_forks.get(&entry).copied().unwrap_or_default();
-            facts.extend(self.fold(pi_text::hidden(tree.below(entry), forks, model.now)));
+            facts.extend(self.fold(row_text::hidden(tree.below(entry), forks, model.now)));
         }
         if let Some(activity) = model.tree.turn(entry).filter(|_| is_turns && !one.folded) {
-            facts.extend(dots(display_text::turn(activity, node.time)));
+            facts.extend(dots(row_text::turn(activity, node.time)));
         }
         let label_time = tree.labels.get(&entry).and_then(|label| label.time).filter(|_| model.tree.label_times);
         facts.extend(label_time.map(|time| RowFact::new(Tone::Label, wall_time(model, time))));
@@ -122,7 +122,7 @@ impl TreeRowView<'_> {
         facts.extend(self.others(entry));
         let right = self.fitting(facts);
         let room = self.room.saturating_sub(spans_width(&right) + spans_width(&left) + 1);
-        let text = display_text::entry(tree, entry, &model.setting.home, room, pen.glyphs());
+        let text = row_text::entry(tree, entry, &model.setting.home, room, pen.glyphs());
         match model.tree.entry(entry).and_then(|entry| model.tree.words_of(entry)) {
             Some(words) => left.extend(highlight(&text, &words.marks(&spans_text(&text)))),
             None => left.extend(text),
@@ -141,7 +141,7 @@ impl TreeRowView<'_> {
         }
         let sign = if run.is_open { &glyphs.unfolded } else { &glyphs.hidden };
         left.push(Span::new(Tone::Dim, format!("{sign} ")));
-        left.extend(display_text::run(activity, glyphs));
+        left.extend(row_text::run(activity, glyphs));
         let mut facts = Vec::new();
         let took = activity.latest.zip(tree.nodes[run.first() as usize].time).map(|(end, begin)| end - begin);
         let took = took.filter(|&ms| with_times && ms >= 60_000);

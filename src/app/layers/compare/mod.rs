@@ -43,10 +43,7 @@ pub struct CompareView {
     /// The selected row.
     pub cursor: Cursor,
     sections: Vec<Section>,
-    /// Folded state of each section.
-    folded: Vec<bool>,
     /// Rows of headings and unfolded sections, for the current width.
-    /// The visible rows.
     pub rows: Vec<CompareRow>,
     columns: usize,
 }
@@ -61,7 +58,6 @@ impl CompareView {
             chosen: 0,
             cursor: Cursor::default(),
             sections: Vec::new(),
-            folded: Vec::new(),
             rows: Vec::new(),
             columns: 0,
         }
@@ -70,7 +66,6 @@ impl CompareView {
     /// Takes the comparison.
     pub(crate) fn take(&mut self, compared: Arc<ComparedBranches>) {
         self.sections = sections(&compared.comparison);
-        self.folded = self.sections.iter().map(Section::is_long).collect();
         self.compared = Some(compared);
         self.columns = 0;
     }
@@ -116,15 +111,15 @@ impl CompareView {
         let section = self.section().unwrap_or(0);
         let below = self.cursor.at.saturating_sub(self.heading(section));
         self.rows.clear();
-        for (section, (one, &folded)) in self.sections.iter().zip(&self.folded).enumerate() {
-            let sign = if folded { &glyphs.closed } else { &glyphs.open };
+        for (section, one) in self.sections.iter().enumerate() {
+            let sign = if one.is_folded { &glyphs.closed } else { &glyphs.open };
             let heading = vec![
                 Span::new(Tone::Dim, format!("{sign} ")),
                 Span::new(Tone::Heading, &*one.title),
                 Span::new(Tone::Dim, format!("  {}", one.facts)),
             ];
             self.rows.push(CompareRow { section, is_heading: true, spans: heading });
-            let rows = if folded { Vec::new() } else { one.rows(self.columns, glyphs) };
+            let rows = if one.is_folded { Vec::new() } else { one.rows(self.columns, glyphs) };
             self.rows.extend(rows.into_iter().map(|spans| CompareRow { section, is_heading: false, spans }));
         }
         let rows = self.rows.iter().filter(|row| row.section == section).count();
@@ -143,14 +138,14 @@ impl CompareView {
 
     /// Folds or unfolds the section of the selected row. The next [`fit`](Self::fit) builds the rows.
     fn fold(&mut self, fold: bool) {
-        if let Some(section) = self.section().filter(|&section| self.folded[section] != fold) {
-            self.folded[section] = fold;
+        if let Some(section) = self.section() {
+            self.sections[section].is_folded = fold;
             self.columns = 0;
         }
     }
 
     fn fold_all(&mut self, fold: bool) {
-        self.folded.fill(fold);
+        self.sections.iter_mut().for_each(|section| section.is_folded = fold);
         self.columns = 0;
     }
 
@@ -182,7 +177,7 @@ impl CompareView {
                 self.cursor.at = self.cursor.top + usize::from(line);
                 let row = &self.rows[self.cursor.at];
                 if row.is_heading {
-                    self.fold(!self.folded[row.section]);
+                    self.fold(!self.sections[row.section].is_folded);
                 }
             }
             _ => {}

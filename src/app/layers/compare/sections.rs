@@ -28,6 +28,8 @@ pub(super) struct Section {
     pub(super) title: String,
     /// Facts after the heading, cleaned.
     pub(super) facts: String,
+    /// `true` if only the heading is shown; initially that of a long section.
+    pub(super) is_folded: bool,
     body: SectionBody,
 }
 
@@ -118,7 +120,9 @@ fn differing(difference: &Difference, both: &CommonFile) -> Vec<DocLine> {
 
 impl Section {
     fn new(title: &str, facts: String, body: SectionBody) -> Self {
-        Self { title: title.into(), facts, body }
+        let mut section = Self { title: title.into(), facts, is_folded: false, body };
+        section.is_folded = section.lines() > LONG;
+        section
     }
 
     fn sides(title: &str, [a, b]: [String; 2], lines: [Vec<DocLine>; 2]) -> Self {
@@ -132,11 +136,6 @@ impl Section {
             SectionBody::Sides([a, b]) => a.len() + b.len(),
             SectionBody::Both(lines) => lines.len(),
         }
-    }
-
-    /// Returns `true` if the section is initially folded.
-    pub(super) fn is_long(&self) -> bool {
-        self.lines() > LONG
     }
 
     /// Returns the rows below the heading.

@@ -1,12 +1,11 @@
 //! State of the sessions pane: rows of projects, families and sessions; order, folds, marks and filters. The rows are
 //! built in `rows`, grouped by `projects`; `hits` builds the rows of search results.
 
-mod folded;
 mod hits;
-mod marks;
 mod projects;
 mod rows;
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -19,6 +18,9 @@ use crate::catalog::search::SessionHit;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::config::Sort;
 pub use projects::{HiddenSubagents, Project};
+
+/// The maximum number of saved folds.
+const MOST_FOLDS: usize = 5_000;
 
 /// The identity of a row, independent of its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -344,6 +346,107 @@ impl SessionsPane {
         self.selected = Some(RowKey::Session(key));
         self.rebuild(catalog, glyphs);
         true
+    }
+
+    /// Returns the directories of folded projects and the files of folded sessions, including those not loaded yet.
+    pub(crate) fn folded(&self, catalog: &Catalog) -> (Vec<String>, Vec<String>) {
+        let mut projects: Vec<String> = self.to_fold.0.iter().cloned().collect();
+        let is_folded = |key| self.folds.contains(&RowKey::Project(key));
+        projects.extend(self.projects.iter().filter(|one| is_folded(one.key)).map(|one| one.cwd.to_string()));
+        let mut sessions: Vec<String> = self.to_fold.1.iter().cloned().collect();
+        sessions.extend(self.folds.iter().filter_map(|fold| match fold {
+            RowKey::Session(key) => Some(catalog.get(*key)?.path.to_str()?.to_owned()),
+            RowKey::Project(_) | RowKey::MissingParent(_) => None,
+        }));
+        for names in [&mut projects, &mut sessions] {
+            names.sort_unstable();
+            names.truncate(MOST_FOLDS);
+        }
+        (projects, sessions)
+    }
+
+    /// Folds projects by directory and sessions by file once they are loaded.
+    pub(crate) fn fold_when_there(&mut self, projects: &[String], sessions: &[String]) {
+        self.to_fold = (projects.iter().cloned().collect(), sessions.iter().cloned().collect());
+        self.as_of = None; // what is there already is folded as well
+    }
+
+    /// Applies saved folds to the sessions loaded so far.
+    fn fold_awaited(&mut self, catalog: &Catalog, shown: &[SessionKey]) {
+        let (projects, sessions) = &mut self.to_fold;
+        if projects.is_empty() && sessions.is_empty() {
+            return;
+        }
+        for project in &self.projects {
+            if projects.remove(&*project.cwd) {
+                self.folds.insert(RowKey::Project(project.key));
+            }
+        }
+        for &key in shown {
+            if catalog[key].path.to_str().is_some_and(|path| sessions.remove(path)) {
+                self.folds.insert(RowKey::Session(key));
+            }
+        }
+    }
+
+    /// Returns `true` if a row is marked. A project is marked if all of its sessions are.
+    pub(crate) fn is_marked(&self, row: &SessionRow) -> bool {
+        let sessions = self.sessions_of(row);
+        !sessions.is_empty() && sessions.iter().all(|key| self.marks.contains(key))
+    }
+
+    fn sessions_of<'a>(&'a self, row: &'a SessionRow) -> &'a [SessionKey] {
+        match row {
+            SessionRow::Session { key, .. } => std::slice::from_ref(key),
+            SessionRow::MissingParent(..) => &[],
+            SessionRow::Project(at) => &self.projects[*at].sessions,
+        }
+    }
+
+    fn mark(&mut self, sessions: &[SessionKey], mark: bool) {
+        for key in sessions {
+            if mark {
+                self.marks.insert(*key);
+            } else {
+                self.marks.remove(key);
+            }
+        }
+    }
+
+    /// Returns the sessions that have a row.
+    fn in_rows(&self) -> Vec<SessionKey> {
+        self.rows.iter().filter_map(SessionRow::session).collect()
+    }
+
+    /// Returns the marked sessions, newest first, and how many of them have no row now.
+    pub fn marked(&self, catalog: &Catalog) -> (Vec<SessionKey>, usize) {
+        let mut marked: Vec<SessionKey> = self.marks.iter().copied().filter(|&key| catalog.has(key)).collect();
+        marked.sort_by_key(|&key| (Reverse(catalog[key].order_time()), &catalog[key].path));
+        let seen = self.in_rows().iter().filter(|key| self.marks.contains(key)).count();
+        let hidden = marked.len().saturating_sub(seen);
+        (marked, hidden)
+    }
+
+    /// Marks or unmarks the selected row and moves down.
+    pub(crate) fn toggle_mark(&mut self) {
+        let Some(row) = self.selected_row() else { return };
+        let (mark, sessions) = (!self.is_marked(row), self.sessions_of(row).to_vec());
+        self.mark(&sessions, mark);
+        self.cursor.go(1, self.rows.len());
+    }
+
+    /// Marks all sessions that have a row; unmarks them if all are marked. Returns the number of sessions skipped
+    /// because a fold hides them.
+    pub(crate) fn toggle_all_marks(&mut self) -> usize {
+        let mut all = self.in_rows();
+        all.retain(|&key| self.is_hit(key));
+        let folded = if self.hits.is_some() { 0 } else { self.totals.sessions.saturating_sub(all.len()) };
+        if !all.is_empty() && all.iter().all(|key| self.marks.contains(key)) {
+            self.marks.clear();
+            return 0;
+        }
+        self.mark(&all, true);
+        folded
     }
 }
 

@@ -1,15 +1,12 @@
 //! State of the tree pane: the open session, its visible rows and the selection.
 
 pub mod activity;
-pub mod display_text;
 pub mod family;
 mod family_loading;
 mod find_in_session;
-mod folding;
 pub mod hits;
 mod navigation;
-pub mod pi_text;
-mod row_prefix;
+pub mod row_text;
 pub mod rows;
 mod summary_rows;
 

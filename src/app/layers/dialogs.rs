@@ -1,15 +1,62 @@
-//! A dialog: a text and choices with one key each.
+//! Dialogs: a text in a box that a key closes, a question with choices, and an input line in the footer for a name, a
+//! label, a confirmation or a directory.
 
 use crossterm::event::KeyModifiers;
 
-use crate::app::layers::answer::LayerResult;
+use crate::app::layers::answer::{LayerResult, PromptPurpose, movement};
+use crate::app::widgets::line::LineEdit;
 use crate::app::widgets::text_box::{TextBox, largest, middle};
 use crate::base::text::{Span, Tone};
 use crate::keymap::{Action, Key};
-use crate::render::DocLine;
+use crate::render::{DocLine, plain};
 
-/// Maximum width of the box.
-const WIDEST: u16 = 76;
+/// Maximum width of a note.
+const NOTE: u16 = 88;
+
+/// A text in a box.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The title.
+    pub title: String,
+    /// The text; may have several lines. If the first line ends with a colon, the second line is a command.
+    pub text: String,
+    /// The first visible row.
+    pub top: usize,
+}
+
+impl Note {
+    /// Creates a note.
+    pub fn new(title: &str, text: impl Into<String>) -> Self {
+        Self { title: title.into(), text: text.into(), top: 0 }
+    }
+
+    /// Returns the content of the box.
+    pub(crate) fn text_box(&self, terminal: (u16, u16)) -> TextBox {
+        let mut lines = plain(Tone::Text, &self.text);
+        let has_command = self.text.lines().next().is_some_and(|first| first.ends_with(':'));
+        for (at, line) in lines.iter_mut().enumerate() {
+            line.verbatim = has_command && at == 1;
+        }
+        TextBox::new(lines, largest(terminal, NOTE), 0)
+    }
+
+    pub(super) fn press<C>(&mut self, action: Option<Action>, terminal: (u16, u16)) -> LayerResult<C> {
+        let text_box = self.text_box(terminal);
+        let Some(by) = action.and_then(|action| movement(action, text_box.height)) else { return LayerResult::Close };
+        if !text_box.scrolls() {
+            return LayerResult::Close;
+        }
+        self.top = text_box.scrolled(self.top, by);
+        LayerResult::Stay
+    }
+
+    pub(super) fn scroll(&mut self, by: isize, terminal: (u16, u16)) {
+        self.top = self.text_box(terminal).scrolled(self.top, by);
+    }
+}
+
+/// Maximum width of a question.
+const QUESTION: u16 = 76;
 
 /// A choice of a dialog.
 #[derive(Clone, Debug)]
@@ -80,7 +127,7 @@ impl<C: Clone> Question<C> {
             ];
             lines.push(DocLine { spans, indent: 5, ..DocLine::default() });
         }
-        TextBox::new(lines, largest(terminal, WIDEST), 0)
+        TextBox::new(lines, largest(terminal, QUESTION), 0)
     }
 
     /// Returns `true` if a row belongs to the selected choice.
@@ -154,6 +201,56 @@ impl<C: Clone> Question<C> {
         let Some(first) = rows.next() else { return true };
         let last = rows.next_back().unwrap_or(first).min(first + text_box.height.saturating_sub(1));
         self.top <= first && last < self.top + text_box.height
+    }
+}
+
+/// A prompt for a line of text.
+#[derive(Clone, Debug)]
+pub struct Prompt {
+    /// Purpose of the line.
+    pub purpose: PromptPurpose,
+    /// Text before the line.
+    pub question: String,
+    /// The input line.
+    pub line: LineEdit,
+    /// Completion candidates.
+    pub options: Vec<String>,
+    /// The reason why the line was rejected.
+    pub problem: Option<String>,
+}
+
+impl Prompt {
+    /// Creates a prompt with an initial text.
+    pub fn new(purpose: PromptPurpose, question: impl Into<String>, value: &str) -> Self {
+        let line = LineEdit::new(value);
+        Self { purpose, question: question.into(), line, options: Vec::new(), problem: None }
+    }
+
+    /// Inserts pasted text.
+    pub(super) fn paste(&mut self, text: &str) {
+        self.line.paste(text);
+        self.forget();
+    }
+
+    /// Removes candidates and error of the previous text.
+    fn forget(&mut self) {
+        self.options.clear();
+        self.problem = None;
+    }
+
+    pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>) -> LayerResult<C> {
+        let is_dir = matches!(self.purpose, PromptPurpose::Directory(_));
+        match action {
+            Some(Action::Accept) => LayerResult::Submit(self.purpose.clone(), self.line.value().into()),
+            Some(Action::Cancel | Action::Close) => LayerResult::Close,
+            Some(Action::Complete) if is_dir => LayerResult::CompleteDir(self.line.value().into()),
+            action => {
+                if self.line.press(key, action) {
+                    self.forget();
+                }
+                LayerResult::Stay
+            }
+        }
     }
 }
 

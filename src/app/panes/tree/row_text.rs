@@ -1,51 +1,102 @@
-//! Text of an entry's row in the browser: words first, Markdown syntax removed, paths relative to the session's working
-//! directory. `pitree tree` prints rows as pi does ([`pi_text`](super::pi_text)).
+//! Text of an entry's row. In the browser: words first, Markdown syntax removed, paths relative to the session's working
+//! directory. `pitree tree` prints rows as pi does. Also the facts about runs, turns and folds.
 
 use crate::app::panes::tree::activity::Activity;
-use crate::app::panes::tree::pi_text::{content_tone, marks};
 use crate::base::numbers::{count, duration, nonzero_dollars};
 use crate::base::paths::relative_to;
 use crate::base::text::{Glyphs, Span, Tone, spans_width};
+use crate::base::time;
 use crate::render::plain_markdown;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::CallDescription;
-use crate::session::tree::node::EntryStatus;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::node::{EntryStatus, Node};
+use crate::session::tree::{Index, SubtreeStats, Tree};
 
 /// The minimum width of a shortened path.
 const PATH: usize = 12;
 
 /// Returns the row of an entry for about `room` columns. Paths are shortened in the middle.
 pub fn entry(tree: &Tree, at: Index, home: &str, room: usize, glyphs: &Glyphs) -> Vec<Span> {
-    let node = &tree.nodes[at as usize];
+    let (node, cwd) = (&tree.nodes[at as usize], &tree.header.cwd);
     let mut spans = marks(tree, at, glyphs);
-    let failed = node.outcome == EntryStatus::Failed;
     // No message text reports the failure.
-    if failed && matches!(node.kind, EntryKind::ToolResult | EntryKind::Bash) {
+    if node.outcome == EntryStatus::Failed && matches!(node.kind, EntryKind::ToolResult | EntryKind::Bash) {
         spans.push(Span::new(Tone::Error, "failed "));
     }
-    let (word, tone, text) = match node.kind {
-        EntryKind::User => ("user  ", Tone::User, plain_markdown::strip(node.words())),
-        EntryKind::Assistant => ("asst  ", Tone::Assistant, plain_markdown::strip(&node.text)),
-        EntryKind::Bash => ("! ", Tone::Tool, without_cd(&node.text, &tree.header.cwd).into()),
-        EntryKind::BranchSummary => ("summary  ", Tone::Summary, plain_markdown::strip(&node.text)),
-        EntryKind::ToolResult => {
-            let tone = if failed { Tone::Error } else { Tone::Tool };
-            let room = room.saturating_sub(spans_width(&spans));
-            let text = node.called.as_ref().map(|called| call(called, &tree.header.cwd, home, room, glyphs));
-            spans.push(Span::new(tone, text.unwrap_or_else(|| node.text.to_string())));
-            return spans;
-        }
-        EntryKind::Compaction => ("", Tone::Summary, (&*node.text).into()),
+    let room = room.saturating_sub(spans_width(&spans));
+    let text = match (node.kind, &node.called) {
+        (EntryKind::User, _) => plain_markdown::strip(node.words()),
+        (EntryKind::Assistant | EntryKind::BranchSummary, _) => plain_markdown::strip(&node.text),
+        (EntryKind::Bash, _) => without_cd(&node.text, cwd).into(),
+        (EntryKind::ToolResult, Some(called)) => call(called, cwd, home, room, glyphs).into(),
+        _ => (&*node.text).into(),
+    };
+    let ([word, _], tone) = kind(node.kind);
+    spans.extend([Span::new(tone, word), Span::new(content_tone(node, tone), text)]);
+    spans
+}
+
+/// Returns the row of an entry as in pi's `/tree`.
+pub fn pi_entry(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
+    let node = &tree.nodes[at as usize];
+    let mut spans = marks(tree, at, glyphs);
+    let ([_, word], tone) = kind(node.kind);
+    spans.extend([Span::new(tone, word), Span::new(content_tone(node, tone), &*node.text)]);
+    spans
+}
+
+/// Returns the words for a kind of entry, in the browser and in pi, and their tone.
+fn kind(kind: EntryKind) -> ([&'static str; 2], Tone) {
+    match kind {
+        EntryKind::User => (["user  ", "user: "], Tone::User),
+        EntryKind::Assistant => (["asst  ", "assistant: "], Tone::Assistant),
+        EntryKind::Bash => (["! ", "[bash]: "], Tone::Tool),
+        EntryKind::BranchSummary => (["summary  ", "[branch summary]: "], Tone::Summary),
+        EntryKind::Compaction => ([""; 2], Tone::Summary),
+        EntryKind::ToolResult => ([""; 2], Tone::Tool),
         EntryKind::SystemRole
         | EntryKind::CustomRole
         | EntryKind::SummaryRole
         | EntryKind::OtherMessage
-        | EntryKind::CustomMessage => ("", Tone::Text, (&*node.text).into()),
-        _ => ("", Tone::Meta, (&*node.text).into()),
-    };
-    spans.extend([Span::new(tone, word), Span::new(content_tone(node, tone), text)]);
+        | EntryKind::CustomMessage => ([""; 2], Tone::Text),
+        _ => ([""; 2], Tone::Meta),
+    }
+}
+
+/// Returns the prefix of an entry's text: active path mark, damage flag and label.
+fn marks(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
+    let mut spans = Vec::new();
+    if tree.is_active(at) {
+        spans.push(Span::new(Tone::Active, format!("{} ", glyphs.active)));
+    }
+    if tree.flagged.contains(&at) {
+        spans.push(Span::new(Tone::Warning, format!("{} ", glyphs.warning)));
+    }
+    if let Some(label) = tree.labels.get(&at) {
+        spans.push(Span::clean(Tone::Label, &format!("[{}] ", label.text)));
+    }
     spans
+}
+
+/// Returns the tone of an entry's content; `word` is the tone of the word for its kind.
+fn content_tone(node: &Node, word: Tone) -> Tone {
+    match (node.kind, node.outcome) {
+        (EntryKind::Assistant, EntryStatus::Aborted) => Tone::Warning,
+        (_, EntryStatus::Failed) => Tone::Error,
+        (EntryKind::User | EntryKind::Assistant | EntryKind::BranchSummary, _) => Tone::Text,
+        _ => word,
+    }
+}
+
+/// Lists the facts about a fold: `37 entries`, `2 branches`, `1 fork`, `$1.20`, `3d`. `below` includes the folded
+/// entry.
+pub fn hidden(below: SubtreeStats, forks: usize, now: i64) -> Vec<String> {
+    let mut facts = vec![count(below.entries as usize - 1, "entry", "entries")];
+    facts.extend((below.leaves > 1).then(|| count(below.leaves as usize, "branch", "branches")));
+    facts.extend((forks > 0).then(|| count(forks, "fork", "forks")));
+    facts.extend(nonzero_dollars(below.cost));
+    facts.extend(below.latest.map(|latest| time::age(now, latest)));
+    facts
 }
 
 /// Formats a tool call: `[read: src/auth.rs:10-40]`.

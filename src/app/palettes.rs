@@ -1,0 +1,372 @@
+//! Rows of the palettes: actions, labels, sessions of a family, touched files, and the change history. All but the history
+//! come from the catalog: they appear at once and follow its changes.
+
+use std::cmp::Reverse;
+
+use crate::app::command::{AfterChange, Command};
+use crate::app::layers::answer::{ChoiceAction, PromptPurpose};
+use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind, SessionScope};
+use crate::app::model::Model;
+use crate::app::panes::sessions::{RowKey, SessionRow};
+use crate::app::panes::tree::family::letter;
+use crate::app::title::title;
+use crate::base::javascript::utf16_prefix;
+use crate::base::numbers::{bytes, count, nonzero_dollars, thousands};
+use crate::base::paths::{file_name, relative_to, shorten};
+use crate::base::text::{Span, Tone, clean, width};
+use crate::base::time;
+use crate::catalog::cost_sharing::{self, ListedItem};
+use crate::catalog::files::{TouchedFile, full_path, outline};
+use crate::catalog::{EntryRef, SessionKey};
+use crate::changes::change::Change;
+use crate::changes::history::{HistoryEntry, in_words, state};
+use crate::changes::{Request, SessionIdentity};
+use crate::config::SavedQuery;
+use crate::keymap::{Action, Group, Key, Place};
+use crate::session::digest::DigestLabel;
+use crate::session::digest::touched_files::TouchDetails;
+use crate::session::entry::tool_call::Touch;
+
+/// Returns a palette with its title and rows.
+pub(crate) fn palette(model: &Model, kind: PaletteKind) -> Palette {
+    let title = match &kind {
+        PaletteKind::Actions => "Commands".into(),
+        PaletteKind::Labels => "Labels".into(),
+        PaletteKind::Family => "Family".into(),
+        PaletteKind::Trash => "Trash".into(),
+        PaletteKind::History => "History".into(),
+        PaletteKind::Files(scope) => title_of_files(model, *scope),
+        PaletteKind::Touches { file, scope } => title_of_touches(model, file, *scope),
+    };
+    let mut palette = Palette::new(kind, title);
+    fill(model, &mut palette);
+    palette
+}
+
+/// Fills a palette with its current items.
+pub(crate) fn fill(model: &Model, palette: &mut Palette) {
+    palette.as_of = model.catalog.version();
+    palette.list(match &palette.kind {
+        PaletteKind::Actions => action_rows(model),
+        PaletteKind::Labels => label_rows(model),
+        PaletteKind::Family => family_rows(model),
+        PaletteKind::Trash => trash_rows(model),
+        PaletteKind::History => history_rows(model),
+        PaletteKind::Files(scope) => file_rows(model, *scope),
+        PaletteKind::Touches { file, scope } => touches(model, file, *scope),
+    });
+}
+
+/// Heading for recent actions.
+const RECENT: &str = "Recent";
+/// Heading for actions that work in every pane.
+const EVERYWHERE: &str = "All panes";
+/// Heading for saved queries.
+const SAVED: &str = "Saved";
+
+/// Returns `true` if the palette lists an action: one of a pane that does more than move or go back.
+pub(crate) fn is_listed(action: Action) -> bool {
+    let is_of_pane = Place::PANES.iter().any(|place| action.row().places.contains(place));
+    is_of_pane && action.row().group != Group::Moving && !matches!(action, Action::Back | Action::Palette)
+}
+
+/// Returns recent actions, then those of the focused pane, of all panes and of the other panes, then saved queries.
+fn action_rows(model: &Model) -> Vec<PaletteItem> {
+    let row = |(group, action): (&'static str, Action)| {
+        let keys: Vec<String> = model.setting.config.keymap.keys(action).iter().map(Key::to_string).collect();
+        let keys = Span::new(Tone::Accent, keys.join(", "));
+        let title = vec![Span::new(Tone::Text, action.row().title)];
+        PaletteItem::new(title, Vec::new(), keys, ChoiceAction::Act(action))
+            .under(group)
+            .called(action.row().name, action.row().help)
+    };
+    let recent = model.recent.iter().map(|&action| (RECENT, action));
+    let others = Action::ALL.iter().filter(|&&action| is_listed(action) && !model.recent.contains(&action));
+    let mut others: Vec<_> = others.map(|&action| (group_of(action, model.focus), action)).collect();
+    others.sort_by_key(|&(group, _)| (group != model.focus.name(), group != EVERYWHERE));
+    let saved = |saved: &SavedQuery| {
+        let left = vec![Span::clean(Tone::Text, &saved.name), Span::clean(Tone::Dim, &format!("  {}", saved.query))];
+        let key = saved.key.map_or(String::new(), |key| key.to_string());
+        let key = Span::new(Tone::Accent, key);
+        PaletteItem::new(left, Vec::new(), key, ChoiceAction::Search(saved.query.clone())).under(SAVED)
+    };
+    let saved = model.setting.config.queries.iter().map(saved);
+    recent.chain(others).map(row).chain(saved).collect()
+}
+
+/// Returns the group of an action: the focused pane if it works there, else the first pane in which it works.
+fn group_of(action: Action, focus: Place) -> &'static str {
+    let is_in = |place: &Place| action.row().places.contains(place);
+    if Place::PANES.iter().all(is_in) {
+        return EVERYWHERE;
+    }
+    let place = Some(focus).filter(is_in).or_else(|| Place::PANES.iter().copied().find(is_in));
+    place.map_or(EVERYWHERE, Place::name)
+}
+
+/// Columns of a session's title in a row.
+const TITLE: usize = 30;
+
+/// Returns the labels, most recent first.
+fn label_rows(model: &Model) -> Vec<PaletteItem> {
+    let catalog = &model.catalog;
+    let mut keys: Vec<SessionKey> = catalog.keys().filter(|&key| !catalog[key].labels.is_empty()).collect();
+    catalog.sort_oldest_first(&mut keys);
+    let of =
+        |&key: &SessionKey| catalog[key].labels.iter().map(move |label| (catalog[key].label_key(label), key, label));
+    let mut labels = cost_sharing::once(keys.iter().flat_map(of));
+    labels.sort_by_key(|ListedItem { session, what, .. }| (Reverse(what.time), &catalog[*session].path, what.at));
+    let row = |listed: ListedItem<SessionKey, &DigestLabel>| {
+        let label = listed.what;
+        let left = vec![Span::clean(Tone::Label, &format!("[{}] ", label.text)), Span::new(Tone::Text, &*label.row)];
+        let leads = ChoiceAction::Entry(EntryRef { session: listed.session, at: label.at });
+        PaletteItem::new(left, title_of_item(model, &listed), age(model, label.time), leads)
+    };
+    labels.into_iter().map(row).collect()
+}
+
+/// Returns an age for the end of a row.
+fn age(model: &Model, time: Option<i64>) -> Span {
+    let age = time.map_or("?".into(), |then| time::age(model.now, then));
+    Span::new(Tone::Dim, format!("  {age:>4}"))
+}
+
+/// Returns a session's title and the number of forks with the same item.
+fn title_of_item<T>(model: &Model, listed: &ListedItem<SessionKey, T>) -> Vec<Span> {
+    let forks = cost_sharing::in_forks(listed.forks);
+    let room = TITLE - width(&forks).min(TITLE);
+    let title = title(&model.catalog[listed.session]);
+    let title = model.setting.glyphs.cut(&title, room).into_owned();
+    let gap = " ".repeat(room - width(&title));
+    vec![Span::new(Tone::Dim, title), Span::new(Tone::Fork, forks), Span::new(Tone::Dim, gap)]
+}
+
+/// Clears the selected label, or asks for a new text.
+pub(crate) fn change_label(model: &Model, selected: Option<&ChoiceAction>, clear: bool) -> Command {
+    let Some(&ChoiceAction::Entry(EntryRef { session, at })) = selected else {
+        return Command::warn("no label is selected");
+    };
+    let digest = &model.catalog[session];
+    let Some(label) = digest.labels.iter().find(|label| label.at == at) else {
+        return Command::warn("this label no longer exists");
+    };
+    let (target, identity) = (label.entry.clone(), SessionIdentity::of(digest));
+    if clear {
+        let request = Request::Label { path: digest.path.clone(), target, label: String::new(), migrate: false };
+        return Command::Change(request.if_same(identity), AfterChange::Nothing);
+    }
+    Command::prompt(PromptPurpose::Label(session, identity, target), "label: ", &label.text)
+}
+
+/// Returns the sessions of the family, parents before forks, then sessions that share entries without a link.
+fn family_rows(model: &Model) -> Vec<PaletteItem> {
+    let Some(open) = model.tree.session.filter(|&open| model.catalog.has(open)) else { return Vec::new() };
+    let family = model.catalog.family(open).into_iter().map(|key| family_row(model, key, true));
+    let others = model.catalog.same_origin(open).into_iter().map(|key| family_row(model, key, false));
+    family.chain(others).collect()
+}
+
+fn family_row(model: &Model, key: SessionKey, is_of_family: bool) -> PaletteItem {
+    let (catalog, tree) = (&model.catalog, &model.tree);
+    let depth = catalog.families().line(key).skip(1).count().min(8);
+    let number = tree.family.as_ref().and_then(|family| family.number_of(key));
+    let is_shown = if is_of_family {
+        tree.is_whole() && !tree.wanted.hidden.contains(&key)
+    } else {
+        tree.wanted.added.contains(&key)
+    };
+    let sign = match number {
+        Some(number) => letter(number),
+        None => Span::new(Tone::Dim, "-"),
+    };
+    let tone = if is_shown || number.is_some() { Tone::Text } else { Tone::Dim };
+    let indent = if is_of_family { "  ".repeat(depth) } else { String::new() };
+    let left = vec![sign, Span::new(tone, format!(" {indent}{}", title(&catalog[key])))];
+    let is_open = tree.session == Some(key);
+    let mut facts = Vec::new();
+    facts.extend(is_open.then(|| "open".into()));
+    facts.extend((!is_of_family).then(|| "same origin".into()));
+    facts.extend((is_of_family && tree.wanted.hidden.contains(&key)).then(|| "hidden".into()));
+    let own = catalog.own(key);
+    facts.push(count(own.entries, "unique entry", "unique entries"));
+    facts.extend(nonzero_dollars(own.cost));
+    let dot = format!(" {} ", model.setting.glyphs.dot);
+    let age = catalog[key].modified.map_or("?".into(), |then| time::age(model.now, then));
+    let right = vec![Span::new(Tone::Dim, facts.join(&dot))];
+    let leads = if is_open {
+        ChoiceAction::Explain("the open session is always shown")
+    } else {
+        ChoiceAction::ToggleMember(key)
+    };
+    PaletteItem::new(left, right, Span::new(Tone::Dim, format!("  {age:>4}")), leads)
+}
+
+/// Maximum number of listed entries: the most recent ones.
+const MOST_TOUCHES: usize = 5000;
+
+/// Returns the sessions of the selected row.
+pub(crate) fn selected_scope(model: &Model) -> Option<SessionScope> {
+    match model.sessions.selected_key()? {
+        RowKey::Session(key) => Some(SessionScope::Session(key)),
+        RowKey::Project(key) => Some(SessionScope::Project(key)),
+        RowKey::MissingParent(_) => None,
+    }
+}
+
+/// Returns the title of the list of touched files.
+fn title_of_files(model: &Model, scope: SessionScope) -> String {
+    match scope {
+        SessionScope::Session(key) => format!("Files of {}", model.short_title(key)),
+        SessionScope::Project(key) => {
+            let dir =
+                model.sessions.project(key).map(|project| model.short(&shorten(&project.cwd, &model.setting.home)));
+            format!("Files in {}", dir.unwrap_or_default())
+        }
+        SessionScope::All => "Files".into(),
+    }
+}
+
+/// Returns the title of the list of entries that touched a file.
+fn title_of_touches(model: &Model, file: &str, scope: SessionScope) -> String {
+    let suffix = if scope == SessionScope::All { " in all sessions" } else { "" };
+    format!("{}{suffix}", clean(&shown(model, file)))
+}
+
+fn sessions(model: &Model, scope: SessionScope) -> Vec<SessionKey> {
+    match scope {
+        SessionScope::All => model.catalog.keys().collect(),
+        SessionScope::Session(key) => model.catalog.has(key).then_some(key).into_iter().collect(),
+        SessionScope::Project(key) => {
+            model.sessions.project(key).map_or(Vec::new(), |project| project.sessions.clone())
+        }
+    }
+}
+
+/// Returns the files, most changed first.
+fn file_rows(model: &Model, scope: SessionScope) -> Vec<PaletteItem> {
+    let digests = sessions(model, scope).into_iter().map(|key| &*model.catalog[key]);
+    let mut files = outline(digests, &model.setting.home);
+    files.sort_by(|a, b| {
+        let often = |file: &TouchedFile| (file.uses.changes(), file.uses.reads);
+        often(b).cmp(&often(a)).then_with(|| a.path.cmp(&b.path))
+    });
+    let row = |TouchedFile { path: file, uses, .. }: TouchedFile| {
+        let left = vec![Span::clean(Tone::Text, &shown(model, &file))];
+        let facts = format!("  {:>9}  {:>7}", times("changed", uses.changes()), times("read", uses.reads));
+        PaletteItem::new(left, Vec::new(), Span::new(Tone::Dim, facts), ChoiceAction::File(file))
+    };
+    files.into_iter().map(row).collect()
+}
+
+fn times(what: &str, count: usize) -> String {
+    if count > 0 { format!("{what} {count}×") } else { String::new() }
+}
+
+/// Returns a file relative to the directory of the selected project.
+fn shown(model: &Model, file: &str) -> String {
+    let cwd = match model.sessions.selected_row() {
+        Some(SessionRow::Session { key, .. }) => model.catalog[*key].header.cwd.as_str(),
+        Some(SessionRow::Project(at)) => model.sessions.projects.get(*at).map_or("", |project| &*project.cwd),
+        Some(SessionRow::MissingParent(..)) | None => "",
+    };
+    relative_to(cwd, file, &model.setting.home).into_owned()
+}
+
+/// Returns the entries that touched a file, most recent first.
+fn touches(model: &Model, file: &str, scope: SessionScope) -> Vec<PaletteItem> {
+    let catalog = &model.catalog;
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let mut found = Vec::new();
+    let mut keys = sessions(model, scope);
+    catalog.sort_oldest_first(&mut keys);
+    for session in keys {
+        let digest = &catalog[session];
+        // Compare the end first: most paths differ there.
+        let is_it =
+            |path: &str| path.ends_with(name) && full_path(path, &digest.header.cwd, &model.setting.home) == file;
+        let wanted: Vec<bool> = digest.details().touches.paths.iter().map(is_it).collect();
+        if wanted.contains(&true) {
+            let touched = digest.details().touches.iter().zip(&digest.details().touches.all);
+            let touched = touched.filter(|(_, touch)| wanted[touch.path as usize]).map(|(touched, _)| touched);
+            found.extend(touched.map(|touched| ((digest.entry_key(touched.entry), touched.touch), session, touched)));
+        }
+    }
+    let mut found = cost_sharing::once(found.into_iter());
+    found.sort_by_key(|ListedItem { session, what, .. }| (Reverse(what.time), &catalog[*session].path, what.entry));
+    let all = found.len();
+    let row = |listed: ListedItem<SessionKey, TouchDetails<'_>>| {
+        let touched = listed.what;
+        let tone = if touched.touch == Touch::Read { Tone::Dim } else { Tone::Added };
+        let left = vec![Span::new(tone, format!("{:<7}", touched.touch.name())), Span::new(Tone::Text, touched.said)];
+        let leads = ChoiceAction::Entry(EntryRef { session: listed.session, at: touched.entry });
+        PaletteItem::new(left, title_of_item(model, &listed), age(model, touched.time), leads)
+    };
+    let rows = found.into_iter().take(MOST_TOUCHES).map(row);
+    let rest = (all > MOST_TOUCHES).then(|| {
+        let text = format!("showing the newest {} of {}", thousands(MOST_TOUCHES), count(all, "entry", "entries"));
+        PaletteItem::new(vec![Span::new(Tone::Dim, text)], Vec::new(), Span::default(), ChoiceAction::Nothing)
+    });
+    let everywhere = format!("search all {}", count(catalog.len(), "session", "sessions"));
+    let left = vec![Span::new(Tone::Accent, everywhere)];
+    let more = PaletteItem::new(left, Vec::new(), Span::default(), ChoiceAction::FileEverywhere(file.into()));
+    (scope != SessionScope::All).then_some(more).into_iter().chain(rows).chain(rest).collect()
+}
+
+/// Maximum length of a title in a row, in UTF-16 code units: no box is wider.
+const MOST_UNITS: usize = 200;
+
+/// Returns the sessions in the trash.
+fn trash_rows(model: &Model) -> Vec<PaletteItem> {
+    let row = |past: &HistoryEntry| {
+        // Another session may be at its path by now.
+        let title =
+            past.session.as_ref().map_or_else(|| file_name(past.record.change.path()), |(title, _)| title.clone());
+        let cwd = past.session.as_ref().map_or("", |(_, cwd)| cwd);
+        let size = match &past.record.change {
+            Change::Trash(trashed) if !trashed.link => bytes(trashed.bytes),
+            _ => "link".into(),
+        };
+        let (tone, right, leads) = if past.is_emptied {
+            let why = "no longer in the trash; it was emptied, or another program removed the file";
+            (Tone::Dim, "no longer in the trash".into(), ChoiceAction::Explain(why))
+        } else {
+            (Tone::Text, shorten(cwd, &model.setting.home).into_owned(), ChoiceAction::Restore(past.record.number))
+        };
+        let facts = format!("  {size:>8}{}", age(model, Some(past.record.time)).text);
+        let left = vec![Span::clean(tone, utf16_prefix(&title, MOST_UNITS))];
+        PaletteItem::new(left, vec![Span::clean(Tone::Dim, &right)], Span::new(Tone::Dim, facts), leads)
+    };
+    model.past().iter().filter(|past| past.is_away()).map(row).collect()
+}
+
+/// Returns all changes, one row for each group.
+fn history_rows(model: &Model) -> Vec<PaletteItem> {
+    let together = model.past().chunk_by(|a, b| a.record.group == b.record.group);
+    let row = |group: &[HistoryEntry]| {
+        let last = group.first()?;
+        let in_force = group.iter().find(|past| past.record.can_be_undone());
+        let state = state(in_force.unwrap_or(last).record.state);
+        let leads = match in_force {
+            Some(past) => ChoiceAction::Undo(past.record.group),
+            None => ChoiceAction::Explain("already reverted; nothing to undo"),
+        };
+        let what = in_words(group.iter().rev().map(|past| &past.record));
+        let tone = if in_force.is_some() { Tone::Text } else { Tone::Dim };
+        let mut left = vec![Span::clean(tone, utf16_prefix(&what, MOST_UNITS))];
+        left.push(Span::clean(Tone::Dim, &format!("  {}", changed_sessions(model, group))));
+        let right = state.map(|state| Span::new(Tone::Dim, format!("  {state}"))).into_iter().collect();
+        Some(PaletteItem::new(left, right, age(model, Some(last.record.time)), leads))
+    };
+    together.filter_map(row).collect()
+}
+
+/// Returns the first changed session and the number of others.
+fn changed_sessions(model: &Model, group: &[HistoryEntry]) -> String {
+    let Some(first) = group.last() else { return String::new() };
+    let title = model.title_of(first.record.change.path(), first.session.as_ref().map(|(title, _)| &**title));
+    let title = clean(utf16_prefix(&title, MOST_UNITS)).into_owned();
+    match group.len() - 1 {
+        0 => title,
+        others => format!("{title} and {}", count(others, "other", "others")),
+    }
+}
