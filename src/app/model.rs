@@ -7,7 +7,6 @@ use std::sync::Arc;
 use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
 use crate::app::jump_history::{JumpHistory, JumpPosition};
 use crate::app::layers::Layers;
-use crate::app::layers::answer::LayerContext;
 use crate::app::message::{Effect, EntryBody, Work};
 use crate::app::panes::layout::{Layout, PaneArea, PaneSizes, ScreenShape};
 use crate::app::panes::marks::EntryMarks;
@@ -192,11 +191,6 @@ impl Model {
         QueryScope { now_ms: self.now, home: home.clone(), dir: here.clone(), zone: zone.clone() }
     }
 
-    /// Returns the layers and their context.
-    pub fn layers(&mut self) -> (&mut Layers<Command>, LayerContext<'_>) {
-        (&mut self.layers, LayerContext { setting: &self.setting, size: self.size })
-    }
-
     /// Returns the place in which keys are resolved: the layer on top, else the focused pane.
     pub fn place(&self) -> Place {
         self.layers.place().unwrap_or(self.focus)
@@ -247,11 +241,6 @@ impl Model {
     /// Returns `true` if all was read and no session was found.
     pub fn has_nothing(&self) -> bool {
         self.catalog.progress.finished && self.catalog.is_empty()
-    }
-
-    /// Reports a change in the footer and offers undo.
-    pub fn say_done(&mut self, text: String) {
-        self.notice = Some(Notice { tone: Tone::Active, text, can_undo: true, until: None });
     }
 
     /// Keeps the message in the footer for a moment, because it is the result of background work.

@@ -35,8 +35,17 @@ pub(crate) fn palette(model: &Model, kind: PaletteKind) -> Palette {
         PaletteKind::Family => "Family".into(),
         PaletteKind::Trash => "Trash".into(),
         PaletteKind::History => "History".into(),
-        PaletteKind::Files(scope) => title_of_files(model, *scope),
-        PaletteKind::Touches { file, scope } => title_of_touches(model, file, *scope),
+        PaletteKind::Files(SessionScope::All) => "Files".into(),
+        PaletteKind::Files(SessionScope::Session(key)) => format!("Files of {}", model.short_title(*key)),
+        PaletteKind::Files(SessionScope::Project(key)) => {
+            let project = model.sessions.project(*key);
+            let dir = project.map(|project| model.short(&shorten(&project.cwd, &model.setting.home)));
+            format!("Files in {}", dir.unwrap_or_default())
+        }
+        PaletteKind::Touches { file, scope } => {
+            let suffix = if *scope == SessionScope::All { " in all sessions" } else { "" };
+            format!("{}{suffix}", clean(&shown(model, file)))
+        }
     };
     let mut palette = Palette::new(kind, title);
     fill(model, &mut palette);
@@ -171,9 +180,9 @@ fn family_row(model: &Model, key: SessionKey, is_of_family: bool) -> PaletteItem
     let depth = catalog.families().line(key).skip(1).count().min(8);
     let number = tree.family.as_ref().and_then(|family| family.number_of(key));
     let is_shown = if is_of_family {
-        tree.is_whole() && !tree.wanted.hidden.contains(&key)
+        tree.is_whole() && !tree.place.wanted.hidden.contains(&key)
     } else {
-        tree.wanted.added.contains(&key)
+        tree.place.wanted.added.contains(&key)
     };
     let sign = match number {
         Some(number) => letter(number),
@@ -186,7 +195,7 @@ fn family_row(model: &Model, key: SessionKey, is_of_family: bool) -> PaletteItem
     let mut facts = Vec::new();
     facts.extend(is_open.then(|| "open".into()));
     facts.extend((!is_of_family).then(|| "same origin".into()));
-    facts.extend((is_of_family && tree.wanted.hidden.contains(&key)).then(|| "hidden".into()));
+    facts.extend((is_of_family && tree.place.wanted.hidden.contains(&key)).then(|| "hidden".into()));
     let own = catalog.own(key);
     facts.push(count(own.entries, "unique entry", "unique entries"));
     facts.extend(nonzero_dollars(own.cost));
@@ -211,25 +220,6 @@ pub(crate) fn selected_scope(model: &Model) -> Option<SessionScope> {
         RowKey::Project(key) => Some(SessionScope::Project(key)),
         RowKey::MissingParent(_) => None,
     }
-}
-
-/// Returns the title of the list of touched files.
-fn title_of_files(model: &Model, scope: SessionScope) -> String {
-    match scope {
-        SessionScope::Session(key) => format!("Files of {}", model.short_title(key)),
-        SessionScope::Project(key) => {
-            let dir =
-                model.sessions.project(key).map(|project| model.short(&shorten(&project.cwd, &model.setting.home)));
-            format!("Files in {}", dir.unwrap_or_default())
-        }
-        SessionScope::All => "Files".into(),
-    }
-}
-
-/// Returns the title of the list of entries that touched a file.
-fn title_of_touches(model: &Model, file: &str, scope: SessionScope) -> String {
-    let suffix = if scope == SessionScope::All { " in all sessions" } else { "" };
-    format!("{}{suffix}", clean(&shown(model, file)))
 }
 
 fn sessions(model: &Model, scope: SessionScope) -> Vec<SessionKey> {

@@ -47,7 +47,7 @@ pub struct Search {
     /// `true` if the user went to a hit from the input line; going back then returns to the line.
     pub from_line: bool,
     /// Hits that were visible when the sessions were searched again; they stay until the query changes.
-    kept: HashMap<SessionKey, SessionHit>,
+    pub(crate) kept: HashMap<SessionKey, SessionHit>,
     /// Number of matching entries, each counted once.
     pub entries: usize,
     /// Numbers of hits of alternative searches.
@@ -61,11 +61,11 @@ pub struct Search {
     /// The sessions to search.
     pub sessions: Arc<[SearchedSession]>,
     /// Version of the catalog that was searched or whose search was postponed.
-    as_of: Option<u64>,
+    pub(crate) as_of: Option<u64>,
     /// Time at which the sessions were taken, in milliseconds since 1970.
     taken: i64,
     /// `true` if the sessions have changed and the next search is postponed.
-    is_put_off: bool,
+    pub(crate) is_put_off: bool,
     /// Working directories of the sessions.
     dirs: Vec<String>,
     /// The query of the hits in the list.
@@ -86,30 +86,10 @@ pub struct CompletionCycle {
     line: String,
 }
 
-impl CompletionCycle {
-    fn new(line: &str, Completion { at, options }: Completion, forward: bool) -> Self {
-        let (before, after) = (line[..at.start].into(), line[at.end..].into());
-        let at = if forward { 0 } else { options.len().saturating_sub(1) };
-        Self { options, at, before, after, line: String::new() }
-    }
-
-    fn turned(mut self, forward: bool) -> Self {
-        let len = self.options.len().max(1);
-        self.at = (self.at + if forward { 1 } else { len - 1 }) % len;
-        self
-    }
-}
-
 impl Search {
     /// Starts a search with a text.
     pub(crate) fn new(text: &str, from: Option<RowKey>) -> Self {
         Self { line: LineEdit::new(text), from, ..Self::default() }
-    }
-
-    /// Resets the state of the previous query.
-    pub(crate) fn begin_query(&mut self) {
-        self.chosen = false;
-        self.kept.clear();
     }
 
     /// Keeps visible hits, now and earlier, even if the sessions no longer match. A session that still matches keeps
@@ -136,12 +116,6 @@ impl Search {
     /// Returns `true` if the sessions have changed since the search.
     pub(crate) fn is_outdated(&self, catalog: &Catalog) -> bool {
         self.as_of != Some(catalog.version())
-    }
-
-    /// Postpones the search of changed sessions, so that not every line that pi writes starts one.
-    pub(crate) fn put_off(&mut self, catalog: &Catalog) {
-        self.as_of = Some(catalog.version());
-        self.is_put_off = true;
     }
 
     /// Returns the time of the postponed search, in milliseconds since 1970: a pause after all pending work.
@@ -177,8 +151,17 @@ impl Search {
     /// there is one.
     pub fn complete(&mut self, forward: bool) -> bool {
         let mut cycle = match (self.cycle.take(), self.completion.take()) {
-            (Some(cycle), _) => cycle.turned(forward),
-            (None, Some(completion)) => CompletionCycle::new(self.line.value(), completion, forward),
+            (Some(mut cycle), _) => {
+                let len = cycle.options.len().max(1);
+                cycle.at = (cycle.at + if forward { 1 } else { len - 1 }) % len;
+                cycle
+            }
+            (None, Some(Completion { at, options })) => {
+                let line = self.line.value();
+                let (before, after) = (line[..at.start].into(), line[at.end..].into());
+                let at = if forward { 0 } else { options.len().saturating_sub(1) };
+                CompletionCycle { options, at, before, after, line: String::new() }
+            }
             (None, None) => return false,
         };
         let Some(option) = cycle.options.get(cycle.at) else { return false };
@@ -189,35 +172,5 @@ impl Search {
         // After a single candidate, the next completion continues behind it.
         self.cycle = Some(cycle).filter(|cycle| cycle.options.len() > 1);
         true
-    }
-
-    /// Switches between the conversation and all text.
-    pub(crate) fn toggle_everything(&mut self) {
-        let value = self.line.value();
-        let value = match value.strip_prefix("all:") {
-            Some(rest) => rest.trim_start().to_string(),
-            None => format!("all: {value}"),
-        };
-        self.line = LineEdit::new(&value);
-    }
-
-    /// Records the number of texts read. Returns `true` if the search should run again: a search of all text reads the
-    /// files instead and needs the texts only for qualifiers.
-    pub(crate) fn take_read(&mut self, done: usize, total: usize) -> bool {
-        self.read = (done < total).then_some((done, total));
-        let is_apart = self.query.everything;
-        !is_apart || done == total
-    }
-
-    /// Records the progress of a search. Returns `true` if the hits are the first ones of the query.
-    pub(crate) fn take_hits(&mut self, progress: Option<(usize, usize)>) -> bool {
-        if self.problem.is_some() {
-            return false;
-        }
-        let is_new = self.answered.as_ref() != Some(&self.query);
-        self.answered = Some(self.query.clone());
-        self.searched = progress;
-        self.searching = self.searching.take().filter(|_| progress.is_some());
-        is_new
     }
 }

@@ -98,7 +98,7 @@ impl JobContext {
             (*key, &**session, at)
         };
         let others = SharedEntries::new(&to_join.sharing_sessions, (0..joined.tree.nodes.len() as Index).map(entry));
-        Ok(FamilyTree::new(to_join, joined, (rows, others), lost))
+        Ok(FamilyTree { lost, ..FamilyTree::new(to_join, joined, rows, others) })
     }
 
     /// Drops the cached member trees unless the file at a path is one of them.

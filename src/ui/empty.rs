@@ -12,7 +12,7 @@ use crate::keymap::Action;
 use crate::render::DocLine;
 use crate::render::wrap::Wrapped;
 use crate::ui::paint::Painter;
-use crate::ui::widgets::{key_of, rows};
+use crate::ui::widgets::rows;
 
 pub(super) fn too_small(frame: &mut Frame<'_>, pen: &Painter<'_>) {
     let (columns, rows) = SMALLEST;
@@ -56,8 +56,7 @@ pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pa
         lines.push(DocLine::new(Tone::Text, text));
     }
     lines.push(DocLine::default());
-    let key = |action| key_of(model, pen, action);
-    let (reload, quit) = (key(Action::Reload), key(Action::Quit));
+    let (reload, quit) = (pen.key(Action::Reload), pen.key(Action::Quit));
     let dot = &pen.glyphs().dot;
     let last = format!("pi creates a session with your first message. {reload}: search again {dot} {quit}: quit");
     lines.push(DocLine::new(Tone::Dim, &last));

@@ -19,7 +19,7 @@ use paint::Painter;
 
 /// Draws the screen.
 pub fn draw(frame: &mut Frame<'_>, model: &Model) {
-    let pen = Painter::new(&model.setting);
+    let pen = Painter { model };
     let Some(layout) = model.layout() else { return empty::too_small(frame, &pen) };
     header::draw(frame, layout.header, model, &pen);
     if model.has_nothing() {

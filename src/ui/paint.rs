@@ -1,52 +1,52 @@
 //! Draws spans: maps tones to styles, cuts text to the width, and replaces symbols by ASCII if configured.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line as Drawn, Span as DrawnSpan};
 
-use crate::app::startup::Startup;
+use crate::app::model::Model;
 use crate::base::text::{ASCII, Glyphs, Span, Tone, limit_combining_marks, spans_width, width};
-use crate::config::{ColorOverride, Palette};
+use crate::keymap::Action;
 use crate::ui::theme;
 
-/// The drawing settings: colors and glyphs.
+/// Draws the model with its colors and glyphs.
 pub(super) struct Painter<'a> {
-    theme: Option<Palette>,
-    colors: &'a HashMap<Tone, ColorOverride>,
-    glyphs: &'a Glyphs,
+    pub(super) model: &'a Model,
 }
 
 impl<'a> Painter<'a> {
-    pub(super) fn new(setting: &'a Startup) -> Self {
-        Self { theme: setting.theme, colors: &setting.config.colors, glyphs: &setting.glyphs }
-    }
-
     pub(super) fn glyphs(&self) -> &'a Glyphs {
-        self.glyphs
+        &self.model.setting.glyphs
     }
 
     pub(super) fn is_ascii(&self) -> bool {
-        *self.glyphs == ASCII
+        *self.glyphs() == ASCII
+    }
+
+    /// Returns the first key of an action, or the action's name if it is unbound.
+    pub(super) fn key(&self, action: Action) -> String {
+        let keys = self.model.setting.config.keymap.keys(action);
+        keys.first().map_or_else(|| action.row().name.into(), |key| key.symbol(self.is_ascii()))
     }
 
     pub(super) fn style(&self, tone: Tone) -> Style {
-        let style = theme::style(tone, self.theme);
-        let own = self.colors.get(&tone).filter(|_| self.theme.is_some());
+        let setting = &self.model.setting;
+        let style = theme::style(tone, setting.theme);
+        let own = setting.config.colors.get(&tone).filter(|_| setting.theme.is_some());
         own.map_or(style, |&color| style.fg(theme::own(color)))
     }
 
     pub(super) fn selection(&self, focused: bool) -> Style {
-        theme::selection(focused, self.theme)
+        theme::selection(focused, self.model.setting.theme)
     }
 
     /// Returns spans as a line of at most `columns`, with an ellipsis if cut.
     pub(super) fn line<'t>(&'t self, spans: &'t [Span], columns: usize) -> Drawn<'t> {
         let fits = spans_width(spans) <= columns;
-        let mut left = if fits { columns } else { columns.saturating_sub(width(&self.glyphs.ellipsis)) };
+        let mut left = if fits { columns } else { columns.saturating_sub(width(&self.glyphs().ellipsis)) };
         let mut drawn = Vec::with_capacity(spans.len() + 1);
         for span in spans {
             let part = crate::base::text::truncate_to_width(&span.text, left);
@@ -57,7 +57,7 @@ impl<'a> Painter<'a> {
             }
         }
         if !fits {
-            drawn.push(DrawnSpan::styled(&*self.glyphs.ellipsis, self.style(Tone::Dim)));
+            drawn.push(DrawnSpan::styled(&*self.glyphs().ellipsis, self.style(Tone::Dim)));
         }
         Drawn::from(drawn)
     }
@@ -87,7 +87,7 @@ impl<'a> Painter<'a> {
 
     /// Draws spans at both ends of a row. The right ones are dropped if less than half of the left ones would fit.
     pub(super) fn put_both(&self, frame: &mut Frame<'_>, area: Rect, left: &[Span], right: &[Span]) {
-        let spans = both(left, right, area.width.into(), self.glyphs);
+        let spans = both(left, right, area.width.into(), self.glyphs());
         self.put(frame, area, &spans);
     }
 }
@@ -129,7 +129,10 @@ pub(super) fn cut(spans: &[Span], columns: usize, glyphs: &Glyphs) -> Vec<Span> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::startup::Startup;
     use crate::base::text::UNICODE;
+    use crate::config::{ColorOverride, Palette};
+    use std::sync::Arc;
 
     fn text(spans: &[Span]) -> String {
         spans.iter().map(|span| span.text.as_str()).collect()
@@ -147,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_cell_gets_few_marks() {
-        let pen = Painter { theme: None, colors: &HashMap::new(), glyphs: &UNICODE };
+        let pen = Painter { model: &Model::default() };
         for (one, columns) in [("a", 1), ("漢", 2)] {
             let letter = format!("{one}{}", "\u{301}".repeat(10_000));
             let spans = [Span::new(Tone::Text, letter.repeat(3) + "b"), Span::new(Tone::Text, "é👩‍👩‍👧‍👦")];
@@ -159,8 +162,11 @@ mod tests {
 
     #[test]
     fn a_color_of_ones_own_is_drawn_unless_there_are_to_be_none() {
-        let colors = HashMap::from([(Tone::Dim, ColorOverride::Index(99))]);
-        let dim = |theme| Painter { theme, colors: &colors, glyphs: &UNICODE }.style(Tone::Dim);
+        let dim = |theme| {
+            let mut setting = Startup { theme, ..Startup::default() };
+            setting.config.colors.insert(Tone::Dim, ColorOverride::Index(99));
+            Painter { model: &Model::new(Arc::new(setting), (80, 24), 0) }.style(Tone::Dim)
+        };
         assert_eq!((dim(Some(Palette::Light)).fg, dim(None).fg), (Some(theme::own(ColorOverride::Index(99))), None));
     }
 

@@ -8,13 +8,11 @@ use ratatui::text::Text;
 use ratatui::widgets::{Block, BorderType, Clear};
 use tui_tree_widget::{Tree, TreeItem, TreeState};
 
-use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
 use crate::app::widgets::cursor::Cursor;
 use crate::app::widgets::line::LineEdit;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Glyphs, Span, Tone, spans_width, width};
-use crate::keymap::Action;
 use crate::ui::paint::{Painter, cut};
 
 /// Draws the title of a pane: name and facts at the left, other facts at the right.
@@ -52,17 +50,6 @@ pub(super) fn hits(at: Option<usize>, hits: usize) -> String {
         Some(at) => format!("{}/{}", thousands(at + 1), thousands(hits)),
         None => count(hits, "hit", "hits"),
     }
-}
-
-/// Returns the first key of an action, or the action's name if it is unbound.
-pub(super) fn key_of(model: &Model, pen: &Painter<'_>, action: Action) -> String {
-    model
-        .setting
-        .config
-        .keymap
-        .keys(action)
-        .first()
-        .map_or_else(|| action.row().name.into(), |key| key.symbol(pen.is_ascii()))
 }
 
 /// A list in a pane.

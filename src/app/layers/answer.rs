@@ -1,20 +1,10 @@
-//! Results of input to a layer, and the context of layers.
+//! Results of input to a layer.
 
-use crate::app::startup::Startup;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::{FileSnapshot, SessionIdentity};
 use crate::keymap::Action;
 use crate::pi::launch::Start;
 use crate::session::entry::EntryId;
-
-/// Context of layers.
-#[derive(Clone, Copy, Debug)]
-pub struct LayerContext<'a> {
-    /// Constant settings.
-    pub setting: &'a Startup,
-    /// Columns and rows of the terminal.
-    pub size: (u16, u16),
-}
 
 /// Result of input to the layer on top.
 #[derive(Debug)]

@@ -1,11 +1,12 @@
 //! The help: key bindings, query syntax and symbols, with a filter. The keys of the layer or pane below come first.
 
-use crate::app::layers::answer::{LayerContext, LayerResult, movement};
+use std::sync::Arc;
+
+use crate::app::layers::answer::{LayerResult, movement};
 use crate::app::startup::Startup;
 use crate::app::widgets::line::LineEdit;
 use crate::app::widgets::text_box::{TextBox, largest};
 use crate::base::text::{Span, Tone, clean, width};
-use crate::config::SavedQuery;
 use crate::keymap::{Action, Key, Place};
 use crate::render::DocLine;
 use crate::search::qualifier;
@@ -44,6 +45,8 @@ pub struct Help {
     pub over: Option<Place>,
     /// The first visible row.
     pub top: usize,
+    /// The settings, with the keys and glyphs.
+    pub setting: Arc<Startup>,
 }
 
 /// A key binding, a part of the query syntax, a symbol or a saved query.
@@ -54,48 +57,25 @@ struct HelpEntry {
     name: String,
 }
 
-impl HelpEntry {
-    fn new(action: Action, setting: &Startup) -> Self {
-        let row = action.row();
-        let keys = setting.config.keymap.keys_text(action);
-        Self { title: row.group.name(), keys, help: row.help.into(), name: row.name.into() }
-    }
-
-    /// Creates the row for the section of a pane or layer.
-    fn of(place: Place, action: Action, setting: &Startup) -> Self {
-        let title = match place {
-            Place::Sessions => "Sessions pane",
-            Place::Tree => "Tree pane",
-            Place::Preview => "Preview pane",
-            _ => HERE,
-        };
-        Self { title, ..Self::new(action, setting) }
-    }
-
-    fn query((query, help): (&'static str, String)) -> Self {
-        Self { title: QUERIES, keys: query.into(), help, name: String::new() }
-    }
-
-    fn sign((name, means, sign): (&str, &str, &str)) -> Self {
-        Self { title: SYMBOLS, keys: sign.into(), help: means.into(), name: name.into() }
-    }
-
-    fn saved(saved: &SavedQuery) -> Self {
-        let keys = saved.key.map_or(String::new(), |key| key.to_string());
-        let help = format!("Search for {}", saved.query);
-        Self { title: SAVED, keys, help: clean(&help).into(), name: clean(&saved.name).into() }
-    }
-}
-
 impl Help {
     /// Returns the rows that contain every word of the filter.
-    fn rows(&self, setting: &Startup) -> Vec<HelpEntry> {
+    fn rows(&self) -> Vec<HelpEntry> {
+        let setting = &*self.setting;
         let words: Vec<String> = self.line.value().split_whitespace().map(str::to_lowercase).collect();
         let has = |row: &HelpEntry| {
             let text = format!("{} {} {} {}", row.keys, row.name, row.help, row.title).to_lowercase();
             words.iter().all(|word| text.contains(word))
         };
-        let saved = setting.config.queries.iter().map(HelpEntry::saved);
+        let saved = setting.config.queries.iter().map(|saved| HelpEntry {
+            title: SAVED,
+            keys: saved.key.map_or(String::new(), |key| key.to_string()),
+            help: clean(&format!("Search for {}", saved.query)).into(),
+            name: clean(&saved.name).into(),
+        });
+        let entry = |title, action: Action| {
+            let (row, keys) = (action.row(), setting.config.keymap.keys_text(action));
+            HelpEntry { title, keys, help: row.help.into(), name: row.name.into() }
+        };
         let here = self.over.into_iter().flat_map(|place| {
             // The section of a pane omits the keys that work in all panes.
             let is_common = move |places: &[Place]| {
@@ -103,22 +83,36 @@ impl Help {
             };
             let is_shown = move |places: &[Place]| places.contains(&place) && !is_common(places);
             let actions = Action::ALL.iter().filter(move |action| is_shown(action.row().places));
-            actions.map(move |&action| HelpEntry::of(place, action, setting))
+            let title = match place {
+                Place::Sessions => "Sessions pane",
+                Place::Tree => "Tree pane",
+                Place::Preview => "Preview pane",
+                _ => HERE,
+            };
+            actions.map(move |&action| entry(title, action))
         });
         let language = LANGUAGE.iter().map(|&(query, help)| (query, help.into())).chain(qualifier::rows());
-        let language = Some(language.map(HelpEntry::query));
+        let query =
+            |(query, help): (&str, String)| HelpEntry { title: QUERIES, keys: query.into(), help, name: String::new() };
+        let language = Some(language.map(query));
         let (first, last) = if self.over == Some(Place::Search) { (language, None) } else { (None, language) };
         let (sign, means) = OWN_COST;
-        let signs = setting.glyphs.all().chain([("", means, sign)]).map(HelpEntry::sign);
-        let all = Action::ALL.iter().map(|&action| HelpEntry::new(action, setting));
+        let signs = setting.glyphs.all().chain([("", means, sign)]);
+        let signs = signs.map(|(name, means, sign)| HelpEntry {
+            title: SYMBOLS,
+            keys: sign.into(),
+            help: means.into(),
+            name: name.into(),
+        });
+        let all = Action::ALL.iter().map(|&action| entry(action.row().group.name(), action));
         let keys = here.chain(first.into_iter().flatten()).chain(all);
         keys.chain(last.into_iter().flatten()).chain(saved).chain(signs).filter(has).collect()
     }
 
     /// Returns the content of the box without the row of the filter.
-    pub(crate) fn text_box(&self, setting: &Startup, terminal: (u16, u16)) -> TextBox {
+    pub(crate) fn text_box(&self, terminal: (u16, u16)) -> TextBox {
         let size = largest(terminal, WIDEST);
-        let rows = self.rows(setting);
+        let rows = self.rows();
         let widest = |part: fn(&HelpEntry) -> &str| rows.iter().map(|row| width(part(row))).max().unwrap_or(0);
         let (keys, names) = (widest(|row| &row.keys).min(KEYS), widest(|row| &row.name));
         let mut lines: Vec<DocLine> = Vec::new();
@@ -155,19 +149,19 @@ impl Help {
     }
 
     /// Scrolls by some rows.
-    pub(super) fn scroll(&mut self, by: isize, view: LayerContext<'_>) {
-        self.top = self.text_box(view.setting, view.size).scrolled(self.top, by);
+    pub(super) fn scroll(&mut self, by: isize, terminal: (u16, u16)) {
+        self.top = self.text_box(terminal).scrolled(self.top, by);
     }
 
-    pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>, view: LayerContext<'_>) -> LayerResult<C> {
-        let page = usize::from(view.size.1 / 2);
+    pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>, terminal: (u16, u16)) -> LayerResult<C> {
+        let page = usize::from(terminal.1 / 2);
         match action {
             Some(leaving @ (Action::Quit | Action::Suspend)) => return LayerResult::Act(leaving),
             Some(Action::Back) if !self.line.value().is_empty() => self.line = LineEdit::default(),
             Some(Action::Back | Action::Help | Action::Confirm) => return LayerResult::Close,
             action => {
                 if let Some(by) = action.and_then(|action| movement(action, page)) {
-                    self.scroll(by, view);
+                    self.scroll(by, terminal);
                 } else if self.line.press(key, action) {
                     self.top = 0;
                 }

@@ -13,7 +13,7 @@ pub mod palette;
 use crate::app::layers::answer::ChoiceAction;
 use crate::app::widgets::line::LineEdit;
 use crate::keymap::{Action, Key, Place};
-use answer::{LayerContext, LayerResult};
+use answer::LayerResult;
 use compare::CompareView;
 use context::ContextView;
 use dialogs::{Note, Prompt, Question};
@@ -110,7 +110,7 @@ impl<C: Clone> Layers<C> {
     }
 
     /// Passes a key and its action to the layer on top.
-    pub fn press(&mut self, key: Key, action: Option<Action>, view: LayerContext<'_>) -> LayerResult<C> {
+    pub fn press(&mut self, key: Key, action: Option<Action>, size: (u16, u16)) -> LayerResult<C> {
         if let Some(leaving @ (Action::Suspend | Action::Help)) = action
             && !matches!(self.top(), Some(Layer::Help(_)))
         {
@@ -120,12 +120,12 @@ impl<C: Clone> Layers<C> {
             None | Some(Layer::Search) => LayerResult::Pass,
             Some(Layer::Find(line)) => press_find(line, key, action),
             Some(Layer::Prompt(prompt)) => prompt.press(key, action),
-            Some(Layer::Palette(palette)) => palette.press(key, action, view.size),
-            Some(Layer::Question(question)) => question.press(key, action, view.size),
-            Some(Layer::Note(note)) => note.press(action, view.size),
-            Some(Layer::Compare(compare)) => compare.press(action, view),
-            Some(Layer::Help(help)) => help.press(key, action, view),
-            Some(Layer::Context(context)) => context.press(action, view.size),
+            Some(Layer::Palette(palette)) => palette.press(key, action, size),
+            Some(Layer::Question(question)) => question.press(key, action, size),
+            Some(Layer::Note(note)) => note.press(action, size),
+            Some(Layer::Compare(compare)) => compare.press(action, size),
+            Some(Layer::Help(help)) => help.press(key, action, size),
+            Some(Layer::Context(context)) => context.press(action, size),
         }
     }
 
@@ -146,29 +146,29 @@ impl<C: Clone> Layers<C> {
     }
 
     /// Passes a click to the layer on top.
-    pub fn click(&mut self, (column, row): (u16, u16), view: LayerContext<'_>) -> LayerResult<C> {
+    pub fn click(&mut self, (column, row): (u16, u16), size: (u16, u16)) -> LayerResult<C> {
         match self.0.last_mut() {
             None | Some(Layer::Search) => LayerResult::Pass,
             // A click does not discard typed text.
             Some(Layer::Find(_) | Layer::Prompt(_)) => LayerResult::Stay,
-            Some(Layer::Palette(palette)) => palette.click((column, row), view.size),
-            Some(Layer::Question(question)) => question.click((column, row), view.size),
-            Some(Layer::Compare(compare)) => compare.click((column, row), view.size),
+            Some(Layer::Palette(palette)) => palette.click((column, row), size),
+            Some(Layer::Question(question)) => question.click((column, row), size),
+            Some(Layer::Compare(compare)) => compare.click((column, row), size),
             Some(Layer::Note(_) | Layer::Help(_)) => LayerResult::Close,
-            Some(Layer::Context(context)) => context.click(row, view.size),
+            Some(Layer::Context(context)) => context.click(row, size),
         }
     }
 
     /// Passes a turn of the mouse wheel to the layer on top.
-    pub fn wheel(&mut self, by: isize, view: LayerContext<'_>) -> LayerResult<C> {
+    pub fn wheel(&mut self, by: isize, size: (u16, u16)) -> LayerResult<C> {
         match self.0.last_mut() {
             None | Some(Layer::Search | Layer::Find(_) | Layer::Prompt(_)) => return LayerResult::Pass,
-            Some(Layer::Palette(palette)) => palette.wheel(by, view.size),
-            Some(Layer::Question(question)) => question.scroll(by, view.size),
-            Some(Layer::Note(note)) => note.scroll(by, view.size),
-            Some(Layer::Compare(compare)) => compare.wheel(by, view.size),
-            Some(Layer::Help(help)) => help.scroll(by, view),
-            Some(Layer::Context(context)) => context.wheel(by, view.size),
+            Some(Layer::Palette(palette)) => palette.wheel(by, size),
+            Some(Layer::Question(question)) => question.scroll(by, size),
+            Some(Layer::Note(note)) => note.scroll(by, size),
+            Some(Layer::Compare(compare)) => compare.wheel(by, size),
+            Some(Layer::Help(help)) => help.scroll(by, size),
+            Some(Layer::Context(context)) => context.wheel(by, size),
         }
         LayerResult::Stay
     }
@@ -210,20 +210,19 @@ mod tests {
     fn press(layers: &mut Layers<u8>, setting: &Startup, key: &str) -> LayerResult<u8> {
         let key: Key = key.parse().unwrap();
         let action = layers.place().and_then(|place| setting.config.keymap.resolve(place, key));
-        layers.press(key, action, LayerContext { setting, size: (80, 24) })
+        layers.press(key, action, (80, 24))
     }
 
     #[test]
     fn only_the_layer_on_top_gets_input() {
         let setting = Startup::default();
-        let view = LayerContext { setting: &setting, size: (80, 24) };
         let mut layers = Layers::default();
         assert!(matches!(press(&mut layers, &setting, "x"), LayerResult::Pass));
         layers.0.push(Layer::Find(LineEdit::default()));
         layers.0.push(Layer::Help(Help::default()));
         layers.0.push(Layer::Note(Note::new("Title", "a line\n".repeat(50))));
         assert!(matches!(layers.paste("text"), LayerResult::Stay));
-        assert!(matches!(layers.wheel(3, view), LayerResult::Stay));
+        assert!(matches!(layers.wheel(3, (80, 24)), LayerResult::Stay));
         let Some(Layer::Note(note)) = layers.0.pop() else { panic!("the note is on top") };
         assert_eq!(note.top, 3);
         assert!(matches!(layers.paste("quit"), LayerResult::Stay));

@@ -44,9 +44,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
     match action {
         Action::Quit => model.effects.push(Effect::Quit),
         Action::Suspend => model.effects.push(Effect::Suspend),
-        Action::Help => {
-            model.layers.0.push(Layer::Help(Help { over: Some(model.focus), ..Help::default() }));
-        }
+        Action::Help => open_help(model),
         Action::Find => find_in_session::open(model),
         Action::NextHit | Action::PreviousHit => find_in_session::next(model, action == Action::NextHit),
         Action::JumpBack | Action::JumpForward => jump(model, action == Action::JumpForward),
@@ -142,6 +140,11 @@ pub(super) fn act(model: &mut Model, action: Action) {
             }
         }
     }
+}
+
+pub(super) fn open_help(model: &mut Model) {
+    let help = Help { over: Some(model.place()), setting: model.setting.clone(), ..Help::default() };
+    model.layers.0.push(Layer::Help(help));
 }
 
 pub(super) fn open_palette(model: &mut Model, kind: PaletteKind) {

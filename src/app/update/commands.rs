@@ -6,7 +6,7 @@ use crate::app::flows::{context_view, delete, refusal};
 use crate::app::layers::Layer;
 use crate::app::layers::dialogs::Note;
 use crate::app::message::{Clip, Effect, EntryBody, PickedEntry, PickerOutput, Work};
-use crate::app::model::{Errand, Model, PendingChange};
+use crate::app::model::{Errand, Model, Notice, PendingChange};
 use crate::app::startup::PickerFormat;
 use crate::base::text::{Tone, width};
 use crate::catalog::{EntryRef, SessionKey};
@@ -20,7 +20,9 @@ impl Model {
         match command {
             Command::All(commands) => commands.into_iter().for_each(|command| self.execute(command)),
             Command::Say(tone, text) => self.say(tone, text),
-            Command::SayUndoable(text) => self.say_done(text),
+            Command::SayUndoable(text) => {
+                self.notice = Some(Notice { tone: Tone::Active, text, can_undo: true, until: None });
+            }
             Command::ShowError(title, error) => self.show_error(title, error),
             Command::Show(layer) => match (*layer, refusal(self)) {
                 // A prompt is for a change.

@@ -61,10 +61,9 @@ pub(super) fn act(model: &mut Model, action: Action) {
 
 /// Fits comparisons to the terminal; cancels the reading of a closed one.
 pub(super) fn sync(model: &mut Model) {
-    let (layers, view) = model.layers();
     let mut is_there = false;
-    for compare in layers.comparisons_mut() {
-        compare.fit(view);
+    for compare in model.layers.comparisons_mut() {
+        compare.fit(&model.setting.glyphs, model.size);
         is_there = true;
     }
     if !is_there {

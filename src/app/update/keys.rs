@@ -3,14 +3,13 @@
 
 use crossterm::event::KeyCode;
 
-use super::actions::{act, act_elsewhere, open_palette};
+use super::actions::{act, act_elsewhere, open_help, open_palette};
 use super::{comparison, family, find_in_session, search};
 use crate::app::command::{AfterChange, Command, NextStep};
 use crate::app::flows::{context_view, copy, name, picker, resume};
 use crate::app::hints::hints;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::{ChoiceAction, LayerResult, PromptPurpose};
-use crate::app::layers::help::Help;
 use crate::app::layers::palette::{Palette, PaletteKind, SessionScope};
 use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Errand, Model};
@@ -30,8 +29,7 @@ pub(super) fn press(model: &mut Model, key: Key) {
     if press_saved(model, key) {
         return;
     }
-    let (layers, view) = model.layers();
-    match layers.press(key, action, view) {
+    match model.layers.press(key, action, model.size) {
         LayerResult::Pass if model.layers.has(Place::Search) => press_in_query(model, (key, action)),
         LayerResult::Pass => {
             search::keep_selection(model);
@@ -93,8 +91,7 @@ pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool) 
     if std::mem::replace(&mut model.clicked_layer, is_over) && double && !is_over {
         return; // the first click closed what the second one is meant for as well
     }
-    let (layers, view) = model.layers();
-    match layers.click((column, row), view) {
+    match model.layers.click((column, row), model.size) {
         LayerResult::Pass => click_pane(model, (column, row), double),
         answer => take(model, answer),
     }
@@ -103,8 +100,7 @@ pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool) 
 /// Handles a turn of the mouse wheel.
 pub(super) fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
     model.sessions.touched = true;
-    let (layers, view) = model.layers();
-    if !matches!(layers.wheel(by, view), LayerResult::Pass) {
+    if !matches!(model.layers.wheel(by, model.size), LayerResult::Pass) {
         return;
     }
     let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };
@@ -177,9 +173,7 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
         LayerResult::Choose(choice) => choose(model, choice),
         LayerResult::Act(Action::Quit) => model.effects.push(Effect::Quit),
         LayerResult::Act(Action::Suspend) => model.effects.push(Effect::Suspend),
-        LayerResult::Act(Action::Help) => {
-            model.layers.0.push(Layer::Help(Help { over: Some(model.place()), ..Help::default() }));
-        }
+        LayerResult::Act(Action::Help) => open_help(model),
         LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Context(_))) => {
             act_in_context(model, action);
         }

@@ -255,7 +255,8 @@ fn take_news(model: &mut Model, news: FileChanges, gone_dirs: Vec<String>) {
     let is_searched = model.search.as_ref().is_some_and(|search| !search.is_outdated(&model.catalog));
     update_list(model, read, &gone);
     if let Some(search) = model.search.as_mut().filter(|_| is_searched) {
-        search.put_off(&model.catalog);
+        // Not every line that pi writes starts a search.
+        (search.as_of, search.is_put_off) = (Some(model.catalog.version()), true);
     }
     model.tree.is_outdated |= is_open;
 }

@@ -83,7 +83,8 @@ pub(super) fn set_line(model: &mut Model, text: &str) {
 /// Handles a change of the input line.
 pub(super) fn changed(model: &mut Model) {
     if let Some(search) = &mut model.search {
-        search.begin_query();
+        search.chosen = false;
+        search.kept.clear();
         search.note_completion(&model.values);
     }
     ask(model);
@@ -100,10 +101,13 @@ pub(super) fn recall(model: &mut Model, forward: bool) {
 
 /// Switches between the conversation and all text.
 pub(super) fn toggle_everything(model: &mut Model) {
-    if let Some(search) = &mut model.search {
-        search.toggle_everything();
-        changed(model);
-    }
+    let Some(search) = &model.search else { return };
+    let value = search.line.value();
+    let text = match value.strip_prefix("all:") {
+        Some(rest) => rest.trim_start().to_string(),
+        None => format!("all: {value}"),
+    };
+    set_line(model, &text);
 }
 
 /// Moves the focus from the input line to the hits, where letters are key bindings.
@@ -206,7 +210,10 @@ pub(super) fn follow_list(model: &mut Model) {
 
 /// Records the number of texts read.
 pub(super) fn take_read(model: &mut Model, done: usize, total: usize) {
-    if model.search.as_mut().is_some_and(|search| search.take_read(done, total)) {
+    let Some(search) = &mut model.search else { return };
+    search.read = (done < total).then_some((done, total));
+    // A search of all text reads the files instead and needs the texts only for qualifiers.
+    if !search.query.everything || done == total {
         ask(model);
     }
 }
@@ -236,7 +243,12 @@ pub(super) fn request_suggestions(model: &mut Model) {
 /// Takes hits: all of them or `more`.
 pub(super) fn take_hits(model: &mut Model, found: Vec<SessionHit>, more: bool, progress: Option<(usize, usize)>) {
     let Some(search) = &mut model.search else { return };
-    let is_new = search.take_hits(progress);
+    let is_new = search.problem.is_none() && search.answered.as_ref() != Some(&search.query);
+    if search.problem.is_none() {
+        search.answered = Some(search.query.clone());
+        search.searched = progress;
+        search.searching.take_if(|_| progress.is_none());
+    }
     let is_chosen = search.chosen;
     let focused = if is_chosen && !is_new { model.sessions.focused_hits() } else { Vec::new() };
     let mut hits = model.sessions.hits.take().filter(|_| more && !is_new).unwrap_or_default();

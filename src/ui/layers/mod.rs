@@ -12,7 +12,7 @@ use crate::app::model::Model;
 use crate::base::text::{Span, Tone, clean, spans_width, width};
 use crate::keymap::Action;
 use crate::ui::paint::Painter;
-use crate::ui::widgets::{boxed, key_of, rows, typed};
+use crate::ui::widgets::{boxed, rows, typed};
 
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
     for layer in &model.layers.0 {
@@ -37,7 +37,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
             Layer::Palette(palette) => palette::draw(frame, palette, model, pen),
             Layer::Question(question) => {
                 let text_box = question.text_box(model.size);
-                let (take, leave) = (key_of(model, pen, Action::Confirm), key_of(model, pen, Action::Back));
+                let (take, leave) = (pen.key(Action::Confirm), pen.key(Action::Back));
                 let foot = format!("{take}: {} {} {leave}: cancel", question.word(), pen.glyphs().dot);
                 let inner = boxed(frame, pen, text_box.size, question.title, &foot);
                 rows(frame, pen, inner, &text_box, question.top);
@@ -58,8 +58,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
             }
             Layer::Compare(compare) => compare::draw(frame, compare, model, pen),
             Layer::Help(help) => {
-                let text_box = help.text_box(&model.setting, model.size);
-                let (close, dot) = (key_of(model, pen, Action::Back), &pen.glyphs().dot);
+                let text_box = help.text_box(model.size);
+                let (close, dot) = (pen.key(Action::Back), &pen.glyphs().dot);
                 let foot = format!("type to filter {dot} {close}: close {dot} rebind in config.toml");
                 let inner = boxed(frame, pen, text_box.size, "Help", &foot);
                 let mut line = vec![Span::new(Tone::Dim, "filter: ")];

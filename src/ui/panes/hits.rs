@@ -11,7 +11,6 @@ use crate::render::plain_markdown::strip;
 use crate::search::matching::Tier;
 use crate::session::entry::text_fields::TextField;
 use crate::ui::paint::Painter;
-use crate::ui::widgets::key_of;
 
 /// Minimum visible columns of a query.
 const LEAST_QUERY: usize = 8;
@@ -70,7 +69,7 @@ pub(super) fn nothing(model: &Model, pen: &Painter<'_>, hidden: usize, columns: 
     if query.everything {
         parts.push("no hits".into());
     } else {
-        let key = key_of(model, pen, Action::SearchEverything);
+        let key = pen.key(Action::SearchEverything);
         let so_far = if found.progress.is_some() { " so far" } else { "" };
         parts.push("no hits in conversation".into());
         parts.push(format!("{} in tool output{so_far} ({key})", thousands(found.everything)));
@@ -84,7 +83,7 @@ pub(super) fn nothing(model: &Model, pen: &Painter<'_>, hidden: usize, columns: 
 
 /// Returns the keys that change scope and order of the results.
 pub(super) fn keys(model: &Model, pen: &Painter<'_>) -> String {
-    let (all, order) = (key_of(model, pen, Action::SearchEverything), key_of(model, pen, Action::NextSort));
+    let (all, order) = (pen.key(Action::SearchEverything), pen.key(Action::NextSort));
     let is_everything = model.search.as_ref().is_some_and(|search| search.query.everything);
     format!("{all}: {}  {order}: sort ", if is_everything { "conversation" } else { "all text" })
 }

@@ -21,16 +21,17 @@ const WORDS: usize = 24;
 /// The pane width from which timestamps are shown.
 const TIMES: usize = 64;
 
+/// Formats of the time of a label, like pi's `/tree` (0.87.1): today, this year, or earlier.
+const LABEL_TIME: [&str; 3] = ["%H:%M", "%-m/%-d %H:%M", "%y/%-m/%-d %H:%M"];
+
+/// Formats of the time of a message.
+const MESSAGE_TIME: [&str; 3] = ["%H:%M", "%-d %b %H:%M", "%-d %b %Y"];
+
 /// Draws a row after its tree lines in the given columns.
-pub(super) fn draw(
-    left: &mut Vec<Span>,
-    columns: usize,
-    (model, pen): (&Model, &Painter<'_>),
-    tree: &Tree,
-    at: RowIndex,
-) -> Vec<Span> {
+pub(super) fn draw(mut left: Vec<Span>, columns: usize, pen: &Painter<'_>, tree: &Tree, at: RowIndex) -> Vec<Span> {
+    let model = pen.model;
     left.extend(file(model, at));
-    let room = columns.saturating_sub(spans_width(left));
+    let room = columns.saturating_sub(spans_width(&left));
     let one = &model.tree.rows.list[at];
     let row = TreeRowView { model, pen, tree, room, at };
     let (words, right) = match one.item {
@@ -38,14 +39,17 @@ pub(super) fn draw(
         RowItem::Fork(place) => row.fork(place),
         RowItem::Run(run) => row.run(run, columns >= TIMES),
         RowItem::Inherited => return row.inherited(columns),
-        RowItem::Start => (vec![Span::new(Tone::Active, row.start())], Vec::new()),
+        RowItem::Start => {
+            let text = format!("{} leaf: pi resumes before the first message", pen.glyphs().leaf);
+            (vec![Span::new(Tone::Active, text)], Vec::new())
+        }
     };
     // Unique entries are marked only if the session shares others.
     let is_elsewhere = model.tree.session.is_some_and(|key| !model.catalog.is_parent_missing(key));
     let dim = |span: Span| if span.tone == Tone::Match { span } else { Span { tone: Tone::Dim, ..span } };
     left.extend(row.mark());
     left.extend(words.into_iter().map(|span| if one.is_inherited && is_elsewhere { dim(span) } else { span }));
-    both(left, &right, columns, pen.glyphs())
+    both(&left, &right, columns, pen.glyphs())
 }
 
 /// Returns the letter of the file whose branch contains the row, in a merged tree.
@@ -107,17 +111,18 @@ impl TreeRowView<'_> {
         let mut facts = Vec::new();
         if one.folded {
             let forks = model.tree.rows.hidden_forks.get(&entry).copied().unwrap_or_default();
-            facts.extend(self.fold(row_text::hidden(tree.below(entry), forks, model.now)));
+            facts.extend(dots(row_text::hidden(tree.below(entry), forks, model.now)));
+            facts[0].text.insert_str(0, &format!("{} ", pen.glyphs().hidden));
         }
         if let Some(activity) = model.tree.turn(entry).filter(|_| is_turns && !one.folded) {
             facts.extend(dots(row_text::turn(activity, node.time)));
         }
         let label_time = tree.labels.get(&entry).and_then(|label| label.time).filter(|_| model.tree.label_times);
-        facts.extend(label_time.map(|time| RowFact::new(Tone::Label, wall_time(model, time))));
+        facts.extend(label_time.map(|time| RowFact::new(Tone::Label, clock(model, time, LABEL_TIME))));
         facts.extend(self.leaf(entry));
         let is_short = is_turns && self.room < 2 * TIMES;
         if with_times && node.kind.is_milestone() && !one.folded && !is_short {
-            facts.extend(node.time.map(|time| RowFact::new(Tone::Dim, when(model, time))));
+            facts.extend(node.time.map(|time| RowFact::new(Tone::Dim, clock(model, time, MESSAGE_TIME))));
         }
         facts.extend(self.others(entry));
         let right = self.fitting(facts);
@@ -208,11 +213,6 @@ impl TreeRowView<'_> {
         spans
     }
 
-    /// Returns the note that pi continues before all visible entries.
-    fn start(&self) -> String {
-        format!("{} leaf: pi resumes before the first message", self.pen.glyphs().leaf)
-    }
-
     /// Returns the leaf mark. If the leaf is hidden, the nearest row shows the distance to it.
     fn leaf(&self, entry: Index) -> Option<RowFact> {
         let Self { model, pen, tree, at, .. } = *self;
@@ -227,15 +227,6 @@ impl TreeRowView<'_> {
             format!("{} leaf, {} below", glyphs.hidden, count(model.tree.rows.leaf_below, "entry", "entries"))
         };
         Some(RowFact::new(Tone::Active, text))
-    }
-
-    /// Returns the facts about a fold, the first one with the fold symbol.
-    fn fold(&self, facts: Vec<String>) -> Vec<RowFact> {
-        let mut facts = dots(facts);
-        if let Some(first) = facts.first_mut() {
-            first.text = format!("{} {}", self.pen.glyphs().hidden, first.text);
-        }
-        facts
     }
 
     /// Returns the leading facts that fit beside the first words.
@@ -282,18 +273,8 @@ fn dots(facts: Vec<String>) -> Vec<RowFact> {
     facts.into_iter().enumerate().map(fact).collect()
 }
 
-/// Formats the time of a label: the time if today, otherwise with the date, like pi's `/tree` (0.87.1).
-fn wall_time(model: &Model, ms: i64) -> String {
-    at(model, ms, ["%H:%M", "%-m/%-d %H:%M", "%y/%-m/%-d %H:%M"])
-}
-
-/// Formats the time of a message.
-fn when(model: &Model, ms: i64) -> String {
-    at(model, ms, ["%H:%M", "%-d %b %H:%M", "%-d %b %Y"])
-}
-
 /// Formats a time with one of three formats: today, this year, or earlier.
-fn at(model: &Model, ms: i64, forms: [&str; 3]) -> String {
+fn clock(model: &Model, ms: i64, forms: [&str; 3]) -> String {
     let setting = &model.setting;
     let (Some(then), Some(now)) = (setting.zoned(ms), setting.zoned(model.now)) else { return String::new() };
     let form = match () {

@@ -15,7 +15,7 @@ use crate::keymap::{Action, Place};
 use crate::ui::paint::{Painter, both};
 use crate::ui::panes::session::{SessionRowView, entries_column, first_column};
 use crate::ui::panes::{hits, project};
-use crate::ui::widgets::{ListView, key_of, tall_list, title};
+use crate::ui::widgets::{ListView, tall_list, title};
 
 pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Painter<'_>) {
     let pane = &model.sessions;
@@ -47,11 +47,11 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
     } else if pane.rows.is_empty() && model.catalog.progress.finished {
         let body = ratatui::layout::Rect { height: 1, ..area.body };
         let text = if pane.shows.here_only {
-            format!("  no sessions in this project{dot}{}: show all", key_of(model, pen, Action::HereOnly))
+            format!("  no sessions in this project{dot}{}: show all", pen.key(Action::HereOnly))
         } else if pane.shows.named_only {
-            format!("  no named sessions{dot}{}: show all", key_of(model, pen, Action::NamedOnly))
+            format!("  no named sessions{dot}{}: show all", pen.key(Action::NamedOnly))
         } else {
-            format!("  only subagent sessions{dot}{}: show them", key_of(model, pen, Action::ShowSubagents))
+            format!("  only subagent sessions{dot}{}: show them", pen.key(Action::ShowSubagents))
         };
         pen.put(frame, body, &[Span::new(Tone::Dim, text)]);
     }
@@ -63,7 +63,7 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
 fn row(model: &Model, pen: &Painter<'_>, at: usize, columns: usize) -> Vec<Vec<Span>> {
     match &model.sessions.rows[at] {
         SessionRow::Project(place) => vec![project_row(model, pen, at, *place, columns)],
-        SessionRow::MissingParent(key, forks) => vec![missing_parent_row(model, pen, (at, *key, *forks), columns)],
+        SessionRow::MissingParent(key, forks) => vec![missing_parent_row(pen, at, (*key, *forks), columns)],
         &SessionRow::Session { key, ref prefix, below, is_tall } => {
             SessionRowView { model, pen, at, key, columns, prefix, below, is_tall }.lines()
         }
@@ -109,12 +109,12 @@ fn project_row(model: &Model, pen: &Painter<'_>, row: usize, place: usize, colum
 
 /// Returns the row of a missing session, which is above its forks.
 fn missing_parent_row(
-    model: &Model,
     pen: &Painter<'_>,
-    (row, key, forks): (usize, MissingParentKey, usize),
+    row: usize,
+    (key, forks): (MissingParentKey, usize),
     columns: usize,
 ) -> Vec<Span> {
-    let glyphs = pen.glyphs();
+    let (model, glyphs) = (pen.model, pen.glyphs());
     let Some(gone) = model.catalog.missing_parent(key) else { return Vec::new() };
     let is_folded = model.sessions.is_folded(row);
     let sign = if is_folded { &glyphs.closed } else { &glyphs.open };

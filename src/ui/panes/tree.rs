@@ -11,7 +11,7 @@ use crate::render::DocLine;
 use crate::ui::empty::plain_rows;
 use crate::ui::paint::Painter;
 use crate::ui::panes::row;
-use crate::ui::widgets::{ListView, hits, key_of, list, title};
+use crate::ui::widgets::{ListView, hits, list, title};
 
 /// Minimum columns of the title.
 const ROOM: usize = 20;
@@ -29,7 +29,7 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
             return format!("reading {} the last {}", pen.glyphs().dot, count(tree.nodes.len(), "entry", "entries"));
         }
         let family = pane.family.as_ref().map_or(String::new(), |family| {
-            format!("{} {} ", count(family.members.len(), "session", "sessions"), pen.glyphs().dot)
+            format!("{} {} ", count(family.request.members.len(), "session", "sessions"), pen.glyphs().dot)
         });
         let differing = pane.family.as_ref().map_or(0, |family| family.joined.differing);
         let differing = match differing {
@@ -78,7 +78,7 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
         let text = if tree.nodes.is_empty() {
             " no entries yet".into()
         } else {
-            let all = key_of(model, pen, Action::FilterAll);
+            let all = pen.key(Action::FilterAll);
             format!(" no entries match the filter {} {} {all}: show all", pane.filter.name(), pen.glyphs().dot)
         };
         return pen.put(frame, ratatui::layout::Rect { height: 1, ..area.body }, &[Span::new(Tone::Dim, text)]);
@@ -88,7 +88,7 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
         // Build only the visible part of the tree lines, because trees may have thousands of levels; the text always
         // follows them.
         let (lines, is_cut) = pane.lines(at, columns);
-        let mut left = vec![Span::new(Tone::Dim, pane.rows.lead(at, lines, is_cut, pen.glyphs()))];
-        row::draw(&mut left, columns, (model, pen), tree, at)
+        let left = vec![Span::new(Tone::Dim, pane.rows.lead(at, lines, is_cut, pen.glyphs()))];
+        row::draw(left, columns, pen, tree, at)
     });
 }

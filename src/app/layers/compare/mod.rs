@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ratatui::layout::Rect;
 
-use crate::app::layers::answer::{LayerContext, LayerResult, movement};
+use crate::app::layers::answer::{LayerResult, movement};
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::{Glyphs, Span, Tone};
 use crate::catalog::compare::{BranchEnd, ComparedBranches};
@@ -95,13 +95,13 @@ impl CompareView {
     }
 
     /// Builds the rows for the terminal's width if necessary, and scrolls to the selection.
-    pub(crate) fn fit(&mut self, LayerContext { setting, size }: LayerContext<'_>) {
-        let body = Self::body(size);
+    pub(crate) fn fit(&mut self, glyphs: &Glyphs, terminal: (u16, u16)) {
+        let body = Self::body(terminal);
         // The scroll bar takes one column.
         let columns = usize::from(body.width.saturating_sub(1));
         if columns != self.columns {
             self.columns = columns;
-            self.make_rows(&setting.glyphs);
+            self.make_rows(glyphs);
         }
         self.cursor.fit(self.rows.len(), body.height.into());
     }
@@ -149,8 +149,8 @@ impl CompareView {
         self.columns = 0;
     }
 
-    pub(super) fn press<C>(&mut self, action: Option<Action>, view: LayerContext<'_>) -> LayerResult<C> {
-        let page = Self::body(view.size).height.saturating_sub(1).max(1).into();
+    pub(super) fn press<C>(&mut self, action: Option<Action>, terminal: (u16, u16)) -> LayerResult<C> {
+        let page = Self::body(terminal).height.saturating_sub(1).max(1).into();
         match action {
             Some(Action::Fold) => self.fold(true),
             Some(Action::Unfold) => self.fold(false),

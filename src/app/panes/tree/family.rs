@@ -39,17 +39,15 @@ impl ForkedFile {
 pub struct FamilyTree {
     /// The merged tree.
     pub joined: MergedFamily,
-    /// The merged sessions, parents before forks.
-    pub members: Vec<(SessionKey, SharedDigest)>,
+    /// The merged sessions.
+    pub request: MergeRequest,
     /// The fork rows: of expanded forks where their unique entries begin, of others where they diverge.
     pub forks: Vec<ForkedFile>,
     /// The other sessions that contain each entry.
     pub others: SharedEntries,
     /// The reason why a session is left out.
     pub lost: Option<String>,
-    base: usize,
-    pub(super) places: HashMap<SessionKey, usize>,
-    numbers: HashMap<SessionKey, usize>,
+    pub(crate) places: HashMap<SessionKey, usize>,
 }
 
 /// The sessions to merge into one tree.
@@ -110,21 +108,15 @@ pub(crate) struct FamilySelection {
 
 impl FamilyTree {
     /// Combines a merge request and its result.
-    pub fn new(
-        to_join: MergeRequest,
-        joined: MergedFamily,
-        (forks, others): (Vec<ForkedFile>, SharedEntries),
-        lost: Option<String>,
-    ) -> Self {
-        let places = to_join.members.iter().enumerate().map(|(place, (key, _))| (*key, place)).collect();
-        let MergeRequest { base, members, numbers, .. } = to_join;
-        Self { joined, members, forks, others, lost, base, places, numbers }
+    pub fn new(request: MergeRequest, joined: MergedFamily, forks: Vec<ForkedFile>, others: SharedEntries) -> Self {
+        let places = request.members.iter().enumerate().map(|(place, (key, _))| (*key, place)).collect();
+        Self { joined, request, forks, others, lost: None, places }
     }
 
     /// Returns the entry in its own file.
     pub(super) fn entry(&self, at: Index) -> Option<EntryRef> {
         let (file, at) = self.joined.of(at);
-        self.members.get(file).map(|(session, _)| EntryRef { session: *session, at })
+        self.request.members.get(file).map(|(session, _)| EntryRef { session: *session, at })
     }
 
     /// Returns the index of a file's entry in the merged tree.
@@ -135,7 +127,7 @@ impl FamilyTree {
     /// Returns `true` if an entry is the leaf or a branch end of its own file, unless that is the open session.
     pub fn is_leaf(&self, at: Index) -> bool {
         let (file, own) = self.joined.of(at);
-        let tree = self.joined.file(file).filter(|_| file != self.base);
+        let tree = self.joined.file(file).filter(|_| file != self.request.base);
         tree.is_some_and(|tree| {
             tree.leaf == Some(own) || (tree.is_tip(own) && !tree.nodes[own as usize].kind.is_bookkeeping())
         })
@@ -143,13 +135,13 @@ impl FamilyTree {
 
     /// Returns the family number of the session whose branch contains an entry.
     pub fn number(&self, at: Index) -> usize {
-        let session = self.members.get(self.joined.first(at));
-        session.and_then(|(session, _)| self.numbers.get(session)).copied().unwrap_or_default()
+        let session = self.request.members.get(self.joined.first(at));
+        session.and_then(|(session, _)| self.request.numbers.get(session)).copied().unwrap_or_default()
     }
 
     /// Returns the family number of a session that is shown.
     pub fn number_of(&self, session: SessionKey) -> Option<usize> {
-        self.places.contains_key(&session).then(|| self.numbers.get(&session).copied().unwrap_or_default())
+        self.places.contains_key(&session).then(|| self.request.numbers.get(&session).copied().unwrap_or_default())
     }
 }
 
@@ -205,7 +197,7 @@ impl FamilySelection {
 
 /// The selection, independent of its row number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TreeSelection {
+pub(crate) enum TreeSelection {
     Entry(EntryRef),
     /// A fork row, with its number if the fork has several.
     Fork(SessionKey, usize),
@@ -217,13 +209,15 @@ pub(super) enum TreeSelection {
 
 /// The position in an open tree.
 #[derive(Clone, Debug, Default)]
-pub(super) struct TreePosition {
+pub(crate) struct TreePosition {
     pub(super) selected: Option<TreeSelection>,
     pub(super) folds: HashSet<EntryRef>,
+    /// Expanded runs, by first entry.
     pub(super) open_runs: HashSet<EntryRef>,
+    /// `true` if inherited entries are expanded.
     pub(super) shows_inherited: bool,
     /// The first visible row.
     pub(super) top: usize,
     /// The other sessions that are shown.
-    pub(super) wanted: FamilySelection,
+    pub(crate) wanted: FamilySelection,
 }

@@ -47,19 +47,19 @@ impl TreePane {
 
     /// Returns `true` if the whole family is to be shown.
     pub fn is_whole(&self) -> bool {
-        self.wanted.whole
+        self.place.wanted.whole
     }
 
     /// Toggles between the whole family and the session alone. Returns `true` for the family.
     pub(crate) fn toggle_family(&mut self) -> bool {
-        let whole = !self.wanted.whole;
-        self.wanted = FamilySelection { whole, ..FamilySelection::default() };
+        let whole = !self.place.wanted.whole;
+        self.place.wanted = FamilySelection { whole, ..FamilySelection::default() };
         whole
     }
 
     /// Shows or hides a family member; adds or removes an unlinked session.
     pub(crate) fn toggle_member(&mut self, session: SessionKey, is_of_family: bool) {
-        let set = if is_of_family { &mut self.wanted.hidden } else { &mut self.wanted.added };
+        let set = if is_of_family { &mut self.place.wanted.hidden } else { &mut self.place.wanted.added };
         if !set.remove(&session) {
             set.insert(session);
         }
@@ -70,7 +70,7 @@ impl TreePane {
         if self.session == Some(session) {
             return false; // it is always shown
         }
-        let wanted = &mut self.wanted;
+        let wanted = &mut self.place.wanted;
         match (wanted.whole, open) {
             (true, true) => wanted.hidden.remove(&session) | wanted.added.contains(&session),
             (true, false) if wanted.added.contains(&session) => wanted.added.remove(&session),
@@ -82,12 +82,13 @@ impl TreePane {
 
     /// Returns the sessions to merge, unless they were already requested.
     pub(crate) fn next_to_join(&mut self, catalog: &Catalog) -> Option<MergeRequest> {
-        let now = (catalog.version(), self.wanted.clone());
+        let now = (catalog.version(), self.place.wanted.clone());
         if self.looked_at.as_ref() == Some(&now) {
             return None;
         }
         self.looked_at = Some(now);
-        let to_join = self.session.filter(|&key| catalog.has(key)).and_then(|key| self.wanted.members(key, catalog));
+        let to_join =
+            self.session.filter(|&key| catalog.has(key)).and_then(|key| self.place.wanted.members(key, catalog));
         let Some(to_join) = to_join else {
             (self.asked, self.joining) = (None, None);
             self.leave_family();
@@ -111,7 +112,7 @@ impl TreePane {
         self.joining = None;
         self.looked_at = None;
         if self.family.is_none() {
-            (self.wanted, self.asked) = (FamilySelection::default(), None);
+            (self.place.wanted, self.asked) = (FamilySelection::default(), None);
         }
     }
 
@@ -136,13 +137,13 @@ impl TreePane {
             TreeSelection::Inherited | TreeSelection::Start => false,
         };
         // A selection in another file moves to the entry from which that file diverges.
-        let left = self.selected.filter(is_others).and_then(|selected| self.anchor(selected));
+        let left = self.place.selected.filter(is_others).and_then(|selected| self.anchor(selected));
         let at = left.and_then(|at| self.nearest_own(at));
         self.family = None;
         self.forks.clone_from(&self.own_forks);
         self.tree = Some(own);
         if let Some(at) = at {
-            self.selected = self.entry_of_own(at).map(TreeSelection::Entry);
+            self.place.selected = self.entry_of_own(at).map(TreeSelection::Entry);
         }
         self.show_other();
     }
@@ -163,7 +164,7 @@ impl TreePane {
         }
         let chosen = self.selected_fork().map(|fork| fork.key).or_else(|| self.awaited_fork.take());
         let is_there = |key: &SessionKey| forks.iter().any(|fork| fork.key == *key);
-        self.selected = chosen.filter(is_there).map(|key| TreeSelection::Fork(key, 0)).or(self.selected);
+        self.place.selected = chosen.filter(is_there).map(|key| TreeSelection::Fork(key, 0)).or(self.place.selected);
         self.forks = forks;
         self.rebuild();
     }

@@ -90,7 +90,7 @@ impl TreePane {
     /// Returns the trees to search and the first entry to look at, if a search is pending.
     pub(crate) fn to_search(&self) -> Option<(Vec<FileTree>, Index)> {
         let find = self.find.as_ref().filter(|find| find.searching && find.query.is_none())?;
-        let members = self.family.as_ref().map(|family| family.members.iter().map(|(key, _)| *key).collect());
+        let members = self.family.as_ref().map(|family| family.request.members.iter().map(|(key, _)| *key).collect());
         let sessions: Vec<SessionKey> = members.unwrap_or_else(|| self.session.into_iter().collect());
         let files = sessions.into_iter().filter_map(|key| Some((key, self.file(key)?.clone()))).collect();
         Some((files, if self.family.is_some() { 0 } else { find.start }))
@@ -151,7 +151,7 @@ impl TreePane {
         let Some(find) = &mut self.find else { return };
         find.only_hits = !find.only_hits;
         self.kept = None;
-        self.folds.clear();
+        self.place.folds.clear();
         self.follow_hits();
     }
 

@@ -10,7 +10,7 @@ pub mod row_text;
 pub mod rows;
 mod summary_rows;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::app::ticket::Claim;
@@ -40,8 +40,8 @@ pub struct TreePane {
     pub family: Option<Arc<FamilyTree>>,
     /// The other sessions that contain the entries of the session's own tree.
     pub others: SharedEntries,
-    /// The other sessions to show.
-    pub(crate) wanted: FamilySelection,
+    /// The selection, the folds and the other sessions to show. The scroll position is that of the cursor.
+    pub(crate) place: TreePosition,
     /// The last merge request.
     asked: Option<MergeRequest>,
     /// The claim on the running merge.
@@ -83,12 +83,6 @@ pub struct TreePane {
     pub follows: bool,
     /// `true` after a jump: the selection is then centered.
     pub jumped: bool,
-    folds: HashSet<EntryRef>,
-    /// Expanded runs, by first entry.
-    open_runs: HashSet<EntryRef>,
-    /// `true` if inherited entries are expanded.
-    shows_inherited: bool,
-    selected: Option<TreeSelection>,
     /// The entry that was selected when the tree was reloaded. It keeps its row until the filter changes.
     kept: Option<EntryRef>,
     /// The entry to select once its session is open.
@@ -120,12 +114,12 @@ impl TreePane {
     pub fn turn_to(&mut self, session: Option<SessionKey>) {
         self.remember();
         let remembered = session.and_then(|session| self.memories.get(&session));
-        let wanted = remembered.map_or_else(FamilySelection::default, |position| position.wanted.clone());
+        let wanted = remembered.map(|position| position.wanted.clone()).unwrap_or_default();
         let memories = std::mem::take(&mut self.memories);
         // Late replies about the previous session are ignored: their claims are dropped.
         *self = Self {
             session,
-            wanted,
+            place: TreePosition { wanted, ..TreePosition::default() },
             memories,
             filter: self.filter,
             collapses_runs: self.collapses_runs,
@@ -164,9 +158,9 @@ impl TreePane {
         let is_own = |entry: &EntryRef| Some(entry.session) == self.session;
         // Entries of other sessions are merged later.
         let is_there = |entry: &EntryRef| !is_own(entry) || (entry.at as usize) < tree.nodes.len();
-        self.folds = memory.folds.into_iter().filter(is_there).collect();
-        self.open_runs = memory.open_runs.into_iter().filter(is_there).collect();
-        self.shows_inherited = memory.shows_inherited;
+        self.place.folds = memory.folds.into_iter().filter(is_there).collect();
+        self.place.open_runs = memory.open_runs.into_iter().filter(is_there).collect();
+        self.place.shows_inherited = memory.shows_inherited;
         self.error = None;
         if self.tree.as_ref().is_none_or(|before| !tree.extends(before)) {
             // These are indices into the previous tree.
@@ -184,11 +178,12 @@ impl TreePane {
             find.grow(&tree);
         }
         let leaf = tree.leaf.and_then(|at| self.entry(at)).map(TreeSelection::Entry);
-        self.selected = match memory.selected {
+        self.place.selected = match memory.selected {
             Some(TreeSelection::Entry(entry) | TreeSelection::Run(entry)) if !is_own(&entry) => {
                 // The user may have moved elsewhere in the meantime.
                 let is_free = self.awaited_entry.is_none() && self.awaited_id.is_none();
-                self.awaited_entry = self.awaited_entry.or(Some(entry).filter(|_| is_free && self.wanted.is_any()));
+                self.awaited_entry =
+                    self.awaited_entry.or(Some(entry).filter(|_| is_free && self.place.wanted.is_any()));
                 leaf
             }
             Some(TreeSelection::Entry(entry) | TreeSelection::Run(entry)) if !is_there(&entry) => leaf,
@@ -220,9 +215,9 @@ impl TreePane {
             let at = HitPlace::Offset(part.nodes.get(entry.at as usize)?.offset).find(whole)?;
             Some(EntryRef { at, ..entry })
         };
-        self.folds = self.folds.iter().filter_map(|&entry| moved(entry)).collect();
-        self.open_runs = self.open_runs.iter().filter_map(|&entry| moved(entry)).collect();
-        self.selected = match self.selected {
+        self.place.folds = self.place.folds.iter().filter_map(|&entry| moved(entry)).collect();
+        self.place.open_runs = self.place.open_runs.iter().filter_map(|&entry| moved(entry)).collect();
+        self.place.selected = match self.place.selected {
             Some(TreeSelection::Entry(entry)) => moved(entry).map(TreeSelection::Entry),
             Some(TreeSelection::Run(entry)) => moved(entry).map(TreeSelection::Run),
             other => other,
@@ -320,16 +315,16 @@ impl TreePane {
     pub(crate) fn rebuild(&mut self) {
         let Some(tree) = self.tree.clone() else { return };
         if self.follows {
-            self.selected = tree.leaf.and_then(|leaf| self.entry(leaf)).map(TreeSelection::Entry);
+            self.place.selected = tree.leaf.and_then(|leaf| self.entry(leaf)).map(TreeSelection::Entry);
         }
         // A fork row is not a hit.
         let only_hits = self.find.as_ref().is_some_and(|find| find.only_hits);
         let forks = if only_hits { &[][..] } else { &self.forks };
-        let folds = self.folds.iter().filter_map(|&entry| self.shown(entry));
+        let folds = self.place.folds.iter().filter_map(|&entry| self.shown(entry));
         let kept = self.kept.and_then(|entry| self.shown(entry));
         let mut rows = TreeRows::new(&tree, |at| kept == Some(at) || self.shows(&tree, at), folds, forks);
         if let Some(inherited) = self.inherited.filter(|_| !only_hits) {
-            rows.tell_inherited(&tree, inherited.last, self.shows_inherited);
+            rows.tell_inherited(&tree, inherited.last, self.place.shows_inherited);
         }
         if self.collapses_runs && self.filter == Filter::Default && !only_hits {
             let is_hit = |at| self.find.as_ref().is_some_and(|find| find.is_hit(at));
@@ -337,7 +332,7 @@ impl TreePane {
                 tree.nodes[at as usize].kind == EntryKind::ToolResult
                     && !(tree.labels.contains_key(&at) || tree.flagged.contains(&at) || is_hit(at))
             };
-            let is_open = |first| self.entry(first).is_some_and(|first| self.open_runs.contains(&first));
+            let is_open = |first| self.entry(first).is_some_and(|first| self.place.open_runs.contains(&first));
             rows.tell_runs(&tree, is_part, is_open);
         }
         if self.filter == Filter::Turns && self.turns.is_empty() {
@@ -357,7 +352,7 @@ impl TreePane {
         let Some(tree) = &self.tree else { return 0 };
         let place =
             |wanted: &dyn Fn(RowItem) -> bool| self.rows.list.iter().position(|row| wanted(row.item)).unwrap_or(0);
-        match self.selected {
+        match self.place.selected {
             Some(TreeSelection::Entry(entry)) => self.shown(entry).map_or(0, |at| self.rows.nearest(tree, at)),
             Some(TreeSelection::Run(first)) => {
                 let row = self.shown(first).map_or(0, |at| self.rows.nearest(tree, at));
@@ -386,22 +381,15 @@ impl TreePane {
 
     /// Returns the current selection, folds and scroll position.
     fn position(&self) -> TreePosition {
-        TreePosition {
-            selected: self.selected,
-            folds: self.folds.clone(),
-            open_runs: self.open_runs.clone(),
-            shows_inherited: self.shows_inherited,
-            top: self.cursor.top,
-            wanted: self.wanted.clone(),
-        }
+        TreePosition { top: self.cursor.top, ..self.place.clone() }
     }
 
     /// Restores a position.
     fn go_back(&mut self, position: TreePosition) {
-        (self.selected, self.folds) = (position.selected, position.folds);
-        (self.open_runs, self.shows_inherited) = (position.open_runs, position.shows_inherited);
+        let wanted = std::mem::take(&mut self.place.wanted);
+        self.place = TreePosition { wanted, ..position };
         self.rebuild();
-        self.cursor.top = position.top;
+        self.cursor.top = self.place.top;
     }
 
     /// Drops a pending fork or entry that would move the selection, because the user has moved.
@@ -422,7 +410,7 @@ impl TreePane {
             Some(RowItem::Start) => Some(TreeSelection::Start),
             None => None,
         };
-        self.selected = selected.or(self.selected);
+        self.place.selected = selected.or(self.place.selected);
     }
 
     /// Returns the item of the selected row.
@@ -445,7 +433,7 @@ impl TreePane {
     pub(crate) fn set_filter(&mut self, filter: Filter) {
         (self.filter, self.kept) = (filter, None);
         // Inherited entries that were visible stay expanded, even if they were shown only for lack of others.
-        self.shows_inherited |= self.rows.list.iter().any(|row| row.is_inherited);
+        self.place.shows_inherited |= self.rows.list.iter().any(|row| row.is_inherited);
         self.rebuild();
     }
 }
