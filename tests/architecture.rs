@@ -53,7 +53,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "pi",
             "runtime",
             "disk/trash/command.rs",
-            "disk/subprocess.rs",
+            "disk/program.rs",
             "disk/create.rs",
             "disk/index/segment.rs",
             "system",

@@ -8,14 +8,11 @@ use std::path::{Path, PathBuf};
 
 use crate::disk::files::Files;
 use crate::disk::lines::{self, CancelableReader};
-use crate::disk::parallel;
-use crate::disk::parallel::StopSignal;
+use crate::disk::parallel::{self, StopSignal};
 use crate::disk::scan::Unreadable;
 use crate::search::byte_search::{Probe, Snippet};
-use crate::session::entry::Entry;
-use crate::session::entry::parse;
-use crate::session::entry::text_fields;
-use crate::session::entry::text_fields::TextField;
+use crate::session::entry::text_fields::{self, TextField};
+use crate::session::entry::{Entry, parse};
 use crate::session::lines::{Line, LineCollector};
 use crate::session::links::Index;
 use crate::session::text_spans;
@@ -89,9 +86,9 @@ pub fn each<P: AsRef<Path> + Sync>(
     };
     let lost = |&(at, path): &(usize, &Path), reason: String| Some((at, Err(Unreadable::new(path, &reason))));
     let (mut waiting, mut next) = (BTreeMap::new(), 0);
-    parallel::each(&items, (work, lost), |read| {
-        let mut batch = GrepBatch { done: read.done, ..GrepBatch::default() };
-        waiting.extend(read.results);
+    parallel::each(&items, (work, lost), |results, done| {
+        let mut batch = GrepBatch { done, ..GrepBatch::default() };
+        waiting.extend(results);
         while let Some(first) = waiting.first_entry().filter(|first| order == HitOrder::Found || *first.key() == next) {
             next = first.key() + 1;
             match first.remove() {
@@ -167,7 +164,7 @@ impl Grep<'_> {
     ) -> io::Result<()> {
         let Some(file) = self.files.session(path)? else { return Ok(()) };
         let mut lines = LineCollector::default();
-        let is_wanted = || !stop.is_due() && !(self.is_stale)();
+        let is_wanted = || !stop() && !(self.is_stale)();
         lines::blocks(&mut CancelableReader(file, is_wanted), 0, buffer, |offset, block| {
             if !is_wanted() {
                 return false;

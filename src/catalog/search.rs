@@ -16,7 +16,7 @@ use crate::search::matching::{Match, Matcher, Tier};
 use crate::search::query::Query;
 use crate::search::scope::QueryScope;
 use crate::session::entry::text_fields::TextField;
-use crate::session::search_text::{SearchTexts, TextBuffers};
+use crate::session::search_text::{SearchTextBuilder, SearchTexts, TextBuffers};
 use crate::session::tree::features::EntryFeature;
 use crate::session::tree::{Index, Tree};
 
@@ -139,34 +139,29 @@ impl Searcher {
         self.cache_mut().clear();
     }
 
-    /// Loads the texts of sessions in order. Reports the progress after each batch until all are loaded or `report`
+    /// Loads the texts of sessions, first those in the index. Reports the progress after each batch until all are loaded or `report`
     /// returns `false`.
     pub fn read(&self, files: Files, sessions: &[SearchedSession], mut report: impl FnMut(usize, usize) -> bool) {
-        let missing: Vec<&SearchedSession> = {
+        let mut missing: Vec<&SearchedSession> = {
             let cache = self.cache();
             let is_known = |known: &CachedFile| known.text_state != TextState::Unread;
             sessions.iter().filter(|session| !cache.get(session).is_some_and(is_known)).collect()
         };
-        let mut before = sessions.len() - missing.len();
-        let (indexed, missing): (Vec<&SearchedSession>, Vec<&SearchedSession>) =
-            missing.into_iter().partition(|session| session.digest.is_stored());
-        let fetch = |session: &&SearchedSession, room: &mut TextBuffers, _: parallel::StopSignal<'_>| {
-            let texts = session.digest.texts(room)?;
-            self.cache_mut().add_texts(session, texts, self.most.min(MAX_CACHED_INDEXED));
+        missing.sort_by_key(|session| !session.digest.is_stored());
+        let before = sessions.len() - missing.len();
+        let load = |session: &&SearchedSession,
+                    (indexed, builder, buffer): &mut (TextBuffers, SearchTextBuilder, Vec<u8>),
+                    is_stopped: parallel::StopSignal<'_>| {
+            let (texts, most) = if session.digest.is_stored() {
+                (session.digest.texts(indexed), self.most.min(MAX_CACHED_INDEXED))
+            } else {
+                let read = search_text::read(files, &session.digest.path, (builder, buffer), is_stopped);
+                (read.ok().flatten(), self.most)
+            };
+            self.cache_mut().add_texts(session, texts?, most);
             None::<()>
         };
-        let mut is_wanted = true;
-        parallel::each(&indexed, (fetch, |_, _| None), |batch| {
-            is_wanted = report(before + batch.done, sessions.len());
-            is_wanted
-        });
-        if !is_wanted {
-            return;
-        }
-        before += indexed.len();
-        let paths: Vec<_> = missing.iter().map(|session| &session.digest.path).collect();
-        let found = |at: usize, texts: SearchTexts<'_>| self.cache_mut().add_texts(missing[at], texts, self.most);
-        search_text::read(files, &paths, found, |batch| report(before + batch.done, sessions.len()));
+        parallel::each(&missing, (load, |_, _| None), |_, done| report(before + done, sessions.len()));
     }
 
     /// Calls a function with the texts of a session, loading them if they are not cached.

@@ -14,7 +14,7 @@ use crate::changes::journal::{
 use crate::changes::request::{ChangeEvent, ChangeObserver, ChangeProgress};
 use crate::changes::result::Refusal;
 use crate::disk::append::{self, Appended, PendingLine};
-use crate::disk::availability::is_there;
+use crate::disk::files::is_there;
 use crate::disk::fingerprint::Fingerprint;
 use crate::disk::load::{self, NewerFormat};
 use crate::disk::lock::LockObserver;

@@ -1,5 +1,6 @@
-//! Creates new files atomically and with minimal permissions.
+//! Creates new files atomically and with minimal permissions, and temporary copies.
 
+use std::env;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -201,16 +202,60 @@ pub(crate) fn sync_folder_of(file: &Path) -> io::Result<()> {
     file.parent().map_or(Ok(()), sync_names)
 }
 
-#[cfg(all(test, unix))]
+/// A copy of a text for another program, in a private temporary directory that is removed on drop with all files in it.
+#[derive(Debug)]
+pub(crate) struct TempCopy {
+    folder: PathBuf,
+    file: PathBuf,
+}
+
+impl TempCopy {
+    /// Writes a text to a file with this name in a new temporary directory.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn new(name: &str, text: &str) -> io::Result<Self> {
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        let folder = env::temp_dir().join(format!("pitree-{:016x}", u64::from_ne_bytes(random)));
+        // The directory must be new, because an existing directory is not trusted.
+        system::make_folder(&folder)?;
+        let aside = Self { file: folder.join(name), folder };
+        let mut file = private().write(true).create_new(true).open(&aside.file)?;
+        file.write_all(text.as_bytes())?;
+        Ok(aside)
+    }
+
+    /// Returns the path of the file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.file
+    }
+
+    /// Returns `true` if the file was changed.
+    pub(crate) fn is_other_than(&self, text: &str) -> bool {
+        fs::read(&self.file).is_ok_and(|now| now != text.as_bytes())
+    }
+}
+
+impl Drop for TempCopy {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder); // a remaining copy is still private
+    }
+}
+
+#[cfg(test)]
 mod tests {
+    #[cfg(unix)]
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 
+    #[cfg(unix)]
     fn mode_of(path: &Path) -> Option<u32> {
         fs::metadata(path).ok().map(|metadata| metadata.permissions().mode() & 0o777)
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_draft_can_be_written_to_whatever_it_is_like() {
         let dir = tempfile::tempdir().unwrap();
@@ -224,6 +269,7 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     #[test]
     fn folders_that_are_there_stay_as_they_are() {
         let dir = tempfile::tempdir().unwrap();
@@ -235,5 +281,20 @@ mod tests {
         assert_eq!(["", "a", "a/b"].map(|path| mode_of(&there.join(path))), [0o755, 0o700, 0o700].map(Some));
         fs::write(there.join("file"), "").unwrap();
         assert!(folders(&there.join("file")).is_err() && folders(&there.join("file/a")).is_err());
+    }
+
+    #[test]
+    fn a_copy_is_its_owners_and_goes() {
+        let aside = TempCopy::new("entry.txt", "text\n").unwrap();
+        let folder = aside.folder.clone();
+        assert_eq!(fs::read_to_string(aside.path()).unwrap(), "text\n");
+        assert!(!aside.is_other_than("text\n") && aside.is_other_than("other"));
+        #[cfg(unix)]
+        for (path, mode) in [(aside.path(), 0o600), (&folder, 0o700)] {
+            assert_eq!(mode_of(path), Some(mode));
+        }
+        fs::write(folder.join("entry.txt.swp"), "left by an editor").unwrap();
+        drop(aside);
+        assert!(!folder.exists());
     }
 }

@@ -6,24 +6,14 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::disk::content::{ContentHash, HashingReader};
 use crate::disk::files::Files;
-use crate::disk::fingerprint::PrefixFingerprint;
+use crate::disk::fingerprint::{ContentHash, HashingReader, PrefixFingerprint};
 use crate::disk::lines::{self, CancelableReader};
 use crate::disk::load;
 use crate::session::digest::Digest;
 use crate::session::digest::builder::DigestBuilder;
 use crate::session::lines::NotASession;
 use crate::session::search_text::SearchTextsBuf;
-
-/// The parameters for reading digests.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DigestReader<'a> {
-    /// The source of session files.
-    pub(crate) files: Files,
-    /// The home directory; in tool calls, paths below it start with `~`.
-    pub(crate) home: &'a str,
-}
 
 /// The data read from a session file.
 #[derive(Debug)]
@@ -55,70 +45,51 @@ pub(crate) struct ScanOptions {
     pub(crate) before: Option<(ResumeState, SearchTextsBuf)>,
 }
 
-impl DigestReader<'_> {
-    /// Reads the digest of a file without file system metadata. Returns `None` if the file is not a session or
-    /// `is_stopped` returned `true`. `buffer` is reusable.
-    ///
-    /// # Errors
-    /// The file cannot be read, starts with an entry, or has too many entries.
-    pub(crate) fn file(
-        &self,
-        path: &Path,
-        mtime: i64,
-        buffer: &mut Vec<u8>,
-        is_stopped: impl Fn() -> bool,
-    ) -> io::Result<Option<Digest>> {
-        let read = self.session((path, mtime), ScanOptions::default(), buffer, is_stopped)?;
-        Ok(read.map(|session| session.digest))
+/// Reads the digest of a file without file system metadata. Returns `None` if the file is not a session or `is_stopped`
+/// returned `true`. In tool calls, paths below `home` start with `~`. `buffer` is reusable.
+///
+/// # Errors
+/// The file cannot be read, starts with an entry, or has too many entries.
+pub(crate) fn read(
+    (files, home): (Files, &str),
+    (path, mtime): (&Path, i64),
+    ScanOptions { texts, state, before }: ScanOptions,
+    buffer: &mut Vec<u8>,
+    is_stopped: impl Fn() -> bool,
+) -> io::Result<Option<ScannedSession>> {
+    let Some(mut file) = files.session(path)? else { return Ok(None) };
+    let mut goes_on = None;
+    if let Some((ResumeState { builder, mark }, texts)) = before
+        && mark.place == builder.lines.place()
+        && mark.holds(&mut file)
+    {
+        goes_on = Some(builder.with_texts(texts));
     }
-
-    /// Like [`DigestReader::file`], with additional data.
-    ///
-    /// # Errors
-    /// The errors of [`DigestReader::file`].
-    pub(crate) fn session(
-        &self,
-        (path, mtime): (&Path, i64),
-        ScanOptions { texts, state, before }: ScanOptions,
-        buffer: &mut Vec<u8>,
-        is_stopped: impl Fn() -> bool,
-    ) -> io::Result<Option<ScannedSession>> {
-        let Some(mut file) = self.files.session(path)? else { return Ok(None) };
-        let mut goes_on = None;
-        if let Some((ResumeState { builder, mark }, texts)) = before
-            && mark.place() == builder.lines.place()
-            && mark.holds(&mut file)
-        {
-            goes_on = Some(builder.with_texts(texts));
-        }
-        let mut builder = goes_on.unwrap_or_else(|| {
-            let new = DigestBuilder::new(self.home);
-            if texts { new.with_texts(SearchTextsBuf::default()) } else { new }
-        });
-        let start = builder.lines.place();
-        file.rewind()?;
-        let mut hashed = HashingReader::new(&mut file, texts);
-        hashed.read_to(start)?;
-        lines::each(&mut CancelableReader(&mut hashed, || !is_stopped()), start, u64::MAX, buffer, |line| {
-            builder.line(line);
-            !builder.lines.is_refused() && !is_stopped()
-        })?;
-        if is_stopped() {
-            return Ok(None);
-        }
-        let content = hashed.content();
-        let state = match state && builder.lines.last.is_none() {
-            true => postcard::to_allocvec(&(&builder, PrefixFingerprint::new(&mut file, builder.lines.place())?))
-                .unwrap_or_default(),
-            false => Vec::new(),
-        };
-        let mut again = |offset| load::line_at(&mut file, offset).ok();
-        match builder.finish_with_texts(mtime, &mut again) {
-            Ok((digest, texts)) => Ok(Some(ScannedSession { digest, texts, state, content })),
-            Err(NotASession::NoHeader) => Ok(None),
-            Err(why @ (NotASession::Headless | NotASession::Titled | NotASession::TooMany)) => {
-                Err(io::Error::other(why))
-            }
-        }
+    let mut builder = goes_on.unwrap_or_else(|| {
+        let new = DigestBuilder::new(home);
+        if texts { new.with_texts(SearchTextsBuf::default()) } else { new }
+    });
+    let start = builder.lines.place();
+    file.rewind()?;
+    let mut hashed = HashingReader::new(&mut file, texts);
+    hashed.read_to(start)?;
+    lines::each(&mut CancelableReader(&mut hashed, || !is_stopped()), start, u64::MAX, buffer, |line| {
+        builder.line(line);
+        !builder.lines.is_refused() && !is_stopped()
+    })?;
+    if is_stopped() {
+        return Ok(None);
+    }
+    let content = hashed.content();
+    let state = match state && builder.lines.last.is_none() {
+        true => postcard::to_allocvec(&(&builder, PrefixFingerprint::new(&mut file, builder.lines.place())?))
+            .unwrap_or_default(),
+        false => Vec::new(),
+    };
+    let mut again = |offset| load::line_at(&mut file, offset).ok();
+    match builder.finish_with_texts(mtime, &mut again) {
+        Ok((digest, texts)) => Ok(Some(ScannedSession { digest, texts, state, content })),
+        Err(NotASession::NoHeader) => Ok(None),
+        Err(why @ (NotASession::Headless | NotASession::Titled | NotASession::TooMany)) => Err(io::Error::other(why)),
     }
 }

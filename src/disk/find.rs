@@ -9,8 +9,8 @@ use std::time::SystemTime;
 
 use crate::base::text::without_os_error_codes;
 use crate::disk::demo;
-use crate::disk::file_version::FileVersion;
 use crate::disk::files::Files;
+use crate::disk::fingerprint::FileVersion;
 use crate::disk::parallel;
 use crate::session::digest::SubagentOwner;
 use crate::session::lines::NotASession;

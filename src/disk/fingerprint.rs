@@ -1,13 +1,145 @@
-//! Fingerprints that identify a file after it has grown: its start, and the bytes before the new ones.
+//! How files are recognized: by their version according to file system metadata, by a hash of their content, and after
+//! they have grown, by fingerprints of their start and of the bytes before the new ones.
 
-use std::fs;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::fs::{self, File, Metadata};
+use std::hash::Hasher;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use twox_hash::XxHash3_64;
 
-use crate::disk::file_version;
-use crate::disk::files::{Files, Readable};
+use crate::disk::files::{Files, Readable, open_regular};
+use crate::session::links::IdHash;
+use crate::system::{self, FileFacts};
+
+/// File system metadata. If it is equal, the file is unchanged, unless it was written again within the granularity of
+/// its timestamps: see [`FileVersion::is_settled`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileVersion {
+    /// The device and inode number, or a hash of the path.
+    pub(crate) file: (u64, u64),
+    /// The length in bytes.
+    pub(crate) bytes: u64,
+    /// The modification time in nanoseconds since 1970.
+    written: i64,
+    /// The change time. Unlike the modification time, programs cannot set it, and a replaced file has another one.
+    changed: i64,
+}
+
+/// Twice the longest timestamp granularity of a kernel, in nanoseconds.
+const TICK: i64 = 20_000_000;
+
+/// The granularity of file systems that count in milliseconds, seconds or two seconds (FAT), plus a margin.
+const COARSE: i64 = 2_100_000_000;
+
+impl FileVersion {
+    /// Returns the version of the file at a path.
+    pub(crate) fn new(metadata: &Metadata, path: &Path) -> Self {
+        Self::of(&system::files::facts(metadata), path)
+    }
+
+    /// Returns the version from file system metadata.
+    pub(crate) fn of(facts: &FileFacts, path: &Path) -> Self {
+        Self {
+            file: facts.file.unwrap_or_else(|| (0, hash(path.as_os_str().as_encoded_bytes()))),
+            bytes: facts.bytes,
+            written: facts.written,
+            changed: facts.changed,
+        }
+    }
+
+    /// Returns a hash for lookup; other files can have the same hash.
+    pub(crate) fn key(&self) -> IdHash {
+        IdHash::number(self.file.0).with(IdHash::number(self.file.1))
+    }
+
+    /// Returns the modification time in milliseconds since 1970.
+    pub(crate) fn mtime(&self) -> i64 {
+        self.written.div_euclid(1_000_000)
+    }
+
+    /// Returns `true` if every write after `then`, the version of a file created at that time, changes this version.
+    /// Uncertain for a file written just before, or with a time in the future.
+    pub(crate) fn is_settled(&self, then: &Self) -> bool {
+        let is_fine = self.changed % 1_000_000 != 0 && then.changed % 1_000_000 != 0;
+        let grain = if is_fine { TICK } else { COARSE };
+        self.written.max(self.changed) < then.changed.saturating_sub(grain)
+    }
+
+    /// Returns `true` if this can be the version of the same file after an append.
+    pub(crate) fn has_grown_from(&self, before: &Self) -> bool {
+        self.file == before.file && self.bytes > before.bytes
+    }
+}
+
+/// Returns a hash that detects damage and distinguishes files. Not collision-resistant against attackers.
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
+    XxHash3_64::oneshot(bytes)
+}
+
+/// The number of bytes per read when hashing.
+const CHUNK: usize = 256 * 1024;
+
+/// The length and hash of the bytes read from the start of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ContentHash {
+    pub(crate) bytes: u64,
+    hash: u64,
+}
+
+impl ContentHash {
+    /// Returns `true` if the file starts with this content. Every file starts with empty content.
+    pub(crate) fn is_in(&self, path: &Path) -> bool {
+        let read = || {
+            let mut hashed = HashingReader::new(open_regular(path, File::options().read(true))?, true);
+            hashed.read_to(self.bytes)?;
+            Ok::<_, io::Error>(hashed.content() == *self)
+        };
+        self.bytes == 0 || read().unwrap_or(false)
+    }
+}
+
+/// A reader that can hash the bytes read through it.
+pub(crate) struct HashingReader<R> {
+    reader: R,
+    hasher: Option<XxHash3_64>,
+    bytes: u64,
+}
+
+impl<R: Read> HashingReader<R> {
+    /// Creates a reader at the start of a file.
+    pub(crate) fn new(reader: R, is_wanted: bool) -> Self {
+        Self { reader, hasher: is_wanted.then(XxHash3_64::new), bytes: 0 }
+    }
+
+    /// Reads and hashes the bytes up to an offset.
+    ///
+    /// # Errors
+    /// Reading failed.
+    pub(crate) fn read_to(&mut self, place: u64) -> io::Result<()> {
+        let rest = self.take(place.saturating_sub(self.bytes));
+        io::copy(&mut BufReader::with_capacity(CHUNK, rest), &mut io::sink()).map(drop)
+    }
+
+    /// Returns the content read so far.
+    pub(crate) fn content(&self) -> ContentHash {
+        self.hasher
+            .as_ref()
+            .map_or_else(ContentHash::default, |hasher| ContentHash { bytes: self.bytes, hash: hasher.finish() })
+    }
+}
+
+impl<R: Read> Read for HashingReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        if let Some(hasher) = &mut self.hasher {
+            hasher.write(&buffer[..count]);
+        }
+        self.bytes += count as u64;
+        Ok(count)
+    }
+}
 
 /// The number of bytes that must be unchanged at the start and before an offset.
 const SAMPLE: u64 = 1024;
@@ -15,7 +147,7 @@ const SAMPLE: u64 = 1024;
 /// The fingerprint of a file up to an offset.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PrefixFingerprint {
-    place: u64,
+    pub(crate) place: u64,
     head: Vec<u8>,
     tail: Vec<u8>,
 }
@@ -28,11 +160,6 @@ impl PrefixFingerprint {
     pub(crate) fn new(file: &mut Box<dyn Readable>, place: u64) -> io::Result<Self> {
         let len = place.min(SAMPLE);
         Ok(Self { place, head: sample(file, 0, len)?, tail: sample(file, place - len, len)? })
-    }
-
-    /// Returns the offset.
-    pub(crate) fn place(&self) -> u64 {
-        self.place
     }
 
     /// Returns `true` if the samples of the file are unchanged up to the offset.
@@ -73,12 +200,12 @@ impl Fingerprint {
 }
 
 /// Returns a checksum of the samples of a file up to an offset.
-fn checksum(path: &Path, found: &fs::Metadata, place: u64) -> io::Result<u64> {
+fn checksum(path: &Path, found: &Metadata, place: u64) -> io::Result<u64> {
     if found.is_symlink() {
-        return Ok(file_version::hash(fs::read_link(path)?.as_os_str().as_encoded_bytes()));
+        return Ok(hash(fs::read_link(path)?.as_os_str().as_encoded_bytes()));
     }
     let PrefixFingerprint { head, tail, .. } = PrefixFingerprint::new(&mut Files::Disk.open(path)?, place)?;
-    Ok(file_version::hash(&[head, tail].concat()))
+    Ok(hash(&[head, tail].concat()))
 }
 
 fn sample(file: &mut Box<dyn Readable>, start: u64, len: u64) -> io::Result<Vec<u8>> {
@@ -120,5 +247,25 @@ mod tests {
             std::os::unix::fs::symlink("b", &link).unwrap();
             assert!(!print.fits(&link).unwrap());
         }
+    }
+
+    #[test]
+    fn detects_whether_a_file_has_only_grown() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let content = |text: &str| {
+            let mut hashed = HashingReader::new(text.as_bytes(), true);
+            hashed.read_to(3).unwrap();
+            hashed.read_to_end(&mut Vec::new()).unwrap();
+            hashed.content()
+        };
+        fs::write(&path, "one two three").unwrap();
+        for text in ["one two three", "one two", "one", ""] {
+            assert!(content(text).is_in(&path), "{text}");
+        }
+        for text in ["two", "one two three four", "one six"] {
+            assert!(!content(text).is_in(&path), "{text}");
+        }
+        assert!(!content("one").is_in(&dir.path().join("gone")) && ContentHash::default().is_in(&path));
     }
 }

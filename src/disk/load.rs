@@ -173,7 +173,7 @@ fn grown(files: Files, OpenFileState { path, mut part, tree, mark }: OpenFileSta
     }
     part.lines.last = None;
     part = part.with_nodes(&tree.nodes);
-    let start = file.seek(SeekFrom::Start(mark.place()))?;
+    let start = file.seek(SeekFrom::Start(mark.place))?;
     lines::each(&mut file, start, u64::MAX, &mut Vec::new(), |line| {
         part.line(line);
         !part.lines.is_crowded()
@@ -239,9 +239,7 @@ pub fn many<R: Send>(
     let work =
         |path: &PathBuf, (): &mut (), _: parallel::StopSignal<'_>| Some(take(path, tree(files, path, home).ok()));
     let lost = |path: &PathBuf, _| Some(take(path, None));
-    parallel::each(paths, (work, lost), |parallel::ParallelBatch { results, done }| {
-        batch(results, done == paths.len())
-    });
+    parallel::each(paths, (work, lost), |results, done| batch(results, done == paths.len()));
 }
 
 /// Returns the offset after the first line break at or after `from`.

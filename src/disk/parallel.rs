@@ -21,47 +21,16 @@ pub fn threads() -> usize {
     *THREADS
 }
 
-/// The results since the last batch.
-#[derive(Debug)]
-pub(crate) struct ParallelBatch<R> {
-    /// The results.
-    pub(crate) results: Vec<R>,
-    /// The number of items processed so far.
-    pub(crate) done: usize,
-}
+/// Returns `true` once the results are no longer wanted.
+pub(crate) type StopSignal<'a> = &'a dyn Fn() -> bool;
 
-impl<T, E> ParallelBatch<Result<T, E>> {
-    /// Splits results into successes and failures.
-    pub(crate) fn split(self) -> (Vec<T>, Vec<E>) {
-        let (mut good, mut bad) = (Vec::new(), Vec::new());
-        for result in self.results {
-            match result {
-                Ok(one) => good.push(one),
-                Err(one) => bad.push(one),
-            }
-        }
-        (good, bad)
-    }
-}
-
-/// A condition to stop.
-#[derive(Clone, Copy)]
-pub(crate) struct StopSignal<'a>(&'a AtomicBool);
-
-impl StopSignal<'_> {
-    /// Returns `true` once the results are no longer wanted.
-    pub(crate) fn is_due(self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// Calls `work` for each item, roughly in order, and reports results in batches until all items are done or `batch`
-/// returns `false`. The first batch is sent as soon as there is a result. Each thread has its own `B`, such as a
-/// buffer. If `work` panics, `lost` creates the result of the item from the message.
+/// Calls `work` for each item, roughly in order, and reports results in batches, with the number of items done so far,
+/// until all are done or `batch` returns `false`. The first batch is sent as soon as there is a result. Each thread has
+/// its own `B`, such as a buffer. If `work` panics, `lost` creates the result of the item from the message.
 pub(crate) fn each<T: Sync, B: Default, R: Send>(
     items: &[T],
     (work, lost): (impl Fn(&T, &mut B, StopSignal<'_>) -> Option<R> + Sync, impl Fn(&T, String) -> Option<R> + Sync),
-    mut batch: impl FnMut(ParallelBatch<R>) -> bool,
+    mut batch: impl FnMut(Vec<R>, usize) -> bool,
 ) {
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let count = threads();
@@ -73,11 +42,11 @@ pub(crate) fn each<T: Sync, B: Default, R: Send>(
         for _ in 0..count {
             scope.spawn(|| {
                 let _leaves = ThreadExit(&table);
-                let (mut own, stop) = (B::default(), StopSignal(&stop));
-                while !stop.is_due() {
+                let (mut own, is_stopped) = (B::default(), || stop.load(Ordering::Relaxed));
+                while !is_stopped() {
                     let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
                     let result =
-                        catch_panic::catch(|| work(item, &mut own, stop)).unwrap_or_else(|why| lost(item, why));
+                        catch_panic::catch(|| work(item, &mut own, &is_stopped)).unwrap_or_else(|why| lost(item, why));
                     table.put(result);
                 }
             });
@@ -87,7 +56,7 @@ pub(crate) fn each<T: Sync, B: Default, R: Send>(
             let (results, done, is_end) = table.take(due, is_first);
             is_first &= results.is_empty();
             due = Instant::now() + BATCH;
-            if (done > told || is_end) && !batch(ParallelBatch { results, done }) {
+            if (done > told || is_end) && !batch(results, done) {
                 stop.store(true, Ordering::Relaxed);
                 return;
             }
@@ -211,8 +180,8 @@ mod tests {
         };
         let lost = |item: &u32, why: String| Some(Err((*item, why)));
         let (mut done, mut failed) = (Vec::new(), Vec::new());
-        each(&items, (work, lost), |batch| {
-            for result in batch.results {
+        each(&items, (work, lost), |results, _| {
+            for result in results {
                 match result {
                     Ok(item) => done.push(item),
                     Err(lost) => failed.push(lost),

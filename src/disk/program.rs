@@ -1,9 +1,21 @@
-//! Finds programs like a shell.
+//! Finds programs like a shell, captures the output of subprocesses and limits their time.
 
 use std::env;
+use std::io::{self, Read};
 use std::path::{PathBuf, absolute, is_separator};
+use std::process::{Child, ExitStatus};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::system::files::is_executable;
+use crate::system::programs;
+
+/// The interval between checks for the end of a subprocess.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The maximum number of captured output bytes.
+const KEPT: u64 = 4096;
 
 /// Returns the absolute path of a command, because it can run in another directory. A name with a slash is used
 /// directly. Other names are searched in the directories of the PATH, where an empty directory is the working
@@ -22,6 +34,40 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
 ///
 /// # Errors
 /// The system cannot determine it.
-pub(crate) fn this() -> std::io::Result<PathBuf> {
+pub(crate) fn this() -> io::Result<PathBuf> {
     env::current_exe()
+}
+
+/// Waits for a subprocess. `gives_up` receives the elapsed time and can end the subprocess with all its children; then
+/// there is no status.
+///
+/// # Errors
+/// The system cannot report its status.
+pub(crate) fn ended(child: &mut Child, mut gives_up: impl FnMut(Duration) -> bool) -> io::Result<Option<ExitStatus>> {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if gives_up(begun.elapsed()) {
+            programs::end(child);
+            return Ok(None);
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// Captures the output of a subprocess to its end.
+pub(crate) fn said(from: Option<impl Read + Send + 'static>) -> Receiver<String> {
+    let (sender, words) = mpsc::channel();
+    if let Some(from) = from {
+        thread::spawn(move || {
+            let mut said = Vec::new();
+            let mut from = from.take(KEPT);
+            let _ = from.read_to_end(&mut said); // a partial output is returned
+            let _ = sender.send(String::from_utf8_lossy(&said).into_owned());
+            let _ = io::copy(from.get_mut(), &mut io::sink()); // otherwise the subprocess would block on a full pipe
+        });
+    }
+    words
 }

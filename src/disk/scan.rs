@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread;
 
-use crate::disk::digest::{DigestReader, ScanOptions};
+use crate::disk::digest::{self, ScanOptions};
 use crate::disk::files::Files;
 use crate::disk::find::IndexedFile;
 pub use crate::disk::find::{FoundFiles, SessionFile, Unreadable, find, milliseconds, one};
@@ -182,14 +182,15 @@ impl<'a> Scan<'a> {
             return rest.len();
         }
         let work = |found: &SessionFile, buffer: &mut Vec<u8>, stop: parallel::StopSignal<'_>| {
-            let digest = sources.digest(found, (index.get(found.dir), real), buffer, || stop.is_due());
+            let digest = sources.digest(found, (index.get(found.dir), real), buffer, stop);
             digest.map(|digest| digest.map(Arc::new)).transpose()
         };
         let lost = |found: &SessionFile, reason: String| Some(Err(Unreadable::new(&found.path, &reason)));
-        parallel::each(&rest, (work, lost), |read| {
-            let done = before + read.done;
-            let (sessions, unreadable) = read.split();
-            batch(ScanBatch { sessions, unreadable, done })
+        parallel::each(&rest, (work, lost), |results, done| {
+            let (sessions, unreadable): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
+            let sessions = sessions.into_iter().flatten().collect();
+            let unreadable = unreadable.into_iter().filter_map(Result::err).collect();
+            batch(ScanBatch { sessions, unreadable, done: before + done })
         });
         rest.len()
     }
@@ -234,8 +235,7 @@ impl ScanSources<'_> {
         };
         let wishes =
             ScanOptions { texts: index.is_some(), state: index.is_some() && found.bytes >= WORTH_GOING_ON, before };
-        let reading = DigestReader { files: self.files, home: self.home };
-        let read = reading.session((&found.path, found.mtime), wishes, buffer, &is_stopped);
+        let read = digest::read((self.files, self.home), (&found.path, found.mtime), wishes, buffer, &is_stopped);
         let mut read = read.map_err(|error| Unreadable::file(&found.path, &error))?;
         if let Some(index) = index.filter(|_| !is_stopped()) {
             index.keep(found, read.as_mut());
@@ -297,7 +297,8 @@ pub fn again(path: &Path, owner: Option<SubagentOwner>, home: &str) -> Result<Op
     sources.digest(&found, (None, &RealPaths::default()), &mut Vec::new(), || false)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::files::open_regular;
 use crate::disk::locate::Environment;
-use crate::disk::{create, file_version};
+use crate::disk::{create, fingerprint};
 
 /// The skill that tells agents how to search earlier sessions.
 pub(crate) const SKILL: &str = include_str!("../../skills/pitree/SKILL.md");
@@ -122,7 +122,7 @@ impl InstalledDir {
         let in_record = String::from_utf8_lossy(&text);
         let is_ours = part.text.starts_with(&text)
             || recorded.is_some_and(|texts| texts.iter().any(|written| written.starts_with(&*in_record)))
-            || UNRECORDED.contains(&file_version::hash(&text))
+            || UNRECORDED.contains(&fingerprint::hash(&text))
             || (recorded.is_none() && part.name == PROGRAM && is_path(&text));
         Ok(if is_ours { FoundContent::Ours } else { FoundContent::Theirs("edited since pitree wrote it") })
     }

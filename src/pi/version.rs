@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::disk::file_version::FileVersion;
-use crate::disk::{program, state, subprocess};
+use crate::disk::fingerprint::FileVersion;
+use crate::disk::{program, state};
+use crate::system::programs;
 
 /// The oldest tested pi that navigates to an entry with `assets/pi/goto.ts`.
 const SINCE: [u64; 3] = [0, 70, 6];
@@ -82,10 +83,10 @@ fn version(pi: &[String], state_dir: Option<&Path>) -> Option<String> {
 fn ask(command: &mut Command) -> Option<String> {
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     command.env("PI_OFFLINE", "1");
-    let mut child = subprocess::start(command).ok()?;
-    let said = subprocess::said(child.stdout.take());
+    let mut child = programs::start_apart(command).ok()?;
+    let said = program::said(child.stdout.take());
     let begun = Instant::now();
-    let status = subprocess::ended(&mut child, |elapsed| elapsed >= PATIENCE).ok()??;
+    let status = program::ended(&mut child, |elapsed| elapsed >= PATIENCE).ok()??;
     // A background child can keep the pipe open.
     let said = said.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())).ok().filter(|_| status.success())?;
     said.lines().map(str::trim).find(|line| numbers(line).is_some()).map(str::to_owned)

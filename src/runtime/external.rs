@@ -9,8 +9,8 @@ use std::process::{Command, ExitStatus};
 use anyhow::Result;
 
 use crate::app::message::{Msg, Opener, TextCopy};
+use crate::disk::create::TempCopy;
 use crate::disk::program;
-use crate::disk::temp_copy::TempCopy;
 use crate::runtime::input::InputGate;
 use crate::runtime::terminal::{self, Screen};
 use crate::system::{programs, signals};

@@ -12,8 +12,8 @@ use crate::changes::journal::{ChangeStep, JournalRecord};
 use crate::changes::kinds::preconditions::{file_is_used_since, must_exist, overtaken, unchanged};
 use crate::changes::request::FileSnapshot;
 use crate::changes::result::{ChangeResult, PartialFailure, Refusal};
-use crate::disk::availability::is_there;
 use crate::disk::create;
+use crate::disk::files::is_there;
 use crate::disk::trash::merge::{self, FileStart};
 use crate::disk::trash::{TrashRefused, TrashSession};
 

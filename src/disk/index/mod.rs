@@ -8,7 +8,6 @@
 //! The index must not contain text that its session files no longer contain: see [`RecordUse::Stale`].
 
 mod cleanup;
-mod lazy;
 mod segment;
 
 use std::collections::HashSet;
@@ -19,10 +18,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
-use crate::disk::content::ContentHash;
 use crate::disk::digest::{ResumeState, ScannedSession};
-use crate::disk::file_version::{FileVersion, hash};
 use crate::disk::find::{IndexedFile, SessionFile};
+use crate::disk::fingerprint::{ContentHash, FileVersion, hash};
 use crate::disk::parallel;
 use crate::session::digest::details::LazyDetails;
 use crate::session::digest::{Digest, SharedDigest};
@@ -31,8 +29,7 @@ use crate::session::search_text::{SearchTexts, SearchTextsBuf, TextBuffers};
 pub(super) use cleanup::related;
 use cleanup::remove;
 pub(crate) use cleanup::{clean_up, clear};
-use lazy::LazyPieces;
-use segment::{Segment, SegmentDraft, SegmentPieces, SegmentRecord, SegmentTable};
+use segment::{LazyPieces, Segment, SegmentDraft, SegmentPieces, SegmentRecord, SegmentTable};
 
 /// The format version. Increase it with every change of the data read from a session or of its serialization.
 const FORM: u32 = 6;

@@ -10,9 +10,12 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::disk::content::ContentHash;
-use crate::disk::file_version::{FileVersion, hash};
-use crate::disk::{create, files};
+use crate::disk::create;
+use crate::disk::digest::{self, ScanOptions};
+use crate::disk::files::{Files, open_regular};
+use crate::disk::fingerprint::{ContentHash, FileVersion, hash};
+use crate::session::digest::details::{Details, DetailsSource};
+use crate::session::search_text::{SearchTexts, TextBuffers};
 use crate::system;
 
 /// The magic bytes at the start.
@@ -184,7 +187,7 @@ impl Segment {
 
 /// Opens a trustworthy segment and reads its header.
 fn head(path: &Path) -> Option<(SegmentPieces, SegmentHeader)> {
-    let file = files::open_regular(path, File::options().read(true)).ok()?;
+    let file = open_regular(path, File::options().read(true)).ok()?;
     let pieces = is_own(&file).then_some(SegmentPieces(file))?;
     let mut head = [0; HEAD];
     pieces.read_at(0, &mut head).ok()?;
@@ -224,6 +227,39 @@ impl SegmentPieces {
 
     fn read_at(&self, at: u64, to: &mut [u8]) -> io::Result<()> {
         system::files::read_exact_at(&self.0, to, at)
+    }
+}
+
+/// The details and texts of sessions in an index file.
+#[derive(Debug)]
+pub(super) struct LazyPieces {
+    pub(super) pieces: Arc<SegmentPieces>,
+    /// The places of the details and texts of each session.
+    pub(super) places: Vec<(SegmentPiece, SegmentPiece)>,
+    pub(super) home: Arc<str>,
+}
+
+impl LazyPieces {
+    fn place(&self, number: u32) -> Option<(SegmentPiece, SegmentPiece)> {
+        self.places.get(number as usize).copied()
+    }
+}
+
+impl DetailsSource for LazyPieces {
+    fn details(&self, number: u32, path: &Path) -> Details {
+        let kept = self.place(number).and_then(|(details, _)| self.pieces.get(details));
+        kept.unwrap_or_else(|| {
+            let options = ScanOptions::default();
+            let read = digest::read((Files::Disk, &self.home), (path, 0), options, &mut Vec::new(), || false);
+            let read = read.ok().flatten().map(|session| (**session.digest.details()).clone());
+            read.unwrap_or_default() // treated as missing
+        })
+    }
+
+    fn texts<'a>(&self, number: u32, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
+        let (_, texts) = self.place(number)?;
+        let TextBuffers { bytes, starts } = room;
+        SearchTexts::from_bytes(self.pieces.read(texts, bytes)?, starts)
     }
 }
 

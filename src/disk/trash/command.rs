@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 
 use crate::base::numbers::count;
 use crate::disk::lock::{LockObserver, QUIET};
-use crate::disk::subprocess;
+use crate::disk::program;
+use crate::system::programs;
 
 /// The maximum wait for remaining output; a background child can keep the pipe open.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -39,8 +40,8 @@ pub(super) fn run(
 ) -> Result<()> {
     let mut command = Command::new(program);
     command.args(arguments).arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = subprocess::start(&mut command).with_context(|| format!("cannot run {program}"))?;
-    let words = subprocess::said(child.stderr.take());
+    let mut child = programs::start_apart(&mut command).with_context(|| format!("cannot run {program}"))?;
+    let words = program::said(child.stderr.take());
     let status = ended(&mut child, program, limit, wait);
     if path.symlink_metadata().is_err() {
         return Ok(());
@@ -57,7 +58,7 @@ pub(super) fn run(
 /// Waits for a command, and ends it at the limit.
 fn ended(child: &mut Child, program: &str, limit: Duration, wait: LockObserver<'_>) -> Result<ExitStatus> {
     let (who, mut is_given_up) = (format!("{program} (pid {})", child.id()), false);
-    let status = subprocess::ended(child, |elapsed| {
+    let status = program::ended(child, |elapsed| {
         is_given_up = elapsed >= QUIET && wait(&who).is_break();
         is_given_up || elapsed >= limit
     })?;

@@ -29,8 +29,8 @@ use macos::TrashContents;
 #[cfg(windows)]
 use windows::TrashContents;
 
-use crate::disk::availability::is_there;
 use crate::disk::create;
+use crate::disk::files::is_there;
 use crate::disk::fingerprint::Fingerprint;
 use crate::disk::lock::{LockObserver, is_at};
 pub(crate) use crate::disk::trash::command::CommandTimeout;
