@@ -17,7 +17,7 @@ use crate::base::text::{Glyphs, Span, Tone, clean, truncate_to_width, width};
 use crate::base::time;
 use crate::catalog::SessionKey;
 use crate::catalog::live::SessionActivity;
-use crate::catalog::missing_parents::MissingParent;
+use crate::catalog::parents::MissingParent;
 use crate::render::DocLine;
 use crate::render::wrap::Wrapped;
 use crate::session::digest::Digest;

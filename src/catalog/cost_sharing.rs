@@ -1,17 +1,17 @@
 //! Sharing of entries and costs: forks and copies contain entries of other sessions. Sums count each entry once, and it
-//! belongs to the oldest session that contains it.
+//! belongs to the oldest session that contains it. Also finds the other sessions that contain an entry.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 use std::sync::Arc;
 
 use crate::base::numbers::count;
-use crate::catalog::membership::MemberSets;
+use crate::catalog::SessionKey;
 use crate::disk::parallel;
 use crate::session::digest::details::Details;
 use crate::session::digest::entries::EntryTotals;
 use crate::session::digest::{Digest, SharedDigest};
-use crate::session::links::ById;
+use crate::session::links::{ById, IdHash, Index};
 
 /// The entries shared by sessions. Sessions are identified by numbers that the caller chooses.
 #[derive(Debug, Default)]
@@ -165,7 +165,7 @@ fn groups_by_root(sessions: &[(usize, &Digest)]) -> Vec<Vec<usize>> {
 impl SharingGroup {
     fn new(members: Vec<(usize, Arc<Details>)>) -> Self {
         let mut sets = MemberSets::new(members.iter().map(|(_, details)| &details.entries.ids[..]));
-        let mut sums = vec![EntryTotals::default(); sets.len()];
+        let mut sums = vec![EntryTotals::default(); sets.made.len()];
         let mut own = vec![EntryTotals::default(); members.len()];
         for ((_, details), own) in members.iter().zip(&mut own) {
             let entries = &details.entries;
@@ -185,6 +185,89 @@ impl SharingGroup {
         let shares = (0..).zip(sums).filter(|(_, sum)| !is_empty(sum));
         let shares = shares.map(|(share, sum)| SharedPart { members: sets.members(share).collect(), sum }).collect();
         Self { members, shares, own }
+    }
+}
+
+/// The sets, and the set of each item.
+#[derive(Debug, Default)]
+struct MemberSets {
+    /// For each set, its last member and the set of the members before it.
+    made: Vec<(u32, Option<u32>)>,
+    /// The set of each item.
+    of: ById<u32>,
+}
+
+impl MemberSets {
+    /// Computes the sets from the items of each member, in order. Duplicates within a member count once.
+    fn new<'a>(members: impl Iterator<Item = &'a [IdHash]>) -> Self {
+        let mut sets = Self::default();
+        for (member, things) in (0..).zip(members) {
+            let mut next: HashMap<Option<u32>, u32> = HashMap::new();
+            for thing in things {
+                let above = sets.of.get(thing).copied();
+                if above.is_some_and(|set| sets.made[set as usize].0 == member) {
+                    continue;
+                }
+                let set = *next.entry(above).or_insert_with(|| {
+                    sets.made.push((member, above));
+                    sets.made.len() as u32 - 1
+                });
+                sets.of.insert(*thing, set);
+            }
+        }
+        sets
+    }
+
+    /// Iterates over the members of a set, last one first.
+    fn members(&self, set: u32) -> impl Iterator<Item = u32> {
+        let above = |&(_, above): &(u32, Option<u32>)| self.made.get(above? as usize).copied();
+        std::iter::successors(self.made.get(set as usize).copied(), above).map(|(member, _)| member)
+    }
+}
+
+/// For each entry of a tree, the other sessions that contain it.
+#[derive(Clone, Debug, Default)]
+pub struct SharedEntries {
+    /// Sets of sessions that contain the same entries; the first set is empty.
+    sets: Vec<Vec<SessionKey>>,
+    /// The set of each entry.
+    of: Vec<u32>,
+}
+
+impl SharedEntries {
+    /// Looks up entries, given by session and index, among sessions that share some.
+    pub fn new<'a>(
+        sharing: &[(SessionKey, SharedDigest)],
+        entries: impl Iterator<Item = (SessionKey, &'a Digest, Index)>,
+    ) -> Self {
+        if sharing.is_empty() {
+            return Self::default(); // the common case
+        }
+        let member_sets = MemberSets::new(sharing.iter().map(|(_, session)| &session.details().entries.ids[..]));
+        let (mut sets, mut places) = (vec![Vec::new()], HashMap::new());
+        let of = entries.map(|(session, digest, at)| {
+            let Some(&set) = digest.details().entries.ids.get(at as usize).and_then(|id| member_sets.of.get(id)) else {
+                return 0;
+            };
+            *places.entry((set, session)).or_insert_with(|| {
+                let members = member_sets.members(set).map(|member| sharing[member as usize].0);
+                let mut others: Vec<SessionKey> = members.filter(|&member| member != session).collect();
+                others.reverse();
+                if others.is_empty() {
+                    return 0;
+                }
+                sets.push(others);
+                sets.len() as u32 - 1
+            })
+        });
+        let of = of.collect();
+        Self { sets, of }
+    }
+
+    /// Returns the other sessions that contain an entry, in the given order.
+    pub fn of(&self, at: Index) -> &[SessionKey] {
+        let set = self.of.get(at as usize).copied().unwrap_or_default();
+        self.sets.get(set as usize).map_or(&[], |set| set)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Search in all texts of one open session, entry by entry.
 
+use std::cell::LazyCell;
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -30,9 +31,9 @@ pub fn each(
     let (mut found, mut folded) = (Vec::new(), String::new());
     let mut due = Instant::now() + BATCH;
     let probes = words.probes();
-    let may_have = |raw: &mut UnparsedEntry<'_>| probes.iter().all(|probe| raw.may_have(probe));
+    let may_have = |is_in: &mut dyn FnMut(&Probe) -> bool| probes.iter().all(is_in);
     let is_wanted = lines(files, path, (tree, start), may_have, |said| {
-        if let Some(EntryTexts { at, texts, .. }) = said {
+        if let Some((at, _, texts)) = said {
             folded.clear();
             fold_into(&mut folded, texts);
             found.extend(words.is_in(&folded).then_some(at));
@@ -48,45 +49,16 @@ pub fn each(
     }
 }
 
-/// An entry with its texts, one per line.
-#[derive(Debug)]
-pub struct EntryTexts<'a> {
-    /// The index of the entry.
-    pub at: Index,
-    /// The entry.
-    pub entry: &'a Entry<'a>,
-    /// The texts, with the row and the label.
-    pub texts: &'a str,
-}
-
-/// An entry that is not parsed yet.
-#[derive(Debug)]
-pub struct UnparsedEntry<'a> {
-    line: &'a [u8],
-    row: &'a str,
-    label: Option<&'a str>,
-    /// The folded row and label, computed on demand.
-    folded: Option<String>,
-}
-
-impl UnparsedEntry<'_> {
-    /// Returns `true` if the texts can contain a word.
-    pub fn may_have(&mut self, probe: &Probe) -> bool {
-        let Self { line, row, label, folded } = self;
-        let shown = || fold(&format!("{row}\n{}", label.unwrap_or_default()));
-        probe.next(line, 0).is_some() || probe.is_in_folded(folded.get_or_insert_with(shown))
-    }
-}
-
-/// Passes the entries of a session to `each` until it returns `false`, or `None` for those that `may_have` rejects.
-/// Returns `true` if all were passed. The row and the label are part of an entry's texts; the entry that sets the label
-/// has no texts. Unreadable entries are skipped; a missing file is reported when it is opened.
+/// Passes the entries of a session and their texts, one per line, to `each` until it returns `false`, or `None` for those
+/// that `may_have` rejects; it receives a function that returns `true` if the texts can contain a word. Returns `true` if
+/// all were passed. The row and the label are part of an entry's texts; the entry that sets the label has no texts.
+/// Unreadable entries are skipped; a missing file is reported when it is opened.
 pub fn lines(
     files: Files,
     path: &Path,
     (tree, start): (&Tree, Index),
-    may_have: impl Fn(&mut UnparsedEntry<'_>) -> bool,
-    mut each: impl FnMut(Option<EntryTexts<'_>>) -> bool,
+    may_have: impl Fn(&mut dyn FnMut(&Probe) -> bool) -> bool,
+    mut each: impl FnMut(Option<(Index, &Entry<'_>, &str)>) -> bool,
 ) -> bool {
     let Ok(Some(mut file)) = files.session(path) else { return true };
     // In a newer format, a line can hold several entries.
@@ -104,7 +76,8 @@ pub fn lines(
         if node.kind == EntryKind::Label {
             return true;
         }
-        if !may_have(&mut UnparsedEntry { line: line.bytes, row: &node.text, label, folded: None }) {
+        let shown = LazyCell::new(|| fold(&format!("{}\n{}", node.text, label.unwrap_or_default())));
+        if !may_have(&mut |probe| probe.next(line.bytes, 0).is_some() || probe.is_in_folded(&shown)) {
             is_wanted = each(None);
         } else if let Ok(Some(entry)) = line.read() {
             texts.clear();
@@ -117,7 +90,7 @@ pub fn lines(
             texts.extend(label);
             texts.push('\n');
             texts.push_str(&node.text);
-            is_wanted = each(Some(EntryTexts { at: at as Index, entry: &entry, texts: &texts }));
+            is_wanted = each(Some((at as Index, &entry, &texts)));
         }
         is_wanted
     });
@@ -137,7 +110,7 @@ mod tests {
     use crate::search::query::Query;
 
     /// Reference implementation that parses each entry.
-    fn slowly(path: &Path, tree: &Tree, mut each: impl FnMut(EntryTexts<'_>)) {
+    fn slowly(path: &Path, tree: &Tree, mut each: impl FnMut((Index, &Entry<'_>, &str))) {
         lines(
             Files::Disk,
             path,
@@ -188,7 +161,7 @@ mod tests {
                     found.extend(some);
                     true
                 });
-                slowly(&path, &tree, |said| wanted.extend(words.is_in(&fold(said.texts)).then_some(said.at)));
+                slowly(&path, &tree, |(at, _, texts)| wanted.extend(words.is_in(&fold(texts)).then_some(at)));
                 prop_assert_eq!(found, wanted, "{:?}", query);
             }
             if let Ok(query) = Query::parse(&format!("all: e {query}")) {
@@ -197,7 +170,7 @@ mod tests {
                 let asked = (Files::Disk, &session, &tree);
                 let found = Searcher::default().matching_entries(asked, (&query, &here()), || false).unwrap();
                 let (parts, mut matches) = (QueryParts::new(&query, &here()), EntryMatches::default());
-                slowly(&path, &tree, |said| parts.match_line(said.entry, &fold(said.texts), said.at, &mut matches));
+                slowly(&path, &tree, |(at, entry, texts)| parts.match_line(entry, &fold(texts), at, &mut matches));
                 let wanted: Vec<Index> = matches.best().into_iter().map(|entry| entry.at).collect();
                 prop_assert_eq!(found, wanted, "{:?}", query);
             }

@@ -142,7 +142,9 @@ impl Grep<'_> {
                     && hits.len() < self.most
                     && let Some(snippet) = Snippet::new(text, &probes)
                 {
-                    hits.push(candidate.hit(path, field, snippet));
+                    let id = candidate.entry.id.filter(|_| candidate.has_ids).map(|id| id.text().into_owned());
+                    let (path, offset) = (path.to_path_buf(), candidate.offset);
+                    hits.push(EntryHit { path, offset, id, field, snippet, active: None });
                 }
             });
             hits.len() < self.most
@@ -255,11 +257,6 @@ impl CandidateLine<'_> {
                 }
             }
         });
-    }
-
-    fn hit(&self, path: &Path, field: TextField, snippet: Snippet) -> EntryHit {
-        let id = self.entry.id.filter(|_| self.has_ids).map(|id| id.text().into_owned());
-        EntryHit { path: path.to_path_buf(), offset: self.offset, id, field, snippet, active: None }
     }
 }
 

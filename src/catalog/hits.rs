@@ -6,12 +6,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::base::normalize::{fold, fold_into};
-use crate::catalog::find::{self, EntryTexts, UnparsedEntry};
-use crate::catalog::key::SessionKey;
+use crate::catalog::SessionKey;
+use crate::catalog::find;
 use crate::catalog::search::{HitPlace, SearchedSession, Searcher, SessionHit, each};
 use crate::catalog::search_cache::SearchCache;
 use crate::catalog::search_text;
 use crate::disk::files::Files;
+use crate::search::byte_search::Probe;
 use crate::search::candidate::{Candidate, MatchField, MatchPlace};
 use crate::search::entry_match::{EntryMatches, MatchingEntry, QueryParts};
 use crate::search::matching::Tier;
@@ -102,11 +103,10 @@ impl Searcher {
         }
         let is_read = !parts.needs_lines() || {
             let (probes, mut folded) = (parts.probes(), String::new());
-            let may_have = |raw: &mut UnparsedEntry<'_>| {
-                probes.as_ref().is_none_or(|probes| probes.iter().any(|probe| raw.may_have(probe)))
-            };
+            let may_have =
+                |is_in: &mut dyn FnMut(&Probe) -> bool| probes.as_ref().is_none_or(|probes| probes.iter().any(is_in));
             find::lines(files, &session.digest.path, (tree, 0), may_have, |texts| {
-                if let Some(EntryTexts { at, entry, texts }) = texts {
+                if let Some((at, entry, texts)) = texts {
                     folded.clear();
                     if query.everything {
                         fold_into(&mut folded, texts);

@@ -11,18 +11,11 @@ pub mod files;
 pub mod find;
 pub mod grep;
 mod hits;
-pub mod key;
 pub mod live;
-mod load;
-mod membership;
-pub mod missing_parents;
 pub(crate) mod parents;
-mod relations;
 pub mod search;
 mod search_cache;
 pub mod search_text;
-pub mod shared_entries;
-pub mod suggestions;
 mod text_arena;
 mod unlisted;
 
@@ -31,16 +24,53 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::disk::scan::Unreadable;
-use crate::pi::running::RunningPis;
+use crate::disk::locate;
+use crate::disk::scan::{ScanSources, Unreadable};
+use crate::pi::running::{self, RunningPis};
 use crate::session::digest::entries::EntryTotals;
 use crate::session::digest::{Digest, SharedDigest};
 use crate::session::links::{ById, IdHash};
+use crate::session::tree::Index;
 use cost_sharing::CostSharing;
-use families::{Families, cut_cycles};
-pub use key::{EntryRef, ProjectKey, SessionKey};
-use missing_parents::MissingParent;
-use parents::ParentIndex;
+use families::{Families, cut_cycles, order};
+use parents::{MissingParent, ParentIndex, group_orphans};
+
+/// A session. A deleted session that is restored keeps its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionKey(u32);
+
+impl SessionKey {
+    fn new(place: usize) -> Self {
+        Self(place as u32)
+    }
+
+    fn place(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A working directory of sessions; empty for sessions without one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProjectKey(u32);
+
+impl ProjectKey {
+    fn new(place: usize) -> Self {
+        Self(place as u32)
+    }
+
+    pub(crate) fn place(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// An entry of a session. Its index is stable, because files are only appended to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EntryRef {
+    /// The session.
+    pub session: SessionKey,
+    /// The index of the entry in the file.
+    pub at: Index,
+}
 
 /// The progress of a scan.
 #[derive(Clone, Debug, Default)]
@@ -97,6 +127,38 @@ pub struct Catalog {
 }
 
 impl Catalog {
+    /// Reads all sessions, and detects active pis. `now` is in milliseconds since 1970. `place` maps a path to the path
+    /// shown for a session.
+    pub fn read(sources: ScanSources<'_>, now: i64, place: impl Fn(&Path) -> PathBuf) -> Self {
+        let mut scan = sources.scan();
+        let mut unreadable = std::mem::take(&mut scan.found.unreadable);
+        let mut all = Vec::new();
+        scan.read(|batch| {
+            unreadable.extend(batch.unreadable);
+            all.extend(batch.sessions.into_iter().map(|session| match place(&session.path) {
+                path if path == session.path => session,
+                path => Arc::new(Digest { path, ..(*session).clone() }),
+            }));
+            true
+        });
+        let _ = scan.keep(); // a failure only costs time
+        Self { unreadable, ..Self::of(all, now) }
+    }
+
+    /// Creates a catalog of digests, and detects active pis. `now` is in milliseconds since 1970.
+    pub(crate) fn of(sessions: Vec<SharedDigest>, now: i64) -> Self {
+        let mut catalog = Self::default();
+        catalog.add(sessions);
+        catalog.progress.finished = true;
+        catalog.set_pis(running::running(locate::state_dir().as_deref()), now);
+        catalog
+    }
+
+    /// Returns the session with the given path after resolving symbolic links.
+    pub(crate) fn key_of_file(&self, real_path: &Path) -> Option<SessionKey> {
+        self.keys().find(|&key| self[key].real_path() == real_path && !self[key].is_link)
+    }
+
     /// Returns a number that changes with every change of the sessions.
     pub fn version(&self) -> u64 {
         self.version
@@ -222,7 +284,7 @@ impl Catalog {
         let mut lost: Vec<SessionKey> = keys.iter().filter(is_lost).copied().collect();
         self.sort_oldest_first(&mut lost);
         let named = lost.into_iter().filter_map(|key| Some((key, self[key].parent_path.as_deref()?)));
-        self.missing_parents = missing_parents::group(named);
+        self.missing_parents = group_orphans(named);
         (self.orphans, self.moved) = (orphans, moved);
         cut_cycles(&mut parents);
         self.find_unlisted(&keys);
@@ -277,10 +339,7 @@ impl Catalog {
 
     /// Sorts sessions, newest first.
     pub(crate) fn sort_newest_first(&self, keys: &mut [SessionKey]) {
-        keys.sort_by(|&a, &b| {
-            let (a, b) = (&self[a], &self[b]);
-            b.order_time().cmp(&a.order_time()).then_with(|| a.path.as_os_str().cmp(b.path.as_os_str()))
-        });
+        keys.sort_by(|&a, &b| order([a, b].map(|key| (self[key].order_time(), &*self[key]))));
     }
 
     /// Returns the number of sessions.

@@ -1,14 +1,13 @@
-//! Parents of forks: found by path, found elsewhere, or missing.
+//! Parents of forks: found by path, found elsewhere, or missing. Missing parents group their forks.
 
 use std::cell::LazyCell;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::catalog::key::SessionKey;
-use crate::catalog::missing_parents::id_in_name;
+use crate::catalog::SessionKey;
 use crate::session::digest::{Digest, SharedDigest};
-use crate::session::links::ById;
+use crate::session::links::{ById, IdHash};
 
 /// The parents of forks.
 #[derive(Debug, Default)]
@@ -140,6 +139,45 @@ fn by_entries<'a>(
 /// Returns `true` if two sessions start with the same entry, so that they have a common origin.
 fn shares_root(one: &Digest, other: &Digest) -> bool {
     one.roots.iter().any(|root| other.roots.contains(root))
+}
+
+/// The minimum number of forks for a group. A single fork shows by itself that its parent is missing.
+const MIN_FORKS: usize = 2;
+
+/// A missing session, identified by its former path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MissingParentKey(pub(super) IdHash);
+
+/// A missing session.
+#[derive(Clone, Debug)]
+pub struct MissingParent {
+    /// The former path of its file.
+    pub path: PathBuf,
+    /// The sessions forked from it, oldest first.
+    pub forks: Vec<SessionKey>,
+}
+
+impl MissingParentKey {
+    /// Creates the key of a path.
+    pub(super) fn new(path: &Path) -> Self {
+        Self(IdHash::new(path.as_os_str().as_encoded_bytes()))
+    }
+}
+
+/// Groups forks by their missing parents. `orphans` are sorted, oldest first.
+pub(super) fn group_orphans<'a>(orphans: impl Iterator<Item = (SessionKey, &'a Path)>) -> ById<MissingParent> {
+    let mut parents: ById<MissingParent> = ById::default();
+    for (key, path) in orphans {
+        let parent = parents.entry(MissingParentKey::new(path).0);
+        parent.or_insert_with(|| MissingParent { path: path.into(), forks: Vec::new() }).forks.push(key);
+    }
+    parents.retain(|_, parent| parent.forks.len() >= MIN_FORKS);
+    parents
+}
+
+/// Returns the id in the name of a session file of pi: `<time>_<id>.jsonl` (1.5.2).
+pub(crate) fn id_in_name(path: &Path) -> Option<&str> {
+    Some(path.file_stem()?.to_str()?.split_once('_')?.1)
 }
 
 #[cfg(test)]

@@ -206,9 +206,7 @@ impl Searcher {
         (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
-        let (hits, last) = self.find((files, true), sessions, (query, scope), is_stale)?;
-        *self.previous() = Some(last);
-        Some(hits)
+        self.find((files, true), sessions, (query, scope), is_stale)
     }
 
     /// Like [`Searcher::search`] for an automatic query: does not replace the last search, and returns no excerpts.
@@ -219,16 +217,16 @@ impl Searcher {
         (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
-        self.find((files, false), sessions, (query, scope), is_stale).map(|(hits, _)| hits)
+        self.find((files, false), sessions, (query, scope), is_stale)
     }
 
     fn find(
         &self,
-        (files, is_quoted): (Files, bool),
+        (files, is_shown): (Files, bool),
         sessions: &Arc<[SearchedSession]>,
         (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
-    ) -> Option<(Vec<SessionHit>, PreviousSearch)> {
+    ) -> Option<Vec<SessionHit>> {
         let cache = self.cache_with_titles(sessions);
         let mut to_search = self.to_search(query, sessions, cache.generation);
         let matcher = Matcher::new(query, scope);
@@ -237,7 +235,7 @@ impl Searcher {
             let session = &sessions[*at];
             let hit = |texts: Option<SearchTexts<'_>>| {
                 let mut hit = SessionHit::new(session.key, matcher.matches(&cache.candidate(session, texts))?);
-                if is_quoted {
+                if is_shown {
                     hit.quote(&cache, session, texts);
                 }
                 Some(hit)
@@ -246,19 +244,20 @@ impl Searcher {
             hit.map(|hit| (*at, hit))
         };
         let mut hits = each(&mut to_search, (is_on_disk, is_stale), work)?;
-        let places = hits.iter().map(|(at, _)| *at).collect();
+        if is_shown {
+            *self.previous() = Some(PreviousSearch {
+                query: query.clone(),
+                sessions: sessions.clone(),
+                generation: cache.generation,
+                hits: hits.iter().map(|(at, _)| *at).collect(),
+            });
+        }
         // Fuzzy matches only count if no session has a literal match.
         if hits.iter().any(|(_, found)| found.hit.tier < Tier::Fuzzy) {
             hits.retain(|(_, found)| found.hit.tier < Tier::Fuzzy);
         }
         hits.sort_by_key(|(_, found)| found.hit.rank());
-        let last = PreviousSearch {
-            query: query.clone(),
-            sessions: sessions.clone(),
-            generation: cache.generation,
-            hits: places,
-        };
-        Some((hits.into_iter().map(|(_, found)| found).collect(), last))
+        Some(hits.into_iter().map(|(_, found)| found).collect())
     }
 
     /// Returns the sessions to search completely: those that match all terms except words. Newest first. Returns `None`
@@ -301,6 +300,43 @@ impl Searcher {
         });
         report(Vec::new(), sessions.len());
     }
+
+    /// Runs the alternative searches and reports results until it is canceled.
+    pub fn suggest(
+        &self,
+        (files, sessions): (Files, &Arc<[SearchedSession]>),
+        (query, scope): (&Query, &QueryScope),
+        is_stale: impl Fn() -> bool + Sync,
+        mut report: impl FnMut(Suggestions) -> bool,
+    ) {
+        let mut found = Suggestions::default();
+        let by_file =
+            query.as_files().and_then(|query| self.search_quietly(files, sessions, (&query, scope), &is_stale));
+        found.files = by_file.map_or(0, |found| found.len());
+        if !query.everything {
+            let everything = Query { everything: true, ..query.clone() };
+            let all = sessions.len();
+            found.progress = Some((0, all));
+            self.search_everything((files, sessions), (&everything, scope), &is_stale, |more, done| {
+                found.everything += more.len();
+                found.progress = (done < all).then_some((done, all));
+                report(found)
+            });
+        } else {
+            report(found);
+        }
+    }
+}
+
+/// The number of hits of alternative searches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Suggestions {
+    /// Hits with `all:`.
+    pub everything: usize,
+    /// Sessions in which a tool touched a file with that name.
+    pub files: usize,
+    /// The number of files searched so far and in total; `None` when complete.
+    pub progress: Option<(usize, usize)>,
 }
 
 /// Maps items with `work`, in parallel if there are many, and keeps their order. Returns `None` if `is_stale` returned

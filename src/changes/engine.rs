@@ -7,35 +7,22 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::changes::change::Change;
-use crate::changes::journal::{
-    ChangeState, ChangeStep, Journal, JournalError, JournalRecord, JournalRecords, UndoLink,
-};
-use crate::changes::request::{ChangeEvent, ChangeObserver, ChangeProgress};
-use crate::changes::result::Refusal;
+use crate::changes::Changes;
+use crate::changes::change::{Change, ChangeState, ChangeStep};
+use crate::changes::journal::{Journal, JournalError, JournalRecord, JournalRecords, UndoLink};
+use crate::changes::request::{ChangeEvent, ChangeObserver, ChangeProgress, Refusal};
 use crate::disk::append::{self, Appended, PendingLine};
 use crate::disk::files::is_there;
 use crate::disk::fingerprint::Fingerprint;
 use crate::disk::load::{self, NewerFormat};
 use crate::disk::lock::LockObserver;
-use crate::disk::trash::{self, RestoreError, Trash, TrashEntry, TrashSession, merge};
+use crate::disk::trash::{self, RestoreError, TrashEntry, TrashSession, merge};
 use crate::session::tree::Tree;
 use crate::session::write::line::new_id;
 
 /// The maximum number of file moves that are recorded before the first of them is made. Records must be synced to disk,
 /// and one sync serves many records.
 const TOGETHER: usize = 64;
-
-/// The journal and the trash of changes.
-#[derive(Clone, Debug)]
-pub(crate) struct ChangeStore {
-    /// The directory of the journal.
-    pub(crate) state_dir: PathBuf,
-    /// The trash.
-    pub(crate) trash: Trash,
-    /// `true` to write nothing.
-    pub(crate) dry_run: bool,
-}
 
 /// The execution of one request, with the locked journal.
 pub(crate) struct Engine<'a> {
@@ -69,7 +56,7 @@ struct JournaledMove {
 }
 
 impl<'a> Engine<'a> {
-    pub(crate) fn begin(place: &'a ChangeStore, now: i64, watch: ChangeObserver<'a>) -> Result<Self> {
+    pub(crate) fn begin(place: &'a Changes, now: i64, watch: ChangeObserver<'a>) -> Result<Self> {
         getrandom::fill(&mut [0; 16]).context("cannot generate a random id")?;
         let mut bin = place.trash.open(now);
         let book = if place.dry_run {
@@ -81,11 +68,6 @@ impl<'a> Engine<'a> {
         };
         let (is_dry, ahead, warnings) = (place.dry_run, HashMap::new(), Vec::new());
         Ok(Self { bin, book, is_dry, now, ahead, warnings, watch, is_given_up: false })
-    }
-
-    /// Returns the changes so far.
-    pub(crate) fn past(&self) -> &JournalRecords {
-        &self.book.records
     }
 
     /// Reports the progress between two changes. Returns `true` if the request must stop there.
@@ -214,7 +196,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Ensures that the step of a record is recorded and synced.
-    fn must_be_ahead(&mut self, record: &JournalRecord, step: ChangeStep) -> Result<()> {
+    pub(crate) fn must_be_ahead(&mut self, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         if self.is_dry || self.ahead.contains_key(&record.number) {
             return Ok(());
         }
@@ -254,7 +236,7 @@ impl<'a> Engine<'a> {
                 break;
             }
             noted.item = self.bin.choose(goes)?;
-            let file = self.past().find(noted.number).and_then(|record| record.item.as_ref()?.file.clone());
+            let file = self.book.records.find(noted.number).and_then(|record| record.item.as_ref()?.file.clone());
             let by = UndoLink { item: noted.item.clone(), file, ..UndoLink::default() };
             self.book.set(noted.number, noted.step.begun(), by)?;
             self.book.sync()?;
@@ -275,12 +257,6 @@ impl<'a> Engine<'a> {
     /// Moves a file to the trash as recorded.
     pub(crate) fn put(&mut self, number: u64, path: &Path, step: ChangeStep) -> Result<()> {
         self.carry_out(number, step, |bin, item, wait| bin.put(path, item, wait))
-    }
-
-    /// Moves the file of a change to the trash as a step.
-    pub(crate) fn put_again(&mut self, record: &JournalRecord, step: ChangeStep) -> Result<()> {
-        self.must_be_ahead(record, step)?;
-        self.put(record.number, record.change.path(), step)
     }
 
     /// Restores the file of a change from the trash as a step, if it has at least the given size.
@@ -390,11 +366,6 @@ impl<'a> Engine<'a> {
         self.warnings
     }
 
-    /// Records that another program changed the target of an undo or redo, which is skipped from now on.
-    pub(crate) fn overtake(&mut self, number: u64) -> Result<()> {
-        self.book.set(number, ChangeState::Overtaken, UndoLink::default())
-    }
-
     /// Records the result of a step. A failed step can have taken effect, for example on a slow server, so the files
     /// decide. If they cannot be checked now, the next start resolves it. A failure to record the result is ignored for
     /// the same reason.
@@ -402,7 +373,7 @@ impl<'a> Engine<'a> {
         let mut is_made = Some(made.is_ok());
         let made = made.or_else(|error| {
             if !matches!(error.downcast_ref(), Some(Refusal::Overtaken { .. })) {
-                is_made = self.past().find(number).and_then(|record| record.happened(step));
+                is_made = self.book.records.find(number).and_then(|record| record.happened(step));
             }
             if is_made == Some(true) {
                 self.warnings.push(format!("{error:#}"));
@@ -439,7 +410,7 @@ fn overtaken(error: anyhow::Error) -> anyhow::Error {
 
 /// Removes leftovers of interrupted changes and records their results.
 fn mend(book: &mut Journal, bin: &mut TrashSession<'_>) -> Result<()> {
-    for record in book.records.list().iter().filter(|record| record.cut_short().is_some()) {
+    for record in book.records.list.iter().filter(|record| record.cut_short().is_some()) {
         if let Some(draft) = &record.draft {
             // If the file is not writable, the partial line stays; the next line is separate.
             let _ = append::take_back_part(record.change.path(), draft);

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::changes::journal::{ChangeState, JournalRecord};
-use crate::changes::result::said;
-use crate::changes::{Changes, journal};
+use crate::changes::Changes;
+use crate::changes::change::{ChangeState, ChangeStep};
+use crate::changes::journal::JournalRecord;
+use crate::changes::request::said;
 use crate::disk::files::Files;
 use crate::disk::{scan, trash};
 
@@ -34,7 +35,7 @@ impl HistoryEntry {
 
 /// Summarizes changes that were made together; can contain text from files.
 pub fn in_words<'a>(records: impl Iterator<Item = &'a JournalRecord>) -> String {
-    said(journal::ChangeStep::Make, &records.map(|record| record.change.clone()).collect::<Vec<_>>())
+    said(ChangeStep::Make, &records.map(|record| record.change.clone()).collect::<Vec<_>>())
 }
 
 /// Names a state other than done.

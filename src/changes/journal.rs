@@ -8,18 +8,17 @@
 //! a journal is read as far as possible and never written.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crate::base::paths;
-use crate::changes::change::Change;
-pub use crate::changes::step::ChangeState;
-pub(crate) use crate::changes::step::ChangeStep;
+pub use crate::changes::change::ChangeState;
+use crate::changes::change::{Change, ChangeStep};
 use crate::disk::append::PendingLine;
 use crate::disk::files::open_regular;
 use crate::disk::fingerprint::Fingerprint;
@@ -142,7 +141,8 @@ struct JournalHeader {
 /// The changes recorded in a journal.
 #[derive(Debug, Default)]
 pub(crate) struct JournalRecords {
-    list: Vec<JournalRecord>,
+    /// The changes, oldest first.
+    pub(crate) list: Vec<JournalRecord>,
     /// The index in the list by change number.
     places: HashMap<u64, usize>,
     /// The ids of all lines that pitree appended to files.
@@ -170,16 +170,6 @@ impl JournalRecords {
             return Err(with_help(error)).with_context(|| format!("cannot read the journal {}", path.display()));
         }
         Ok(records)
-    }
-
-    /// Returns the changes, oldest first.
-    pub(crate) fn list(&self) -> &[JournalRecord] {
-        &self.list
-    }
-
-    /// Converts to a list of changes, oldest first.
-    pub(crate) fn into_list(self) -> Vec<JournalRecord> {
-        self.list
     }
 
     /// Returns the change with a number.
@@ -289,16 +279,9 @@ pub(crate) struct Journal {
 }
 
 /// The journal cannot be written, so no further change can be made.
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("{0:#}")]
 pub(crate) struct JournalError(anyhow::Error);
-
-impl fmt::Display for JournalError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:#}", self.0)
-    }
-}
-
-impl std::error::Error for JournalError {}
 
 /// Adds a hint to the error for a journal that is not a regular file.
 fn with_help(error: std::io::Error) -> std::io::Error {
@@ -469,7 +452,7 @@ impl Journal {
             let step = record.cut_short()?;
             Some((record.number, step.settled(happened(record, step)?)))
         };
-        let settled: Vec<(u64, ChangeState)> = self.records.list().iter().filter_map(settled).collect();
+        let settled: Vec<(u64, ChangeState)> = self.records.list.iter().filter_map(settled).collect();
         for (number, state) in settled {
             self.set(number, state, UndoLink::default())?;
         }
@@ -509,7 +492,7 @@ mod tests {
         let mut journal = Journal::open(dir.path(), 0, &mut |_| panic!("no lock is held")).unwrap();
         journal.mend(|one, _| Some(one.change == change("made"))).unwrap();
         drop(journal);
-        let records = JournalRecords::of(dir.path()).unwrap().into_list();
+        let records = JournalRecords::of(dir.path()).unwrap().list;
         let states: Vec<ChangeState> = records.iter().map(|record| record.state).collect();
         assert_eq!(
             states,
@@ -539,7 +522,7 @@ mod tests {
             let number = journal.begin(&change, UndoLink { item: Some(item), ..UndoLink::default() }).unwrap();
             journal.set(number, ChangeState::Done, UndoLink::default()).unwrap();
         }
-        assert_eq!(JournalRecords::of(dir.path()).unwrap().list(), journal.records.list());
+        assert_eq!(JournalRecords::of(dir.path()).unwrap().list, journal.records.list);
         let text = fs::read_to_string(file_in(dir.path())).unwrap();
         let begun: Vec<&str> = text.lines().filter(|line| line.contains("begun")).collect();
         let line = |number: u64, item: &str, path: &str| {

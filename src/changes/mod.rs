@@ -11,8 +11,6 @@ pub mod history;
 pub mod journal;
 mod kinds;
 mod request;
-mod result;
-mod step;
 mod undo;
 
 use std::collections::HashSet;
@@ -22,21 +20,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::Result;
 
 pub use crate::changes::change::Change;
-use crate::changes::engine::{ChangeStore, Engine};
+use crate::changes::engine::Engine;
 use crate::changes::journal::{JournalRecord, JournalRecords};
-use crate::changes::kinds::preconditions::must_be_same;
-use crate::changes::kinds::{delete, fork, line, migrate, trash};
+use crate::changes::kinds::{fork, line, migrate, trash};
 pub use crate::changes::request::{
-    ChangeEvent, ChangeObserver, ChangeProgress, FileSnapshot, Request, SessionIdentity, to_the_end,
+    ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, EarlierChange, FileSnapshot, PartialFailure, Refusal,
+    Request, SessionIdentity, to_the_end, touched,
 };
-pub use crate::changes::result::{ChangeResult, EarlierChange, PartialFailure, Refusal, touched};
-use crate::disk::scan::Unreadable;
+use crate::disk::scan::{self, Unreadable};
 use crate::disk::trash::Trash;
 
 /// Makes and undoes changes.
 #[derive(Clone, Debug)]
 pub struct Changes {
-    store: ChangeStore,
+    /// The directory of the journal.
+    state_dir: PathBuf,
+    trash: Trash,
+    /// `true` to write nothing.
+    dry_run: bool,
     /// The groups of changes made through this value or its clones.
     own: Arc<Mutex<HashSet<u64>>>,
 }
@@ -44,13 +45,13 @@ pub struct Changes {
 impl Changes {
     /// Creates it with the directory of the journal and the trash.
     pub fn new(state_dir: PathBuf, trash: Trash) -> Self {
-        Self { store: ChangeStore { state_dir, trash, dry_run: false }, own: Arc::default() }
+        Self { state_dir, trash, dry_run: false, own: Arc::default() }
     }
 
     /// Returns a copy that writes nothing; its [`ChangeResult`] describes the effect.
     #[must_use]
     pub fn dry_run(self) -> Self {
-        Self { store: ChangeStore { dry_run: true, ..self.store }, ..self }
+        Self { dry_run: true, ..self }
     }
 
     /// Makes a change; `now` is in milliseconds since 1970. `watch` is notified of the progress between changes, and of
@@ -60,7 +61,7 @@ impl Changes {
     /// The change was not made, or not for all files: the error explains why, and the current state. With a
     /// [`Refusal`], the user can decide and try again; with a [`PartialFailure`], some changes were made.
     pub fn make(&self, request: &Request, now: i64, watch: ChangeObserver<'_>) -> Result<ChangeResult> {
-        let mut work = Engine::begin(&self.store, now, watch)?;
+        let mut work = Engine::begin(self, now, watch)?;
         let done = self.carry_out(&mut work, request);
         if !work.is_dry {
             self.own().extend(&work.book.groups);
@@ -95,7 +96,7 @@ impl Changes {
     /// # Errors
     /// The journal cannot be read.
     pub fn history(&self) -> Result<Vec<JournalRecord>> {
-        JournalRecords::of(&self.store.state_dir).map(JournalRecords::into_list)
+        JournalRecords::of(&self.state_dir).map(|records| records.list)
     }
 
     fn own(&self) -> MutexGuard<'_, HashSet<u64>> {
@@ -115,7 +116,14 @@ impl Changes {
 fn carry_out(work: &mut Engine<'_>, request: &Request) -> Result<ChangeResult> {
     match request {
         Request::IfSame { session, then } => {
-            then.paths().into_iter().try_for_each(|path| must_be_same(path, session))?;
+            for path in then.paths() {
+                // The change itself reports a missing or unreadable file.
+                if let Ok(Some(now)) = scan::again(path, None, "")
+                    && !session.fits(&now)
+                {
+                    return Err(Refusal::Replaced { path: path.into() }.into());
+                }
+            }
             carry_out(work, then)
         }
         Request::Rename { path, name } => line::rename(work, path, name),
@@ -130,7 +138,7 @@ fn carry_out(work: &mut Engine<'_>, request: &Request) -> Result<ChangeResult> {
         }
         Request::Fork { path, at: None, .. } => fork::make(work, path, None),
         Request::Trash { files } => trash::make(work, files),
-        Request::Delete { files } => delete::make(work, files),
+        Request::Delete { files } => trash::delete(work, files),
         Request::Undo { number: None } | Request::UndoLast { .. } => undo::undo_last(work),
         Request::UndoGroup { group } => undo::undo_group(work, *group),
         Request::Undo { number: Some(number) } => undo::undo(work, *number),

@@ -3,16 +3,16 @@
 use anyhow::{Error, Result, anyhow, bail};
 
 use crate::base::numbers::thousands;
-use crate::changes::change::Change;
+use crate::changes::change::{Change, ChangeState, ChangeStep};
 use crate::changes::engine::Engine;
 use crate::changes::history;
-use crate::changes::journal::{ChangeState, ChangeStep, JournalError, JournalRecord};
-use crate::changes::result::{ChangeResult, EarlierChange, PartialFailure, Refusal};
+use crate::changes::journal::{JournalError, JournalRecord, UndoLink};
+use crate::changes::request::{ChangeResult, EarlierChange, PartialFailure, Refusal};
 use crate::disk::trash::{CommandTimeout, TrashRefused};
 
 /// Undoes the last request.
 pub(crate) fn undo_last(work: &mut Engine<'_>) -> Result<ChangeResult> {
-    let records = to_undo(work.past().list())?;
+    let records = to_undo(&work.book.records.list)?;
     again(work, &records, ChangeStep::Undo, true)
 }
 
@@ -23,11 +23,11 @@ pub(crate) fn undo_last(work: &mut Engine<'_>) -> Result<ChangeResult> {
 pub(crate) fn ask_first(work: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Result<()> {
     /// The maximum number of sessions named in the question.
     const NAMED: usize = 4;
-    let records = to_undo(work.past().list())?;
+    let records = to_undo(&work.book.records.list)?;
     let Some(last) = records.first().filter(|last| !is_own(last.group)) else { return Ok(()) };
     // In chronological order.
     let named = || records.iter().rev().take(NAMED);
-    let mut known = history::sessions(&mut named(), work.past().list(), &|| true);
+    let mut known = history::sessions(&mut named(), &work.book.records.list, &|| true);
     let named = named().map(|record| {
         let title = known.remove(&record.number).map(|(title, _)| title);
         (record.change.path().to_path_buf(), title)
@@ -45,14 +45,14 @@ pub(crate) fn ask_first(work: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Resu
 /// Undoes all changes of a group.
 pub(crate) fn undo_group(work: &mut Engine<'_>, group: u64) -> Result<ChangeResult> {
     let is_it = |record: &&JournalRecord| record.group == group && record.can_be_undone();
-    let records: Vec<JournalRecord> = work.past().list().iter().rev().filter(is_it).cloned().collect();
+    let records: Vec<JournalRecord> = work.book.records.list.iter().rev().filter(is_it).cloned().collect();
     records.iter().try_for_each(refuse_unknown)?;
     again(work, &records, ChangeStep::Undo, false)
 }
 
 /// Undoes one change by number.
 pub(crate) fn undo(work: &mut Engine<'_>, number: u64) -> Result<ChangeResult> {
-    let Some(record) = work.past().find(number).cloned() else {
+    let Some(record) = work.book.records.find(number).cloned() else {
         bail!("no change {number}; run `pitree undo --list` to list changes")
     };
     refuse_unknown(&record)?;
@@ -64,7 +64,7 @@ pub(crate) fn undo(work: &mut Engine<'_>, number: u64) -> Result<ChangeResult> {
 
 /// Redoes the changes that were undone last.
 pub(crate) fn redo(work: &mut Engine<'_>) -> Result<ChangeResult> {
-    let records = to_redo(work.past().list())?;
+    let records = to_redo(&work.book.records.list)?;
     again(work, &records, ChangeStep::Redo, true)
 }
 
@@ -96,7 +96,7 @@ fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_
             Ok(()) => changes.push(record.change.clone()),
             Err((_, Ok(Refusal::Overtaken { reason }))) => {
                 if is_in_turn || record.state == ChangeState::Overtaken {
-                    work.overtake(record.number)?;
+                    work.book.set(record.number, ChangeState::Overtaken, UndoLink::default())?;
                 }
                 passed.push((record.number, reason));
             }
@@ -209,19 +209,19 @@ fn refuse_unknown(record: &JournalRecord) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::changes::change::{Change, NameChange};
-    use crate::changes::journal::{Journal, JournalRecords, UndoLink};
+    use crate::changes::change::NameChange;
+    use crate::changes::journal::{Journal, JournalRecords};
 
     fn change(name: &str) -> Change {
         Change::Name(NameChange { path: "/s.jsonl".into(), entry: "e".into(), before: None, after: Some(name.into()) })
     }
 
     fn undone(journal: &Journal) -> Vec<u64> {
-        to_undo(journal.records.list()).unwrap().iter().map(|record| record.number).collect()
+        to_undo(&journal.records.list).unwrap().iter().map(|record| record.number).collect()
     }
 
     fn redone(journal: &Journal) -> Vec<u64> {
-        to_redo(journal.records.list()).unwrap().iter().map(|record| record.number).collect()
+        to_redo(&journal.records.list).unwrap().iter().map(|record| record.number).collect()
     }
 
     fn made(journal: &mut Journal, group: Option<u64>, name: &str) -> u64 {
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!((undone(&journal), redone(&journal)), (vec![4], vec![]), "a new change ends redo");
         journal.set(number, ChangeState::Undone, UndoLink::default()).unwrap();
         assert_eq!(redone(&journal), [4], "and not what was undone before it");
-        assert_eq!(JournalRecords::of(dir.path()).unwrap().list(), journal.records.list());
+        assert_eq!(JournalRecords::of(dir.path()).unwrap().list, journal.records.list);
     }
 
     #[test]

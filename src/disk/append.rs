@@ -10,7 +10,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::files::open_regular;
@@ -67,15 +67,9 @@ pub fn line(
         let seen = file.metadata().with_context(failed)?;
         let tree = load::writable(path)?;
         let Some(draft) = build(&tree)? else { return Ok(None) };
-        let appended = append((&mut file, path), &seen, &draft, keep_time);
-        let appended = appended.map_err(|NotAppended { error, part_stays }| {
-            let now = if part_stays {
-                "it now ends with an incomplete line, which pi and pitree ignore"
-            } else {
-                "file unchanged"
-            };
-            anyhow!(error).context(format!("cannot append to {}; {now}", path.display()))
-        })?;
+        let mut now = "file unchanged";
+        let appended = append((&mut file, path), &seen, &draft, keep_time, &mut now);
+        let appended = appended.with_context(|| format!("cannot append to {}; {now}", path.display()))?;
         if appended.is_some() {
             return Ok(appended);
         }
@@ -93,26 +87,15 @@ fn open(path: &Path, wait: LockObserver<'_>) -> io::Result<File> {
     }
 }
 
-/// A line that could not be appended.
-struct NotAppended {
-    error: io::Error,
-    /// `true` if a part of the line is in the file.
-    part_stays: bool,
-}
-
-impl From<io::Error> for NotAppended {
-    fn from(error: io::Error) -> Self {
-        Self { error, part_stays: false }
-    }
-}
-
-/// Appends the line, unless the file has changed since it was `seen` or was replaced.
+/// Appends the line, unless the file has changed since it was `seen` or was replaced. If a part of the line is then in
+/// the file, changes the description of the file in `now`.
 fn append(
     (file, path): (&mut File, &Path),
     seen: &Metadata,
     draft: &PendingLine,
     keep_time: bool,
-) -> Result<Option<Appended>, NotAppended> {
+    now: &mut &str,
+) -> io::Result<Option<Appended>> {
     let before = file.metadata()?;
     if before.len() != draft.at || before.modified()? != seen.modified()? || !lock::is_at(file, path)? {
         return Ok(None);
@@ -120,8 +103,10 @@ fn append(
     let bytes = draft.text.as_bytes();
     let written = write_at_once(file, bytes)?;
     if written < bytes.len() {
-        let error = io::Error::new(io::ErrorKind::StorageFull, "incomplete write (is the disk full?)");
-        return Err(NotAppended { error, part_stays: take_back(file, before.len(), written).is_err() });
+        if take_back(file, before.len(), written).is_err() {
+            *now = "it now ends with an incomplete line, which pi and pitree ignore";
+        }
+        return Err(io::Error::new(io::ErrorKind::StorageFull, "incomplete write (is the disk full?)"));
     }
     // The line is written, even if the following steps fail.
     let time = if keep_time { restore_time(file, &before, bytes.len() as u64) } else { Ok(()) };

@@ -28,10 +28,6 @@ pub struct SessionFile {
     pub real_path: Option<PathBuf>,
     /// `true` if the file itself is a symbolic link.
     pub is_link: bool,
-    /// The length in bytes.
-    pub bytes: u64,
-    /// The modification time in milliseconds since 1970.
-    pub mtime: i64,
     /// The owner if it is a subagent session.
     pub owner: Option<SubagentOwner>,
     /// The file version.
@@ -56,9 +52,10 @@ pub(super) enum IndexedFile {
     Nothing,
 }
 
-impl AsRef<Path> for SessionFile {
-    fn as_ref(&self) -> &Path {
-        &self.path
+impl SessionFile {
+    /// Returns the length in bytes and the modification time in milliseconds since 1970.
+    pub fn version(&self) -> (u64, i64) {
+        (self.stamp.bytes, self.stamp.mtime())
     }
 }
 
@@ -144,7 +141,7 @@ pub fn find(files: Files, dirs: &[PathBuf]) -> FoundFiles {
 
 /// Sorts indexes and moves each file once, because the files are large and scattered in memory.
 fn newest_first(files: &mut [SessionFile]) {
-    let mut order: Vec<(i64, usize)> = files.iter().map(|file| file.mtime).zip(0..).collect();
+    let mut order: Vec<(i64, usize)> = files.iter().map(|file| file.stamp.mtime()).zip(0..).collect();
     let name_of = |at: usize| name(&files[at].path);
     order.sort_unstable_by(|(a, one), (b, other)| {
         b.cmp(a).then_with(|| name_of(*other).cmp(name_of(*one))).then_with(|| one.cmp(other))
@@ -164,23 +161,19 @@ pub fn one(files: Files, path: &Path, owner: Option<SubagentOwner>) -> Option<Se
         return Some(demo_found(path.to_path_buf()));
     }
     let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-    let stamp = FileVersion::new(&metadata, path);
     Some(SessionFile {
         path: path.into(),
         real_path: fs::canonicalize(path).ok().filter(|real| real != path),
         is_link: fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()),
-        bytes: stamp.bytes,
-        mtime: stamp.mtime(),
         owner,
-        stamp,
-        dir: 0,
-        known: IndexedFile::Nothing,
+        stamp: FileVersion::new(&metadata, path),
+        ..SessionFile::default()
     })
 }
 
 fn demo_found(path: PathBuf) -> SessionFile {
     let bytes = demo::file(&path).map_or(0, |bytes| bytes.len() as u64);
-    SessionFile { path, bytes, ..SessionFile::default() }
+    SessionFile { path, stamp: FileVersion { bytes, ..FileVersion::default() }, ..SessionFile::default() }
 }
 
 /// Returns the file name as bytes. Finding the end of a path by its components is slow.
@@ -354,8 +347,6 @@ impl PendingDir {
                     real_path: listing.real_path(&path, is_link),
                     path,
                     is_link,
-                    bytes: stamp.bytes,
-                    mtime: stamp.mtime(),
                     owner: self.owner.clone(),
                     stamp,
                     dir,
@@ -389,12 +380,15 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn files_are_put_newest_first(times in proptest::collection::vec((0i64..5, "[a-c]{1,2}"), 0..40)) {
-            let file = |(mtime, name): &(i64, String)| SessionFile { path: name.into(), mtime: *mtime, ..SessionFile::default() };
+            let file = |(mtime, name): &(i64, String)| {
+                let stamp = FileVersion { written: mtime * 1_000_000, ..FileVersion::default() };
+                SessionFile { path: name.into(), stamp, ..SessionFile::default() }
+            };
             let mut files: Vec<SessionFile> = times.iter().map(file).collect();
             newest_first(&mut files);
             let mut sorted = times;
             sorted.sort_by(|a, b| b.cmp(a));
-            let found = files.into_iter().map(|file| (file.mtime, file.path.to_string_lossy().into_owned()));
+            let found = files.into_iter().map(|file| (file.version().1, file.path.to_string_lossy().into_owned()));
             proptest::prop_assert_eq!(found.collect::<Vec<_>>(), sorted);
         }
     }

@@ -22,9 +22,9 @@ pub(crate) struct FileVersion {
     /// The length in bytes.
     pub(crate) bytes: u64,
     /// The modification time in nanoseconds since 1970.
-    written: i64,
+    pub(super) written: i64,
     /// The change time. Unlike the modification time, programs cannot set it, and a replaced file has another one.
-    changed: i64,
+    pub(super) changed: i64,
 }
 
 /// Twice the longest timestamp granularity of a kernel, in nanoseconds.

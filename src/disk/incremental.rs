@@ -15,7 +15,7 @@ use crate::disk::find;
 use crate::disk::fingerprint::PrefixFingerprint;
 use crate::disk::lines;
 use crate::disk::load;
-use crate::disk::scan::{self, SessionFile, Unreadable};
+use crate::disk::scan::{self, RealPaths, SessionFile, Unreadable};
 use crate::disk::watch::WatchEvents;
 use crate::session::digest::builder::DigestBuilder;
 use crate::session::digest::{Digest, SubagentOwner};
@@ -51,18 +51,8 @@ impl FileChanges {
     }
 }
 
-/// The known version of a file, as precise as its digest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct KnownVersion {
-    bytes: u64,
-    mtime: i64,
-}
-
-impl KnownVersion {
-    fn of(found: &SessionFile) -> Self {
-        Self { bytes: found.bytes, mtime: found.mtime }
-    }
-}
+/// The known length and modification time of a file, as precise as its digest.
+type KnownVersion = (u64, i64);
 
 /// Files that pitree itself read or removed since the last check; they count as unchanged.
 #[derive(Debug, Default)]
@@ -71,10 +61,7 @@ pub struct OwnChanges(Mutex<Vec<(PathBuf, Option<KnownVersion>)>>);
 impl OwnChanges {
     /// Records files that were just read or removed.
     pub fn note(&self, read: &[Digest], gone: &[PathBuf]) {
-        let read = read.iter().map(|digest| {
-            let as_of = KnownVersion { bytes: digest.bytes, mtime: digest.mtime };
-            (digest.path.clone(), Some(as_of))
-        });
+        let read = read.iter().map(|digest| (digest.path.clone(), Some((digest.bytes, digest.mtime))));
         let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         noted.extend(read.chain(gone.iter().map(|path| (path.clone(), None))));
     }
@@ -116,7 +103,7 @@ impl IncrementalReader {
         for digest in sessions {
             // The last line may have been incomplete.
             let is_whole = !digest.problems.contains(&Problem::CutOff);
-            let as_of = is_whole.then_some(KnownVersion { bytes: digest.bytes, mtime: digest.mtime });
+            let as_of = is_whole.then_some((digest.bytes, digest.mtime));
             let (owner, real_path) = (digest.owner.clone(), digest.real_path.clone());
             reader.know(&digest.path, TrackedFile { as_of, owner, real_path });
         }
@@ -165,7 +152,7 @@ impl IncrementalReader {
         for path in seen.paths.iter().flat_map(|path| self.same_as(path)) {
             match self.known.get(path.as_os_str()) {
                 Some(known) => match scan::one(Files::Disk, path, known.owner.clone()) {
-                    Some(found) if known.as_of == Some(KnownVersion::of(&found)) => {}
+                    Some(found) if known.as_of == Some(found.version()) => {}
                     Some(found) => changed.push(found),
                     None => gone.push(path.clone()),
                 },
@@ -183,7 +170,7 @@ impl IncrementalReader {
         gone.iter().for_each(|path| self.forget(path));
         for found in &changed {
             let (owner, real_path) = (found.owner.clone(), found.real_path.clone());
-            self.know(&found.path, TrackedFile { as_of: Some(KnownVersion::of(found)), owner, real_path });
+            self.know(&found.path, TrackedFile { as_of: Some(found.version()), owner, real_path });
         }
         self.read(&changed, gone, now, news);
     }
@@ -211,7 +198,7 @@ impl IncrementalReader {
         let gone = self.known.keys().map(Path::new).filter(is_gone).map(Path::to_path_buf).collect();
         let is_other = |found: &SessionFile| {
             let known = self.known.get(found.path.as_os_str());
-            known.is_none_or(|known| known.as_of != Some(KnownVersion::of(found)) || known.owner != found.owner)
+            known.is_none_or(|known| known.as_of != Some(found.version()) || known.owner != found.owner)
         };
         (found.files.into_iter().filter(is_other).collect(), gone)
     }
@@ -270,16 +257,16 @@ impl IncrementalReader {
         let Some(mut file) = session else { return Ok(None) };
         let mut growing =
             growing.filter(|growing| growing.mark.holds(&mut file)).unwrap_or_else(|| ResumeState::new(&self.home));
-        let is_fresh = is_fresh(found.mtime, now);
-        let (read, waits) = growing.read(&mut file, found.mtime, is_fresh).map_err(|error| unreadable(&error))?;
+        let (_, mtime) = found.version();
+        let (read, waits) = growing.read(&mut file, mtime, is_fresh(mtime, now)).map_err(|error| unreadable(&error))?;
         if waits {
-            self.waiting.insert(found.path.clone(), found.mtime + PATIENCE);
+            self.waiting.insert(found.path.clone(), mtime + PATIENCE);
         }
         match read {
             Ok(digest) => {
                 self.growing.push((found.path.clone(), growing));
                 self.growing.drain(..self.growing.len().saturating_sub(KEPT));
-                Ok(Some(scan::placed(digest, found)))
+                Ok(Some(scan::complete(Files::Disk, found.clone(), digest, &RealPaths::default())))
             }
             Err(NotASession::NoHeader) => Ok(None),
             Err(why) => Err(unreadable(&io::Error::other(why))),
@@ -445,7 +432,7 @@ mod tests {
         let (half, rest) = (&line(9, 2)[..20], &line(9, 2)[20..]);
         let text = fs::read_to_string(&path).unwrap() + half;
         fs::write(&path, &text).unwrap();
-        let now = scan::one(Files::Disk, &path, None).unwrap().mtime;
+        let now = scan::one(Files::Disk, &path, None).unwrap().version().1;
         let read = look(&mut reader, &[&path], now).read;
         let is_cut = |problems: &[Problem]| problems.contains(&Problem::CutOff);
         assert!(!is_cut(&read[0].problems) && read[0].entry_count == 1 && read[0].bytes == text.len() as u64);

@@ -1,12 +1,12 @@
 //! Loads session files: the tree at once, and the bodies of entries on demand.
 
-use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
 use anyhow::{Context, Result, anyhow, ensure};
+use thiserror::Error;
 
 use crate::base::numbers;
 use crate::disk::files::{Files, Readable};
@@ -107,7 +107,8 @@ impl<'a> LoadRequest<'a> {
         let mut start = range.start;
         if start > 0 {
             // The line at `start` belongs to the previous part, unless a line break directly precedes it.
-            start = next_line(&mut file, start - 1)?;
+            start = file.seek(SeekFrom::Start(start - 1))?;
+            start += BufReader::new(&mut file).skip_until(b'\n')? as u64;
         }
         file.seek(SeekFrom::Start(start))?;
         lines::each(&mut file, start, range.end, &mut Vec::new(), |line| {
@@ -182,23 +183,16 @@ fn grown(files: Files, OpenFileState { path, mut part, tree, mark }: OpenFileSta
 }
 
 /// The file has an unknown version: pitree does not write to it or create files from it.
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error(
+    "{} has format version {version}, which is newer than pitree {} supports, so it is read-only; change it in pi or update pitree",
+    .path.display(),
+    env!("CARGO_PKG_VERSION")
+)]
 pub struct NewerFormat {
     path: PathBuf,
     version: f64,
 }
-
-impl fmt::Display for NewerFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (path, version, own) = (self.path.display(), self.version, env!("CARGO_PKG_VERSION"));
-        write!(
-            f,
-            "{path} has format version {version}, which is newer than pitree {own} supports, so it is read-only; change it in pi or update pitree"
-        )
-    }
-}
-
-impl std::error::Error for NewerFormat {}
 
 /// Loads the tree of a session file to be changed or forked. All such operations start here.
 ///
@@ -242,24 +236,6 @@ pub fn many<R: Send>(
     parallel::each(paths, (work, lost), |results, done| batch(results, done == paths.len()));
 }
 
-/// Returns the offset after the first line break at or after `from`.
-fn next_line(file: &mut Box<dyn Readable>, from: u64) -> io::Result<u64> {
-    file.seek(SeekFrom::Start(from))?;
-    let mut buffer = [0; 8192];
-    let mut at = from;
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(at),
-            Ok(count) => match memchr::memchr(b'\n', &buffer[..count]) {
-                Some(found) => return Ok(at + found as u64 + 1),
-                None => at += count as u64,
-            },
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-}
-
 /// Reads the entry at an offset.
 ///
 /// # Errors
@@ -280,7 +256,7 @@ pub(crate) fn line_at(file: &mut Box<dyn Readable>, offset: u64) -> io::Result<V
 /// A reader for the bodies of a file's entries.
 pub struct Bodies {
     file: Box<dyn Readable>,
-    path: std::path::PathBuf,
+    path: PathBuf,
 }
 
 impl Bodies {

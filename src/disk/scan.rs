@@ -57,14 +57,6 @@ pub struct Scan<'a> {
     real: RealPaths,
 }
 
-/// The sessions in the index, before their files are checked.
-#[derive(Debug)]
-pub struct IndexedSessions<'a> {
-    sources: ScanSources<'a>,
-    index: Vec<Index>,
-    real: RealPaths,
-}
-
 impl<'a> ScanSources<'a> {
     /// Finds the files.
     pub fn scan(self) -> Scan<'a> {
@@ -72,19 +64,33 @@ impl<'a> ScanSources<'a> {
             let index = scope.spawn(|| self.index());
             (find(self.files, self.dirs), index.join().unwrap_or_default())
         });
-        Scan::new(self, found, index, RealPaths::default())
+        self.with(index).look(found)
     }
 
     /// Finds the files to rebuild the index from all of them.
     pub fn rebuild(self) -> Scan<'a> {
         let empty = |cache| self.dirs.iter().map(|dir| Index::empty(cache, dir, self.home)).collect();
-        let index = self.cache.map_or_else(Vec::new, empty);
-        Scan::new(self, find(self.files, self.dirs), index, RealPaths::default())
+        self.with(self.cache.map_or_else(Vec::new, empty)).scan()
     }
 
     /// Opens only the index.
-    pub fn remembered(self) -> IndexedSessions<'a> {
-        IndexedSessions { sources: self, index: self.index(), real: RealPaths::default() }
+    pub fn remembered(self) -> Scan<'a> {
+        self.with(self.index())
+    }
+
+    /// Scans specific files without the index.
+    pub fn of(self, files: Vec<SessionFile>) -> Scan<'a> {
+        self.with(Vec::new()).look(FoundFiles { files, unreadable: Vec::new() })
+    }
+
+    /// Scans one file; empty if it is missing.
+    pub fn one(self, path: &Path) -> Scan<'a> {
+        self.of(one(self.files, path, None).into_iter().collect())
+    }
+
+    fn with(self, index: Vec<Index>) -> Scan<'a> {
+        let (found, outdated, related, real) = Default::default();
+        Scan { sources: self, found, outdated, index, related, real }
     }
 
     fn index(&self) -> Vec<Index> {
@@ -93,7 +99,7 @@ impl<'a> ScanSources<'a> {
     }
 }
 
-impl<'a> IndexedSessions<'a> {
+impl Scan<'_> {
     /// Returns the sessions as last read; some may have changed or be missing. The following scan skips those that are
     /// unchanged.
     pub fn sessions(&mut self) -> Vec<SharedDigest> {
@@ -103,26 +109,15 @@ impl<'a> IndexedSessions<'a> {
     }
 
     /// Finds the files.
-    pub fn scan(self) -> Scan<'a> {
-        Scan::new(self.sources, find(self.sources.files, self.sources.dirs), self.index, self.real)
-    }
-}
-
-impl<'a> ScanSources<'a> {
-    /// Scans specific files without the index.
-    pub fn of(self, files: Vec<SessionFile>) -> Scan<'a> {
-        Scan::new(self, FoundFiles { files, unreadable: Vec::new() }, Vec::new(), RealPaths::default())
+    #[must_use]
+    pub fn scan(self) -> Self {
+        let found = find(self.sources.files, self.sources.dirs);
+        self.look(found)
     }
 
-    /// Scans one file; empty if it is missing.
-    pub fn one(self, path: &Path) -> Scan<'a> {
-        self.of(one(self.files, path, None).into_iter().collect())
-    }
-}
-
-impl<'a> Scan<'a> {
-    fn new(sources: ScanSources<'a>, mut found: FoundFiles, mut index: Vec<Index>, real: RealPaths) -> Self {
-        let mut related = Vec::new();
+    /// Compares the files with the index.
+    fn look(self, mut found: FoundFiles) -> Self {
+        let Self { sources, mut index, mut related, real, .. } = self;
         if let Some(cache) = sources.cache.filter(|_| !index.is_empty()) {
             let dirs: Vec<PathBuf> = sources.dirs.iter().map(|dir| index::real(dir)).collect();
             let open = |dir: &PathBuf| Index::open(cache, dir, sources.home);
@@ -135,7 +130,7 @@ impl<'a> Scan<'a> {
         if index.len() > 1 && !outdated.is_empty() {
             // For nested session directories, the index of another directory may contain the file.
             let same = found.files.iter().filter(|file| matches!(file.known, IndexedFile::Same(_)));
-            let same: HashSet<&Path> = same.map(AsRef::as_ref).collect();
+            let same: HashSet<&Path> = same.map(|file| file.path.as_path()).collect();
             outdated.retain(|path| !same.contains(path.as_path()));
         }
         Self { sources, found, outdated, index, related, real }
@@ -229,13 +224,13 @@ impl ScanSources<'_> {
         buffer: &mut Vec<u8>,
         is_stopped: impl Fn() -> bool,
     ) -> Result<Option<Digest>, Unreadable> {
+        let (bytes, mtime) = found.version();
         let before = match found.known {
-            IndexedFile::Before(place) if found.bytes >= WORTH_GOING_ON => index.and_then(|index| index.before(place)),
+            IndexedFile::Before(place) if bytes >= WORTH_GOING_ON => index.and_then(|index| index.before(place)),
             _ => None,
         };
-        let wishes =
-            ScanOptions { texts: index.is_some(), state: index.is_some() && found.bytes >= WORTH_GOING_ON, before };
-        let read = digest::read((self.files, self.home), (&found.path, found.mtime), wishes, buffer, &is_stopped);
+        let wishes = ScanOptions { texts: index.is_some(), state: index.is_some() && bytes >= WORTH_GOING_ON, before };
+        let read = digest::read((self.files, self.home), (&found.path, mtime), wishes, buffer, &is_stopped);
         let mut read = read.map_err(|error| Unreadable::file(&found.path, &error))?;
         if let Some(index) = index.filter(|_| !is_stopped()) {
             index.keep(found, read.as_mut());
@@ -245,19 +240,20 @@ impl ScanSources<'_> {
 }
 
 /// Adds the metadata of a file to its digest.
-fn complete(files: Files, found: SessionFile, digest: Digest, real: &RealPaths) -> Digest {
+pub(super) fn complete(files: Files, found: SessionFile, digest: Digest, real: &RealPaths) -> Digest {
     let parent = digest.header.parent_session.as_ref().map(Path::new);
     let parent_path = parent.map(|parent| match files {
         Files::Demo => parent.into(),
         Files::Disk => real.of(parent).unwrap_or_else(|| parent.into()),
     });
-    let SessionFile { path, real_path, is_link, bytes, mtime, owner, .. } = found;
+    let (bytes, mtime) = found.version();
+    let SessionFile { path, real_path, is_link, owner, .. } = found;
     Digest { path, real_path, is_link, owner, bytes, mtime, parent_path, ..digest }
 }
 
 /// Resolves symbolic links. Most parent sessions are in a few directories, so each directory is resolved once.
 #[derive(Debug, Default)]
-struct RealPaths(RwLock<HashMap<PathBuf, Option<PathBuf>>>);
+pub(super) struct RealPaths(RwLock<HashMap<PathBuf, Option<PathBuf>>>);
 
 impl RealPaths {
     /// Returns a path with symbolic links resolved, or `None` if it does not exist.
@@ -273,11 +269,6 @@ impl RealPaths {
             Some(real?.join(name))
         })
     }
-}
-
-/// Adds the metadata of a file to its digest.
-pub(crate) fn placed(digest: Digest, found: &SessionFile) -> Digest {
-    complete(Files::Disk, found.clone(), digest, &RealPaths::default())
 }
 
 /// Reads digests of files and reports them in batches until all are done or `batch` returns `false`. In tool calls,

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::app::panes::tree::family::{FamilyTree, ForkedFile, MergeRequest};
 use crate::catalog::SessionKey;
-use crate::catalog::shared_entries::SharedEntries;
+use crate::catalog::cost_sharing::SharedEntries;
 use crate::disk::load::{self, Bodies, LoadRequest};
 use crate::disk::parallel;
 use crate::runtime::jobs::{JobContext, MemberFile};

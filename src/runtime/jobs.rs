@@ -16,9 +16,8 @@ use crate::app::startup::Startup;
 use crate::app::ticket::Ticket;
 use crate::catalog;
 use crate::catalog::compare::{self, ComparedBranches};
-use crate::catalog::cost_sharing;
+use crate::catalog::cost_sharing::{self, SharedEntries};
 use crate::catalog::search::Searcher;
-use crate::catalog::shared_entries::SharedEntries;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::{ChangeEvent, ChangeProgress, Changes, Refusal, Request, touched};
 use crate::config::GoBy;
@@ -120,7 +119,7 @@ impl JobContext {
                     return Ok(None);
                 }
                 let found = scan::one(self.files, &path, None);
-                let may_go_on = found.is_some_and(|found| is_fresh(found.mtime, now()));
+                let may_go_on = found.is_some_and(|found| is_fresh(found.version().1, now()));
                 let reading = LoadRequest::new(self.files, &path, &self.setting.home);
                 Reply::Opened(opened.tree(LoadRequest { is_wanted: &is_wanted, ..reading }, may_go_on)?)
             }

@@ -8,7 +8,7 @@ use crate::app::model::Model;
 use crate::app::title::of_message;
 use crate::base::paths::shorten;
 use crate::base::text::clean;
-use crate::catalog::missing_parents::{MissingParent, MissingParentKey, id_in_name};
+use crate::catalog::parents::{MissingParent, MissingParentKey, id_in_name};
 use crate::changes::Request;
 use crate::changes::history::HistoryEntry;
 

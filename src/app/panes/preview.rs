@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::app::ticket::Claim;
 use crate::base::text::{Glyphs, Span, highlight, spans_text, width};
-use crate::catalog::missing_parents::MissingParentKey;
+use crate::catalog::parents::MissingParentKey;
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};
 use crate::render::DocLine;
 use crate::render::wrap::{VerbatimStyle, Wrapped};

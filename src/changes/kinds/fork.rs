@@ -4,11 +4,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::changes::change::{Change, ForkChange};
+use crate::changes::change::{Change, ChangeStep, ForkChange};
 use crate::changes::engine::{Engine, random};
-use crate::changes::journal::ChangeStep;
 use crate::changes::kinds::line::place_of;
-use crate::changes::result::ChangeResult;
+use crate::changes::request::ChangeResult;
 use crate::disk::files::Files;
 use crate::disk::load::{self, Bodies};
 use crate::disk::{create, locate};

@@ -5,11 +5,11 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use crate::base::javascript::{js_trim, utf16_prefix};
-use crate::changes::change::{Change, LabelChange, LeafMove, NameChange};
+use crate::changes::change::{Change, ChangeStep, LabelChange, LeafMove, NameChange};
 use crate::changes::engine::Engine;
-use crate::changes::journal::{ChangeStep, JournalRecord};
-use crate::changes::kinds::preconditions::{is_used_since, must_exist, overtaken};
-use crate::changes::result::ChangeResult;
+use crate::changes::journal::JournalRecord;
+use crate::changes::kinds::{is_used_since, must_exist, overtaken};
+use crate::changes::request::ChangeResult;
 use crate::disk::files::{Files, is_there};
 use crate::disk::load::Bodies;
 use crate::session::entry::kind::EntryKind;

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use crate::changes::change::{Change, Migration};
+use crate::changes::change::{Change, ChangeStep, Migration};
 use crate::changes::engine::{Engine, random};
-use crate::changes::journal::{ChangeStep, JournalRecord};
-use crate::changes::kinds::preconditions::{file_is_used_since, must_be_known, must_exist, overtaken};
-use crate::changes::result::{ChangeResult, Refusal};
+use crate::changes::journal::JournalRecord;
+use crate::changes::kinds::{file_is_used_since, must_exist, overtaken};
+use crate::changes::request::{ChangeResult, Refusal};
 use crate::disk::files::{Files, is_there};
-use crate::disk::load::Bodies;
+use crate::disk::load::{Bodies, NewerFormat};
 use crate::disk::lock::LockObserver;
 use crate::disk::trash::{TrashEntry, TrashSession};
 use crate::disk::{create, load};
@@ -78,8 +78,11 @@ impl Migration {
     /// Undoes or redoes the migration.
     pub(super) fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         must_exist(&self.path)?;
-        must_be_known(&self.path)?;
-        if step == ChangeStep::Undo && file_is_used_since(work.past(), &self.path, self.bytes)? {
+        match load::writable(&self.path) {
+            Err(error) if error.is::<NewerFormat>() => return overtaken(error.to_string()),
+            tree => drop(tree?),
+        }
+        if step == ChangeStep::Undo && file_is_used_since(&work.book.records, &self.path, self.bytes)? {
             return overtaken(format!("the converted session has new entries: {}", self.path.display()));
         }
         let (goes, comes) = step.ends(kept(&self.path, self.version), kept(&self.path, 3));

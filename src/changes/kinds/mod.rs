@@ -1,27 +1,30 @@
 //! The kinds of changes: undoing and redoing a change, detecting an interrupted one, removing its leftovers, and
-//! describing it. Each file makes changes of some kinds. [`delete`] is separate, because it cannot be undone and is not
-//! in the journal.
+//! describing it. Each file makes changes of some kinds.
 
-pub(crate) mod delete;
 pub(crate) mod fork;
 pub(crate) mod line;
 pub(crate) mod migrate;
-pub(crate) mod preconditions;
 pub(crate) mod trash;
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::base::numbers;
 use crate::changes::change::{
-    Change, ForkChange, LabelChange, LeafMove, Migration, NameChange, TrashChange, UnknownChange,
+    Change, ChangeStep, ForkChange, LabelChange, LeafMove, Migration, NameChange, TrashChange, UnknownChange,
 };
 use crate::changes::engine::Engine;
-use crate::changes::journal::{ChangeStep, JournalRecord};
+use crate::changes::journal::{JournalRecord, JournalRecords};
 use crate::changes::kinds::line::{quoted, was};
+use crate::changes::request::Refusal;
+use crate::disk::files::{Files, is_there};
+use crate::disk::load;
 use crate::disk::trash::TrashSession;
+use crate::session::entry::kind::EntryKind;
+use crate::session::tree::Tree;
+use crate::session::tree::node::Node;
 
 impl Change {
     /// Returns the changed or created file; empty if only a newer pitree can interpret the change.
@@ -146,4 +149,34 @@ impl JournalRecord {
             Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Unknown(_) => {}
         }
     }
+}
+
+/// Checks that a file exists.
+///
+/// # Errors
+/// [`Refusal::Overtaken`], or the file is inaccessible.
+fn must_exist(path: &Path) -> Result<()> {
+    let is_there = is_there(path).with_context(|| format!("cannot access {}", path.display()))?;
+    if is_there { Ok(()) } else { overtaken(format!("{} is missing", path.display())) }
+}
+
+/// Returns an error, because another program has changed the target.
+fn overtaken<T>(reason: String) -> Result<T> {
+    Err(Refusal::Overtaken { reason }.into())
+}
+
+/// Returns `true` if a file has entries after its first `bytes` that pitree did not write, or has a version that it
+/// cannot write.
+fn file_is_used_since(past: &JournalRecords, path: &Path, bytes: u64) -> Result<bool> {
+    let tree = load::tree(Files::Disk, path, "")?;
+    Ok(tree.header.is_newer() || is_used_since(past, &tree, bytes))
+}
+
+/// Returns `true` if a tree has entries after `offset` that pitree did not write. Model and thinking level do not
+/// count, because pi writes them whenever it opens a session (0.87.1).
+fn is_used_since(past: &JournalRecords, tree: &Tree, offset: u64) -> bool {
+    let is_ours = |node: &Node| node.id.as_ref().is_some_and(|id| past.is_ours(id));
+    let counts =
+        |node: &Node| !matches!(node.kind, EntryKind::ModelChange | EntryKind::ThinkingLevel) && !is_ours(node);
+    tree.nodes.iter().any(|node| node.offset >= offset && counts(node))
 }

@@ -1,19 +1,19 @@
-//! Moves to the trash.
+//! Moves to the trash, and permanent deletion.
 
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::base::numbers::{count, thousands};
-use crate::changes::change::{Change, TrashChange};
+use crate::changes::change::{Change, ChangeStep, TrashChange};
 use crate::changes::engine::Engine;
-use crate::changes::journal::{ChangeStep, JournalRecord};
-use crate::changes::kinds::preconditions::{file_is_used_since, must_exist, overtaken, unchanged};
-use crate::changes::request::FileSnapshot;
-use crate::changes::result::{ChangeResult, PartialFailure, Refusal};
+use crate::changes::journal::JournalRecord;
+use crate::changes::kinds::{file_is_used_since, must_exist, overtaken};
+use crate::changes::request::{ChangeResult, FileSnapshot, PartialFailure, Refusal};
 use crate::disk::create;
 use crate::disk::files::is_there;
+use crate::disk::scan::milliseconds;
 use crate::disk::trash::merge::{self, FileStart};
 use crate::disk::trash::{TrashRefused, TrashSession};
 
@@ -37,6 +37,46 @@ pub(crate) fn make(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<Chan
         Ok(()) if made == 0 => Ok(ChangeResult::nothing("already gone; nothing to move")),
         Ok(()) => Ok(ChangeResult::of(ChangeStep::Make, changes, there.len() - made)),
     }
+}
+
+/// Deletes files permanently. This cannot be undone, so it is not recorded in the journal.
+pub(crate) fn delete(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<ChangeResult> {
+    let there = unchanged(files)?;
+    let said = |done| format!("permanently deleted {}", count(done, "session", "sessions"));
+    if work.is_dry {
+        return Ok(ChangeResult::nothing(&said(there.len())));
+    }
+    for (done, file) in there.iter().enumerate() {
+        let left = there.len() - done;
+        if work.is_stopped(done, there.len()) {
+            return Ok(ChangeResult::nothing(&said(done)).stopped(left));
+        }
+        let deleted = fs::remove_file(&file.path).with_context(|| format!("cannot delete {}", file.path.display()));
+        match deleted {
+            Err(error) if done > 0 => bail!("{}; {} remaining: {error:#}", said(done), thousands(left)),
+            deleted => deleted?,
+        }
+    }
+    Ok(ChangeResult::nothing(&said(there.len())))
+}
+
+/// Returns those of the files that exist.
+///
+/// # Errors
+/// A file has changed since it was seen, or is inaccessible.
+fn unchanged(files: &[FileSnapshot]) -> Result<Vec<&FileSnapshot>> {
+    let mut there = Vec::new();
+    for file in files {
+        if is_there(&file.path).with_context(|| format!("cannot access {}", file.path.display()))? {
+            there.push(file);
+        }
+    }
+    let is_changed = |file: &&&FileSnapshot| {
+        fs::metadata(&file.path)
+            .is_ok_and(|now| now.len() != file.bytes || now.modified().map_or(0, milliseconds) != file.mtime)
+    };
+    let paths: Vec<_> = there.iter().filter(is_changed).map(|file| file.path.clone()).collect();
+    if paths.is_empty() { Ok(there) } else { Err(Refusal::Changed { paths }.into()) }
 }
 
 /// Creates the change for moving a file to the trash.
@@ -78,10 +118,11 @@ pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeS
         return work.take_back(record, step, bytes);
     }
     must_exist(path)?;
-    if matches!(record.change, Change::Fork(_)) && file_is_used_since(work.past(), path, bytes)? {
+    if matches!(record.change, Change::Fork(_)) && file_is_used_since(&work.book.records, path, bytes)? {
         return overtaken(format!("the fork has new entries and stays in place: {}", path.display()));
     }
-    work.put_again(record, step)
+    work.must_be_ahead(record, step)?;
+    work.put(record.number, path, step)
 }
 
 /// Returns `true` if a file was restored or moved to the trash.

@@ -202,9 +202,7 @@ impl Index {
             let (below, digest) = self.stored((number, at))?;
             let (below, stamp) = (below?, self.volumes[number].volume.table.records[at].stamp);
             let (path, real_path) = (self.named.join(below), self.real_path(below));
-            let (bytes, mtime) = (stamp.bytes, stamp.mtime());
-            let file = SessionFile { path, real_path, bytes, mtime, ..SessionFile::default() };
-            Some(Arc::new(complete(file, digest)))
+            Some(Arc::new(complete(SessionFile { path, real_path, stamp, ..SessionFile::default() }, digest)))
         });
         for ((number, at), session) in places.into_iter().zip(&shown) {
             self.volumes[number].shown[at].clone_from(session);

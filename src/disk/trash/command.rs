@@ -1,11 +1,11 @@
 //! Runs a command that moves a file to the trash, with a time limit.
 
-use std::fmt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use thiserror::Error;
 
 use crate::base::numbers::count;
 use crate::disk::lock::{LockObserver, QUIET};
@@ -16,16 +16,9 @@ use crate::system::programs;
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// The command did not finish; the file was not moved.
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("{0}")]
 pub(crate) struct CommandTimeout(String);
-
-impl fmt::Display for CommandTimeout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for CommandTimeout {}
 
 /// Runs a command that moves a file.
 ///

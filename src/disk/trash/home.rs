@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::env;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File, FileTimes, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use crate::disk::create;
-use crate::disk::trash::cross_device;
+use crate::disk::trash::merge::has;
 use crate::system::{files, kernel};
 
 /// The home trash during one request.
@@ -98,13 +98,48 @@ impl HomeTrash {
 /// The file cannot be moved; it is unchanged and the place is released.
 pub(super) fn put(path: &Path, item: &Path) -> Result<()> {
     let moved = match create::rename(path, item) {
-        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => cross_device::copy(path, item).and_then(|()| {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => copy(path, item).and_then(|()| {
             // The original is removed only after the copy is known to be complete.
             fs::remove_file(path).inspect_err(|_| drop(fs::remove_file(item)))
         }),
         moved => moved,
     };
     moved.inspect_err(|_| give_up(item)).with_context(|| format!("cannot move it to {}", item.display()))
+}
+
+/// Copies a file, or a symbolic link itself, to a new path on another file system with its mode and time, and syncs it.
+///
+/// # Errors
+/// The file cannot be read or written, or changed meanwhile; the incomplete copy is removed.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let before = from.symlink_metadata()?;
+    #[cfg(unix)]
+    if before.is_symlink() {
+        return std::os::unix::fs::symlink(fs::read_link(from)?, to);
+    }
+    if !before.is_file() {
+        return Err(io::Error::other("it is neither a file nor a link"));
+    }
+    let mut new = create::private().write(true).create_new(true).open(to)?;
+    let copied = (|| {
+        io::copy(&mut File::open(from)?, &mut new)?;
+        new.set_permissions(before.permissions())?;
+        new.set_times(FileTimes::new().set_modified(before.modified()?))?;
+        new.sync_all()?;
+        if !has(from, to)? || is_other(&before, from)? {
+            return Err(io::Error::other("it was modified meanwhile"));
+        }
+        Ok(())
+    })();
+    copied.inspect_err(|_| drop(fs::remove_file(to)))?;
+    create::sync_folder(to);
+    Ok(())
+}
+
+/// Returns `true` if a file was replaced, or its length or time has changed.
+fn is_other(before: &Metadata, path: &Path) -> io::Result<bool> {
+    let now = path.symlink_metadata()?;
+    Ok(now.len() != before.len() || now.modified()? != before.modified()?)
 }
 
 /// Releases an unused place in the trash.
@@ -126,7 +161,7 @@ pub(super) fn move_back(item: &Path, to: &Path) -> io::Result<()> {
     match create::rename(item, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
             let draft = create::draft(to);
-            cross_device::copy(item, &draft)?;
+            copy(item, &draft)?;
             create::rename(&draft, to).inspect_err(|_| drop(fs::remove_file(&draft)))?;
             create::sync_folder(to);
             let _ = fs::remove_file(item); // a second copy in the trash is harmless
@@ -297,5 +332,27 @@ mod tests {
         put(&file, &item).unwrap();
         give_up(&item);
         assert!(item.exists() && info_of(&item).unwrap().exists() && !file.exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_copy_is_whole_and_keeps_what_the_file_was() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let bytes: Vec<u8> = (0..200_000u32).map(|at| (at % 251) as u8).collect();
+        fs::write(path("a"), &bytes).unwrap();
+        std::os::unix::fs::PermissionsExt::set_mode(&mut fs::metadata(path("a")).unwrap().permissions(), 0o640);
+        let then = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
+        File::options().append(true).open(path("a")).unwrap().set_modified(then).unwrap();
+        copy(&path("a"), &path("b")).unwrap();
+        let (a, b) = (fs::metadata(path("a")).unwrap(), fs::metadata(path("b")).unwrap());
+        assert_eq!((a.permissions(), b.modified().unwrap()), (b.permissions(), then));
+        assert!(fs::read(path("b")).unwrap() == bytes);
+        let taken = copy(&path("a"), &path("b")).unwrap_err();
+        assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
+        std::os::unix::fs::symlink("nowhere", path("link")).unwrap();
+        copy(&path("link"), &path("link 2")).unwrap();
+        assert_eq!(fs::read_link(path("link 2")).unwrap(), Path::new("nowhere"));
+        assert!(copy(dir.path(), &path("c")).is_err() && !path("c").exists());
     }
 }

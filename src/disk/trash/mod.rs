@@ -2,19 +2,16 @@
 //! the FreeDesktop trash), or a configured command.
 
 mod command;
-mod cross_device;
 #[cfg(all(unix, not(target_os = "macos")))]
 mod freedesktop;
 mod home;
 #[cfg(target_os = "macos")]
 mod macos;
 pub(crate) mod merge;
-mod restore_error;
 #[cfg(windows)]
 mod windows;
 
 use std::collections::HashSet;
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,6 +23,7 @@ use freedesktop::TrashContents;
 use home::{HomeTrash, info_of};
 #[cfg(target_os = "macos")]
 use macos::TrashContents;
+use thiserror::Error;
 #[cfg(windows)]
 use windows::TrashContents;
 
@@ -35,8 +33,6 @@ use crate::disk::fingerprint::Fingerprint;
 use crate::disk::lock::{LockObserver, is_at};
 pub(crate) use crate::disk::trash::command::CommandTimeout;
 use crate::disk::trash::merge::FileStart;
-pub(crate) use crate::disk::trash::restore_error::RestoreError;
-use crate::disk::trash::restore_error::in_words;
 
 /// The trash configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,16 +89,46 @@ pub(crate) struct TrashEntry {
 }
 
 /// The trash refused a file, which is unchanged.
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("{0:#}")]
 pub(crate) struct TrashRefused(anyhow::Error);
 
-impl fmt::Display for TrashRefused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:#}", self.0)
-    }
+/// A permanent reason why a file cannot be restored.
+#[derive(Debug, Error)]
+pub(crate) enum RestoreError {
+    /// The file is not in the trash.
+    #[error("{} not found in the trash; the trash may have been emptied, or the file is in another trash", .0.display())]
+    Emptied(PathBuf),
+    /// The trash holds another file under the recorded name.
+    #[error(
+        "{} is no longer in the trash: {} is another file{}, and stays there",
+        .path.display(),
+        .item.display(),
+        .from.as_ref().map_or(String::new(), |from| format!(", deleted from {}", from.display()))
+    )]
+    Other {
+        /// The path before the deletion.
+        path: PathBuf,
+        /// The other file.
+        item: PathBuf,
+        /// The original path of the other file, if recorded.
+        from: Option<PathBuf>,
+    },
+    /// Another file exists at the path.
+    #[error("cannot restore {}: file exists", .0.display())]
+    Taken(PathBuf),
 }
 
-impl std::error::Error for TrashRefused {}
+/// Describes an error without technical details.
+pub(super) fn in_words(error: &trash::Error) -> String {
+    match error {
+        trash::Error::Unknown { description } | trash::Error::Os { description, .. } => description.clone(),
+        #[cfg(all(unix, not(target_os = "macos")))]
+        trash::Error::FileSystem { path, source } => format!("{}: {source}", path.display()),
+        trash::Error::CouldNotAccess { target } => format!("cannot reach {target}"),
+        other => other.to_string(),
+    }
+}
 
 impl TrashSession<'_> {
     /// Returns `true` for a configured command, which can take long.

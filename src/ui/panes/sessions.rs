@@ -9,7 +9,7 @@ use crate::app::panes::sessions::SessionRow;
 use crate::base::numbers::{nonzero_dollars, thousands};
 use crate::base::text::{Span, Tone, spans_text, spans_width, width};
 use crate::base::time;
-use crate::catalog::missing_parents::MissingParentKey;
+use crate::catalog::parents::MissingParentKey;
 use crate::config::Sort;
 use crate::keymap::{Action, Place};
 use crate::ui::paint::{Painter, both};

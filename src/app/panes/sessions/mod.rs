@@ -13,7 +13,7 @@ use crate::app::widgets::cursor::Cursor;
 use crate::base::text::Glyphs;
 use crate::catalog::current_dir::CurrentDir;
 use crate::catalog::families::Families;
-use crate::catalog::missing_parents::MissingParentKey;
+use crate::catalog::parents::MissingParentKey;
 use crate::catalog::search::SessionHit;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::config::Sort;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::app::panes::sessions::{HiddenSubagents, RowKey, SessionRow, SessionsPane, Totals, project_of, projects};
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::Glyphs;
-use crate::catalog::missing_parents::MissingParentKey;
+use crate::catalog::parents::MissingParentKey;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::config::Sort;
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::base::text::{Span, Tone};
-use crate::catalog::shared_entries::SharedEntries;
+use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::{Catalog, EntryRef, SessionKey};
 use crate::session::digest::SharedDigest;
 use crate::session::family::merged::MergedFamily;

@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use crate::app::ticket::Claim;
 use crate::app::widgets::cursor::Cursor;
+use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::search::HitPlace;
-use crate::catalog::shared_entries::SharedEntries;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::config::Filter;
 use crate::search::query::Query;
