@@ -6,7 +6,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use crate::base::numbers::count;
-use crate::catalog::SessionKey;
+use crate::catalog::key::SessionKey;
 use crate::disk::parallel;
 use crate::session::digest::details::Details;
 use crate::session::digest::entries::EntryTotals;

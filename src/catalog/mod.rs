@@ -11,13 +11,14 @@ pub mod files;
 pub mod find;
 pub mod grep;
 mod hits;
+pub mod key;
 pub mod live;
 pub(crate) mod parents;
+mod relations;
 pub mod search;
 mod search_cache;
 pub mod search_text;
 mod text_arena;
-mod unlisted;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
@@ -30,47 +31,10 @@ use crate::pi::running::{self, RunningPis};
 use crate::session::digest::entries::EntryTotals;
 use crate::session::digest::{Digest, SharedDigest};
 use crate::session::links::{ById, IdHash};
-use crate::session::tree::Index;
 use cost_sharing::CostSharing;
 use families::{Families, cut_cycles, order};
+pub use key::{EntryRef, ProjectKey, SessionKey};
 use parents::{MissingParent, ParentIndex, group_orphans};
-
-/// A session. A deleted session that is restored keeps its key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SessionKey(u32);
-
-impl SessionKey {
-    fn new(place: usize) -> Self {
-        Self(place as u32)
-    }
-
-    fn place(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// A working directory of sessions; empty for sessions without one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ProjectKey(u32);
-
-impl ProjectKey {
-    fn new(place: usize) -> Self {
-        Self(place as u32)
-    }
-
-    pub(crate) fn place(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// An entry of a session. Its index is stable, because files are only appended to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct EntryRef {
-    /// The session.
-    pub session: SessionKey,
-    /// The index of the entry in the file.
-    pub at: Index,
-}
 
 /// The progress of a scan.
 #[derive(Clone, Debug, Default)]
@@ -111,7 +75,7 @@ pub struct Catalog {
     /// Sessions whose parent has moved; it was found by id or by entries.
     moved: BTreeSet<SessionKey>,
     /// Files that pi's list omits.
-    unlisted: unlisted::UnlistedFiles,
+    unlisted: relations::UnlistedFiles,
     /// Sessions by their paths with symbolic links resolved, where these differ.
     by_real_path: HashMap<OsString, SessionKey>,
     /// The running pis.

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::catalog::SessionKey;
+use crate::catalog::key::SessionKey;
 use crate::session::digest::{Digest, SharedDigest};
 use crate::session::links::{ById, IdHash};
 

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::changes::Changes;
 use crate::changes::change::{Change, ChangeState, ChangeStep};
 use crate::changes::journal::{Journal, JournalError, JournalRecord, JournalRecords, UndoLink};
 use crate::changes::request::{ChangeEvent, ChangeObserver, ChangeProgress, Refusal};
@@ -16,7 +15,7 @@ use crate::disk::files::is_there;
 use crate::disk::fingerprint::Fingerprint;
 use crate::disk::load::{self, NewerFormat};
 use crate::disk::lock::LockObserver;
-use crate::disk::trash::{self, RestoreError, TrashEntry, TrashSession, merge};
+use crate::disk::trash::{self, RestoreError, Trash, TrashEntry, TrashSession, merge};
 use crate::session::tree::Tree;
 use crate::session::write::line::new_id;
 
@@ -56,17 +55,26 @@ struct JournaledMove {
 }
 
 impl<'a> Engine<'a> {
-    pub(crate) fn begin(place: &'a Changes, now: i64, watch: ChangeObserver<'a>) -> Result<Self> {
+    /// Opens the journal and the trash. A dry run writes nothing.
+    ///
+    /// # Errors
+    /// The journal cannot be opened, or the system has no random numbers.
+    pub(crate) fn begin(
+        (state_dir, trash): (&Path, &'a Trash),
+        is_dry: bool,
+        now: i64,
+        watch: ChangeObserver<'a>,
+    ) -> Result<Self> {
         getrandom::fill(&mut [0; 16]).context("cannot generate a random id")?;
-        let mut bin = place.trash.open(now);
-        let book = if place.dry_run {
-            Journal::closed(&place.state_dir, now)?
+        let mut bin = trash.open(now);
+        let book = if is_dry {
+            Journal::closed(state_dir, now)?
         } else {
-            let mut book = Journal::open(&place.state_dir, now, &mut |who| watch(ChangeEvent::Waits(who)))?;
+            let mut book = Journal::open(state_dir, now, &mut |who| watch(ChangeEvent::Waits(who)))?;
             mend(&mut book, &mut bin)?;
             book
         };
-        let (is_dry, ahead, warnings) = (place.dry_run, HashMap::new(), Vec::new());
+        let (ahead, warnings) = (HashMap::new(), Vec::new());
         Ok(Self { bin, book, is_dry, now, ahead, warnings, watch, is_given_up: false })
     }
 

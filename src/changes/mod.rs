@@ -61,7 +61,7 @@ impl Changes {
     /// The change was not made, or not for all files: the error explains why, and the current state. With a
     /// [`Refusal`], the user can decide and try again; with a [`PartialFailure`], some changes were made.
     pub fn make(&self, request: &Request, now: i64, watch: ChangeObserver<'_>) -> Result<ChangeResult> {
-        let mut work = Engine::begin(self, now, watch)?;
+        let mut work = Engine::begin((&self.state_dir, &self.trash), self.dry_run, now, watch)?;
         let done = self.carry_out(&mut work, request);
         if !work.is_dry {
             self.own().extend(&work.book.groups);

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::base::javascript::{js_trim, utf16_prefix};
+use crate::base::javascript::js_trim;
 use crate::changes::change::{Change, ChangeStep, LabelChange, LeafMove, NameChange};
 use crate::changes::engine::Engine;
 use crate::changes::journal::JournalRecord;
-use crate::changes::kinds::{is_used_since, must_exist, overtaken};
+use crate::changes::kinds::{is_used_since, must_exist, overtaken, quoted};
 use crate::changes::request::ChangeResult;
 use crate::disk::files::{Files, is_there};
 use crate::disk::load::Bodies;
@@ -124,19 +124,6 @@ impl Change {
             _ => line::session_info(&new, to.unwrap_or_default()),
         })
     }
-}
-
-/// Quotes a name or label, and truncates a very long one.
-pub(super) fn quoted(text: &str) -> String {
-    /// The limit in UTF-16 code units.
-    const MOST: usize = 200;
-    let beginning = utf16_prefix(text, MOST);
-    format!("{beginning:?}{}", if beginning.len() < text.len() { "..." } else { "" })
-}
-
-/// Describes the previous value of a change.
-pub(super) fn was(before: Option<&str>) -> String {
-    before.map_or(String::new(), |before| format!(" (was {})", quoted(before)))
 }
 
 /// Returns the name of a session: the last one set, as in pi's list.

@@ -11,13 +11,13 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use crate::base::javascript::utf16_prefix;
 use crate::base::numbers;
 use crate::changes::change::{
     Change, ChangeStep, ForkChange, LabelChange, LeafMove, Migration, NameChange, TrashChange, UnknownChange,
 };
 use crate::changes::engine::Engine;
 use crate::changes::journal::{JournalRecord, JournalRecords};
-use crate::changes::kinds::line::{quoted, was};
 use crate::changes::request::Refusal;
 use crate::disk::files::{Files, is_there};
 use crate::disk::load;
@@ -107,6 +107,19 @@ impl Change {
     pub(crate) fn moves(&self) -> bool {
         matches!(self, Self::Fork(_) | Self::Trash(_))
     }
+}
+
+/// Quotes a name or label, and truncates a very long one.
+fn quoted(text: &str) -> String {
+    /// The limit in UTF-16 code units.
+    const MOST: usize = 200;
+    let beginning = utf16_prefix(text, MOST);
+    format!("{beginning:?}{}", if beginning.len() < text.len() { "..." } else { "" })
+}
+
+/// Describes the previous value of a change.
+fn was(before: Option<&str>) -> String {
+    before.map_or(String::new(), |before| format!(" (was {})", quoted(before)))
 }
 
 impl UnknownChange {

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use crate::base::catch_panic;
 use crate::disk::fingerprint::Fingerprint;
 use crate::disk::trash::home;
-use crate::disk::trash::{RestoreError, in_words};
+use crate::disk::trash::restore_error::{RestoreError, in_words};
 
 /// The content of the trash, by original path.
 pub(crate) struct TrashContents {

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use trash::{TrashItem, TrashItemSize, os_limited};
 
 use crate::disk::fingerprint::Fingerprint;
-use crate::disk::trash::{RestoreError, in_words};
+use crate::disk::trash::restore_error::{RestoreError, in_words};
 
 /// The content of the recycle bin, by original path.
 pub(crate) struct TrashContents(HashMap<PathBuf, Vec<TrashItem>>);

@@ -1,0 +1,136 @@
+//! Relations between sessions: families, shared entries, and missing parents. Also finds the session files that pi's
+//! list omits: those directly in its default session directory, which should only contain project folders (1.5.2). They
+//! are shown as one project.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::catalog::parents::{MissingParent, MissingParentKey};
+use crate::catalog::{Catalog, ProjectKey, SessionKey};
+use crate::disk::locate::is_project_folder;
+use crate::session::digest::SharedDigest;
+
+/// The files that pi's list omits.
+#[derive(Debug, Default)]
+pub(super) struct UnlistedFiles {
+    /// The project of each file.
+    projects: HashMap<SessionKey, ProjectKey>,
+    /// The projects by session directory.
+    by_dir: HashMap<String, ProjectKey>,
+}
+
+/// Splits a path into directory and name. Works on bytes, because parsing paths is slow.
+fn split(path: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = memchr::memrchr(std::path::MAIN_SEPARATOR as u8, path)?;
+    Some((&path[..at], &path[at + 1..]))
+}
+
+impl Catalog {
+    /// Returns the family of a session, including itself, parents before forks. Excludes subagent sessions.
+    pub(crate) fn family(&self, key: SessionKey) -> Vec<SessionKey> {
+        let root = self.families.line(key).last().unwrap_or(key);
+        let family = self.families.below_all(&[root]);
+        family.into_iter().filter(|&member| member == key || self[member].owner.is_none()).collect()
+    }
+
+    /// Returns the session that started a subagent session, directly or through other subagents, or the session itself.
+    pub(crate) fn started_by(&self, key: SessionKey) -> SessionKey {
+        self.families.line(key).find(|&above| self[above].owner.is_none()).unwrap_or(key)
+    }
+
+    /// Returns `true` if a session is a fork or has forks.
+    pub(crate) fn has_family(&self, key: SessionKey) -> bool {
+        self.families.parent(key).is_some() || self.forks(key).next().is_some()
+    }
+
+    /// Returns the sessions outside the family that share entries with a session: copies, and forks of a missing
+    /// parent. Oldest first.
+    pub(crate) fn same_origin(&self, key: SessionKey) -> Vec<SessionKey> {
+        let family: HashSet<SessionKey> = self.family(key).into_iter().collect();
+        let members = self.shares.members(key.place()).map(SessionKey::new);
+        members.filter(|member| !family.contains(member) && self[*member].owner.is_none()).collect()
+    }
+
+    /// Returns all sessions that share entries with a session, including itself, oldest first.
+    pub(crate) fn sharing_sessions(&self, key: SessionKey) -> Vec<(SessionKey, SharedDigest)> {
+        let members = self.shares.members(key.place()).map(SessionKey::new);
+        members.map(|member| (member, self[member].clone())).collect()
+    }
+
+    /// Returns a missing parent.
+    pub fn missing_parent(&self, key: MissingParentKey) -> Option<&MissingParent> {
+        self.missing_parents.get(&key.0)
+    }
+
+    /// Returns the missing parent of a fork if it has several forks. Returns `None` until the scan is complete.
+    pub fn missing_parent_of(&self, fork: SessionKey) -> Option<MissingParentKey> {
+        self.lost_parent(fork).filter(|_| self.is_parent_missing(fork))
+    }
+
+    /// Returns the missing parent of a fork as far as the scan has progressed.
+    fn lost_parent(&self, fork: SessionKey) -> Option<MissingParentKey> {
+        let key = MissingParentKey::new(self.get(fork)?.parent_path.as_deref()?);
+        self.missing_parent(key).filter(|_| self.orphans.contains(&fork)).map(|_| key)
+    }
+
+    /// Returns the session whose project contains a family: its root, or the oldest of those with a missing parent.
+    pub(crate) fn first_of(&self, root: SessionKey) -> SessionKey {
+        let parent = self.lost_parent(root).and_then(|key| self.missing_parent(key));
+        parent.and_then(|parent| parent.forks.first().copied()).unwrap_or(root)
+    }
+
+    /// Finds the files that pi's list omits.
+    pub(super) fn find_unlisted(&mut self, keys: &[SessionKey]) {
+        let folder = |key: SessionKey| Some(split(self[key].path.as_os_str().as_encoded_bytes())?.0);
+        let folders: HashSet<&[u8]> = keys.iter().filter_map(|&key| folder(key)).collect();
+        let with_projects: HashSet<&[u8]> = folders
+            .iter()
+            .filter_map(|folder| split(folder))
+            .filter(|(_, name)| is_project_folder(name))
+            .map(|(dir, _)| dir)
+            .collect();
+        let is_unlisted = |key: SessionKey| {
+            self[key].owner.is_none() && folder(key).is_some_and(|folder| with_projects.contains(folder))
+        };
+        let unlisted: Vec<SessionKey> =
+            keys.iter().copied().filter(|&key| !with_projects.is_empty() && is_unlisted(key)).collect();
+        self.unlisted.projects.clear();
+        for key in unlisted {
+            let dir = self[key].path.parent().unwrap_or(&self[key].path).to_string_lossy().into_owned();
+            let next = ProjectKey::new(self.dirs.len());
+            let project = *self.unlisted.by_dir.entry(dir.clone()).or_insert(next);
+            if project == next {
+                self.dirs.push(Arc::from(dir));
+            }
+            self.unlisted.projects.insert(key, project);
+        }
+    }
+
+    /// Returns the project of a family, by its root.
+    pub(crate) fn project_of_family(&self, root: SessionKey) -> ProjectKey {
+        let first = self.first_of(root);
+        self.unlisted.projects.get(&first).copied().unwrap_or_else(|| self.project(first))
+    }
+
+    /// Returns `true` if a project holds the files that pi's list omits.
+    pub(crate) fn is_unlisted(&self, project: ProjectKey) -> bool {
+        self.unlisted.by_dir.values().any(|&unlisted| unlisted == project)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::catalog::tests::catalog;
+
+    #[test]
+    fn finds_files_outside_project_folders() {
+        let all = ["/s/--p--/a.jsonl", "/s/stray.jsonl", "/flat/b.jsonl", "/flat/x/c.jsonl", "/s/--p--/d/e.jsonl"];
+        let catalog = catalog(&all.map(|path| (path, None, 1)));
+        let unlisted = |path: &str| {
+            let key = catalog.key_of(path.as_ref()).unwrap();
+            let project = catalog.project_of_family(key);
+            catalog.is_unlisted(project).then(|| catalog.dir(project).to_string())
+        };
+        assert_eq!(all.map(unlisted), [None, Some("/s".into()), None, None, None]);
+    }
+}
