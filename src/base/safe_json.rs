@@ -12,13 +12,21 @@ use crate::base::text::{has_unsafe, is_unsafe};
 /// The schema version of all printed objects. Increased when the name, type or meaning of a field changes.
 const SCHEMA: u32 = 1;
 
-/// A printed object with its schema version.
-#[derive(Serialize)]
-struct Versioned<'a, T> {
-    schema: u32,
-    #[serde(flatten)]
-    value: &'a T,
+/// Creates an object to print: like `json!`, but with the fields in order, in camel case, and with attributes of serde.
+macro_rules! object {
+    ($($(#[$attribute:meta])* $field:ident $(: $value:expr)?),* $(,)?) => {{
+        #[allow(non_camel_case_types, reason = "the type of a field has the name of the field")]
+        let object = {
+            #[derive(serde::Serialize)]
+            #[serde(rename_all = "camelCase")]
+            struct Object<$($field),*> { $($(#[$attribute])* $field: $field),* }
+            Object { $($field $(: $value)?),* }
+        };
+        object
+    }};
 }
+
+pub(crate) use object;
 
 /// Appends an object as one line of JSON, with the field `schema`. Escapes characters that are unsafe on a terminal, which
 /// does not change the value.
@@ -27,7 +35,7 @@ struct Versioned<'a, T> {
 /// `value` cannot be serialized as an object.
 pub(crate) fn push_json_line(lines: &mut Vec<u8>, value: &impl Serialize) -> Result<()> {
     let start = lines.len();
-    serde_json::to_writer(&mut *lines, &Versioned { schema: SCHEMA, value })?;
+    serde_json::to_writer(&mut *lines, &object! { schema: SCHEMA, #[serde(flatten)] value })?;
     let line = std::str::from_utf8(&lines[start..])?;
     if has_unsafe(line) {
         let mut safe = String::with_capacity(line.len() + 64);

@@ -14,10 +14,10 @@ use crate::base::numbers::thousands;
 use crate::base::paths::{self, shorten};
 use crate::base::text::clean;
 use crate::base::time;
-use crate::changes::journal::{ChangeState, JournalRecord};
+use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, ChangeEvent, ChangeResult, Changes, Refusal, Request};
 use crate::cli::exit::{Exit, Stopped, by_signal};
-use crate::cli::output::PathFields;
+use crate::cli::output::{PathFields, object};
 use crate::cli::{CommandContext, now, output, resolve};
 use crate::config::Config;
 use crate::disk::locate;
@@ -130,8 +130,9 @@ impl<'a> Changer<'a> {
         let print = || {
             let mut out = output::stdout();
             if self.switches.json {
-                for change in &done.changes {
-                    output::json(&mut out, &ChangeLine { step, change: change.into(), done: !self.switches.dry_run })?;
+                for change in done.changes.iter().map(ChangeFields::from) {
+                    let done = !self.switches.dry_run;
+                    output::json(&mut out, &object! { step, #[serde(flatten)] change, done })?;
                 }
             } else {
                 for line in self.lines(done, step) {
@@ -237,28 +238,9 @@ impl<'a> From<&'a Change> for ChangeFields<'a> {
     }
 }
 
-/// The JSON form of a change.
-#[derive(Serialize)]
-struct ChangeLine<'a> {
-    step: CliStep,
-    #[serde(flatten)]
-    change: ChangeFields<'a>,
-    done: bool,
-}
-
-/// The JSON form of a journal record.
-#[derive(Serialize)]
-pub(super) struct RecordLine<'a> {
-    number: u64,
-    time: Option<String>,
-    state: ChangeState,
-    #[serde(flatten)]
-    change: ChangeFields<'a>,
-}
-
-impl<'a> RecordLine<'a> {
-    pub(super) fn new(record: &'a JournalRecord) -> Self {
-        let JournalRecord { number, time, state, change, .. } = record;
-        Self { number: *number, time: time::iso(*time), state: *state, change: change.into() }
-    }
+/// Prints the JSON form of a journal record.
+pub(super) fn print_record(out: &mut output::Output, record: &JournalRecord) -> Result<()> {
+    let JournalRecord { number, time, state, change, .. } = record;
+    let change = ChangeFields::from(change);
+    output::json(out, &object! { number, time: time::iso(*time), state, #[serde(flatten)] change })
 }

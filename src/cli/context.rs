@@ -7,11 +7,10 @@ use std::path::Path;
 use anyhow::Result;
 use clap_complete::ArgValueCompleter;
 use serde::Serialize;
-use serde_json::Number;
 
 use crate::base::numbers::thousands;
 use crate::base::text::clean;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::table::{self, Column, LAST};
 use crate::cli::{CommandContext, completions, output, resolve};
@@ -19,7 +18,6 @@ use crate::disk::{load, prompt};
 use crate::session::prompt::listing::{Listing, row};
 use crate::session::prompt::message::{SentCall, SentMessage, from, role};
 use crate::session::prompt::plan::{Plan, PlannedPart};
-use crate::session::prompt::sum::ContextSum;
 use crate::session::tree::Tree;
 
 /// Show the model context at an entry
@@ -64,24 +62,6 @@ struct MessageLine<'a> {
     left_out: Option<&'static str>,
 }
 
-/// The last line with totals.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SummaryLine<'a> {
-    model: Option<ModelFields<'a>>,
-    thinking_level: &'a str,
-    tokens: Option<Number>,
-    tools: Vec<&'a str>,
-}
-
-/// A model as named by pi.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ModelFields<'a> {
-    provider: &'a str,
-    model_id: &'a str,
-}
-
 fn is_none(count: &usize) -> bool {
     *count == 0
 }
@@ -115,7 +95,14 @@ impl ContextCommand {
             Ok(true)
         };
         let sum = prompt::each((chosen.files, path), (tree, plan), take)?.unwrap_or_default();
-        output::json(out, &all(plan, &sum))
+        let context = &plan.context;
+        let summary = object! {
+            model: context.model.as_ref().map(|(provider, model_id)| object! { provider, model_id }),
+            thinking_level: &context.thinking_level,
+            tokens: output::number(sum.tokens(plan)),
+            tools: sum.tools().collect::<Vec<_>>(),
+        };
+        output::json(out, &summary)
     }
 
     fn text(
@@ -174,15 +161,5 @@ fn left_out<'a>(tree: &'a Tree, part: &PlannedPart) -> MessageLine<'a> {
         tool_call_id: None,
         images: 0,
         left_out: part.why().map(|why| why.text()),
-    }
-}
-
-fn all<'a>(plan: &'a Plan, sum: &'a ContextSum) -> SummaryLine<'a> {
-    let model = plan.context.model.as_ref();
-    SummaryLine {
-        model: model.map(|(provider, model_id)| ModelFields { provider, model_id }),
-        thinking_level: &plan.context.thinking_level,
-        tokens: output::number(sum.tokens(plan)),
-        tools: sum.tools().collect(),
     }
 }

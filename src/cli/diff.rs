@@ -7,22 +7,21 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use serde::Serialize;
-use serde_json::Number;
 
 use crate::app::panes::tree::row_text;
 use crate::base::numbers::count;
 use crate::base::text::{clean, clean_lines, spans_text};
 use crate::base::time;
 use crate::catalog::compare::{self, BranchEnd, CompareControl};
-use crate::cli::output::{Output, PathFields};
+use crate::cli::output::{Output, PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::table::{self, Column};
 use crate::cli::{CommandContext, output, resolve};
 use crate::disk::load;
 use crate::session::compare::Comparison;
 use crate::session::compare::description::{self, DescriptionPart, SIDES};
-use crate::session::compare::files::{CommonFile, Difference, FileChange};
-use crate::session::compare::side::{Failures, SideSummary, ToolUse};
+use crate::session::compare::files::{CommonFile, Difference};
+use crate::session::compare::side::SideSummary;
 use crate::session::digest::touched_files::FileUses;
 use crate::session::tree::{Index, Tree};
 
@@ -75,7 +74,7 @@ impl DiffCommand {
         let comparison = compare::compare([&one, &other], reading)?;
         let ends = [&one, &other];
         if self.json {
-            output::json(out, &DiffObject::new(&comparison, ends))?;
+            output::json(out, &comparison_object(&comparison, ends))?;
         } else {
             text(out, &comparison, ends, chosen)?;
         }
@@ -193,192 +192,66 @@ fn files_of_both(out: &mut impl Write, both: &[CommonFile]) -> Result<()> {
     Ok(())
 }
 
-/// The JSON form of a comparison.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct DiffObject<'a> {
-    version: u32,
-    common: CommonObject<'a>,
-    a: SideObject<'a>,
-    b: SideObject<'a>,
-    files: FilesObject<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CommonObject<'a> {
-    entry_id: Option<&'a str>,
-    entries: usize,
-    text: &'a str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SideObject<'a> {
-    #[serde(flatten)]
-    path: PathFields,
-    id: &'a str,
-    entry_id: Option<&'a str>,
-    entries: usize,
-    messages: usize,
-    prompts: &'a [String],
-    prompt_count: usize,
-    tools: &'a [ToolUse],
-    models: Vec<ModelObject<'a>>,
-    cost: Option<Number>,
-    tokens: TokensObject,
-    from: Option<String>,
-    to: Option<String>,
-    duration_ms: Option<i64>,
-    errors: &'a Failures,
-    last_answer: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct ModelObject<'a> {
-    name: &'a str,
-    answers: usize,
-    cost: Option<Number>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct TokensObject {
-    input: Option<Number>,
-    output: Option<Number>,
-    cache_read: Option<Number>,
-    cache_write: Option<Number>,
-    total: Option<Number>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct FilesObject<'a> {
-    only_a: Vec<FileObject<'a>>,
-    only_b: Vec<FileObject<'a>>,
-    both: Vec<BothObject<'a>>,
-}
-
-#[derive(Serialize)]
-struct FileObject<'a> {
-    path: &'a str,
-    #[serde(flatten)]
-    uses: &'a FileUses,
-}
-
-/// `same` is null if only one side changed the file, or the result is unknown.
-#[derive(Serialize)]
-struct BothObject<'a> {
-    path: &'a str,
-    a: &'a FileUses,
-    b: &'a FileUses,
-    same: Option<bool>,
-    diff: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    changes: Option<ChangesObject<'a>>,
-}
-
-/// The changes of each side, if the whole text is not known on both.
-#[derive(Serialize)]
-struct ChangesObject<'a> {
-    a: Vec<ChangeObject<'a>>,
-    b: Vec<ChangeObject<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-enum ChangeObject<'a> {
-    Write(&'a str),
-    Edit(Vec<PieceObject<'a>>),
-    Unknown(bool),
-}
-
-#[derive(Serialize)]
-struct PieceObject<'a> {
-    old: &'a str,
-    new: &'a str,
-}
-
-impl<'a> DiffObject<'a> {
-    fn new(comparison: &'a Comparison, ends: [&'a BranchEnd; 2]) -> Self {
-        let node = &ends[0].tree.nodes[comparison.common[0] as usize];
-        let side = |at: usize| SideObject::new(&comparison.sides[at], ends[at], comparison.ends[at]);
-        let only = |at: usize| {
-            let files = comparison.files.only[at].iter();
-            files.map(|(path, uses)| FileObject { path, uses }).collect()
-        };
-        Self {
-            version: FORM,
-            common: CommonObject { entry_id: node.id.as_deref(), entries: comparison.shared, text: &node.text },
-            a: side(0),
-            b: side(1),
-            files: FilesObject {
-                only_a: only(0),
-                only_b: only(1),
-                both: comparison.files.both.iter().map(BothObject::new).collect(),
-            },
-        }
+/// Returns the JSON form of a comparison.
+fn comparison_object<'a>(comparison: &'a Comparison, ends: [&'a BranchEnd; 2]) -> impl Serialize {
+    let node = &ends[0].tree.nodes[comparison.common[0] as usize];
+    let [a, b] = [0, 1].map(|at| side_object(&comparison.sides[at], ends[at], comparison.ends[at]));
+    let only = |files: &'a Vec<(String, FileUses)>| -> Vec<_> {
+        files.iter().map(|(path, uses)| object! { path, #[serde(flatten)] uses }).collect()
+    };
+    let [only_a, only_b] = comparison.files.only.each_ref().map(only);
+    let both: Vec<_> = comparison.files.both.iter().map(file_object).collect();
+    object! {
+        version: FORM,
+        common: object! { entry_id: node.id.as_deref(), entries: comparison.shared, text: &*node.text },
+        a,
+        b,
+        files: object! { only_a, only_b, both },
     }
 }
 
-impl<'a> SideObject<'a> {
-    fn new(side: &'a SideSummary, end: &'a BranchEnd, at: Index) -> Self {
-        let usage = side.usage;
-        let time = |ms: Option<i64>| ms.and_then(time::iso);
-        Self {
-            path: (&*end.path).into(),
-            id: &end.tree.header.id,
-            entry_id: end.tree.nodes[at as usize].id.as_deref(),
-            entries: side.entries,
-            messages: side.messages,
-            prompts: &side.prompts,
-            prompt_count: side.prompt_count,
-            tools: &side.tools,
-            models: side
-                .models
-                .iter()
-                .map(|(name, uses)| ModelObject { name, answers: uses.answers, cost: output::number(uses.cost) })
-                .collect(),
-            cost: output::number(usage.cost),
-            tokens: TokensObject {
-                input: output::number(usage.input),
-                output: output::number(usage.output),
-                cache_read: output::number(usage.cache_read),
-                cache_write: output::number(usage.cache_write),
-                total: output::number(usage.tokens),
-            },
-            from: time(side.times.map(|(from, _)| from)),
-            to: time(side.times.map(|(_, to)| to)),
-            duration_ms: side.duration(),
-            errors: &side.failures,
-            last_answer: side.answer.as_deref(),
-        }
+fn side_object<'a>(side: &'a SideSummary, end: &'a BranchEnd, at: Index) -> impl Serialize {
+    let usage = side.usage;
+    let time = |ms: Option<i64>| ms.and_then(time::iso);
+    let models = side.models.iter();
+    let models = models.map(|(name, uses)| object! { name, answers: uses.answers, cost: output::number(uses.cost) });
+    object! {
+        #[serde(flatten)] path: PathFields::from(&*end.path),
+        id: &end.tree.header.id,
+        entry_id: end.tree.nodes[at as usize].id.as_deref(),
+        entries: side.entries,
+        messages: side.messages,
+        prompts: &side.prompts,
+        prompt_count: side.prompt_count,
+        tools: &side.tools,
+        models: models.collect::<Vec<_>>(),
+        cost: output::number(usage.cost),
+        tokens: object! {
+            input: output::number(usage.input),
+            output: output::number(usage.output),
+            cache_read: output::number(usage.cache_read),
+            cache_write: output::number(usage.cache_write),
+            total: output::number(usage.tokens),
+        },
+        from: time(side.times.map(|(from, _)| from)),
+        to: time(side.times.map(|(_, to)| to)),
+        duration_ms: side.duration(),
+        errors: &side.failures,
+        last_answer: &side.answer,
     }
 }
 
-impl<'a> BothObject<'a> {
-    fn new(both: &'a CommonFile) -> Self {
-        let (same, diff, changes) = match &both.difference {
-            None => (None, None, None),
-            Some(Difference::None) => (Some(true), None, None),
-            Some(Difference::Unified(diff)) => (Some(false), Some(&**diff), None),
-            Some(Difference::TooLong(_)) => (Some(false), None, None),
-            Some(Difference::Apart([a, b])) => {
-                let [a, b] = [a, b].map(|side| side.changes.iter().map(ChangeObject::new).collect());
-                (None, None, Some(ChangesObject { a, b }))
-            }
-        };
-        let [a, b] = &both.uses;
-        Self { path: &both.path, a, b, same, diff, changes }
-    }
-}
-
-impl<'a> ChangeObject<'a> {
-    fn new(change: &'a FileChange) -> Self {
-        match change {
-            FileChange::Write(text) => Self::Write(text),
-            FileChange::Edit(pieces) => Self::Edit(pieces.iter().map(|(old, new)| PieceObject { old, new }).collect()),
-            FileChange::Unknown => Self::Unknown(true),
-        }
-    }
+/// Returns the JSON form of a file that both sides touched. `same` is null if only one side changed the file, or the
+/// result is unknown; the changes of each side are only there if the whole text is not known on both.
+fn file_object(both: &CommonFile) -> impl Serialize {
+    let (same, diff, changes) = match &both.difference {
+        None => (None, None, None),
+        Some(Difference::None) => (Some(true), None, None),
+        Some(Difference::Unified(diff)) => (Some(false), Some(diff), None),
+        Some(Difference::TooLong(_)) => (Some(false), None, None),
+        Some(Difference::Apart([a, b])) => (None, None, Some(object! { a: &a.changes, b: &b.changes })),
+    };
+    let [a, b] = &both.uses;
+    let changes = changes.map(|changes| object! { changes });
+    object! { path: &both.path, a, b, same, diff, #[serde(flatten)] changes }
 }

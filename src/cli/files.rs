@@ -13,7 +13,7 @@ use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::base::time;
 use crate::catalog::files::{TouchedFile, full_path, outline};
-use crate::cli::output::Output;
+use crate::cli::output::{Output, object};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column};
 use crate::cli::{CommandContext, completions, output, resolve};
@@ -31,29 +31,6 @@ pub(super) struct FilesCommand {
     /// Print JSON Lines; with SESSION, include the entries that touched each file
     #[arg(long)]
     json: bool,
-}
-
-/// The JSON form of a file.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct FileLine<'a> {
-    path: &'a str,
-    reads: usize,
-    changes: usize,
-    sessions: usize,
-    last_touched: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    entries: Option<Vec<TouchLine>>,
-}
-
-/// An entry that touched a file.
-#[derive(Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct TouchLine {
-    id: Option<String>,
-    touch: &'static str,
-    active: bool,
-    timestamp: Option<String>,
 }
 
 impl FilesCommand {
@@ -92,7 +69,11 @@ impl FilesCommand {
                 let entries = calls.as_mut().map(|calls| calls.remove(&file.path).unwrap_or_default());
                 let TouchedFile { path, uses, sessions, latest } = file;
                 let (reads, changes, last_touched) = (uses.reads, uses.changes(), latest.and_then(time::iso));
-                output::json(out, &FileLine { path, reads, changes, sessions: *sessions, last_touched, entries })?;
+                let entries = entries.map(|entries| object! { entries });
+                output::json(
+                    out,
+                    &object! { path, reads, changes, sessions, last_touched, #[serde(flatten)] entries },
+                )?;
             }
         } else {
             table(out, &files, chosen)?;
@@ -119,12 +100,12 @@ fn table(out: &mut impl Write, files: &[TouchedFile], chosen: &CommandContext) -
 }
 
 /// Returns the entries that touched each file, in file order.
-fn calls(sessions: &[SharedDigest], chosen: &CommandContext) -> Result<HashMap<String, Vec<TouchLine>>> {
-    let mut calls: HashMap<String, Vec<TouchLine>> = HashMap::new();
+fn calls(sessions: &[SharedDigest], chosen: &CommandContext) -> Result<HashMap<String, Vec<impl Serialize>>> {
+    let mut calls: HashMap<String, Vec<_>> = HashMap::new();
     for session in sessions {
         let tree = load::tree(chosen.files, &session.path, &chosen.home)?;
         for touched in session.details().touches.iter() {
-            let call = TouchLine {
+            let call = object! {
                 id: tree.nodes.get(touched.entry as usize).and_then(|node| node.id.as_deref()).map(String::from),
                 touch: touched.touch.name(),
                 active: session.is_active(touched.entry),

@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use serde::Serialize;
 
 use crate::base::numbers::{bytes, count};
 use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::cli::exit::Exit;
-use crate::cli::output::{Output, PathFields};
+use crate::cli::output::{Output, PathFields, object};
 use crate::cli::{CommandContext, output};
 use crate::disk::index::{self, IndexFacts};
 use crate::disk::locate;
@@ -39,15 +38,6 @@ pub(super) struct IndexCommand {
     json: bool,
 }
 
-/// The JSON form of an index.
-#[derive(Serialize)]
-struct IndexStats {
-    dir: PathFields,
-    files: Vec<PathFields>,
-    sessions: usize,
-    bytes: u64,
-}
-
 impl IndexCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
         if chosen.cache.is_none() && locate::index_dir().is_none() {
@@ -73,9 +63,9 @@ impl IndexCommand {
             let there = one.paths.iter().filter(|path| path.exists());
             match () {
                 () if self.json => {
-                    let files = there.map(|path| (&**path).into()).collect();
+                    let files: Vec<PathFields> = there.map(|path| (&**path).into()).collect();
                     let IndexFacts { sessions, bytes, .. } = one;
-                    output::json(out, &IndexStats { dir: (&*one.dir).into(), files, sessions, bytes })?;
+                    output::json(out, &object! { dir: PathFields::from(&*one.dir), files, sessions, bytes })?;
                 }
                 () if self.path => {
                     for path in &one.paths {

@@ -1,18 +1,18 @@
 //! `pitree labels`: lists all labels.
 
+use std::cmp::Reverse;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use serde::Serialize;
 
 use crate::base::javascript::utf16_prefix;
 use crate::base::time;
 use crate::catalog::cost_sharing::{self, ListedItem};
-use crate::cli::output::{Output, PathFields};
+use crate::cli::output::{Output, PathFields, object};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{CommandContext, output, resolve};
-use crate::session::digest::{Digest, DigestLabel, SharedDigest};
+use crate::session::digest::{DigestLabel, SharedDigest};
 use crate::session::entry::EntryId;
 
 /// List labels, most recent first
@@ -28,26 +28,6 @@ pub(super) struct LabelsCommand {
 /// Age, label, session id and title, number of forks, entry.
 const COLUMNS: [Column; 6] =
     [Column::Number, Column::Words(TITLE), Column::Whole, Column::Words(TITLE), Column::Whole, Column::Words(LAST)];
-
-/// The JSON form of a label.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct LabelRow {
-    label: String,
-    #[serde(flatten)]
-    path: PathFields,
-    /// The session id.
-    id: String,
-    title: String,
-    entry_id: Option<String>,
-    text: String,
-    active: bool,
-    labelled: Option<String>,
-    /// The number of other sessions that have the same entry with the same label.
-    forks: usize,
-    #[serde(skip)]
-    time: Option<i64>,
-}
 
 impl LabelsCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
@@ -65,50 +45,45 @@ impl LabelsCommand {
         let all = sessions.iter().enumerate().flat_map(|(number, session)| {
             session.labels.iter().map(move |label| (session.label_key(label), number, label))
         });
-        let mut lines = cost_sharing::once(all)
-            .into_iter()
-            .map(|listed| LabelRow::new(&sessions[listed.session], &listed))
-            .collect::<Result<Vec<_>>>()?;
-        lines.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| (&a.path, &a.entry_id).cmp(&(&b.path, &b.entry_id))));
+        let entry_id = |label: &DigestLabel| match &label.entry {
+            EntryId::Id(id) => Some(id.to_string()),
+            EntryId::Place(_) => None,
+        };
+        let path = |session: usize| resolve::absolute(&sessions[session].path).map(|path| PathFields::from(&*path));
+        let labels = cost_sharing::once(all).into_iter().map(|listed| Ok((path(listed.session)?, listed)));
+        let mut labels = labels.collect::<Result<Vec<_>>>()?;
+        labels.sort_by_cached_key(|(path, listed)| (Reverse(listed.what.time), path.clone(), entry_id(listed.what)));
         if self.json {
-            lines.iter().try_for_each(|line| output::json(out, line))?;
+            for (path, ListedItem { session, what: label, forks }) in &labels {
+                let session = &sessions[*session];
+                let line = object! {
+                    label: &*label.text,
+                    #[serde(flatten)] path,
+                    id: &session.header.id,
+                    title: session.title(),
+                    entry_id: entry_id(label),
+                    text: &*label.row,
+                    active: session.is_active(label.at),
+                    labelled: label.time.and_then(time::iso),
+                    forks,
+                };
+                output::json(out, &line)?;
+            }
         } else {
             let now = crate::cli::now();
-            let row = |line: LabelRow| {
-                let age = line.time.map_or("?".into(), |then| time::age(now, then));
-                let (id, forks) = (
-                    utf16_prefix(&line.id, ids).to_string(),
-                    cost_sharing::in_forks(line.forks).trim_start().to_string(),
-                );
-                [age, line.label, id, line.title, forks, line.text]
+            let row = |(_, listed): &(PathFields, ListedItem<usize, &DigestLabel>)| {
+                let (session, label) = (&sessions[listed.session], listed.what);
+                let age = label.time.map_or("?".into(), |then| time::age(now, then));
+                let id = utf16_prefix(&session.header.id, ids).to_string();
+                let forks = cost_sharing::in_forks(listed.forks).trim_start().to_string();
+                [age, label.text.to_string(), id, session.title().to_string(), forks, label.row.to_string()]
             };
-            let rows: Vec<_> = lines.into_iter().map(row).collect();
+            let rows: Vec<_> = labels.iter().map(row).collect();
             if rows.is_empty() {
                 output::tell("no session has a label");
             }
             table::print(out, COLUMNS, &rows, chosen.config.signs())?;
         }
         Ok(output::end(out, unreadable)?.into())
-    }
-}
-
-impl LabelRow {
-    fn new(session: &Digest, listed: &ListedItem<usize, &DigestLabel>) -> Result<Self> {
-        let label = listed.what;
-        Ok(Self {
-            label: label.text.to_string(),
-            path: PathFields::from(&*resolve::absolute(&session.path)?),
-            id: session.header.id.clone(),
-            title: session.title().to_string(),
-            entry_id: match &label.entry {
-                EntryId::Id(id) => Some(id.to_string()),
-                EntryId::Place(_) => None,
-            },
-            text: label.row.to_string(),
-            active: session.is_active(label.at),
-            labelled: label.time.and_then(time::iso),
-            forks: listed.forks,
-            time: label.time,
-        })
     }
 }

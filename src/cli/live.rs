@@ -5,13 +5,12 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use serde::Serialize;
 
 use crate::base::numbers::dollars;
 use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::base::time;
-use crate::cli::output::{Output, PathFields};
+use crate::cli::output::{Output, PathFields, object};
 use crate::cli::table::{self, Column, LAST, PATH};
 use crate::cli::{CommandContext, now, output, resolve};
 use crate::disk::locate;
@@ -158,42 +157,11 @@ fn changes(
     Ok(())
 }
 
-/// The JSON form of all running pi processes.
-#[derive(Serialize)]
-struct PisLine<'a> {
-    pis: Vec<PiFields<'a>>,
-    silent: Vec<OtherPiFields>,
-}
-
-/// pi processes without a status.
-#[derive(Serialize)]
-struct OtherPiFields {
-    cwd: String,
-    count: usize,
-}
-
-/// A pi that reports its status.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PiFields<'a> {
-    #[serde(flatten)]
-    path: PathFields,
-    id: &'a str,
-    name: Option<&'a str>,
-    cwd: &'a str,
-    #[serde(flatten)]
-    live: &'a PiStatus,
-}
-
 fn json(pis: &RunningPis, out: &mut Output) -> Result<()> {
-    let pis_told = pis.told.iter().map(|told| PiFields {
-        path: (&*told.session).into(),
-        id: &told.id,
-        name: told.name.as_deref(),
-        cwd: &told.cwd,
-        live: told,
+    let told = pis.told.iter().map(|status| {
+        let PiStatus { id, name, cwd, .. } = status;
+        object! { #[serde(flatten)] path: PathFields::from(&*status.session), id, name, cwd, #[serde(flatten)] status }
     });
-    let silent = silent(pis).map(|(dir, count)| OtherPiFields { cwd: dir.to_string_lossy().into_owned(), count });
-    let all = PisLine { pis: pis_told.collect(), silent: silent.collect() };
-    output::json(out, &all)
+    let silent = silent(pis).map(|(dir, count)| object! { cwd: dir.to_string_lossy(), count });
+    output::json(out, &object! { pis: told.collect::<Vec<_>>(), silent: silent.collect::<Vec<_>>() })
 }

@@ -114,13 +114,16 @@ impl LsCommand {
                 // Files outside the session directories are not read.
                 let is_file =
                     |path: &&Path| chosen.files == Files::Disk && scan::one(Files::Disk, path, None).is_some();
-                let parent = parents.get(&*session.path).map(|&parent| match parent {
-                    ForkParent::Present(_) => parent,
-                    ForkParent::Moved(_) | ForkParent::Missing => {
-                        path.filter(is_file).map_or(parent, ForkParent::Present)
-                    }
-                });
-                parent.map(|parent| ParentFields::new(parent, &here))
+                let (state, path) = match *parents.get(&*session.path)? {
+                    ForkParent::Present(path) => ("present", Some(path)),
+                    parent => match (path.filter(is_file), parent) {
+                        (Some(path), _) => ("present", Some(path)),
+                        (None, ForkParent::Moved(path)) => ("moved", Some(path)),
+                        (None, _) => ("missing", None),
+                    },
+                };
+                let path = path.map(|path| absolute(path, &here).to_string_lossy().into_owned());
+                Some(ParentFields { state, path })
             };
             let lines = |part: &&[SessionRow<'_>]| {
                 part.iter().try_fold(Vec::new(), |mut lines, (session, own)| {
@@ -264,17 +267,6 @@ impl<'a> SessionLine<'a> {
 struct ParentFields {
     state: &'static str,
     path: Option<String>,
-}
-
-impl ParentFields {
-    fn new(parent: ForkParent<'_>, here: &Path) -> Self {
-        let (state, path) = match parent {
-            ForkParent::Present(path) => ("present", Some(path)),
-            ForkParent::Moved(path) => ("moved", Some(path)),
-            ForkParent::Missing => ("missing", None),
-        };
-        Self { state, path: path.map(|path| absolute(path, here).to_string_lossy().into_owned()) }
-    }
 }
 
 /// Returns the most urgent pi that reports its status, by session file.

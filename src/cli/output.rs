@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::Number;
 
-pub(super) use crate::base::safe_json::{PathFields, push_json_line};
+pub(super) use crate::base::safe_json::{PathFields, object, push_json_line};
 use crate::changes::Changes;
 use crate::cli::exit::Exit;
 use crate::disk::locate;

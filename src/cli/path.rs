@@ -4,9 +4,8 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 use clap_complete::ArgValueCompleter;
-use serde::Serialize;
 
-use crate::cli::output::{Output, PathFields};
+use crate::cli::output::{Output, PathFields, object};
 use crate::cli::{CommandContext, completions, output, resolve};
 use crate::runtime::raw_output;
 
@@ -21,22 +20,16 @@ pub(super) struct PathCommand {
     json: bool,
 }
 
-/// The JSON form of a session path.
-#[derive(Serialize)]
-struct PathLine {
-    #[serde(flatten)]
-    path: PathFields,
-    id: String,
-    cwd: String,
-}
-
 impl PathCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
         chosen.refuse_samples()?;
         let path = resolve::file(&self.session, chosen)?;
         let header = resolve::digest(&path)?.header;
         if self.json {
-            output::json(out, &PathLine { path: (&*path).into(), id: header.id, cwd: header.cwd })
+            output::json(
+                out,
+                &object! { #[serde(flatten)] path: PathFields::from(&*path), id: header.id, cwd: header.cwd },
+            )
         } else {
             Ok(raw_output::print(path.as_os_str())?)
         }

@@ -12,7 +12,7 @@ use crate::base::time;
 use crate::changes::change::TrashChange;
 use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, Request, history};
-use crate::cli::change::{ChangeArgs, Changer, CliStep, RecordLine};
+use crate::cli::change::{self, ChangeArgs, Changer, CliStep};
 use crate::cli::output::Output;
 use crate::cli::table::{self, Column, TITLE};
 use crate::cli::{CommandContext, now, output, resolve};
@@ -52,7 +52,7 @@ impl RestoreCommand {
     ) -> Result<ExitCode> {
         if self.switches.json {
             for record in away {
-                output::json(out, &RecordLine::new(record))?;
+                change::print_record(out, record)?;
             }
         } else {
             let (now, mut sessions) = (now(), history::sessions(&mut away.iter(), away, &|| true));

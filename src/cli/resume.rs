@@ -7,13 +7,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap_complete::ArgValueCompleter;
-use serde::Serialize;
 
-use crate::base::paths;
+use crate::base::paths::base64;
 use crate::changes::{ChangeResult, Request};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::exit::Exit;
-use crate::cli::output::PathFields;
+use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::{CommandContext, completions, now, output, resolve};
 use crate::config::{Config, GoBy};
@@ -21,7 +20,7 @@ use crate::disk::files::Files;
 use crate::disk::load;
 use crate::disk::load::Bodies;
 use crate::disk::locate;
-use crate::pi::launch::{self, Launch, Start};
+use crate::pi::launch::{self, Launch, Start, is_there};
 use crate::pi::running;
 use crate::pi::warnings::{is_open, signs};
 use crate::runtime::{clipboard, raw_output};
@@ -129,8 +128,8 @@ impl ResumeCommand {
         };
         let session = done.as_ref().and_then(|done| done.made.clone()).unwrap_or(path);
         let cwd = launch::place(&tree.header.cwd, locate::state_dir().as_deref());
-        let going = ResumeTarget { start: Start { path: session, cwd, first }, text, pi: &config.pi };
-        self.go_on(&changer, done.as_ref(), &going)
+        let start = Start { path: session, cwd, first };
+        self.go_on(&changer, done.as_ref(), Launch { pi: &config.pi, start: &start }, text)
     }
 
     /// Returns `true` if the command line or the configuration allows a line in the session file to move the leaf.
@@ -138,16 +137,31 @@ impl ResumeCommand {
         self.allow_write || self.migrate || (config.go_by == GoBy::Line && !self.print)
     }
 
-    fn go_on(&self, changer: &Changer<'_>, done: Option<&ChangeResult>, going: &ResumeTarget<'_>) -> Result<ExitCode> {
+    /// Starts pi, or prints the command. `text` is the text of a message to return to the user.
+    fn go_on(
+        &self,
+        changer: &Changer<'_>,
+        done: Option<&ChangeResult>,
+        launch: Launch<'_>,
+        text: Option<String>,
+    ) -> Result<ExitCode> {
+        let Start { path, cwd, first } = launch.start;
         if self.dry_run || self.json {
             if let Some(done) = done {
                 changer.say(done, CliStep::Make)?;
             }
             let mut out = output::stdout();
             if self.json {
-                output::json(&mut out, &going.object())?;
+                let words = launch.words();
+                let command: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+                // The arguments in base64 if one is not UTF-8.
+                let is_odd = words.iter().any(|word| word.to_str().is_none());
+                let bytes = is_odd.then(|| object! { command_bytes: words.iter().map(base64).collect::<Vec<_>>() });
+                let path = PathFields::from(&**path);
+                let line = object! { #[serde(flatten)] path, cwd, command, #[serde(flatten)] bytes, text };
+                output::json(&mut out, &line)?;
             } else {
-                writeln!(out, "would run: {}", crate::base::text::clean(&going.line()))?;
+                writeln!(out, "would run: {}", crate::base::text::clean(&launch.command_line()))?;
             }
             out.flush()?;
             return Ok(ExitCode::SUCCESS);
@@ -155,16 +169,16 @@ impl ResumeCommand {
         if let Some(done) = done {
             changer.say_aside(done);
         }
-        if let Some(text) = going.text.as_ref().filter(|_| going.start.first.is_none()) {
-            give_back(text);
+        if let Some(text) = text.filter(|_| first.is_none()) {
+            give_back(&text);
         }
         if !self.print {
-            bail!("{}", going.launch().replace_process());
+            bail!("{}", launch.replace_process());
         }
-        if !going.start.cwd.is_empty() && !launch::is_there(&going.start.cwd) {
-            output::complain(&format!("the session's working directory is missing: {}", going.start.cwd));
+        if !cwd.is_empty() && !is_there(cwd) {
+            output::complain(&format!("the session's working directory is missing: {cwd}"));
         }
-        let printed = raw_output::print(OsStr::new(&going.line()));
+        let printed = raw_output::print(OsStr::new(&launch.command_line()));
         printed.with_context(|| done.map_or("cannot print the command".into(), |done| changer.unprinted(done)))?;
         Ok(ExitCode::SUCCESS)
     }
@@ -197,53 +211,6 @@ fn may_start(session: &Path, starts: bool, chosen: &CommandContext) -> Result<bo
         "cannot ask for confirmation without a terminal; use --yes to resume the session anyway"
     );
     output::is_yes("Resume it anyway?")
-}
-
-/// The start parameters of pi.
-struct ResumeTarget<'a> {
-    start: Start,
-    /// The message text to return to the user.
-    text: Option<String>,
-    /// The command of pi.
-    pi: &'a [String],
-}
-
-/// The JSON form of the command.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ResumeLine<'a> {
-    #[serde(flatten)]
-    path: PathFields,
-    cwd: &'a str,
-    command: Vec<String>,
-    /// The arguments in base64 if one is not UTF-8.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    command_bytes: Option<Vec<String>>,
-    text: Option<&'a str>,
-}
-
-impl ResumeTarget<'_> {
-    fn launch(&self) -> Launch<'_> {
-        Launch { pi: self.pi, start: &self.start }
-    }
-
-    fn line(&self) -> String {
-        self.launch().command_line()
-    }
-
-    fn object(&self) -> ResumeLine<'_> {
-        let words = self.launch().words();
-        ResumeLine {
-            path: (&*self.start.path).into(),
-            cwd: &self.start.cwd,
-            command: words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-            command_bytes: words
-                .iter()
-                .any(|word| word.to_str().is_none())
-                .then(|| words.iter().map(paths::base64).collect()),
-            text: self.text.as_deref(),
-        }
-    }
 }
 
 /// Returns the text of a message.

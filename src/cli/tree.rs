@@ -7,13 +7,12 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap_complete::ArgValueCompleter;
-use serde::Serialize;
 use serde_json::Value;
 
 use crate::app::panes::tree::row_text;
 use crate::app::panes::tree::rows::{RowItem, TreeRows, passes};
 use crate::base::text::{spans_text, width};
-use crate::cli::output::Output;
+use crate::cli::output::{Output, object};
 use crate::cli::{CommandContext, completions, output, resolve};
 use crate::config::Filter;
 use crate::disk::load;
@@ -77,23 +76,6 @@ fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &CommandConte
     Ok(())
 }
 
-/// The JSON form of an entry.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct EntryLine<'a> {
-    id: Option<&'a str>,
-    parent_id: Option<String>,
-    depth: usize,
-    r#type: Option<String>,
-    role: Option<String>,
-    /// The timestamp as in the file.
-    timestamp: Value,
-    label: Option<&'a str>,
-    active: bool,
-    leaf: bool,
-    text: String,
-}
-
 fn json(out: &mut impl Write, tree: &Tree, path: &Path, chosen: &CommandContext) -> Result<()> {
     let mut bodies = Bodies::open(chosen.files, path)?;
     let has_ids = tree.header.version >= 2.0;
@@ -105,13 +87,14 @@ fn json(out: &mut impl Write, tree: &Tree, path: &Path, chosen: &CommandContext)
         let line = Line { len: node.len, ..Line::new(node.offset, &bytes, true) };
         let entry = line.read().ok().flatten().unwrap_or_default();
         let role = entry.role().map(|role| role.text().into_owned());
-        let entry_line = EntryLine {
+        let entry_line = object! {
             id: node.id.as_deref(),
             parent_id: entry.parent_id.filter(|_| has_ids).map(|id| id.text().into_owned()),
             depth: depth[at as usize],
             r#type: Some(entry.type_name.text().into_owned()).filter(|name| !name.is_empty()),
             // pi renames this role in old files.
             role: role.map(|role| if role == "hookMessage" { "custom".into() } else { role }),
+            // As in the file.
             timestamp: match entry.timestamp {
                 None => Value::Null,
                 Some(RawTime::Text(text)) => text.text().into(),

@@ -13,7 +13,7 @@ use crate::base::time;
 use crate::changes::Request;
 use crate::changes::history::{self, state};
 use crate::changes::journal::{ChangeState, JournalRecord};
-use crate::cli::change::{ChangeArgs, Changer, CliStep, RecordLine};
+use crate::cli::change::{self, ChangeArgs, Changer, CliStep};
 use crate::cli::output::Output;
 use crate::cli::table::{self, Column, LAST};
 use crate::cli::{CommandContext, now, output};
@@ -86,7 +86,7 @@ impl UndoCommand {
         let records = changer.history()?;
         if self.switches.json {
             for record in &records {
-                output::json(out, &RecordLine::new(record))?;
+                change::print_record(out, record)?;
             }
         } else {
             let actions: Vec<&[JournalRecord]> = records.chunk_by(|one, next| one.group == next.group).collect();

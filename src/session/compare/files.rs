@@ -5,9 +5,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use serde::{Serialize, Serializer};
 use similar::group_diff_ops;
 
 use crate::base::diff::diff;
+use crate::base::safe_json::object;
 use crate::session::digest::touched_files::FileUses;
 use crate::session::entry::nested_calls::NestedCall;
 use crate::session::entry::tool_call::{Touch, touched};
@@ -25,14 +27,25 @@ const MAX_LINES: usize = 5_000;
 const CONTEXT: usize = 3;
 
 /// A change of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum FileChange {
     /// Writes a whole text.
     Write(String),
     /// Replaces pieces: each old text, which occurs once, by a new one.
+    #[serde(serialize_with = "pieces")]
     Edit(Vec<(String, String)>),
     /// An unknown change: it is too large, or the call has no text.
+    #[serde(serialize_with = "is_so")]
     Unknown,
+}
+
+fn pieces<S: Serializer>(pieces: &[(String, String)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(pieces.iter().map(|(old, new)| object! { old, new }))
+}
+
+fn is_so<S: Serializer>(to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_bool(true)
 }
 
 /// A file of one branch.
