@@ -27,10 +27,8 @@ pub(super) fn browse(
     (at, entry): (Option<OsString>, Option<String>),
     query: &[String],
 ) -> Result<ExitCode> {
-    if !query.is_empty()
-        && let Err(wrong) = search::read_query(query)
-    {
-        return Ok(wrong);
+    if !query.is_empty() {
+        search::read_query(query)?;
     }
     let at = at.map(|word| start_at(&word, entry, &chosen)).transpose()?;
     let filter = chosen.filter();

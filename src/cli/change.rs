@@ -24,7 +24,7 @@ use crate::disk::locate;
 use crate::disk::trash::Trash;
 use crate::pi::running;
 use crate::pi::warnings::signs;
-use crate::system::signals::SignalHold;
+use crate::system::signals;
 
 /// Options of all commands that change something.
 #[derive(Debug, clap::Args)]
@@ -42,10 +42,9 @@ pub(super) struct ChangeArgs {
 
 /// Makes the changes of a command and prints the results.
 pub(super) struct Changer<'a> {
-    changes: Changes,
+    pub(super) changes: Changes,
     switches: &'a ChangeArgs,
-    home: &'a str,
-    hold: SignalHold,
+    pub(super) home: &'a str,
 }
 
 impl<'a> Changer<'a> {
@@ -58,8 +57,8 @@ impl<'a> Changer<'a> {
         let state_dir = locate::state_dir().context("cannot locate the journal: no home directory; set HOME")?;
         let changes = Changes::new(state_dir, trash(&chosen.config));
         let changes = if switches.dry_run { changes.dry_run() } else { changes };
-        let hold = SignalHold::new().context("cannot handle signals")?;
-        Ok(Self { changes, switches, home: &chosen.home, hold })
+        signals::hold().context("cannot handle signals")?;
+        Ok(Self { changes, switches, home: &chosen.home })
     }
 
     /// Makes a change. A signal stops it between two of several changes.
@@ -78,10 +77,10 @@ impl<'a> Changer<'a> {
                     return ControlFlow::Break(());
                 }
             }
-            self.hold.noted().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
+            signals::noted().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
         };
-        let made = self.hold.during(|| self.changes.make(request, now(), &mut watch));
-        made.map_err(|error| match self.hold.noted() {
+        let made = signals::held_during(|| self.changes.make(request, now(), &mut watch));
+        made.map_err(|error| match signals::noted() {
             Some(signal) => error.context(Stopped(by_signal(signal), "stopped")),
             None => error,
         })
@@ -114,14 +113,6 @@ impl<'a> Changer<'a> {
         bail!(Stopped(Exit::Nothing.into(), "nothing was changed"))
     }
 
-    /// Returns all changes, oldest first.
-    ///
-    /// # Errors
-    /// The errors of [`Changes::history`].
-    pub(super) fn history(&self) -> Result<Vec<JournalRecord>> {
-        self.changes.history()
-    }
-
     /// Prints what was done, or would be. Returns the exit code, which after a signal is the usual one of shells.
     ///
     /// # Errors
@@ -148,7 +139,7 @@ impl<'a> Changer<'a> {
             return Ok(if is_found { Exit::Done } else { Exit::Nothing }.into());
         }
         output::complain(&format!("interrupted; {} remaining", thousands(done.left)));
-        Ok(self.hold.noted().map_or(Exit::Failed.into(), by_signal))
+        Ok(signals::noted().map_or(Exit::Failed.into(), by_signal))
     }
 
     /// Describes changes that could not be printed.
@@ -169,28 +160,21 @@ impl<'a> Changer<'a> {
     }
 
     fn lines(&self, done: &ChangeResult, step: CliStep) -> Vec<String> {
-        let line = |change: &Change| {
-            let (path, what) = (self.short(change.path()), change.describe());
-            match (step, self.switches.dry_run) {
-                (CliStep::Make, false) => format!("{what}  {path}"),
-                (CliStep::Make, true) => format!("would: {what}  {path}"),
-                (CliStep::Undo, false) => format!("undone: {what}  {path}"),
-                (CliStep::Undo, true) => format!("would undo: {what}  {path}"),
-                (CliStep::Redo, false) => format!("redone: {what}  {path}"),
-                (CliStep::Redo, true) => format!("would redo: {what}  {path}"),
-                (CliStep::Restore, false) => format!("restored: {path}"),
-                (CliStep::Restore, true) => format!("would restore: {path}"),
-            }
+        let (did, would) = match step {
+            CliStep::Make => ("", "would: "),
+            CliStep::Undo => ("undone: ", "would undo: "),
+            CliStep::Redo => ("redone: ", "would redo: "),
+            CliStep::Restore => ("restored: ", "would restore: "),
+        };
+        let start = if self.switches.dry_run { would } else { did };
+        let line = |change: &Change| match (step, self.short(change.path())) {
+            (CliStep::Restore, path) => format!("{start}{path}"),
+            (_, path) => format!("{start}{}  {path}", change.describe()),
         };
         match &done.changes[..] {
             [] => vec![done.said.clone()],
             changes => changes.iter().map(line).collect(),
         }
-    }
-
-    /// Returns the home directory.
-    pub(super) fn home(&self) -> &str {
-        self.home
     }
 
     /// Shortens a path with `~` for the home directory.
@@ -238,9 +222,11 @@ impl<'a> From<&'a Change> for ChangeFields<'a> {
     }
 }
 
-/// Prints the JSON form of a journal record.
-pub(super) fn print_record(out: &mut output::Output, record: &JournalRecord) -> Result<()> {
-    let JournalRecord { number, time, state, change, .. } = record;
-    let change = ChangeFields::from(change);
-    output::json(out, &object! { number, time: time::iso(*time), state, #[serde(flatten)] change })
+/// Prints the JSON form of journal records.
+pub(super) fn print_records(out: &mut output::Output, records: &[JournalRecord]) -> Result<ExitCode> {
+    for JournalRecord { number, time, state, change, .. } in records {
+        let change = ChangeFields::from(change);
+        output::json(out, &object! { number, time: time::iso(*time), state, #[serde(flatten)] change })?;
+    }
+    Ok(ExitCode::SUCCESS)
 }

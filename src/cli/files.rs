@@ -14,7 +14,7 @@ use crate::base::paths::shorten;
 use crate::base::time;
 use crate::catalog::files::{TouchedFile, full_path, outline};
 use crate::cli::output::{Output, object};
-use crate::cli::project::ProjectArg;
+use crate::cli::resolve::ProjectArg;
 use crate::cli::table::{self, Column};
 use crate::cli::{CommandContext, completions, output, resolve};
 use crate::disk::load;

@@ -78,15 +78,6 @@ pub(super) struct HitSearch<'a> {
     searcher: Searcher,
 }
 
-/// The requested hits.
-#[derive(Clone, Copy)]
-pub(super) struct HitPage<'a> {
-    /// The maximum number of hits.
-    pub(super) limit: usize,
-    /// The hit after which to continue.
-    pub(super) after: Option<&'a str>,
-}
-
 /// Returns the identifier of a hit: the session id and the offset of its line, which are stable.
 fn name(session: &Digest, offset: Option<u64>) -> String {
     let id = &session.header.id;
@@ -171,20 +162,20 @@ impl<'a> HitSearch<'a> {
         grep::each(self.chosen.files, &paths, asked, || false, |batch| told(batch, &by_path));
     }
 
-    /// Reports hits, best first.
+    /// Reports hits, best first: at most `limit`, and only those that come after the hit `after`.
     pub(super) fn each(
         &self,
-        page: HitPage<'_>,
+        (limit, mut after): (usize, Option<&str>),
         unreadable: &mut Vec<Unreadable>,
         mut told: impl FnMut(Vec<HitLine>) -> Result<()>,
     ) -> Result<HitTotals> {
         if self.is_of_bytes() {
-            return self.everything(page, unreadable, told);
+            return self.everything((limit, after), unreadable, told);
         }
         let by_key: HashMap<SessionKey, &SearchedSession> =
             self.sessions.iter().map(|session| (session.key, session)).collect();
         let matcher = Matcher::new(&self.query, &self.here);
-        let (mut sum, mut total, mut after, mut is_more) = (HitTotals::default(), 0, page.after, false);
+        let (mut sum, mut total, mut is_more) = (HitTotals::default(), 0, false);
         for found in self.found() {
             let Some(&sought) = by_key.get(&found.session) else { continue };
             let session = &*sought.digest;
@@ -195,7 +186,7 @@ impl<'a> HitSearch<'a> {
             if after.is_some() && skipped.is_none() {
                 continue;
             }
-            let (skipped, room) = (skipped.unwrap_or_default(), page.limit - sum.printed);
+            let (skipped, room) = (skipped.unwrap_or_default(), limit - sum.printed);
             after = None;
             is_more |= places.as_ref().map_or(1, Vec::len) > skipped + room;
             let lines = match places {
@@ -224,12 +215,12 @@ impl<'a> HitSearch<'a> {
     /// Reports hits in the complete content of files, newest sessions first.
     fn everything(
         &self,
-        page: HitPage<'_>,
+        (limit, mut after): (usize, Option<&str>),
         unreadable: &mut Vec<Unreadable>,
         mut told: impl FnMut(Vec<HitLine>) -> Result<()>,
     ) -> Result<HitTotals> {
-        let (mut sum, mut after, mut result) = (HitTotals::default(), page.after, Ok(()));
-        self.bytes(if after.is_some() { usize::MAX } else { page.limit }, |batch, by_path| {
+        let (mut sum, mut result, is_first) = (HitTotals::default(), Ok(()), after.is_none());
+        self.bytes(if after.is_some() { usize::MAX } else { limit }, |batch, by_path| {
             unreadable.extend(batch.unreadable);
             let line = |hit: grep::EntryHit| {
                 let session = by_path.get(&hit.path)?;
@@ -243,20 +234,20 @@ impl<'a> HitSearch<'a> {
                     let Some(at) = lines.iter().position(|line| line.hit == last) else { return Ok(()) };
                     (after, lines) = (None, lines.split_off(at + 1));
                 }
-                lines.truncate(page.limit - sum.printed);
+                lines.truncate(limit - sum.printed);
                 sum.printed += lines.len();
                 sum.next = lines.last().map(|line| line.hit.clone()).or(sum.next.take());
                 told(lines)
             });
-            result.is_ok() && sum.printed < page.limit
+            result.is_ok() && sum.printed < limit
         });
         result?;
         if let Some(after) = after {
             return Err(unknown(after));
         }
         // The search stops at the limit.
-        let is_full = sum.printed == page.limit;
-        let total = (!is_full && page.after.is_none()).then_some(sum.printed);
+        let is_full = sum.printed == limit;
+        let total = (!is_full && is_first).then_some(sum.printed);
         Ok(HitTotals { total, next: sum.next.filter(|_| is_full), ..sum })
     }
 

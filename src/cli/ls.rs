@@ -20,7 +20,7 @@ use crate::catalog::cost_sharing::{self, CostSharing};
 use crate::catalog::parents::{ForkParent, parents};
 use crate::cli::hits::HitSearch;
 use crate::cli::output::{Output, PathFields};
-use crate::cli::project::ProjectArg;
+use crate::cli::resolve::ProjectArg;
 use crate::cli::table::{self, Column, LAST, PATH};
 use crate::cli::{CommandContext, output, resolve, search};
 use crate::disk::files::Files;
@@ -63,10 +63,7 @@ impl LsCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
         let query = match &self.query[..] {
             [] => None,
-            words => match search::read_query(words) {
-                Ok(query) => Some(query),
-                Err(wrong) => return Ok(wrong),
-            },
+            words => Some(search::read_query(words)?),
         };
         let mut scan = chosen.sources().scan();
         let mut unreadable = std::mem::take(&mut scan.found.unreadable);

@@ -8,26 +8,21 @@ mod context;
 mod diff;
 mod exit;
 mod files;
-mod fork;
 pub mod help_pages;
 mod hits;
 mod index;
-mod init;
 mod labels;
 mod live;
 mod ls;
 mod output;
 mod path;
 mod pi;
-mod project;
 mod rename;
 mod resolve;
-mod restore;
 mod resume;
 mod rm;
 mod search;
 mod show;
-mod skill;
 mod table;
 mod tree;
 mod undo;
@@ -128,11 +123,11 @@ enum OnSessions {
     Show(show::ShowCommand),
     Path(path::PathCommand),
     Resume(resume::ResumeCommand),
-    Fork(fork::ForkCommand),
+    Fork(resume::ForkCommand),
     Rename(rename::RenameCommand),
     Label(rename::LabelCommand),
     Rm(rm::RmCommand),
-    Restore(restore::RestoreCommand),
+    Restore(undo::RestoreCommand),
     Undo(undo::UndoCommand),
     Redo(undo::RedoCommand),
     Index(index::IndexCommand),
@@ -145,8 +140,8 @@ enum OnPitree {
     Config(config::ConfigCommand),
     Pi(pi::PiCommand),
     Completions(completions::Completions),
-    Init(init::InitCommand),
-    Skill(skill::SkillCommand),
+    Init(completions::InitCommand),
+    Skill(pi::SkillCommand),
 }
 
 const EXAMPLES: &str = "Examples:
@@ -256,26 +251,22 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             OnPitree::Pi(command) => command.run()?,
             OnPitree::Completions(command) => command.run(out)?,
             OnPitree::Init(command) => command.run(out)?,
-            OnPitree::Skill(_) => skill::SkillCommand::run(out)?,
+            OnPitree::Skill(_) => pi::SkillCommand::run(out)?,
         }
         out.flush()?;
         return Ok(ExitCode::SUCCESS);
     }
     // clap only detects this conflict if both options are on the same side of the command name.
     if cli.options.demo && !cli.options.dir.is_empty() {
-        output::complain("--demo cannot be used with --dir");
-        return Ok(Exit::Failed.into());
+        bail!("--demo cannot be used with --dir");
     }
     if cli.print.is_some() && cli.command.is_some() {
-        output::complain("--print cannot be used with a command");
-        return Ok(Exit::Failed.into());
+        bail!("--print cannot be used with a command");
     }
     if let (None, Some(word)) = (&cli.command, cli.query.first())
         && let Some(name) = typo::likely_typo_of(word, Cli::command().get_subcommands().map(clap::Command::get_name))
     {
-        let search = format!("to search for the word, run: pitree -- {word}");
-        output::complain(&format!("unknown command {word}; did you mean {name}?\n{search}"));
-        return Ok(Exit::Failed.into());
+        bail!("unknown command {word}; did you mean {name}?\nto search for the word, run: pitree -- {word}");
     }
     let chosen = chosen(&cli.options)?;
     let Some(Command::Sessions(command)) = cli.command else {

@@ -1,11 +1,14 @@
-//! `pitree pi`: installs or removes the extension and the skill without the npm package.
+//! `pitree pi` and `pitree skill`: install or remove the extension and the skill without the npm package, or print the
+//! skill.
+
+use std::io::Write;
 
 use anyhow::{Context, Result};
 
-use crate::cli::output;
+use crate::cli::output::{self, Output};
 use crate::disk::locate::Environment;
 use crate::disk::program;
-use crate::pi::install::{InstallOptions, InstallOutcome, Installation};
+use crate::pi::install::{InstallOptions, InstallOutcome, Installation, SKILL};
 
 /// Install or remove the /pitree extension
 ///
@@ -53,5 +56,18 @@ impl PiCommand {
             });
         }
         Ok(())
+    }
+}
+
+/// Print the agent skill for searching earlier sessions
+///
+/// The npm package and `pitree pi install` add the skill to pi. For another agent, save it in that agent's skills
+/// directory.
+#[derive(Debug, clap::Args)]
+pub(super) struct SkillCommand {}
+
+impl SkillCommand {
+    pub(super) fn run(out: &mut Output) -> Result<()> {
+        Ok(out.write_all(SKILL.as_bytes())?)
     }
 }

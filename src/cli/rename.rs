@@ -91,7 +91,7 @@ impl LabelCommand {
         let target = EntryId::of(&tree, resolve::entry(&entry, &tree)?);
         if self.by_pi {
             let EntryId::Id(entry) = target else { bail!("the entry has no id; omit --by-pi") };
-            return ask_pi(&path, &PiRequest::Label { entry: entry.to_string(), text: label });
+            return ask_pi(&path, &PiRequest::Label { entry, text: label });
         }
         warn(&path);
         let request =

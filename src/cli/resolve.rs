@@ -1,4 +1,4 @@
-//! Resolves session and entry arguments: a path, an id, a label, a unique id prefix, a session name, or `.` for the
+//! Resolves session, entry and project arguments: a path, an id, a label, a unique id prefix, a session name, or `.` for the
 //! current session.
 
 use std::cell::OnceCell;
@@ -6,15 +6,17 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
+use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::thousands;
 use crate::catalog::current_dir::CurrentDir;
 use crate::catalog::{Catalog, SessionKey};
 use crate::cli::table::{TITLE, words};
-use crate::cli::{CommandContext, now};
+use crate::cli::{CommandContext, completions, now};
 use crate::disk::locate::{self, Environment};
 use crate::disk::scan;
 use crate::disk::scan::{SessionFile, Unreadable};
+use crate::search::qualifier::is_in_dir;
 use crate::session::digest::{Digest, SharedDigest};
 use crate::session::lines::Header;
 use crate::session::tree::{Index, Tree};
@@ -276,5 +278,28 @@ pub(super) fn entry(word: &str, tree: &Tree) -> Result<Index> {
             let list: String = several.iter().map(line).collect();
             bail!("{word:?} matches {} entries; give a full id:{list}", several.len())
         }
+    }
+}
+
+/// The option that limits a list to a project: filters sessions by directory like the qualifier `in:`.
+#[derive(Debug, clap::Args)]
+pub(super) struct ProjectArg {
+    /// Only sessions that worked in this directory or below; a plain name matches any directory with that name, like in:NAME in a query
+    #[arg(id = "project", long = "project", value_name = "DIR", add = ArgValueCompleter::new(completions::projects))]
+    pub(super) dir: Option<String>,
+}
+
+impl ProjectArg {
+    /// Returns a test of a session's working directory.
+    pub(super) fn matcher(&self, chosen: &CommandContext) -> impl Fn(&str) -> bool {
+        let here = chosen.here_and_now();
+        let dirs = self.dir.iter().flat_map(|dir| {
+            let is_path = dir.starts_with(['/', '.']);
+            // pi records a directory with symbolic links resolved.
+            let real = is_path.then(|| Path::new(dir).canonicalize().ok()).flatten();
+            [Some(dir.clone()), real.map(|real| real.to_string_lossy().into_owned())]
+        });
+        let tests: Vec<_> = dirs.flatten().map(|dir| is_in_dir(&dir, &here)).collect();
+        move |cwd| tests.is_empty() || tests.iter().any(|is_in| is_in(cwd))
     }
 }

@@ -49,8 +49,7 @@ impl RmCommand {
         let changer = Changer::new(chosen, &self.switches)?;
         let asks = !self.yes && !self.switches.dry_run;
         if asks && !output::can_ask() {
-            output::complain("cannot ask for confirmation without a terminal; use --yes to skip the prompt");
-            return Ok(Exit::Failed.into());
+            bail!("cannot ask for confirmation without a terminal; use --yes to skip the prompt");
         }
         let mut removal = self.removal(chosen, asks)?;
         if self.switches.dry_run {
@@ -193,7 +192,7 @@ impl Removal {
 
     /// Warns about running pis. Returns `true` if there is a warning.
     fn tell_signs(&self, changer: &Changer<'_>) -> bool {
-        let signs = self.catalog.signs(&self.goes, now(), changer.home());
+        let signs = self.catalog.signs(&self.goes, now(), changer.home);
         for sign in signs.iter().take(NAMED) {
             output::tell(&format!("{sign}."));
         }

@@ -13,10 +13,9 @@ use crate::base::numbers::{count, thousands};
 use crate::base::text::{clean, width};
 use crate::catalog::Catalog;
 use crate::catalog::search::SearchedSession;
-use crate::cli::exit::Exit;
-use crate::cli::hits::{HitLine, HitPage, HitSearch, HitTotals};
+use crate::cli::hits::{HitLine, HitSearch, HitTotals};
 use crate::cli::output::Output;
-use crate::cli::project::ProjectArg;
+use crate::cli::resolve::ProjectArg;
 use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{CommandContext, output, resolve};
 use crate::disk::scan::Unreadable;
@@ -71,16 +70,13 @@ pub(super) struct SearchCommand {
 
 impl SearchCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        let mut query = match read_query(&self.query) {
-            Ok(query) => query,
-            Err(wrong) => return Ok(wrong),
-        };
+        let mut query = read_query(&self.query)?;
         query.everything |= self.all;
         let here = chosen.here_and_now();
         let now_ms = here.now_ms;
         let (sessions, mut unreadable) = self.sessions(chosen, now_ms)?;
         let search = HitSearch::new(chosen, query, sessions, here);
-        let page = HitPage { limit: self.limit.get(), after: self.after.as_deref() };
+        let page = (self.limit.get(), self.after.as_deref());
         let mut lines = Vec::new();
         let sum = search.each(page, &mut unreadable, |found| {
             if self.json {
@@ -130,8 +126,11 @@ impl SearchCommand {
     }
 }
 
-/// Parses the query of the command line. Prints an error and returns the exit code if it is invalid.
-pub(super) fn read_query(words: &[String]) -> Result<Query, ExitCode> {
+/// Parses the query of the command line.
+///
+/// # Errors
+/// The query is empty or invalid; the message marks the place.
+pub(super) fn read_query(words: &[String]) -> Result<Query> {
     let text = words.join(" ");
     let problem = match Query::parse(&text) {
         Ok(query) if !query.is_empty() => return Ok(query),
@@ -142,6 +141,5 @@ pub(super) fn read_query(words: &[String]) -> Result<Query, ExitCode> {
     let before = width(&piece(0, problem.at.start));
     let marks = width(&piece(problem.at.start, problem.at.end)).max(1);
     let (before, marks) = (" ".repeat(before), "^".repeat(marks));
-    output::complain(&format!("{}\n{}\n{before}{marks}", problem.message, clean(&text)));
-    Err(Exit::Failed.into())
+    bail!("{}\n{}\n{before}{marks}", problem.message, clean(&text))
 }

@@ -1,25 +1,25 @@
-//! `pitree undo` and `pitree redo`: revert and repeat changes made by pitree.
+//! `pitree undo`, `pitree redo` and `pitree restore`: revert and repeat changes made by pitree, and restore sessions from
+//! the trash.
 
 use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
 
-use crate::base::numbers::thousands;
+use crate::base::numbers::{bytes, thousands};
 use crate::base::text::Glyphs;
 use crate::base::time;
-use crate::changes::Request;
+use crate::changes::change::TrashChange;
 use crate::changes::history::{self, state};
 use crate::changes::journal::{ChangeState, JournalRecord};
+use crate::changes::{Change, Request};
 use crate::cli::change::{self, ChangeArgs, Changer, CliStep};
 use crate::cli::output::Output;
-use crate::cli::table::{self, Column, LAST};
-use crate::cli::{CommandContext, now, output};
-
-/// Numbers, age, state, change, session.
-const COLUMNS: [Column; 5] = [Column::Number, Column::Number, Column::Whole, Column::Words(60), Column::Words(LAST)];
+use crate::cli::table::{self, Column, LAST, TITLE};
+use crate::cli::{CommandContext, now, output, resolve};
 
 /// Undo the last change that pitree made
 #[derive(Debug, clap::Args)]
@@ -71,39 +71,39 @@ impl ChangeNumbers {
 impl UndoCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
-        if self.list {
-            return self.list(&changer, chosen.config.signs(), out);
-        }
+        let history = || changer.changes.history();
         let request = match self.number {
-            Some(numbers) => numbers.request(&changer.history()?)?,
+            _ if self.list && self.switches.json => return change::print_records(out, &history()?),
+            _ if self.list => return print_changes(&history()?, &changer, chosen.config.signs(), out),
+            Some(numbers) => numbers.request(&history()?)?,
             None => Request::Undo { number: None },
         };
         let done = changer.make(&request)?;
         changer.say(&done, CliStep::Undo)
     }
+}
 
-    fn list(&self, changer: &Changer<'_>, glyphs: &Glyphs, out: &mut Output) -> Result<ExitCode> {
-        let records = changer.history()?;
-        if self.switches.json {
-            for record in &records {
-                change::print_record(out, record)?;
-            }
-        } else {
-            let actions: Vec<&[JournalRecord]> = records.chunk_by(|one, next| one.group == next.group).collect();
-            let mut sessions =
-                history::sessions(&mut actions.iter().filter_map(|action| action.first()), &records, &|| true);
-            let mut title = |record: &JournalRecord| {
-                let known = sessions.remove(&record.number).map(|(title, _)| title);
-                known.unwrap_or_else(|| changer.short(record.change.path()))
-            };
-            let rows: Vec<_> = actions.iter().filter_map(|action| row(action, &mut title)).collect();
-            table::print(out, COLUMNS, &rows, glyphs)?;
-            if rows.is_empty() {
-                output::tell("no changes yet");
-            }
-        }
-        Ok(ExitCode::SUCCESS)
+/// Prints changes as a table: numbers, age, state, change, session.
+fn print_changes(
+    records: &[JournalRecord],
+    changer: &Changer<'_>,
+    glyphs: &Glyphs,
+    out: &mut Output,
+) -> Result<ExitCode> {
+    const COLUMNS: [Column; 5] =
+        [Column::Number, Column::Number, Column::Whole, Column::Words(60), Column::Words(LAST)];
+    let actions: Vec<&[JournalRecord]> = records.chunk_by(|one, next| one.group == next.group).collect();
+    let mut sessions = history::sessions(&mut actions.iter().filter_map(|action| action.first()), records, &|| true);
+    let mut title = |record: &JournalRecord| {
+        let known = sessions.remove(&record.number).map(|(title, _)| title);
+        known.unwrap_or_else(|| changer.short(record.change.path()))
+    };
+    let rows: Vec<_> = actions.iter().filter_map(|action| row(action, &mut title)).collect();
+    table::print(out, COLUMNS, &rows, glyphs)?;
+    if rows.is_empty() {
+        output::tell("no changes yet");
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Formats the changes of one request as a row: numbers, time, state, change, session.
@@ -141,4 +141,93 @@ impl RedoCommand {
         let done = changer.make(&Request::Redo)?;
         changer.say(&done, CliStep::Redo)
     }
+}
+
+/// Restore a session from the trash
+///
+/// Without WHAT, lists the sessions that pitree moved to the trash, most recent last. If a running pi kept writing to
+/// the old path, the restored session includes those entries.
+#[derive(Debug, clap::Args)]
+pub(super) struct RestoreCommand {
+    /// Number in the list, original path, or id prefix
+    what: Option<OsString>,
+    #[command(flatten)]
+    switches: ChangeArgs,
+}
+
+impl RestoreCommand {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+        let changer = Changer::new(chosen, &self.switches)?;
+        let glyphs = chosen.config.signs();
+        let away: Vec<JournalRecord> = changer.changes.history()?.into_iter().filter(JournalRecord::is_away).collect();
+        let number = match &self.what {
+            Some(what) => find(what, &away, glyphs)?,
+            None if self.switches.json => return change::print_records(out, &away),
+            None => return print_trash(&away, &changer, glyphs, out),
+        };
+        let done = changer.make(&Request::Undo { number: Some(number) })?;
+        changer.say(&done, CliStep::Restore)
+    }
+}
+
+/// Prints the sessions in the trash as a table: number, age, size, session title, original path.
+fn print_trash(away: &[JournalRecord], changer: &Changer<'_>, glyphs: &Glyphs, out: &mut Output) -> Result<ExitCode> {
+    const COLUMNS: [Column; 5] =
+        [Column::Number, Column::Number, Column::Number, Column::Words(TITLE), Column::Path(usize::MAX)];
+    let (now, mut sessions) = (now(), history::sessions(&mut away.iter(), away, &|| true));
+    let cells = |record: &JournalRecord| {
+        let path = changer.short(record.change.path());
+        let (title, _) = sessions.remove(&record.number).unwrap_or_default();
+        [record.number.to_string(), time::age(now, record.time), size(&record.change), title, path]
+    };
+    table::print(out, COLUMNS, &away.iter().map(cells).collect::<Vec<_>>(), glyphs)?;
+    if away.is_empty() {
+        output::tell("pitree's trash is empty");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn size(change: &Change) -> String {
+    match change {
+        Change::Trash(TrashChange { link: false, bytes: size, .. }) => bytes(*size),
+        _ => "link".into(),
+    }
+}
+
+/// Returns the number of the matching change.
+///
+/// # Errors
+/// No change or several changes match.
+fn find(what: &OsStr, away: &[JournalRecord], glyphs: &Glyphs) -> Result<u64> {
+    let number = what.to_str().and_then(|what| what.parse().ok());
+    if let Some(record) = away.iter().find(|record| number == Some(record.number)) {
+        return Ok(record.number);
+    }
+    let path = resolve::absolute(Path::new(what)).ok();
+    let mut matches: Vec<&JournalRecord> =
+        away.iter().filter(|record| Some(record.change.path()) == path.as_deref()).collect();
+    if matches.is_empty() && !what.is_empty() {
+        matches = away.iter().filter(|record| has_id(record.change.path(), what)).collect();
+    }
+    match &matches[..] {
+        [one] => Ok(one.number),
+        [] => bail!("no session in pitree's trash matches {what:?}; run `pitree restore` to list them"),
+        several => {
+            let sessions = history::sessions(&mut matches.iter().copied(), away, &|| true);
+            let line = |one: &&JournalRecord| {
+                let title = sessions.get(&one.number).map(|(title, _)| table::words(title, TITLE, glyphs));
+                format!("\n{}  {}  {}", one.number, title.unwrap_or_default(), one.change.path().display())
+            };
+            let list: String = several.iter().map(line).collect();
+            bail!("{what:?} matches {} sessions in the trash; give a number:{list}", several.len())
+        }
+    }
+}
+
+/// Returns `true` if the id in a file name, or the whole name, has this prefix.
+fn has_id(path: &Path, start: &OsStr) -> bool {
+    let name = path.file_stem().unwrap_or_default().as_encoded_bytes();
+    let start = start.as_encoded_bytes();
+    let id = name.iter().position(|&byte| byte == b'_').map(|at| &name[at + 1..]);
+    name.starts_with(start) || id.is_some_and(|id| id.starts_with(start))
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
 use std::time::Duration;
 
 use rustix::process::{Pid, getpid, kill_current_process_group, kill_process};
@@ -57,60 +57,48 @@ fn end_at_last(signal: i32) {
     std::process::exit(128 + signal);
 }
 
-/// Signals that ask the program to end (interrupt, terminate, hang up), held back during work that must not be
-/// interrupted.
-#[derive(Debug)]
-pub(crate) struct SignalHold(Arc<HeldSignals>);
+/// `true` while signals that ask the program to end (interrupt, terminate, hang up) are held back, during work that must
+/// not be interrupted.
+static IS_HELD: AtomicBool = AtomicBool::new(false);
 
-#[derive(Debug)]
-struct HeldSignals {
-    /// `true` if they end the program.
-    is_free: AtomicBool,
-    /// The number of the first signal held back; 0 for none.
-    noted: AtomicUsize,
+/// The number of the first signal held back; 0 for none.
+static NOTED: AtomicU8 = AtomicU8::new(0);
+
+/// Handles signals that ask the program to end, so that they can be held back.
+///
+/// # Errors
+/// The system does not allow it.
+pub(crate) fn hold() -> io::Result<()> {
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+    std::thread::spawn(move || signals.forever().for_each(end_unless_held));
+    Ok(())
 }
 
-impl SignalHold {
-    /// Creates it without holding back signals.
-    ///
-    /// # Errors
-    /// The system does not allow it.
-    pub(crate) fn new() -> io::Result<Self> {
-        let held = Arc::new(HeldSignals { is_free: AtomicBool::new(true), noted: AtomicUsize::new(0) });
-        let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
-        let taker = held.clone();
-        std::thread::spawn(move || signals.forever().for_each(|signal| taker.take(signal)));
-        Ok(Self(held))
-    }
-
-    /// Holds signals back during some work, for most of a second at most.
-    pub(crate) fn during<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.0.is_free.store(false, Ordering::SeqCst);
-        let done = work();
-        self.0.is_free.store(true, Ordering::SeqCst);
-        done
-    }
-
-    /// Returns the number of the first signal held back.
-    pub(crate) fn noted(&self) -> Option<u8> {
-        u8::try_from(self.0.noted.load(Ordering::SeqCst)).ok().filter(|&signal| signal > 0)
-    }
+/// Holds signals back during some work, for most of a second at most.
+pub(crate) fn held_during<T>(work: impl FnOnce() -> T) -> T {
+    IS_HELD.store(true, Ordering::SeqCst);
+    let done = work();
+    IS_HELD.store(false, Ordering::SeqCst);
+    done
 }
 
-impl HeldSignals {
-    fn take(&self, signal: i32) {
-        if self.is_free.load(Ordering::SeqCst) {
-            let _ = signal_hook::low_level::emulate_default_handler(signal); // ends the program
-            return;
-        }
-        let number = usize::try_from(signal).unwrap_or_default();
-        if self.noted.compare_exchange(0, number, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
-            std::thread::sleep(LIMIT);
-            if !self.is_free.load(Ordering::SeqCst) {
-                let said = "pitree: interrupted during a change; the next change recovers it\n";
-                let _ = io::stderr().write_all(said.as_bytes()); // standard error may be closed
-                std::process::exit(128 + signal);
-            }
+/// Returns the number of the first signal held back.
+pub(crate) fn noted() -> Option<u8> {
+    Some(NOTED.load(Ordering::SeqCst)).filter(|&signal| signal > 0)
+}
+
+fn end_unless_held(signal: i32) {
+    if !IS_HELD.load(Ordering::SeqCst) {
+        let _ = signal_hook::low_level::emulate_default_handler(signal); // ends the program
+        return;
+    }
+    let number = u8::try_from(signal).unwrap_or_default();
+    if NOTED.compare_exchange(0, number, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+        std::thread::sleep(LIMIT);
+        if IS_HELD.load(Ordering::SeqCst) {
+            let said = "pitree: interrupted during a change; the next change recovers it\n";
+            let _ = io::stderr().write_all(said.as_bytes()); // standard error may be closed
+            std::process::exit(128 + signal);
         }
     }
 }

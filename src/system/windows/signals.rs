@@ -12,30 +12,22 @@ pub(crate) fn watch(_tell: impl FnMut(Signal) -> bool + Send + 'static) -> io::R
     Ok(())
 }
 
-/// Holds nothing back.
-#[derive(Debug)]
-pub(crate) struct SignalHold;
+/// Does nothing.
+///
+/// # Errors
+/// None.
+pub(crate) fn hold() -> io::Result<()> {
+    Ok(())
+}
 
-impl SignalHold {
-    /// Creates it.
-    ///
-    /// # Errors
-    /// None.
-    pub(crate) fn new() -> io::Result<Self> {
-        Ok(Self)
-    }
+/// Runs some work.
+pub(crate) fn held_during<T>(work: impl FnOnce() -> T) -> T {
+    work()
+}
 
-    /// Runs some work.
-    #[allow(clippy::unused_self, reason = "others hold something back")]
-    pub(crate) fn during<T>(&self, work: impl FnOnce() -> T) -> T {
-        work()
-    }
-
-    /// Returns `None`.
-    #[allow(clippy::unused_self, reason = "others hold something back")]
-    pub(crate) fn noted(&self) -> Option<u8> {
-        None
-    }
+/// Returns `None`.
+pub(crate) fn noted() -> Option<u8> {
+    None
 }
 
 /// Does nothing: there is no such limit.
