@@ -3,24 +3,15 @@
 //! Pure: converts text to settings or errors. Callers locate and read the file; [`keymap`](crate::keymap) defines key
 //! bindings.
 
-mod colors;
-mod glyphs;
-mod keys;
-mod queries;
-mod reader;
+mod tables;
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::str::FromStr;
 
 use clap::builder::PossibleValue;
-use colors::COLORS;
-pub use colors::ColorOverride;
-use glyphs::GLYPHS;
-use keys::KEYS;
-use queries::QUERIES;
-pub use queries::SavedQuery;
-use reader::{ConfigProblems, advice, wrong_type};
+pub use tables::{ColorOverride, SavedQuery};
+use tables::{ConfigProblems, advice, wrong_type};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -294,17 +285,17 @@ impl Config {
     /// All problems in line order, or only the syntax errors if the text is not valid TOML: a line each,
     /// `FILE:LINE: problem and fix`.
     pub fn parse(text: &str, file: &str) -> Result<Self, String> {
-        let mut reader = ConfigProblems::new(text);
+        let mut problems = ConfigProblems::new(text);
         let mut config = Self::default();
         let (table, errors) = DeTable::parse_recoverable(text);
         for error in &errors {
             let what = error.message().lines().collect::<Vec<_>>().join(", ");
-            reader.problem(error.span().unwrap_or_default(), format!("not valid TOML: {what}"));
+            problems.add(error.span().unwrap_or_default(), format!("not valid TOML: {what}"));
         }
         if errors.is_empty() {
-            read(&mut reader, table.get_ref(), &mut config);
+            read(&mut problems, table.get_ref(), &mut config);
         }
-        let mut problems = reader.problems;
+        let mut problems = problems.found;
         problems.sort_by_key(|(line, _)| *line);
         if !errors.is_empty() {
             // Errors after the first one on a line are mostly noise.
@@ -316,30 +307,28 @@ impl Config {
 }
 
 /// Reads a parsed file.
-fn read(reader: &mut ConfigProblems, table: &DeTable<'_>, config: &mut Config) {
+fn read(problems: &mut ConfigProblems, table: &DeTable<'_>, config: &mut Config) {
     let mut saved = None;
     for (key, value) in table {
         let name = key.get_ref().as_ref();
-        if name == KEYS {
-            config.keymap = keys::read(reader, value).unwrap_or_default();
-        } else if name == GLYPHS {
-            config.glyphs = glyphs::read(reader, value);
-        } else if name == COLORS {
-            config.colors = colors::read(reader, value);
-        } else if name == QUERIES {
-            saved = Some(value);
-        } else if let Some((_, set)) = SETTINGS.iter().find(|(known, _)| *known == name) {
-            if let Err(what) = set(config, value.get_ref()) {
-                reader.problem(value.span(), format!("{name:?}: {what}"));
-            }
-        } else {
-            let names = SETTINGS.iter().map(|(known, _)| *known).chain([GLYPHS, COLORS, QUERIES, KEYS]);
-            reader.problem(key.span(), format!("unknown setting {name:?}; {}", advice(name, "settings", names)));
+        match name {
+            "keys" => config.keymap = tables::keymap(problems, value),
+            "glyphs" => config.glyphs = tables::glyphs(problems, value),
+            "colors" => config.colors = tables::colors(problems, value),
+            "queries" => saved = Some(value),
+            _ => match SETTINGS.iter().find(|(known, _)| *known == name) {
+                Some((_, set)) => drop(problems.parsed(name, value, |value| set(config, value))),
+                None => {
+                    let names = SETTINGS.iter().map(|(known, _)| *known).chain(["glyphs", "colors", "queries", "keys"]);
+                    let advice = advice(name, "settings", names);
+                    problems.add(key.span(), format!("unknown setting {name:?}; {advice}"));
+                }
+            },
         }
     }
     // Their keys must not be bound to actions.
     if let Some(saved) = saved {
-        config.queries = queries::read(reader, saved, &config.keymap);
+        config.queries = tables::queries(problems, saved, &config.keymap);
     }
 }
 
@@ -379,7 +368,7 @@ pub(crate) fn default_toml() -> String {
         let keys: Vec<_> = keymap.keys(action).iter().map(|key| format!("{:?}", key.to_string())).collect();
         let _ = write!(text, "\n# {}\n# {} = [{}]\n", action.row().help, action.row().name, keys.join(", "));
     }
-    text + &glyphs::default_toml() + &colors::default_toml()
+    text + &tables::default_glyphs() + &tables::default_colors()
 }
 
 #[cfg(test)]

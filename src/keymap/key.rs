@@ -11,8 +11,10 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 /// With Ctrl it cannot: there the letter is lower case and Shift stays a modifier (`ctrl+shift+o`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
-    code: KeyCode,
-    modifiers: KeyModifiers,
+    /// The key without its modifiers.
+    pub(crate) code: KeyCode,
+    /// The modifiers that are not part of the character.
+    pub(crate) modifiers: KeyModifiers,
 }
 
 /// A key with a name: code, name in `config.toml`, other accepted names, and the short forms for the footer, the last one
@@ -83,16 +85,6 @@ impl Key {
             KeyEventKind::Press | KeyEventKind::Repeat => Self::new(event.code, event.modifiers),
             KeyEventKind::Release => None,
         }
-    }
-
-    /// The key without its modifiers.
-    pub fn code(self) -> KeyCode {
-        self.code
-    }
-
-    /// The modifiers that are not part of the character.
-    pub(crate) fn modifiers(self) -> KeyModifiers {
-        self.modifiers
     }
 
     /// The character that the key types.

@@ -7,7 +7,7 @@ mod action;
 mod key;
 
 use std::collections::HashMap;
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 
 use crate::base::text::{ASCII, UNICODE};
 
@@ -21,36 +21,6 @@ pub struct Keymap {
     bound: HashMap<(Place, Key), Action>,
 }
 
-/// An error in custom key bindings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeymapError {
-    /// Two actions that work in the same place have the same key.
-    Conflict {
-        /// The shared key.
-        key: Key,
-        /// The action that comes first in the table.
-        first: Action,
-        /// The other one.
-        second: Action,
-    },
-    /// An action that must have a key has none.
-    NoKey(Action),
-}
-
-impl fmt::Display for KeymapError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Conflict { key, first, second } => {
-                let (key, first, second) = (key.to_string(), first.row().name, second.row().name);
-                write!(f, "key {key:?} is bound to both {first:?} and {second:?}; give one of them other keys")
-            }
-            Self::NoKey(action) => write!(f, "{:?} needs at least one key", action.row().name),
-        }
-    }
-}
-
-impl std::error::Error for KeymapError {}
-
 impl Default for Keymap {
     /// Returns the default keys.
     fn default() -> Self {
@@ -62,13 +32,13 @@ impl Keymap {
     /// Returns the default keys with the given overrides.
     ///
     /// # Errors
-    /// All problems with the keys.
-    pub fn new(overrides: &[(Action, Vec<Key>)]) -> Result<Self, Vec<KeymapError>> {
+    /// All problems with the keys: the actions concerned, in the order of the table, and a message.
+    pub fn new(overrides: &[(Action, Vec<Key>)]) -> Result<Self, Vec<(Vec<Action>, String)>> {
         let (keymap, errors) = Self::build(overrides);
         if errors.is_empty() { Ok(keymap) } else { Err(errors) }
     }
 
-    fn build(overrides: &[(Action, Vec<Key>)]) -> (Self, Vec<KeymapError>) {
+    fn build(overrides: &[(Action, Vec<Key>)]) -> (Self, Vec<(Vec<Action>, String)>) {
         let overrides: HashMap<_, _> = overrides.iter().map(|(action, keys)| (*action, keys)).collect();
         let mut keymap = Self { keys: HashMap::new(), bound: HashMap::new() };
         let mut errors = Vec::new();
@@ -77,12 +47,16 @@ impl Keymap {
             Action::ALL.iter().partition(|action| action.row().group == Group::Typing);
         for action in others.into_iter().chain(editing) {
             let keys = overrides.get(&action).map_or_else(|| default_keys(action), |keys| (*keys).clone());
+            let name = action.row().name;
             if keys.is_empty() && action == Action::Quit {
-                errors.push(KeymapError::NoKey(action));
+                errors.push((vec![action], format!("{name:?} needs at least one key")));
             }
             for &key in &keys {
                 if let Some(first) = keymap.bind(action, key) {
-                    errors.push(KeymapError::Conflict { key, first, second: action });
+                    let (key, other) = (key.to_string(), first.row().name);
+                    let what =
+                        format!("key {key:?} is bound to both {other:?} and {name:?}; give one of them other keys");
+                    errors.push((vec![first, action], what));
                 }
             }
             keymap.keys.insert(action, keys);
@@ -227,7 +201,7 @@ mod tests {
     #[test]
     fn conflicts_name_both_actions_and_the_key() {
         let errors = Keymap::new(&[(Action::GoToLeaf, vec![key("q"), key("T")]), (Action::Quit, vec![])]).unwrap_err();
-        let texts: Vec<_> = errors.iter().map(KeymapError::to_string).collect();
+        let texts: Vec<_> = errors.iter().map(|(_, text)| text).collect();
         assert_eq!(
             texts,
             [
@@ -236,8 +210,10 @@ mod tests {
             ]
         );
         let errors = Keymap::new(&[(Action::NamedOnly, vec![key("q")])]).unwrap_err();
-        let (first, second) = (Action::Quit, Action::NamedOnly);
-        assert_eq!(errors, [KeymapError::Conflict { key: key("q"), first, second }]);
+        assert_eq!(
+            errors.into_iter().map(|(actions, _)| actions).collect::<Vec<_>>(),
+            [[Action::Quit, Action::NamedOnly]]
+        );
     }
 
     #[test]

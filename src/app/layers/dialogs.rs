@@ -138,7 +138,7 @@ impl<C: Clone> Question<C> {
 
     /// Takes a key. The letter of a choice has priority over its action.
     pub(super) fn press(&mut self, key: Key, action: Option<Action>, terminal: (u16, u16)) -> LayerResult<C> {
-        let letter = key.typed().filter(|_| key.modifiers() == KeyModifiers::NONE);
+        let letter = key.typed().filter(|_| key.modifiers == KeyModifiers::NONE);
         if let Some(choice) = self.choices.iter().find(|choice| Some(choice.key) == letter) {
             return choice.answer();
         }

@@ -290,7 +290,7 @@ fn press_in_query(model: &mut Model, (key, action): (Key, Option<Action>)) {
     let Some(search) = &mut model.search else { return };
     let is_empty = search.line.value().is_empty();
     // At the end of the line, Delete acts on the list.
-    let deletes = key.code() == KeyCode::Delete && !search.line.is_at_end();
+    let deletes = key.code == KeyCode::Delete && !search.line.is_at_end();
     match action.map(|action| if deletes { Action::DeleteForward } else { action }) {
         Some(action @ (Action::Complete | Action::CompleteBack)) => {
             if search.complete(action == Action::Complete) {
@@ -328,7 +328,7 @@ fn paste_in_query(model: &mut Model, text: &str) {
 fn press_saved(model: &mut Model, key: Key) -> bool {
     let is_free = match model.layers.place() {
         None => true,
-        Some(Place::Search) => matches!(key.code(), KeyCode::F(_)),
+        Some(Place::Search) => matches!(key.code, KeyCode::F(_)),
         Some(_) => false,
     };
     let saved = model.setting.config.queries.iter().find(|saved| is_free && saved.key == Some(key));
