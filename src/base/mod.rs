@@ -4,7 +4,6 @@
 //! panic handling ([`catch_panic`]).
 
 pub mod catch_panic;
-pub mod color;
 pub(crate) mod diff;
 pub mod javascript;
 pub(crate) mod named;

@@ -7,15 +7,10 @@ pub fn count(count: usize, one: &str, many: &str) -> String {
 
 /// Formats an integer with thousands separators: `1,284`.
 pub fn thousands(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
+    match number {
+        ..1000 => number.to_string(),
+        _ => format!("{},{:03}", thousands(number / 1000), number % 1000),
     }
-    out
 }
 
 /// Formats a cost in US dollars: `$412.80`, `$0.004`.

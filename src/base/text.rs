@@ -186,15 +186,6 @@ pub fn has_unsafe(text: &str) -> bool {
     !text.as_bytes().chunks(64).all(is_plain) && text.contains(is_unsafe)
 }
 
-/// Returns the visible substitute of an unsafe character: a control picture for C0, otherwise U+FFFD.
-fn picture(c: char) -> char {
-    match c {
-        '\0'..='\x1f' => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),
-        '\x7f' => '\u{2421}',
-        _ => '\u{fffd}',
-    }
-}
-
 /// Sanitizes text for one line: replaces tabs and line breaks by a space, and other unsafe characters by a visible
 /// substitute.
 pub fn clean(text: &str) -> Cow<'_, str> {
@@ -216,12 +207,14 @@ pub(crate) fn clean_text(text: &str) -> String {
     std::iter::from_fn(next).collect()
 }
 
-/// Sanitizes one character of a line.
+/// Sanitizes one character of a line. The substitute is a control picture for C0, otherwise U+FFFD.
 pub(crate) fn clean_char(c: char) -> char {
     match c {
         ' '..='~' => c,
         '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => ' ',
-        c if is_unsafe(c) => picture(c),
+        '\0'..='\x1f' => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),
+        '\x7f' => '\u{2421}',
+        c if is_unsafe(c) => '\u{fffd}',
         c => c,
     }
 }

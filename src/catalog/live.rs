@@ -128,7 +128,6 @@ impl Catalog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pi::processes::ByDir;
     use crate::pi::warnings::MOMENT;
 
     /// Creates a catalog of sessions with these names, directories, file times and entry times.
@@ -150,7 +149,7 @@ mod tests {
     }
 
     fn pis(dirs: &[(&str, usize)]) -> RunningPis {
-        dirs.iter().map(|&(dir, count)| (dir.into(), count)).collect::<ByDir>().into()
+        RunningPis { told: Vec::new(), by_dir: dirs.iter().map(|&(dir, count)| (dir.into(), count)).collect() }
     }
 
     fn told(session: &str, id: &str) -> PiStatus {

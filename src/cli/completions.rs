@@ -16,7 +16,8 @@ use clap_complete::env::{Bash, CompleteEnv, EnvCompleter, Fish, Zsh};
 use crate::base::text::{clean, has_unsafe};
 use crate::catalog::{Catalog, SessionKey};
 use crate::cli::output::Output;
-use crate::cli::{Cli, CommandContext, Options, chosen, now, resolve};
+use crate::cli::resolve::SessionResolver;
+use crate::cli::{Cli, CommandContext, Options, chosen, now};
 use crate::disk::load;
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::Index;
@@ -60,18 +61,16 @@ pub(super) fn answer() {
 }
 
 /// Parses the incomplete command line.
-fn typed_line() -> Result<ArgMatches> {
-    let line = env::args_os().skip_while(|word| word != "--").skip(1);
-    Ok(Cli::command().ignore_errors(true).try_get_matches_from(line)?)
-}
-
-fn chosen_by(line: &ArgMatches) -> Result<CommandContext> {
-    chosen(&Options::from_arg_matches(line)?)
+fn typed_line() -> Result<(ArgMatches, CommandContext)> {
+    let words = env::args_os().skip_while(|word| word != "--").skip(1);
+    let line = Cli::command().ignore_errors(true).try_get_matches_from(words)?;
+    let chosen = chosen(&Options::from_arg_matches(&line)?)?;
+    Ok((line, chosen))
 }
 
 /// Calls a function with all listed sessions; returns nothing if they cannot be read.
 fn of_sessions(say: impl FnOnce(&Catalog) -> Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
-    let Ok(chosen) = typed_line().and_then(|line| chosen_by(&line)) else { return Vec::new() };
+    let Ok((_, chosen)) = typed_line() else { return Vec::new() };
     let catalog = Catalog::read(chosen.sources(), now(), std::path::Path::to_path_buf);
     say(&catalog)
 }
@@ -97,11 +96,10 @@ pub(super) fn entries(typed: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 fn entries_of_line(typed: &str) -> Result<Vec<CompletionCandidate>> {
-    let line = typed_line()?;
-    let chosen = chosen_by(&line)?;
+    let (line, chosen) = typed_line()?;
     let (_, command) = line.subcommand().context("the line has no command")?;
     let session = command.get_one::<OsString>("session").context("the line has no session")?;
-    let tree = load::tree(chosen.files, &resolve::session(session, &chosen)?, &chosen.home)?;
+    let tree = load::tree(chosen.files, &SessionResolver::new(&chosen).session(session)?, &chosen.home)?;
     let text = |at: Index| clean(&tree.nodes[at as usize].text).chars().take(60).collect::<String>();
     let newest_first = || (0..tree.nodes.len() as Index).rev();
     let labels = newest_first().filter_map(|at| Some((&*tree.labels.get(&at)?.text, at)));

@@ -14,9 +14,10 @@ use crate::base::paths::shorten;
 use crate::base::time;
 use crate::catalog::files::{TouchedFile, full_path, outline};
 use crate::cli::output::{Output, object};
-use crate::cli::resolve::ProjectArg;
+use crate::cli::resolve::SessionResolver;
+use crate::cli::search::ProjectArg;
 use crate::cli::table::{self, Column};
-use crate::cli::{CommandContext, completions, output, resolve};
+use crate::cli::{CommandContext, completions, output};
 use crate::disk::load;
 use crate::session::digest::SharedDigest;
 
@@ -36,7 +37,7 @@ pub(super) struct FilesCommand {
 impl FilesCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
         let mut scan = match &self.session {
-            Some(session) => chosen.sources().one(&resolve::session(session, chosen)?),
+            Some(session) => chosen.sources().one(&SessionResolver::new(chosen).session(session)?),
             None => chosen.sources().scan(),
         };
         let is_wanted = self.project.matcher(chosen);

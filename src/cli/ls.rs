@@ -20,7 +20,7 @@ use crate::catalog::cost_sharing::{self, CostSharing};
 use crate::catalog::parents::{ForkParent, parents};
 use crate::cli::hits::HitSearch;
 use crate::cli::output::{Output, PathFields};
-use crate::cli::resolve::ProjectArg;
+use crate::cli::search::ProjectArg;
 use crate::cli::table::{self, Column, LAST, PATH};
 use crate::cli::{CommandContext, output, resolve, search};
 use crate::disk::files::Files;
@@ -95,7 +95,7 @@ impl LsCommand {
         if self.json {
             let told =
                 if chosen.files == Files::Disk { running::told(locate::state_dir().as_deref()) } else { Vec::new() };
-            let told = by_session(&told);
+            let told = running::by_session(&told);
             // A subagent session can be the parent of a listed session.
             let mut all = [&sessions[..], &unlisted].concat();
             let is_missing =
@@ -264,16 +264,6 @@ impl<'a> SessionLine<'a> {
 struct ParentFields {
     state: &'static str,
     path: Option<String>,
-}
-
-/// Returns the most urgent pi that reports its status, by session file.
-fn by_session(told: &[PiStatus]) -> HashMap<&Path, Vec<&PiStatus>> {
-    let mut by_session: HashMap<&Path, Vec<&PiStatus>> = HashMap::new();
-    for told in told {
-        by_session.entry(&told.session).or_default().push(told);
-    }
-    by_session.values_mut().for_each(|told| told.sort_by_key(|told| told.urgency()));
-    by_session
 }
 
 /// Returns the absolute path without resolving symbolic links.

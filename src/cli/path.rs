@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap_complete::ArgValueCompleter;
 
 use crate::cli::output::{Output, PathFields, object};
+use crate::cli::resolve::SessionResolver;
 use crate::cli::{CommandContext, completions, output, resolve};
 use crate::runtime::raw_output;
 
@@ -23,7 +24,7 @@ pub(super) struct PathCommand {
 impl PathCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
         chosen.refuse_samples()?;
-        let path = resolve::file(&self.session, chosen)?;
+        let path = SessionResolver::new(chosen).file(&self.session)?;
         let header = resolve::digest(&path)?.header;
         if self.json {
             output::json(

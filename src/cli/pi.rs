@@ -1,14 +1,14 @@
 //! `pitree pi` and `pitree skill`: install or remove the extension and the skill without the npm package, or print the
 //! skill.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use anyhow::{Context, Result};
 
 use crate::cli::output::{self, Output};
 use crate::disk::locate::Environment;
 use crate::disk::program;
-use crate::pi::install::{InstallOptions, InstallOutcome, Installation, SKILL};
+use crate::pi::install::{self, InstallOptions, InstallOutcome, SKILL};
 
 /// Install or remove the /pitree extension
 ///
@@ -32,27 +32,30 @@ enum PiAction {
 impl PiCommand {
     pub(super) fn run(&self) -> Result<()> {
         let program = program::this().context("cannot find the pitree program")?;
-        let in_pi = Installation::new(&Environment::current(), &program)
+        let dirs = install::dirs(&Environment::current(), &program)
             .context("cannot locate pi's directory: no home directory; set HOME")?;
-        let (outcomes, verb, forced, is_dry) = match &self.what {
-            PiAction::Install(switches) => {
-                let outcomes = in_pi.install(*switches).context("cannot write to pi's directory")?;
-                (outcomes, ["wrote", "would write"], "replaces", switches.dry_run)
+        let all = |[extension, skill]: [io::Result<Vec<InstallOutcome>>; 2]| {
+            Ok::<_, io::Error>([extension?, skill?].concat())
+        };
+        let (how, outcomes, verb, forced) = match self.what {
+            PiAction::Install(how) => {
+                let outcomes =
+                    all(dirs.each_ref().map(|dir| dir.install(how))).context("cannot write to pi's directory")?;
+                (how, outcomes, ["wrote", "would write"], "replaces")
             }
-            PiAction::Remove(switches) => {
-                let outcomes = in_pi.remove(*switches).context("cannot remove files from pi's directory")?;
-                (outcomes, ["removed", "would remove"], "deletes", switches.dry_run)
+            PiAction::Remove(how) => {
+                let outcomes = all(dirs.each_ref().map(|dir| dir.remove(how)));
+                let outcomes = outcomes.context("cannot remove files from pi's directory")?;
+                (how, outcomes, ["removed", "would remove"], "deletes")
             }
         };
         if outcomes.is_empty() {
             output::tell("pitree is not installed in pi");
         }
-        for outcome in outcomes {
-            output::tell(&match outcome {
-                InstallOutcome::Done(file) => format!("{} {}", verb[usize::from(is_dry)], file.display()),
-                InstallOutcome::Kept(file, reason) => {
-                    format!("kept {}: {reason}; --force {forced} it", file.display())
-                }
+        for (file, kept) in outcomes {
+            output::tell(&match kept {
+                None => format!("{} {}", verb[usize::from(how.dry_run)], file.display()),
+                Some(reason) => format!("kept {}: {reason}; --force {forced} it", file.display()),
             });
         }
         Ok(())

@@ -9,7 +9,7 @@ use clap_complete::ArgValueCompleter;
 
 use crate::changes::Request;
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
-use crate::cli::resolve::SessionPlace;
+use crate::cli::resolve::{SessionPlace, SessionResolver};
 use crate::cli::{CommandContext, completions, output, resolve};
 use crate::disk::files::Files;
 use crate::disk::load;
@@ -37,7 +37,7 @@ pub(super) struct RenameCommand {
 impl RenameCommand {
     pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
-        let path = resolve::file(&self.session, chosen)?;
+        let path = SessionResolver::new(chosen).file(&self.session)?;
         if self.by_pi {
             return ask_pi(&path, &PiRequest::Name(self.name.clone()));
         }

@@ -1,4 +1,4 @@
-//! Resolves session, entry and project arguments: a path, an id, a label, a unique id prefix, a session name, or `.` for the
+//! Resolves session and entry arguments: a path, an id, a label, a unique id prefix, a session name, or `.` for the
 //! current session.
 
 use std::cell::OnceCell;
@@ -6,17 +6,15 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
-use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::thousands;
 use crate::catalog::current_dir::CurrentDir;
 use crate::catalog::{Catalog, SessionKey};
 use crate::cli::table::{TITLE, words};
-use crate::cli::{CommandContext, completions, now};
+use crate::cli::{CommandContext, now};
 use crate::disk::locate::{self, Environment};
 use crate::disk::scan;
 use crate::disk::scan::{SessionFile, Unreadable};
-use crate::search::qualifier::is_in_dir;
 use crate::session::digest::{Digest, SharedDigest};
 use crate::session::lines::Header;
 use crate::session::tree::{Index, Tree};
@@ -93,26 +91,22 @@ impl<'a> SessionResolver<'a> {
         newest.map(|session| session.path.clone()).with_context(none)
     }
 
-    /// Resolves `word` to an absolute path, as used in the journal and by forks.
+    /// Resolves `word` to a session file.
     ///
     /// # Errors
     /// No session or several sessions match.
-    pub(super) fn file(&self, word: &OsStr) -> Result<PathBuf> {
-        absolute(&named(word, self)?)
+    pub(super) fn session(&self, word: &OsStr) -> Result<PathBuf> {
+        let none = || anyhow!("no session matches {word:?}; run `pitree ls` to list sessions");
+        find(word, self)?.ok_or_else(none)
     }
-}
 
-/// Resolves `word` to a session file.
-///
-/// # Errors
-/// No session or several sessions match.
-pub(super) fn session(word: &OsStr, chosen: &CommandContext) -> Result<PathBuf> {
-    named(word, &SessionResolver::new(chosen))
-}
-
-fn named(word: &OsStr, sessions: &SessionResolver<'_>) -> Result<PathBuf> {
-    let none = || anyhow!("no session matches {word:?}; run `pitree ls` to list sessions");
-    find(word, sessions)?.ok_or_else(none)
+    /// Resolves `word` to an absolute path, as used in the journal and by forks.
+    ///
+    /// # Errors
+    /// The errors of [`SessionResolver::session`].
+    pub(super) fn file(&self, word: &OsStr) -> Result<PathBuf> {
+        absolute(&self.session(word)?)
+    }
 }
 
 /// Returns `true` if a word names a session by its path.
@@ -183,7 +177,7 @@ impl SessionPlace {
         {
             return Ok(Self { path, entry: Some(entry.into()) });
         }
-        let path = whole.map_or_else(|| named(word, &sessions), Ok)?;
+        let path = whole.map_or_else(|| sessions.session(word), Ok)?;
         Ok(Self { path, entry: entry.map(String::from) })
     }
 
@@ -195,14 +189,6 @@ impl SessionPlace {
         let place = Self::new(word, entry, chosen)?;
         Ok(Self { path: absolute(&place.path)?, ..place })
     }
-}
-
-/// Resolves `word` to an absolute path, as used in the journal and by forks.
-///
-/// # Errors
-/// The errors of [`session`].
-pub(super) fn file(word: &OsStr, chosen: &CommandContext) -> Result<PathBuf> {
-    SessionResolver::new(chosen).file(word)
 }
 
 /// Makes a path absolute and removes `..`, without resolving symbolic links.
@@ -278,28 +264,5 @@ pub(super) fn entry(word: &str, tree: &Tree) -> Result<Index> {
             let list: String = several.iter().map(line).collect();
             bail!("{word:?} matches {} entries; give a full id:{list}", several.len())
         }
-    }
-}
-
-/// The option that limits a list to a project: filters sessions by directory like the qualifier `in:`.
-#[derive(Debug, clap::Args)]
-pub(super) struct ProjectArg {
-    /// Only sessions that worked in this directory or below; a plain name matches any directory with that name, like in:NAME in a query
-    #[arg(id = "project", long = "project", value_name = "DIR", add = ArgValueCompleter::new(completions::projects))]
-    pub(super) dir: Option<String>,
-}
-
-impl ProjectArg {
-    /// Returns a test of a session's working directory.
-    pub(super) fn matcher(&self, chosen: &CommandContext) -> impl Fn(&str) -> bool {
-        let here = chosen.here_and_now();
-        let dirs = self.dir.iter().flat_map(|dir| {
-            let is_path = dir.starts_with(['/', '.']);
-            // pi records a directory with symbolic links resolved.
-            let real = is_path.then(|| Path::new(dir).canonicalize().ok()).flatten();
-            [Some(dir.clone()), real.map(|real| real.to_string_lossy().into_owned())]
-        });
-        let tests: Vec<_> = dirs.flatten().map(|dir| is_in_dir(&dir, &here)).collect();
-        move |cwd| tests.is_empty() || tests.iter().any(|is_in| is_in(cwd))
     }
 }

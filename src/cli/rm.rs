@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::{bytes, count};
@@ -49,7 +49,8 @@ impl RmCommand {
         let changer = Changer::new(chosen, &self.switches)?;
         let asks = !self.yes && !self.switches.dry_run;
         if asks && !output::can_ask() {
-            bail!("cannot ask for confirmation without a terminal; use --yes to skip the prompt");
+            let reason = "cannot ask for confirmation without a terminal; use --yes to skip the prompt";
+            return Err(Error::msg(reason));
         }
         let mut removal = self.removal(chosen, asks)?;
         if self.switches.dry_run {

@@ -13,7 +13,8 @@ use crate::app::panes::tree::row_text;
 use crate::app::panes::tree::rows::{RowItem, TreeRows, passes};
 use crate::base::text::{spans_text, width};
 use crate::cli::output::{Output, object};
-use crate::cli::{CommandContext, completions, output, resolve};
+use crate::cli::resolve::SessionResolver;
+use crate::cli::{CommandContext, completions, output};
 use crate::config::Filter;
 use crate::disk::load;
 use crate::disk::load::Bodies;
@@ -40,7 +41,7 @@ pub(super) struct TreeCommand {
 
 impl TreeCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
-        let path = resolve::session(&self.session, chosen)?;
+        let path = SessionResolver::new(chosen).session(&self.session)?;
         let tree = load::tree(chosen.files, &path, &chosen.home)?;
         if self.json {
             json(out, &tree, &path, chosen)

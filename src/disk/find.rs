@@ -339,8 +339,7 @@ impl PendingDir {
         let inside = system::files::DirHandle::open(&self.path);
         let mut files = Vec::with_capacity(some.len());
         for (path, is_link) in some {
-            let facts = inside.file(&path);
-            match facts.map(|facts| facts.map(|facts| FileVersion::of(&facts, &path))) {
+            match inside.file(&path) {
                 // A directory can have a session name.
                 Ok(None) => {}
                 Ok(Some(stamp)) => files.push(SessionFile {

@@ -11,21 +11,8 @@ use twox_hash::XxHash3_64;
 
 use crate::disk::files::{Files, Readable, open_regular};
 use crate::session::links::IdHash;
-use crate::system::{self, FileFacts};
-
-/// File system metadata. If it is equal, the file is unchanged, unless it was written again within the granularity of
-/// its timestamps: see [`FileVersion::is_settled`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct FileVersion {
-    /// The device and inode number, or a hash of the path.
-    pub(crate) file: (u64, u64),
-    /// The length in bytes.
-    pub(crate) bytes: u64,
-    /// The modification time in nanoseconds since 1970.
-    pub(super) written: i64,
-    /// The change time. Unlike the modification time, programs cannot set it, and a replaced file has another one.
-    pub(super) changed: i64,
-}
+use crate::system;
+pub(crate) use crate::system::FileVersion;
 
 /// Twice the longest timestamp granularity of a kernel, in nanoseconds.
 const TICK: i64 = 20_000_000;
@@ -36,17 +23,7 @@ const COARSE: i64 = 2_100_000_000;
 impl FileVersion {
     /// Returns the version of the file at a path.
     pub(crate) fn new(metadata: &Metadata, path: &Path) -> Self {
-        Self::of(&system::files::facts(metadata), path)
-    }
-
-    /// Returns the version from file system metadata.
-    pub(crate) fn of(facts: &FileFacts, path: &Path) -> Self {
-        Self {
-            file: facts.file.unwrap_or_else(|| (0, hash(path.as_os_str().as_encoded_bytes()))),
-            bytes: facts.bytes,
-            written: facts.written,
-            changed: facts.changed,
-        }
+        system::files::version(metadata, path)
     }
 
     /// Returns a hash for lookup; other files can have the same hash.

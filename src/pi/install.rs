@@ -64,7 +64,7 @@ struct InstalledFile {
 
 /// A directory with installed files. pi 0.87.1 and 1.5.2 load each such directory.
 #[derive(Debug)]
-struct InstalledDir {
+pub(crate) struct InstalledDir {
     path: PathBuf,
     parts: Vec<InstalledFile>,
 }
@@ -79,14 +79,8 @@ enum FoundContent {
     Theirs(&'static str),
 }
 
-/// The result for one file.
-#[derive(Debug)]
-pub(crate) enum InstallOutcome {
-    /// The file was written or removed.
-    Done(PathBuf),
-    /// The file is unchanged, for this reason.
-    Kept(PathBuf, &'static str),
-}
+/// A file that was written or removed, or that is unchanged, for the reason.
+pub(crate) type InstallOutcome = (PathBuf, Option<&'static str>);
 
 /// Options of install and remove.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -139,15 +133,19 @@ impl InstalledDir {
         !names.is_empty() && !names.iter().any(|name| is_ours(&name.as_encoded_bytes()))
     }
 
-    fn install(&self, how: InstallOptions) -> io::Result<Vec<InstallOutcome>> {
+    /// Writes the files except those edited by the user.
+    ///
+    /// # Errors
+    /// A file cannot be read or written.
+    pub(crate) fn install(&self, how: InstallOptions) -> io::Result<Vec<InstallOutcome>> {
         let mut record = InstallRecord::read(&self.path);
         let (mut outcomes, mut parts) = (Vec::new(), Vec::new());
         for part in &self.parts {
             let file = self.path.join(part.name);
             match self.found(part, &record)? {
-                FoundContent::Theirs(reason) if !how.force => outcomes.push(InstallOutcome::Kept(file, reason)),
+                FoundContent::Theirs(reason) if !how.force => outcomes.push((file, Some(reason))),
                 _ => {
-                    outcomes.push(InstallOutcome::Done(file));
+                    outcomes.push((file, None));
                     parts.push(part);
                 }
             }
@@ -173,7 +171,11 @@ impl InstalledDir {
         Ok(outcomes)
     }
 
-    fn remove(&self, how: InstallOptions) -> io::Result<Vec<InstallOutcome>> {
+    /// Removes the files except those edited by the user, and the directory if it is empty.
+    ///
+    /// # Errors
+    /// A file cannot be read or removed.
+    pub(crate) fn remove(&self, how: InstallOptions) -> io::Result<Vec<InstallOutcome>> {
         let record = InstallRecord::read(&self.path);
         let mut outcomes = Vec::new();
         for part in &self.parts {
@@ -182,20 +184,20 @@ impl InstalledDir {
                 FoundContent::Nothing => continue,
                 FoundContent::Theirs(_) if file.symlink_metadata().is_err() => continue,
                 FoundContent::Theirs(reason) if !how.force => {
-                    outcomes.push(InstallOutcome::Kept(file, reason));
+                    outcomes.push((file, Some(reason)));
                     continue;
                 }
                 _ if how.dry_run => {}
                 // Of a link to a directory, the link itself.
                 _ if is_link(&self.path) => {
                     fs::remove_file(&self.path).map_err(|error| at(&self.path, &error))?;
-                    return Ok(vec![InstallOutcome::Done(self.path.clone())]);
+                    return Ok(vec![(self.path.clone(), None)]);
                 }
                 _ => fs::remove_file(&file).map_err(|error| at(&file, &error))?,
             }
-            outcomes.push(InstallOutcome::Done(file));
+            outcomes.push((file, None));
         }
-        let is_kept = outcomes.iter().any(|outcome| matches!(outcome, InstallOutcome::Kept(..)));
+        let is_kept = outcomes.iter().any(|outcome| outcome.1.is_some());
         if !how.dry_run && !is_kept && !is_link(&self.path) {
             let rest = [RECORD].into_iter().chain(self.parts.iter().map(|part| part.name));
             rest.for_each(|name| create::remove_drafts(&self.path.join(name)));
@@ -209,45 +211,18 @@ impl InstalledDir {
     }
 }
 
-/// All installed files in pi's directory.
-#[derive(Debug)]
-pub(crate) struct Installation([InstalledDir; 2]);
-
-impl Installation {
-    /// Returns the files for a pitree program in the order of writing. The path of the program comes before the
-    /// extension, because pi loads the extension at once. Returns `None` without a home directory.
-    pub(crate) fn new(environment: &Environment, program: &Path) -> Option<Self> {
-        let agent = Some(environment.agent()).filter(|agent| agent.is_absolute())?;
-        let part = |name, text: &[u8]| InstalledFile { name, text: text.into() };
-        let program = part(PROGRAM, program.as_os_str().as_encoded_bytes());
-        let extension = part("index.ts", include_bytes!("../../assets/pi/pitree.ts"));
-        let skill = part("SKILL.md", SKILL.as_bytes());
-        Some(Self([
-            InstalledDir { path: agent.join("extensions/pitree"), parts: vec![program, extension] },
-            InstalledDir { path: agent.join("skills/pitree"), parts: vec![skill] },
-        ]))
-    }
-
-    /// Writes the files except those edited by the user.
-    ///
-    /// # Errors
-    /// A file cannot be read or written.
-    pub(crate) fn install(&self, how: InstallOptions) -> io::Result<Vec<InstallOutcome>> {
-        self.each(|dir| dir.install(how))
-    }
-
-    /// Removes the files except those edited by the user, and their directories if they are empty.
-    ///
-    /// # Errors
-    /// A file cannot be read or removed.
-    pub(crate) fn remove(&self, how: InstallOptions) -> io::Result<Vec<InstallOutcome>> {
-        self.each(|dir| dir.remove(how))
-    }
-
-    fn each(&self, work: impl Fn(&InstalledDir) -> io::Result<Vec<InstallOutcome>>) -> io::Result<Vec<InstallOutcome>> {
-        let [extension, skill] = self.0.each_ref().map(work);
-        Ok([extension?, skill?].into_iter().flatten().collect())
-    }
+/// Returns the directories for a pitree program with their files in the order of writing. The path of the program comes
+/// before the extension, because pi loads the extension at once. Returns `None` without a home directory.
+pub(crate) fn dirs(environment: &Environment, program: &Path) -> Option<[InstalledDir; 2]> {
+    let agent = Some(environment.agent()).filter(|agent| agent.is_absolute())?;
+    let part = |name, text: &[u8]| InstalledFile { name, text: text.into() };
+    let program = part(PROGRAM, program.as_os_str().as_encoded_bytes());
+    let extension = part("index.ts", include_bytes!("../../assets/pi/pitree.ts"));
+    let skill = part("SKILL.md", SKILL.as_bytes());
+    Some([
+        InstalledDir { path: agent.join("extensions/pitree"), parts: vec![program, extension] },
+        InstalledDir { path: agent.join("skills/pitree"), parts: vec![skill] },
+    ])
 }
 
 /// Reads a regular file. Reading a pipe would block.

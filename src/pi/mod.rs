@@ -2,10 +2,8 @@
 //! a running pi, `extension` navigates to an entry. `install` writes the files that pitree adds to pi's directory, and
 //! `launch` starts pi.
 
-pub(crate) mod extension;
 pub(crate) mod install;
 pub mod launch;
-pub mod processes;
 pub mod requests;
 pub mod running;
 pub mod status;

@@ -144,7 +144,7 @@ pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
         let said = open(&path).ok().and_then(|text| serde_json::from_slice::<StatusFile>(&text).ok());
         // Processes in other PID namespaces or on other machines are invisible here.
         let Some(said) = said.filter(|said| said.r#where == place) else {
-            if boot.is_some_and(|boot| is_older(&path, boot)) {
+            if boot.zip(written(&path)).is_some_and(|(boot, written)| written < boot) {
                 let _ = fs::remove_file(&path); // a remaining file is ignored
             }
             continue;
@@ -165,17 +165,15 @@ pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
     told
 }
 
-/// Returns `true` if a file was last written before a time.
-fn is_older(path: &Path, time: SystemTime) -> bool {
-    path.symlink_metadata().and_then(|found| found.modified()).is_ok_and(|written| written < time)
+/// Returns the time of the last write to a file.
+fn written(path: &Path) -> Option<SystemTime> {
+    path.symlink_metadata().and_then(|found| found.modified()).ok()
 }
 
 /// Removes an abandoned request or reply.
 fn remove_asked(path: &Path) {
-    let is_asked =
-        ["ask", "answer", "new"].iter().any(|end| path.extension().is_some_and(|extension| extension == *end));
-    let written = || path.symlink_metadata().and_then(|found| found.modified()).ok();
-    if is_asked && written().and_then(|time| time.elapsed().ok()).is_some_and(|since| since > FORGOTTEN) {
+    let is_asked = path.extension().is_some_and(|end| end == "ask" || end == "answer" || end == "new");
+    if is_asked && written(path).and_then(|time| time.elapsed().ok()).is_some_and(|since| since > FORGOTTEN) {
         let _ = fs::remove_file(path); // a remaining file is ignored
     }
 }

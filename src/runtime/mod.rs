@@ -7,7 +7,7 @@ mod family;
 mod input;
 pub mod jobs;
 pub(crate) mod raw_output;
-mod terminal;
+pub(crate) mod terminal;
 mod workers;
 
 use std::convert::Infallible;

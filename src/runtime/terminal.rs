@@ -16,7 +16,6 @@ use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_ra
 use ratatui::{Frame, Terminal};
 
 use crate::base::catch_panic;
-use crate::base::color::luminance;
 use crate::config::Palette;
 use crate::disk::locate::{self, Environment};
 use crate::runtime::backend::Bounded;
@@ -194,6 +193,13 @@ pub(super) fn palette_of_answer(text: &str) -> Option<Palette> {
     });
     let mut next = || parts.next().flatten();
     Some(if luminance([next()?, next()?, next()?]) > 0.179 { Palette::Light } else { Palette::Dark })
+}
+
+/// Returns the relative luminance of a color (WCAG 2.1). Components and result are between 0 and 1.
+pub(crate) fn luminance(rgb: [f64; 3]) -> f64 {
+    let [red, green, blue] =
+        rgb.map(|part| if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) });
+    0.2126 * red + 0.7152 * green + 0.0722 * blue
 }
 
 #[cfg(test)]

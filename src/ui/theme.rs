@@ -88,7 +88,7 @@ fn colors(tone: Tone) -> Option<(u8, u8, Option<Color>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::color::luminance;
+    use crate::runtime::terminal::luminance;
 
     #[test]
     fn without_colors_there_are_none_and_the_selection_is_seen() {

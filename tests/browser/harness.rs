@@ -16,7 +16,6 @@ use pitree::config::Config;
 use pitree::disk::demo;
 use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
-use pitree::pi::processes::ByDir;
 use pitree::pi::running::RunningPis;
 use pitree::runtime::jobs::JobContext;
 use pitree::session::digest::SharedDigest;
@@ -304,5 +303,5 @@ impl Browser {
 
 /// Creates a number of pis in a directory, none of which reports its state.
 pub(crate) fn pis(dir: &str, count: usize) -> RunningPis {
-    ByDir::from([(dir.into(), count)]).into()
+    RunningPis { told: Vec::new(), by_dir: [(dir.into(), count)].into() }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 
-use crate::system::messages::FileFacts;
+use crate::system::FileVersion;
 
 /// Mode bits: write permission for others, and all permissions for others.
 const OTHERS_WRITE: u32 = 0o022;
@@ -175,10 +175,10 @@ pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
     Some(OsString::from_vec(bytes).into())
 }
 
-/// Returns the metadata of a file.
-pub(crate) fn facts(metadata: &Metadata) -> FileFacts {
-    FileFacts {
-        file: Some((metadata.dev(), metadata.ino())),
+/// Returns the version of a file.
+pub(crate) fn version(metadata: &Metadata, _path: &Path) -> FileVersion {
+    FileVersion {
+        file: (metadata.dev(), metadata.ino()),
         bytes: metadata.len(),
         written: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
         changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
@@ -200,21 +200,21 @@ impl DirHandle {
         Self(rustix::fs::open(dir, flags, Mode::empty()).ok())
     }
 
-    /// Returns the metadata of a file in the directory, or `None` if it is not a regular file.
+    /// Returns the version of a file in the directory, or `None` if it is not a regular file.
     ///
     /// # Errors
     /// The file is inaccessible.
     #[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
-    pub(crate) fn file(&self, path: &Path) -> io::Result<Option<FileFacts>> {
+    pub(crate) fn file(&self, path: &Path) -> io::Result<Option<FileVersion>> {
         let Some(dir) = &self.0 else {
             let metadata = fs::metadata(path)?;
-            return Ok(metadata.is_file().then(|| facts(&metadata)));
+            return Ok(metadata.is_file().then(|| version(&metadata, path)));
         };
         let name = path.file_name().map_or(&b""[..], OsStr::as_bytes);
         let stat = rustix::fs::statat(dir, OsStr::from_bytes(name), AtFlags::empty())?;
         let is_file = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file();
-        Ok(is_file.then(|| FileFacts {
-            file: Some((stat.st_dev as u64, stat.st_ino as u64)),
+        Ok(is_file.then(|| FileVersion {
+            file: (stat.st_dev as u64, stat.st_ino as u64),
             bytes: stat.st_size as u64,
             written: nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
             changed: nanoseconds(stat.st_ctime as i64, stat.st_ctime_nsec as i64),

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use same_file::Handle;
+use twox_hash::XxHash3_64;
 
-use crate::system::messages::FileFacts;
+use crate::system::FileVersion;
 
 /// Does nothing: there are no modes.
 pub(crate) fn for_owner(_options: &mut OpenOptions) {}
@@ -128,14 +129,14 @@ pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
     String::from_utf8(bytes).ok().map(PathBuf::from)
 }
 
-/// Returns the metadata of a file.
-pub(crate) fn facts(metadata: &Metadata) -> FileFacts {
+/// Returns the version of a file.
+pub(crate) fn version(metadata: &Metadata, path: &Path) -> FileVersion {
     let time = |time: io::Result<SystemTime>| {
         let since = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
     };
-    FileFacts {
-        file: None,
+    FileVersion {
+        file: (0, XxHash3_64::oneshot(path.as_os_str().as_encoded_bytes())),
         bytes: metadata.len(),
         written: time(metadata.modified()),
         changed: time(metadata.created()),
@@ -151,13 +152,13 @@ impl DirHandle {
         Self
     }
 
-    /// Returns the metadata of a file in the directory, or `None` if it is not a regular file.
+    /// Returns the version of a file in the directory, or `None` if it is not a regular file.
     ///
     /// # Errors
     /// The file is inaccessible.
     #[allow(clippy::unused_self, reason = "others have a handle")]
-    pub(crate) fn file(&self, path: &Path) -> io::Result<Option<FileFacts>> {
+    pub(crate) fn file(&self, path: &Path) -> io::Result<Option<FileVersion>> {
         let metadata = fs::metadata(path)?;
-        Ok(metadata.is_file().then(|| facts(&metadata)))
+        Ok(metadata.is_file().then(|| version(&metadata, path)))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::system::messages::Input;
+use crate::system::Input;
 
 /// Reader of the console's input.
 pub(crate) struct InputReader;

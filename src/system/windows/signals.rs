@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::system::messages::Signal;
+use crate::system::Signal;
 
 /// Reports nothing.
 ///
