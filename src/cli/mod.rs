@@ -1,5 +1,6 @@
 //! The command line: one file per subcommand. Without a subcommand, the browser opens.
 
+mod browse;
 mod change;
 mod completions;
 mod config;
@@ -26,7 +27,7 @@ mod table;
 mod tree;
 mod undo;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -36,22 +37,18 @@ use std::time::SystemTime;
 use anyhow::{Context, Error, Result, bail};
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::app::startup::{PickerFormat, Startup};
+use crate::app::startup::PickerFormat;
 use crate::base::paths::shorten;
 use crate::base::{catch_panic, typo};
-use crate::changes::Changes;
 use crate::cli::exit::{Exit, Stopped};
-use crate::cli::resolve::SessionPlace;
 use crate::config::{Config, Filter, ThemeName};
 use crate::disk::demo;
 use crate::disk::files::Files;
 use crate::disk::index as index_files;
-use crate::disk::load;
 use crate::disk::locate;
 use crate::disk::locate::{Environment, Located};
 use crate::disk::scan;
 use crate::disk::scan::{Scan, ScanSources, Unreadable};
-use crate::runtime;
 use crate::search::scope::QueryScope;
 use crate::session::digest::SharedDigest;
 use crate::system::signals;
@@ -274,7 +271,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     }
     let chosen = chosen(&cli.options)?;
     let Some(Command::Sessions(command)) = cli.command else {
-        return browse(chosen, cli.print, (cli.at, cli.entry), &[cli.query, cli.words].concat());
+        return browse::browse(chosen, cli.print, (cli.at, cli.entry), &[cli.query, cli.words].concat());
     };
     if let Some(corrected) = &chosen.corrected {
         output::tell(corrected);
@@ -382,56 +379,4 @@ fn some(text: &str) -> Result<NonZeroUsize, &'static str> {
 /// Returns the current time in milliseconds since 1970.
 fn now() -> i64 {
     scan::milliseconds(SystemTime::now())
-}
-
-/// Opens the browser, with `query` as its first search if it is not empty.
-///
-/// # Errors
-/// `at` names no session, or the terminal cannot be used.
-fn browse(
-    chosen: CommandContext,
-    print: Option<PickerFormat>,
-    (at, entry): (Option<OsString>, Option<String>),
-    query: &[String],
-) -> Result<ExitCode> {
-    if !query.is_empty() {
-        search::read_query(query)?;
-    }
-    let at = at.map(|word| start_at(&word, entry, &chosen)).transpose()?;
-    let filter = chosen.filter();
-    let CommandContext { config, files, mut located, corrected, home, cache } = chosen;
-    let config = Config { filter, ..config };
-    // Recorded changes must be valid for any working directory of the next run.
-    for dir in &mut located.dirs {
-        *dir = std::path::absolute(&*dir).unwrap_or_else(|_| dir.clone());
-    }
-    let at = at.map(|(path, entry)| (std::path::absolute(&path).unwrap_or(path), entry));
-    if let Some(folder) = at.as_ref().and_then(|(path, _)| path.parent()).filter(|_| files == Files::Disk)
-        && !located.dirs.iter().any(|dir| folder.starts_with(dir))
-    {
-        located.dirs.push(folder.into());
-    }
-    let mut setting = Startup::new(&config, located, home, files == Files::Demo);
-    setting.at = at;
-    setting.picker = print;
-    setting.notice = corrected;
-    // `pitree .` shows the current project only.
-    setting.here_only = query == ["."];
-    setting.query = if setting.here_only { String::new() } else { query.join(" ") };
-    if files == Files::Disk {
-        setting.here = Environment::current().cwd.to_string_lossy().into_owned();
-    }
-    let state_dir = locate::state_dir().filter(|_| files == Files::Disk);
-    let changes = state_dir.map(|dir| Changes::new(dir, change::trash(&config)));
-    runtime::run(setting, &config, (files, cache), changes).map(ExitCode::from)
-}
-
-/// Returns the session file and the id of the entry at which the browser opens. `--entry` is an id, so the file need
-/// not be read; the entry of SESSION@ENTRY can be a label or a prefix.
-fn start_at(word: &OsStr, id: Option<String>, chosen: &CommandContext) -> Result<(PathBuf, Option<String>)> {
-    let place = SessionPlace::new(word, id.as_deref(), chosen)?;
-    let (None, Some(entry)) = (&id, &place.entry) else { return Ok((place.path, id)) };
-    let tree = load::tree(chosen.files, &place.path, &chosen.home)?;
-    let at = resolve::entry(entry, &tree)?;
-    Ok((place.path, tree.nodes[at as usize].id.as_deref().map(String::from)))
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 
-use crate::system::FileVersion;
+use crate::system::messages::FileVersion;
 
 /// Mode bits: write permission for others, and all permissions for others.
 const OTHERS_WRITE: u32 = 0o022;

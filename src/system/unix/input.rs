@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 
 use filedescriptor::{POLLIN, poll, pollfd};
 
-use crate::system::Input;
+use crate::system::messages::Input;
 use crate::system::unix::sequences::Parser;
 use crate::system::unix::terminal::FILES;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use memchr::memmem;
 
-use crate::system::Input;
+use crate::system::messages::Input;
 
 /// Time limit for the rest of a sequence after its beginning.
 const GAP: Duration = Duration::from_millis(100);

@@ -9,7 +9,7 @@ use rustix::process::{Pid, getpid, kill_current_process_group, kill_process};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
-use crate::system::Signal;
+use crate::system::messages::Signal;
 use crate::system::unix::terminal;
 
 /// The time after a signal at which the program ends in any case.

@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use same_file::Handle;
 use twox_hash::XxHash3_64;
 
-use crate::system::FileVersion;
+use crate::system::messages::FileVersion;
 
 /// Does nothing: there are no modes.
 pub(crate) fn for_owner(_options: &mut OpenOptions) {}

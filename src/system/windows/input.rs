@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::system::Input;
+use crate::system::messages::Input;
 
 /// Reader of the console's input.
 pub(crate) struct InputReader;

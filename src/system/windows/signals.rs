@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::system::Signal;
+use crate::system::messages::Signal;
 
 /// Reports nothing.
 ///
