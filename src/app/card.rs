@@ -281,7 +281,7 @@ fn family(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
             lines.push(fact("", &format!("moved from {path}")));
         }
     } else if let Some(path) = &digest.header.parent_session {
-        let known = digest.parent_path.as_deref().is_some_and(|path| catalog.has_file(path));
+        let known = digest.parent_path.as_deref().is_some_and(|path| catalog.key_of_real(path).is_some());
         let what = if known { "parent cycle" } else { "missing" };
         lines.push(fact("forked from", &format!("{} ({what})", shorten(path, &model.setting.home))));
     } else if let Some(id) = &digest.header.parent_id {

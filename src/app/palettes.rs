@@ -326,7 +326,7 @@ fn trash_rows(model: &Model) -> Vec<PaletteItem> {
         let left = vec![Span::clean(tone, utf16_prefix(&title, MOST_UNITS))];
         PaletteItem::new(left, vec![Span::clean(Tone::Dim, &right)], Span::new(Tone::Dim, facts), leads)
     };
-    model.past().iter().filter(|past| past.is_away()).map(row).collect()
+    model.past().iter().filter(|past| past.record.is_away()).map(row).collect()
 }
 
 /// Returns all changes, one row for each group.

@@ -378,13 +378,8 @@ impl Catalog {
         self.moved.contains(&key)
     }
 
-    /// Returns `true` if a file, given with symbolic links resolved, is among the sessions.
-    pub(crate) fn has_file(&self, real_path: &Path) -> bool {
-        self.key_of_real(real_path).is_some()
-    }
-
     /// Returns the existing session with the given path after resolving symbolic links.
-    fn key_of_real(&self, real_path: &Path) -> Option<SessionKey> {
+    pub(crate) fn key_of_real(&self, real_path: &Path) -> Option<SessionKey> {
         let direct = self.key_of(real_path).filter(|&key| self.get(key).is_some_and(|one| one.real_path.is_none()));
         direct.or_else(|| self.by_real_path.get(real_path.as_os_str()).copied())
     }

@@ -79,7 +79,9 @@ impl ParentIndex {
                 continue;
             }
             let other = named.and_then(id_in_name).and_then(|id| by_id.get(id).copied());
-            match other.filter(|&other| other != key && shares_root(digest(other), session)) {
+            match other
+                .filter(|&other| other != key && digest(other).roots.iter().any(|root| session.roots.contains(root)))
+            {
                 Some(other) => parents.add_moved(key, other),
                 None => {
                     lost_forks.extend(named.map(|_| key));
@@ -134,11 +136,6 @@ fn by_entries<'a>(
         Some((fork, holders.max_by_key(|&other| (has_name(digest(other)), digest(other).age()))?))
     };
     forks.into_iter().filter_map(parent).collect()
-}
-
-/// Returns `true` if two sessions start with the same entry, so that they have a common origin.
-fn shares_root(one: &Digest, other: &Digest) -> bool {
-    one.roots.iter().any(|root| other.roots.contains(root))
 }
 
 /// The minimum number of forks for a group. A single fork shows by itself that its parent is missing.

@@ -293,7 +293,14 @@ impl Searcher {
                 let Some(session) = by_path.get(hit.path.as_path()) else { continue };
                 // The hits of a session are consecutive, and the first is the one to open.
                 if found.last().is_none_or(|last| last.session != session.key) {
-                    found.push(grep_hit(&hit, session));
+                    let time = session.digest.order_time();
+                    let of_text = Match { tier: Tier::Text, score: 0, place: None, time };
+                    found.push(SessionHit {
+                        at: Some(HitPlace::Offset(hit.offset)),
+                        snippet: Some(HitQuote { of: Some(hit.field), text: hit.snippet.text, is_cut: false }),
+                        is_active: hit.active,
+                        ..SessionHit::new(session.key, of_text)
+                    });
                 }
             }
             report(found, skipped + batch.done)
@@ -369,16 +376,6 @@ pub(super) fn each<T: Send, R: Send>(
         })
     };
     (!stop.into_inner()).then_some(done)
-}
-
-fn grep_hit(hit: &grep::EntryHit, session: &SearchedSession) -> SessionHit {
-    let of_text = Match { tier: Tier::Text, score: 0, place: None, time: session.digest.order_time() };
-    SessionHit {
-        at: Some(HitPlace::Offset(hit.offset)),
-        snippet: Some(HitQuote { of: Some(hit.field), text: hit.snippet.text.clone(), is_cut: false }),
-        is_active: hit.active,
-        ..SessionHit::new(session.key, of_text)
-    }
 }
 
 impl SessionHit {

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::changes::change::{Change, ChangeState, ChangeStep};
 use crate::changes::journal::{Journal, JournalError, JournalRecord, JournalRecords, UndoLink};
 use crate::changes::request::{ChangeEvent, ChangeObserver, ChangeProgress, Refusal};
-use crate::disk::append::{self, Appended, PendingLine};
+use crate::disk::append::{self, PendingLine};
 use crate::disk::files::is_there;
 use crate::disk::fingerprint::Fingerprint;
 use crate::disk::load::{self, NewerFormat};
@@ -133,7 +133,7 @@ impl<'a> Engine<'a> {
         let Some(JournaledMove { item, claimed, .. }) = self.ahead.remove(&number) else { return Ok(()) };
         let made = claimed.and_then(|()| self.move_files(|bin, wait| make(bin, item.as_deref(), wait)));
         if made.is_err() {
-            item.iter().for_each(|item| self.bin.give_up(item));
+            item.iter().for_each(|item| trash::give_up(item));
         }
         self.settle(number, step, made.map_err(overtaken))
     }
@@ -258,7 +258,7 @@ impl<'a> Engine<'a> {
     /// The journal cannot be written.
     pub(crate) fn withdraw(&mut self, number: u64, step: ChangeStep) -> Result<()> {
         let Some(ahead) = self.ahead.remove(&number) else { return Ok(()) };
-        ahead.item.iter().for_each(|item| self.bin.give_up(item));
+        ahead.item.iter().for_each(|item| trash::give_up(item));
         self.book.set(number, step.settled(false), UndoLink::default())
     }
 
@@ -282,7 +282,7 @@ impl<'a> Engine<'a> {
                 let joined = checked.and_then(|()| self.bin.join(path, item, place, &mut wait));
                 match &joined {
                     Ok(()) => self.warnings.push("merged the entries that a running pi wrote to the old path".into()),
-                    Err(_) => self.bin.give_up(place),
+                    Err(_) => trash::give_up(place),
                 }
                 joined
             }
@@ -361,8 +361,8 @@ impl<'a> Engine<'a> {
     }
 
     /// Records problems that occurred after a line was appended.
-    fn took(&mut self, appended: Result<Option<Appended>>) -> Result<()> {
-        self.warnings.extend(appended?.and_then(|appended| appended.but));
+    fn took(&mut self, appended: Result<Option<Vec<String>>>) -> Result<()> {
+        self.warnings.extend(appended?.into_iter().flatten());
         Ok(())
     }
 

@@ -26,13 +26,6 @@ pub struct HistoryEntry {
     pub is_emptied: bool,
 }
 
-impl HistoryEntry {
-    /// Returns `true` if this change moved a session to the trash and it is still there.
-    pub fn is_away(&self) -> bool {
-        self.record.is_away()
-    }
-}
-
 /// Summarizes changes that were made together; can contain text from files.
 pub fn in_words<'a>(records: impl Iterator<Item = &'a JournalRecord>) -> String {
     said(ChangeStep::Make, &records.map(|record| record.change.clone()).collect::<Vec<_>>())

@@ -105,43 +105,39 @@ impl Changes {
     }
 
     fn carry_out(&self, work: &mut Engine<'_>, request: &Request) -> Result<ChangeResult> {
-        if let Request::UndoLast { sure } = request {
-            let is_own = |group| *sure == Some(group) || self.own().contains(&group);
-            undo::ask_first(work, is_own)?;
-        }
-        carry_out(work, request)
-    }
-}
-
-fn carry_out(work: &mut Engine<'_>, request: &Request) -> Result<ChangeResult> {
-    match request {
-        Request::IfSame { session, then } => {
-            for path in then.paths() {
-                // The change itself reports a missing or unreadable file.
-                if let Ok(Some(now)) = scan::again(path, None, "")
-                    && !session.fits(&now)
-                {
-                    return Err(Refusal::Replaced { path: path.into() }.into());
+        match request {
+            Request::IfSame { session, then } => {
+                for path in then.paths() {
+                    // The change itself reports a missing or unreadable file.
+                    if let Ok(Some(now)) = scan::again(path, None, "")
+                        && !session.fits(&now)
+                    {
+                        return Err(Refusal::Replaced { path: path.into() }.into());
+                    }
                 }
+                self.carry_out(work, then)
             }
-            carry_out(work, then)
+            Request::Rename { path, name } => line::rename(work, path, name),
+            Request::Label { path, target, label, migrate } => {
+                migrate::before(work, (path, *migrate), |work| line::label(work, path, target, label))
+            }
+            Request::MoveLeaf { path, to, migrate } => {
+                migrate::before(work, (path, *migrate), |work| line::move_leaf(work, path, to.as_ref()))
+            }
+            Request::Fork { path, at: Some(at), migrate } => {
+                migrate::before(work, (path, *migrate), |work| fork::make(work, path, Some(at)))
+            }
+            Request::Fork { path, at: None, .. } => fork::make(work, path, None),
+            Request::Trash { files } => trash::make(work, files),
+            Request::Delete { files } => trash::delete(work, files),
+            Request::UndoLast { sure } => {
+                undo::ask_first(work, |group| *sure == Some(group) || self.own().contains(&group))?;
+                undo::undo_last(work)
+            }
+            Request::Undo { number: None } => undo::undo_last(work),
+            Request::UndoGroup { group } => undo::undo_group(work, *group),
+            Request::Undo { number: Some(number) } => undo::undo(work, *number),
+            Request::Redo => undo::redo(work),
         }
-        Request::Rename { path, name } => line::rename(work, path, name),
-        Request::Label { path, target, label, migrate } => {
-            migrate::before(work, (path, *migrate), |work| line::label(work, path, target, label))
-        }
-        Request::MoveLeaf { path, to, migrate } => {
-            migrate::before(work, (path, *migrate), |work| line::move_leaf(work, path, to.as_ref()))
-        }
-        Request::Fork { path, at: Some(at), migrate } => {
-            migrate::before(work, (path, *migrate), |work| fork::make(work, path, Some(at)))
-        }
-        Request::Fork { path, at: None, .. } => fork::make(work, path, None),
-        Request::Trash { files } => trash::make(work, files),
-        Request::Delete { files } => trash::delete(work, files),
-        Request::Undo { number: None } | Request::UndoLast { .. } => undo::undo_last(work),
-        Request::UndoGroup { group } => undo::undo_group(work, *group),
-        Request::Undo { number: Some(number) } => undo::undo(work, *number),
-        Request::Redo => undo::redo(work),
     }
 }

@@ -39,16 +39,10 @@ impl PendingLine {
     }
 }
 
-/// The result of appending a line, with problems that occurred after the write.
-#[derive(Debug, Default)]
-pub struct Appended {
-    /// A description of the problem.
-    pub but: Option<String>,
-}
-
 /// Appends the line that `build` creates from the current file, or nothing if it returns `None`. With `keep_time`, the
 /// file keeps its modification time, so that `pi -c` still opens the most recently used session. `wait` is notified
-/// about a lock, and decides whether to keep waiting.
+/// about a lock, and decides whether to keep waiting. Returns the problems that occurred after the write, or `None` if
+/// nothing was appended.
 ///
 /// # Errors
 /// The file cannot be read or written, is not a session, is locked, or `build` fails. The file is unchanged.
@@ -57,7 +51,7 @@ pub fn line(
     keep_time: bool,
     wait: &mut dyn FnMut(&str) -> ControlFlow<()>,
     mut build: impl FnMut(&Tree) -> Result<Option<PendingLine>>,
-) -> Result<Option<Appended>> {
+) -> Result<Option<Vec<String>>> {
     let failed = || format!("cannot write to {}", path.display());
     let mut file = open(path, wait).with_context(failed)?;
     for _ in 0..TRIES {
@@ -95,7 +89,7 @@ fn append(
     draft: &PendingLine,
     keep_time: bool,
     now: &mut &str,
-) -> io::Result<Option<Appended>> {
+) -> io::Result<Option<Vec<String>>> {
     let before = file.metadata()?;
     if before.len() != draft.at || before.modified()? != seen.modified()? || !lock::is_at(file, path)? {
         return Ok(None);
@@ -113,7 +107,7 @@ fn append(
     let time = time.map_err(|error| format!("cannot restore the modification time: {error}"));
     let synced =
         file.sync_all().map_err(|error| format!("cannot sync to disk; a power failure may lose the change: {error}"));
-    Ok(Some(Appended { but: time.and(synced).err() }))
+    Ok(Some(time.and(synced).err().into_iter().collect()))
 }
 
 fn restore_time(file: &File, before: &Metadata, written: u64) -> io::Result<()> {
@@ -200,7 +194,7 @@ mod tests {
         {
             let (_dir, path) = session(end);
             let appended = line(&path, false, &mut patient, |tree| Ok(Some(draft(tree, "new")))).unwrap();
-            assert!(appended.is_some_and(|appended| appended.but.is_none()));
+            assert!(appended.is_some_and(|problems| problems.is_empty()));
             let text = fs::read_to_string(&path).unwrap();
             let start = format!("{HEADER}{end}{joint}");
             assert!(

@@ -206,7 +206,7 @@ pub(crate) fn sync_folder_of(file: &Path) -> io::Result<()> {
 #[derive(Debug)]
 pub(crate) struct TempCopy {
     folder: PathBuf,
-    file: PathBuf,
+    pub(crate) file: PathBuf,
 }
 
 impl TempCopy {
@@ -224,11 +224,6 @@ impl TempCopy {
         let mut file = private().write(true).create_new(true).open(&aside.file)?;
         file.write_all(text.as_bytes())?;
         Ok(aside)
-    }
-
-    /// Returns the path of the file.
-    pub(crate) fn path(&self) -> &Path {
-        &self.file
     }
 
     /// Returns `true` if the file was changed.
@@ -287,10 +282,10 @@ mod tests {
     fn a_copy_is_its_owners_and_goes() {
         let aside = TempCopy::new("entry.txt", "text\n").unwrap();
         let folder = aside.folder.clone();
-        assert_eq!(fs::read_to_string(aside.path()).unwrap(), "text\n");
+        assert_eq!(fs::read_to_string(&aside.file).unwrap(), "text\n");
         assert!(!aside.is_other_than("text\n") && aside.is_other_than("other"));
         #[cfg(unix)]
-        for (path, mode) in [(aside.path(), 0o600), (&folder, 0o700)] {
+        for (path, mode) in [(&aside.file, 0o600), (&folder, 0o700)] {
             assert_eq!(mode_of(path), Some(mode));
         }
         fs::write(folder.join("entry.txt.swp"), "left by an editor").unwrap();

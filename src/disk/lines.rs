@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::ops::Range;
 
-use crate::session::lines::{BEGINNING, Header, LONGEST, Line, LineCollector};
+use crate::session::lines::{BEGINNING, LONGEST, Line, LineCollector};
 
 /// The number of bytes per read. Larger reads exceed the processor cache, smaller ones need more system calls.
 const CHUNK: usize = 256 * 1024;
@@ -63,14 +63,6 @@ pub(crate) fn blocks(
         FileRange::Lines(offset, lines) => block(offset, lines),
         FileRange::Cut(_) => true,
     })
-}
-
-/// Reads the header of a session. Returns `None` if there is none.
-///
-/// # Errors
-/// Reading failed.
-pub(crate) fn header(reader: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<Option<Header>> {
-    Ok(head(reader, buffer)?.header().cloned())
 }
 
 /// Reads the lines of a file up to the first valid one.

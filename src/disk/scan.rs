@@ -193,8 +193,9 @@ impl Scan<'_> {
     /// Returns the headers of the session files. Reads only the header of files that are not in the index.
     pub(crate) fn headers(&self) -> Vec<(&SessionFile, Header)> {
         let mut buffer = Vec::new();
-        let mut read =
-            |file: &SessionFile| lines::header(&mut self.sources.files.session(&file.path).ok()??, &mut buffer).ok()?;
+        let mut read = |file: &SessionFile| {
+            lines::head(&mut self.sources.files.session(&file.path).ok()??, &mut buffer).ok()?.header().cloned()
+        };
         let mut header = |file: &SessionFile| {
             let known = match file.known {
                 IndexedFile::Same(place) | IndexedFile::Moved(place) => self.index[file.dir].digest(place),

@@ -57,7 +57,7 @@ pub(super) fn show(copy: &TextCopy, gate: &InputGate, screen: &mut Screen) -> Re
         Ok(aside) => aside,
         Err(error) => return Ok(Some(format!("cannot create a temporary copy: {error}"))),
     };
-    let status = run(&mut programs::shell(&line, aside.path()), gate, screen)?;
+    let status = run(&mut programs::shell(&line, &aside.file), gate, screen)?;
     Ok(match status {
         Err(error) => Some(format!("cannot start {program}: {error}")),
         Ok(status) => failure(&program, status).or_else(|| {

@@ -29,8 +29,9 @@ pub(crate) fn confirm(model: &Model, key: MissingParentKey) -> Command {
 
 /// Returns the change that moved it to the trash.
 pub(crate) fn in_trash<'a>(model: &'a Model, parent: &MissingParent) -> Option<&'a HistoryEntry> {
-    let is_it =
-        |past: &&HistoryEntry| past.is_away() && !past.is_emptied && is_same(past.record.change.path(), &parent.path);
+    let is_it = |past: &&HistoryEntry| {
+        past.record.is_away() && !past.is_emptied && is_same(past.record.change.path(), &parent.path)
+    };
     model.past().iter().find(is_it)
 }
 

@@ -16,7 +16,7 @@ use crate::changes::request::{ChangeResult, Refusal};
 use crate::disk::files::{Files, is_there};
 use crate::disk::load::{Bodies, NewerFormat};
 use crate::disk::lock::LockObserver;
-use crate::disk::trash::{TrashEntry, TrashSession};
+use crate::disk::trash::{self, TrashEntry, TrashSession};
 use crate::disk::{create, load};
 use crate::session::write::migrate;
 
@@ -109,7 +109,7 @@ impl Migration {
         let _ = fs::remove_file(create::draft(path)); // the new version; created again on demand
         // A second link to the file before it was replaced.
         record.place().into_iter().for_each(|item| bin.clear(path, item));
-        record.place_before().into_iter().for_each(|item| bin.give_up(item));
+        record.place_before().into_iter().for_each(trash::give_up);
         let forms = [kept(path, self.version), kept(path, 3)];
         forms.iter().for_each(|beside| drop(fs::remove_file(create::draft(beside)))); // on the way back from the trash
         for beside in forms.iter().filter(|beside| beside.symlink_metadata().is_ok()) {

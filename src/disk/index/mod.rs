@@ -235,7 +235,7 @@ impl Index {
         }
         let known = parallel::map(files.iter_mut(), |file| {
             let &place = by_file.get(&file.stamp.key())?;
-            let record = self.record(place).filter(|record| record.stamp.file == file.stamp.file)?;
+            let (_, record) = self.record(place).filter(|(_, record)| record.stamp.file == file.stamp.file)?;
             let (known, is) = match record.compare(&file.stamp, &file.path) {
                 RecordUse::Current if self.below(place) == self.place(file) => {
                     (IndexedFile::Same(place), RecordUse::Current)
@@ -277,31 +277,35 @@ impl Index {
         (0..self.volumes[number].uses.len()).map(one).collect()
     }
 
-    fn record(&self, (volume, at): RecordPlace) -> Option<&SegmentRecord> {
-        self.volumes.get(volume)?.volume.table.records.get(at)
+    fn record(&self, (volume, at): RecordPlace) -> Option<(&OpenSegment, &SegmentRecord)> {
+        let kept = self.volumes.get(volume)?;
+        Some((kept, kept.volume.table.records.get(at)?))
+    }
+
+    /// Returns the serialized digest of a record.
+    fn digest_bytes(&self, place: RecordPlace) -> Option<&[u8]> {
+        let (kept, record) = self.record(place)?;
+        kept.volume.table.digest(record)
     }
 
     /// Returns the path of the file of a record below the directory.
-    fn below(&self, (volume, at): RecordPlace) -> Option<&str> {
-        let table = &self.volumes.get(volume)?.volume.table;
-        placed(table.digest(table.records.get(at)?)?)?.0
+    fn below(&self, place: RecordPlace) -> Option<&str> {
+        placed(self.digest_bytes(place)?)?.0
     }
 
     /// Returns the digest of an unchanged file. `None` if the record is damaged, `Some(None)` if the file is not a
     /// session.
     #[allow(clippy::option_option, reason = "files that are not sessions are recorded too")]
-    pub(super) fn digest(&self, place: (usize, usize)) -> Option<Option<Digest>> {
-        let kept = self.volumes.get(place.0)?;
-        let is_none = kept.volume.table.digest(kept.volume.table.records.get(place.1)?)?.is_empty();
+    pub(super) fn digest(&self, place: RecordPlace) -> Option<Option<Digest>> {
+        let is_none = self.digest_bytes(place)?.is_empty();
         if is_none { Some(None) } else { self.stored(place).map(|(_, digest)| Some(digest)) }
     }
 
     /// Returns a stored digest and the path of its file, or `None` if it is missing or damaged.
-    fn stored(&self, (volume, at): (usize, usize)) -> Option<PlacedDigest<'_, Digest>> {
-        let kept = self.volumes.get(volume)?;
-        let bytes = kept.volume.table.digest(kept.volume.table.records.get(at)?)?;
-        let (place, digest): PlacedDigest<'_, Digest> = postcard::from_bytes(bytes).ok()?;
-        Some((place, Digest { details: LazyDetails::stored(kept.lies.clone(), at as u32), ..digest }))
+    fn stored(&self, (volume, at): RecordPlace) -> Option<PlacedDigest<'_, Digest>> {
+        let lies = self.volumes.get(volume)?.lies.clone();
+        let (place, digest): PlacedDigest<'_, Digest> = postcard::from_bytes(self.digest_bytes((volume, at))?).ok()?;
+        Some((place, Digest { details: LazyDetails::stored(lies, at as u32), ..digest }))
     }
 
     /// Keeps the record of a file that was moved.
@@ -315,9 +319,8 @@ impl Index {
     }
 
     /// Returns the state for continuing to read a file that has grown, and its texts so far.
-    pub(super) fn before(&self, (volume, at): (usize, usize)) -> Option<(ResumeState, SearchTextsBuf)> {
-        let OpenSegment { volume, .. } = self.volumes.get(volume)?;
-        let record = volume.table.records.get(at)?;
+    pub(super) fn before(&self, place: RecordPlace) -> Option<(ResumeState, SearchTextsBuf)> {
+        let (OpenSegment { volume, .. }, record) = self.record(place)?;
         let TextBuffers { mut bytes, mut starts } = TextBuffers::default();
         let texts = SearchTexts::from_bytes(volume.pieces.read(record.texts, &mut bytes)?, &mut starts)?.into();
         Some((volume.pieces.get(record.state?)?, texts))
@@ -340,38 +343,31 @@ impl Index {
     /// Writes the pieces of a file. If it can be written, the details are then loaded from there.
     fn put(&self, file: &SessionFile, pieces: [&[u8]; 4], content: ContentHash) -> Option<LazyDetails> {
         let mut new = self.draft.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(*new, NewRecord::Failed(_)) {
-            return None;
-        }
-        self.add(&mut new, file, pieces, content).map_err(|error| *new = NewRecord::Failed(error)).ok()
-    }
-
-    fn add(
-        &self,
-        new: &mut NewRecord,
-        file: &SessionFile,
-        pieces: [&[u8]; 4],
-        content: ContentHash,
-    ) -> io::Result<LazyDetails> {
-        if matches!(new, NewRecord::Nothing) {
-            let draft = SegmentDraft::begin(&self.paths[0], &self.real)?;
-            *new = NewRecord::Some { pieces: Arc::new(draft.pieces()?), draft, table: SegmentTable::default() };
-        }
-        let NewRecord::Some { draft, pieces: written, table } = new else { return Err(io::ErrorKind::Other.into()) };
-        let [digest, details, texts, state] = pieces;
-        let [details, texts, stated] = draft.add([details, texts, state])?;
-        let record = SegmentRecord {
-            stamp: file.stamp,
-            is_settled: file.stamp.is_settled(&draft.begun),
-            digest: table.push(digest)?,
-            details,
-            texts,
-            content,
-            state: (!state.is_empty()).then_some(stated),
+        let mut add = || -> io::Result<Option<LazyDetails>> {
+            if matches!(*new, NewRecord::Nothing) {
+                let draft = SegmentDraft::begin(&self.paths[0], &self.real)?;
+                *new = NewRecord::Some { pieces: Arc::new(draft.pieces()?), draft, table: SegmentTable::default() };
+            }
+            let NewRecord::Some { draft, pieces: written, table } = &mut *new else { return Ok(None) };
+            let [digest, details, texts, state] = pieces;
+            let [details, texts, stated] = draft.add([details, texts, state])?;
+            let record = SegmentRecord {
+                stamp: file.stamp,
+                is_settled: file.stamp.is_settled(&draft.begun),
+                digest: table.push(digest)?,
+                details,
+                texts,
+                content,
+                state: (!state.is_empty()).then_some(stated),
+            };
+            table.records.push(record);
+            let lies = LazyPieces { pieces: written.clone(), places: vec![(details, texts)], home: self.home.clone() };
+            Ok(Some(LazyDetails::stored(Arc::new(lies), 0)))
         };
-        table.records.push(record);
-        let lies = LazyPieces { pieces: written.clone(), places: vec![(details, texts)], home: self.home.clone() };
-        Ok(LazyDetails::stored(Arc::new(lies), 0))
+        add().unwrap_or_else(|error| {
+            *new = NewRecord::Failed(error);
+            None
+        })
     }
 
     /// Writes new records, and removes text that no file contains any more. If the index cannot be rewritten, it is
@@ -407,7 +403,7 @@ fn write(
     let [all, added] = [0, 1].map(|number| volumes.get(number));
     let past = |kept: &OpenSegment| kept.uses.iter().filter(|is| **is != RecordUse::Current).count();
     let adds_to = all.filter(|all| {
-        let bytes = draft.bytes() + added.map_or(0, |added| added.volume.bytes);
+        let bytes = draft.end + added.map_or(0, |added| added.volume.bytes);
         all.is_clean() && bytes <= MOST_ADDED.0.max(all.volume.bytes / MOST_ADDED.1) && past(all) <= all.uses.len() / 2
     });
     let new: HashSet<(u64, u64)> = table.records.iter().map(|record| record.stamp.file).collect();

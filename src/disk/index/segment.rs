@@ -2,7 +2,7 @@
 //! never changed. Processes that have it open can read on after it was replaced.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,44 +67,22 @@ pub(super) struct SegmentTable {
     from: usize,
 }
 
-/// The header at the start of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct SegmentHeader {
-    /// The content and format of the file: see [`super::Index`].
-    of: u64,
-    /// A unique number.
-    number: u64,
-    /// The number of the segment to which this one adds; 0 for none.
-    adds_to: u64,
-    /// The length of the path of the session directory, which follows the header.
-    dir: u64,
-    table: (u64, u64),
-    table_hash: u64,
-}
+/// The numbers of the header at the start of the file:
+/// - the content and format of the file: see [`super::Index`]
+/// - a unique number
+/// - the number of the segment to which this one adds; 0 for none
+/// - the length of the path of the session directory, which follows the header
+/// - the offset, the length and the hash of the table
+type SegmentHeader = [u64; 7];
 
 /// The length of a header in bytes.
 const HEAD: usize = 9 * 8;
 
-impl SegmentHeader {
-    fn to_bytes(self) -> Vec<u8> {
-        let numbers = [self.of, self.number, self.adds_to, self.dir, self.table.0, self.table.1, self.table_hash];
-        let mut bytes = [MAGIC.to_vec(), numbers.map(u64::to_le_bytes).concat()].concat();
-        bytes.extend(hash(&bytes).to_le_bytes());
-        bytes
-    }
-
-    fn from_bytes(bytes: &[u8; HEAD]) -> Option<Self> {
-        let number = |at: usize| bytes[8 * at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        let head = Self {
-            of: number(1),
-            number: number(2),
-            adds_to: number(3),
-            dir: number(4),
-            table: (number(5), number(6)),
-            table_hash: number(7),
-        };
-        (head.to_bytes() == bytes).then_some(head)
-    }
+/// Serializes a header: the magic bytes, the numbers, and a hash.
+fn header_bytes(numbers: SegmentHeader) -> Vec<u8> {
+    let mut bytes = [MAGIC.to_vec(), numbers.map(u64::to_le_bytes).concat()].concat();
+    bytes.extend(hash(&bytes).to_le_bytes());
+    bytes
 }
 
 /// An open segment.
@@ -151,19 +129,18 @@ impl SegmentTable {
 impl Segment {
     /// Opens a segment with this content that adds to the given segment. Returns `None` if there is no trustworthy one.
     pub(super) fn open(path: &Path, of: u64, adds_to: u64) -> Option<Self> {
-        let (pieces, head) = head(path)?;
-        if head.of != of || head.adds_to != adds_to {
+        let (pieces, [is_of, number, is_added_to, _, at, len, table_hash]) = head(path)?;
+        if is_of != of || is_added_to != adds_to {
             return None;
         }
         let metadata = pieces.0.metadata().ok()?;
         let bytes = metadata.len();
-        let (at, len) = head.table;
         if len > MOST_TABLE || at.checked_add(len) != Some(bytes) {
             return None;
         }
         let mut table = vec![0; usize::try_from(len).ok()?];
         pieces.read_at(at, &mut table).ok()?;
-        if hash(&table) != head.table_hash {
+        if hash(&table) != table_hash {
             return None;
         }
         let table = SegmentTable::from_bytes(table)?;
@@ -173,7 +150,7 @@ impl Segment {
         {
             let _ = File::options().write(true).open(path).and_then(|file| file.set_modified(written + age));
         }
-        Some(Self { pieces: Arc::new(pieces), number: head.number, table, bytes })
+        Some(Self { pieces: Arc::new(pieces), number, table, bytes })
     }
 
     /// Returns the serialized digest, details, texts and state of a session, or `None` if they are damaged.
@@ -191,13 +168,15 @@ fn head(path: &Path) -> Option<(SegmentPieces, SegmentHeader)> {
     let pieces = is_own(&file).then_some(SegmentPieces(file))?;
     let mut head = [0; HEAD];
     pieces.read_at(0, &mut head).ok()?;
-    Some((pieces, SegmentHeader::from_bytes(&head)?))
+    let (words, _) = head[MAGIC.len()..].as_chunks();
+    let numbers = std::array::from_fn(|at| words.get(at).map_or(0, |word| u64::from_le_bytes(*word)));
+    (header_bytes(numbers) == head).then_some((pieces, numbers))
 }
 
 /// Returns the session directory of a segment, or `None` if the file is not a segment of this format.
 pub(super) fn dir(path: &Path) -> Option<PathBuf> {
-    let (pieces, head) = head(path)?;
-    let mut dir = vec![0; usize::try_from(head.dir.min(MOST_PATH)).ok()?];
+    let (pieces, [_, _, _, len, ..]) = head(path)?;
+    let mut dir = vec![0; usize::try_from(len.min(MOST_PATH)).ok()?];
     pieces.read_at(HEAD as u64, &mut dir).ok()?;
     system::files::path_of(dir)
 }
@@ -271,7 +250,8 @@ pub(super) struct SegmentDraft {
     /// The time at which it was started, as a file version.
     pub(super) begun: FileVersion,
     dir: u64,
-    end: u64,
+    /// The number of bytes written.
+    pub(super) end: u64,
     is_whole: bool,
 }
 
@@ -282,31 +262,13 @@ impl SegmentDraft {
     /// The draft cannot be created.
     pub(super) fn begin(path: &Path, dir: &Path) -> io::Result<Self> {
         create::private_folder(path.parent().unwrap_or(Path::new("")))?;
-        let (mut file, draft) = create::locked_draft(path)?;
+        let (file, path) = create::locked_draft(path)?;
         let dir = dir.as_os_str().as_encoded_bytes();
-        let new = |file: &mut File| {
-            file.write_all(&[&[0; HEAD], dir].concat())?;
-            Ok::<_, io::Error>(FileVersion::new(&file.metadata()?, &draft))
-        };
-        match new(&mut file) {
-            Ok(begun) => Ok(Self {
-                file,
-                path: draft,
-                begun,
-                dir: dir.len() as u64,
-                end: (HEAD + dir.len()) as u64,
-                is_whole: false,
-            }),
-            Err(error) => {
-                let _ = fs::remove_file(&draft);
-                Err(error)
-            }
-        }
-    }
-
-    /// Returns the number of bytes written.
-    pub(super) fn bytes(&self) -> u64 {
-        self.end
+        let (begun, length) = (FileVersion::default(), dir.len() as u64);
+        let mut draft = Self { file, path, begun, dir: length, end: HEAD as u64 + length, is_whole: false };
+        draft.file.write_all(&[&[0; HEAD], dir].concat())?;
+        draft.begun = FileVersion::new(&draft.file.metadata()?, &draft.path);
+        Ok(draft)
     }
 
     /// Opens the pieces written so far.
@@ -340,20 +302,12 @@ impl SegmentDraft {
     /// # Errors
     /// The file cannot be written.
     pub(super) fn finish(mut self, table: &SegmentTable, path: &Path, (of, adds_to): (u64, u64)) -> io::Result<()> {
-        use std::io::{Seek, SeekFrom};
         let table = table.to_bytes()?;
         self.file.write_all(&table)?;
         let number = getrandom::u64().map_err(io::Error::other)?.max(1);
-        let head = SegmentHeader {
-            of,
-            number,
-            adds_to,
-            dir: self.dir,
-            table: (self.end, table.len() as u64),
-            table_hash: hash(&table),
-        };
+        let header = [of, number, adds_to, self.dir, self.end, table.len() as u64, hash(&table)];
         self.file.seek(SeekFrom::Start(0))?;
-        self.file.write_all(&head.to_bytes())?;
+        self.file.write_all(&header_bytes(header))?;
         let _ = self.file.unlock(); // on Windows, a lock prevents reading
         fs::rename(&self.path, path)?;
         self.is_whole = true;

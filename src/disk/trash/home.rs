@@ -143,7 +143,7 @@ fn is_other(before: &Metadata, path: &Path) -> io::Result<bool> {
 }
 
 /// Releases an unused place in the trash.
-pub(super) fn give_up(item: &Path) {
+pub(crate) fn give_up(item: &Path) {
     if item.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
         forget(item);
     }

@@ -21,6 +21,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 #[cfg(all(unix, not(target_os = "macos")))]
 use freedesktop::TrashContents;
+pub(crate) use home::give_up;
 use home::{HomeTrash, info_of};
 #[cfg(target_os = "macos")]
 use macos::TrashContents;
@@ -128,11 +129,6 @@ impl TrashSession<'_> {
     /// [`TrashRefused`].
     pub(crate) fn sync_places(&mut self) -> Result<()> {
         Ok(self.home.sync().map_err(TrashRefused)?)
-    }
-
-    /// Releases an unused place.
-    pub(crate) fn give_up(&self, item: &Path) {
-        home::give_up(item);
     }
 
     /// Moves a file, or a symbolic link itself, to the trash, to its reserved place. `wait` is notified after a while,
@@ -278,7 +274,7 @@ impl TrashSession<'_> {
             match rest {
                 Ok(()) => self.clear(path, item),
                 // If the session is no longer in the trash, the merge was complete.
-                Err(_) => self.give_up(item),
+                Err(_) => give_up(item),
             }
         } else {
             self.clear(path, place);
@@ -292,7 +288,7 @@ impl TrashSession<'_> {
             if merge::has(path, item).unwrap_or(false) && fs::remove_file(item).is_ok() {
                 home::forget(item);
             }
-            self.give_up(item);
+            give_up(item);
         }
     }
 }
