@@ -276,7 +276,7 @@ fn family(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     if let Some(parent) = parent {
         let what = if digest.owner.is_some() { "subagent of" } else { "forked from" };
         lines.push(related(model, what, parent));
-        if let Some(path) = digest.header.parent_session.as_ref().filter(|_| catalog.is_parent_moved(key)) {
+        if let Some(path) = digest.header.parent_session.as_ref().filter(|_| catalog.moved.contains(&key)) {
             let path = shorten(path, &model.setting.home);
             lines.push(fact("", &format!("moved from {path}")));
         }

@@ -69,7 +69,7 @@ impl Catalog {
         let mut in_dirs: HashMap<ProjectKey, Vec<SessionKey>> = HashMap::new();
         // The session of a subagent is written by the pi of its parent session.
         let runs_in = |dir: &Arc<str>| self.pis.by_dir.get(Path::new(&**dir)).copied().unwrap_or_default();
-        let runs: Vec<usize> = self.project_dirs().map(runs_in).collect();
+        let runs: Vec<usize> = self.dirs.iter().map(runs_in).collect();
         let running = |key: SessionKey| runs[self.project(key).place()];
         for key in self.keys().filter(|&key| self[key].owner.is_none() && running(key) > 0 && !live.contains_key(&key))
         {

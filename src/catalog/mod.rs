@@ -64,7 +64,8 @@ pub struct Catalog {
     slots: Vec<CatalogSlot>,
     /// Sessions by a hash of their path: see [`Catalog::place_of`].
     by_path: ById<SessionKey>,
-    dirs: Vec<Arc<str>>,
+    /// The working directories of all projects, including former ones.
+    pub(crate) dirs: Vec<Arc<str>>,
     by_dir: HashMap<Arc<str>, ProjectKey>,
     families: Families,
     shares: CostSharing,
@@ -73,7 +74,7 @@ pub struct Catalog {
     /// Missing parents with several forks.
     missing_parents: ById<MissingParent>,
     /// Sessions whose parent has moved; it was found by id or by entries.
-    moved: BTreeSet<SessionKey>,
+    pub(crate) moved: BTreeSet<SessionKey>,
     /// Files that pi's list omits.
     unlisted: relations::UnlistedFiles,
     /// Sessions by their paths with symbolic links resolved, where these differ.
@@ -321,19 +322,9 @@ impl Catalog {
         self.slots[key.place()].project
     }
 
-    /// Iterates over the working directories of all projects, including former ones.
-    pub(crate) fn project_dirs(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.dirs.iter()
-    }
-
     /// Returns the working directory of a project.
     pub fn dir(&self, project: ProjectKey) -> &Arc<str> {
         &self.dirs[project.place()]
-    }
-
-    /// Returns the group of sessions that share entries with this one.
-    pub(crate) fn sharing_group(&self, key: SessionKey) -> Option<u32> {
-        self.shares.group_of(key.place())
     }
 
     /// Returns the families of all sessions.
@@ -371,11 +362,6 @@ impl Catalog {
     /// Returns `true` if the parent file of a session is missing, as far as the scan has progressed.
     pub(crate) fn is_parent_missing(&self, key: SessionKey) -> bool {
         self.progress.finished && self.orphans.contains(&key)
-    }
-
-    /// Returns `true` if the parent file of a session has moved.
-    pub(crate) fn is_parent_moved(&self, key: SessionKey) -> bool {
-        self.moved.contains(&key)
     }
 
     /// Returns the existing session with the given path after resolving symbolic links.

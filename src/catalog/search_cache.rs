@@ -48,7 +48,7 @@ impl Catalog {
             digest: self[key].clone(),
             is_live: self.is_live(key),
             has_forks: self.forks(key).next().is_some(),
-            sharing_group: self.sharing_group(key),
+            sharing_group: self.shares.group_of(key.place()),
         }
     }
 }
@@ -188,12 +188,6 @@ impl SearchCache {
         Candidate { digest, titles, texts, is_live, has_forks }
     }
 
-    /// Returns the cached texts of a session.
-    fn texts(&self, known: &CachedFile) -> Option<SearchTexts<'_>> {
-        let [conversation, summaries] = known.texts.map(|place| self.arena.get(place));
-        (known.text_state == TextState::Cached).then_some(SearchTexts { conversation, summaries })
-    }
-
     /// Returns the details of a session that hits need. Loaded on demand.
     pub(super) fn facts(&self, session: &SearchedSession) -> Option<&EntryFacts> {
         Some(self.get(session)?.facts.get_or_init(|| {
@@ -215,8 +209,9 @@ impl SearchCache {
         session: &SearchedSession,
         act: impl FnOnce(Option<SearchTexts<'_>>) -> T,
     ) -> T {
-        if let Some(texts) = self.get(session).and_then(|known| self.texts(known)) {
-            return act(Some(texts));
+        if let Some(known) = self.get(session).filter(|known| known.text_state == TextState::Cached) {
+            let [conversation, summaries] = known.texts.map(|place| self.arena.get(place));
+            return act(Some(SearchTexts { conversation, summaries }));
         }
         if session.digest.is_stored() {
             let mut buffers = BUFFERS.take();

@@ -191,7 +191,7 @@ impl CommandContext {
 
     /// Returns the initial tree filter: from the configuration or pi's settings. Unknown filters of pi are ignored.
     fn filter(&self) -> Filter {
-        let of_pi = || locate::tree_filter(&Environment::current())?.parse().ok();
+        let of_pi = || Environment::current().setting("treeFilterMode")?.parse().ok();
         let asks_pi = self.config.filter_of_pi && self.files == Files::Disk;
         asks_pi.then(of_pi).flatten().unwrap_or(self.config.filter)
     }

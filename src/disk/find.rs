@@ -177,7 +177,7 @@ fn demo_found(path: PathBuf) -> SessionFile {
 }
 
 /// Returns the file name as bytes. Finding the end of a path by its components is slow.
-fn name(path: &Path) -> &[u8] {
+pub(super) fn name(path: &Path) -> &[u8] {
     let path = path.as_os_str().as_encoded_bytes();
     let start = memchr::memrchr(std::path::MAIN_SEPARATOR as u8, path).map_or(0, |at| at + 1);
     &path[start..]

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::base::paths::normalize;
+use crate::disk::find::name;
 use crate::session::json::JsonReader;
 use crate::session::json::value::Fields;
 
@@ -51,7 +52,7 @@ impl Located {
 /// Finds the session directory inside pi's agent directory or its parent.
 fn sessions_inside(dir: &Path) -> Option<PathBuf> {
     let inside = INSIDE.iter().map(|inside| dir.join(inside)).find(|inside| inside.is_dir())?;
-    let has_projects = || children(&inside).any(|path| is_project_folder(file_name(&path)));
+    let has_projects = || children(&inside).any(|path| is_project_folder(name(&path)));
     let has_settings = || AGENT_FILES.iter().any(|name| inside.with_file_name(name).is_file());
     // A directory that contains sessions is used unchanged.
     let is_own = || children(dir).any(|path| is_session_file(&path));
@@ -69,13 +70,9 @@ fn children(dir: &Path) -> impl Iterator<Item = PathBuf> {
     fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
-fn file_name(path: &Path) -> &[u8] {
-    path.file_name().unwrap_or_default().as_encoded_bytes()
-}
-
 /// Returns `true` for a file name in pi's format: `<time>_<id>.jsonl`.
 fn is_session_file(path: &Path) -> bool {
-    let name = file_name(path);
+    let name = name(path);
     name.ends_with(b".jsonl") && name.contains(&b'_') && name.first().is_some_and(u8::is_ascii_digit)
 }
 
@@ -126,6 +123,13 @@ impl Environment {
     /// project.
     fn settings(&self) -> [PathBuf; 2] {
         [self.cwd.join(".pi"), self.agent()].map(|dir| dir.join("settings.json"))
+    }
+
+    /// Returns a value in pi's settings: `theme`, or `treeFilterMode`, the filter of pi's `/tree` (0.87.1, 1.5.2). Empty
+    /// if the value is not text. Settings are parsed like `JSON.parse` after an optional byte order mark, and unreadable
+    /// settings are ignored.
+    pub(crate) fn setting(&self, name: &str) -> Option<String> {
+        self.settings().iter().find_map(|settings| setting(settings, name))
     }
 }
 
@@ -217,17 +221,6 @@ fn of_pi(environment: &Environment) -> Located {
         }
         _ => Located { dirs: vec![environment.agent().join("sessions")], origin: origin.into() },
     }
-}
-
-/// Returns the theme name in pi's settings; the project's settings override the agent's.
-pub(crate) fn theme(environment: &Environment) -> Option<String> {
-    environment.settings().iter().find_map(|settings| setting(settings, "theme"))
-}
-
-/// Returns the filter of pi's `/tree` from its settings (`treeFilterMode`, 0.87.1, 1.5.2). Empty if the value is not
-/// text. Settings are parsed like `JSON.parse` after an optional byte order mark, and unreadable settings are ignored.
-pub(crate) fn tree_filter(environment: &Environment) -> Option<String> {
-    environment.settings().iter().find_map(|settings| setting(settings, "treeFilterMode"))
 }
 
 fn setting(settings: &Path, name: &str) -> Option<String> {

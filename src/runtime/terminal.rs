@@ -17,7 +17,7 @@ use ratatui::{Frame, Terminal};
 
 use crate::base::catch_panic;
 use crate::config::Palette;
-use crate::disk::locate::{self, Environment};
+use crate::disk::locate::Environment;
 use crate::runtime::backend::Bounded;
 use crate::system::terminal::{self as direct, FILES};
 
@@ -162,7 +162,7 @@ pub(super) fn ask_background() -> io::Result<()> {
 /// read; otherwise dark.
 pub(super) fn palette(answer: &Receiver<Palette>, reads_settings: bool) -> Palette {
     // The themes of pi itself; others are unknown.
-    let settings = || match reads_settings.then(|| locate::theme(&Environment::current()))??.as_str() {
+    let settings = || match reads_settings.then(|| Environment::current().setting("theme"))??.as_str() {
         "dark" => Some(Palette::Dark),
         "light" => Some(Palette::Light),
         _ => None,

@@ -3,9 +3,9 @@
 //! separately can be joined.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, NEWEST, RawTime, parse};
@@ -168,33 +168,22 @@ impl Header {
 }
 
 /// An error: the file is not a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub enum NotASession {
     /// The first valid line is not a header: pi rejects the file.
+    #[error("not a pi session: the first line is not a session header")]
     NoHeader,
     /// The first valid line is an entry. pi continues to write like this after its session file was deleted (1.5.2),
     /// and later rejects the file.
+    #[error("not a pi session: no session header (pi writes such a file after its session file is removed)")]
     Headless,
     /// The first line is a title, as written by oh-my-pi, a program derived from pi: pi rejects the file.
+    #[error("not a pi session: unsupported oh-my-pi format (title before the header)")]
     Titled,
     /// The file has more entries than pi could have written in its size.
+    #[error("not a pi session: too many lines for the size of the file")]
     TooMany,
 }
-
-impl fmt::Display for NotASession {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoHeader => "not a pi session: the first line is not a session header",
-            Self::Headless => {
-                "not a pi session: no session header (pi writes such a file after its session file is removed)"
-            }
-            Self::Titled => "not a pi session: unsupported oh-my-pi format (title before the header)",
-            Self::TooMany => "not a pi session: too many lines for the size of the file",
-        })
-    }
-}
-
-impl std::error::Error for NotASession {}
 
 /// A label entry: it sets or clears the label of its target.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -26,7 +26,7 @@ pub(crate) fn look(model: &Model, Start { path, cwd, .. }: &Start) -> Work {
     let session = catalog.key_of(path).map(|key| &catalog[key]);
     let touched = session.into_iter().flat_map(|session| session.details().touches.paths.iter());
     let touched = touched.take(MOST_FILES).map(String::from).collect();
-    let known = catalog.project_dirs().filter(|dir| !catalog.gone_dirs.contains(&***dir));
+    let known = catalog.dirs.iter().filter(|dir| !catalog.gone_dirs.contains(&***dir));
     let known = known.map(|dir| PathBuf::from(&**dir)).collect();
     Work::LookForMoved { gone: cwd.into(), touched, known }
 }

@@ -29,7 +29,7 @@ use crate::session::search_text::{SearchTexts, SearchTextsBuf, TextBuffers};
 pub(super) use cleanup::related;
 use cleanup::remove;
 pub(crate) use cleanup::{clean_up, clear};
-use segment::{LazyPieces, Segment, SegmentDraft, SegmentPieces, SegmentRecord, SegmentTable};
+use segment::{LazyPieces, RecordUse, Segment, SegmentDraft, SegmentPieces, SegmentRecord, SegmentTable};
 
 /// The format version. Increase it with every change of the data read from a session or of its serialization.
 const FORM: u32 = 6;
@@ -55,7 +55,7 @@ pub(super) struct Index {
     /// `true` if `real` and `named` differ. Cached, because comparing two paths for each file is slow.
     is_linked: bool,
     home: Arc<str>,
-    volumes: Vec<OpenSegment>,
+    volumes: Vec<Segment>,
     /// `true` if unusable files exist at its paths.
     has_unusable: bool,
     draft: Mutex<NewRecord>,
@@ -64,32 +64,8 @@ pub(super) struct Index {
 /// The place of a record: the index of its segment, and the index in the segment.
 type RecordPlace = (usize, usize);
 
-/// An open segment.
-#[derive(Debug)]
-struct OpenSegment {
-    volume: Segment,
-    lies: Arc<LazyPieces>,
-    /// The use of each record.
-    uses: Vec<RecordUse>,
-    /// The sessions shown before their files were checked, by record.
-    shown: Vec<Option<SharedDigest>>,
-}
-
 /// A serialized digest after the path of its file below the directory, if the path is there.
 type PlacedDigest<'a, D> = (Option<&'a str>, D);
-
-/// The use of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RecordUse {
-    /// Its file is unchanged.
-    Current,
-    /// Its file has changed but still starts with the recorded content.
-    Held,
-    /// A later record of the same file, current or held, replaces it.
-    Past,
-    /// Its file is missing or has other content: its text must be removed from the index.
-    Stale,
-}
 
 /// The new records.
 #[derive(Debug)]
@@ -130,8 +106,8 @@ impl IndexFacts {
     pub(crate) fn new(cache: &Path, dir: &Path, home: &str) -> Self {
         let Index { paths, volumes, .. } = Index::open(cache, dir, home);
         let files: HashSet<(u64, u64)> =
-            volumes.iter().flat_map(|kept| &kept.volume.table.records).map(|record| record.stamp.file).collect();
-        let bytes = volumes.iter().map(|kept| kept.volume.bytes).sum();
+            volumes.iter().flat_map(|kept| &kept.table.records).map(|record| record.stamp.file).collect();
+        let bytes = volumes.iter().map(|kept| kept.bytes).sum();
         Self { dir: real(dir), paths, bytes, sessions: files.len() }
     }
 }
@@ -141,15 +117,9 @@ impl Index {
     pub(super) fn open(cache: &Path, dir: &Path, home: &str) -> Self {
         let mut index = Self::empty(cache, dir, home);
         let [all, added] = &index.paths;
-        let opened = Segment::open(all, index.of, 0);
-        let added = opened.as_ref().and_then(|all| Segment::open(added, index.of, all.number));
-        let kept = |volume: Segment| {
-            let records = &volume.table.records;
-            let places = records.iter().map(|record| (record.details, record.texts)).collect();
-            let lies = Arc::new(LazyPieces { pieces: volume.pieces.clone(), places, home: index.home.clone() });
-            OpenSegment { uses: vec![RecordUse::Past; records.len()], shown: vec![None; records.len()], lies, volume }
-        };
-        index.volumes = opened.into_iter().chain(added).map(kept).collect();
+        let opened = Segment::open(all, index.of, 0, &index.home);
+        let added = opened.as_ref().and_then(|all| Segment::open(added, index.of, all.number, &index.home));
+        index.volumes = opened.into_iter().chain(added).collect();
         index.has_unusable = index.paths[index.volumes.len()..].iter().any(|path| path.symlink_metadata().is_ok());
         index
     }
@@ -191,16 +161,16 @@ impl Index {
     /// Returns the sessions as last read; some may have changed or be missing. `complete` adds file system metadata.
     pub(super) fn show(&mut self, complete: impl Fn(SessionFile, Digest) -> Digest + Sync) -> Vec<SharedDigest> {
         let added: HashSet<(u64, u64)> =
-            self.volumes.iter().skip(1).flat_map(|kept| &kept.volume.table.records).map(|one| one.stamp.file).collect();
-        let records = |(number, kept): (usize, &OpenSegment)| {
-            let records = kept.volume.table.records.iter().enumerate();
+            self.volumes.iter().skip(1).flat_map(|kept| &kept.table.records).map(|one| one.stamp.file).collect();
+        let records = |(number, kept): (usize, &Segment)| {
+            let records = kept.table.records.iter().enumerate();
             let is_last = |(_, record): &(usize, &SegmentRecord)| number > 0 || !added.contains(&record.stamp.file);
             records.filter(is_last).map(|(at, _)| (number, at)).collect::<Vec<_>>()
         };
         let places: Vec<(usize, usize)> = self.volumes.iter().enumerate().flat_map(records).collect();
         let shown = parallel::map(&places, |&(number, at)| {
             let (below, digest) = self.stored((number, at))?;
-            let (below, stamp) = (below?, self.volumes[number].volume.table.records[at].stamp);
+            let (below, stamp) = (below?, self.volumes[number].table.records[at].stamp);
             let (path, real_path) = (self.named.join(below), self.real_path(below));
             Some(Arc::new(complete(SessionFile { path, real_path, stamp, ..SessionFile::default() }, digest)))
         });
@@ -228,7 +198,7 @@ impl Index {
         let records = self.volumes.iter().map(|kept| kept.uses.len()).sum();
         let (mut by_file, mut past) = (ById::with_capacity_and_hasher(records, Default::default()), Vec::new());
         for (number, kept) in self.volumes.iter().enumerate() {
-            for (at, record) in kept.volume.table.records.iter().enumerate() {
+            for (at, record) in kept.table.records.iter().enumerate() {
                 let key = record.stamp.key();
                 past.extend(by_file.insert(key, (number, at)).map(|place| (place, key)));
             }
@@ -277,15 +247,15 @@ impl Index {
         (0..self.volumes[number].uses.len()).map(one).collect()
     }
 
-    fn record(&self, (volume, at): RecordPlace) -> Option<(&OpenSegment, &SegmentRecord)> {
+    fn record(&self, (volume, at): RecordPlace) -> Option<(&Segment, &SegmentRecord)> {
         let kept = self.volumes.get(volume)?;
-        Some((kept, kept.volume.table.records.get(at)?))
+        Some((kept, kept.table.records.get(at)?))
     }
 
     /// Returns the serialized digest of a record.
     fn digest_bytes(&self, place: RecordPlace) -> Option<&[u8]> {
         let (kept, record) = self.record(place)?;
-        kept.volume.table.digest(record)
+        kept.table.digest(record)
     }
 
     /// Returns the path of the file of a record below the directory.
@@ -311,7 +281,7 @@ impl Index {
     /// Keeps the record of a file that was moved.
     pub(super) fn keep_moved(&self, (volume, at): (usize, usize), file: &SessionFile) {
         let mut rooms = [const { Vec::new() }; 3];
-        let kept = &self.volumes[volume].volume;
+        let kept = &self.volumes[volume];
         let Some([digest, details, texts, state]) = kept.read(&kept.table.records[at], &mut rooms) else { return };
         let Some((_, digest)) = placed(digest) else { return };
         let pieces = [&[&bytes(&self.place(file)), digest].concat(), details, texts, state];
@@ -320,10 +290,10 @@ impl Index {
 
     /// Returns the state for continuing to read a file that has grown, and its texts so far.
     pub(super) fn before(&self, place: RecordPlace) -> Option<(ResumeState, SearchTextsBuf)> {
-        let (OpenSegment { volume, .. }, record) = self.record(place)?;
+        let (kept, record) = self.record(place)?;
         let TextBuffers { mut bytes, mut starts } = TextBuffers::default();
-        let texts = SearchTexts::from_bytes(volume.pieces.read(record.texts, &mut bytes)?, &mut starts)?.into();
-        Some((volume.pieces.get(record.state?)?, texts))
+        let texts = SearchTexts::from_bytes(kept.lies.pieces.read(record.texts, &mut bytes)?, &mut starts)?.into();
+        Some((kept.lies.pieces.get(record.state?)?, texts))
     }
 
     /// Stores the data of a file, or records that it is not a session. If it can be written, the details of the digest
@@ -377,7 +347,7 @@ impl Index {
     /// The index cannot be written.
     pub(super) fn finish(self) -> io::Result<()> {
         let Self { paths, of, real, volumes, has_unusable, draft, .. } = self;
-        let is_stale = !volumes.iter().all(OpenSegment::is_clean);
+        let is_stale = !volumes.iter().all(Segment::is_clean);
         let written = match draft.into_inner().unwrap_or_else(PoisonError::into_inner) {
             NewRecord::Some { draft, table, .. } => write(&paths, of, &volumes, (draft, table)),
             NewRecord::Nothing if is_stale => SegmentDraft::begin(&paths[0], &real)
@@ -397,14 +367,14 @@ impl Index {
 fn write(
     paths: &[PathBuf; 2],
     of: u64,
-    volumes: &[OpenSegment],
+    volumes: &[Segment],
     (mut draft, mut table): (SegmentDraft, SegmentTable),
 ) -> io::Result<()> {
     let [all, added] = [0, 1].map(|number| volumes.get(number));
-    let past = |kept: &OpenSegment| kept.uses.iter().filter(|is| **is != RecordUse::Current).count();
+    let past = |kept: &Segment| kept.uses.iter().filter(|is| **is != RecordUse::Current).count();
     let adds_to = all.filter(|all| {
-        let bytes = draft.end + added.map_or(0, |added| added.volume.bytes);
-        all.is_clean() && bytes <= MOST_ADDED.0.max(all.volume.bytes / MOST_ADDED.1) && past(all) <= all.uses.len() / 2
+        let bytes = draft.end + added.map_or(0, |added| added.bytes);
+        all.is_clean() && bytes <= MOST_ADDED.0.max(all.bytes / MOST_ADDED.1) && past(all) <= all.uses.len() / 2
     });
     let new: HashSet<(u64, u64)> = table.records.iter().map(|record| record.stamp.file).collect();
     for kept in [all.filter(|_| adds_to.is_none()), added].into_iter().flatten() {
@@ -415,11 +385,11 @@ fn write(
     if table.records.is_empty() {
         return remove(replaced).map(drop);
     }
-    draft.finish(&table, path, (of, adds_to.map_or(0, |all| all.volume.number)))?;
+    draft.finish(&table, path, (of, adds_to.map_or(0, |all| all.number)))?;
     remove(rest).map(drop) // it adds to a segment that was replaced
 }
 
-impl OpenSegment {
+impl Segment {
     /// Returns `true` if the files contain exactly these records.
     fn is_clean(&self) -> bool {
         !self.uses.contains(&RecordUse::Stale)
@@ -431,9 +401,9 @@ impl OpenSegment {
         let is_right = |(record, is): &(&SegmentRecord, &RecordUse)| {
             matches!(is, RecordUse::Current | RecordUse::Held) && !new.contains(&record.stamp.file)
         };
-        for (record, _) in self.volume.table.records.iter().zip(&self.uses).filter(is_right) {
+        for (record, _) in self.table.records.iter().zip(&self.uses).filter(is_right) {
             // Damaged records are read from the session next time.
-            let Some([digest, details, texts, state]) = self.volume.read(record, &mut rooms) else { continue };
+            let Some([digest, details, texts, state]) = self.read(record, &mut rooms) else { continue };
             let [details, texts, stated] = draft.add([details, texts, state])?;
             let digest = table.push(digest)?;
             table.records.push(SegmentRecord {

@@ -14,6 +14,7 @@ use crate::disk::create;
 use crate::disk::digest::{self, ScanOptions};
 use crate::disk::files::{Files, open_regular};
 use crate::disk::fingerprint::{ContentHash, FileVersion, hash};
+use crate::session::digest::SharedDigest;
 use crate::session::digest::details::{Details, DetailsSource};
 use crate::session::search_text::{SearchTexts, TextBuffers};
 use crate::system;
@@ -88,11 +89,28 @@ fn header_bytes(numbers: SegmentHeader) -> Vec<u8> {
 /// An open segment.
 #[derive(Debug)]
 pub(super) struct Segment {
-    pub(super) pieces: Arc<SegmentPieces>,
+    pub(super) lies: Arc<LazyPieces>,
     pub(super) number: u64,
     pub(super) table: SegmentTable,
     /// The length of the file in bytes.
     pub(super) bytes: u64,
+    /// The use of each record.
+    pub(super) uses: Vec<RecordUse>,
+    /// The sessions shown before their files were checked, by record.
+    pub(super) shown: Vec<Option<SharedDigest>>,
+}
+
+/// The use of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RecordUse {
+    /// Its file is unchanged.
+    Current,
+    /// Its file has changed but still starts with the recorded content.
+    Held,
+    /// A later record of the same file, current or held, replaces it.
+    Past,
+    /// Its file is missing or has other content: its text must be removed from the index.
+    Stale,
 }
 
 impl SegmentTable {
@@ -128,7 +146,7 @@ impl SegmentTable {
 
 impl Segment {
     /// Opens a segment with this content that adds to the given segment. Returns `None` if there is no trustworthy one.
-    pub(super) fn open(path: &Path, of: u64, adds_to: u64) -> Option<Self> {
+    pub(super) fn open(path: &Path, of: u64, adds_to: u64, home: &Arc<str>) -> Option<Self> {
         let (pieces, [is_of, number, is_added_to, _, at, len, table_hash]) = head(path)?;
         if is_of != of || is_added_to != adds_to {
             return None;
@@ -150,15 +168,18 @@ impl Segment {
         {
             let _ = File::options().write(true).open(path).and_then(|file| file.set_modified(written + age));
         }
-        Some(Self { pieces: Arc::new(pieces), number, table, bytes })
+        let places: Vec<_> = table.records.iter().map(|record| (record.details, record.texts)).collect();
+        let (uses, shown) = (vec![RecordUse::Past; places.len()], vec![None; places.len()]);
+        let lies = Arc::new(LazyPieces { pieces: Arc::new(pieces), places, home: home.clone() });
+        Some(Self { lies, number, table, bytes, uses, shown })
     }
 
     /// Returns the serialized digest, details, texts and state of a session, or `None` if they are damaged.
     pub(super) fn read<'a>(&'a self, record: &SegmentRecord, rooms: &'a mut [Vec<u8>; 3]) -> Option<[&'a [u8]; 4]> {
         let [one, two, three] = rooms;
-        let digest = self.table.digest(record)?;
-        let state = record.state.map_or(Some(&[][..]), |state| self.pieces.read(state, three))?;
-        Some([digest, self.pieces.read(record.details, one)?, self.pieces.read(record.texts, two)?, state])
+        let (digest, pieces) = (self.table.digest(record)?, &self.lies.pieces);
+        let state = record.state.map_or(Some(&[][..]), |state| pieces.read(state, three))?;
+        Some([digest, pieces.read(record.details, one)?, pieces.read(record.texts, two)?, state])
     }
 }
 

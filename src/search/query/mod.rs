@@ -8,6 +8,8 @@ mod token;
 use std::fmt;
 use std::ops::Range;
 
+use thiserror::Error;
+
 use crate::base::normalize::fold;
 use crate::search::fuzzy;
 use crate::search::pattern::Pattern;
@@ -55,21 +57,14 @@ pub(crate) enum TermKind {
 }
 
 /// An error in a query.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message}")]
 pub struct QueryProblem {
     /// The byte range in the query.
     pub at: Range<usize>,
     /// The problem and its fix.
     pub message: String,
 }
-
-impl fmt::Display for QueryProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for QueryProblem {}
 
 impl Query {
     /// Returns `true` if the query is empty and matches every session.

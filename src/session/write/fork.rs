@@ -5,7 +5,8 @@
 //! entry has no ID.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt;
+
+use thiserror::Error;
 
 use crate::session::json::JsonReader;
 use crate::session::json::edit::{RawObject, is_falsy, quote, same};
@@ -37,20 +38,13 @@ impl NewSession<'_> {
 }
 
 /// An error of a fork.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("an entry on the path has no ID; pi cannot fork there either")]
 pub struct ForkError {
     /// The index, starting at 0, of a line of the path that is not an entry with an ID: the source is of version 1,
     /// changed, or damaged.
     pub line: usize,
 }
-
-impl fmt::Display for ForkError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an entry on the path has no ID; pi cannot fork there either")
-    }
-}
-
-impl std::error::Error for ForkError {}
 
 /// Returns the contents of the new file. `path` contains the raw lines from the root to the entry; `labels` those of
 /// all `label` entries of the source. Both are in file order without line breaks. The source has version 3.

@@ -1,7 +1,7 @@
 //! New lines of a session file, as written by pi 0.87.1: names, labels and leaf moves, with their IDs and times.
 //! Functions return a line without a line break; time and randomness are arguments.
 
-use std::fmt;
+use thiserror::Error;
 
 use crate::base::javascript::js_trim;
 use crate::base::time;
@@ -22,19 +22,12 @@ pub struct NewEntry<'a> {
 }
 
 /// An error: a name or label is too long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("too long: {characters} characters; the maximum is {MOST_CHARACTERS}")]
 pub struct TooLong {
     /// The length in characters.
     pub characters: usize,
 }
-
-impl fmt::Display for TooLong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "too long: {} characters; the maximum is {MOST_CHARACTERS}", self.characters)
-    }
-}
-
-impl std::error::Error for TooLong {}
 
 /// Returns a name or label as it is written, trimmed and with control characters replaced by spaces. A run of line
 /// breaks becomes one space, as in pi's `appendSessionInfo`. An empty text clears the name or label.

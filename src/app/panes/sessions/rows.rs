@@ -54,7 +54,7 @@ impl SessionsPane {
 
     /// Updates sessions, families, projects and totals from the catalog, filters applied.
     fn take_sessions(&mut self, catalog: &Catalog) {
-        self.here.find(catalog.project_dirs());
+        self.here.find(catalog.dirs.iter());
         // A change to the selected session does not hide it until the user changes the filters.
         let is_same = self.as_of.is_some_and(|(_, shows)| shows == self.shows);
         let focused = self.selected.filter(|_| is_same && self.touched);
