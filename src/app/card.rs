@@ -105,44 +105,51 @@ fn session(model: &Model, key: SessionKey, room: Size) -> Vec<DocLine> {
     }
     lines.push(fact("id", &digest.header.id));
     lines.push(fact("file", &shorten(&digest.path.to_string_lossy(), &model.setting.home)));
-    lines.extend(symbols(model, key));
+    lines.extend(legend(model, key));
     lines
 }
 
-/// Explains the symbols in the row of a session; `None` if there are none.
-fn symbols(model: &Model, key: SessionKey) -> Option<DocLine> {
+/// A symbol in the row of a session: its tone, its text and its meaning.
+pub type SessionSymbol = (Tone, String, String);
+
+/// Returns the symbols before the name of a session, and the numbers of labels, branches and forks.
+pub fn symbols(model: &Model, key: SessionKey) -> [Vec<SessionSymbol>; 2] {
     let (catalog, glyphs) = (&model.catalog, &model.setting.glyphs);
-    let (digest, forks) = (&catalog[key], catalog.forks(key).count());
-    let mut parts = Vec::new();
-    let mut add = |symbol: String, means: String| parts.push(format!("{symbol} {means}"));
-    if model.sessions.marks.contains(&key) {
-        add(glyphs.mark.to_string(), "marked".into());
-    }
+    let digest = &catalog[key];
+    let mut kinds = Vec::new();
     if digest.owner.is_some() {
-        add(glyphs.subagent.to_string(), "subagent session".into());
+        kinds.push((Tone::Meta, glyphs.subagent.to_string(), "subagent session".into()));
     } else if digest.header.is_fork() {
-        match catalog.is_parent_missing(key) {
-            true => add(format!("{}?", glyphs.fork), "fork whose parent is missing".into()),
-            false => add(glyphs.fork.to_string(), "fork".into()),
-        }
+        kinds.push(match catalog.is_parent_missing(key) {
+            true => (Tone::Fork, format!("{}?", glyphs.fork), "fork whose parent is missing".into()),
+            false => (Tone::Fork, glyphs.fork.to_string(), "fork".into()),
+        });
     }
     if !digest.problems.is_empty() {
-        add(glyphs.warning.to_string(), "problems, listed above".into());
+        kinds.push((Tone::Warning, glyphs.warning.to_string(), "problems, listed above".into()));
     }
+    let branches = if digest.leaves > 1 { digest.leaves } else { 0 };
     let counts = [
-        (&glyphs.label, digest.labels.len(), ["label", "labels"]),
-        (&glyphs.tee, if digest.leaves > 1 { digest.leaves } else { 0 }, ["branch", "branches"]),
-        (&glyphs.fork, forks, ["fork", "forks"]),
+        (Tone::Label, &glyphs.label, digest.labels.len(), ["label", "labels"]),
+        (Tone::Active, &glyphs.tee, branches, ["branch", "branches"]),
+        (Tone::Fork, &glyphs.fork, catalog.forks(key).count(), ["fork", "forks"]),
     ];
-    for (symbol, number, [one, many]) in counts.into_iter().filter(|(_, number, _)| *number > 0) {
-        add(format!("{symbol}{number}"), count(number, one, many));
-    }
-    if let (Some(_), Some(cost)) = (catalog.copied_entries_text(key), nonzero_dollars(catalog.own(key).cost)) {
-        add(format!("+{cost}"), "cost without inherited entries".into());
-    }
-    if catalog.gone_dirs.contains(&digest.header.cwd) {
-        add(glyphs.gone.to_string(), "working directory missing".into());
-    }
+    let counts = counts.into_iter().filter(|(_, _, number, _)| *number > 0);
+    let counts =
+        counts.map(|(tone, sign, number, [one, many])| (tone, format!("{sign}{number}"), count(number, one, many)));
+    [kinds, counts.collect()]
+}
+
+/// Explains the symbols in the row of a session; `None` if there are none.
+fn legend(model: &Model, key: SessionKey) -> Option<DocLine> {
+    let (catalog, glyphs) = (&model.catalog, &model.setting.glyphs);
+    let marked = model.sessions.marks.contains(&key).then(|| (Tone::Accent, glyphs.mark.to_string(), "marked".into()));
+    let own = catalog.copied_entries_text(key).and_then(|_| nonzero_dollars(catalog.own(key).cost));
+    let own = own.map(|cost| (Tone::Cost, format!("+{cost}"), "cost without inherited entries".into()));
+    let is_gone = catalog.gone_dirs.contains(&catalog[key].header.cwd);
+    let gone = is_gone.then(|| (Tone::Dim, glyphs.gone.to_string(), "working directory missing".into()));
+    let all = marked.into_iter().chain(symbols(model, key).concat()).chain(own).chain(gone);
+    let parts: Vec<String> = all.map(|(_, symbol, means)| format!("{symbol} {means}")).collect();
     (!parts.is_empty()).then(|| fact("symbols", &parts.join(&format!(" {} ", glyphs.dot))))
 }
 

@@ -1,6 +1,5 @@
 //! Commands that flows return and choices carry. Only [`update`](mod@crate::app::update) executes them.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::app::layers::Layer;
@@ -14,6 +13,7 @@ use crate::changes::{FileSnapshot, Request};
 use crate::keymap::Place;
 use crate::pi::launch::Start;
 use crate::render::DocLine;
+use crate::session::digest::Digest;
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
 
@@ -141,8 +141,8 @@ pub struct ResumePlan {
 
 impl ResumePlan {
     /// Plans to resume at a session's leaf.
-    pub(crate) fn at(path: PathBuf, cwd: String) -> Self {
-        Self::of(Start { path, cwd, first: None })
+    pub(crate) fn at(session: &Digest) -> Self {
+        Self::of(Start { path: session.path.clone(), cwd: session.header.cwd.clone(), first: None })
     }
 
     /// Plans to start pi without further steps.

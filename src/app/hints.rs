@@ -80,7 +80,7 @@ fn wanted(model: &Model) -> &'static [&'static [Action]] {
         Place::Tree | Place::Preview if is_searched(model) => {
             &[&[A::Help, A::NextHit, A::PreviousHit, A::Back, A::Find, A::Confirm, A::Quit]]
         }
-        Place::Tree if !model.marks.0.is_empty() => {
+        Place::Tree if !model.marks.is_empty() => {
             &[&[A::Help, A::Compare, A::Mark, A::Back, A::Confirm], &[A::NextPane, A::Label, A::Fork, A::Quit]]
         }
         Place::Tree => &[
@@ -184,7 +184,7 @@ fn word(model: &Model, action: Action) -> &'static str {
 
 fn word_in_pane(model: &Model, action: Action) -> &'static str {
     let in_sessions = model.focus == Place::Sessions;
-    let is_marked = if in_sessions { !model.sessions.marks.is_empty() } else { !model.marks.0.is_empty() };
+    let is_marked = if in_sessions { !model.sessions.marks.is_empty() } else { !model.marks.is_empty() };
     match action {
         Action::Confirm if toggles(model) == Some(true) => "unfold",
         Action::Confirm if toggles(model) == Some(false) => "fold",

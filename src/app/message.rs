@@ -15,7 +15,7 @@ use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::search::{SearchedSession, SessionHit, Suggestions};
 use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::history::HistoryEntry;
-use crate::changes::{ChangeResult, Refusal, Request};
+use crate::changes::{ChangeResult, Request};
 use crate::disk::incremental::FileChanges;
 use crate::disk::relocations::RelocationCandidate;
 use crate::disk::scan::{ScanBatch, Unreadable};
@@ -182,21 +182,12 @@ pub enum Reply {
 pub struct Changed {
     /// The request.
     pub request: Request,
-    /// The applied changes, or the error.
-    pub result: Result<ChangeResult, ChangeFailure>,
+    /// The applied changes, or the error; the user may decide about a [`Refusal`](crate::changes::Refusal).
+    pub result: anyhow::Result<ChangeResult>,
     /// The touched files, read again.
     pub read: Vec<Digest>,
     /// Files that no longer exist or are no longer sessions.
     pub gone: Vec<PathBuf>,
-}
-
-/// The reason why a change was not made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ChangeFailure {
-    /// A precondition does not hold; the user may decide.
-    Refused(Refusal),
-    /// An error message.
-    Failed(String),
 }
 
 /// An action outside the model.
@@ -405,17 +396,8 @@ pub struct PickedEntry {
     pub draft: Option<String>,
 }
 
-impl PartialEq for PickedEntry {
-    fn eq(&self, other: &Self) -> bool {
-        let entry = |chosen: &Self| chosen.entry.as_ref().map(|(_, at)| *at);
-        (&self.path, entry(self), &self.draft) == (&other.path, entry(other), &other.draft)
-    }
-}
-
-impl Eq for PickedEntry {}
-
 /// Output of a picker.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum PickerOutput {
     /// Path of a session file.
     Path(PathBuf),

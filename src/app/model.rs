@@ -9,7 +9,6 @@ use crate::app::jump_history::{JumpHistory, JumpPosition};
 use crate::app::layers::Layers;
 use crate::app::message::{Effect, EntryBody, Work};
 use crate::app::panes::layout::{Layout, PaneArea, PaneSizes, ScreenShape};
-use crate::app::panes::marks::EntryMarks;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::{preview, sessions, tree};
 use crate::app::query_history::QueryHistory;
@@ -134,8 +133,8 @@ pub struct Model {
     pub asking_pi: Option<(Claim, Command)>,
     /// Claim on the list of running pi processes; see [`Command::Trash`].
     pub looking: Option<Claim>,
-    /// Marked entries.
-    pub marks: EntryMarks,
+    /// Marked entries for a comparison, in the order in which they were marked.
+    pub marks: Vec<EntryRef>,
     /// Claim on a comparison.
     pub comparing: Option<Claim>,
     /// Recent actions of the command palette, most recent first.

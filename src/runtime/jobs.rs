@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 
 use crate::app::layers::context::ContextTarget;
-use crate::app::message::{ChangeFailure, Changed, EntryBody, Reply, Work};
+use crate::app::message::{Changed, EntryBody, Reply, Work};
 use crate::app::panes::preview::{self, HiddenHits};
 use crate::app::panes::tree::hits::seen;
 use crate::app::startup::Startup;
@@ -19,7 +19,7 @@ use crate::catalog::compare::{self, ComparedBranches};
 use crate::catalog::cost_sharing::{self, SharedEntries};
 use crate::catalog::search::Searcher;
 use crate::catalog::{EntryRef, SessionKey};
-use crate::changes::{ChangeEvent, ChangeProgress, Changes, Refusal, Request, touched};
+use crate::changes::{ChangeEvent, ChangeProgress, Changes, Request, touched};
 use crate::config::GoBy;
 use crate::disk::files::Files;
 use crate::disk::incremental::{IncrementalReader, OwnChanges, is_fresh};
@@ -220,7 +220,7 @@ impl JobContext {
                 return Ok(hits.map(|hits| Reply::SessionsFound { hits, more: false, progress: None }));
             }
             Work::Change { request, .. } if ticket.is_stopped() => {
-                let result = Err(ChangeFailure::Failed("not started; the request was canceled".into()));
+                let result = Err(Error::msg("not started; the request was canceled"));
                 Reply::Changed(Box::new(Changed { request, result, read: Vec::new(), gone: Vec::new() }))
             }
             Work::Change { request, now } => Reply::Changed(Box::new(self.change(ticket, (request, now), reply))),
@@ -318,10 +318,6 @@ impl JobContext {
             }
         }
         self.noted.note(&read, &gone);
-        let result = result.map_err(|error| match error.downcast_ref::<Refusal>() {
-            Some(refusal) => ChangeFailure::Refused(refusal.clone()),
-            None => ChangeFailure::Failed(format!("{error:#}")),
-        });
         Changed { request, result, read, gone }
     }
 

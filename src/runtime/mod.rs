@@ -1,6 +1,5 @@
 //! Runs the browser: waits for events, updates the state, performs effects, and draws once.
 
-mod backend;
 pub mod clipboard;
 mod external;
 mod family;
@@ -101,9 +100,9 @@ pub fn run(mut setting: Startup, (files, cache): (Files, Option<PathBuf>), chang
     let mut model = Model::new(setting.clone(), size, now());
     let state_dir = locate::state_dir();
     let memory = SavedStateFile::restored(state_dir.as_deref().filter(|_| !setting.demo), &mut model);
-    let desk = JobContext { cache, changes, state_dir: state_dir.clone(), ..JobContext::new(setting.clone(), files) };
+    let desk = JobContext { cache, changes, state_dir, ..JobContext::new(setting.clone(), files) };
     let lanes = Workers::new(desk, sender);
-    let mut browser = Browser { model, lanes, state_dir, memory, clicked: None, gate };
+    let mut browser = Browser { model, lanes, memory, clicked: None, gate };
     // Sessions are read while the terminal is queried.
     let palette = || wants_palette.then(|| terminal::palette(&answer, !setting.demo));
     let Err(end) = browser.run(&mut screen, &events, palette);
@@ -153,8 +152,6 @@ impl SavedStateFile {
 struct Browser {
     model: Model,
     lanes: Workers,
-    /// The directory with the replacements of missing directories, if there is a home directory.
-    state_dir: Option<PathBuf>,
     memory: SavedStateFile,
     clicked: Option<(Instant, u16, u16)>,
     /// The gate that pauses key input while another program uses the terminal.
@@ -298,7 +295,7 @@ impl Browser {
                     let text = clipboard::clean(&match clip {
                         Clip::Text(text) => text,
                         Clip::Command(start) => {
-                            launch::line(&self.model.setting.config.pi, &start, self.state_dir.as_deref())
+                            launch::line(&self.model.setting.config.pi, &start, self.lanes.desk.state_dir.as_deref())
                         }
                     });
                     let is_sent = clipboard::give_to_terminal(&text);
@@ -309,8 +306,11 @@ impl Browser {
                     self.memory.keep(&self.model);
                     let setting = self.model.setting.clone();
                     let returns = (setting.config.after_pi == AfterPi::Return).then_some(&self.gate);
-                    let msg =
-                        external::resume((&setting.config.pi, start), self.state_dir.as_deref(), (screen, returns))?;
+                    let msg = external::resume(
+                        (&setting.config.pi, start),
+                        self.lanes.desk.state_dir.as_deref(),
+                        (screen, returns),
+                    )?;
                     self.come_back(msg, screen)?;
                 }
                 Effect::Open(copy) => {

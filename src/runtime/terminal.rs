@@ -2,7 +2,7 @@
 //! dark or light terminal by asking for its background color (OSC 11); the answer arrives among the keys.
 
 use std::fs::OpenOptions;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::mem::ManuallyDrop;
 use std::process::Command;
 use std::sync::Once;
@@ -11,14 +11,20 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
-use crossterm::execute;
-use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use crossterm::terminal::{
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
+    enable_raw_mode,
+};
+use crossterm::{execute, queue};
+use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
+use ratatui::buffer::Cell;
+use ratatui::layout::{Position, Size};
 use ratatui::{Frame, Terminal};
 
+use crate::app::model::bounded;
 use crate::base::catch_panic;
 use crate::config::Palette;
 use crate::disk::locate::Environment;
-use crate::runtime::backend::Bounded;
 use crate::system::terminal::{self as direct, FILES};
 
 /// The terminal to draw on.
@@ -202,6 +208,73 @@ pub(crate) fn luminance(rgb: [f64; 3]) -> f64 {
     0.2126 * red + 0.7152 * green + 0.0722 * blue
 }
 
+/// A backend that limits the reported size of the terminal.
+struct Bounded<W: Write> {
+    inner: CrosstermBackend<BufWriter<W>>,
+    /// `true` while a frame is drawn. Terminals without synchronized output show it as it comes.
+    is_drawing: bool,
+}
+
+impl<W: Write> Bounded<W> {
+    fn new(out: W) -> Self {
+        Self { inner: CrosstermBackend::new(BufWriter::new(out)), is_drawing: false }
+    }
+}
+
+impl<W: Write> Backend for Bounded<W> {
+    type Error = io::Error;
+
+    fn draw<'a, I: Iterator<Item = (u16, u16, &'a Cell)>>(&mut self, content: I) -> io::Result<()> {
+        let mut content = content.peekable();
+        if content.peek().is_some() && !self.is_drawing {
+            queue!(self.inner, BeginSynchronizedUpdate)?;
+            self.is_drawing = true;
+        }
+        self.inner.draw(content)
+    }
+
+    fn hide_cursor(&mut self) -> io::Result<()> {
+        self.inner.hide_cursor()
+    }
+
+    fn show_cursor(&mut self) -> io::Result<()> {
+        self.inner.show_cursor()
+    }
+
+    fn get_cursor_position(&mut self) -> io::Result<Position> {
+        self.inner.get_cursor_position()
+    }
+
+    fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> io::Result<()> {
+        self.inner.set_cursor_position(position)
+    }
+
+    fn clear(&mut self) -> io::Result<()> {
+        self.inner.clear()
+    }
+
+    fn clear_region(&mut self, clear_type: ClearType) -> io::Result<()> {
+        self.inner.clear_region(clear_type)
+    }
+
+    fn size(&self) -> io::Result<Size> {
+        let Size { width, height } = self.inner.size()?;
+        let (width, height) = bounded((width, height));
+        Ok(Size { width, height })
+    }
+
+    fn window_size(&mut self) -> io::Result<WindowSize> {
+        self.inner.window_size()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.is_drawing) {
+            queue!(self.inner, EndSynchronizedUpdate)?;
+        }
+        Backend::flush(&mut self.inner)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,5 +296,23 @@ mod tests {
         let said = ["15;0", "0;15", "0;default;7", "7;8", "0;default", "", "0;16", "x"].map(of_colorfgbg);
         let (dark, light) = (Some(Palette::Dark), Some(Palette::Light));
         assert_eq!(said, [dark, light, light, dark, None, None, None, None]);
+    }
+
+    #[test]
+    fn a_frame_is_shown_when_it_is_whole_and_nothing_is_said_where_nothing_changed() {
+        let (begin, end) = ("\x1b[?2026h", "\x1b[?2026l");
+        let mut written = Vec::new();
+        let mut bounded = Bounded::new(&mut written);
+        let cell = Cell::new("x");
+        bounded.draw([(0, 0, &cell)].into_iter()).unwrap();
+        bounded.draw([(1, 0, &cell)].into_iter()).unwrap();
+        bounded.flush().unwrap();
+        bounded.draw(std::iter::empty()).unwrap();
+        bounded.flush().unwrap();
+        drop(bounded);
+        let written = String::from_utf8(written).unwrap();
+        assert!(written.starts_with(begin) && written.matches(begin).count() == 1, "{written:?}");
+        let (frame, behind) = written.split_once(end).unwrap();
+        assert!(frame.matches('x').count() == 2 && !behind.contains('x') && !behind.contains("2026"), "{written:?}");
     }
 }

@@ -40,7 +40,7 @@ impl WorkerKind {
 
 /// The workers; each is started by its first work.
 pub(super) struct Workers {
-    desk: JobContext,
+    pub(super) desk: JobContext,
     sender: Sender<Event>,
     queues: HashMap<WorkerKind, Sender<(Ticket, Work)>>,
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use pitree::app::message::{ChangeFailure, Effect, Msg, Work};
+use pitree::app::message::{Effect, Msg, Work};
 use pitree::changes::{ChangeResult, Request};
 use pitree::config::Config;
 use pitree::disk::files::Files;
@@ -199,7 +199,7 @@ fn errors_are_shown() {
     let world = World::new();
     let mut browser = world.open(60, 20);
     let fail = |browser: &mut Browser, error: &str| {
-        browser.change_goes(Request::Redo, Err(ChangeFailure::Failed(error.into())));
+        browser.change_goes(Request::Redo, Err(anyhow::Error::msg(error.to_owned())));
     };
     fail(&mut browser, "the disk is full");
     assert_eq!(browser.footer(), "the disk is full");

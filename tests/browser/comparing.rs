@@ -139,9 +139,9 @@ fn marks_in_the_trees_of_two_sessions() {
     assert!(head[2].contains("B  Use redis instead · • asst  Redis it is."), "{screen}");
     // Each Esc goes back one step.
     browser.press("esc");
-    assert!(!is_open(&browser) && browser.model.focus == Place::Tree && browser.model.marks.0.len() == 2);
+    assert!(!is_open(&browser) && browser.model.focus == Place::Tree && browser.model.marks.len() == 2);
     browser.press("esc");
-    assert!(browser.model.focus == Place::Tree && browser.model.marks.0.is_empty());
+    assert!(browser.model.focus == Place::Tree && browser.model.marks.is_empty());
     browser.press("esc");
     assert_eq!(browser.model.focus, Place::Sessions);
 }
@@ -194,7 +194,7 @@ fn a_run_is_marked_at_its_last_entry() {
     shows(&browser, "✓ • ⋯");
     browser.press("l");
     assert_eq!(browser.screen().matches('✓').count(), 1, "the entry's own row has the mark\n{}", browser.screen());
-    assert_eq!(browser.model.marks.0[0].at, end);
+    assert_eq!(browser.model.marks[0].at, end);
 }
 
 #[test]

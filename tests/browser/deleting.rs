@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, SystemTime};
 
-use pitree::app::message::{ChangeFailure, Effect, Msg, Work};
+use pitree::app::message::{Effect, Msg, Work};
 use pitree::changes::{FileSnapshot, Refusal, Request};
 
 use super::changes::{World, shows_not};
@@ -193,7 +193,7 @@ fn files_the_trash_cannot_hold_are_deleted_only_after_typing_a_word() {
     let files = vec![FileSnapshot { path: path.clone(), bytes: seen.bytes, mtime: seen.mtime }];
     let refuse = |browser: &mut Browser| {
         let refusal = Refusal::NoTrash { reason: "it is full".into(), left: files.clone() };
-        browser.change_goes(Request::Trash { files: files.clone() }, Err(ChangeFailure::Refused(refusal)));
+        browser.change_goes(Request::Trash { files: files.clone() }, Err(refusal.into()));
     };
     refuse(&mut browser);
     shows(&browser, "Moving to the trash failed: it is full");

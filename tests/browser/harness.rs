@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pitree::app::layers::Layer;
 use pitree::app::layers::palette::Palette;
-use pitree::app::message::{ChangeFailure, Changed, Effect, Msg, Reply, Work};
+use pitree::app::message::{Changed, Effect, Msg, Reply, Work};
 use pitree::app::model::Model;
 use pitree::app::panes::sessions::SessionRow;
 use pitree::app::startup::{PickerFormat, Startup};
@@ -153,7 +153,7 @@ impl Browser {
     }
 
     /// Requests a change and applies it with the given result.
-    pub(crate) fn change_goes(&mut self, request: Request, result: Result<ChangeResult, ChangeFailure>) {
+    pub(crate) fn change_goes(&mut self, request: Request, result: anyhow::Result<ChangeResult>) {
         let wanted = self.take(Msg::Key("U".parse().unwrap()));
         let ticket = wanted.into_iter().find_map(|effect| match effect {
             Effect::Ask(ticket, Work::Change { .. }) => Some(ticket),

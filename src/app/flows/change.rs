@@ -3,10 +3,11 @@
 use crate::base::numbers::count;
 use std::path::{Path, PathBuf};
 
+use anyhow::Result;
+
 use crate::app::command::{AfterChange, Command};
 use crate::app::flows::{cancel, delete};
 use crate::app::layers::dialogs::QuestionChoice;
-use crate::app::message::ChangeFailure;
 use crate::app::model::Model;
 use crate::base::text::Tone;
 use crate::catalog::SessionKey;
@@ -16,14 +17,18 @@ use crate::render::DocLine;
 /// Returns the command that follows a change or its error. `new` is a session that is new in the list.
 pub fn take(
     model: &Model,
-    (request, result): (Request, Result<ChangeResult, ChangeFailure>),
+    (request, result): (Request, Result<ChangeResult>),
     new: Option<SessionKey>,
     after: AfterChange,
 ) -> Command {
     let done = match result {
         Ok(done) => done,
-        Err(ChangeFailure::Refused(refusal)) => return take_refusal(model, refusal, request, after),
-        Err(ChangeFailure::Failed(error)) => return Command::ShowError("Change failed", error),
+        Err(error) => {
+            return match error.downcast() {
+                Ok(refusal) => take_refusal(model, refusal, request, after),
+                Err(error) => Command::ShowError("Change failed", format!("{error:#}")),
+            };
+        }
     };
     let text = describe(model, &done);
     let is_undoable = !request.is_step() && !done.changes.is_empty();

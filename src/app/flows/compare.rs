@@ -47,7 +47,7 @@ pub(crate) fn ask(model: &Model) -> Result<(CompareView, [CompareRequest; 2]), S
 fn sessions(model: &Model) -> Result<[Branch; 2], String> {
     let (mut marked, _) = model.sessions.marked(&model.catalog);
     model.catalog.sort_oldest_first(&mut marked);
-    match (&marked[..], &model.marks.0[..]) {
+    match (&marked[..], &model.marks[..]) {
         (&[a, b], _) => Ok([leaf(model, a)?, leaf(model, b)?]),
         (&[a], _) => match model.sessions.selected_session() {
             Some(b) if a != b => Ok([leaf(model, a)?, leaf(model, b)?]),
@@ -65,7 +65,7 @@ fn sessions(model: &Model) -> Result<[Branch; 2], String> {
 
 /// Returns two marked entries, the marked and the selected one, or the selected one and the leaf.
 fn entries(model: &Model) -> Result<[Branch; 2], String> {
-    match model.marks.0[..] {
+    match model.marks[..] {
         [a, b] => Ok([entry(model, a)?, entry(model, b)?]),
         [a, ..] => {
             let here = selected(model)?;

@@ -44,7 +44,7 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
     choices.push(QuestionChoice::new('p', "Session path", path, copy_path(&session.path, &session.header.id)));
     let id = session.header.id.clone();
     choices.push(QuestionChoice::new('s', "Session ID", id.clone(), text(id)));
-    let start = ResumePlan::at(session.path.clone(), session.header.cwd.clone()).start;
+    let start = ResumePlan::at(session).start;
     let command = Command::copy(Clip::Command(start));
     choices.push(QuestionChoice::new('c', "Resume command", "resumes the session in pi, from a shell", command));
     Ok(Command::ask("Copy", Vec::new(), choices))

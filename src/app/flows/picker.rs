@@ -59,7 +59,7 @@ pub(crate) fn wants_session(model: &Model) -> bool {
 /// returns its text for editing.
 pub(crate) fn fork(session: &Digest, tree: &Arc<Tree>, at: Index) -> Command {
     let to = resume::at(tree, at);
-    let leaf = ResumePlan::at(session.path.clone(), session.header.cwd.clone());
+    let leaf = ResumePlan::at(session);
     let at = to.at.map(|at| EntryId::of(tree, at));
     let request = Some(Request::Fork { path: session.path.clone(), at, migrate: false });
     Command::Resume(ResumePlan { request, text_of: to.text_of.map(|at| (tree.clone(), at)), ..leaf })

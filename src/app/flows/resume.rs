@@ -53,7 +53,7 @@ pub(crate) fn confirm(model: &Model) -> Command {
     match model.meant_entry() {
         Some((_, tree, at)) => entry(model, key, &tree, at),
         _ if model.focus == Place::Tree && !is_start => Command::nothing(),
-        _ => at_leaf(model, key, ResumePlan::at(session.path.clone(), session.header.cwd.clone())),
+        _ => at_leaf(model, key, ResumePlan::at(session)),
     }
 }
 
@@ -76,7 +76,7 @@ fn no_file() -> Command {
 /// Resumes at an entry. Asks first unless opening the session is enough.
 pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index) -> Command {
     let Some(session) = model.catalog.get(key) else { return Command::warn(NO_SESSION) };
-    let leaf = ResumePlan::at(session.path.clone(), session.header.cwd.clone());
+    let leaf = ResumePlan::at(session);
     let to = resume::at(tree, at);
     if to.is_here && to.text_of.is_none() {
         return at_leaf(model, key, leaf);

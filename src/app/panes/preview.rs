@@ -104,7 +104,7 @@ pub(crate) struct PreviewFind {
     /// `true` if the words or the text changed and the search is not yet started.
     is_due: bool,
     /// The claim on the running search.
-    looking: Option<Claim>,
+    pub(crate) looking: Option<Claim>,
     /// `true` to jump to the first hit when results arrive.
     goes: bool,
     /// The index of the current hit.
@@ -296,13 +296,6 @@ impl PreviewPane {
         let find = self.find.as_mut().filter(|find| find.is_due)?;
         find.is_due = false;
         Some((self.lines.clone(), find.words.clone()))
-    }
-
-    /// Stores the claim on the running search.
-    pub(crate) fn await_hits(&mut self, claim: Claim) {
-        if let Some(find) = &mut self.find {
-            find.looking = Some(claim);
-        }
     }
 
     /// Stores the hits and jumps to the first one after the start position.

@@ -28,17 +28,12 @@ const MOST_RECENT: usize = 5;
 /// Room in which a card is not shortened.
 const ROOM: Size = Size::new(1000, 1000);
 
-/// Records the use of an action for the command palette.
-fn note_use(model: &mut Model, action: Action) {
+pub(super) fn act(model: &mut Model, action: Action) {
     if palettes::is_listed(action) {
         model.recent.retain(|&other| other != action);
         model.recent.insert(0, action);
         model.recent.truncate(MOST_RECENT);
     }
-}
-
-pub(super) fn act(model: &mut Model, action: Action) {
-    note_use(model, action);
     let page = if model.focus == Place::Sessions { model.sessions.page() } else { model.height(model.focus) };
     let page = page.saturating_sub(1).max(1);
     match action {
@@ -356,7 +351,7 @@ fn back(model: &mut Model) {
         return;
     }
     match model.focus {
-        Place::Tree if !model.marks.0.is_empty() => model.marks.0.clear(),
+        Place::Tree if !model.marks.is_empty() => model.marks.clear(),
         // With a session to open, the tree is the first pane.
         Place::Tree if model.setting.at.is_some() && model.search.is_none() => model.effects.push(Effect::Quit),
         Place::Tree => search::go_back(model),

@@ -9,7 +9,7 @@ use crate::app::message::{Clip, Effect, EntryBody, PickedEntry, PickerOutput, Wo
 use crate::app::model::{Errand, Model, Notice, PendingChange};
 use crate::app::startup::PickerFormat;
 use crate::base::text::{Tone, width};
-use crate::catalog::{EntryRef, SessionKey};
+use crate::catalog::SessionKey;
 use crate::changes::Request;
 use crate::keymap::{Action, Place};
 use crate::pi::launch::Start;
@@ -39,7 +39,15 @@ impl Model {
                 self.jumps.leave(self.jump_position());
                 self.sessions.select(key, &self.catalog, &self.setting.glyphs);
             }
-            Command::GoTo(entry) => self.go_to(entry),
+            Command::GoTo(entry) => {
+                if self.tree.shown(entry).is_some() {
+                    self.jumps.leave(self.jump_position());
+                    self.focus = Place::Tree;
+                    self.tree.go_to_entry(entry);
+                } else if self.select_session(entry.session) {
+                    self.tree.go_to_entry(entry);
+                }
+            }
             Command::GoToId(session, entry) => {
                 if self.select_session(session) {
                     self.tree.go_to_id(session, entry);
@@ -68,17 +76,6 @@ impl Model {
             self.say(Tone::Error, error);
         } else {
             self.layers.0.push(Layer::Note(Note::new(title, error)));
-        }
-    }
-
-    /// Goes to an entry of any session, even a hidden one, once its tree is open.
-    fn go_to(&mut self, entry: EntryRef) {
-        if self.tree.shown(entry).is_some() {
-            self.jumps.leave(self.jump_position());
-            self.focus = Place::Tree;
-            self.tree.go_to_entry(entry);
-        } else if self.select_session(entry.session) {
-            self.tree.go_to_entry(entry);
         }
     }
 

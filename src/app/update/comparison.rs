@@ -17,10 +17,10 @@ pub(super) fn mark(model: &mut Model) {
     match model.whole_entry() {
         Err(why) => model.say(Tone::Warning, why),
         Ok((session, _, at)) => {
-            model.marks.toggle(EntryRef { session, at });
+            toggle(&mut model.marks, EntryRef { session, at });
             let (compare, mark) = (model.setting.key(Action::Compare), model.setting.key(Action::Mark));
             let dot = &model.setting.glyphs.dot;
-            let message = match model.marks.0.len() {
+            let message = match model.marks.len() {
                 0 => "no entries marked".into(),
                 1 => format!(
                     "1 entry marked {dot} {compare}: compare with the selected entry {dot} {mark}: mark another"
@@ -29,6 +29,16 @@ pub(super) fn mark(model: &mut Model) {
             };
             model.say(Tone::Dim, message);
         }
+    }
+}
+
+/// Marks or unmarks an entry. A third mark replaces the oldest one.
+fn toggle(marks: &mut Vec<EntryRef>, entry: EntryRef) {
+    let before = marks.len();
+    marks.retain(|&marked| marked != entry);
+    if marks.len() == before {
+        marks.drain(..before.saturating_sub(1));
+        marks.push(entry);
     }
 }
 
@@ -68,5 +78,23 @@ pub(super) fn sync(model: &mut Model) {
     }
     if !is_there {
         model.comparing = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::tests::catalog;
+
+    #[test]
+    fn two_entries_are_marked_at_most() {
+        let catalog = catalog(&[("a", None, 1)]);
+        let session = catalog.keys().next().unwrap();
+        let entry = |at| EntryRef { session, at };
+        let mut marks = Vec::new();
+        (0..3).for_each(|at| toggle(&mut marks, entry(at)));
+        assert_eq!(marks, [entry(1), entry(2)], "the first one gave way");
+        toggle(&mut marks, entry(1));
+        assert_eq!(marks, [entry(2)]);
     }
 }

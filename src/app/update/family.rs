@@ -13,27 +13,25 @@ use crate::session::entry::EntryId;
 /// Shows the whole family, or only the session.
 pub(super) fn toggle(model: &mut Model) {
     let Some(session) = model.tree.session else { return };
-    if !model.tree.is_whole() && model.catalog.family(session).len() < 2 {
-        if !model.catalog.progress.finished {
-            model.tree.toggle_family();
-            return model.say(Tone::Dim, "showing the family; sessions are still being read");
-        }
-        let others = model.catalog.same_origin(session).len();
-        return match others {
-            0 => model.say(Tone::Dim, "no related sessions: no parent and no forks found"),
-            others => {
-                model.tree.toggle_family();
-                let share = count(
-                    others,
-                    "session shares entries with this one but is not linked to it",
-                    "sessions share entries with this one but are not linked to it",
-                );
-                let (key, dot) = (model.setting.key(Action::FamilyFiles), &model.setting.glyphs.dot);
-                model.say(Tone::Dim, format!("{share} {dot} {key}: list family"));
-            }
-        };
+    let is_alone = !model.tree.is_whole() && model.catalog.family(session).len() < 2;
+    let (is_read, others) = (model.catalog.progress.finished, model.catalog.same_origin(session).len());
+    if is_alone && is_read && others == 0 {
+        return model.say(Tone::Dim, "no related sessions: no parent and no forks found");
     }
-    let message = if model.tree.toggle_family() { "showing the whole family" } else { "showing this session only" };
+    let message = match model.tree.toggle_family() {
+        false => "showing this session only".into(),
+        true if !is_alone => "showing the whole family".into(),
+        true if !is_read => "showing the family; sessions are still being read".into(),
+        true => {
+            let share = count(
+                others,
+                "session shares entries with this one but is not linked to it",
+                "sessions share entries with this one but are not linked to it",
+            );
+            let (key, dot) = (model.setting.key(Action::FamilyFiles), &model.setting.glyphs.dot);
+            format!("{share} {dot} {key}: list family")
+        }
+    };
     model.say(Tone::Dim, message);
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::app::layers::Layer;
-use crate::app::message::{EntryBody, Work};
+use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::widgets::line::LineEdit;
@@ -13,12 +13,10 @@ use crate::search::text_match::Words;
 
 /// Opens the input line.
 pub(super) fn open(model: &mut Model) {
-    if model.focus == Place::Tree {
-        if !model.tree.begin_find() {
-            return;
-        }
-    } else {
+    if model.focus != Place::Tree {
         model.preview.begin_search();
+    } else if !model.tree.begin_find() {
+        return;
     }
     model.layers.0.push(Layer::Find(LineEdit::default()));
 }
@@ -97,23 +95,21 @@ pub(super) fn sync(model: &mut Model) {
     if model.tree.look_again() {
         ask(model);
     }
-    let words = match model.preview.subject {
-        PreviewSubject::Entry(entry) => model.tree.words_of(entry),
+    let entry = match model.preview.subject {
+        PreviewSubject::Entry(entry) => Some(entry),
         _ => None,
     };
+    let words = entry.and_then(|entry| model.tree.words_of(entry));
+    let hit = entry.filter(|_| words.is_some());
     model.preview.show_words(words);
     if let Some((lines, words)) = model.preview.take_due() {
-        let found = found_entry(model);
+        let hit = hit.filter(|_| !model.preview.is_searched());
+        let found = hit.and_then(|entry| model.entry_body(entry));
         let claim = model.ask(Work::Look { lines, words, found });
-        model.preview.await_hits(claim);
+        if let Some(find) = &mut model.preview.find {
+            find.looking = Some(claim);
+        }
     }
-}
-
-/// Returns the entry of the preview if it is a hit in the tree.
-fn found_entry(model: &Model) -> Option<EntryBody> {
-    let PreviewSubject::Entry(entry) = model.preview.subject else { return None };
-    let is_found = !model.preview.is_searched() && model.tree.words_of(entry).is_some();
-    is_found.then(|| model.entry_body(entry)).flatten()
 }
 
 /// Searches the open session for the query of the search over all sessions.

@@ -110,14 +110,15 @@ fn follow_selection(model: &mut Model) {
         }
         RowItem::Start => model.tree.session.map(PreviewSubject::Session),
     };
+    let hit = model.sessions.selected_hit().and_then(|found| found.at);
     let row = || match model.sessions.selected_row()? {
         // The card of a session lists the labels or branches that matched.
-        SessionRow::Session { key, .. } if is_found_by_feature(model) => Some(PreviewSubject::Session(*key)),
+        SessionRow::Session { key, .. } if matches!(hit, Some(HitPlace::Newest(_))) => {
+            Some(PreviewSubject::Session(*key))
+        }
         // A session that was found by an entry shows that entry.
         SessionRow::Session { .. } if model.tree.is_at_hit() => entry(),
-        SessionRow::Session { .. } if model.sessions.selected_hit().is_some_and(|found| found.at.is_some()) => {
-            entry().filter(|_| model.tree.pointed().is_some())
-        }
+        SessionRow::Session { .. } if hit.is_some() => entry().filter(|_| model.tree.pointed().is_some()),
         SessionRow::Session { key, .. } => Some(PreviewSubject::Session(*key)),
         SessionRow::MissingParent(key, _) => Some(PreviewSubject::MissingParent(*key)),
         SessionRow::Project(at) => Some(PreviewSubject::Project(model.sessions.projects.get(*at)?.key)),
@@ -153,11 +154,6 @@ fn follow_selection(model: &mut Model) {
         let lines = card::of(model, wanted, room);
         model.preview.show(lines);
     }
-}
-
-/// Returns `true` if a feature of its tree matched the selected session, not a text.
-fn is_found_by_feature(model: &Model) -> bool {
-    model.sessions.selected_hit().is_some_and(|found| matches!(found.at, Some(HitPlace::Newest(_))))
 }
 
 /// Returns `true` if the previewed item still exists.

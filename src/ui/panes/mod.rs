@@ -1,10 +1,7 @@
 //! The panes.
 
 mod hits;
-mod name;
+mod names;
 pub(super) mod preview;
-mod project;
-mod row;
-mod session;
 pub(super) mod sessions;
 pub(super) mod tree;

@@ -1,21 +1,27 @@
-//! Draws the list of projects, families and sessions.
+//! Draws the list of projects, families and sessions. The row of a session has the name first, and to the right the facts
+//! that leave enough room for it.
 
 use ratatui::Frame;
 
+use crate::app::card;
 use crate::app::flows::missing_parent;
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
 use crate::app::panes::sessions::SessionRow;
-use crate::base::numbers::{nonzero_dollars, thousands};
-use crate::base::text::{Span, Tone, spans_text, spans_width, width};
+use crate::app::title::plain;
+use crate::base::numbers::{bytes, count, nonzero_dollars, thousands};
+use crate::base::paths::{shorten, split_name};
+use crate::base::text::{Span, Tone, clean, spans_text, spans_width, width};
 use crate::base::time;
+use crate::catalog::SessionKey;
 use crate::catalog::parents::MissingParentKey;
+use crate::catalog::search::SessionHit;
 use crate::config::Sort;
 use crate::keymap::{Action, Place};
-use crate::ui::paint::{Painter, both};
-use crate::ui::panes::session::{SessionRowView, entries_column, first_column};
-use crate::ui::panes::{hits, project};
-use crate::ui::widgets::{ListView, tall_list, title};
+use crate::ui::paint::{Painter, both, cut};
+use crate::ui::panes::hits;
+use crate::ui::panes::names::{SessionName, project_name, short_project_name};
+use crate::ui::widgets::{ListView, status_sign, tall_list, title};
 
 pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Painter<'_>) {
     let pane = &model.sessions;
@@ -92,7 +98,7 @@ fn project_row(model: &Model, pen: &Painter<'_>, row: usize, place: usize, colum
     let age = vec![Span::new(Tone::Dim, format!("{age:>4}  "))];
     let room =
         |right: &[Span]| columns.saturating_sub([&left[..], &behind, right].map(spans_width).iter().sum::<usize>() + 1);
-    let label = |room| project::label(&model.sessions.projects, place, &model.setting.home, glyphs, room);
+    let label = |room| project_name(&model.sessions.projects, place, &model.setting.home, glyphs, room);
     let entries = entries_column(columns, &thousands(project.sum.entries));
     let (whole, named) = ([entries, cost.clone(), age.clone()].concat(), [cost, age.clone()].concat());
     let full = label(columns);
@@ -130,4 +136,284 @@ fn heads(model: &Model, columns: usize) -> String {
     let first = if sort == Sort::Size { "size" } else { "cost" };
     let age = [Span::new(Tone::Dim, " age   ")];
     spans_text(&[entries_column(columns, "entries"), first_column(sort, columns, first), age.to_vec()].concat())
+}
+
+/// The width from which a session in a flat list always shows its project.
+const WIDE: usize = 64;
+
+/// Columns of a project name after a session in a flat list: reserved maximum, and minimum.
+const PROJECT: (usize, usize) = (16, 6);
+
+/// The widths from which a list shows costs, and also the number of entries.
+const WITH_COST: usize = 34;
+const WITH_ENTRIES: usize = 50;
+
+/// A session row and the data to draw it.
+#[derive(Clone, Copy)]
+struct SessionRowView<'a> {
+    model: &'a Model,
+    pen: &'a Painter<'a>,
+    /// The index in the list.
+    at: usize,
+    key: SessionKey,
+    columns: usize,
+    /// The tree lines in front of it.
+    prefix: &'a str,
+    /// The number of forks below it.
+    below: usize,
+    /// `true` if a hit has a line of its own below it.
+    is_tall: bool,
+}
+
+impl SessionRowView<'_> {
+    /// Returns the lines of the row.
+    fn lines(self) -> Vec<Vec<Span>> {
+        let found = self.model.sessions.found(self.key);
+        match found.filter(|found| found.snippet.is_some() || found.entries > 0) {
+            Some(found) => self.hit(found),
+            None => vec![self.plain()],
+        }
+    }
+
+    /// Returns the row of a session without a text hit.
+    fn plain(self) -> Vec<Span> {
+        let Self { model, key, columns, pen, .. } = self;
+        let session = &model.catalog[key];
+        let name = match model.sessions.found(key) {
+            Some(_) => SessionName::plain(plain(session)), // in which it was looked for
+            None => SessionName::of(&model.catalog, key),
+        };
+        let most = columns * 3 / 5;
+        let mut signs = self.signs();
+        let folded = self.folded();
+        let project = self.project();
+        let reserved = project.as_ref().map_or(0, |(project, _)| 2 + width(project).min(PROJECT.0));
+        let reserved = if columns < WIDE { 0 } else { reserved };
+        let wanted = match model.sessions.show_paths {
+            true => columns,
+            false => name.wanted(session.name.is_some(), most) + reserved,
+        };
+        if let Some(label) = self.project_alone(columns.saturating_sub(spans_width(&signs) + wanted)) {
+            signs.splice(1..1, label);
+        }
+        let used = spans_width(&signs) + spans_width(&folded) + 1;
+        let right = self.right(columns.saturating_sub(used + wanted));
+        let room = columns.saturating_sub(used + spans_width(&right));
+        let mut left = signs;
+        let (title, words) =
+            name.cut(if model.sessions.show_paths { room / 2 } else { room - reserved.min(room) }, pen.glyphs());
+        left.extend(hits::marked(model, &title, self.tone(), model.sessions.found(key).is_some()));
+        left.extend(words);
+        left.extend(folded);
+        let room = columns.saturating_sub(spans_width(&left) + spans_width(&right) + 3);
+        if model.sessions.show_paths {
+            let path = session.path.to_string_lossy();
+            let path = clean(&shorten(&path, &model.setting.home)).into_owned();
+            left.push(Span::new(Tone::Dim, format!("  {}", pen.glyphs().cut_path(&path, room))));
+        } else if let Some((project, dir)) = project {
+            left.extend(self.project_after(&project, &dir, room));
+        }
+        let room = columns.saturating_sub(spans_width(&left) + spans_width(&right) + 1);
+        let whole = self.whole().filter(|whole| width(&whole.text) <= room);
+        both(&left, &whole.into_iter().chain(right).collect::<Vec<_>>(), columns, pen.glyphs())
+    }
+
+    /// Returns the row of a session with a text hit, and the text.
+    fn hit(self, found: &SessionHit) -> Vec<Vec<Span>> {
+        let Self { model, key, columns, pen, .. } = self;
+        let mut left = self.signs();
+        if let Some(label) = self.project_alone(columns / 4) {
+            left.splice(1..1, label);
+        }
+        left.extend(hits::marked(model, &plain(&model.catalog[key]), self.tone(), true));
+        left.extend(self.folded());
+        let room = columns.saturating_sub(spans_width(&left).min(columns * 3 / 5) + 1);
+        let facts = self.hit_facts(found, room);
+        let room = |left: &[Span]| columns.saturating_sub(spans_width(left) + spans_width(&facts) + 3);
+        if (self.is_tall || found.snippet.is_none())
+            && let Some((project, dir)) = self.project()
+        {
+            left.extend(self.project_after(&project, &dir, room(&left).max(width(&project))));
+        }
+        let mut text = None;
+        if found.snippet.is_some() && self.is_tall {
+            let indent = vec![Span::new(Tone::Dim, " ".repeat(width(self.prefix) + 4))];
+            let room = columns.saturating_sub(spans_width(&indent));
+            text = Some([indent, hits::snippet(model, found, room, pen.glyphs())].concat());
+        } else if found.snippet.is_some() {
+            let snippet = hits::snippet(model, found, room(&left), pen.glyphs());
+            left.push(Span::new(Tone::Dim, "  "));
+            left.extend(snippet);
+        }
+        if model.sessions.show_paths {
+            let path = model.catalog[key].path.to_string_lossy();
+            let path = clean(&shorten(&path, &model.setting.home)).into_owned();
+            left = cut(&left, columns / 3, pen.glyphs());
+            let path = pen.glyphs().cut_path(&path, room(&left)).into_owned();
+            left.push(Span::new(Tone::Dim, format!("  {path}")));
+        }
+        [both(&left, &facts, columns, pen.glyphs())].into_iter().chain(text).collect()
+    }
+
+    fn tone(self) -> Tone {
+        match &self.model.catalog[self.key].name {
+            _ if self.model.sessions.hits.is_some() && self.model.sessions.found(self.key).is_none() => Tone::Dim,
+            Some(_) => Tone::Name,
+            None => Tone::Text,
+        }
+    }
+
+    /// Returns the symbols before the name, the mark first.
+    fn signs(self) -> Vec<Span> {
+        let (model, glyphs) = (self.model, self.pen.glyphs());
+        let mut signs = vec![mark(model, self.pen, self.at), Span::new(Tone::Dim, tail(self.prefix, self.columns / 5))];
+        if self.below > 0 {
+            let sign = if model.sessions.is_folded(self.at) { &glyphs.closed } else { &glyphs.open };
+            signs.push(Span::new(Tone::Dim, format!("{sign} ")));
+        }
+        let [kinds, _] = card::symbols(model, self.key);
+        signs.extend(kinds.into_iter().map(|(tone, symbol, _)| Span::new(tone, symbol + " ")));
+        signs
+    }
+
+    /// Returns the number of folded forks.
+    fn folded(self) -> Vec<Span> {
+        let is_folded = self.below > 0 && self.model.sessions.is_folded(self.at);
+        let text = || Span::new(Tone::Dim, format!("  {} {}", self.pen.glyphs().hidden, self.below));
+        is_folded.then(text).into_iter().collect()
+    }
+
+    /// Returns the project name before the name of its only session, in about `room` columns.
+    fn project_alone(self, room: usize) -> Option<Vec<Span>> {
+        let Self { model, pen, columns, .. } = self;
+        let place = model.sessions.project_alone(self.at)?;
+        let projects = &model.sessions.projects;
+        let gone = model.catalog.gone_dirs.contains(&*projects[place].cwd);
+        let gone = if gone { format!(" {}", pen.glyphs().gone) } else { String::new() };
+        // Includes the cost and the age.
+        let room = room.saturating_sub(width(&gone) + 18).max(columns / 5).max(8);
+        let mut label = short_project_name(projects, place, &model.setting.home, pen.glyphs(), room);
+        label.push(Span::new(Tone::Dim, format!("{gone}  ")));
+        Some(label)
+    }
+
+    /// Returns the name of the project and its parent directory in a flat list.
+    fn project(self) -> Option<(String, String)> {
+        let cwd = shorten(&self.model.catalog[self.key].header.cwd, &self.model.setting.home);
+        let (dir, name) = split_name(&cwd);
+        self.model.sessions.is_flat.then(|| (clean(name).into_owned(), clean(dir).into_owned()))
+    }
+
+    fn project_after(self, project: &str, dir: &str, room: usize) -> Option<Span> {
+        let glyphs = self.pen.glyphs();
+        let name = glyphs.cut(project, room);
+        let rest = room.saturating_sub(width(&name) + 2);
+        let needed = width(dir).min(width(split_name(dir).1) + 1 + width(&glyphs.ellipsis));
+        let dir = if rest >= needed { glyphs.cut_path(dir, rest) } else { "".into() };
+        let text = format!("  {name}  {dir}");
+        (room >= PROJECT.1.min(width(project))).then(|| Span::new(Tone::Dim, text.trim_end()))
+    }
+
+    /// Returns the number of found entries, the number of forks that have the same ones, and the age.
+    fn hit_facts(self, found: &SessionHit, room: usize) -> Vec<Span> {
+        let mut facts = self.age().to_vec();
+        if found.entries > 0 {
+            facts.insert(0, Span::new(Tone::Dim, format!("{} ", count(found.entries, "hit", "hits"))));
+        }
+        if found.forks > 0 {
+            let words = format!("also in {} ", count(found.forks, "fork", "forks"));
+            let sign = format!("{}{} ", self.pen.glyphs().fork, found.forks);
+            let room = room.saturating_sub(spans_width(&facts));
+            let fitting = [words, sign].into_iter().find(|text| width(text) <= room);
+            facts.splice(0..0, fitting.map(|text| Span::new(Tone::Fork, text)));
+        }
+        facts
+    }
+
+    /// Returns the facts at the right in at most `room` columns. The age always stays. The number of entries is dropped
+    /// first, then the counts, then the cost, unless the sort order needs them.
+    fn right(self, room: usize) -> Vec<Span> {
+        let Self { model, key, columns, .. } = self;
+        let session = &model.catalog[key];
+        let sort = model.sessions.shows.sort;
+        let first = if sort == Sort::Size {
+            bytes(session.bytes)
+        } else {
+            // The cost of unique entries precedes the total with inherited ones.
+            let own = nonzero_dollars(model.catalog.own(key).cost).unwrap_or_default();
+            if own.is_empty() || model.catalog.copied_entries_text(key).is_none() { own } else { format!("+{own}") }
+        };
+        let age = self.age().to_vec();
+        let mut room = room.saturating_sub(spans_width(&age));
+        let mut fitting = |group: Vec<Span>, is_needed: bool| {
+            let fits = is_needed || spans_width(&group) <= room;
+            room = if fits { room.saturating_sub(spans_width(&group)) } else { 0 };
+            if fits { group } else { Vec::new() }
+        };
+        let cost = fitting(first_column(sort, columns, &first), matches!(sort, Sort::Size | Sort::Cost));
+        let counts = fitting(self.counts(), false);
+        let entries = fitting(entries_column(columns, &thousands(session.entry_count)), false);
+        [counts, entries, cost, age].concat()
+    }
+
+    /// Returns the number of pis if several, and the numbers of labels, branches and forks.
+    fn counts(self) -> Vec<Span> {
+        let mut counts = Vec::new();
+        // The symbol is that of the most urgent pi, as after the age.
+        if let Some(live) = self.model.catalog.live(self.key).filter(|live| live.all().len() > 1) {
+            let (tone, sign) = status_sign(live.told().map(|told| told.state), self.pen.glyphs());
+            counts.push(Span::new(tone, format!("{sign}{} ", live.all().len())));
+        }
+        let [_, numbers] = card::symbols(self.model, self.key);
+        counts.extend(numbers.into_iter().map(|(tone, symbol, _)| Span::new(tone, symbol + " ")));
+        counts
+    }
+
+    /// Returns the cost of a fork including its inherited entries.
+    fn whole(self) -> Option<Span> {
+        let sort = self.model.sessions.shows.sort;
+        let has_cost = self.columns >= WITH_COST && sort != Sort::Size || sort == Sort::Cost;
+        let copies =
+            self.model.catalog.copied_entries_text(self.key).filter(|_| has_cost && !self.model.sessions.show_paths)?;
+        Some(Span::new(Tone::Dim, format!("{} incl. {copies} ", nonzero_dollars(self.model.catalog[self.key].cost)?)))
+    }
+
+    /// Returns the age, and the state of a running pi if there is one.
+    fn age(self) -> [Span; 2] {
+        let Self { model, key, .. } = self;
+        let age = model.catalog[key].modified.map_or("?".into(), |then| time::age(model.now, then));
+        let live =
+            model.catalog.live(key).map(|live| status_sign(live.told().map(|told| told.state), self.pen.glyphs()));
+        let (tone, sign) = live.unwrap_or((Tone::Dim, " "));
+        [Span::new(Tone::Dim, format!("{age:>4} ")), Span::new(tone, sign)]
+    }
+}
+
+/// Returns the last `columns` of the tree lines in front of a fork.
+fn tail(prefix: &str, columns: usize) -> String {
+    let signs = prefix.chars().count();
+    prefix.chars().skip(signs.saturating_sub(columns.max(3))).collect()
+}
+
+/// Returns the symbol of a marked session, or an equally wide gap where sessions are grouped by project.
+fn mark(model: &Model, pen: &Painter<'_>, row: usize) -> Span {
+    let pane = &model.sessions;
+    match pane.is_marked(&pane.rows[row]) {
+        true => Span::new(Tone::Accent, format!("{} ", pen.glyphs().mark)),
+        false => Span::new(Tone::Dim, if pane.is_flat { "" } else { "  " }),
+    }
+}
+
+/// Returns the cost, or the size if the list is sorted by size.
+fn first_column(sort: Sort, columns: usize, text: &str) -> Vec<Span> {
+    match sort {
+        Sort::Size | Sort::Cost => vec![Span::new(Tone::Cost, format!("{text:>8} "))],
+        _ if columns >= WITH_COST => vec![Span::new(Tone::Cost, format!("{text:>7} "))],
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the number of entries.
+fn entries_column(columns: usize, text: &str) -> Vec<Span> {
+    if columns >= WITH_ENTRIES { vec![Span::new(Tone::Dim, format!("{text:>7} "))] } else { Vec::new() }
 }

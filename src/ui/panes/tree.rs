@@ -1,16 +1,25 @@
-//! Draws the tree of the open session.
+//! Draws the tree of the open session. A row is an entry, a fork, or a summary of several entries. Facts are at the right
+//! edge; text keeps a minimum width, so facts that do not fit are dropped.
 
 use ratatui::Frame;
 
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
-use crate::base::numbers::{count, thousands};
-use crate::base::text::{Span, Tone, width};
+use crate::app::panes::tree::activity::Inherited;
+use crate::app::panes::tree::family::letter;
+use crate::app::panes::tree::row_text;
+use crate::app::panes::tree::rows::{RowIndex, RowItem};
+use crate::app::title;
+use crate::base::numbers::{count, duration, nonzero_dollars, thousands};
+use crate::base::text::{Span, Tone, highlight, spans_text, spans_width, width};
+use crate::base::time;
+use crate::config::Filter;
 use crate::keymap::{Action, Place};
 use crate::render::DocLine;
+use crate::session::tree::{Index, Tree};
 use crate::ui::empty::plain_rows;
-use crate::ui::paint::Painter;
-use crate::ui::panes::row;
+use crate::ui::paint::{Painter, both};
+use crate::ui::panes::names::SessionName;
 use crate::ui::widgets::{ListView, hits, list, title};
 
 /// Minimum columns of the title.
@@ -18,8 +27,7 @@ const ROOM: usize = 20;
 
 pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Painter<'_>) {
     let pane = &model.tree;
-    let name =
-        pane.session.map(|key| &model.catalog[key]).map_or("Tree".into(), |session| crate::app::title::title(session));
+    let name = pane.session.map(|key| &model.catalog[key]).map_or("Tree".into(), |session| title::title(session));
     let facts = pane.tree.as_ref().map(|tree| {
         let shown = pane.rows.entries;
         let filter = pane.filter.name();
@@ -89,6 +97,276 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
         // follows them.
         let (lines, is_cut) = pane.lines(at, columns);
         let left = vec![Span::new(Tone::Dim, pane.rows.lead(at, lines, is_cut, pen.glyphs()))];
-        row::draw(left, columns, pen, tree, at)
+        row(left, columns, pen, tree, at)
     });
+}
+
+/// Minimum columns of the text beside facts.
+const WORDS: usize = 24;
+
+/// The pane width from which timestamps are shown.
+const TIMES: usize = 64;
+
+/// Formats of the time of a label, like pi's `/tree` (0.87.1): today, this year, or earlier.
+const LABEL_TIME: [&str; 3] = ["%H:%M", "%-m/%-d %H:%M", "%y/%-m/%-d %H:%M"];
+
+/// Formats of the time of a message.
+const MESSAGE_TIME: [&str; 3] = ["%H:%M", "%-d %b %H:%M", "%-d %b %Y"];
+
+/// Draws a row after its tree lines in the given columns.
+fn row(mut left: Vec<Span>, columns: usize, pen: &Painter<'_>, tree: &Tree, at: RowIndex) -> Vec<Span> {
+    let model = pen.model;
+    left.extend(file(model, at));
+    let room = columns.saturating_sub(spans_width(&left));
+    let one = &model.tree.rows.list[at];
+    let view = TreeRowView { model, pen, tree, room, at };
+    let (words, right) = match one.item {
+        RowItem::Entry(entry) => view.entry(entry, columns >= TIMES),
+        RowItem::Fork(place) => view.fork(place),
+        RowItem::Run(run) => view.run(run, columns >= TIMES),
+        RowItem::Inherited => return view.inherited(columns),
+        RowItem::Start => {
+            let text = format!("{} leaf: pi resumes before the first message", pen.glyphs().leaf);
+            (vec![Span::new(Tone::Active, text)], Vec::new())
+        }
+    };
+    // Unique entries are marked only if the session shares others.
+    let is_elsewhere = model.tree.session.is_some_and(|key| !model.catalog.is_parent_missing(key));
+    let dim = |span: Span| if span.tone == Tone::Match { span } else { Span { tone: Tone::Dim, ..span } };
+    left.extend(view.mark());
+    left.extend(words.into_iter().map(|span| if one.is_inherited && is_elsewhere { dim(span) } else { span }));
+    both(&left, &right, columns, pen.glyphs())
+}
+
+/// Returns the letter of the file whose branch contains the row, in a merged tree.
+fn file(model: &Model, row: RowIndex) -> Vec<Span> {
+    let pane = &model.tree;
+    let (Some(family), Some(row)) = (&pane.family, pane.rows.list.get(row)) else { return Vec::new() };
+    let number = match row.item {
+        RowItem::Entry(entry) => Some(family.number(entry)),
+        RowItem::Run(run) => Some(family.number(pane.rows.runs[run].last())),
+        RowItem::Fork(place) => pane.forks.get(place).and_then(|fork| family.number_of(fork.key)),
+        RowItem::Inherited | RowItem::Start => None,
+    };
+    number.map_or(Vec::new(), |number| vec![letter(number), Span::new(Tone::Text, " ")])
+}
+
+struct TreeRowView<'a> {
+    model: &'a Model,
+    pen: &'a Painter<'a>,
+    tree: &'a Tree,
+    /// Columns after the tree lines.
+    room: usize,
+    at: RowIndex,
+}
+
+impl TreeRowView<'_> {
+    /// Returns the number of other sessions that contain an entry.
+    fn others(&self, entry: Index) -> Option<RowFact> {
+        let others = self.model.tree.others_of(entry).len();
+        (others > 0).then(|| RowFact::new(Tone::Dim, format!("{}{others}", self.pen.glyphs().fork)))
+    }
+
+    /// Returns the mark symbol of an entry, or of a run that contains a marked entry.
+    fn mark(&self) -> Option<Span> {
+        let Self { model, pen, at, .. } = *self;
+        let is_marked = |&entry: &Index| model.tree.entry(entry).is_some_and(|entry| model.marks.contains(&entry));
+        let is_marked = match model.tree.rows.list[at].item {
+            RowItem::Entry(entry) => is_marked(&entry),
+            // In an expanded run, the row of the entry has the mark.
+            RowItem::Run(run) if !model.tree.rows.runs[run].is_open => {
+                model.tree.rows.runs[run].entries.iter().any(is_marked)
+            }
+            RowItem::Run(_) | RowItem::Fork(_) | RowItem::Inherited | RowItem::Start => false,
+        };
+        is_marked.then(|| Span::new(Tone::Accent, format!("{} ", pen.glyphs().mark)))
+    }
+
+    fn entry(&self, entry: Index, with_times: bool) -> (Vec<Span>, Vec<Span>) {
+        let Self { model, pen, tree, at, .. } = *self;
+        let one = &model.tree.rows.list[at];
+        let mut left = Vec::new();
+        if one.in_run {
+            left.push(Span::new(Tone::Text, "  "));
+        }
+        if one.folded && !one.connector {
+            left.push(Span::new(Tone::Accent, format!("{} ", pen.glyphs().folded)));
+        }
+        let node = &tree.nodes[entry as usize];
+        let is_turns = model.tree.filter == Filter::Turns;
+        let mut facts = Vec::new();
+        if one.folded {
+            let forks = model.tree.rows.hidden_forks.get(&entry).copied().unwrap_or_default();
+            facts.extend(dots(row_text::hidden(tree.below(entry), forks, model.now)));
+            facts[0].text.insert_str(0, &format!("{} ", pen.glyphs().hidden));
+        }
+        if let Some(activity) = model.tree.turn(entry).filter(|_| is_turns && !one.folded) {
+            facts.extend(dots(row_text::turn(activity, node.time)));
+        }
+        let label_time = tree.labels.get(&entry).and_then(|label| label.time).filter(|_| model.tree.label_times);
+        facts.extend(label_time.map(|time| RowFact::new(Tone::Label, clock(model, time, LABEL_TIME))));
+        facts.extend(self.leaf(entry));
+        let is_short = is_turns && self.room < 2 * TIMES;
+        if with_times && node.kind.is_milestone() && !one.folded && !is_short {
+            facts.extend(node.time.map(|time| RowFact::new(Tone::Dim, clock(model, time, MESSAGE_TIME))));
+        }
+        facts.extend(self.others(entry));
+        let right = self.fitting(facts);
+        let room = self.room.saturating_sub(spans_width(&right) + spans_width(&left) + 1);
+        let text = row_text::entry(tree, entry, &model.setting.home, room, pen.glyphs());
+        match model.tree.entry(entry).and_then(|entry| model.tree.words_of(entry)) {
+            Some(words) => left.extend(highlight(&text, &words.marks(&spans_text(&text)))),
+            None => left.extend(text),
+        }
+        (left, right)
+    }
+
+    fn run(&self, run: usize, with_times: bool) -> (Vec<Span>, Vec<Span>) {
+        let Self { model, pen, tree, .. } = *self;
+        let run = &model.tree.rows.runs[run];
+        let glyphs = pen.glyphs();
+        let activity = &run.activity;
+        let mut left = Vec::new();
+        if tree.is_active(run.last()) {
+            left.push(Span::new(Tone::Active, format!("{} ", glyphs.active)));
+        }
+        let sign = if run.is_open { &glyphs.unfolded } else { &glyphs.hidden };
+        left.push(Span::new(Tone::Dim, format!("{sign} ")));
+        left.extend(row_text::run(activity, glyphs));
+        let mut facts = Vec::new();
+        let took = activity.latest.zip(tree.nodes[run.first() as usize].time).map(|(end, begin)| end - begin);
+        let took = took.filter(|&ms| with_times && ms >= 60_000);
+        facts.extend(took.map(|ms| duration(ms as f64)));
+        facts.extend(nonzero_dollars(activity.cost));
+        // The duration is dropped before any text.
+        let wanted = spans_width(&left) + facts.iter().map(|fact| width(fact) + 3).sum::<usize>();
+        if facts.len() > 1 && wanted > self.room {
+            facts.remove(0);
+        }
+        let mut facts = dots(facts);
+        if !run.is_open {
+            facts.extend(self.leaf(run.last()));
+        }
+        facts.extend(self.others(run.last()));
+        (left, self.fitting(facts))
+    }
+
+    fn fork(&self, place: usize) -> (Vec<Span>, Vec<Span>) {
+        let Self { model, pen, .. } = *self;
+        let Some(fork) = model.tree.forks.get(place) else { return (Vec::new(), Vec::new()) };
+        let session = &fork.session;
+        let own = model.catalog.own(fork.key);
+        let mut facts = vec![format!("+{}", count(own.entries, "entry", "entries"))];
+        facts.extend(nonzero_dollars(own.cost));
+        facts.extend(session.modified.map(|then| time::age(model.now, then)));
+        let right = self.fitting(dots(facts));
+        let glyphs = pen.glyphs();
+        let one = &model.tree.rows.list[self.at];
+        let sign = match one.connector {
+            true => String::new(),
+            false if one.folded => format!("{} ", glyphs.folded),
+            false if one.children > 0 => format!("{} ", glyphs.unfolded),
+            false => String::new(),
+        };
+        let room = self.room.saturating_sub(spans_width(&right) + width(&sign) + width("x \"\" "));
+        let (title, words) = SessionName::of(&model.catalog, fork.key).cut(room, glyphs);
+        let title = Span::new(Tone::Fork, format!("{} \"{title}\"", glyphs.fork));
+        ([Span::new(Tone::Accent, sign), title].into_iter().chain(words).collect(), right)
+    }
+
+    /// Draws the row of inherited entries: `── forked from "Refactor auth module" here · 12 unique · $0.06 ──`
+    fn inherited(&self, columns: usize) -> Vec<Span> {
+        let Self { model, pen, at, .. } = *self;
+        let glyphs = pen.glyphs();
+        let Some(Inherited { own, cost, .. }) = model.tree.inherited else { return Vec::new() };
+        let parent = model.tree.session.and_then(|key| model.catalog.families().parent(key));
+        let sign = if model.tree.rows.list[at].folded { &glyphs.folded } else { &glyphs.unfolded };
+        // If the parent is missing, the session card counts entries that no other session has as unique.
+        let mut facts = vec![format!("{own} {}", if parent.is_some() { "unique" } else { "added since" })];
+        facts.extend(nonzero_dollars(cost));
+        let right = format!(" {} {} ", glyphs.dot, facts.join(&format!(" {} ", glyphs.dot)));
+        let dashes = |columns: usize| Span::new(Tone::Dim, glyphs.dash.repeat(columns));
+        let start = [dashes(1), Span::new(Tone::Accent, format!("{sign} "))];
+        let room = columns.saturating_sub(spans_width(&start) + width(&right) + width("forked from \"\" here") + 2);
+        let from = match parent {
+            Some(parent) => format!("forked from \"{}\" here", glyphs.cut(&title::title(&model.catalog[parent]), room)),
+            None => "forked here from a missing session".into(),
+        };
+        let mut spans = start.to_vec();
+        spans.push(Span::new(Tone::Dim, from + &right));
+        let rest = columns.saturating_sub(spans_width(&spans));
+        spans.push(dashes(rest));
+        spans
+    }
+
+    /// Returns the leaf mark. If the leaf is hidden, the nearest row shows the distance to it.
+    fn leaf(&self, entry: Index) -> Option<RowFact> {
+        let Self { model, pen, tree, at, .. } = *self;
+        let glyphs = pen.glyphs();
+        if model.tree.rows.leaf != Some(at) {
+            let is_leaf = model.tree.family.as_ref().is_some_and(|family| family.is_leaf(entry));
+            return is_leaf.then(|| RowFact::new(Tone::Dim, format!("{} leaf", glyphs.leaf)));
+        }
+        let text = if tree.is_tip(entry) {
+            format!("{} leaf", glyphs.leaf)
+        } else {
+            format!("{} leaf, {} below", glyphs.hidden, count(model.tree.rows.leaf_below, "entry", "entries"))
+        };
+        Some(RowFact::new(Tone::Active, text))
+    }
+
+    /// Returns the leading facts that fit beside the first words.
+    fn fitting(&self, facts: Vec<RowFact>) -> Vec<Span> {
+        let most = self.room.saturating_sub(WORDS.min(self.room / 2));
+        let dot = format!(" {} ", self.pen.glyphs().dot);
+        let mut spans: Vec<Span> = Vec::new();
+        let mut gap = "";
+        for RowFact { tone, text, goes_on } in facts {
+            // The last fact is followed by a space.
+            let end = if goes_on { width(&dot) } else { 1 };
+            if spans_width(&spans) + width(gap) + width(&text) + end > most {
+                break;
+            }
+            spans.push(Span::new(Tone::Dim, gap));
+            spans.push(Span::new(tone, text));
+            gap = if goes_on { &dot } else { " " };
+        }
+        if !spans.is_empty() {
+            spans.push(Span::new(Tone::Text, " "));
+        }
+        spans
+    }
+}
+
+/// A fact at the right edge of a row.
+struct RowFact {
+    tone: Tone,
+    text: String,
+    /// `true` if the next fact belongs to the same group.
+    goes_on: bool,
+}
+
+impl RowFact {
+    fn new(tone: Tone, text: String) -> Self {
+        Self { tone, text, goes_on: false }
+    }
+}
+
+/// Groups facts.
+fn dots(facts: Vec<String>) -> Vec<RowFact> {
+    let last = facts.len().saturating_sub(1);
+    let fact = |(at, text)| RowFact { goes_on: at < last, ..RowFact::new(Tone::Dim, text) };
+    facts.into_iter().enumerate().map(fact).collect()
+}
+
+/// Formats a time with one of three formats: today, this year, or earlier.
+fn clock(model: &Model, ms: i64, forms: [&str; 3]) -> String {
+    let setting = &model.setting;
+    let (Some(then), Some(now)) = (setting.zoned(ms), setting.zoned(model.now)) else { return String::new() };
+    let form = match () {
+        () if then.date() == now.date() => forms[0],
+        () if then.year() == now.year() => forms[1],
+        () => forms[2],
+    };
+    then.strftime(form).to_string()
 }

@@ -79,17 +79,10 @@ pub fn letter(number: usize) -> Span {
 impl MergeRequest {
     /// Returns `true` if both requests have the same sessions with unchanged files.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        let is_same = |((a, one), (b, other)): (&(SessionKey, SharedDigest), &(SessionKey, SharedDigest))| {
-            a == b && (one.bytes, one.mtime) == (other.bytes, other.mtime)
-        };
-        let are_same = |some: &[(SessionKey, SharedDigest)], others: &[(SessionKey, SharedDigest)]| {
-            some.len() == others.len() && some.iter().zip(others).all(is_same)
-        };
-        let keys =
-            |forks: &[(usize, SessionKey, SharedDigest)]| forks.iter().map(|(_, key, _)| *key).collect::<Vec<_>>();
-        self.is_whole == other.is_whole
-            && are_same(&self.members, &other.members)
-            && keys(&self.forks) == keys(&other.forks)
+        let stamp = |(key, session): &(SessionKey, SharedDigest)| (*key, session.bytes, session.mtime);
+        let stamps = |request: &Self| request.members.iter().map(stamp).collect::<Vec<_>>();
+        let forks = |request: &Self| request.forks.iter().map(|(_, key, _)| *key).collect::<Vec<_>>();
+        (self.is_whole, stamps(self), forks(self)) == (other.is_whole, stamps(other), forks(other))
     }
 }
 
@@ -184,14 +177,8 @@ impl FamilySelection {
         });
         let forks = forks.collect();
         let members = keys.iter().map(|&member| (member, catalog[member].clone())).collect();
-        Some(MergeRequest {
-            base,
-            members,
-            numbers,
-            forks,
-            sharing_sessions: catalog.sharing_sessions(key),
-            is_whole: self.whole,
-        })
+        let (sharing_sessions, is_whole) = (catalog.sharing_sessions(key), self.whole);
+        Some(MergeRequest { base, members, numbers, forks, sharing_sessions, is_whole })
     }
 }
 

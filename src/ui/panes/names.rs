@@ -1,18 +1,77 @@
-//! The name of a project in its row: the last directory first, then as much of the path as distinguishes it from others
-//! of the same name.
+//! The names of sessions and projects in rows. A session's name is followed by the first words of its prompt; of a
+//! project's path, the last directory comes first, then as much as distinguishes it from others of the same name.
 
 use crate::app::panes::sessions::Project;
+use crate::app::title::{title, words};
 use crate::base::paths::{shorten, split_name};
 use crate::base::text::{Glyphs, Span, Tone, clean, width};
+use crate::catalog::{Catalog, SessionKey};
+
+/// The columns between a name and the words after it.
+const GAP: usize = 2;
+
+/// Minimum columns for the words after a unique name.
+const LEAST_WORDS: usize = 24;
+
+/// The name of a session and the words after it.
+pub(super) struct SessionName {
+    /// The name, or the words of a prompt if it has none.
+    pub(super) title: String,
+    /// The first words of the session; for a fork, those of its unique entries.
+    words: Option<String>,
+    /// `true` if another session has the same name, so that only the words distinguish them.
+    is_repeated: bool,
+}
+
+impl SessionName {
+    pub(super) fn of(catalog: &Catalog, key: SessionKey) -> Self {
+        let session = &catalog[key];
+        let parent = catalog.families().parent(key).and_then(|parent| catalog.get(parent));
+        Self {
+            title: title(session),
+            words: words(session),
+            is_repeated: session.header.is_fork() && parent.is_none_or(|parent| parent.name == session.name),
+        }
+    }
+
+    /// A title without words after it.
+    pub(super) fn plain(title: String) -> Self {
+        Self { title, words: None, is_repeated: false }
+    }
+
+    /// Returns the columns, up to `most`, that the name gets before facts beside it.
+    pub(super) fn wanted(&self, is_given: bool, most: usize) -> usize {
+        match &self.words {
+            Some(words) if self.is_repeated => (width(&self.title) + GAP + width(words)).min(most),
+            _ if is_given => width(&self.title),
+            _ => width(&self.title).min(most),
+        }
+    }
+
+    /// Splits `columns` between the title and the words after it.
+    pub(super) fn cut(&self, columns: usize, glyphs: &Glyphs) -> (String, Option<Span>) {
+        let rest = columns.saturating_sub(width(&self.title) + GAP);
+        let shared = columns.saturating_sub(GAP) / 2;
+        let room = match &self.words {
+            Some(words) if self.is_repeated => width(words).min(rest.max(shared)),
+            Some(_) if rest >= LEAST_WORDS => rest,
+            _ => 0,
+        };
+        let words = self.words.as_ref().filter(|_| room > 0);
+        let words = words.map(|words| Span::new(Tone::Dim, format!("{:GAP$}{}", "", glyphs.cut(words, room))));
+        let used = words.as_ref().map_or(0, |words| width(&words.text));
+        (glyphs.cut(&self.title, columns.saturating_sub(used)).into_owned(), words)
+    }
+}
 
 /// Columns for the directory beside a long name that is not unique.
-const LEAST: usize = 12;
+const LEAST_DIR: usize = 12;
 
 /// The label of files that pi's list omits, in front of the directory in which they are.
 const UNLISTED: &str = "not listed by pi";
 
 /// Returns the name of the project at `at` and its parent directory, shortened at the start, in at most `room` columns.
-pub(super) fn label(projects: &[Project], at: usize, home: &str, glyphs: &Glyphs, room: usize) -> Vec<Span> {
+pub(super) fn project_name(projects: &[Project], at: usize, home: &str, glyphs: &Glyphs, room: usize) -> Vec<Span> {
     let project = &projects[at];
     let mut spans = end_first(project, home, glyphs, room);
     // A path that is also cut at the end is ambiguous: another project may show the same text.
@@ -41,12 +100,12 @@ fn end_first(project: &Project, home: &str, glyphs: &Glyphs, room: usize) -> Vec
     let (dir, name) = split_name(&path);
     // Number of characters shared with another project in the name and in the directory.
     let (of_name, of_dir) = (project.shared, project.shared.checked_sub(name.chars().count() + 1));
-    let least = if of_dir.is_some() { LEAST.min(width(dir)) + 2 } else { 0 };
+    let least = if of_dir.is_some() { LEAST_DIR.min(width(dir)) + 2 } else { 0 };
     let columns = width(name).min(room.saturating_sub(least).max(room / 2));
     let shown = glyphs.cut_middle(name, columns, (of_name + 2).clamp(columns / 2, columns * 2 / 3));
     let mut spans = vec![Span::new(Tone::Strong, shown)];
     let rest = room.saturating_sub(width(&spans[0].text) + 2);
-    if !dir.is_empty() && (of_dir.is_some() || rest >= LEAST.min(width(dir))) {
+    if !dir.is_empty() && (of_dir.is_some() || rest >= LEAST_DIR.min(width(dir))) {
         let place = dir.chars().count().saturating_sub(of_dir.unwrap_or(0) + 1);
         spans.push(Span::new(Tone::Dim, format!("  {}", glyphs.cut_around(dir, place, rest))));
     }
@@ -54,8 +113,14 @@ fn end_first(project: &Project, home: &str, glyphs: &Glyphs, room: usize) -> Vec
 }
 
 /// Returns the name of a project, with its parent directory only if another project has the same name.
-pub(super) fn short(projects: &[Project], at: usize, home: &str, glyphs: &Glyphs, room: usize) -> Vec<Span> {
-    let mut spans = label(projects, at, home, glyphs, room);
+pub(super) fn short_project_name(
+    projects: &[Project],
+    at: usize,
+    home: &str,
+    glyphs: &Glyphs,
+    room: usize,
+) -> Vec<Span> {
+    let mut spans = project_name(projects, at, home, glyphs, room);
     if projects[at].namesakes.is_empty() {
         spans.truncate(1);
     }
@@ -64,8 +129,6 @@ pub(super) fn short(projects: &[Project], at: usize, home: &str, glyphs: &Glyphs
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use super::*;
     use crate::app::panes::sessions::SessionsPane;
     use crate::base::text::{UNICODE, spans_text, spans_width};
@@ -73,14 +136,29 @@ mod tests {
     use crate::catalog::current_dir::CurrentDir;
     use crate::config::Sort;
     use crate::session::digest::Digest;
+    use std::collections::HashSet;
+
+    #[test]
+    fn a_repeated_name_gives_room_to_the_words_after_it() {
+        let cut = |is_repeated, columns| {
+            let (title, words) = ("Refactor auth module".into(), Some("What about refresh tokens?".into()));
+            let (title, words) = SessionName { title, words, is_repeated }.cut(columns, &UNICODE);
+            title + &words.map_or(String::new(), |words| words.text)
+        };
+        assert_eq!(cut(true, 60), "Refactor auth module  What about refresh tokens?");
+        assert_eq!(cut(true, 40), "Refactor auth modu…  What about refresh…");
+        assert_eq!(cut(false, 40), "Refactor auth module");
+        assert_eq!(cut(false, 46), "Refactor auth module  What about refresh toke…");
+    }
 
     const HOME: &str = "/home/ada";
 
     #[test]
     fn the_directory_is_told_where_the_name_is_not_enough() {
         let dirs = ["/code/logq", "/other/q", "/one/app", "/two/app"].map(String::from);
-        let mut labels: Vec<String> =
-            (0..dirs.len()).map(|at| spans_text(&short(&projects(&dirs), at, HOME, &UNICODE, 40))).collect();
+        let mut labels: Vec<String> = (0..dirs.len())
+            .map(|at| spans_text(&short_project_name(&projects(&dirs), at, HOME, &UNICODE, 40)))
+            .collect();
         labels.sort();
         assert_eq!(labels, ["app  /one", "app  /two", "logq", "q"]);
     }
@@ -104,7 +182,7 @@ mod tests {
         let projects = projects(&dirs);
         let label = |dir: &String| {
             let at = projects.iter().position(|project| *project.cwd == **dir).unwrap();
-            spans_text(&label(&projects, at, HOME, &UNICODE, room))
+            spans_text(&project_name(&projects, at, HOME, &UNICODE, room))
         };
         dirs.iter().map(label).collect()
     }
@@ -160,7 +238,7 @@ mod tests {
             "(/home/ada)?(/(app|web|a-name-that-takes-all-of-the-room-there-is|Developer|github[.]com|packages|a-rather-long-name|other-long-name|feature-[12]|漢字)){1,7}", 1..30), room in 24usize..60) {
             let dirs: Vec<String> = dirs.into_iter().collect();
             let projects = projects(&dirs);
-            let labels = (0..projects.len()).map(|at| label(&projects, at, HOME, &UNICODE, room));
+            let labels = (0..projects.len()).map(|at| project_name(&projects, at, HOME, &UNICODE, room));
             let mut seen = HashSet::new();
             for spans in labels {
                 proptest::prop_assert!(spans_width(&spans) <= room);

@@ -1,0 +1,320 @@
+//! Draws the layers over the panes, topmost last. Input lines are drawn in the footer.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::widgets::Clear;
+
+use crate::app::layers::Layer;
+use crate::app::layers::compare::CompareView;
+use crate::app::layers::context::{ContextView, above, bar};
+use crate::app::layers::palette::{Palette, PaletteKind};
+use crate::app::model::Model;
+use crate::app::panes::tree::row_text;
+use crate::base::numbers::{count, thousands, tokens};
+use crate::base::text::{Span, Tone, clean, spans_width, width};
+use crate::keymap::Action;
+use crate::session::compare::description::SIDES;
+use crate::session::prompt::listing::{ContextShare, Listing, ListingRow};
+use crate::ui::paint::{Painter, both, cut};
+use crate::ui::widgets::{ListView, boxed, list, rows, typed};
+
+pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
+    for layer in &model.layers.0 {
+        match layer {
+            // The footer draws their input line.
+            Layer::Find(_) => {}
+            Layer::Prompt(prompt) => {
+                // A prompt completes only directories.
+                let room = usize::from(frame.area().width).saturating_sub(3);
+                let cut = |option: &String| pen.glyphs().cut_path(&clean(option), room).into_owned();
+                let options: Vec<String> = prompt.options.iter().map(cut).collect();
+                let options: Vec<(&str, &str)> = options.iter().map(|option| (&**option, "")).collect();
+                candidates(frame, pen, &options, None);
+            }
+            Layer::Search => {
+                let Some(cycle) = model.search.as_ref().and_then(|search| search.cycle.as_ref()) else { continue };
+                let options: Vec<(&str, &str)> =
+                    cycle.options.iter().map(|option| (&*option.text, &*option.means)).collect();
+                candidates(frame, pen, &options, Some(cycle.at));
+            }
+            Layer::Context(view) => draw_context(frame, view, pen),
+            Layer::Palette(palette) => draw_palette(frame, palette, model, pen),
+            Layer::Question(question) => {
+                let text_box = question.text_box(model.size);
+                let (take, leave) = (pen.key(Action::Confirm), pen.key(Action::Back));
+                let foot = format!("{take}: {} {} {leave}: cancel", question.word(), pen.glyphs().dot);
+                let inner = boxed(frame, pen, text_box.size, question.title, &foot);
+                rows(frame, pen, inner, &text_box, question.top);
+                for (at, row) in inner.rows().enumerate() {
+                    if question.is_selected(&text_box, question.top + at) {
+                        frame.buffer_mut().set_style(row, pen.selection(true));
+                    }
+                }
+            }
+            Layer::Note(note) => {
+                let text_box = note.text_box(model.size);
+                let foot = match text_box.scrolls() {
+                    true => format!("up/down: scroll {} any other key: close", pen.glyphs().dot),
+                    false => "any key: close".into(),
+                };
+                let inner = boxed(frame, pen, text_box.size, &note.title, &foot);
+                rows(frame, pen, inner, &text_box, note.top);
+            }
+            Layer::Compare(compare) => draw_comparison(frame, compare, model, pen),
+            Layer::Help(help) => {
+                let text_box = help.text_box(model.size);
+                let (close, dot) = (pen.key(Action::Back), &pen.glyphs().dot);
+                let foot = format!("type to filter {dot} {close}: close {dot} rebind in config.toml");
+                let inner = boxed(frame, pen, text_box.size, "Help", &foot);
+                let mut line = vec![Span::new(Tone::Dim, "filter: ")];
+                line.extend(typed(&help.line, usize::from(inner.width).saturating_sub(9)));
+                pen.put(frame, Rect { height: 1.min(inner.height), ..inner }, &line);
+                let below = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
+                rows(frame, pen, below, &text_box, help.top);
+            }
+        }
+    }
+}
+
+/// The maximum number of visible candidates.
+const CANDIDATES: usize = 8;
+
+/// Draws completion candidates with descriptions above an input line. Highlights the inserted candidate.
+fn candidates(frame: &mut Frame<'_>, pen: &Painter<'_>, options: &[(&str, &str)], at: Option<usize>) {
+    if options.is_empty() {
+        return;
+    }
+    let screen = frame.area();
+    let height = options.len().min(CANDIDATES).min(usize::from(screen.height.saturating_sub(4)));
+    // Center the inserted candidate if there are enough others around it.
+    let top = at.unwrap_or(0).saturating_sub(height / 2).min(options.len() - height);
+    let columns = usize::from(screen.width);
+    let seen = &options[top..top + height];
+    let most = |part: fn(&(&str, &str)) -> usize| seen.iter().map(part).max().unwrap_or(0);
+    // Descriptions get the width they need, up to half of the line.
+    let means = most(|(_, means)| width(means)).min(columns / 2);
+    let text = most(|(text, _)| width(&clean(text))).min(columns.saturating_sub(means + 3));
+    let rule = Rect { y: screen.bottom() - 2 - height as u16, height: 1, ..screen };
+    pen.put(frame, rule, &[Span::new(Tone::Dim, pen.glyphs().dash.repeat(columns))]);
+    for (row, (text_of, means)) in (0..).zip(&options[top..top + height]) {
+        let area = Rect { y: rule.y + 1 + row, height: 1, ..screen };
+        let value = pen.glyphs().cut_middle(&clean(text_of), text, text / 2).into_owned();
+        let gap = " ".repeat(text - width(&value) + 2);
+        let means = Span::new(Tone::Dim, *means);
+        let mut spans = vec![Span::new(Tone::Text, format!(" {value}{gap}")), means];
+        spans.push(Span::new(Tone::Text, " ".repeat(columns.saturating_sub(spans_width(&spans)))));
+        pen.put(frame, area, &spans);
+        if at == Some(top + usize::from(row)) {
+            frame.buffer_mut().set_style(area, pen.selection(true));
+        }
+    }
+}
+
+fn draw_comparison(frame: &mut Frame<'_>, compare: &CompareView, model: &Model, pen: &Painter<'_>) {
+    let area = CompareView::area(model.size);
+    frame.render_widget(Clear, area);
+    let columns = usize::from(area.width);
+    let lines = head(compare, model, pen, columns).into_iter().zip(area.rows());
+    lines.for_each(|(spans, row)| pen.put(frame, row, &cut(&spans, columns, pen.glyphs())));
+    let (body, rows) = (CompareView::body(model.size), &compare.rows);
+    let shown = ListView { area: body, cursor: compare.cursor, len: rows.len(), focused: true };
+    list(frame, pen, &shown, |at, columns| cut(&rows[at].spans, columns, pen.glyphs()));
+    if compare.compared.is_none() {
+        pen.put(frame, Rect { height: 1.min(body.height), ..body }, &[Span::new(Tone::Dim, " reading both")]);
+    }
+}
+
+/// Draws the common part, a line for each branch, and a separator.
+fn head(compare: &CompareView, model: &Model, pen: &Painter<'_>, columns: usize) -> [Vec<Span>; 4] {
+    let glyphs = pen.glyphs();
+    let row = |tree, at, room: usize| row_text::entry(tree, at, &model.setting.home, room, glyphs);
+    let compared = compare.compared.as_deref();
+    let mut common = vec![Span::new(Tone::Heading, " Compare")];
+    if let Some(compared) = compared {
+        let shared = count(compared.comparison.shared, "common entry", "common entries");
+        common.push(Span::new(Tone::Dim, format!("  {shared}, ending at  ")));
+        common.extend(row(&compared.ends[0].tree, compared.comparison.common[0], columns));
+    }
+    let side = |at: usize| {
+        let is_chosen = compare.chosen == at;
+        let (mark, tone) = if is_chosen { (&*glyphs.focus, Tone::Accent) } else { (" ", Tone::Text) };
+        let title = glyphs.cut(&compare.titles[at], columns / 2);
+        let mut spans = vec![Span::new(Tone::Accent, mark), Span::new(tone, format!("{}  {title}", SIDES[at]))];
+        if let Some(compared) = compared {
+            spans.push(Span::new(Tone::Dim, format!(" {} ", glyphs.dot)));
+            let room = columns.saturating_sub(width(&title) + 8);
+            match compared.comparison.sides[at].entries {
+                0 => spans.push(Span::new(Tone::Dim, "no entries after the common entry")),
+                _ => spans.extend(row(&compared.ends[at].tree, compared.comparison.ends[at], room)),
+            }
+        }
+        spans
+    };
+    [common, side(0), side(1), vec![Span::new(Tone::Dim, glyphs.dash.repeat(columns))]]
+}
+
+fn draw_palette(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen: &Painter<'_>) {
+    let (keys, nothing) = keys(&palette.kind);
+    let Rect { width: columns, height, .. } = palette.area(model.size);
+    let room = usize::from(columns.saturating_sub(6));
+    let title = match palette.kind {
+        // The title begins with a path.
+        PaletteKind::Touches { .. } => pen.glyphs().cut_path(&palette.title, room),
+        _ => pen.glyphs().cut(&palette.title, room),
+    };
+    boxed(frame, pen, (columns, height), &title, &foot(keys, model, pen, room));
+    let area = palette.list_area(model.size);
+    let line = Rect { y: area.y.saturating_sub(1), height: 1, ..area };
+    let (shown, all) = palette.counts();
+    let is_reading = match palette.kind {
+        PaletteKind::Actions => false,
+        PaletteKind::Trash | PaletteKind::History => model.past.is_none(),
+        PaletteKind::Labels | PaletteKind::Family | PaletteKind::Files(_) | PaletteKind::Touches { .. } => {
+            !model.catalog.progress.finished
+        }
+    };
+    let counts = match (is_reading, shown == all) {
+        (true, _) => format!(" {} so far", thousands(shown)),
+        (false, true) => format!(" {}", thousands(all)),
+        (false, false) => format!(" {} of {}", thousands(shown), thousands(all)),
+    };
+    let counts = [Span::new(Tone::Dim, counts)];
+    let room = usize::from(line.width).saturating_sub(spans_width(&counts) + 2);
+    let mut left = vec![Span::new(Tone::Accent, "> ")];
+    left.extend(typed(&palette.line, room));
+    pen.put_both(frame, line, &left, &counts);
+    if shown == 0 {
+        let text = match (is_reading, all) {
+            (true, _) => "reading",
+            (false, 0) => nothing,
+            (false, _) => "no match",
+        };
+        return pen.put(frame, Rect { height: 1.min(area.height), ..area }, &[Span::new(Tone::Dim, text)]);
+    }
+    // The scroll bar is beside the rows.
+    let rows =
+        ListView { area: Rect { width: area.width + 1, ..area }, cursor: palette.cursor, len: shown, focused: true };
+    list(frame, pen, &rows, |at, columns| {
+        let (left, right) = palette.drawn(at, columns, pen.glyphs());
+        both(&left, &right, columns, pen.glyphs())
+    });
+}
+
+/// Returns the keys of a palette, and the text if it is empty.
+fn keys(kind: &PaletteKind) -> (&'static [(Action, &'static str)], &'static str) {
+    use Action::{Accept, Cancel, ClearLabel, RenameLabel};
+    match kind {
+        PaletteKind::Actions => (&[(Accept, "run"), (Cancel, "close")], "no matching action"),
+        PaletteKind::Labels => (
+            &[(Accept, "go to entry"), (RenameLabel, "rename"), (ClearLabel, "clear"), (Cancel, "close")],
+            "no labels yet; press L in the tree to add one",
+        ),
+        PaletteKind::Family => (&[(Accept, "show or hide in tree"), (Cancel, "close")], "no session is open"),
+        PaletteKind::Trash => (&[(Accept, "restore"), (Cancel, "close")], "pitree's trash is empty"),
+        PaletteKind::History => (&[(Accept, "undo"), (Cancel, "close")], "no changes yet"),
+        PaletteKind::Files(_) => (&[(Accept, "list entries"), (Cancel, "close")], "no files read or changed by tools"),
+        PaletteKind::Touches { .. } => (&[(Accept, "go to entry"), (Cancel, "back")], "no session touched it"),
+    }
+}
+
+/// Returns the key hints that fit.
+fn foot(keys: &[(Action, &str)], model: &Model, pen: &Painter<'_>, columns: usize) -> String {
+    let foot = |keys: &[(Action, &str)]| {
+        let keys = keys.iter().map(|(action, word)| format!("{}: {word}", model.setting.key(*action)));
+        keys.collect::<Vec<_>>().join(&format!(" {} ", pen.glyphs().dot))
+    };
+    let feet = [foot(keys), foot(&[(Action::Accept, "accept"), (Action::Cancel, "close")])];
+    feet.into_iter().find(|foot| width(foot) <= columns).unwrap_or_default()
+}
+
+/// Columns of a share's name, its tokens and its percentage.
+const COLUMNS: (usize, usize, usize) = (9, 9, 5);
+
+fn draw_context(frame: &mut Frame<'_>, view: &ContextView, pen: &Painter<'_>) {
+    let all = frame.area();
+    let area = Rect { height: all.height.saturating_sub(1), ..all };
+    frame.render_widget(Clear, area);
+    let row = |row: u16| Rect { x: 1, y: row, width: area.width.saturating_sub(2), height: 1 };
+    let title = [Span::new(Tone::Accent, "Model context  "), Span::new(Tone::Text, &*view.title)];
+    pen.put(frame, row(0), &title);
+    match &view.listing {
+        None => pen.put(frame, row(1), &[Span::new(Tone::Dim, "reading the entries")]),
+        Some(Err(error)) => pen.put(frame, row(1), &[Span::clean(Tone::Error, error)]),
+        Some(Ok(listing)) => {
+            pen.put(frame, row(1), &[Span::new(Tone::Text, listing.summary(&pen.glyphs().dot))]);
+            pen.put(frame, row(2), &cells(listing, row(2).width.into()));
+            pen.put(frame, row(3), &legend(listing));
+            let above = above(all.height);
+            for (line, at) in view.sum.iter().zip(4..above - 1) {
+                pen.put(frame, row(at), &[Span::new(Tone::Dim, &**line)]);
+            }
+            let rule = pen.glyphs().dash.repeat(area.width.into());
+            pen.put(frame, Rect { y: above - 1, height: 1, ..area }, &[Span::new(Tone::Dim, rule)]);
+            let area = Rect { y: above, height: area.height.saturating_sub(above), ..area };
+            let all = listing.estimated_tokens();
+            let rows = ListView { area, cursor: view.cursor, len: view.rows.len(), focused: true };
+            list(frame, pen, &rows, |at, _| listing_row(&view.rows[at], all));
+            if view.rows.is_empty() {
+                let text = " empty conversation; pi adds its own system prompt";
+                pen.put(frame, Rect { height: 1.min(area.height), ..area }, &[Span::new(Tone::Dim, text)]);
+            }
+        }
+    }
+}
+
+fn share_tone(share: ContextShare) -> Tone {
+    match share {
+        ContextShare::System => Tone::Cost,
+        ContextShare::Summary => Tone::Summary,
+        ContextShare::User => Tone::User,
+        ContextShare::Custom => Tone::Label,
+        ContextShare::Assistant => Tone::Assistant,
+        ContextShare::Tools => Tone::Tool,
+    }
+}
+
+/// Draws the bar: each share proportional to its tokens, drawn with its letter.
+fn cells(listing: &Listing, columns: usize) -> Vec<Span> {
+    let cells = bar(&listing.shares, columns)
+        .into_iter()
+        .zip(ContextShare::ALL.iter().copied())
+        .filter(|(cells, _)| *cells > 0);
+    cells.map(|(cells, share)| Span::new(share_tone(share), share.letter().to_string().repeat(cells))).collect()
+}
+
+/// Draws the legend: the letters with names and token counts.
+fn legend(listing: &Listing) -> Vec<Span> {
+    let there = ContextShare::ALL.iter().copied().filter(|share| listing.shares[*share as usize] > 0);
+    let told = |share: ContextShare| {
+        let taken = tokens(listing.shares[share as usize] as f64);
+        let part = part(listing.shares[share as usize], listing.estimated_tokens());
+        [
+            Span::new(share_tone(share), format!("{} ", share.letter())),
+            Span::new(Tone::Dim, format!("{} {taken} {}   ", share.name(), part.trim_start())),
+        ]
+    };
+    let sum = Span::new(Tone::Dim, format!("sum {}", tokens(listing.estimated_tokens() as f64)));
+    there.flat_map(told).chain([sum]).collect()
+}
+
+/// Formats a share as a percentage.
+fn part(of: u64, all: u64) -> String {
+    match 100 * of / all.max(1) {
+        0 if of > 0 => "<1%".into(),
+        part => format!("{part}%"),
+    }
+}
+
+fn listing_row(row: &ListingRow, all: u64) -> Vec<Span> {
+    let (name, number, share) = COLUMNS;
+    let tokens = row.tokens.map_or(String::new(), |tokens| thousands(tokens as usize));
+    let taken = row.tokens.filter(|_| row.why.is_none()).map_or(String::new(), |tokens| part(tokens, all));
+    let head = format!(" {} {:name$}{tokens:>number$}{taken:>share$}  ", row.share.letter(), row.share.name());
+    match row.why {
+        None => vec![Span::new(share_tone(row.share), head), Span::new(Tone::Text, &*row.text)],
+        Some(why) => {
+            let text = if row.text.is_empty() { String::new() } else { format!(": {}", row.text) };
+            vec![Span::new(Tone::Dim, format!("{head}{}{text}", why.text()))]
+        }
+    }
+}
