@@ -39,7 +39,8 @@ impl JobContext {
                 let fork = load::tree(self.files, &session.path, &self.setting.home).ok()?;
                 fork_point::split(tree, &fork)
             });
-            found.extend(split.map(|split| ForkedFile::new(key, session, split)));
+            // A fork that is not expanded.
+            found.extend(split.map(|_| ForkedFile { key, split, start: None, part: 0, is_open: false }));
         }
         Some(found)
     }
@@ -133,9 +134,9 @@ impl JobContext {
 fn open_forks(joined: &MergedFamily, to_join: &MergeRequest) -> Vec<ForkedFile> {
     let mut parts = vec![0; to_join.members.len()];
     let mut row = |file: usize, split: Option<Index>, start: Option<Index>| {
-        let (key, session) = to_join.members[file].clone();
+        let (key, _) = to_join.members[file];
         parts[file] += 1;
-        ForkedFile { key, session, split, start, part: parts[file] - 1, is_open: true }
+        ForkedFile { key, split, start, part: parts[file] - 1, is_open: true }
     };
     let mut rows: Vec<ForkedFile> =
         joined.starts().map(|start| row(joined.first(start), joined.tree.parent(start), Some(start))).collect();

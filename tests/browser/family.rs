@@ -62,10 +62,10 @@ fn go_to(browser: &mut Browser, text: &str) {
 
 fn texts(browser: &Browser) -> Vec<String> {
     let tree = browser.model.tree.tree.as_ref().unwrap();
-    let forks = &browser.model.tree.forks;
+    let forks = browser.model.tree.forks();
     let text = |item: RowItem| match item {
         RowItem::Entry(at) => tree.nodes[at as usize].text.to_string(),
-        RowItem::Fork(place) => format!("fork {}", forks[place].session.header.id),
+        RowItem::Fork(place) => format!("fork {}", browser.model.catalog[forks[place].key].header.id),
         other => format!("{other:?}"),
     };
     browser.model.tree.rows.list.iter().map(|row| text(row.item)).collect()

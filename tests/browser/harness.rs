@@ -295,7 +295,11 @@ impl Browser {
             },
             _ => match (self.model.tree.selected_entry(), &self.model.tree.tree) {
                 (Some(at), Some(tree)) => tree.nodes[at as usize].text.to_string(),
-                _ => self.model.tree.selected_fork().map_or(String::new(), |fork| fork.session.title().into()),
+                _ => self
+                    .model
+                    .tree
+                    .selected_fork()
+                    .map_or(String::new(), |fork| self.model.catalog[fork.key].title().into()),
             },
         }
     }

@@ -148,7 +148,7 @@ fn jumps_between_branch_points_and_segments() {
 fn a_fork_row_is_at_its_fork_point_and_opens_its_session() {
     let mut browser = Browser::demo(160, 40);
     browser.press("j l");
-    let forks = browser.model.tree.forks.clone();
+    let forks = browser.model.tree.forks().to_vec();
     assert_eq!(forks.len(), 2);
     let row = (0..browser.model.tree.rows.list.len())
         .find(|&row| matches!(browser.model.tree.rows.list[row].item, pitree::app::panes::tree::rows::RowItem::Fork(_)))
@@ -352,7 +352,7 @@ fn late_replies_about_another_session_are_dropped() {
     browser.press("end");
     assert_eq!(browser.selected(), "Docs: string syntax");
     late.into_iter().for_each(|msg| browser.send(msg));
-    assert!(browser.model.tree.forks.is_empty(), "the forks of the session before");
+    assert!(browser.model.tree.forks().is_empty(), "the forks of the session before");
 
     let effects = browser.take(key("up"));
     let late = replies(&browser, effects);
@@ -379,7 +379,7 @@ fn a_shortened_session_is_reread_with_its_forks() {
     while browser.session().is_none_or(|session| session.path != parent) {
         browser.press("j");
     }
-    assert_eq!(browser.model.tree.forks.len(), 1);
+    assert_eq!(browser.model.tree.forks().len(), 1);
     chain(&parent, "parent", 5, None);
     browser.press("f5");
     assert_eq!(browser.model.tree.tree.as_ref().unwrap().nodes.len(), 5);

@@ -175,7 +175,7 @@ fn the_row_of_a_fork_counts_what_its_card_and_its_own_tree_count() {
     assert!(forks.len() >= 4);
     for (fork, parent) in forks {
         select(&mut browser, parent);
-        let place = browser.model.tree.forks.iter().position(|of| of.key == fork).unwrap();
+        let place = browser.model.tree.forks().iter().position(|of| of.key == fork).unwrap();
         go_to(&mut browser, |item| item == RowItem::Fork(place));
         let cursor = browser.model.tree.cursor;
         let line = usize::from(browser.model.area(Place::Tree).unwrap().body.y) + cursor.at - cursor.top;

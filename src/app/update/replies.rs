@@ -280,7 +280,6 @@ fn update_list(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf]) -> Option
         model.scan.changed.extend(read.iter().map(|session| &session.path).chain(gone).cloned());
     }
     let new = model.catalog.update(read, gone);
-    model.tree.renew_forks(&model.catalog);
     rebuild_list(model);
     new
 }

@@ -98,7 +98,7 @@ fn request_forks(model: &mut Model) {
 fn follow_selection(model: &mut Model) {
     let entry = || match model.tree.selected_item()? {
         RowItem::Entry(at) => model.tree.entry(at).map(PreviewSubject::Entry),
-        RowItem::Fork(place) => Some(PreviewSubject::Session(model.tree.forks.get(place)?.key)),
+        RowItem::Fork(place) => Some(PreviewSubject::Session(model.tree.forks().get(place)?.key)),
         // While following the leaf, the preview shows the latest entry.
         RowItem::Run(run) if model.tree.follows => {
             model.tree.entry(model.tree.rows.runs[run].last()).map(PreviewSubject::Entry)

@@ -145,7 +145,7 @@ fn file(model: &Model, row: RowIndex) -> Vec<Span> {
     let number = match row.item {
         RowItem::Entry(entry) => Some(family.number(entry)),
         RowItem::Run(run) => Some(family.number(pane.rows.runs[run].last())),
-        RowItem::Fork(place) => pane.forks.get(place).and_then(|fork| family.number_of(fork.key)),
+        RowItem::Fork(place) => pane.forks().get(place).and_then(|fork| family.number_of(fork.key)),
         RowItem::Inherited | RowItem::Start => None,
     };
     number.map_or(Vec::new(), |number| vec![letter(number), Span::new(Tone::Text, " ")])
@@ -253,12 +253,11 @@ impl TreeRowView<'_> {
 
     fn fork(&self, place: usize) -> (Vec<Span>, Vec<Span>) {
         let Self { model, pen, .. } = *self;
-        let Some(fork) = model.tree.forks.get(place) else { return (Vec::new(), Vec::new()) };
-        let session = &fork.session;
+        let Some(fork) = model.tree.forks().get(place) else { return (Vec::new(), Vec::new()) };
         let own = model.catalog.own(fork.key);
         let mut facts = vec![format!("+{}", count(own.entries, "entry", "entries"))];
         facts.extend(nonzero_dollars(own.cost));
-        facts.extend(session.modified.map(|then| time::age(model.now, then)));
+        facts.extend(model.catalog[fork.key].modified.map(|then| time::age(model.now, then)));
         let right = self.fitting(dots(facts));
         let glyphs = pen.glyphs();
         let one = &model.tree.rows.list[self.at];

@@ -11,12 +11,10 @@ use crate::session::family::merged::MergedFamily;
 use crate::session::tree::Index;
 
 /// A file forked from the open session.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct ForkedFile {
     /// The key of the session.
     pub key: SessionKey,
-    /// The session's digest.
-    pub session: SharedDigest,
     /// The entry after which it diverges; `None` if it shares no visible entry.
     pub split: Option<Index>,
     /// The first entry unique to it, if that is shown.
@@ -25,13 +23,6 @@ pub struct ForkedFile {
     pub part: usize,
     /// `true` if its entries are merged into the tree.
     pub is_open: bool,
-}
-
-impl ForkedFile {
-    /// Returns a fork that is not expanded.
-    pub fn new(key: SessionKey, session: SharedDigest, split: Index) -> Self {
-        Self { key, session, split: Some(split), start: None, part: 0, is_open: false }
-    }
 }
 
 /// Several sessions merged into one tree.

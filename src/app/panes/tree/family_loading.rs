@@ -122,7 +122,6 @@ impl TreePane {
         self.note_selection();
         self.keep_selected();
         self.tree = Some(family.joined.tree.clone());
-        self.forks.clone_from(&family.forks);
         self.family = Some(family);
         self.show_other();
     }
@@ -140,7 +139,6 @@ impl TreePane {
         let left = self.place.selected.filter(is_others).and_then(|selected| self.anchor(selected));
         let at = left.and_then(|at| self.nearest_own(at));
         self.family = None;
-        self.forks.clone_from(&self.own_forks);
         self.tree = Some(own);
         if let Some(at) = at {
             self.place.selected = self.entry_of_own(at).map(TreeSelection::Entry);
@@ -158,22 +156,20 @@ impl TreePane {
     /// Stores the forks of the session and the other sessions that contain its entries.
     pub(crate) fn set_forks(&mut self, forks: Vec<ForkedFile>, others: SharedEntries) {
         self.others = others;
-        self.own_forks.clone_from(&forks);
         if self.family.is_some() {
+            self.own_forks = forks;
             return;
         }
         let chosen = self.selected_fork().map(|fork| fork.key).or_else(|| self.awaited_fork.take());
         let is_there = |key: &SessionKey| forks.iter().any(|fork| fork.key == *key);
         self.place.selected = chosen.filter(is_there).map(|key| TreeSelection::Fork(key, 0)).or(self.place.selected);
-        self.forks = forks;
+        self.own_forks = forks;
         self.rebuild();
     }
 
-    /// Updates the digests of the forks from the catalog.
-    pub(crate) fn renew_forks(&mut self, catalog: &Catalog) {
-        for fork in self.forks.iter_mut().chain(&mut self.own_forks) {
-            fork.session = catalog[fork.key].clone();
-        }
+    /// Returns the forks in the tree.
+    pub fn forks(&self) -> &[ForkedFile] {
+        self.family.as_ref().map_or(&self.own_forks, |family| &family.forks)
     }
 
     /// Returns the other sessions that contain an entry.
@@ -196,7 +192,7 @@ impl TreePane {
         match selected {
             TreeSelection::Entry(entry) | TreeSelection::Run(entry) => self.shown(entry),
             TreeSelection::Fork(key, part) => {
-                let fork = self.forks.iter().find(|fork| (fork.key, fork.part) == (key, part))?;
+                let fork = self.forks().iter().find(|fork| (fork.key, fork.part) == (key, part))?;
                 fork.start.or(fork.split)
             }
             TreeSelection::Inherited | TreeSelection::Start => None,

@@ -48,13 +48,12 @@ pub struct TreePane {
     pub joining: Option<Claim>,
     /// The catalog version and selection for which the last merge request was computed.
     looked_at: Option<(u64, FamilySelection)>,
+    /// The forks of the session's own tree.
     own_forks: Vec<ForkedFile>,
     /// The reason why the session cannot be opened.
     pub error: Option<String>,
     /// The filter on entries.
     pub filter: Filter,
-    /// The forks of the session.
-    pub forks: Vec<ForkedFile>,
     /// Shows the timestamps of labels.
     pub label_times: bool,
     /// The search in the tree.
@@ -165,7 +164,6 @@ impl TreePane {
         if self.tree.as_ref().is_none_or(|before| !tree.extends(before)) {
             // These are indices into the previous tree.
             self.kept = None;
-            self.forks.clear();
             self.own_forks.clear();
             self.others = SharedEntries::default();
             self.asked_forks.clear();
@@ -187,7 +185,7 @@ impl TreePane {
                 leaf
             }
             Some(TreeSelection::Entry(entry) | TreeSelection::Run(entry)) if !is_there(&entry) => leaf,
-            Some(TreeSelection::Fork(..)) if self.forks.is_empty() => leaf,
+            Some(TreeSelection::Fork(..)) if self.own_forks.is_empty() => leaf,
             None => leaf,
             selected => selected,
         };
@@ -319,7 +317,7 @@ impl TreePane {
         }
         // A fork row is not a hit.
         let only_hits = self.find.as_ref().is_some_and(|find| find.only_hits);
-        let forks = if only_hits { &[][..] } else { &self.forks };
+        let forks = if only_hits { &[][..] } else { self.forks() };
         let folds = self.place.folds.iter().filter_map(|&entry| self.shown(entry));
         let kept = self.kept.and_then(|entry| self.shown(entry));
         let mut rows = TreeRows::new(&tree, |at| kept == Some(at) || self.shows(&tree, at), folds, forks);
@@ -361,9 +359,9 @@ impl TreePane {
             }
             Some(TreeSelection::Fork(key, part)) => {
                 // A collapsed fork has only one row.
-                let parts = self.forks.iter().filter(|fork| fork.key == key).count();
+                let parts = self.forks().iter().filter(|fork| fork.key == key).count();
                 let is_it = |fork: &ForkedFile| fork.key == key && (fork.part == part || parts == 1);
-                place(&|item| matches!(item, RowItem::Fork(place) if is_it(&self.forks[place])))
+                place(&|item| matches!(item, RowItem::Fork(place) if is_it(&self.forks()[place])))
             }
             Some(TreeSelection::Inherited) => place(&|item| item == RowItem::Inherited),
             Some(TreeSelection::Start) | None => 0,
@@ -404,7 +402,7 @@ impl TreePane {
         self.cursor.at = self.cursor.at.min(self.rows.list.len().saturating_sub(1));
         let selected = match self.selected_item() {
             Some(RowItem::Entry(at)) => self.entry(at).map(TreeSelection::Entry),
-            Some(RowItem::Fork(place)) => self.forks.get(place).map(|fork| TreeSelection::Fork(fork.key, fork.part)),
+            Some(RowItem::Fork(place)) => self.forks().get(place).map(|fork| TreeSelection::Fork(fork.key, fork.part)),
             Some(RowItem::Run(run)) => self.entry(self.rows.runs[run].first()).map(TreeSelection::Run),
             Some(RowItem::Inherited) => Some(TreeSelection::Inherited),
             Some(RowItem::Start) => Some(TreeSelection::Start),
@@ -426,7 +424,7 @@ impl TreePane {
     /// Returns the selected fork, if the row is one.
     pub fn selected_fork(&self) -> Option<&ForkedFile> {
         let RowItem::Fork(place) = self.selected_item()? else { return None };
-        self.forks.get(place)
+        self.forks().get(place)
     }
 
     /// Changes the filter.

@@ -101,7 +101,7 @@ impl TreePane {
         let changed = match one.item {
             RowItem::Inherited => std::mem::take(&mut self.place.shows_inherited),
             RowItem::Fork(place) => {
-                let fork = &self.forks[place];
+                let fork = self.forks()[place];
                 return fork.is_open && self.open_fork(fork.key, false);
             }
             _ if one.in_run => {
@@ -124,7 +124,7 @@ impl TreePane {
         let changed = match self.selected_item() {
             Some(RowItem::Inherited) => !std::mem::replace(&mut self.place.shows_inherited, true),
             Some(RowItem::Fork(place)) => {
-                let fork = &self.forks[place];
+                let fork = self.forks()[place];
                 return !fork.is_open && self.open_fork(fork.key, true);
             }
             Some(RowItem::Run(_)) => self.foldable_entry().is_some_and(|first| self.place.open_runs.insert(first)),
