@@ -10,8 +10,8 @@ use pitree::catalog::grep::{self, HitOrder};
 use pitree::catalog::search::{SearchedSession, Searcher};
 use pitree::disk::files::Files;
 use pitree::disk::scan;
+use pitree::search::qualifier::value::QueryScope;
 use pitree::search::query::Query;
-use pitree::search::scope::QueryScope;
 use pitree::session::digest::Digest;
 
 use crate::corpus::{self, Random};

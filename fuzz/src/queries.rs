@@ -5,9 +5,8 @@ use std::sync::OnceLock;
 use pitree::search::candidate::{Candidate, TitlesBuf};
 use pitree::search::matching::Matcher;
 use pitree::search::query::Query;
-use pitree::search::query::complete::complete;
-use pitree::search::scope::QueryScope;
-use pitree::search::value_lists::ValueList;
+use pitree::search::qualifier::value::QueryScope;
+use pitree::search::query::complete::{complete, ValueList, ValueLists};
 use pitree::session::digest::Digest;
 use pitree::session::search_text;
 
@@ -65,7 +64,8 @@ pub fn run(data: &[u8]) {
         }
     }
     let files = ["/a b".to_string(), "~/é".into(), "//x".into()];
-    let values = ValueList { dirs: &files, files: &files, ..ValueList::default() };
+    let lists = ValueLists { files: files.to_vec(), ..ValueLists::default() };
+    let values = ValueList { dirs: &files, lists: &lists };
     for cursor in (0..=text.len() + 2).step_by(1 + text.len() / 40) {
         let Some(completion) = complete(&text, cursor, values) else { continue };
         for option in completion.options.iter().take(4) {

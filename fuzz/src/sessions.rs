@@ -9,9 +9,8 @@ use pitree::base::text::{ASCII, is_unsafe};
 use pitree::config::Filter;
 use pitree::session::digest::Digest;
 use pitree::session::digest::builder::DigestBuilder;
-use pitree::session::family::fork_point;
+use pitree::session::{family, search_text};
 use pitree::session::lines::Line;
-use pitree::session::search_text;
 use pitree::session::tree::context::context;
 use pitree::session::tree::{Index, Tree, TreeLines, resume};
 use pitree::session::write::fork::{self, NewSession};
@@ -61,7 +60,7 @@ fn again(file: &[u8]) -> impl FnMut(u64) -> Option<Vec<u8>> + '_ {
 pub fn run(data: &[u8]) {
     let (digest, tree) = match (digest(data), tree(data, &[])) {
         (Some(digest), Some(tree)) => (digest, tree),
-        (None, None) => return assert!(migrate::migrate(data, &mut random()).is_err(), "migrated an invalid session"),
+        (None, None) => return assert!(migrate::migrate(data, &mut random()).is_none(), "migrated an invalid session"),
         (digest, tree) => panic!("only one of digest ({}) and tree ({}) exists", digest.is_some(), tree.is_some()),
     };
     hangs_together(&tree, data);
@@ -72,7 +71,7 @@ pub fn run(data: &[u8]) {
     rows(&tree);
     written(&tree, data);
     // The file serves as its own fork.
-    fork_point::ForkPointIndex::new(&tree, &digest).fork_point(&digest, &mut again(data));
+    family::ForkPointIndex::new(&tree, &digest).fork_point(&digest, &mut again(data));
 }
 
 fn all(tree: &Tree) -> std::ops::Range<Index> {
@@ -129,7 +128,7 @@ fn agree(digest: &Digest, tree: &Tree, file: &[u8]) {
     for label in &digest.labels {
         assert_eq!(tree.labels.get(&label.at).map(|label| &label.text), Some(&label.text));
     }
-    assert!(digest.details().touches.iter().all(|touched| (touched.entry as usize) < tree.nodes.len()));
+    assert!(digest.details().touches.all.iter().all(|touched| (touched.entry as usize) < tree.nodes.len()));
     let mut builder = search_text::SearchTextBuilder::default();
     lines(file).for_each(|line| builder.line(line));
     let texts = builder.texts().expect("texts of a session");
@@ -173,11 +172,11 @@ fn random() -> impl FnMut() -> u128 {
 
 /// Checks that the written file is a session whose entries are connected.
 fn written(tree: &Tree, file: &[u8]) {
-    if let Ok(migrated) = migrate::migrate(file, &mut random()) {
-        let new = self::tree(&migrated.bytes, &[]).expect("the new form is a session");
-        hangs_together(&new, &migrated.bytes);
+    if let Some(migrated) = migrate::migrate(file, &mut random()) {
+        let new = self::tree(&migrated, &[]).expect("the new form is a session");
+        hangs_together(&new, &migrated);
         assert_eq!((new.header.version, new.nodes.len()), (3.0, tree.nodes.len()));
-        return written(&new, &migrated.bytes);
+        return written(&new, &migrated);
     }
     let new = NewSession { id: "new", time_ms: 0, cwd: "/", parent: Some("/old") };
     let line = |at: Index| {

@@ -24,8 +24,7 @@ use crate::session::digest::Digest;
 use crate::session::digest::DigestLabel;
 use crate::session::digest::messages::LastMessage;
 use crate::session::digest::touched_files::FileUses;
-use crate::session::tree::Index;
-use crate::session::tree::active::AbandonedBranch;
+use crate::session::tree::{AbandonedBranch, Index};
 
 /// Maximum number of listed calls of a run.
 const MOST_CALLS: usize = 500;

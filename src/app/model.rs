@@ -24,8 +24,7 @@ use crate::catalog::{Catalog, EntryRef, SessionKey};
 use crate::changes::Request;
 use crate::changes::history::HistoryEntry;
 use crate::keymap::{Action, Place};
-use crate::search::scope::QueryScope;
-use crate::search::value_lists::ValueLists;
+use crate::search::qualifier::value::{QueryScope, ValueLists};
 use crate::session::digest::SharedDigest;
 use crate::session::tree::{Index, Tree};
 

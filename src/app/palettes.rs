@@ -24,7 +24,7 @@ use crate::changes::{Request, SessionIdentity};
 use crate::config::SavedQuery;
 use crate::keymap::{Action, Group, Key, Place};
 use crate::session::digest::DigestLabel;
-use crate::session::digest::touched_files::TouchDetails;
+use crate::session::digest::touched_files::FileTouch;
 use crate::session::entry::tool_call::Touch;
 
 /// Returns a palette with its title and rows.
@@ -274,20 +274,21 @@ fn touches(model: &Model, file: &str, scope: SessionScope) -> Vec<PaletteItem> {
         // Compare the end first: most paths differ there.
         let is_it =
             |path: &str| path.ends_with(name) && full_path(path, &digest.header.cwd, &model.setting.home) == file;
-        let wanted: Vec<bool> = digest.details().touches.paths.iter().map(is_it).collect();
+        let touches = &digest.details().touches;
+        let wanted: Vec<bool> = touches.paths.iter().map(is_it).collect();
         if wanted.contains(&true) {
-            let touched = digest.details().touches.iter().zip(&digest.details().touches.all);
-            let touched = touched.filter(|(_, touch)| wanted[touch.path as usize]).map(|(touched, _)| touched);
+            let touched = touches.all.iter().filter(|touched| wanted[touched.path as usize]);
             found.extend(touched.map(|touched| ((digest.entry_key(touched.entry), touched.touch), session, touched)));
         }
     }
     let mut found = cost_sharing::once(found.into_iter());
     found.sort_by_key(|ListedItem { session, what, .. }| (Reverse(what.time), &catalog[*session].path, what.entry));
     let all = found.len();
-    let row = |listed: ListedItem<SessionKey, TouchDetails<'_>>| {
+    let row = |listed: ListedItem<SessionKey, &FileTouch>| {
         let touched = listed.what;
+        let said = catalog[listed.session].details().touches.said.get(touched.said);
         let tone = if touched.touch == Touch::Read { Tone::Dim } else { Tone::Added };
-        let left = vec![Span::new(tone, format!("{:<7}", touched.touch.name())), Span::new(Tone::Text, touched.said)];
+        let left = vec![Span::new(tone, format!("{:<7}", touched.touch.name())), Span::new(Tone::Text, said)];
         let leads = ChoiceAction::Entry(EntryRef { session: listed.session, at: touched.entry });
         PaletteItem::new(left, title_of_item(model, &listed), age(model, touched.time), leads)
     };

@@ -11,9 +11,9 @@ use crate::app::widgets::line::LineEdit;
 use crate::catalog::search::{SearchedSession, SessionHit, Suggestions};
 use crate::catalog::{Catalog, SessionKey};
 use crate::search::matching::Matcher;
+use crate::search::qualifier::value::{ValueList, ValueLists};
 use crate::search::query::complete::{Completion, CompletionCandidate, complete};
 use crate::search::query::{Query, QueryProblem};
-use crate::search::value_lists::{ValueList, ValueLists};
 
 /// Milliseconds before changed sessions are searched again.
 const REST: i64 = 1000;
@@ -138,8 +138,7 @@ impl Search {
 
     /// Updates the completions at the cursor.
     pub(crate) fn note_completion(&mut self, values: &ValueLists) {
-        let ValueLists { files, labels, models, tools } = values;
-        let values = ValueList { dirs: &self.dirs, files, labels, models, tools };
+        let values = ValueList { dirs: &self.dirs, lists: values };
         let value = self.line.value();
         let cursor = value.char_indices().nth(self.line.cursor()).map_or(value.len(), |(at, _)| at);
         self.completion = complete(value, cursor, values);

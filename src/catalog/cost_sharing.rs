@@ -8,8 +8,7 @@ use std::sync::Arc;
 use crate::base::numbers::count;
 use crate::catalog::key::SessionKey;
 use crate::disk::parallel;
-use crate::session::digest::details::Details;
-use crate::session::digest::entries::EntryTotals;
+use crate::session::digest::details::{Details, EntryTotals};
 use crate::session::digest::{Digest, SharedDigest};
 use crate::session::links::{ById, IdHash, Index};
 
@@ -320,7 +319,7 @@ mod tests {
 
     use super::*;
     use crate::session::digest::builder::DigestBuilder;
-    use crate::session::family::sample::{SampleFile, SampleStep, files, fork, header};
+    use crate::session::family::tests::{SampleFile, SampleStep, files, fork, header};
     use crate::session::lines::Line;
 
     fn digest(number: usize, file: &SampleFile) -> Digest {

@@ -106,7 +106,7 @@ mod tests {
     use crate::catalog::tests::catalog;
     use crate::disk::load;
     use crate::search::entry_match::{EntryMatches, QueryParts};
-    use crate::search::qualifier::sample::here;
+    use crate::search::qualifier::test_sample::here;
     use crate::search::query::Query;
 
     /// Reference implementation that parses each entry.

@@ -14,9 +14,8 @@ use crate::search::byte_search::{Probe, Snippet};
 use crate::session::entry::text_fields::{self, TextField};
 use crate::session::entry::{Entry, parse};
 use crate::session::lines::{Line, LineCollector};
-use crate::session::links::Index;
+use crate::session::links::{ActivePath, Index};
 use crate::session::text_spans;
-use crate::session::tree::active::ActivePath;
 
 /// The maximum size in bytes of a file that is read again to find out which hits are on its active path. This costs
 /// more than the search itself.

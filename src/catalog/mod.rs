@@ -28,7 +28,7 @@ use std::sync::Arc;
 use crate::disk::locate;
 use crate::disk::scan::{ScanSources, Unreadable};
 use crate::pi::running::{self, RunningPis};
-use crate::session::digest::entries::EntryTotals;
+use crate::session::digest::details::EntryTotals;
 use crate::session::digest::{Digest, SharedDigest};
 use crate::session::links::{ById, IdHash};
 use cost_sharing::CostSharing;
@@ -431,7 +431,7 @@ pub(crate) mod tests {
             ..Digest::default()
         };
         digest.header.created = Some(name as i64);
-        let mut all = crate::session::digest::entries::EntryKeys::default();
+        let mut all = crate::session::digest::details::EntryKeys::default();
         (0..entries).for_each(|at| all.push(crate::session::links::IdHash::number(id(at) as u64), 1.0, 1.0, false));
         digest.all = all.finish(false);
         digest.roots = all.ids.first().copied().into_iter().collect();

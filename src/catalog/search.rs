@@ -13,12 +13,11 @@ use crate::disk::files::Files;
 use crate::disk::parallel::{self, threads};
 use crate::search::candidate::MatchField;
 use crate::search::matching::{Match, Matcher, Tier};
+use crate::search::qualifier::value::QueryScope;
 use crate::search::query::Query;
-use crate::search::scope::QueryScope;
 use crate::session::entry::text_fields::TextField;
 use crate::session::search_text::{SearchTextBuilder, SearchTexts, TextBuffers};
-use crate::session::tree::features::EntryFeature;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryFeature, Index, Tree};
 
 /// The number of sessions that a thread matches between checks for cancellation.
 const CANCEL_CHECK_INTERVAL: usize = 64;
@@ -411,8 +410,8 @@ fn snippet(
         }
         MatchField::File => {
             let details = digest.details_once();
-            let touched = details.touches.iter().find(|touched| Some(touched.entry) == place.entry)?;
-            return whole(touched.path.to_string());
+            let touched = details.touches.all.iter().find(|touched| Some(touched.entry) == place.entry)?;
+            return whole(details.touches.paths.get(touched.path).to_string());
         }
         MatchField::Name | MatchField::FirstMessage | MatchField::Id | MatchField::Cwd => return None,
     };

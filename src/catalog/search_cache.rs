@@ -8,9 +8,8 @@ use crate::catalog::{Catalog, SessionKey, search_text};
 use crate::disk::files::Files;
 use crate::search::candidate::{Candidate, SearchTitles, TitlesBuf};
 use crate::session::digest::SharedDigest;
-use crate::session::links::Index;
+use crate::session::links::{ActivePath, Index};
 use crate::session::search_text::{Passages, SearchTexts, SearchTextsBuf, TextBuffers};
-use crate::session::tree::active::ActivePath;
 
 /// The maximum size in bytes of texts of outdated sessions before the cache is compacted.
 const MAX_OUTDATED: usize = 32 * 1024 * 1024;

@@ -18,10 +18,9 @@ use crate::cli::resolve::SessionPlace;
 use crate::cli::table::{self, Column};
 use crate::cli::{CommandContext, output, resolve};
 use crate::disk::load;
-use crate::session::compare::Comparison;
 use crate::session::compare::description::{self, DescriptionPart, SIDES};
 use crate::session::compare::files::{CommonFile, Difference};
-use crate::session::compare::side::SideSummary;
+use crate::session::compare::{Comparison, SideSummary};
 use crate::session::digest::touched_files::FileUses;
 use crate::session::tree::{Index, Tree};
 

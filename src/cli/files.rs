@@ -105,14 +105,16 @@ fn calls(sessions: &[SharedDigest], chosen: &CommandContext) -> Result<HashMap<S
     let mut calls: HashMap<String, Vec<_>> = HashMap::new();
     for session in sessions {
         let tree = load::tree(chosen.files, &session.path, &chosen.home)?;
-        for touched in session.details().touches.iter() {
+        let touches = &session.details().touches;
+        for touched in &touches.all {
             let call = object! {
                 id: tree.nodes.get(touched.entry as usize).and_then(|node| node.id.as_deref()).map(String::from),
                 touch: touched.touch.name(),
                 active: session.is_active(touched.entry),
                 timestamp: touched.time.and_then(time::iso),
             };
-            calls.entry(full_path(touched.path, &session.header.cwd, &chosen.home)).or_default().push(call);
+            let path = full_path(touches.paths.get(touched.path), &session.header.cwd, &chosen.home);
+            calls.entry(path).or_default().push(call);
         }
     }
     Ok(calls)

@@ -21,8 +21,8 @@ use crate::search::byte_search::Snippet;
 use crate::search::candidate::MatchField;
 use crate::search::fuzzy::capped;
 use crate::search::matching::{Matcher, Tier};
+use crate::search::qualifier::value::QueryScope;
 use crate::search::query::Query;
-use crate::search::scope::QueryScope;
 use crate::session::digest::Digest;
 use crate::session::entry::{RawTime, parse};
 use crate::session::search_text::searched;
@@ -285,8 +285,9 @@ impl<'a> HitSearch<'a> {
                     ("label", session.labels.iter().find(|label| label.at == at).map(|label| label.text.to_string()))
                 }
                 MatchField::File => {
-                    let touched = session.details().touches.iter().find(|touched| touched.entry == at);
-                    ("file", touched.map(|touched| touched.path.to_string()))
+                    let touches = &session.details().touches;
+                    let touched = touches.all.iter().find(|touched| touched.entry == at);
+                    ("file", touched.map(|touched| touches.paths.get(touched.path).to_string()))
                 }
                 _ => {
                     let said = entry.as_ref().and_then(searched);

@@ -30,7 +30,7 @@ use crate::disk::parallel;
 use crate::disk::scan::{self, Unreadable};
 use crate::pi::running;
 use crate::pi::status::PiStatus;
-use crate::session::digest::entries::EntryTotals;
+use crate::session::digest::details::EntryTotals;
 use crate::session::digest::{Digest, NO_MESSAGES, SharedDigest};
 use crate::session::problem::Problem;
 

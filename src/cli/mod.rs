@@ -49,7 +49,7 @@ use crate::disk::locate;
 use crate::disk::locate::{Environment, Located};
 use crate::disk::scan;
 use crate::disk::scan::{Scan, ScanSources, Unreadable};
-use crate::search::scope::QueryScope;
+use crate::search::qualifier::value::QueryScope;
 use crate::session::digest::SharedDigest;
 use crate::system::signals;
 

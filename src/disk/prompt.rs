@@ -7,9 +7,9 @@ use anyhow::Result;
 use crate::disk::files::Files;
 use crate::disk::load::Bodies;
 use crate::session::lines::Line;
+use crate::session::prompt::listing::ContextSum;
 use crate::session::prompt::message::SentMessage;
 use crate::session::prompt::plan::{EntryOutcome, Plan, PlannedPart};
-use crate::session::prompt::sum::ContextSum;
 use crate::session::tree::{Index, Tree};
 
 /// Passes each part of a plan with its messages to `take` until it returns `false`, in which case there is no sum.

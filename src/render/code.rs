@@ -24,30 +24,21 @@ const CODE_TIME_LIMIT: Duration = Duration::from_secs(1);
 const MAX_LANGUAGES: usize = 6;
 const MAX_CACHED_LANGUAGES: usize = 12;
 
-/// Common fence tags that the syntax set only has under another name or extension.
-const ALIASES: [(&str, &str); 22] = [
-    ("shell", "sh"),
-    ("console", "sh"),
-    ("shellscript", "sh"),
-    ("shell-session", "sh"),
-    ("golang", "go"),
-    ("csharp", "cs"),
-    ("c#", "cs"),
-    ("cpp", "c++"),
-    ("fsharp", "fs"),
-    ("jsonc", "json"),
-    ("json5", "json"),
-    ("jsonl", "json"),
-    ("ndjson", "json"),
-    ("mjs", "js"),
-    ("cjs", "js"),
-    ("jsx", "tsx"),
-    ("mts", "ts"),
-    ("cts", "ts"),
-    ("python3", "py"),
-    ("docker", "dockerfile"),
-    ("patch", "diff"),
-    ("objc", "m"),
+/// Common fence tags that the syntax set only has under another name or extension, by that name.
+const ALIASES: [(&str, &[&str]); 13] = [
+    ("sh", &["shell", "console", "shellscript", "shell-session"]),
+    ("go", &["golang"]),
+    ("cs", &["csharp", "c#"]),
+    ("c++", &["cpp"]),
+    ("fs", &["fsharp"]),
+    ("json", &["jsonc", "json5", "jsonl", "ndjson"]),
+    ("js", &["mjs", "cjs"]),
+    ("tsx", &["jsx"]),
+    ("ts", &["mts", "cts"]),
+    ("py", &["python3"]),
+    ("dockerfile", &["docker"]),
+    ("diff", &["patch"]),
+    ("m", &["objc"]),
 ];
 
 /// Highlights `code` and returns one item per line. `language` is a fence tag (`ts`, `rust,ignore`, `{.python}`), a file
@@ -159,7 +150,8 @@ fn syntax_of<'s>(set: &'s SyntaxSet, language: &str) -> Option<&'s SyntaxReferen
         .split(|c: char| c.is_whitespace() || matches!(c, ',' | '{' | '}' | ':' | ';' | '='))
         .map(|part| part.trim_start_matches('.'))
         .find(|part| !part.is_empty())?;
-    let alias = ALIASES.iter().find(|(name, _)| name.eq_ignore_ascii_case(token)).map_or(token, |(_, known)| known);
+    let is_alias = |tags: &[&str]| tags.iter().any(|tag| tag.eq_ignore_ascii_case(token));
+    let alias = ALIASES.iter().find(|(_, tags)| is_alias(tags)).map_or(token, |(known, _)| known);
     // `.bashrc` is listed with its dot, `.python` without.
     let dotted = language.trim();
     set.find_syntax_by_extension(dotted)
@@ -201,37 +193,37 @@ impl Highlighter {
 /// Returns the tone of the innermost scope in [`SCOPES`].
 fn tone_of(stack: &ScopeStack) -> Tone {
     static TONES: OnceLock<Vec<(Scope, Tone)>> = OnceLock::new();
-    let tones =
-        TONES.get_or_init(|| SCOPES.iter().filter_map(|(name, tone)| Some((Scope::new(name).ok()?, *tone))).collect());
+    let scopes = SCOPES.iter().flat_map(|(tone, names)| names.iter().map(move |name| (name, *tone)));
+    let tones = TONES.get_or_init(|| scopes.filter_map(|(name, tone)| Some((Scope::new(name).ok()?, tone))).collect());
     let tone = |scope: &Scope| tones.iter().find(|(prefix, _)| prefix.is_prefix_of(*scope)).map(|(_, tone)| *tone);
     stack.as_slice().iter().rev().find_map(tone).unwrap_or(Tone::Code)
 }
 
-/// The scopes with a tone; the first match wins.
-const SCOPES: [(&str, Tone); 22] = [
-    ("comment", Tone::Comment),
-    ("string", Tone::Str),
-    ("constant", Tone::Number),
-    ("keyword", Tone::Keyword),
-    ("storage", Tone::Keyword),
-    ("entity.name.function", Tone::Function),
-    ("support.function", Tone::Function),
-    ("variable.function", Tone::Function),
-    ("entity.name.type", Tone::Type),
-    ("entity.name.class", Tone::Type),
-    ("entity.name.struct", Tone::Type),
-    ("entity.name.enum", Tone::Type),
-    ("entity.name.trait", Tone::Type),
-    ("entity.name.interface", Tone::Type),
-    ("entity.other.inherited-class", Tone::Type),
-    ("support.class", Tone::Type),
-    ("support.type", Tone::Type),
-    ("entity.name.tag", Tone::Keyword),
-    ("markup.heading", Tone::Heading),
+/// The scopes of each tone; the first match wins.
+const SCOPES: [(Tone, &[&str]); 9] = [
+    (Tone::Comment, &["comment"]),
+    (Tone::Str, &["string"]),
+    (Tone::Number, &["constant"]),
+    (Tone::Keyword, &["keyword", "storage"]),
+    (Tone::Function, &["entity.name.function", "support.function", "variable.function"]),
+    (
+        Tone::Type,
+        &[
+            "entity.name.type",
+            "entity.name.class",
+            "entity.name.struct",
+            "entity.name.enum",
+            "entity.name.trait",
+            "entity.name.interface",
+            "entity.other.inherited-class",
+            "support.class",
+            "support.type",
+        ],
+    ),
+    (Tone::Keyword, &["entity.name.tag"]),
+    (Tone::Heading, &["markup.heading"]),
     // Code within a string, such as `${name}`, must not look like the string.
-    ("meta.interpolation", Tone::Code),
-    ("meta.template.expression", Tone::Code),
-    ("meta.embedded", Tone::Code),
+    (Tone::Code, &["meta.interpolation", "meta.template.expression", "meta.embedded"]),
 ];
 
 #[cfg(test)]

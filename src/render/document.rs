@@ -51,8 +51,11 @@ impl<'a> Document<'a> {
         true
     }
 
-    /// Returns the styled lines.
-    pub(crate) fn into_lines(self) -> Vec<DocLine> {
+    /// Returns the styled lines without trailing blank lines.
+    pub(crate) fn into_lines(mut self) -> Vec<DocLine> {
+        while self.lines.last().is_some_and(|line| line.spans.is_empty()) {
+            self.lines.pop();
+        }
         self.lines
     }
 
@@ -138,13 +141,6 @@ impl<'a> Document<'a> {
             return;
         }
         if may(self) { style(self) } else { self.push_unstyled(tone, text, verbatim) }
-    }
-
-    /// Removes trailing blank lines.
-    pub(crate) fn trim(&mut self) {
-        while self.lines.last().is_some_and(|line| line.spans.is_empty()) {
-            self.lines.pop();
-        }
     }
 
     /// Returns `true` if the text can still be styled, and reduces the remaining budget.

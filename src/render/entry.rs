@@ -47,7 +47,6 @@ pub fn document(
 ) -> Vec<DocLine> {
     let mut lines = Document::new(clock);
     fill(&mut lines, (tree, at), (line, related), zone);
-    lines.trim();
     lines.into_lines()
 }
 
@@ -181,23 +180,23 @@ fn system(lines: &mut Document<'_>, message: &Message<'_>) {
     if message.content.texts().any(|text| !text.is_empty()) {
         content(lines, &message.content, &[]);
     }
-    for section in message.sections() {
-        match section.text {
+    for (name, text) in message.sections() {
+        match text {
             Some(text) => {
-                lines.title(Tone::Meta, &section.name);
+                lines.title(Tone::Meta, &name);
                 lines.plain(Tone::Text, &text.text(), false);
             }
-            None => lines.title(Tone::Meta, &format!("{} removed", section.name)),
+            None => lines.title(Tone::Meta, &format!("{name} removed")),
         }
         lines.push(DocLine::default());
     }
-    for tool in message.tools_added() {
-        lines.title(Tone::Tool, &format!("tool added: {}", tool.name.text()));
-        lines.plain(Tone::Text, &tool.description.text(), false);
+    for (name, description) in message.tools_added() {
+        lines.title(Tone::Tool, &format!("tool added: {}", name.text()));
+        lines.plain(Tone::Text, &description.text(), false);
         lines.push(DocLine::default());
     }
-    for tool in message.tools_removed() {
-        lines.title(Tone::Tool, &format!("tool removed: {}", tool.name.text()));
+    for (name, _) in message.tools_removed() {
+        lines.title(Tone::Tool, &format!("tool removed: {}", name.text()));
     }
 }
 

@@ -31,11 +31,21 @@ pub(crate) fn markdown(text: &str, code: &mut code::HighlightBudget<'_>) -> Vec<
         return literal(text);
     }
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut writer = Writer::new(code);
+    let mut writer = Writer {
+        page: Page::default(),
+        line: Vec::new(),
+        lists: Vec::new(),
+        tones: Vec::new(),
+        collected: None,
+        link: None,
+        table: None,
+        budget: code::MAX_BYTES,
+        code,
+    };
     for event in Parser::new_ext(text, options) {
         writer.event(event);
     }
-    writer.page.lines()
+    writer.page.lines
 }
 
 /// Returns `true` if the list and quotation marks at the start of a line exceed [`MAX_MARKS`].
@@ -89,21 +99,7 @@ struct Writer<'a, 'c, 'd> {
     code: &'c mut code::HighlightBudget<'d>,
 }
 
-impl<'a, 'c, 'd> Writer<'a, 'c, 'd> {
-    fn new(code: &'c mut code::HighlightBudget<'d>) -> Self {
-        Self {
-            page: Page::default(),
-            line: Vec::new(),
-            lists: Vec::new(),
-            tones: Vec::new(),
-            collected: None,
-            link: None,
-            table: None,
-            budget: code::MAX_BYTES,
-            code,
-        }
-    }
-
+impl<'a> Writer<'a, '_, '_> {
     fn event(&mut self, event: Event<'a>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -111,7 +107,10 @@ impl<'a, 'c, 'd> Writer<'a, 'c, 'd> {
             Event::Text(text) => self.text(&text, self.tone()),
             Event::Code(text) => self.text(&format!("`{text}`"), Tone::Code),
             Event::Html(text) | Event::InlineHtml(text) => self.text(&text, self.tone()),
-            Event::SoftBreak | Event::HardBreak => self.line_break(),
+            Event::SoftBreak | Event::HardBreak => match &mut self.collected {
+                Some((_, text)) => text.push(' '),
+                None => self.finish_line(),
+            },
             Event::Rule => {
                 self.open_block();
                 self.line.push(Span::new(Tone::Dim, RULE));
@@ -196,7 +195,12 @@ impl<'a, 'c, 'd> Writer<'a, 'c, 'd> {
             TagEnd::CodeBlock | TagEnd::HtmlBlock => {
                 match self.collected.take() {
                     Some((Collected::Code(tag), text)) => self.code_block(tag, &text),
-                    Some((Collected::Html, text)) => self.html_block(&text),
+                    Some((Collected::Html, text)) => {
+                        let tone = self.tone();
+                        for line in clean_lines(text.trim_end()) {
+                            self.page.write(spans_of(tone, line), false);
+                        }
+                    }
                     other => self.collected = other,
                 }
                 self.close_block();
@@ -269,13 +273,6 @@ impl<'a, 'c, 'd> Writer<'a, 'c, 'd> {
         push_span(&mut self.line, tone, &clean(text));
     }
 
-    fn line_break(&mut self) {
-        match &mut self.collected {
-            Some((_, text)) => text.push(' '),
-            None => self.finish_line(),
-        }
-    }
-
     fn next_mark(&mut self) -> String {
         match self.lists.last_mut() {
             Some(Some(number)) => {
@@ -296,20 +293,17 @@ impl<'a, 'c, 'd> Writer<'a, 'c, 'd> {
     }
 
     fn end_image(&mut self) {
-        let (url, text) = match self.collected.take() {
-            Some((Collected::Image(url, 0), text)) => (url, text),
+        match self.collected.take() {
+            Some((Collected::Image(url, 0), text)) => {
+                let shown = if text.trim().is_empty() && !url.starts_with("data:") { &*url } else { text.trim() };
+                let shown = if shown.is_empty() { "[image]".to_owned() } else { format!("[image: {shown}]") };
+                self.text(&shown, Tone::Link);
+            }
             Some((Collected::Image(url, inner), text)) => {
                 self.collected = Some((Collected::Image(url, inner - 1), text));
-                return;
             }
-            other => {
-                self.collected = other;
-                return;
-            }
-        };
-        let shown = if text.trim().is_empty() && !url.starts_with("data:") { &*url } else { text.trim() };
-        let shown = if shown.is_empty() { "[image]".to_owned() } else { format!("[image: {shown}]") };
-        self.text(&shown, Tone::Link);
+            other => self.collected = other,
+        }
     }
 
     fn code_block(&mut self, tag: Option<CowStr<'_>>, text: &str) {
@@ -335,13 +329,6 @@ impl<'a, 'c, 'd> Writer<'a, 'c, 'd> {
             }
         }
         self.page.write(vec![Span::new(Tone::Dim, "```")], true);
-    }
-
-    fn html_block(&mut self, text: &str) {
-        let tone = self.tone();
-        for line in clean_lines(text.trim_end()) {
-            self.page.write(spans_of(tone, line), false);
-        }
     }
 
     fn open_block(&mut self) {

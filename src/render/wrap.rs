@@ -15,8 +15,10 @@ use crate::render::markdown::QUOTE_BAR;
 /// The wrapped part of a document. Callers pass the same lines to each call.
 #[derive(Clone, Debug, Default)]
 pub struct Wrapped {
-    width: usize,
-    style: VerbatimStyle,
+    /// The width of a row in columns.
+    pub width: usize,
+    /// The style of verbatim lines.
+    pub style: VerbatimStyle,
     /// The index of the line and the byte offset in it of every [`STORED_INTERVAL`]th row, because a text of megabytes can
     /// have millions.
     rows: Vec<(u32, u32)>,
@@ -88,21 +90,6 @@ impl Wrapped {
     /// Creates a wrapper with the given style of verbatim lines.
     pub(crate) fn with_style(width: usize, style: VerbatimStyle) -> Self {
         Self { width: width.max(1), style, rows: Vec::new(), len: 0, next: RowStart::default() }
-    }
-
-    /// Returns the style of verbatim lines.
-    pub fn style(&self) -> &VerbatimStyle {
-        &self.style
-    }
-
-    /// Scrolls verbatim lines to a column.
-    pub(crate) fn set_left(&mut self, left: usize) {
-        self.style.left = left;
-    }
-
-    /// Returns the width of a row in columns.
-    pub fn width(&self) -> usize {
-        self.width
     }
 
     /// Wraps until there are at least `rows` rows or the document ends.

@@ -13,9 +13,7 @@ use crate::disk::load::{self, Bodies, LoadRequest};
 use crate::disk::parallel;
 use crate::runtime::jobs::{JobContext, MemberFile};
 use crate::session::digest::SharedDigest;
-use crate::session::entry::equality;
-use crate::session::family::fork_point::{self, ForkPointIndex};
-use crate::session::family::merged::MergedFamily;
+use crate::session::family::{self, ForkPointIndex, MergedFamily};
 use crate::session::lines::Header;
 use crate::session::links::Index;
 use crate::session::tree::Tree;
@@ -37,7 +35,7 @@ impl JobContext {
             let left = parent.fork_point(&session, &mut |offset| bodies.as_mut()?.line_at(offset).ok());
             let split = left.or_else(|| {
                 let fork = load::tree(self.files, &session.path, &self.setting.home).ok()?;
-                fork_point::split(tree, &fork)
+                family::fork_point(tree, &fork)
             });
             // A fork that is not expanded.
             found.extend(split.map(|_| ForkedFile { key, split, start: None, part: 0, is_open: false }));
@@ -77,7 +75,7 @@ impl JobContext {
             opened.as_mut()?.line(node).ok()
         };
         let mut is_same =
-            |[a, b]: [(usize, Index); 2]| matches!((line(a), line(b)), (Some(a), Some(b)) if equality::is_same(&a, &b));
+            |[a, b]: [(usize, Index); 2]| matches!((line(a), line(b)), (Some(a), Some(b)) if family::is_same(&a, &b));
         let joined = MergedFamily::new(&trees, base, header, &mut is_same);
         let mut rows = open_forks(&joined, &to_join);
         let mut by_parent: BTreeMap<usize, Vec<(SessionKey, SharedDigest)>> = BTreeMap::new();

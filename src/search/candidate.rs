@@ -1,12 +1,15 @@
-//! A session to match with a query, and the places of matches.
+//! A session to match with a query, the places of matches, and compiled qualifiers: tests of sessions and of their
+//! entries.
 
 use std::ops::Range;
 
 use crate::base::normalize::fold;
 use crate::search::fuzzy::capped;
 use crate::session::digest::Digest;
+use crate::session::entry::Entry;
 use crate::session::links::Index;
 use crate::session::search_text::{Passages, PassagesBuf, SearchTexts};
+use crate::session::tree::EntryFeature;
 
 /// The folded texts of a session in the list.
 #[derive(Clone, Copy, Debug, Default)]
@@ -99,4 +102,42 @@ pub struct MatchPlace {
     pub entry: Option<Index>,
     /// The byte range in the folded text of the label, the passages or the title. Empty for a file.
     pub at: Range<usize>,
+}
+
+/// A function that returns matching entries.
+pub(crate) type EntryFilter = Box<dyn Fn(&Candidate<'_>) -> Vec<Index> + Send + Sync>;
+
+/// The entries for which a term holds.
+pub(crate) enum EntryScope {
+    /// All entries or none.
+    Session,
+    /// The entries returned by a filter over the cached data of a session.
+    Known(EntryFilter),
+    /// The entries with a feature in the tree, if no other term is about entries.
+    Tree(EntryFeature),
+    /// The entries whose line passes a test.
+    Read(Box<dyn Fn(&Entry<'_>) -> bool + Send + Sync>),
+}
+
+/// A compiled test of sessions.
+pub(crate) type Test = Box<dyn Fn(&Candidate<'_>) -> TestResult + Send + Sync>;
+
+/// The result of a test.
+#[derive(Debug, PartialEq)]
+pub(crate) enum TestResult {
+    No,
+    /// The session matches at this place.
+    At(Option<MatchPlace>),
+}
+
+impl From<bool> for TestResult {
+    fn from(holds: bool) -> Self {
+        if holds { Self::At(None) } else { Self::No }
+    }
+}
+
+impl From<Option<MatchPlace>> for TestResult {
+    fn from(place: Option<MatchPlace>) -> Self {
+        place.map_or(Self::No, |place| Self::At(Some(place)))
+    }
 }

@@ -3,16 +3,14 @@
 //! a word in the name) count for every entry. At least one term must match the entry itself.
 
 use crate::search::byte_search::Probe;
-use crate::search::candidate::{Candidate, MatchField, MatchPlace};
+use crate::search::candidate::{Candidate, EntryScope, MatchField, MatchPlace};
 use crate::search::needle::Needle;
-use crate::search::qualifier::condition::EntryScope;
+use crate::search::qualifier::value::QueryScope;
 use crate::search::query::{Query, Term, TermKind};
-use crate::search::scope::QueryScope;
 use crate::session::entry::Entry;
 use crate::session::links::Index;
 use crate::session::search_text::{Passages, SearchTexts};
-use crate::session::tree::Tree;
-use crate::session::tree::features::EntryFeature;
+use crate::session::tree::{EntryFeature, Tree};
 
 /// The terms of a query that can differ between entries.
 pub struct QueryParts {
@@ -198,7 +196,7 @@ impl EntryMatches {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::qualifier::sample::{Sample, here};
+    use crate::search::qualifier::test_sample::{Sample, here};
     use crate::session::lines::Line;
     use crate::session::search_text;
 

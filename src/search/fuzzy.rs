@@ -42,17 +42,6 @@ pub struct Fuzzy {
     places: [u32; 128],
 }
 
-/// A fuzzy match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FuzzyMatch {
-    /// The score; higher is better.
-    pub score: i64,
-    /// The byte range of the match.
-    pub start: usize,
-    /// See `start`.
-    pub end: usize,
-}
-
 impl Fuzzy {
     /// Creates a search for a folded word. Returns `None` if the word is too short or too long to match fuzzily.
     pub fn new(folded: &str) -> Option<Self> {
@@ -69,11 +58,11 @@ impl Fuzzy {
         Some(Self { word: folded.into(), letters, places })
     }
 
-    /// Searches the first 512 characters of a folded text.
-    pub fn find(&self, folded: &str) -> Option<FuzzyMatch> {
-        let Range { start, end } = self.span(capped(folded))?;
-        let score = SKIM.fuzzy_match(&folded[start..end], &self.word)?;
-        Some(FuzzyMatch { score, start, end })
+    /// Searches the first 512 characters of a folded text. Returns the score, higher is better, and the byte range of the
+    /// match.
+    pub fn find(&self, folded: &str) -> Option<(i64, Range<usize>)> {
+        let span = self.span(capped(folded))?;
+        Some((SKIM.fuzzy_match(&folded[span.clone()], &self.word)?, span))
     }
 
     /// Returns the matched letters as ranges of the folded text.
@@ -146,7 +135,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn found<'a>(word: &str, text: &'a str) -> Option<&'a str> {
-        Fuzzy::new(word)?.find(text).map(|found| &text[found.start..found.end])
+        Fuzzy::new(word)?.find(text).map(|(_, found)| &text[found])
     }
 
     #[test]
@@ -175,7 +164,7 @@ mod tests {
     #[test]
     fn adjacent_letters_score_higher() {
         let fuzzy = Fuzzy::new("auth").unwrap();
-        let score = |text: &str| fuzzy.find(text).unwrap().score;
+        let score = |text: &str| fuzzy.find(text).unwrap().0;
         assert!(score("au th") > score("axuxtxh") && score("a-u-t-h") > score("abcude thing"));
     }
 

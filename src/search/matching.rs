@@ -9,11 +9,10 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::base::normalize::fold;
-use crate::search::candidate::{Candidate, MatchField, MatchPlace};
+use crate::search::candidate::{Candidate, MatchField, MatchPlace, Test, TestResult};
 use crate::search::fuzzy::Fuzzy;
-use crate::search::qualifier::condition::{Test, TestResult};
+use crate::search::qualifier::value::QueryScope;
 use crate::search::query::{Query, Term, TermKind};
-use crate::search::scope::QueryScope;
 use crate::search::text_match::{Word, marks};
 use crate::session::digest::Digest;
 use crate::session::links::Index;
@@ -212,9 +211,9 @@ impl Word {
         let in_labels = titles.labels.each();
         let in_labels =
             in_labels.filter_map(|(entry, label)| Some((fuzzy.find(label)?, MatchField::Label, Some(entry))));
-        let (found, field, entry) = in_titles.chain(in_labels).max_by_key(|(found, ..)| found.score)?;
-        let score = WEIGHT - 1 - found.score.clamp(0, i64::from(WEIGHT) - 1) as u32;
-        Some(TermMatch { tier: Tier::Fuzzy, score, place: MatchPlace { field, entry, at: found.start..found.end } })
+        let ((score, at), field, entry) = in_titles.chain(in_labels).max_by_key(|((score, _), ..)| *score)?;
+        let score = WEIGHT - 1 - score.clamp(0, i64::from(WEIGHT) - 1) as u32;
+        Some(TermMatch { tier: Tier::Fuzzy, score, place: MatchPlace { field, entry, at } })
     }
 }
 
@@ -223,7 +222,7 @@ fn title(field: MatchField, at: Range<usize>) -> MatchPlace {
 }
 
 fn passage(field: MatchField, passages: Passages<'_>, at: Range<usize>) -> MatchPlace {
-    MatchPlace { field, entry: passages.entry_at(at.start), at }
+    MatchPlace { field, entry: passages.around(at.start).map(|(entry, _)| entry), at }
 }
 
 /// Ranks a match in a name: the whole name, then a prefix, then the start of a word, then other places.

@@ -11,6 +11,4 @@ mod needle;
 mod pattern;
 pub mod qualifier;
 pub mod query;
-pub mod scope;
 pub mod text_match;
-pub mod value_lists;

@@ -90,7 +90,7 @@ impl Words {
             match (term.needle.find(folded), &term.fuzzy) {
                 (found, _) if found.is_some() != term.is_excluded => {}
                 // A fuzzy match scores less than any literal match.
-                (None, Some(fuzzy)) => score += fuzzy.find(folded)?.score.min(MAX_FUZZY_SCORE) - MAX_FUZZY_SCORE - 1,
+                (None, Some(fuzzy)) => score += fuzzy.find(folded)?.0.min(MAX_FUZZY_SCORE) - MAX_FUZZY_SCORE - 1,
                 _ => return None,
             }
         }

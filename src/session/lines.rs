@@ -48,31 +48,25 @@ impl<'a> Line<'a> {
         Self { offset, len: bytes.len() as u64, bytes, ended, behind: 0 }
     }
 
-    /// Returns the values of a line that is an array, each as a separate line. Version 4 writes related records so (pi
-    /// 0.87.1). Returns `None` for any other line.
+    /// Returns the values of a line that is an array of objects with a `kind`, each as a separate line. Version 4 writes
+    /// related records so (pi 0.87.1). Returns `None` for any other line.
     pub fn parts(&self) -> Option<Vec<Self>> {
         // An incomplete line is not an array yet.
-        let parts = if self.ended && self.bytes.first() == Some(&b'[') { self.writes().ok()? } else { Vec::new() };
-        (!parts.is_empty()).then_some(parts)
-    }
-
-    /// Returns the values of an array of objects with a `kind`; none of any other array.
-    fn writes(&self) -> json::Result<Vec<Self>> {
+        if !self.ended || self.bytes.first() != Some(&b'[') {
+            return None;
+        }
         let (mut r, mut parts) = (JsonReader::new(self.bytes), Vec::new());
-        r.enter_array()?;
-        while r.next_item(parts.is_empty())? {
+        r.enter_array().ok()?;
+        while r.next_item(parts.is_empty()).ok()? {
             let start = r.here();
-            let bytes = r.skip()?;
-            if Fields::new(bytes).get("kind").is_none() {
-                return Ok(Vec::new());
-            }
+            let bytes = r.skip().ok()?;
+            Fields::new(bytes).get("kind")?;
             parts.push(Self::new(self.offset + start as u64, bytes, true));
         }
-        r.end()?;
-        if let Some(last) = parts.last_mut() {
-            last.behind = self.offset + self.len - last.offset - last.len;
-        }
-        Ok(parts)
+        r.end().ok()?;
+        let last: &mut Self = parts.last_mut()?;
+        last.behind = self.offset + self.len - last.offset - last.len;
+        Some(parts)
     }
 
     /// Returns `true` if only the beginning of the line was read.
@@ -186,15 +180,15 @@ pub enum NotASession {
 }
 
 /// A label entry: it sets or clears the label of its target.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct LabelLine {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabelLine {
     target: IdHash,
     /// The ID of the target.
     pub(crate) target_id: Box<str>,
     /// The label; empty to clear it.
-    pub(crate) text: Box<str>,
+    pub text: Box<str>,
     /// The time of the entry, in milliseconds since 1970.
-    pub(crate) time: Option<i64>,
+    pub time: Option<i64>,
 }
 
 /// Collects the data that all readers of a file need, line by line.

@@ -116,11 +116,6 @@ impl Passages<'_> {
         Some((*entry, *start as usize..end))
     }
 
-    /// Returns the entry whose text contains a byte of the joined texts.
-    pub(crate) fn entry_at(&self, byte: usize) -> Option<Index> {
-        self.around(byte).map(|(entry, _)| entry)
-    }
-
     /// Returns a range of the texts with its known capital letters: close to the original, except for Unicode
     /// composition.
     pub(crate) fn original_text(&self, piece: Range<usize>) -> String {
@@ -285,10 +280,10 @@ mod tests {
         }
         let passages = passages.as_passages();
         assert_eq!((passages.folded, passages.starts), ("use jwt a é", &[(0, 0), (8, 4)][..]));
-        let entries = [0, 6, 7, 8, 11].map(|byte| passages.entry_at(byte));
+        let entries = [0, 6, 7, 8, 11].map(|byte| passages.around(byte).map(|(entry, _)| entry));
         assert_eq!(entries, [Some(0), Some(0), Some(0), Some(4), Some(4)]);
         assert_eq!(passages.each().collect::<Vec<_>>(), [(0, "use jwt"), (4, "a é")]);
-        assert_eq!(Passages::default().entry_at(0), None);
+        assert_eq!(Passages::default().around(0), None);
     }
 
     #[test]

@@ -10,8 +10,7 @@ use pitree::catalog::{Catalog, SessionKey};
 use pitree::disk::files::Files;
 use pitree::disk::load::{Bodies, LoadRequest};
 use pitree::disk::scan;
-use pitree::session::entry::equality;
-use pitree::session::family::merged::{IsSame, MergedFamily};
+use pitree::session::family::{self, IsSame, MergedFamily};
 use pitree::session::lines::Header;
 use pitree::session::links::Index;
 use pitree::session::tree::Tree;
@@ -68,7 +67,7 @@ fn join(catalog: &Catalog, family: &[SessionKey], base: usize) -> MergedFamily {
         let mut bodies = Bodies::open(Files::Disk, &catalog[family[file]].path).unwrap();
         bodies.line(&trees[file].nodes[at as usize]).unwrap()
     };
-    let is_same: IsSame<'_> = &mut |[a, b]| equality::is_same(&line(a), &line(b));
+    let is_same: IsSame<'_> = &mut |[a, b]| family::is_same(&line(a), &line(b));
     MergedFamily::new(&trees, base, Header::default(), is_same)
 }
 

@@ -48,7 +48,7 @@ fn long_code_lines_wrap_with_a_symbol_or_scroll() {
     while browser.model.focus == Place::Preview {
         browser.press("h");
     }
-    assert_eq!(browser.model.preview.wrapped.style().left, 0);
+    assert_eq!(browser.model.preview.wrapped.style.left, 0);
     browser.press("tab w");
     assert!(with_sign(&browser) >= 5);
 }
@@ -75,7 +75,7 @@ fn the_wrap_symbol_has_an_ascii_form() {
     let config = pitree::config::Config { ascii: true, ..pitree::config::Config::default() };
     let mut browser = Browser::configured(&config, 60, 24);
     browser.press("tab tab");
-    assert_eq!(browser.model.preview.wrapped.style().continuation, ">");
+    assert_eq!(browser.model.preview.wrapped.style.continuation, ">");
     assert!(browser.screen().is_ascii() || !browser.screen().contains('↪'));
 }
 

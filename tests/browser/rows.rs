@@ -205,7 +205,7 @@ fn a_turn_ends_with_its_last_tool() {
 fn entries_before_the_fork_point_belong_to_the_parent() {
     use pitree::disk::{files::Files, load};
     use pitree::session::entry::kind::EntryKind;
-    use pitree::session::family::fork_point;
+    use pitree::session::family;
     let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/sessions");
     let mut forks = 0;
     for (browser, files) in
@@ -223,8 +223,8 @@ fn entries_before_the_fork_point_belong_to_the_parent() {
                 let node = fork.nodes.iter().find(|node| node.offset == offset).unwrap();
                 bodies.line(node).ok()
             };
-            let split = fork_point::ForkPointIndex::new(&parent, digest).fork_point(&catalog[key], &mut { line });
-            assert_eq!(split, fork_point::split(&parent, &fork));
+            let split = family::ForkPointIndex::new(&parent, digest).fork_point(&catalog[key], &mut { line });
+            assert_eq!(split, family::fork_point(&parent, &fork));
             let Some(split) = split else { continue };
             // Its labels are copied after it.
             let is_label = |at: &u32| fork.nodes[*at as usize].kind == EntryKind::Label;

@@ -240,7 +240,7 @@ fn migrations_can_be_undone() {
         assert_eq!((new.header.version, mode(&path)), (3.0, 0o640));
         assert_eq!(new.labels.keys().copied().collect::<Vec<_>>(), [1]);
         let bytes = fs::read(&path).unwrap();
-        let by_library = migrate(named.as_bytes(), &mut || 7 << 96).unwrap().bytes;
+        let by_library = migrate(named.as_bytes(), &mut || 7 << 96).unwrap();
         let without_ids = |bytes: &[u8]| -> Vec<serde_json::Value> {
             let lines = bytes.split(|&b| b == b'\n').filter(|line| !line.is_empty()).take(4);
             let mut values: Vec<serde_json::Value> = lines.map(|line| serde_json::from_slice(line).unwrap()).collect();

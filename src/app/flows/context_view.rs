@@ -9,8 +9,7 @@ use crate::base::text::clean;
 use crate::changes::Request;
 use crate::keymap::Action;
 use crate::session::entry::EntryId;
-use crate::session::prompt::listing::Listing;
-use crate::session::prompt::sum::TokenParts;
+use crate::session::prompt::listing::{Listing, TokenParts};
 use crate::session::tree::Tree;
 
 /// Shows the model context of the selected entry.

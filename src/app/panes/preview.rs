@@ -140,8 +140,8 @@ impl PreviewPane {
 
     /// Switches to another subject; its text is loaded later.
     pub fn turn_to(&mut self, subject: PreviewSubject, now: i64) {
-        let style = VerbatimStyle { left: 0, ..self.wrapped.style().clone() };
-        let wrapped = Wrapped::with_style(self.wrapped.width(), style);
+        let style = VerbatimStyle { left: 0, ..self.wrapped.style.clone() };
+        let wrapped = Wrapped::with_style(self.wrapped.width, style);
         let old = std::mem::replace(self, Self { subject, wrapped, waiting: Some(now), ..Self::default() });
         // Keep the last loaded text when the selection passes several subjects quickly.
         self.before = match old.waiting {
@@ -161,7 +161,7 @@ impl PreviewPane {
         (self.waiting, self.before) = (None, None);
         if *self.lines != lines {
             self.lines = Arc::new(lines);
-            self.wrapped = Wrapped::with_style(self.wrapped.width(), self.wrapped.style().clone());
+            self.wrapped = Wrapped::with_style(self.wrapped.width, self.wrapped.style.clone());
             if let Some(find) = &mut self.find {
                 find.be_due(find.from.is_none());
             }
@@ -197,8 +197,8 @@ impl PreviewPane {
 
     /// Wraps the visible text to the size of the pane. Keeps the position in the text if the width changes.
     pub fn fit(&mut self, width: usize, height: usize) {
-        if self.wrapped.width() != width {
-            self.wrap(Wrapped::with_style(width, self.wrapped.style().clone()));
+        if self.wrapped.width != width {
+            self.wrap(Wrapped::with_style(width, self.wrapped.style.clone()));
         }
         self.wrapped.ensure(&self.lines, self.top.saturating_add(height.max(AHEAD)));
         if self.wrapped.complete(&self.lines) {
@@ -218,22 +218,22 @@ impl PreviewPane {
 
     /// Toggles wrapping of long code lines. Returns `true` if they are now wrapped.
     pub(crate) fn toggle_wrap(&mut self) -> bool {
-        let is_scrolled = !self.wrapped.style().is_scrolled;
-        let style = VerbatimStyle { is_scrolled, left: 0, ..self.wrapped.style().clone() };
-        self.wrap(Wrapped::with_style(self.wrapped.width(), style));
+        let is_scrolled = !self.wrapped.style.is_scrolled;
+        let style = VerbatimStyle { is_scrolled, left: 0, ..self.wrapped.style.clone() };
+        self.wrap(Wrapped::with_style(self.wrapped.width, style));
         !is_scrolled
     }
 
     /// Scrolls half the width to the side. Returns `true` if the position changed.
     pub(crate) fn scroll_sideways(&mut self, to_right: bool, height: usize) -> bool {
-        let (left, half) = (self.wrapped.style().left, self.wrapped.width().div_ceil(2));
+        let (left, half) = (self.wrapped.style.left, self.wrapped.width.div_ceil(2));
         let is_cut = |row| self.wrapped.shown(&self.lines, row).is_some_and(|shown| shown.is_cut);
         let next = match to_right {
             true if (self.top..self.top + height).any(is_cut) => left + half,
             true => return false,
             false => left.saturating_sub(half),
         };
-        self.wrapped.set_left(next);
+        self.wrapped.style.left = next;
         next != left
     }
 
@@ -365,15 +365,15 @@ impl PreviewPane {
             self.wrapped.ensure_place(&self.lines, *line, hit.start);
             let row = self.wrapped.row_at(&self.lines, *line, hit.start).unwrap_or_default();
             self.top = row.saturating_sub(ABOVE);
-            if self.wrapped.style().is_scrolled
-                && let (Some((line, start)), columns) = (self.wrapped.place(&self.lines, row), self.wrapped.width())
+            if self.wrapped.style.is_scrolled
+                && let (Some((line, start)), columns) = (self.wrapped.place(&self.lines, row), self.wrapped.width)
             {
                 let text = spans_text(&self.lines[line].spans);
                 let (before, hit) = (width(&text[start..hit.start]), width(&text[hit.clone()]));
-                let seen = self.wrapped.style().left..self.wrapped.style().left + columns;
+                let seen = self.wrapped.style.left..self.wrapped.style.left + columns;
                 if !seen.contains(&before) || before + hit > seen.end {
                     let is_near = before + hit <= columns;
-                    self.wrapped.set_left(if is_near { 0 } else { before.saturating_sub(columns / 2) });
+                    self.wrapped.style.left = if is_near { 0 } else { before.saturating_sub(columns / 2) };
                 }
             }
         }

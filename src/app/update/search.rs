@@ -12,8 +12,8 @@ use crate::base::text::Tone;
 use crate::catalog::search::SessionHit;
 use crate::keymap::Place;
 use crate::search::matching::Matcher;
+use crate::search::qualifier::value::ValueLists;
 use crate::search::query::Query;
-use crate::search::value_lists::ValueLists;
 
 /// Opens the input line of a new or the current search.
 pub(super) fn open(model: &mut Model, text: &str) {

@@ -46,14 +46,14 @@ fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<ChangeRes
     // The file itself is migrated, not a symbolic link to it.
     let real = fs::canonicalize(path).with_context(|| format!("cannot find {}", path.display()))?;
     let old = Bodies::open(Files::Disk, &real)?.whole()?;
-    let Ok(migrated) = migrate::migrate(&old, &mut random) else {
+    let Some(migrated) = migrate::migrate(&old, &mut random) else {
         bail!("cannot convert {} from version {version} to version 3", path.display());
     };
-    let change = Migration { path: real.clone(), bytes: migrated.bytes.len() as u64, version };
+    let change = Migration { path: real.clone(), bytes: migrated.len() as u64, version };
     let change = Change::Migrate(change);
     let kept = kept(&real, version);
     work.make(&change, None, Some(&kept), |bin, item, wait| {
-        let draft = create::write_draft(&real, &migrated.bytes, &real);
+        let draft = create::write_draft(&real, &migrated, &real);
         let draft = draft.with_context(|| format!("cannot write next to {}", real.display()))?;
         // A label keeps the modification time (`pi -c` opens the most recently written file); moving the leaf changes
         // it later.

@@ -7,7 +7,7 @@ use crate::render::markdown::{MAX_DEPTH, QUOTE_BAR};
 /// The lines so far, and the containers of the next line.
 #[derive(Default)]
 pub(crate) struct Page {
-    lines: Vec<DocLine>,
+    pub(super) lines: Vec<DocLine>,
     containers: Vec<Container>,
     /// `true` if a blank line precedes the next line.
     gap: bool,
@@ -28,11 +28,6 @@ enum Container {
 }
 
 impl Page {
-    /// Returns the lines.
-    pub(crate) fn lines(self) -> Vec<DocLine> {
-        self.lines
-    }
-
     /// Starts a block. A blank line precedes it unless it is the first in its container.
     pub(crate) fn open_block(&mut self) {
         self.gap |= !self.fresh;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::search::candidate::Candidate;
 use crate::session::problem::Problem;
-use crate::session::tree::features::EntryFeature;
+use crate::session::tree::EntryFeature;
 
 /// A row of the table.
 ///
@@ -71,7 +71,7 @@ impl fmt::Display for Category {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::qualifier::sample::Sample;
+    use crate::search::qualifier::test_sample::Sample;
     use crate::session::digest;
     use crate::session::entry::EntryId;
 

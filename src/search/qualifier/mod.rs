@@ -1,26 +1,21 @@
 //! The qualifiers of queries (`cost:>1`): their table, parsing and printing, and their conditions.
 
-pub(crate) mod condition;
-mod directory;
-mod file;
 mod is;
+mod path;
 #[cfg(test)]
-pub(crate) mod sample;
-pub(crate) mod value;
+pub(crate) mod test_sample;
+pub mod value;
 
 use std::fmt;
 use std::fmt::Write as _;
 
 use crate::base::normalize::fold;
-use crate::search::candidate::{MatchField, MatchPlace};
-use crate::search::qualifier::condition::{EntryScope, Test};
-pub(crate) use crate::search::qualifier::directory::is_in_dir;
+use crate::search::candidate::{EntryScope, MatchField, MatchPlace, Test};
 use crate::search::qualifier::is::Category;
+pub(crate) use crate::search::qualifier::path::is_in_dir;
 use crate::search::qualifier::value::bound::{self, Bound};
 use crate::search::qualifier::value::date::{self, DateValue};
-use crate::search::qualifier::value::text::Text;
-use crate::search::scope::QueryScope;
-use crate::search::value_lists::ValueList;
+use crate::search::qualifier::value::{QueryScope, Text, ValueList};
 use crate::session::digest::Digest;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::Touch;
@@ -62,22 +57,32 @@ pub(crate) static TABLE: &[QualifierRow] = &[
         "file",
         "file:auth.rs",
         "that read, wrote or edited a matching file; src/ matches all files below it",
-        ValueType::Text(Qualified::File, |values| values.files),
+        ValueType::Text(Qualified::File, |values| &values.lists.files),
     ),
     row(
         "edited",
         "edited:src/",
         "that wrote or edited a matching file",
-        ValueType::Text(Qualified::Edited, |values| values.files),
+        ValueType::Text(Qualified::Edited, |values| &values.lists.files),
     ),
-    row("label", "label:works", "with a matching label", ValueType::Text(Qualified::Label, |values| values.labels)),
+    row(
+        "label",
+        "label:works",
+        "with a matching label",
+        ValueType::Text(Qualified::Label, |values| &values.lists.labels),
+    ),
     row(
         "model",
         "model:sonnet",
         "with an answer from a matching model",
-        ValueType::Text(Qualified::Model, |values| values.models),
+        ValueType::Text(Qualified::Model, |values| &values.lists.models),
     ),
-    row("tool", "tool:bash", "with a call to a matching tool", ValueType::Text(Qualified::Tool, |values| values.tools)),
+    row(
+        "tool",
+        "tool:bash",
+        "with a call to a matching tool",
+        ValueType::Text(Qualified::Tool, |values| &values.lists.tools),
+    ),
     row(
         "is",
         "is:abandoned",
@@ -181,11 +186,11 @@ impl Qualified {
     pub(crate) fn test(&self, here: &QueryScope) -> Test {
         match self {
             Self::In(dir) => {
-                let is_in = directory::matcher(dir, here);
+                let is_in = path::directory(dir, here);
                 Box::new(move |session| is_in(session.titles.cwd).into())
             }
-            Self::File(path) => file::test(path, here, |_| true),
-            Self::Edited(path) => file::test(path, here, |touch| touch != Touch::Read),
+            Self::File(path) => path::file(path, here, |_| true),
+            Self::Edited(path) => path::file(path, here, |touch| touch != Touch::Read),
             Self::Label(label) => {
                 let wanted = label.folded();
                 let place = move |(entry, label): (_, &str)| {
@@ -223,8 +228,8 @@ impl Qualified {
     /// Returns the entries for which the qualifier holds.
     pub(crate) fn scope(&self, here: &QueryScope) -> EntryScope {
         match self {
-            Self::File(path) => file::scope(path, here, |_| true),
-            Self::Edited(path) => file::scope(path, here, |touch| touch != Touch::Read),
+            Self::File(path) => path::file_scope(path, here, |_| true),
+            Self::Edited(path) => path::file_scope(path, here, |touch| touch != Touch::Read),
             Self::Label(label) => {
                 let wanted = label.folded();
                 EntryScope::Known(Box::new(move |session| {
@@ -321,8 +326,9 @@ pub fn reference() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::qualifier::condition::TestResult;
-    use crate::search::qualifier::sample::{Sample, here};
+    use crate::search::candidate::TestResult;
+    use crate::search::qualifier::test_sample::{Sample, here};
+    use crate::search::qualifier::value::ValueLists;
     use crate::search::query::Query;
 
     #[test]
@@ -334,7 +340,9 @@ mod tests {
             let read = |value: &str| row.read(value).unwrap().unwrap().to_string();
             let is_read = Query::parse(row.example).is_ok_and(|query| query.to_string() == read(value));
             assert!(is_read, "{}", row.example);
-            for value in row.forms().into_iter().chain(row.choices(ValueList::default())) {
+            for value in
+                row.forms().into_iter().chain(row.choices(ValueList { dirs: &[], lists: &ValueLists::default() }))
+            {
                 assert_eq!(read(value), read(read(value).split_once(':').unwrap().1), "{}:{value}", row.name);
             }
         }

@@ -6,9 +6,8 @@ use crate::base::javascript::{is_js_space, js_trim};
 use crate::base::normalize::fold;
 use crate::search::qualifier;
 use crate::search::qualifier::QualifierRow;
-use crate::search::qualifier::value::text::in_quotes;
+use crate::search::qualifier::value::{ValueList, in_quotes};
 use crate::search::query::token::{ALL, Token, after_all, tokens};
-use crate::search::value_lists::ValueList;
 
 /// The completions at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,17 +98,21 @@ fn rank(value: &str, typed: &str) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::qualifier::value::ValueLists;
     use crate::search::query::Query;
     use proptest::prelude::*;
 
     /// Applies the first candidate at the cursor `|`; also returns the number of candidates.
     fn completed(query: &str) -> Option<(String, usize)> {
         let list = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
-        let (dirs, files) =
-            (list(&["~/code/my app", "~/code/site", "/srv/app"]), list(&["src/oauth.rs", "src/auth.rs", "auth.md"]));
-        let (labels, models, tools) =
-            (list(&["works", "say \"hi\""]), list(&["claude-sonnet", "gpt"]), list(&["read", "bash"]));
-        let values = ValueList { dirs: &dirs, files: &files, labels: &labels, models: &models, tools: &tools };
+        let dirs = list(&["~/code/my app", "~/code/site", "/srv/app"]);
+        let lists = ValueLists {
+            files: list(&["src/oauth.rs", "src/auth.rs", "auth.md"]),
+            labels: list(&["works", "say \"hi\""]),
+            models: list(&["claude-sonnet", "gpt"]),
+            tools: list(&["read", "bash"]),
+        };
+        let values = ValueList { dirs: &dirs, lists: &lists };
         let cursor = query.find('|')?;
         let query = query.replace('|', "");
         let completion = complete(&query, cursor, values)?;
@@ -170,7 +173,8 @@ mod tests {
         #[test]
         fn completes_at_any_position_without_panic(text in "[ \"a-fil:é/-]{0,16}", cursor in 0usize..20) {
             let dirs = ["/a b".to_string(), "~/é".into(), "//x".into()];
-            if let Some(completion) = complete(&text, cursor, ValueList { dirs: &dirs, files: &dirs, ..ValueList::default() }) {
+            let lists = ValueLists { files: dirs.to_vec(), ..ValueLists::default() };
+            if let Some(completion) = complete(&text, cursor, ValueList { dirs: &dirs, lists: &lists }) {
                 for option in completion.options {
                     let mut done = text.clone();
                     done.replace_range(completion.at.clone(), &option.text);

@@ -1,8 +1,7 @@
-//! The parsed query: terms that must all match. Its display form parses to the same query. `Query::narrows` detects
+//! The query: terms that must all match, parsed from words, phrases and qualifiers with their values. Its display form parses to the same query. `Query::narrows` detects
 //! queries that can reuse the hits of an earlier one.
 
 pub mod complete;
-mod parse;
 mod token;
 
 use std::fmt;
@@ -10,18 +9,22 @@ use std::ops::Range;
 
 use thiserror::Error;
 
+use crate::base::javascript::{is_js_space, js_trim};
 use crate::base::normalize::fold;
-use crate::search::fuzzy;
 use crate::search::pattern::Pattern;
 use crate::search::qualifier::Qualified;
-use crate::search::qualifier::value::text::Text;
-use crate::search::query::token::ALL;
+use crate::search::qualifier::value::Text;
+use crate::search::query::token::{ALL, Token, after_all, tokens};
+use crate::search::{fuzzy, qualifier};
 
 /// The maximum number of distinct terms. Text pasted by mistake has more, and each costs memory and time.
 pub(crate) const MAX_TERMS: usize = 64;
 
 /// The maximum length of a query in bytes.
 const MAX_BYTES: usize = 4000;
+
+/// The prefix that turns the rest into a regular expression.
+const PATTERN: &str = "re:";
 
 /// A query.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,6 +70,59 @@ pub struct QueryProblem {
 }
 
 impl Query {
+    /// Parses a query. Duplicate terms are removed.
+    ///
+    /// # Errors
+    /// The first problem: an unknown qualifier, an invalid value, an invalid pattern, or a text that is too long.
+    pub fn parse(text: &str) -> Result<Self, QueryProblem> {
+        if text.len() > MAX_BYTES {
+            return Err(problem(0..text.len(), format!("query too long: at most {MAX_BYTES} bytes are allowed")));
+        }
+        let mut query = Self::default();
+        let mut rest = js_trim(text);
+        while let Some(after) = after_all(rest) {
+            query.everything = true;
+            rest = js_trim(after);
+        }
+        // `rest` is a part of `text` that is followed by white space only.
+        let start = text.trim_end_matches(is_js_space).len().saturating_sub(rest.len());
+        if let Some(pattern) = rest.strip_prefix(PATTERN) {
+            let pattern = js_trim(pattern);
+            if !pattern.is_empty() {
+                let wrong = |message| QueryProblem { at: start..start + rest.len(), message };
+                let kind = TermKind::Pattern(Pattern::new(pattern).map_err(wrong)?);
+                query.terms.push(Term { is_excluded: false, kind });
+            }
+            return Ok(query);
+        }
+        for token in tokens(rest) {
+            let at = token.at.start + start..token.at.end + start;
+            let is_pattern = !token.is_quoted && rest[token.at.clone()].trim_start_matches('-').starts_with(PATTERN);
+            let term = match token.qualifier {
+                _ if is_pattern => {
+                    let what = "re: must be at the start of the query; quote it to search for the text";
+                    return Err(problem(at, what));
+                }
+                Some(_) if token.is_all() => {
+                    if token.is_excluded {
+                        return Err(problem(at, "all: cannot be excluded; remove the -"));
+                    }
+                    query.everything = true;
+                    None
+                }
+                Some(name) => Some(qualified(&token, name, at.clone())?),
+                None => plain(&token),
+            };
+            if let Some(term) = term.filter(|term| !query.terms.contains(term)) {
+                if query.terms.len() == MAX_TERMS {
+                    return Err(problem(at, format!("too many words: at most {MAX_TERMS} different ones are allowed")));
+                }
+                query.terms.push(term);
+            }
+        }
+        Ok(query)
+    }
+
     /// Returns `true` if the query is empty and matches every session.
     pub fn is_empty(&self) -> bool {
         self.terms.iter().all(|term| matches!(term.kind, TermKind::Unfinished(_)))
@@ -107,6 +163,39 @@ impl Query {
         self.everything == earlier.everything
             && earlier.terms.iter().all(|wide| self.terms.iter().any(|narrow| narrow.implies(wide)) || wide.is_void())
     }
+}
+
+fn problem(at: Range<usize>, message: impl Into<String>) -> QueryProblem {
+    QueryProblem { at, message: message.into() }
+}
+
+/// Parses a word or a phrase. Returns `None` for an empty phrase.
+fn plain(token: &Token<'_>) -> Option<Term> {
+    let kind = if token.is_quoted {
+        let words: Vec<&str> = token.text.split(is_js_space).filter(|word| !word.is_empty()).collect();
+        (!words.is_empty()).then(|| TermKind::Phrase(words.join(" ")))
+    } else {
+        Some(TermKind::Word(token.text.into()))
+    };
+    Some(Term { is_excluded: token.is_excluded, kind: kind? })
+}
+
+fn qualified(token: &Token<'_>, name: &str, at: Range<usize>) -> Result<Term, QueryProblem> {
+    let is_excluded = token.is_excluded;
+    let Some(row) = qualifier::named(name) else {
+        // `error: x` is pasted text.
+        if token.text.is_empty() && !token.is_quoted {
+            return Ok(Term { is_excluded, kind: TermKind::Word(format!("{name}:")) });
+        }
+        let known: Vec<String> = qualifier::TABLE.iter().map(|row| format!("{}:", row.name)).collect();
+        let known = known.join(" ");
+        let what = format!("unknown qualifier {name}: (known: {ALL} re: {known}); quote it to search for the text");
+        return Err(problem(at, what));
+    };
+    let value = js_trim(token.text);
+    let read = if value.is_empty() { Ok(None) } else { row.read(value) };
+    let read = read.map_err(|message| problem(at, message))?;
+    Ok(Term { is_excluded, kind: read.map_or(TermKind::Unfinished(row.name), TermKind::Qualified) })
 }
 
 impl Term {
@@ -163,6 +252,233 @@ impl fmt::Display for Term {
             TermKind::Pattern(pattern) => write!(f, "re:{pattern}"),
             TermKind::Qualified(qualified) => write!(f, "{qualified}"),
             TermKind::Unfinished(name) => write!(f, "{name}:"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> Query {
+        Query::parse(text).unwrap_or_else(|problem| panic!("{text}: {problem}"))
+    }
+
+    /// The parsed terms, one per line.
+    fn terms(text: &str) -> String {
+        read(text).terms.iter().map(|term| format!("[{term}]")).collect()
+    }
+
+    #[test]
+    fn splits_words_and_phrases_like_pi() {
+        for (text, cut) in [
+            ("  foo   bar ", "[foo][bar]"),
+            (r#"foo "node   cve" bar"#, r#"[foo]["node cve"][bar]"#),
+            (r#"foo"bar baz"qux"#, r#"[foo]["bar baz"][qux]"#),
+            (r#""" " " x"#, "[x]"),
+            (r#"foo "bar baz"#, r#"[foo]["bar][baz]"#),
+            (r#"a"b "c" d"#, r#"[a"b]["c"][d]"#),
+            ("\u{feff}a\u{a0}b\u{2003}c\u{85}d", "[a][b][c\u{85}d]"),
+        ] {
+            assert_eq!(terms(text), cut, "{text}");
+        }
+        // Without its closing quote, `"c"` is a word that contains quotes.
+        assert!(matches!(&read(r#"a"b "c" d"#).terms[1].kind, TermKind::Word(word) if word == r#""c""#));
+    }
+
+    #[test]
+    fn parses_pasted_text_as_words() {
+        for text in [
+            "TypeError: x",
+            "foo::bar",
+            "std::io::Error",
+            "model::User",
+            "all::x",
+            "http://x.org",
+            "https://x.org:80/a",
+            "file:///etc/passwd",
+            r"c:\dir",
+            "C:/dir",
+            "a:b",
+            "error: x",
+            "src/main.rs:10:5",
+            "--force",
+            "->",
+            "-",
+            "12:30",
+            "Foo:bar",
+            "x=y:z",
+            "warning: unused",
+        ] {
+            let query = read(text);
+            let is_word = |term: &Term| matches!(term.kind, TermKind::Word(_)) && !term.is_excluded;
+            assert!(query.terms.iter().all(is_word) && !query.everything, "{text}: {query:?}");
+            assert_eq!(query.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn parses_qualifiers() {
+        for (text, same) in [
+            (r#"in:"~/my dir" x"#, r#"[in:"~/my dir"][x]"#),
+            (r#"in:"~/my d"#, r#"[in:"~/my d"]"#),
+            (r#"in:"x"y"#, "[in:x][y]"),
+            ("in: x", "[in:][x]"),
+            ("-in:x -\"a b\" -c --d", "[-in:x][-\"a b\"][-c][--d]"),
+            ("file:src/a.rs edited:b label:c model:d tool:e", "[file:src/a.rs][edited:b][label:c][model:d][tool:e]"),
+            ("is:named is:labeled", "[is:named][is:labeled]"),
+            ("after:2w before:2026-05-01", "[after:2w][before:2026-05-01]"),
+            ("cost:1 size:>1M entries:<=500 cost:>", "[cost:>=1][size:>1000000][entries:<=500][cost:]"),
+            (r#""in:x""#, r#"["in:x"]"#),
+            ("x all:y", "[x][y]"),
+            ("all:is:fork", "[is:fork]"),
+            (r#"all:"a b""#, r#"["a b"]"#),
+            ("re: a  b ", "[re:a  b]"),
+            ("all: re:x", "[re:x]"),
+            ("re:", ""),
+        ] {
+            assert_eq!(terms(text), same, "{text}");
+        }
+        assert!(read("x all:y").everything && read("all:").everything && !read("\"all:\"").everything);
+        assert!(read("in: -is: cost:>").is_empty() && !read("x").is_empty());
+    }
+
+    #[test]
+    fn removes_duplicate_terms_and_limits_their_number() {
+        assert_eq!(terms("b a in:x b -b \"a c\" in:x A \"a  c\""), "[b][a][in:x][-b][\"a c\"][A]");
+        let words = |count: usize| (0..count).map(|at| format!("w{at}")).collect::<Vec<_>>().join(" ");
+        assert_eq!(read(&(words(MAX_TERMS) + " w0 w1")).terms.len(), MAX_TERMS);
+        let text = words(MAX_TERMS + 1);
+        let problem = Query::parse(&text).unwrap_err();
+        assert_eq!(&text[problem.at.clone()], format!("w{MAX_TERMS}"));
+        assert!(problem.message.contains("64"), "{problem}");
+        assert!(Query::parse(&"é".repeat(MAX_BYTES / 2 + 1)).unwrap_err().message.contains("too long"));
+    }
+
+    #[test]
+    fn reports_errors_with_their_position() {
+        let wrong = |text: &str| Query::parse(text).unwrap_err();
+        let problem = wrong("é nmae:x y");
+        assert_eq!(&"é nmae:x y"[problem.at.clone()], "nmae:x");
+        assert!(
+            problem.message.contains("unknown qualifier nmae:") && problem.message.contains("entries:"),
+            "{problem}"
+        );
+        assert!(wrong("is:nmaed").message.contains("abandoned"));
+        for text in ["x re:y", "\"\"re::", "x re:", "-re:x"] {
+            assert!(wrong(text).message.contains("at the start"), "{text}");
+        }
+        assert!(wrong("-all:x").message.contains("all:"));
+        let problem = wrong(" all: -after:x ");
+        assert_eq!(&" all: -after:x "[problem.at], "-after:x");
+        let problem = wrong(" all: re:( ");
+        assert_eq!(&" all: re:( "[problem.at], "re:(");
+        assert!(!problem.message.is_empty());
+    }
+
+    #[test]
+    fn narrows_when_a_word_grows() {
+        for (narrow, wide) in [
+            ("auth", "aut"),
+            ("auth", ""),
+            ("a", ""),
+            ("x auth", "auth"),
+            ("foo auth", "foo aut"),
+            ("AUTHx", "auth"),
+            (r#""foo ba""#, r#""foo b""#),
+            (r#""foo ba""#, "ba"),
+            ("in:x auth", "in:x"),
+            ("auth", "auth in:"),
+            ("-x auth", "auth"),
+            ("label:Works", "label:work"),
+            ("-tool:bash", "-tool:bash"),
+        ] {
+            assert!(read(narrow).narrows(&read(wide)), "{narrow} in {wide}");
+        }
+        for (narrow, wide) in [
+            ("auth", "au"),
+            ("auth", "uth"),
+            ("aut", "auth"),
+            ("-auth", "-aut"),
+            ("-aut", "-auth"),
+            ("auth", "-aut"),
+            ("all:auth", "auth"),
+            ("auth", "all:auth"),
+            ("re:auth", "aut"),
+            ("cost:>10", "cost:>1"),
+            (r#""auth"#, "auth"),
+            ("auth", r#""auth""#),
+            ("e\u{301}tude", "etu"),
+            ("label:work", "label:works"),
+            ("-label:works", "-label:work"),
+            ("label:works", "model:work"),
+            ("file:auth.rs", "file:auth"),
+        ] {
+            assert!(!read(narrow).narrows(&read(wide)), "{narrow} in {wide}");
+        }
+    }
+
+    /// Generates texts similar to queries.
+    fn nearly() -> impl Strategy<Value = String> {
+        let piece = prop::sample::select(vec![
+            "\"",
+            "\"",
+            "\"",
+            " ",
+            " ",
+            " ",
+            "-",
+            ":",
+            "/",
+            "all:",
+            "in:",
+            "file:",
+            "re:",
+            "is:named",
+            "is:",
+            "after:2w",
+            "before:",
+            "2026-05",
+            "cost:>1.5",
+            "size:<=2k",
+            "entries:",
+            "label:",
+            "a",
+            "b c",
+            "foo",
+            "É",
+            "e\u{301}",
+            "\u{a0}",
+            "\n",
+            "\\",
+            "~/x",
+            "x:y",
+            "error:",
+            "http://",
+            "::",
+        ]);
+        let qualifier = prop::sample::select(qualifier::TABLE.iter().map(|row| row.example).collect::<Vec<_>>());
+        let piece = prop_oneof![9 => piece, 1 => qualifier];
+        prop_oneof![
+            prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat()),
+            any::<String>(),
+            "(re:)?[a-c()\\[\\]{}?*+|^$.\\\\bdw0-3,:<=!-]{0,12}",
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16 * ProptestConfig::default().cases))]
+
+        #[test]
+        fn displayed_queries_parse_to_the_same_query(text in nearly()) {
+            match Query::parse(&text) {
+                Ok(query) => {
+                    let printed = query.to_string();
+                    prop_assert_eq!(Query::parse(&printed), Ok(query), "{} printed as {}", text, printed);
+                }
+                Err(problem) => prop_assert!(text.get(problem.at).is_some_and(|at| !at.is_empty())),
+            }
         }
     }
 }

@@ -85,27 +85,16 @@ impl<'a> TokenScanner<'a> {
             .and_then(|rest| rest.chars().next())
             .is_some_and(|next| !matches!(next, '-' | '>') && !is_js_space(next));
         self.at += usize::from(is_excluded);
-        let mut qualifier = None;
-        if after_all(self.rest()).is_some() {
-            self.at += ALL.len();
-            let end = self.at..self.at;
-            let qualifier = Some(ALL.trim_end_matches(':'));
-            return Some(Token {
-                at: start..self.at,
-                is_excluded,
-                qualifier,
-                text: "",
-                text_at: end,
-                is_quoted: false,
-            });
-        }
-        if let Some(name) = qualifier_name(self.rest()) {
-            qualifier = Some(name);
-            self.at += name.len() + 1;
-        }
+        let is_all = after_all(self.rest()).is_some();
+        let qualifier = if is_all { ALL.strip_suffix(':') } else { qualifier_name(self.rest()) };
+        self.at += qualifier.map_or(0, |name| name.len() + 1);
         let text_start = self.at;
-        let is_quoted = self.rest().starts_with('"') && (qualifier.is_some() || self.has_phrases);
-        let text = if is_quoted { self.quoted(qualifier.is_some())? } else { self.word() };
+        let is_quoted = !is_all && self.rest().starts_with('"') && (qualifier.is_some() || self.has_phrases);
+        let text = match () {
+            () if is_all => "",
+            () if is_quoted => self.quoted(qualifier.is_some())?,
+            () => self.word(),
+        };
         Some(Token { at: start..self.at, is_excluded, qualifier, text, text_at: text_start..self.at, is_quoted })
     }
 

@@ -2,9 +2,8 @@
 //! share them. Names from files are raw; the caller escapes them.
 
 use crate::base::numbers::{count, dollars, duration, thousands, tokens};
-use crate::session::compare::Comparison;
 use crate::session::compare::files::{Difference, FileChange, SeparateChanges};
-use crate::session::compare::side::{Failures, SideSummary, ToolUse};
+use crate::session::compare::{Comparison, Failures, SideSummary, ToolUse};
 use crate::session::digest::touched_files::FileUses;
 
 /// The names of the sides.

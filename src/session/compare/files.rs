@@ -11,8 +11,7 @@ use similar::group_diff_ops;
 use crate::base::diff::diff;
 use crate::base::safe_json::object;
 use crate::session::digest::touched_files::FileUses;
-use crate::session::entry::nested_calls::NestedCall;
-use crate::session::entry::tool_call::{Touch, touched};
+use crate::session::entry::tool_call::{NestedCall, Touch, touched};
 use crate::session::entry::{Message, ToolCall};
 use crate::session::json::value::{Fields, items};
 use crate::session::links::{ById, IdHash};
@@ -153,9 +152,8 @@ impl<'n> FilesCollector<'n> {
         self.room = room;
         let args = Fields::new(call.arguments);
         let change = match touch {
-            Touch::Read => None,
             Touch::Write => args.get("content").map(|content| FileChange::Write(content.text().into_owned())),
-            Touch::Edit => edits(&args).map(FileChange::Edit),
+            _ => edits(&args).map(FileChange::Edit),
         };
         Some(change.unwrap_or(FileChange::Unknown))
     }
@@ -182,19 +180,8 @@ fn edits(args: &Fields<'_>) -> Option<Vec<(String, String)>> {
     (!all.is_empty()).then_some(all)
 }
 
-impl FileChange {
-    /// Applies the change to a text, if the result is known. Edits are located in the original text, as in pi (1.5.2).
-    /// pi also accepts similar text; pitree does not.
-    fn apply(&self, before: Option<String>) -> Option<String> {
-        match self {
-            Self::Write(text) => Some(text.clone()),
-            Self::Unknown => None,
-            Self::Edit(edits) => replaced(&before?, edits),
-        }
-    }
-}
-
-/// Replaces pieces of a text. Returns `None` if an old piece does not occur exactly once, or if two pieces overlap.
+/// Replaces pieces of a text, which are located in the original text, as in pi (1.5.2). pi also accepts similar text;
+/// pitree does not. Returns `None` if an old piece does not occur exactly once, or if two pieces overlap.
 fn replaced(text: &str, edits: &[(String, String)]) -> Option<String> {
     // pi normalizes line endings and restores them.
     if text.contains('\r') {
@@ -224,7 +211,11 @@ fn replaced(text: &str, edits: &[(String, String)]) -> Option<String> {
 
 /// Returns the whole text of a file after some changes, if it is known.
 pub fn text(before: Option<String>, changes: &[FileChange]) -> Option<String> {
-    changes.iter().fold(before, |text, change| change.apply(text))
+    changes.iter().fold(before, |text, change| match change {
+        FileChange::Write(text) => Some(text.clone()),
+        FileChange::Unknown => None,
+        FileChange::Edit(edits) => replaced(&text?, edits),
+    })
 }
 
 impl ComparedFiles {
@@ -415,7 +406,7 @@ mod tests {
 
     #[test]
     fn applies_edits_that_match() {
-        let done = |text: &str, pieces: &[(&str, &str)]| edit(pieces).apply(Some(text.into()));
+        let done = |text: &str, pieces: &[(&str, &str)]| super::text(Some(text.into()), &[edit(pieces)]);
         assert_eq!(done("a b c", &[("c", "C"), ("a", "b")]).as_deref(), Some("b b C"), "in the text as it was");
         assert_eq!(done("a b a", &[("a", "x")]), None, "twice");
         assert_eq!(done("aaa", &[("aa", "x")]), None, "overlapping matches");
@@ -424,7 +415,7 @@ mod tests {
         assert_eq!(done("abc", &[("", "x")]), None);
         assert_eq!(done("a\r\nb", &[("b", "c")]), None, "pi normalizes line endings");
         assert_eq!(done("é", &[("é", "e")]).as_deref(), Some("e"));
-        assert_eq!(edit(&[("a", "b")]).apply(None), None);
+        assert_eq!(super::text(None, &[edit(&[("a", "b")])]), None);
     }
 
     #[test]

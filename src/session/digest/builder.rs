@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::javascript::{js_trim, utf16_prefix};
 use crate::base::text::clean;
 use crate::base::time;
-use crate::session::digest::details::Details;
-use crate::session::digest::entries::{EntryKeys, identity};
+use crate::session::digest::details::{Details, EntryKeys, Models, identity};
 use crate::session::digest::messages::MessageTexts;
 use crate::session::digest::touched_files::TouchCollector;
 use crate::session::digest::{Digest, DigestLabel};
@@ -15,11 +14,9 @@ use crate::session::entry::tool_call::{self, NEARBY};
 use crate::session::entry::{Content, Entry, EntryId, Message, RawTime, ToolCall, parse, row, typed_prompt};
 use crate::session::json::value::Fields;
 use crate::session::lines::{LabelLine, Line, LineCollector, NotASession};
-use crate::session::links::{Index, ParentLinks};
-use crate::session::models::Models;
+use crate::session::links::{ActivePath, Index, ParentLinks};
 use crate::session::problem::Problem;
 use crate::session::search_text::SearchTextsBuf;
-use crate::session::tree::active::ActivePath;
 
 /// Length limit of a fork's first own message and of typed words, in UTF-16 code units.
 const OWN_MESSAGE: usize = 300;
@@ -209,7 +206,9 @@ impl DigestBuilder {
         if entry.kind == EntryKind::Assistant {
             self.is_undrawn_in_pi |= message.content.breaks_pi_tree();
         } else {
-            let wants_own = self.digest.own_message.is_none() && self.is_own(written);
+            // The entry was written after the file was forked.
+            let is_own = self.lines.header().is_some_and(|header| header.is_fork() && !header.inherits(written));
+            let wants_own = self.digest.own_message.is_none() && is_own;
             if self.digest.first_message.is_none() || wants_own {
                 let text = Some(message.content.text(" ")).filter(|text| !text.is_empty());
                 let typed = typed_prompt::typed(entry);
@@ -224,11 +223,6 @@ impl DigestBuilder {
                 }
             }
         }
-    }
-
-    /// Returns `true` if an entry was written after the file was forked.
-    fn is_own(&self, written: Option<i64>) -> bool {
-        self.lines.header().is_some_and(|header| header.is_fork() && !header.inherits(written))
     }
 
     /// Adds the tool calls and the model of an assistant message.
@@ -308,6 +302,7 @@ mod tests {
 
     use super::*;
     use crate::base::javascript::utf16_prefix;
+    use crate::session::digest::touched_files::FileTouch;
     use crate::session::entry::tool_call::Touch;
     use crate::session::search_text;
     use crate::session::tree::{Tree, TreeLines};
@@ -367,7 +362,7 @@ mod tests {
             row: tree.nodes[at as usize].words().into(),
         });
         assert_eq!(digest.labels, labels.collect::<Vec<_>>());
-        for touched in digest.details().touches.iter() {
+        for touched in &digest.details().touches.all {
             assert_eq!(touched.time, tree.nodes[touched.entry as usize].time);
             let says = |at: &Index| {
                 let node = &tree.nodes[*at as usize];
@@ -375,7 +370,7 @@ mod tests {
             };
             let mut above = std::iter::successors(Some(touched.entry), |&at| tree.parent(at));
             let said = above.find(says).map_or("", |at| tree.nodes[at as usize].words());
-            assert_eq!(touched.said, js_trim(utf16_prefix(said, 100)));
+            assert_eq!(digest.details().touches.said.get(touched.said), js_trim(utf16_prefix(said, 100)));
         }
         let has_text = |at: &Index| !tree.nodes[*at as usize].text.is_empty();
         let is = |kind: EntryKind| move |at: &Index| tree.nodes[*at as usize].kind == kind && has_text(at);
@@ -464,8 +459,9 @@ mod tests {
             r#"{"type":"message","id":"1","parentId":"0","timestamp":5,"message":{"role":"assistant","model":"m","content":[{"type":"toolCall","id":"a","name":"read","arguments":{"path":"a.rs"}},{"type":"toolCall","id":"b","name":"edit","arguments":{"file_path":"a.rs"}},{"type":"toolCall","id":"c","name":"bash","arguments":{"command":"ls"}},{"type":"toolCall","id":"d","name":"read","arguments":{}}]}}"#,
             r#"{"type":"message","id":"2","parentId":"1","timestamp":7,"message":{"role":"toolResult","toolCallId":"b"}}"#,
         ]);
-        let touches: Vec<_> =
-            found.details().touches.iter().map(|it| (it.path, it.touch, it.entry, it.time, it.said)).collect();
+        let touches = &found.details().touches;
+        let (path, said) = (|it: &FileTouch| touches.paths.get(it.path), |it: &FileTouch| touches.said.get(it.said));
+        let touches: Vec<_> = touches.all.iter().map(|it| (path(it), it.touch, it.entry, it.time, said(it))).collect();
         assert_eq!(
             touches,
             [("a.rs", Touch::Read, 1, Some(5), "Mend it"), ("a.rs", Touch::Edit, 2, Some(7), "Mend it")]
@@ -518,7 +514,9 @@ mod tests {
         let header = r#"{"type":"session","version":3,"id":"s"}"#.to_string();
         let lines = [header, answer("a"), call("b", "one"), answer("c"), call("d", "two"), call("e", "three")];
         let found = of(&lines.each_ref().map(String::as_str));
-        let touches: Vec<_> = found.details().touches.iter().map(|touched| (touched.path, touched.entry)).collect();
+        let touches = &found.details().touches;
+        let path = |touched: &FileTouch| touches.paths.get(touched.path);
+        let touches: Vec<_> = touches.all.iter().map(|touched| (path(touched), touched.entry)).collect();
         assert_eq!(touches, [("one", 2), ("two", 3), ("three", 4)]);
     }
 

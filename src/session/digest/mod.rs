@@ -7,7 +7,6 @@
 
 pub mod builder;
 pub mod details;
-pub mod entries;
 pub mod messages;
 pub mod touched_files;
 
@@ -17,8 +16,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::session::digest::details::{Details, LazyDetails};
-use crate::session::digest::entries::EntryTotals;
+use crate::session::digest::details::{Details, EntryTotals, LazyDetails};
 use crate::session::entry::EntryId;
 use crate::session::lines::Header;
 use crate::session::links::{IdHash, Index};
@@ -82,7 +80,7 @@ pub struct Digest {
     pub tokens: f64,
     /// The totals of all entries, each counted once.
     pub all: EntryTotals,
-    /// The keys of the root entries: see [`EntryKeys`](entries::EntryKeys). Files that share an entry share one of
+    /// The keys of the root entries: see [`EntryKeys`](details::EntryKeys). Files that share an entry share one of
     /// these keys.
     pub roots: Box<[IdHash]>,
     /// The problems of the file.

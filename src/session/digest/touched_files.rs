@@ -52,9 +52,10 @@ pub struct TouchedFiles {
 /// A tool call that touched a file. Its texts are indexes into [`TouchedFiles`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileTouch {
-    /// The index of the file in [`TouchedFiles::paths`].
+    /// The index of the file in [`TouchedFiles::paths`]: the path as given by the model.
     pub path: u32,
-    /// The index of the preceding message in [`TouchedFiles::said`].
+    /// The index in [`TouchedFiles::said`] of the start of the row of the last message above the entry; empty if there is
+    /// none.
     pub said: u32,
     /// The entry of the tool result, or else of the call.
     pub entry: Index,
@@ -62,21 +63,6 @@ pub struct FileTouch {
     pub touch: Touch,
     /// The time of that entry, in milliseconds since 1970.
     pub time: Option<i64>,
-}
-
-/// A tool call that touched a file, with its texts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TouchDetails<'a> {
-    /// The path as given by the model.
-    pub path: &'a str,
-    /// The operation.
-    pub touch: Touch,
-    /// The entry of the tool result, or else of the call.
-    pub entry: Index,
-    /// The time of that entry, in milliseconds since 1970.
-    pub time: Option<i64>,
-    /// The start of the row of the last message above that entry; empty if there is none.
-    pub said: &'a str,
 }
 
 impl TouchedFiles {
@@ -87,17 +73,6 @@ impl TouchedFiles {
             uses[touch.path as usize].add(touch.touch);
         }
         self.paths.iter().zip(uses)
-    }
-
-    /// Returns the calls with their texts, in file order.
-    pub fn iter(&self) -> impl Iterator<Item = TouchDetails<'_>> {
-        self.all.iter().map(move |&FileTouch { path, said, entry, touch, time }| TouchDetails {
-            path: self.paths.get(path),
-            said: self.said.get(said),
-            entry,
-            touch,
-            time,
-        })
     }
 }
 

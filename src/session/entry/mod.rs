@@ -2,12 +2,9 @@
 //! The module `tree` builds a tree from lines; `digest` summarizes a session without its tree. Based on pi 0.74.2 and
 //! 0.87.1.
 
-pub mod equality;
 pub mod kind;
-pub mod nested_calls;
 pub mod parse;
 pub(crate) mod row;
-pub mod system_message;
 pub mod text_fields;
 pub mod tool_call;
 pub(crate) mod typed_prompt;
@@ -17,7 +14,7 @@ use crate::base::javascript::js_trim;
 use crate::base::time;
 use crate::session::entry::kind::EntryKind;
 use crate::session::json::Str;
-use crate::session::json::value::Value;
+use crate::session::json::value::{Fields, Value, items};
 use crate::session::links::Index;
 
 /// The newest supported version of pi's format (pi 1.5.2).
@@ -261,13 +258,81 @@ impl<'a> Entry<'a> {
     pub fn role(&self) -> Option<Str<'a>> {
         self.message.as_ref().map(|message| message.role).filter(|role| !role.is_empty())
     }
+
+    /// Returns the usage as counted by pi's session statistics (0.87.1): of assistant messages, tool results,
+    /// compactions, branch summaries and `usage` entries.
+    pub fn used(&self) -> Option<Usage> {
+        match self.kind {
+            EntryKind::Assistant | EntryKind::ToolResult => self.message.as_ref()?.usage,
+            EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::Usage => self.usage,
+            _ => None,
+        }
+    }
+
+    /// Returns the cost in US dollars.
+    pub fn cost(&self) -> f64 {
+        self.used().map_or(0.0, |usage| usage.cost)
+    }
+
+    /// Returns the session name set by the entry, trimmed as in pi (1.5.2), or `None` if the entry clears the name.
+    pub(crate) fn session_name(&self) -> Option<String> {
+        self.name.map(|name| js_trim(&name.text()).to_owned()).filter(|name| !name.is_empty())
+    }
+
+    /// Returns the whole text of the entry: the message, summary, command, or new value.
+    pub fn text(&self) -> String {
+        let text = |text: Option<Str<'_>>| text.map_or(String::new(), |text| text.text().into_owned());
+        let message = self.message.as_ref();
+        match self.kind {
+            EntryKind::User
+            | EntryKind::Assistant
+            | EntryKind::ToolResult
+            | EntryKind::SystemRole
+            | EntryKind::CustomRole
+            | EntryKind::SummaryRole
+            | EntryKind::OtherMessage => message.map_or(String::new(), |message| message.content.text("")),
+            EntryKind::Bash => text(message.and_then(|message| message.command)),
+            EntryKind::CustomMessage => self.content.text(""),
+            EntryKind::Compaction | EntryKind::BranchSummary => text(self.summary),
+            EntryKind::SessionInfo => text(self.name),
+            EntryKind::Label => text(self.label),
+            EntryKind::ModelChange => text(self.model_id),
+            EntryKind::ThinkingLevel => text(self.thinking_level),
+            EntryKind::Custom | EntryKind::Usage | EntryKind::ContextEdit | EntryKind::Unknown => String::new(),
+        }
+    }
 }
 
-impl Message<'_> {
+impl<'a> Message<'a> {
     /// Returns `true` if the answer of an assistant failed or was stopped.
     pub(crate) fn has_failed(&self) -> bool {
         self.stop_reason.is_some_and(|stop| stop.is("error") || stop.is("aborted"))
     }
+
+    /// Returns `sections` of a system message in file order: the name and the text of each. A section replaces or removes
+    /// (`None`) a section of the prompt with the same name (pi 0.86 and newer).
+    pub fn sections(&self) -> impl Iterator<Item = (String, Option<Str<'a>>)> {
+        let sections = Fields::new(self.sections.unwrap_or_default()).into_iter();
+        sections.map(|(name, text)| (String::from_utf8_lossy(&name).into_owned(), text.str()))
+    }
+
+    /// Returns `toolsAdded`: the name of each tool and its description for the model.
+    pub fn tools_added(&self) -> impl Iterator<Item = (Str<'a>, Str<'a>)> {
+        tools(self.tools_added)
+    }
+
+    /// Returns `toolsRemoved` like [`Message::tools_added`]; the descriptions are empty.
+    pub fn tools_removed(&self) -> impl Iterator<Item = (Str<'a>, Str<'a>)> {
+        tools(self.tools_removed)
+    }
+}
+
+fn tools(raw: Option<&[u8]>) -> impl Iterator<Item = (Str<'_>, Str<'_>)> {
+    items(raw.unwrap_or_default()).map(|raw| {
+        let fields = Fields::new(raw);
+        let text = |name| fields.get(name).and_then(Value::str).unwrap_or_default();
+        (text("name"), text("description"))
+    })
 }
 
 impl<'a> Content<'a> {
@@ -321,50 +386,5 @@ impl<'a> Content<'a> {
     pub(crate) fn breaks_pi_tree(&self) -> bool {
         let is_odd_text = |block: &Block<'_>| matches!(block, Block::Other { type_name, .. } if type_name.is("text"));
         self.blocks().iter().any(is_odd_text)
-    }
-}
-
-impl Entry<'_> {
-    /// Returns the usage as counted by pi's session statistics (0.87.1): of assistant messages, tool results,
-    /// compactions, branch summaries and `usage` entries.
-    pub fn used(&self) -> Option<Usage> {
-        match self.kind {
-            EntryKind::Assistant | EntryKind::ToolResult => self.message.as_ref()?.usage,
-            EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::Usage => self.usage,
-            _ => None,
-        }
-    }
-
-    /// Returns the cost in US dollars.
-    pub fn cost(&self) -> f64 {
-        self.used().map_or(0.0, |usage| usage.cost)
-    }
-
-    /// Returns the session name set by the entry, trimmed as in pi (1.5.2), or `None` if the entry clears the name.
-    pub(crate) fn session_name(&self) -> Option<String> {
-        self.name.map(|name| js_trim(&name.text()).to_owned()).filter(|name| !name.is_empty())
-    }
-
-    /// Returns the whole text of the entry: the message, summary, command, or new value.
-    pub fn text(&self) -> String {
-        let text = |text: Option<Str<'_>>| text.map_or(String::new(), |text| text.text().into_owned());
-        let message = self.message.as_ref();
-        match self.kind {
-            EntryKind::User
-            | EntryKind::Assistant
-            | EntryKind::ToolResult
-            | EntryKind::SystemRole
-            | EntryKind::CustomRole
-            | EntryKind::SummaryRole
-            | EntryKind::OtherMessage => message.map_or(String::new(), |message| message.content.text("")),
-            EntryKind::Bash => text(message.and_then(|message| message.command)),
-            EntryKind::CustomMessage => self.content.text(""),
-            EntryKind::Compaction | EntryKind::BranchSummary => text(self.summary),
-            EntryKind::SessionInfo => text(self.name),
-            EntryKind::Label => text(self.label),
-            EntryKind::ModelChange => text(self.model_id),
-            EntryKind::ThinkingLevel => text(self.thinking_level),
-            EntryKind::Custom | EntryKind::Usage | EntryKind::ContextEdit | EntryKind::Unknown => String::new(),
-        }
     }
 }

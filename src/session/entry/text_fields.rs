@@ -100,10 +100,10 @@ fn message<'a>(entry: &Entry<'a>, field: TextField, each: &mut dyn FnMut(TextFie
 
 /// Calls `each` with the sections and tools of a system message.
 fn system<'a>(message: &Message<'a>, each: &mut dyn FnMut(TextField, Str<'a>)) {
-    message.sections().filter_map(|section| section.text).for_each(|text| each(TextField::Other, text));
-    for tool in message.tools_added().chain(message.tools_removed()) {
-        each(TextField::Other, tool.name);
-        each(TextField::Other, tool.description);
+    message.sections().filter_map(|(_, text)| text).for_each(|text| each(TextField::Other, text));
+    for (name, description) in message.tools_added().chain(message.tools_removed()) {
+        each(TextField::Other, name);
+        each(TextField::Other, description);
     }
 }
 

@@ -6,8 +6,8 @@
 
 use crate::base::javascript::{is_js_space, js_trim, utf16_prefix};
 use crate::base::text::clean;
+use crate::session::entry::Entry;
 use crate::session::entry::kind::EntryKind;
-use crate::session::entry::{Content, Entry};
 use crate::session::json::Str;
 
 const SKILL: &str = "<skill name=\"";
@@ -20,12 +20,7 @@ const LONGEST: usize = 2000;
 /// Returns the typed words of a user message that starts with a wrapper: `/skill:NAME` and the words after it. Without
 /// words, returns the names of the attached files. Returns `None` for any other entry.
 pub(crate) fn typed(entry: &Entry<'_>) -> Option<String> {
-    let message = entry.message.as_ref().filter(|_| entry.kind == EntryKind::User)?;
-    of_content(&message.content)
-}
-
-/// Returns the typed words in the content of a user message.
-pub(crate) fn of_content(content: &Content<'_>) -> Option<String> {
+    let content = &entry.message.as_ref().filter(|_| entry.kind == EntryKind::User)?.content;
     let starts_with = |text: Str<'_>, wrapper: &str| {
         let mut chars = text.chars().skip_while(|&c| is_js_space(c));
         wrapper.chars().all(|c| chars.next() == Some(c))

@@ -4,45 +4,35 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::session::json::{JsonReader, Result, Str};
+use crate::session::json::{JsonReader, Str};
 
 /// A raw object with the positions of its top-level fields.
 #[derive(Debug)]
 pub(crate) struct RawObject<'a> {
     raw: &'a [u8],
-    fields: Vec<RawField<'a>>,
+    /// The keys, and the positions of the values.
+    fields: Vec<(Str<'a>, Range<usize>)>,
     /// The offset after the opening bracket.
     start: usize,
-}
-
-#[derive(Debug)]
-struct RawField<'a> {
-    key: Str<'a>,
-    value: Range<usize>,
 }
 
 impl<'a> RawObject<'a> {
     /// Parses the fields of a line. Returns `None` if it is not a JSON object.
     pub(crate) fn new(raw: &'a [u8]) -> Option<Self> {
-        Self::read(raw).ok()
-    }
-
-    fn read(raw: &'a [u8]) -> Result<Self> {
         let mut r = JsonReader::new(raw);
         let mut object = Self { raw, fields: Vec::new(), start: r.here() + 1 };
-        r.each_field(|r, key| {
+        let fields = r.each_field(|r, key| {
             let start = r.here();
             r.skip()?;
-            object.fields.push(RawField { key, value: start..r.place() });
+            object.fields.push((key, start..r.place()));
             Ok(())
-        })?;
-        r.end()?;
-        Ok(object)
+        });
+        fields.and_then(|()| r.end()).is_ok().then_some(object)
     }
 
     /// Returns the raw value of a key: the last one if the key is repeated, as in JavaScript.
     pub(crate) fn get(&self, key: &str) -> Option<&'a [u8]> {
-        self.last(key).map(|at| &self.raw[self.fields[at].value.clone()])
+        self.last(key).map(|at| &self.raw[self.fields[at].1.clone()])
     }
 
     /// Returns the value of a key if it is a string.
@@ -56,11 +46,11 @@ impl<'a> RawObject<'a> {
         let mut out = self.raw[..self.start].to_vec();
         let mut is_first = true;
         let mut from = self.start; // start of the next field, including the comma before it
-        for (at, field) in self.fields.iter().enumerate() {
-            let head = &self.raw[from..field.value.start];
-            from = field.value.end;
-            let change = changes.iter().find(|(key, _)| field.key.is(key)).map(|(_, to)| *to);
-            if change == Some(None) {
+        for (at, (key, value)) in self.fields.iter().enumerate() {
+            let head = &self.raw[from..value.start];
+            from = value.end;
+            let change = changes.iter().find(|(changed, _)| key.is(changed));
+            if let Some((_, None)) = change {
                 continue;
             }
             let comma = if is_first { head.iter().position(|&b| b == b',' || b == b'"') } else { None };
@@ -68,8 +58,8 @@ impl<'a> RawObject<'a> {
             out.extend_from_slice(&head[skipped..]);
             is_first = false;
             match change {
-                Some(Some(new)) if self.is_last(at) => out.extend_from_slice(new),
-                _ => out.extend_from_slice(&self.raw[field.value.clone()]),
+                Some((changed, Some(new))) if self.last(changed) == Some(at) => out.extend_from_slice(new),
+                _ => out.extend_from_slice(&self.raw[value.clone()]),
             }
         }
         for (key, to) in changes {
@@ -88,13 +78,7 @@ impl<'a> RawObject<'a> {
     }
 
     fn last(&self, key: &str) -> Option<usize> {
-        self.fields.iter().rposition(|field| field.key.is(key))
-    }
-
-    /// Returns `true` if a field is the last one with its key.
-    fn is_last(&self, at: usize) -> bool {
-        let key = self.fields[at].key.bytes();
-        !self.fields[at + 1..].iter().any(|field| field.key.bytes() == key)
+        self.fields.iter().rposition(|(known, _)| known.is(key))
     }
 }
 

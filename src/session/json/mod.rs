@@ -281,12 +281,7 @@ impl<'a> JsonReader<'a> {
         })
     }
 
-    /// Enters an object; [`JsonReader::next_key`] iterates over it.
-    pub(crate) fn enter_object(&mut self) -> Result<()> {
-        self.expect(b'{')
-    }
-
-    /// Returns the next key of the object, or `None` after its end. `first` is `true` for the first key. The value must
+    /// Returns the next key of an object that was entered, or `None` after its end. `first` is `true` for the first key. The value must
     /// be read before the next call.
     #[inline(always)]
     pub(crate) fn next_key(&mut self, first: bool) -> Result<Option<Str<'a>>> {
@@ -308,7 +303,7 @@ impl<'a> JsonReader<'a> {
     /// Calls `field` for each key of the object to read its value.
     #[inline]
     pub(crate) fn each_field(&mut self, mut field: impl FnMut(&mut Self, Str<'a>) -> Result<()>) -> Result<()> {
-        self.enter_object()?;
+        self.expect(b'{')?;
         let mut is_first = true;
         while let Some(key) = self.next_key(is_first)? {
             field(self, key)?;

@@ -1,5 +1,5 @@
 //! The messages that pi sends for an entry (`convertToLlm` of pi 1.5.2, and the conversions of its providers), and pi's
-//! estimate of their tokens.
+//! estimate of their tokens: one for four characters (`estimateTokens`, pi 0.87.1, 1.5.2).
 
 use serde::Serialize;
 
@@ -8,9 +8,7 @@ use crate::base::named::named;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Block, Content, Entry, Message, ToolCall, parse};
 use crate::session::json::Str;
-use crate::session::json::value::{Fields, Value};
-use crate::session::prompt::tokens;
-use crate::session::prompt::tokens::SystemPart;
+use crate::session::json::value::{Fields, Value, items, stringify};
 
 /// pi's result for a call without a result.
 pub const NO_RESULT: &str = "No result provided";
@@ -93,7 +91,7 @@ pub struct SentMessage {
 
 impl SentMessage {
     fn new(kind: EntryKind, text: String, chars: u64) -> Self {
-        let (role, from, tokens) = (role(kind), from(kind), tokens::of_chars(chars));
+        let (role, from, tokens) = (role(kind), from(kind), of_chars(chars));
         Self { role, from, text, calls: Vec::new(), answers: None, images: 0, tokens, used: None, system: None }
     }
 
@@ -116,7 +114,7 @@ impl SentMessage {
             EntryKind::ToolResult => vec![Self::result(message, content)],
             EntryKind::Assistant => {
                 let is_replaced = replacement.is_some();
-                vec![Self { used: tokens::used(line, message), ..Self::answer(content, is_replaced) }]
+                vec![Self { used: used(line, message), ..Self::answer(content, is_replaced) }]
             }
             EntryKind::Bash => vec![bash(message, line)],
             EntryKind::SystemRole => vec![Self::system(message)],
@@ -137,7 +135,7 @@ impl SentMessage {
     }
 
     fn said(kind: EntryKind, content: &Content<'_>) -> Self {
-        Self { images: images(content), ..Self::new(kind, content.text("\n"), tokens::chars(content)) }
+        Self { images: images(content), ..Self::new(kind, content.text("\n"), chars(content)) }
     }
 
     fn result(message: &Message<'_>, content: &Content<'_>) -> Self {
@@ -148,25 +146,25 @@ impl SentMessage {
             () => "(no tool output)".into(),
         };
         let answers = message.tool_call_id.map(|id| id.text().into_owned());
-        Self { images, answers, ..Self::new(EntryKind::ToolResult, text, tokens::chars(content)) }
+        Self { images, answers, ..Self::new(EntryKind::ToolResult, text, chars(content)) }
     }
 
     fn answer(content: &Content<'_>, is_replaced: bool) -> Self {
         let call = |call: &ToolCall<'_>| SentCall {
             id: call.id.text().into_owned(),
             name: call.name.text().into_owned(),
-            arguments: tokens::json(call.arguments),
+            arguments: json(call.arguments),
         };
         let calls: Vec<SentCall> = content.tool_calls().map(call).collect();
         let arguments = calls.iter().map(|call| call.arguments.encode_utf16().count() as u64).sum::<u64>();
-        let chars = tokens::answer_chars(content, is_replaced) + arguments;
+        let chars = answer_chars(content, is_replaced) + arguments;
         Self { calls, ..Self::new(EntryKind::Assistant, content.text(""), chars) }
     }
 
     fn system(message: &Message<'_>) -> Self {
         let part = SystemPart::new(message);
         let mut texts = vec![message.content.text("\n")];
-        texts.extend(message.sections().filter_map(|section| Some(section.text?.text().into_owned())));
+        texts.extend(message.sections().filter_map(|(_, text)| Some(text?.text().into_owned())));
         texts.retain(|text| !text.is_empty());
         let chars = part.chars();
         Self { system: Some(part), ..Self::new(EntryKind::SystemRole, texts.join("\n\n"), chars) }
@@ -225,6 +223,98 @@ fn bash(message: &Message<'_>, line: &[u8]) -> SentMessage {
 
 fn images(content: &Content<'_>) -> usize {
     content.blocks().iter().filter(|block| matches!(block, Block::Image { .. })).count()
+}
+
+/// pi's estimate of an image in UTF-16 code units.
+const IMAGE: u64 = 4800;
+
+/// Converts UTF-16 code units to tokens.
+pub(super) fn of_chars(chars: u64) -> u64 {
+    chars.div_ceil(4)
+}
+
+/// Returns the UTF-16 code units of texts and images.
+fn chars(content: &Content<'_>) -> u64 {
+    let images = content.blocks().iter().filter(|block| matches!(block, Block::Image { .. })).count();
+    content.texts().map(Str::units).sum::<u64>() + IMAGE * images as u64
+}
+
+/// Returns the UTF-16 code units of an answer: its texts, thinking and tool names. pi counts an answer that is a string
+/// as zero, unless a context edit set it.
+fn answer_chars(content: &Content<'_>, is_replaced: bool) -> u64 {
+    let units = |block: &Block<'_>| match block {
+        Block::Text(text) | Block::Thinking(text) => text.units(),
+        Block::ToolCall(call) => call.name.units(),
+        Block::Image { .. } | Block::Other { .. } | Block::Broken => 0,
+    };
+    match content {
+        Content::Text(text) if is_replaced => text.units(),
+        _ => content.blocks().iter().map(units).sum(),
+    }
+}
+
+/// Returns the tokens reported for an answer and everything before it, if pi uses them. The value is `totalTokens` or
+/// the sum of its parts, of an answer that did not fail.
+fn used(line: &[u8], message: &Message<'_>) -> Option<f64> {
+    if message.has_failed() || message.usage.is_none() {
+        return None;
+    }
+    let message = Fields::new(line).get("message").and_then(Value::raw)?;
+    let usage = Fields::new(Fields::new(message).get("usage").and_then(Value::raw)?);
+    let number = |name| usage.get(name).and_then(Value::number);
+    let parts = || Some(number("input")? + number("output")? + number("cacheRead")? + number("cacheWrite")?);
+    number("totalTokens").filter(|total| *total != 0.0).or_else(parts).filter(|used| *used > 0.0)
+}
+
+/// Serializes JSON like JavaScript's `JSON.stringify`.
+fn json(raw: &[u8]) -> String {
+    stringify(raw, usize::MAX / 8).0 // without a limit
+}
+
+/// The changes that a system message makes to the system prompt and the tools.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SystemPart {
+    /// The added tools with the UTF-16 code units of their JSON.
+    pub(super) added: Vec<(String, u64)>,
+    /// The removed tools.
+    pub(super) removed: Vec<String>,
+    /// The UTF-16 code units of the content.
+    pub(super) content: u64,
+    /// The UTF-16 code units of each section; `None` removes it.
+    pub(super) sections: Vec<(String, Option<u64>)>,
+    /// `true` if there is an array of added tools.
+    has_tools: bool,
+    /// `true` if the message has a time.
+    pub(super) has_time: bool,
+}
+
+impl SystemPart {
+    fn new(message: &Message<'_>) -> Self {
+        let name = |name: Str<'_>| name.text().into_owned();
+        let added = message.tools_added.filter(|raw| raw.first() == Some(&b'['));
+        let lengths = items(added.unwrap_or_default()).map(|tool| json(tool).encode_utf16().count() as u64);
+        Self {
+            added: message.tools_added().map(|(tool, _)| name(tool)).zip(lengths).collect(),
+            removed: message.tools_removed().map(|(tool, _)| name(tool)).collect(),
+            content: chars(&message.content),
+            sections: message.sections().map(|(name, text)| (name, text.map(Str::units))).collect(),
+            has_tools: added.is_some(),
+            has_time: message.timestamp.is_some(),
+        }
+    }
+
+    /// Returns pi's estimate in UTF-16 code units.
+    fn chars(&self) -> u64 {
+        let sections = self.sections.iter().filter_map(|(_, units)| *units).sum::<u64>();
+        let tools = if self.has_tools { list(self.added.iter().map(|(_, length)| *length)) } else { 0 };
+        self.content + sections + tools
+    }
+}
+
+/// Returns the length of a JSON array from the lengths of its values, including brackets and commas.
+pub(super) fn list(lengths: impl Iterator<Item = u64>) -> u64 {
+    let (count, sum) = lengths.fold((0u64, 0), |(count, sum), length| (count + 1, sum + length));
+    2 + sum + count.saturating_sub(1)
 }
 
 #[cfg(test)]

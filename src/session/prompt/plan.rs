@@ -6,9 +6,8 @@ use std::collections::HashSet;
 use crate::session::entry::kind::EntryKind;
 use crate::session::links::Index;
 use crate::session::tree::Tree;
-use crate::session::tree::context::{ModelContext, context};
+use crate::session::tree::context::{ModelContext, Sent, can_be_replaced, context};
 use crate::session::tree::node::EntryStatus;
-use crate::session::tree::sent_messages::{Sent, can_be_replaced};
 
 /// The reason why the model does not receive an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,14 @@
-//! The context of the model when pi resumes at an entry, as in pi's `buildSessionProjection` (0.87.1).
+//! The context of the model when pi resumes at an entry, as in pi's `buildSessionProjection` (0.87.1), and the messages
+//! that pi sends, as in pi's `convertToLlm` and the providers of pi-ai (1.5.2). pi omits failed and stopped answers, `!!`
+//! commands, empty messages and messages with unknown roles. It adds a result for each call without one. System messages
+//! are sent separately and not counted.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::session::entry::kind::EntryKind;
-use crate::session::links::Index;
+use crate::session::links::{IdHash, Index};
 use crate::session::tree::Tree;
-use crate::session::tree::model_role::ModelSetting;
-use crate::session::tree::sent_messages;
-use crate::session::tree::sent_messages::Sent;
+use crate::session::tree::model_role::{ModelSetting, SendState, SendableContent};
 
 /// The context of the model at an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,22 +32,19 @@ pub struct ModelContext {
 /// Returns the context when pi resumes at an entry; `None` is an empty conversation.
 pub fn context(tree: &Tree, at: Option<Index>) -> ModelContext {
     let path = at.map(|at| tree.path(at)).unwrap_or_default();
-    let mut context = ModelContext { thinking_level: "off".into(), ..ModelContext::default() };
     let kind = |at: Index| tree.nodes[at as usize].kind;
-    let mut is_set = (false, false);
-    for &at in path.iter().rev() {
-        match tree.settings.get(tree.nodes[at as usize].model_role.setting) {
-            Some(ModelSetting::Model(provider, model)) if !is_set.0 => {
-                context.model = Some((provider.clone(), model.clone()));
-                is_set.0 = true;
-            }
-            Some(ModelSetting::Thinking(level)) if !is_set.1 => {
-                context.thinking_level.clone_from(level);
-                is_set.1 = true;
-            }
-            _ => {}
-        }
-    }
+    let setting = |at: &Index| tree.settings.get(tree.nodes[*at as usize].model_role.setting);
+    let settings = || path.iter().rev().filter_map(setting);
+    let model = settings().find_map(|setting| match setting {
+        ModelSetting::Model(provider, model) => Some((provider.clone(), model.clone())),
+        ModelSetting::Thinking(_) => None,
+    });
+    let thinking_level = settings().find_map(|setting| match setting {
+        ModelSetting::Thinking(level) => Some(level.clone()),
+        ModelSetting::Model(..) => None,
+    });
+    let thinking_level = thinking_level.unwrap_or("off".into());
+    let mut context = ModelContext { model, thinking_level, ..ModelContext::default() };
     let compaction = path.iter().rposition(|&at| kind(at) == EntryKind::Compaction);
     context.compaction = compaction.map(|place| path[place]);
     let mut seen: Vec<Index> = context.compaction.into_iter().collect();
@@ -70,8 +68,77 @@ pub fn context(tree: &Tree, at: Option<Index>) -> ModelContext {
         }
     }
     let replaced = context.edits.iter().filter_map(|(&at, edit)| Some((at, words(edit)?))).collect();
-    context.sent = sent_messages::sent(tree, &context.entries, &replaced);
+    context.sent = sent(tree, &context.entries, &replaced);
     context
+}
+
+/// A sent message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// The message of an entry.
+    Entry(Index),
+    /// The result `No result provided` for a call of this entry.
+    NoResult(Index),
+}
+
+/// Calls without a result so far.
+#[derive(Default)]
+struct OpenCalls<'a> {
+    by: Index,
+    calls: &'a [IdHash],
+    answered: HashSet<IdHash>,
+}
+
+impl OpenCalls<'_> {
+    /// Ends the calls: pi answers the remaining ones.
+    fn close(&mut self, sent: &mut Vec<Sent>) {
+        let unanswered = self.calls.iter().filter(|call| !self.answered.contains(call));
+        sent.extend(unanswered.map(|_| Sent::NoResult(self.by)));
+        *self = Self::default();
+    }
+}
+
+/// Returns the messages sent for the entries of a context; `replaced` contains the new contents of edited ones.
+fn sent(tree: &Tree, entries: &[Index], replaced: &HashMap<Index, &SendableContent>) -> Vec<Sent> {
+    let mut sent = Vec::new();
+    let mut open = OpenCalls::default();
+    for &at in entries {
+        let node = &tree.nodes[at as usize];
+        let words = replaced.get(&at).filter(|_| can_be_replaced(node.kind));
+        let sending = match (node.model_role.sending, words) {
+            (SendState::Yes | SendState::Empty, Some(words)) if node.kind != EntryKind::ToolResult => {
+                words.sending(node.kind)
+            }
+            (sending, _) => sending,
+        };
+        if sending == SendState::No {
+            continue;
+        }
+        if node.kind == EntryKind::ToolResult {
+            open.answered.extend(tree.answers.get(&at));
+        } else {
+            open.close(&mut sent);
+        }
+        if node.kind == EntryKind::Assistant && sending == SendState::Yes {
+            let own = || tree.calls.get(&at).map_or(&[][..], |calls| calls);
+            (open.by, open.calls) = (at, words.map_or_else(own, |words| &words.calls));
+        }
+        sent.extend((sending == SendState::Yes).then_some(Sent::Entry(at)));
+    }
+    open.close(&mut sent);
+    sent
+}
+
+/// Returns `true` if a context edit can replace the contents of an entry (`projectContextEntry`, 1.5.2).
+pub(crate) fn can_be_replaced(kind: EntryKind) -> bool {
+    matches!(
+        kind,
+        EntryKind::User
+            | EntryKind::Assistant
+            | EntryKind::ToolResult
+            | EntryKind::CustomRole
+            | EntryKind::CustomMessage
+    )
 }
 
 #[cfg(test)]

@@ -4,31 +4,23 @@
 //! Trees match pi's `SessionManager` (0.74.2, 0.87.1). Cycles and duplicate IDs, which pi cannot show, are shown and
 //! reported in [`Tree::problems`].
 
-pub mod active;
 pub mod context;
-pub mod features;
 mod model_role;
 pub mod node;
-mod part;
 pub mod resume;
-mod sendable;
-pub mod sent_messages;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use crate::session::entry::EntryId;
 use crate::session::entry::kind::EntryKind;
-use crate::session::lines::{Header, LabelLine, LineCollector, NotASession};
+use crate::session::lines::{Header, LabelLine, NotASession};
 pub use crate::session::links::Index;
-use crate::session::links::{ById, IdHash, ParentLinks};
+use crate::session::links::{ActivePath, IdHash, ParentLinks};
 use crate::session::problem::Problem;
-use crate::session::tree::active::{AbandonedBranch, ActivePath};
-use crate::session::tree::model_role::ModelSettings;
+use crate::session::tree::model_role::{ModelSettings, SendableContent};
+pub use crate::session::tree::node::TreeLines;
 use crate::session::tree::node::{Node, NodeLink};
-use crate::session::tree::part::CallRow;
-pub use crate::session::tree::part::TreeLines;
-use crate::session::tree::sendable::SendableContent;
 
 /// The tree of one session file.
 #[derive(Debug, Default)]
@@ -41,8 +33,8 @@ pub struct Tree {
     pub roots: Vec<Index>,
     /// The last entry of the file: pi resumes after it.
     pub leaf: Option<Index>,
-    /// The label of each labeled entry.
-    pub labels: HashMap<Index, TreeLabel>,
+    /// The current label of each labeled entry.
+    pub labels: HashMap<Index, LabelLine>,
     /// The problems of the file.
     pub problems: Vec<Problem>,
     /// The end of the last line: the length of the file when it was read, in bytes.
@@ -75,13 +67,32 @@ pub struct Tree {
     pub(crate) contents: Vec<IdHash>,
 }
 
-/// A label and the time when it was set, in milliseconds since 1970.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TreeLabel {
-    /// The text.
-    pub text: Box<str>,
-    /// The time when it was set.
-    pub time: Option<i64>,
+/// A branch that does not lead to the leaf.
+#[derive(Clone, Debug)]
+pub struct AbandonedBranch {
+    /// The last entry.
+    pub end: Index,
+    /// The last user or assistant message on it, or else the last entry.
+    pub last: Index,
+    /// The number of its entries. Entries shared by several branches belong to the newest one.
+    pub entries: usize,
+    /// US dollars.
+    pub cost: f64,
+    /// The time of the newest entry, in milliseconds since 1970.
+    pub latest: Option<i64>,
+}
+
+/// A feature of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryFeature {
+    /// A label.
+    Label,
+    /// Several branches start at the entry.
+    BranchPoint,
+    /// The end of a branch that does not lead to the leaf.
+    AbandonedEnd,
+    /// A problem with the entry.
+    Problem,
 }
 
 /// Statistics of a subtree, including its top entry.
@@ -107,11 +118,8 @@ impl Tree {
         if let Some(last) = all.lines.last.take() {
             all.take(last.line());
         }
-        let header = all.lines.session()?.clone();
-        let LineCollector { end, ended, .. } = all.lines;
-        let mut tree = Self { header, end, ended, settings: all.settings, ..Self::default() };
-        tree.take_nodes(all.nodes, all.links, (&all.calls, &all.lines));
-        tree.contents = all.contents.unwrap_or_default();
+        let mut tree = Self { header: all.lines.session()?.clone(), ..Self::default() };
+        tree.take(all);
         tree.tie();
         Ok(tree)
     }
@@ -146,21 +154,17 @@ impl Tree {
         Ok(tree)
     }
 
-    fn take_nodes(
-        &mut self,
-        nodes: Vec<Node>,
-        links: Vec<(Index, NodeLink)>,
-        (calls, lines): (&ById<CallRow>, &LineCollector),
-    ) {
-        self.nodes = nodes;
+    fn take(&mut self, all: TreeLines) {
+        let TreeLines { lines, nodes, links, calls, settings, contents, .. } = all;
+        (self.nodes, self.settings, self.contents) = (nodes, settings, contents.unwrap_or_default());
+        (self.end, self.ended) = (lines.end, lines.ended);
         self.leaf = (self.nodes.len() as Index).checked_sub(1);
         self.parent_links = lines.parent_links();
         self.stubs = lines.stubs(&self.parent_links);
         self.problems = lines.problems(&self.parent_links);
         let ParentLinks { duplicates, orphans, cycles, .. } = &self.parent_links;
         self.flagged = duplicates.iter().chain(orphans).chain(cycles).copied().collect();
-        let label = |(at, set): (Index, &LabelLine)| (at, TreeLabel { text: set.text.clone(), time: set.time });
-        self.labels = lines.labels(&self.parent_links).into_iter().map(label).collect();
+        self.labels = lines.labels(&self.parent_links).into_iter().map(|(at, label)| (at, label.clone())).collect();
         if self.header.version < 2.0 {
             self.nodes.iter_mut().for_each(|node| node.id = None); // pi generates new ones
         }
@@ -356,6 +360,48 @@ impl Tree {
     pub fn cost(&self) -> f64 {
         self.nodes.iter().map(|node| node.cost).sum()
     }
+
+    /// Returns the entries with a feature, the oldest first.
+    pub fn featured(&self, feature: EntryFeature) -> Vec<Index> {
+        let has: &dyn Fn(Index) -> bool = match feature {
+            EntryFeature::Label => &|at| self.labels.contains_key(&at),
+            EntryFeature::BranchPoint => &|at| self.is_branch_point(at),
+            EntryFeature::Problem => &|at| self.flagged.contains(&at),
+            EntryFeature::AbandonedEnd => {
+                &|at| !self.is_active(at) && !self.is_stub(at) && self.branches(at).next().is_none()
+            }
+        };
+        let mut found: Vec<Index> = (0..self.nodes.len() as Index).filter(|&at| has(at)).collect();
+        found.sort_by_key(|&at| (self.nodes[at as usize].time, at));
+        found
+    }
+
+    /// Returns the branches that do not lead to the leaf, the newest first.
+    pub fn abandoned(&self) -> &[AbandonedBranch] {
+        self.abandoned.get_or_init(|| {
+            let mut taken = HashSet::new();
+            let ends = self.featured(EntryFeature::AbandonedEnd);
+            ends.into_iter().rev().map(|end| self.abandoned_branch(end, &mut taken)).collect()
+        })
+    }
+
+    /// Follows a branch from its end up to the active path, or to an entry that a newer branch has taken.
+    fn abandoned_branch(&self, end: Index, taken: &mut HashSet<Index>) -> AbandonedBranch {
+        let latest = self.nodes[end as usize].time;
+        let mut branch = AbandonedBranch { end, last: end, entries: 0, cost: 0.0, latest };
+        let mut last = None;
+        let up = std::iter::successors(Some(end), |&at| self.parent(at));
+        for at in up.take_while(|&at| !self.is_active(at) && taken.insert(at)) {
+            let node = &self.nodes[at as usize];
+            let is_message = matches!(node.kind, EntryKind::User | EntryKind::Assistant) && !node.silent;
+            last = last.or(Some(at).filter(|_| is_message));
+            branch.entries += 1;
+            branch.cost += node.cost;
+            branch.latest = branch.latest.max(node.time);
+        }
+        branch.last = last.unwrap_or(end);
+        branch
+    }
 }
 
 impl EntryId {
@@ -468,5 +514,49 @@ pub(crate) mod tests {
             order.sort_unstable();
             prop_assert_eq!(order, (0..parents.len() as Index).collect::<Vec<_>>());
         }
+    }
+
+    fn tree_of(entries: &[(&str, &str, &str)]) -> Tree {
+        let header =
+            r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/"}"#.to_string();
+        let entry = |(at, (id, parent, role)): (usize, &(&str, &str, &str))| {
+            let parent = if parent.is_empty() { "null".into() } else { format!("{parent:?}") };
+            format!(
+                r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:{at:02}Z","message":{{"role":"{role}","content":[{{"type":"text","text":"{id}"}}],"usage":{{"cost":{{"total":0.5}}}}}}}}"#
+            )
+        };
+        let mut part = TreeLines::new("");
+        for line in std::iter::once(header).chain(entries.iter().enumerate().map(entry)) {
+            part.line(Line::new(0, line.as_bytes(), true));
+        }
+        Tree::build([part]).unwrap()
+    }
+
+    #[test]
+    fn abandoned_branches_are_disjoint_and_newest_first() {
+        let tree = tree_of(&[
+            ("u1", "", "user"),
+            ("a1", "u1", "assistant"),
+            ("u2", "a1", "user"),
+            ("a2", "u2", "assistant"),
+            ("a3", "u2", "assistant"),
+            ("r3", "a3", "toolResult"),
+            ("u4", "a1", "user"),
+        ]);
+        let branches: Vec<_> = tree
+            .abandoned()
+            .iter()
+            .map(|one| (one.end, one.last, one.entries, one.cost, one.latest.is_some()))
+            .collect();
+        assert_eq!(branches, [(5, 4, 3, 1.0, true), (3, 3, 1, 0.5, true)], "the newer branch has the shared prompt");
+        assert_eq!(tree.featured(EntryFeature::AbandonedEnd), [3, 5]);
+        assert_eq!(tree.featured(EntryFeature::BranchPoint), [1, 2]);
+        assert!(tree.featured(EntryFeature::Label).is_empty() && tree.featured(EntryFeature::Problem).is_empty());
+    }
+
+    #[test]
+    fn a_session_of_one_branch_has_no_abandoned_branches() {
+        assert!(tree_of(&[("u1", "", "user"), ("a1", "u1", "assistant")]).abandoned().is_empty());
+        assert!(tree_of(&[]).abandoned().is_empty());
     }
 }

@@ -37,14 +37,11 @@ impl NewSession<'_> {
     }
 }
 
-/// An error of a fork.
+/// An error of a fork: a line of the path is not an entry with an ID, because the source is of version 1, changed, or
+/// damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("an entry on the path has no ID; pi cannot fork there either")]
-pub struct ForkError {
-    /// The index, starting at 0, of a line of the path that is not an entry with an ID: the source is of version 1,
-    /// changed, or damaged.
-    pub line: usize,
-}
+pub struct ForkError;
 
 /// Returns the contents of the new file. `path` contains the raw lines from the root to the entry; `labels` those of
 /// all `label` entries of the source. Both are in file order without line breaks. The source has version 3.
@@ -62,10 +59,9 @@ pub fn fork<L: AsRef<[u8]>>(
     let mut ids = HashSet::new();
     let mut kept_for: HashMap<Vec<u8>, &[u8]> = HashMap::new();
     let mut pending = Vec::new();
-    for (at, line) in path.iter().enumerate() {
-        let line = line.as_ref();
-        let object = RawObject::new(line).ok_or(ForkError { line: at })?;
-        let id = object.get("id").ok_or(ForkError { line: at })?;
+    for line in path {
+        let object = RawObject::new(line.as_ref()).ok_or(ForkError)?;
+        let id = object.get("id").ok_or(ForkError)?;
         let type_name = object.text("type");
         if type_name.as_deref() == Some("label") {
             pending.push(js_key(id));
@@ -215,7 +211,7 @@ mod tests {
     fn rejects_entries_without_ids() {
         for bad in [r#"{"type":"x"}"#, "[]", "not JSON"] {
             let path = [r#"{"type":"x","id":"a"}"#, bad];
-            assert_eq!(fork(&NEW, &path, &[], &mut counted()), Err(ForkError { line: 1 }));
+            assert_eq!(fork(&NEW, &path, &[], &mut counted()), Err(ForkError));
         }
     }
 

@@ -5,73 +5,39 @@
 //! entries. pitree keeps such lines and excludes them from the chain.
 
 use std::collections::HashSet;
-use std::ops::Range;
 
 use crate::session::entry::parse;
 use crate::session::json::JsonReader;
 use crate::session::json::edit::{RawObject, quote};
 use crate::session::write::line::new_id;
 
-/// A migrated file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MigratedFile {
-    /// The contents of the new file. Its n-th entry is the n-th entry of the old file.
-    pub bytes: Vec<u8>,
-    /// The byte ranges in the old file of invalid JSON lines, which pi drops.
-    pub dropped: Vec<Range<usize>>,
-    /// The number of lines that are blank or falsy, which pi also drops.
-    pub blank: usize,
-}
-
-/// An error of a migration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MigrateError {
-    /// The file has version 3 or newer: pi does not change it.
-    Current,
-    /// The file is not a session.
-    NotASession,
-}
-
 /// A line that is a value for pi; `true` if it is a header.
 type MigrateValue<'a> = (&'a [u8], bool);
 
 /// Migrates the contents of an old file. In version 1, every entry gets an ID and the previous entry as its parent. A
 /// compaction's `firstKeptEntryIndex`, an index into the values of the file including the header, becomes
-/// `firstKeptEntryId`. In both versions, the role `hookMessage` becomes `custom`. IDs of version 2 stay.
-///
-/// # Errors
-/// The file is not of an old version, or not a session.
-pub fn migrate(file: &[u8], random: &mut dyn FnMut() -> u128) -> Result<MigratedFile, MigrateError> {
-    let mut migrated = MigratedFile::default();
+/// `firstKeptEntryId`. In both versions, the role `hookMessage` becomes `custom`. IDs of version 2 stay. pi drops lines
+/// that are blank, falsy or not JSON. The n-th entry of the new file is the n-th entry of the old file. Returns `None` if
+/// the file is not a session, or has version 3 or newer, which pi does not change.
+pub fn migrate(file: &[u8], random: &mut dyn FnMut() -> u128) -> Option<Vec<u8>> {
     let mut values = Vec::new();
     let mut version = None;
-    let mut offset = 0;
-    for line in file.split_inclusive(|&b| b == b'\n') {
-        let raw = line.strip_suffix(b"\n").unwrap_or(line);
-        match parse::line(raw) {
-            Ok(Some(entry)) => {
-                if values.is_empty() {
-                    version = entry.starts_session().then(|| entry.version.unwrap_or(1.0));
-                }
-                values.push((raw, entry.is_header()));
-            }
-            Ok(None) => migrated.blank += 1,
-            Err(_) => migrated.dropped.push(offset..offset + raw.len()),
+    for raw in file.split(|&b| b == b'\n') {
+        let Ok(Some(entry)) = parse::line(raw) else { continue };
+        if values.is_empty() {
+            version = entry.starts_session().then(|| entry.version.unwrap_or(1.0));
         }
-        offset += line.len();
+        values.push((raw, entry.is_header()));
     }
-    let version = version.ok_or(MigrateError::NotASession)?;
-    if version >= 3.0 {
-        return Err(MigrateError::Current);
-    }
-    migrated.bytes.reserve(file.len() + if version < 2.0 { 48 * values.len() } else { 16 });
+    let version = version.filter(|version| *version < 3.0)?;
+    let mut migrated = Vec::with_capacity(file.len() + if version < 2.0 { 48 * values.len() } else { 16 });
     let mut chain = (version < 2.0).then(|| IdChain::new(values.len()));
     for at in 0..values.len() {
         let (raw, is_header) = values[at];
         match RawObject::new(raw) {
-            None => migrated.bytes.extend_from_slice(raw),
+            None => migrated.extend_from_slice(raw),
             Some(object) if is_header => {
-                migrated.bytes.extend(object.with(&[("version", Some(b"3"))]));
+                migrated.extend(object.with(&[("version", Some(b"3"))]));
             }
             Some(object) => {
                 let message = new_role(&object);
@@ -81,12 +47,12 @@ pub fn migrate(file: &[u8], random: &mut dyn FnMut() -> u128) -> Result<Migrated
                     changes.extend(chain.assign(&values, at, &object, random));
                 }
                 let changes: Vec<_> = changes.iter().map(|(key, value)| (*key, value.as_deref())).collect();
-                migrated.bytes.extend(object.with(&changes));
+                migrated.extend(object.with(&changes));
             }
         }
-        migrated.bytes.push(b'\n');
+        migrated.push(b'\n');
     }
-    Ok(migrated)
+    Some(migrated)
 }
 
 /// Returns a message with the role `hookMessage` with its new role `custom`.
@@ -160,7 +126,7 @@ mod tests {
             count += 1;
             count << 96
         };
-        let bytes = migrate(lines.join("\n").as_bytes(), &mut random).unwrap().bytes;
+        let bytes = migrate(lines.join("\n").as_bytes(), &mut random).unwrap();
         String::from_utf8(bytes).unwrap().lines().map(str::to_string).collect()
     }
 
@@ -194,14 +160,14 @@ mod tests {
     #[test]
     fn rejects_files_that_are_not_old() {
         let mut random = || 0;
-        for (file, why) in [
-            ("", MigrateError::NotASession),
-            ("5", MigrateError::NotASession),
-            (r#"{"type":"session","id":5}"#, MigrateError::NotASession),
-            (r#"{"type":"session","id":"s","version":3}"#, MigrateError::Current),
-            (r#"{"type":"session","id":"s","version":"4"}"#, MigrateError::Current),
+        for file in [
+            "",
+            "5",
+            r#"{"type":"session","id":5}"#,
+            r#"{"type":"session","id":"s","version":3}"#,
+            r#"{"type":"session","id":"s","version":"4"}"#,
         ] {
-            assert_eq!(migrate(file.as_bytes(), &mut random), Err(why));
+            assert_eq!(migrate(file.as_bytes(), &mut random), None);
         }
     }
 

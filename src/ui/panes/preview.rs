@@ -22,7 +22,7 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
         Some(HiddenHits::Other) => "hit in hidden text".into(),
         None => hits(Some(at), count),
     });
-    let side = match pane.wrapped.style() {
+    let side = match &pane.wrapped.style {
         VerbatimStyle { is_scrolled: false, .. } => None,
         VerbatimStyle { left: 0, .. } => Some("unwrapped".into()),
         VerbatimStyle { left, .. } => Some(format!("from column {}", left + 1)),

@@ -4,10 +4,9 @@ use crate::base::numbers::{count, thousands};
 use crate::base::text::{Glyphs, Span, Tone, clean, clean_lines, spans_width, width};
 use crate::render::wrap::Wrapped;
 use crate::render::{DocLine, diff};
-use crate::session::compare::Comparison;
 use crate::session::compare::description::{self, DescriptionPart, SIDES};
 use crate::session::compare::files::{CommonFile, Difference};
-use crate::session::compare::side::SideSummary;
+use crate::session::compare::{Comparison, SideSummary};
 
 /// Columns from which on the sides are next to each other: a terminal of 100 columns without the scroll bar.
 const WIDE: usize = 99;

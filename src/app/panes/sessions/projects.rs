@@ -7,7 +7,7 @@ use crate::base::numbers::{count, nonzero_dollars};
 use crate::base::paths::split_name;
 use crate::catalog::families::Families;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
-use crate::session::digest::entries::EntryTotals;
+use crate::session::digest::details::EntryTotals;
 
 /// Hidden sessions of subagents, which totals include.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -7,7 +7,7 @@ use crate::base::text::{Span, Tone};
 use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::{Catalog, EntryRef, SessionKey};
 use crate::session::digest::SharedDigest;
-use crate::session::family::merged::MergedFamily;
+use crate::session::family::MergedFamily;
 use crate::session::tree::Index;
 
 /// A file forked from the open session.

@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 
-use crate::search::scope::QueryScope;
+use crate::search::qualifier::value::QueryScope;
 
 const MINUTE: i64 = 60_000;
 const DAY: i64 = 24 * 60 * MINUTE;

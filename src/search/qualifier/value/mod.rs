@@ -1,6 +1,130 @@
-//! The types of qualifier values.
+//! The values of qualifiers: numbers (`bound`), times (`date`) and free texts, and known values for completion.
 
 pub(crate) mod bound;
 pub(crate) mod date;
-pub(crate) mod path;
-pub(crate) mod text;
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use jiff::tz::TimeZone;
+
+use crate::base::javascript::is_js_space;
+use crate::base::normalize::fold;
+use crate::session::digest::Digest;
+
+/// The context of a query: the meaning of `~`, `today` and `2w`.
+#[derive(Clone, Debug)]
+pub struct QueryScope {
+    /// The current time in milliseconds since 1970.
+    pub now_ms: i64,
+    /// The home directory, for `~`.
+    pub home: String,
+    /// The current directory, for `.`; empty if unknown.
+    pub dir: String,
+    /// The time zone of dates.
+    pub zone: TimeZone,
+}
+
+/// A free text: a label, a model name, a path.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Text(pub(crate) String);
+
+impl Text {
+    /// Returns the folded text for substring comparison.
+    pub(crate) fn folded(&self) -> String {
+        fold(&self.0)
+    }
+
+    /// Returns `true` if every text that contains `piece` also contains this text.
+    pub(crate) fn has_piece(&self, piece: &Self) -> bool {
+        self.folded().contains(&piece.folded())
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&in_quotes(&self.0))
+    }
+}
+
+/// Quotes a value for a query if it would otherwise be split or misread.
+pub(crate) fn in_quotes(value: &str) -> String {
+    let needs_quotes = value.contains(is_js_space) || value.starts_with(':') || value.starts_with("//");
+    if needs_quotes { format!("\"{value}\"") } else { value.to_string() }
+}
+
+/// Values to suggest, the most frequent first.
+#[derive(Clone, Copy, Debug)]
+pub struct ValueList<'a> {
+    /// The displayed project directories.
+    pub dirs: &'a [String],
+    /// The other values.
+    pub lists: &'a ValueLists,
+}
+
+/// The values in all sessions, those of most sessions first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ValueLists {
+    /// Files touched by tools.
+    pub files: Vec<String>,
+    /// Labels.
+    pub labels: Vec<String>,
+    /// Models.
+    pub models: Vec<String>,
+    /// Tools.
+    pub tools: Vec<String>,
+}
+
+impl ValueLists {
+    /// The maximum number of values per list.
+    const MAX: usize = 2000;
+
+    /// Collects the values of digests.
+    pub fn new<'a>(digests: impl Iterator<Item = &'a Digest>) -> Self {
+        let (mut files, mut labels) = (HashMap::new(), HashMap::new());
+        let (mut models, mut tools) = (HashMap::new(), HashMap::new());
+        for digest in digests {
+            let details = digest.details_once();
+            count(&mut files, details.touches.paths.iter());
+            count(&mut labels, digest.labels.iter().map(|label| &*label.text));
+            count(&mut models, details.model_names());
+            count(&mut tools, details.tools.keys().map(|tool| &**tool));
+        }
+        let [files, labels, models, tools] = [files, labels, models, tools].map(most);
+        Self { files, labels, models, tools }
+    }
+}
+
+/// Counts each value once per session.
+fn count<'a>(counts: &mut HashMap<String, usize>, values: impl Iterator<Item = &'a str>) {
+    for value in values.collect::<HashSet<_>>() {
+        match counts.get_mut(value) {
+            Some(often) => *often += 1,
+            None => _ = counts.insert(value.into(), 1),
+        }
+    }
+}
+
+fn most(counts: HashMap<String, usize>) -> Vec<String> {
+    let mut counts: Vec<(String, usize)> = counts.into_iter().filter(|(value, _)| !value.is_empty()).collect();
+    counts.sort_unstable_by(|(a, often), (b, oftener)| oftener.cmp(often).then_with(|| a.cmp(b)));
+    counts.into_iter().take(ValueLists::MAX).map(|(value, _)| value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_values_if_necessary() {
+        for (text, printed) in [("a", "a"), ("a b", "\"a b\""), (":a", "\":a\""), ("//a", "\"//a\""), ("a:/", "a:/")] {
+            assert_eq!(Text(text.into()).to_string(), printed);
+        }
+    }
+
+    #[test]
+    fn substrings_ignore_case() {
+        let has = |text: &str, piece: &str| Text(text.into()).has_piece(&Text(piece.into()));
+        assert!(has("Works", "ork") && has("É", "e\u{301}") && !has("ork", "works"));
+    }
+}

@@ -2,10 +2,9 @@
 
 use jiff::tz::TimeZone;
 
-use crate::search::candidate::{Candidate, TitlesBuf};
-use crate::search::qualifier::condition::TestResult;
+use crate::search::candidate::{Candidate, TestResult, TitlesBuf};
 use crate::search::qualifier::named;
-use crate::search::scope::QueryScope;
+use crate::search::qualifier::value::QueryScope;
 use crate::session::digest::Digest;
 use crate::session::digest::builder::DigestBuilder;
 use crate::session::lines::Line;

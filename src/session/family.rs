@@ -1,15 +1,58 @@
-//! Several sessions of a family merged into one tree. An entry that is in several files occurs once; the own entries of
-//! each file follow the point where it diverged. Entries are identified by ID and contents (`entry::equality`). Entries
-//! with the same ID but different contents are separate and flagged. Entries of version 1 have no IDs and are
-//! identified by position, time and contents.
+//! Related sessions: the entry where a fork diverged, and several sessions merged into one tree. In a merged tree, an
+//! entry that is in several files occurs once; the own entries of each file follow the point where it diverged. Entries
+//! are identified by ID and contents. Entries with the same ID but different contents are separate and flagged. Entries
+//! of version 1 have no IDs and are identified by position, time and contents.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::session::digest::Digest;
+use crate::session::digest::builder::RereadLine;
 use crate::session::entry::kind::EntryKind;
+use crate::session::entry::parse;
+use crate::session::json::edit::RawObject;
+use crate::session::json::value::stringify;
 use crate::session::lines::Header;
 use crate::session::links::{ById, IdHash, Index};
 use crate::session::tree::Tree;
+
+/// Returns the entry where a fork diverged from its parent, in the parent's tree: the last entry of the fork's active
+/// path that the parent has too. A fork keeps all IDs except those of labels, which it writes again.
+pub fn fork_point(parent: &Tree, fork: &Tree) -> Option<Index> {
+    let in_parent = |at: Index| fork.nodes[at as usize].id.as_deref().and_then(|id| parent.find(id));
+    fork.path(fork.leaf?).into_iter().filter_map(in_parent).next_back()
+}
+
+/// An index of a parent session to find the fork points of many forks.
+pub struct ForkPointIndex<'a> {
+    tree: &'a Tree,
+    /// The keys of its entries.
+    entries: ById<()>,
+}
+
+impl<'a> ForkPointIndex<'a> {
+    /// Creates the index from the tree and the digest of a session.
+    pub fn new(tree: &'a Tree, digest: &Digest) -> Self {
+        Self { tree, entries: digest.details().entries.ids.iter().map(|&id| (id, ())).collect() }
+    }
+
+    /// Returns the same entry as [`fork_point`] for forks that also keep times, as in pi (1.5.2). Reads only one line of the
+    /// fork's file, with `line`.
+    pub fn fork_point(&self, fork: &Digest, line: &mut RereadLine<'_>) -> Option<Index> {
+        let details = fork.details();
+        let shared = |at: &Index| {
+            let known = details.entries.ids.get(*at as usize);
+            details.active.has(*at) && known.is_some_and(|id| self.entries.contains_key(id))
+        };
+        // Without IDs, files share no entries.
+        let entries = if fork.header.version < 2.0 { 0 } else { fork.entry_count };
+        (0..entries as Index).rev().filter(shared).find_map(|at| {
+            let line = line(*details.offsets.get(at as usize)?)?;
+            let entry = parse::line(&line).ok()??;
+            self.tree.find(&entry.id?.text())
+        })
+    }
+}
 
 /// Returns `true` if entries of two files, each given by file and index, have the same contents in any JSON formatting.
 pub type IsSame<'a> = &'a mut dyn FnMut([(usize, Index); 2]) -> bool;
@@ -227,18 +270,100 @@ impl MergeState {
     }
 }
 
+/// Fields with the position of an entry instead of its contents.
+const PLACE: [(&str, Option<&[u8]>); 4] =
+    [("id", None), ("parentId", None), ("firstKeptEntryId", None), ("firstKeptEntryIndex", None)];
+
+/// The maximum length of a compared entry in UTF-16 code units; no line is longer.
+const MOST: usize = 256 * 1024 * 1024;
+
+/// Returns `true` if two lines have the same contents, regardless of their positions and JSON formatting. A fork writes
+/// copies of entries from the result of `JSON.parse`. It also changes the parents of entries after labels, because it
+/// writes labels last (pi 1.5.2).
+pub fn is_same(a: &[u8], b: &[u8]) -> bool {
+    let said = |line| Some(stringify(&RawObject::new(line)?.with(&PLACE), MOST));
+    a == b || matches!((said(a), said(b)), (Some(a), Some(b)) if a == b)
+}
+
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::collections::{BTreeSet, HashSet};
 
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::session::entry::equality;
-    use crate::session::family::sample::{SampleFile, SampleStep, files, fork, header};
     use crate::session::lines::Line;
     use crate::session::tree::TreeLines;
+
+    // Generated files of a family: created, extended, forked, copied, damaged.
+
+    /// A session file as lines of JSON, starting with the header.
+    pub(crate) type SampleFile = Vec<Value>;
+
+    /// A step: the operation, the file, and the line.
+    pub(crate) type SampleStep = (u8, prop::sample::Index, prop::sample::Index);
+
+    pub(crate) fn header(created: usize, version: u8) -> Value {
+        json!({"type": "session", "version": version, "id": "s", "timestamp": created})
+    }
+
+    /// Returns the path to an entry as forked by pi: without labels, which are written again at the end.
+    pub(crate) fn fork(file: &SampleFile, mut at: usize, created: usize) -> SampleFile {
+        let mut path = Vec::new();
+        while at > 0 {
+            path.push(file[at].clone());
+            let is_parent = |line: &Value| line["id"] == file[at]["parentId"];
+            at = file[..at].iter().rposition(is_parent).unwrap_or(0);
+        }
+        let (labels, kept): (Vec<Value>, Vec<Value>) = path.into_iter().rev().partition(|line| line["type"] == "label");
+        let mut parent = Value::Null;
+        let mut fork = vec![header(created, 3)];
+        for mut line in kept {
+            line["parentId"] = std::mem::replace(&mut parent, line["id"].clone());
+            fork.push(line);
+        }
+        for (number, mut label) in labels.into_iter().enumerate() {
+            (label["id"], label["parentId"]) = (json!(format!("anew{created}-{number}")), parent.clone());
+            fork.push(label);
+        }
+        fork
+    }
+
+    /// Returns the files generated by the steps.
+    pub(crate) fn files(steps: &[SampleStep]) -> Vec<SampleFile> {
+        let mut files: Vec<SampleFile> = Vec::new();
+        for (time, (kind, file, at)) in steps.iter().enumerate() {
+            let kind = kind % 9;
+            if kind == 0 || files.is_empty() {
+                files.push(vec![header(time, 3)]);
+                continue;
+            }
+            let file = file.index(files.len());
+            let at = at.index(files[file].len());
+            let id = format!("{time:08x}");
+            let parent = files[file][at]["id"].as_str().filter(|_| at > 0).map(String::from);
+            match kind {
+                1 => files.push(fork(&files[file], at, time)),
+                2 => files.push(files[file].clone()),
+                3 if at > 0 => {
+                    let label = json!({"type": "label", "id": id, "parentId": parent, "timestamp": time,
+                        "targetId": parent, "label": "x"});
+                    files[file].push(label);
+                }
+                4 if at > 0 => {
+                    let again = files[file][at].clone();
+                    files[file].push(again);
+                }
+                _ => {
+                    let entry = json!({"type": "usage", "id": id, "parentId": parent, "timestamp": time,
+                        "usage": {"cost": time, "input": 10 * time}});
+                    files[file].push(entry);
+                }
+            }
+        }
+        files
+    }
 
     fn tree(file: &SampleFile) -> Arc<Tree> {
         let (mut part, mut offset) = (TreeLines::new("").with_contents(), 0);
@@ -252,7 +377,7 @@ mod tests {
 
     fn join(files: &[SampleFile], base: usize) -> MergedFamily {
         let line = |(file, at): (usize, Index)| files[file][at as usize + 1].to_string();
-        let is_same: IsSame<'_> = &mut |[a, b]| equality::is_same(line(a).as_bytes(), line(b).as_bytes());
+        let is_same: IsSame<'_> = &mut |[a, b]| is_same(line(a).as_bytes(), line(b).as_bytes());
         MergedFamily::new(&files.iter().map(tree).collect::<Vec<_>>(), base, Header::default(), is_same)
     }
 
@@ -359,5 +484,17 @@ mod tests {
         let joined = join(&[old, other, new], 0);
         assert_eq!((joined.tree.nodes.len(), joined.differing), (5, 0));
         assert_eq!(joined.tree.children(1).len(), 3);
+    }
+
+    #[test]
+    fn contents_are_compared_without_positions() {
+        let line = |text: &str| {
+            format!(r#"{{"type":"message","id":"a","parentId":"b","message":{{"role":"user","content":"{text}"}}}}"#)
+        };
+        let written = r#"{"type": "message", "message": {"role": "user", "content": "on\u0065"}, "id": "x"}"#;
+        let anew = r#"{"type":"message","message":{"role":"user","content":"one"}}"#;
+        assert!(is_same(written.as_bytes(), anew.as_bytes()));
+        assert!(!is_same(line("one").as_bytes(), line("two").as_bytes()));
+        assert!(!is_same(b"no JSON", b"nothing"));
     }
 }

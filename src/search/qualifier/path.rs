@@ -1,0 +1,209 @@
+//! Qualifiers with paths: `in:` (the working directory of a session), `file:` and `edited:` (files read, written or edited
+//! by tools). Paths are normalized for comparison: folded, with `/` as separator, `~` expanded, split into components.
+
+use crate::base::normalize::fold;
+use crate::base::paths::normalize;
+use crate::search::candidate::{Candidate, EntryScope, MatchField, MatchPlace, Test};
+use crate::search::qualifier::value::{QueryScope, Text};
+use crate::session::digest::touched_files::FileTouch;
+use crate::session::entry::tool_call::Touch;
+use crate::session::links::Index;
+
+/// A path to search for.
+struct Path {
+    /// The whole path.
+    text: String,
+    /// The components in order.
+    components: Vec<String>,
+    /// `true` if the path is absolute.
+    is_absolute: bool,
+}
+
+impl Path {
+    fn new(Text(path): &Text, here: &QueryScope) -> Self {
+        let path = path.replace('\\', "/");
+        let is_home = path == "~" || path.starts_with("~/");
+        let text = fold(&if is_home { path.replacen('~', here.home.trim_end_matches('/'), 1) } else { path });
+        Self { components: components(&text).map(str::to_string).collect(), is_absolute: is_absolute(&text), text }
+    }
+}
+
+/// Returns `true` if a normalized path is absolute.
+fn is_absolute(path: &str) -> bool {
+    path.starts_with('/') || path.get(1..3) == Some(":/")
+}
+
+/// Iterates over the components of a path.
+fn components(path: &str) -> impl Iterator<Item = &str> {
+    path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".")
+}
+
+/// Returns a test for sessions whose folded working directory is `dir` or below it.
+pub(super) fn directory(dir: &Text, here: &QueryScope) -> impl Fn(&str) -> bool + Send + Sync + use<> {
+    let dir = Path::new(&from_here(dir, here), here);
+    move |cwd| is_in(&dir, cwd)
+}
+
+/// Returns a test for sessions whose working directory is `dir` or below it.
+pub(crate) fn is_in_dir(dir: &str, here: &QueryScope) -> impl Fn(&str) -> bool + use<> {
+    let is_in = directory(&Text(dir.into()), here);
+    move |cwd| is_in(&fold(cwd))
+}
+
+/// Resolves a path that starts with `.` or `..` from the directory of the query.
+fn from_here(dir: &Text, here: &QueryScope) -> Text {
+    let path = dir.0.replace('\\', "/");
+    if here.dir.is_empty() || !matches!(path.split('/').next(), Some("." | "..")) {
+        return dir.clone();
+    }
+    Text(normalize(&std::path::Path::new(&here.dir).join(path)).to_string_lossy().into_owned())
+}
+
+/// Returns `true` if a folded working directory equals `dir` or is below it. The components of a relative `dir` can
+/// match anywhere in the path.
+fn is_in(dir: &Path, cwd: &str) -> bool {
+    let cwd: Vec<&str> = components(cwd).collect();
+    let wanted = dir.components.len();
+    match dir.is_absolute {
+        true => cwd.len() >= wanted && cwd[..wanted] == dir.components[..],
+        false => wanted == 0 || cwd.windows(wanted).any(|run| run == &dir.components[..]),
+    }
+}
+
+/// Returns the place where a tool touched a matching file in one of the requested ways.
+pub(super) fn file(path: &Text, here: &QueryScope, is_wanted: fn(Touch) -> bool) -> Test {
+    let wanted = Path::new(path, here);
+    let place = |&entry: &Index| MatchPlace { field: MatchField::File, entry: Some(entry), at: 0..0 };
+    Box::new(move |session| touching(&wanted, session, is_wanted).first().map(place).into())
+}
+
+/// Returns the entries in which a tool touched a matching file.
+pub(super) fn file_scope(path: &Text, here: &QueryScope, is_wanted: fn(Touch) -> bool) -> EntryScope {
+    let wanted = Path::new(path, here);
+    EntryScope::Known(Box::new(move |session| touching(&wanted, session, is_wanted)))
+}
+
+/// Returns the entries of all touches of matching files.
+fn touching(wanted: &Path, session: &Candidate<'_>, is_wanted: fn(Touch) -> bool) -> Vec<Index> {
+    let touches = &session.digest.details_once().touches;
+    // A file can be touched many times, so each path is tested once.
+    let is_such: Vec<bool> = touches.paths.iter().map(|path| is_match(wanted, path, session.titles.cwd)).collect();
+    let is_it = |touch: &&FileTouch| is_wanted(touch.touch) && is_such.get(touch.path as usize) == Some(&true);
+    touches.all.iter().filter(is_it).map(|touch| touch.entry).collect()
+}
+
+/// Returns `true` if a path matches. A query without `/` matches any part of the path. A query that ends with `/`
+/// matches a directory. An absolute path matches completely, and other queries match the last components. `cwd` is the
+/// folded directory of relative paths.
+fn is_match(wanted: &Path, path: &str, cwd: &str) -> bool {
+    let path = fold(path);
+    if !wanted.text.contains('/') {
+        return path.contains(&wanted.text);
+    }
+    let from_root = path.starts_with(['/', '\\', '~']) || is_absolute(&path.replace('\\', "/"));
+    let base = if from_root { "" } else { cwd };
+    let parts: Vec<&str> = components(base).chain(components(&path)).collect();
+    let (names, count) = (&wanted.components[..], wanted.components.len());
+    match (wanted.is_absolute, wanted.text.ends_with('/')) {
+        (true, false) => parts == names,
+        (true, true) => parts.len() > count && parts[..count] == *names,
+        (false, false) => parts.len() >= count && parts[parts.len() - count..] == *names,
+        (false, true) => {
+            // Only the path below the project counts, not the path of the project itself.
+            let own: Vec<&str> = components(&path).collect();
+            count == 0 || own[..own.len().saturating_sub(1)].windows(count).any(|run| run == names)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::candidate::TestResult;
+    use crate::search::qualifier::test_sample::{Sample, here};
+
+    #[test]
+    fn file_matches_have_an_entry() {
+        let session = Sample::calling("read", "src/auth.rs");
+        let place = MatchPlace { field: MatchField::File, entry: Some(1), at: 0..0 };
+        assert_eq!(session.test("file:auth"), TestResult::At(Some(place)));
+        assert_eq!(session.test("file:main"), TestResult::No);
+    }
+
+    #[test]
+    fn files_match_by_suffix_or_substring() {
+        let has = |file: &str, path: &str| is_match(&Path::new(&Text(file.into()), &here()), path, "/home/dev/app");
+        for (file, path) in [
+            ("src/auth.rs", "src/auth.rs"),
+            ("src/auth.rs", "/x/src/Auth.rs"),
+            ("./src/auth.rs", "./src/auth.rs"),
+            ("app/src/auth.rs", "src/auth.rs"),
+            ("auth", "src/oauth.rs"),
+            ("auth.rs", "auth.rs"),
+            ("~/app/src/auth.rs", "src/auth.rs"),
+            ("/home/dev/app/a", "/home/dev/app/a"),
+            ("src/", "src/auth.rs"),
+            ("src/", "/x/src/deep/a.rs"),
+            ("~/app/src/", "src/auth.rs"),
+            (r"src\auth.rs", "src/auth.rs"),
+            ("src/auth.rs", r"C:\x\src\auth.rs"),
+        ] {
+            assert!(has(file, path), "{file} {path}");
+        }
+        for (file, path) in [
+            ("rc/auth.rs", "src/auth.rs"),
+            ("src/auth", "src/auth.rs"),
+            ("/src/auth.rs", "src/auth.rs"),
+            ("auth", "src/main.rs"),
+            ("app/", "src/auth.rs"),
+            ("src/", "src"),
+            ("~/app/src/auth.rs", "~/src/auth.rs"),
+        ] {
+            assert!(!has(file, path), "{file} {path}");
+        }
+    }
+
+    #[test]
+    fn projects_match_by_components() {
+        let has = |dir: &str, cwd: &str| is_in_dir(dir, &here())(cwd);
+        for (dir, cwd) in [
+            ("~/code/app", "/home/Dev/code/app"),
+            ("~/code/", "/home/Dev/code/app"),
+            ("~", "/home/Dev"),
+            ("/", "/x"),
+            ("app", "/home/Dev/code/app"),
+            ("Code/App", "/home/Dev/code/app/sub"),
+            (r"C:\Work", r"c:\work\x"),
+            (".", "/home/Dev/code/app"),
+            ("./", "/home/Dev/code/app/sub"),
+            ("./sub", "/home/Dev/code/app/sub"),
+            ("..", "/home/Dev/code/other"),
+            ("../other", "/home/Dev/code/other/x"),
+            (r"..\other", "/home/Dev/code/other"),
+            ("../../../../../..", "/srv"),
+            ("work", r"C:\Work"),
+        ] {
+            assert!(has(dir, cwd), "{dir} {cwd}");
+        }
+        for (dir, cwd) in [
+            (".", "/home/Dev/code"),
+            ("..", "/home/Dev"),
+            ("./app", "/home/Dev/code/app"),
+            ("../ap", "/home/Dev/code/app"),
+            ("~/code/app", "/home/Dev/code/app2"),
+            ("/code", "/home/Dev/code"),
+            ("ap", "/home/app"),
+            ("app", ""),
+        ] {
+            assert!(!has(dir, cwd), "{dir} {cwd}");
+        }
+    }
+
+    #[test]
+    fn expands_and_folds_paths() {
+        let path = |text: &str| Path::new(&Text(text.into()), &here());
+        assert_eq!((path("~/Code/./app/").text.as_str(), path("~").is_absolute), ("/home/dev/code/./app/", true));
+        assert_eq!(path("~/Code//./app/").components, ["home", "dev", "code", "app"]);
+        assert!(path(r"C:\Work").is_absolute && !path("~x/y").is_absolute && !path("a/b").is_absolute);
+    }
+}
