@@ -335,7 +335,7 @@ fn family_of_500_among_10000(bencher: Bencher) {
     bencher.bench_local(|| {
         press(&mut model, &desk, "m");
         draw(&mut terminal, &model);
-        assert_eq!(model.tree.family.as_ref().unwrap().members.len(), 500);
+        assert_eq!(model.tree.family.as_ref().unwrap().request.members.len(), 500);
         press(&mut model, &desk, "m");
         desk.members.lock().unwrap().clear();
     });
