@@ -10,7 +10,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::files::open_regular;
@@ -63,7 +63,8 @@ pub fn line(
         let Some(draft) = build(&tree)? else { return Ok(None) };
         let mut now = "file unchanged";
         let appended = append((&mut file, path), &seen, &draft, keep_time, &mut now);
-        let appended = appended.with_context(|| format!("cannot append to {}; {now}", path.display()))?;
+        let appended =
+            appended.map_err(|error| anyhow!(error).context(format!("cannot append to {}; {now}", path.display())))?;
         if appended.is_some() {
             return Ok(appended);
         }

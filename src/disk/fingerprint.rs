@@ -1,5 +1,5 @@
-//! How files are recognized: by their version according to file system metadata, by a hash of their content, and after
-//! they have grown, by fingerprints of their start and of the bytes before the new ones.
+//! Versions, content hashes and fingerprints of files. A version is file system metadata. Fingerprints identify a file
+//! after it has grown: its start, and the bytes before the new ones.
 
 use std::fs::{self, File, Metadata};
 use std::hash::Hasher;
