@@ -40,12 +40,9 @@ pub(crate) fn push_json_line(lines: &mut Vec<u8>, value: &impl Serialize) -> Res
     if has_unsafe(line) {
         let mut safe = String::with_capacity(line.len() + 64);
         for c in line.chars() {
-            if is_unsafe(c) {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    write!(safe, "\\u{unit:04x}")?;
-                }
-            } else {
-                safe.push(c);
+            match is_unsafe(c) {
+                true => c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(safe, "\\u{unit:04x}"))?,
+                false => safe.push(c),
             }
         }
         lines.truncate(start);

@@ -22,34 +22,22 @@ fn is_plain(byte: u8) -> bool {
 
 /// Puts text in single quotes. Backslashes, which fish interprets inside quotes, are escaped outside them, as quotes are.
 fn in_quotes(text: &str) -> String {
-    let mut quoted = String::from("'");
-    for c in text.chars() {
-        if matches!(c, '\'' | '\\') {
-            quoted.extend(["'\\", c.encode_utf8(&mut [0; 4]), "'"]);
-        } else {
-            quoted.push(c);
-        }
-    }
-    quoted + "'"
+    let escaped = |c: char| if matches!(c, '\'' | '\\') { format!("'\\{c}'") } else { c.into() };
+    format!("'{}'", text.chars().map(escaped).collect::<String>())
 }
 
 /// Quotes a word as a `printf` substitution. Trailing line breaks follow it in quotes, because the shell would strip them.
 fn substituted(word: &[u8]) -> String {
     let end = word.iter().rposition(|&byte| byte != b'\n').map_or(0, |at| at + 1);
     let (word, breaks) = word.split_at(end);
-    let mut quoted = String::from("\"$(printf '");
-    for (at, &byte) in word.iter().enumerate() {
-        match byte {
-            b'%' => quoted += "%%",
-            byte if is_plain(byte) && (at, byte) != (0, b'-') => quoted.push(byte.into()),
-            byte => quoted += &format!("\\{byte:03o}"),
-        }
-    }
-    quoted += "')\"";
-    if !breaks.is_empty() {
-        quoted += &format!("'{}'", "\n".repeat(breaks.len()));
-    }
-    quoted
+    let escaped = |(at, &byte): (usize, &u8)| match byte {
+        b'%' => "%%".into(),
+        byte if is_plain(byte) && (at, byte) != (0, b'-') => char::from(byte).into(),
+        byte => format!("\\{byte:03o}"),
+    };
+    let escaped: String = word.iter().enumerate().map(escaped).collect();
+    let breaks = if breaks.is_empty() { String::new() } else { format!("'{}'", "\n".repeat(breaks.len())) };
+    format!("\"$(printf '{escaped}')\"{breaks}")
 }
 
 #[cfg(all(test, unix))]

@@ -245,14 +245,13 @@ pub fn clean_lines(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
 fn expand_tabs(line: &str) -> String {
     let mut out = String::with_capacity(line.len() + 16);
     let mut column = 0;
-    for (i, part) in line.split('\t').enumerate() {
-        if i > 0 {
-            let gap = 4 - column % 4;
-            out.extend(std::iter::repeat_n(' ', gap));
-            column += gap;
-        }
-        out.push_str(part);
-        column += width(part);
+    for part in line.split_inclusive('\t') {
+        let text = part.trim_end_matches('\t');
+        column += width(text);
+        let gap = if text.len() < part.len() { 4 - column % 4 } else { 0 };
+        out.push_str(text);
+        out.extend(std::iter::repeat_n(' ', gap));
+        column += gap;
     }
     out
 }

@@ -51,22 +51,14 @@ impl DiffCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
         let alone = |word: &OsStr| word.to_str().and_then(|word| word.strip_prefix('@')).map(String::from);
         let place = |word: &OsStr| SessionPlace::new(word, None, chosen);
-        let entry_of = |one: &SessionPlace, entry| SessionPlace { path: one.path.clone(), entry: Some(entry) };
-        let (a, b) = match (alone(&self.a), alone(&self.b)) {
-            (Some(_), Some(_)) => bail!(
-                "@ENTRY refers to the session of the other side; give at least one side as SESSION or SESSION@ENTRY"
-            ),
-            (Some(entry), None) => {
-                let other = place(&self.b)?;
-                (entry_of(&other, entry), other)
-            }
-            (None, Some(entry)) => {
-                let one = place(&self.a)?;
-                let other = entry_of(&one, entry);
-                (one, other)
-            }
-            (None, None) => (place(&self.a)?, place(&self.b)?),
+        if alone(&self.a).is_some() && alone(&self.b).is_some() {
+            bail!("@ENTRY refers to the session of the other side; give at least one side as SESSION or SESSION@ENTRY");
+        }
+        let side = |word: &OsStr, other: &OsStr| match alone(word) {
+            Some(entry) => Ok(SessionPlace { entry: Some(entry), ..place(other)? }),
+            None => place(word),
         };
+        let (a, b) = (side(&self.a, &self.b)?, side(&self.b, &self.a)?);
         let one = end(a, chosen, None)?;
         let other = end(b, chosen, Some(&one))?;
         let reading = CompareControl { files: chosen.files, home: &chosen.home, is_wanted: &|| true };

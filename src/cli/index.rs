@@ -44,7 +44,6 @@ impl IndexCommand {
             bail!("cannot locate the index: no home directory; set HOME");
         }
         let Some(cache) = &chosen.cache else { bail!("`pitree index` cannot be used with --no-index or --demo") };
-        let facts = || chosen.located.dirs.iter().map(|dir| IndexFacts::new(cache, dir, &chosen.home));
         if self.clear {
             return clear(chosen, cache, out);
         }
@@ -59,7 +58,8 @@ impl IndexCommand {
         } else {
             let _ = chosen.sources().scan().keep(); // removes text that no session contains any more
         }
-        for one in facts() {
+        for dir in &chosen.located.dirs {
+            let one = IndexFacts::new(cache, dir, &chosen.home);
             let there = one.paths.iter().filter(|path| path.exists());
             match () {
                 () if self.json => {

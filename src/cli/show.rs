@@ -134,7 +134,8 @@ impl ShowCommand {
         let entry = parse::line(&line).ok().flatten().unwrap_or_default();
         // The first line is shown as fields.
         let whole = whole.split_once("\n\n").map_or(&*whole, |(_, text)| text).trim_end();
-        let text = if self.full { whole } else { start(whole, self.chars) };
+        let end = whole.char_indices().nth(self.chars).filter(|_| !self.full);
+        let text = end.map_or(whole, |(end, _)| &whole[..end]);
         let id = |at: Index| tree.nodes[at as usize].id.as_deref();
         Ok(EntryFields {
             id: node.id.as_deref(),
@@ -157,11 +158,6 @@ impl ShowCommand {
 fn last(tree: &Tree) -> Option<Index> {
     let says = |at: &Index| !tree.nodes[*at as usize].kind.is_bookkeeping();
     successors(tree.leaf, |&at| tree.parent(at)).find(says).or(tree.leaf)
-}
-
-/// Returns the beginning of a text with the given number of characters.
-fn start(text: &str, most: usize) -> &str {
-    text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
 }
 
 /// Returns the path to an entry, and its continuation: the branch that leads to the leaf, or else the newest branch.

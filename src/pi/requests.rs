@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::status::{self, PiStatus, SCHEMA};
+use crate::base::safe_json::object;
 use crate::disk::create;
 
 /// The maximum time for a pi to accept a request. Even a busy pi needs only milliseconds.
@@ -33,14 +34,6 @@ pub enum PiRequest {
     },
 }
 
-#[derive(Serialize)]
-struct RequestFile<'a> {
-    schema: u64,
-    session: &'a Path,
-    #[serde(flatten)]
-    what: &'a PiRequest,
-}
-
 #[derive(Deserialize)]
 struct ReplyFile {
     #[serde(default)]
@@ -62,7 +55,7 @@ pub(crate) fn ask(state: &Path, pi: &PiStatus, what: &PiRequest) -> Result<(), S
     getrandom::fill(&mut random).map_err(|error| said(io::Error::other(error)))?;
     let name = format!("{}.{:016x}", pi.pid, u64::from_ne_bytes(random));
     let (question, answer) = (folder.join(format!("{name}.ask")), folder.join(format!("{name}.answer")));
-    let asked = RequestFile { schema: SCHEMA, session: &pi.session, what };
+    let asked = object! { schema: SCHEMA, session: &pi.session, #[serde(flatten)] what };
     let text = serde_json::to_vec(&asked).map_err(|error| said(io::Error::other(error)))?;
     create::file(&question, &text, &folder.join(format!("{}.json", pi.pid))).map_err(said)?;
     let begun = Instant::now();

@@ -1,7 +1,7 @@
 //! Status files of pis with pitree's extension: a small file per process in the state directory. The content is
 //! untrusted, and a file only counts while its process runs.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -133,7 +133,7 @@ pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
     let Some(place) = kernel::place().filter(|_| is_own_folder(&folder)) else { return Vec::new() };
     // On a network file system, another machine with an unknown boot time may write.
     let boot = kernel::boot_time().filter(|_| !kernel::is_remote(&folder));
-    let mut told = HashMap::new();
+    let mut told = BTreeMap::new();
     for file in fs::read_dir(&folder).into_iter().flatten().flatten().take(MOST_PIS) {
         let path = file.path();
         let pid = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json")?.parse::<u32>().ok());
@@ -160,9 +160,7 @@ pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
             told.insert(pid, said.status);
         }
     }
-    let mut told: Vec<PiStatus> = told.into_values().collect();
-    told.sort_by_key(|told| told.pid);
-    told
+    told.into_values().collect()
 }
 
 /// Returns the time of the last write to a file.

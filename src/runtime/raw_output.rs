@@ -4,11 +4,10 @@ use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
 
 use anyhow::Result;
-use serde::Serialize;
 
 use crate::app::message::{PickedEntry, PickerOutput};
 use crate::app::startup::Startup;
-use crate::base::safe_json::{PathFields, push_json_line};
+use crate::base::safe_json::{PathFields, object, push_json_line};
 use crate::base::text::clean;
 use crate::disk::files::Files;
 use crate::disk::load::Bodies;
@@ -55,21 +54,7 @@ pub(super) fn print_choice(setting: &Startup, files: Files, answer: &PickerOutpu
     print(&answer)
 }
 
-/// The selection as JSON.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PickedFields<'a> {
-    #[serde(flatten)]
-    path: PathFields,
-    id: &'a str,
-    cwd: &'a str,
-    name: Option<&'a str>,
-    entry: Option<&'a str>,
-    is_leaf: bool,
-    text: Option<String>,
-    draft: Option<String>,
-}
-
+/// Prints the selection as JSON.
 fn object(chosen: &PickedEntry, files: Files) -> Result<()> {
     let PickedEntry { path, id, cwd, name, entry, draft } = chosen;
     let text = entry
@@ -77,8 +62,8 @@ fn object(chosen: &PickedEntry, files: Files) -> Result<()> {
         .map(|(tree, at)| Bodies::open(files, path)?.line(&tree.nodes[*at as usize]).map(|line| parse::text(&line)));
     let text = text.transpose()?;
     let goes_back = entry.as_ref().is_some_and(|(tree, chosen)| at(tree, *chosen).text_of.is_some());
-    let fields = PickedFields {
-        path: (&**path).into(),
+    let fields = object! {
+        #[serde(flatten)] path: PathFields::from(&**path),
         id,
         cwd,
         name: name.as_deref(),

@@ -156,7 +156,6 @@ impl DirHandle {
     ///
     /// # Errors
     /// The file is inaccessible.
-    #[allow(clippy::unused_self, reason = "others have a handle")]
     pub(crate) fn file(&self, path: &Path) -> io::Result<Option<FileVersion>> {
         let metadata = fs::metadata(path)?;
         Ok(metadata.is_file().then(|| version(&metadata, path)))

@@ -21,7 +21,6 @@ pub(crate) fn open() -> io::Result<(InputReader, InputWaker)> {
 
 impl InputWaker {
     /// Returns `false`: the reader does not react.
-    #[allow(clippy::unused_self, reason = "other systems need it")]
     pub(crate) fn wake(&self) -> bool {
         false
     }
@@ -32,7 +31,6 @@ impl InputReader {
     ///
     /// # Errors
     /// The console is gone.
-    #[allow(clippy::unused_self, reason = "other systems need it")]
     pub(crate) fn read(&mut self) -> io::Result<Vec<Input>> {
         Ok(vec![Input::Event(crossterm::event::read()?)])
     }
