@@ -4,9 +4,9 @@ use std::sync::OnceLock;
 
 use pitree::search::candidate::{Candidate, TitlesBuf};
 use pitree::search::matching::Matcher;
+use pitree::search::qualifier::value::{QueryScope, ValueList, ValueLists};
 use pitree::search::query::Query;
-use pitree::search::qualifier::value::QueryScope;
-use pitree::search::query::complete::{complete, ValueList, ValueLists};
+use pitree::search::query::complete::complete;
 use pitree::session::digest::Digest;
 use pitree::session::search_text;
 

@@ -9,12 +9,12 @@ use pitree::base::text::{ASCII, is_unsafe};
 use pitree::config::Filter;
 use pitree::session::digest::Digest;
 use pitree::session::digest::builder::DigestBuilder;
-use pitree::session::{family, search_text};
 use pitree::session::lines::Line;
 use pitree::session::tree::context::context;
 use pitree::session::tree::{Index, Tree, TreeLines, resume};
 use pitree::session::write::fork::{self, NewSession};
 use pitree::session::write::migrate;
+use pitree::session::{family, search_text};
 
 const HOME: &str = "/home/demo";
 

@@ -78,7 +78,7 @@ impl Command {
 
     /// Returns the command that remembers the new location of a session's missing working directory and resumes there.
     pub(crate) fn remember_directory(then: ResumePlan, dir: String) -> Self {
-        Self::Errand(Work::Remember { gone: then.start.cwd.clone(), dir }, NextStep::Resume(then))
+        Self::Errand(Work::Remember { gone: then.start.cwd.clone(), dir }, NextStep::Resume(Box::new(then)))
     }
 
     /// Returns the command that shows a layer.
@@ -110,7 +110,7 @@ pub enum NextStep {
     /// Complete the line, unless a key is pressed first.
     Complete,
     /// Resume in pi, unless a key is pressed first.
-    Resume(ResumePlan),
+    Resume(Box<ResumePlan>),
     /// Show the text in a program, unless a key is pressed first.
     Open(Opener),
 }

@@ -261,7 +261,7 @@ impl Model {
 
     /// Removes the errand of a ticket and returns its plan to resume in pi.
     pub(crate) fn end_going_on(&mut self, ticket: u64) -> Option<ResumePlan> {
-        if let Some(NextStep::Resume(plan)) = self.end_errand(ticket) { Some(plan) } else { None }
+        if let Some(NextStep::Resume(plan)) = self.end_errand(ticket) { Some(*plan) } else { None }
     }
 
     /// Shows a message in the footer.

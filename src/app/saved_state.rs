@@ -69,7 +69,7 @@ impl SavedState {
         let asked = left.queries.iter().skip_while(|query| earlier.any(|other| other == *query));
         let mut queries = QueryHistory::new(&self.queries);
         asked.for_each(|query| queries.note(query));
-        self.queries = queries.all.clone();
+        self.queries = queries.all;
     }
 
     /// Restores the state.

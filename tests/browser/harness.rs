@@ -274,11 +274,8 @@ impl Browser {
 
     /// Returns the open palettes, the topmost last.
     pub(crate) fn palettes(&self) -> Vec<&Palette> {
-        let palette = |layer| match layer {
-            &Layer::Palette(ref palette) => Some(palette),
-            _ => None,
-        };
-        self.model.layers.0.iter().filter_map(palette).collect()
+        let layers = self.model.layers.0.iter();
+        layers.filter_map(|layer| if let Layer::Palette(palette) = layer { Some(palette) } else { None }).collect()
     }
 
     /// Returns the text of the selected row of the focused list.

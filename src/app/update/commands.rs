@@ -118,7 +118,7 @@ impl Model {
     fn resume(&mut self, mut plan: ResumePlan) {
         if let Some((tree, at)) = plan.text_of.take() {
             let body = EntryBody { path: plan.start.path.clone(), tree, at };
-            return self.start_errand(Work::Text(body), NextStep::Resume(plan));
+            return self.start_errand(Work::Text(body), NextStep::Resume(Box::new(plan)));
         }
         if let Some(request) = plan.request.take() {
             return self.queue_change(request, AfterChange::Resume(Box::new(plan)));
@@ -127,7 +127,7 @@ impl Model {
         if self.setting.picker != Some(PickerFormat::Json)
             && let Some(text) = plan.text.take()
         {
-            return self.start_errand(Work::Copy(Clip::Text(text)), NextStep::Resume(plan));
+            return self.start_errand(Work::Copy(Clip::Text(text)), NextStep::Resume(Box::new(plan)));
         }
         // pi starts only after all changes are made.
         if let Some(last) = self.changes.back_mut() {

@@ -56,7 +56,10 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Returned(failure) => actions::returned(model, failure),
         Msg::Shown(message) => message.into_iter().for_each(|message| model.say(Tone::Warning, message)),
         Msg::Gone(start) => {
-            model.start_errand(missing_directory::look(model, &start), NextStep::Resume(ResumePlan::of(start)));
+            model.start_errand(
+                missing_directory::look(model, &start),
+                NextStep::Resume(Box::new(ResumePlan::of(start))),
+            );
         }
         Msg::NotResumed(text) => model.layers.0.push(Layer::Note(Note::new("Cannot start pi", text))),
     }

@@ -146,7 +146,7 @@ fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>) {
         (Some(NextStep::Open(_)), Err(error)) => Command::Say(Tone::Error, error),
         (Some(NextStep::Resume(go_on)), Ok(text)) => {
             let text = Some(text).filter(|text| !text.is_empty());
-            Command::Resume(ResumePlan { text, ..go_on })
+            Command::Resume(ResumePlan { text, ..*go_on })
         }
         (_, text) => copy::take_text(text),
     };
