@@ -138,8 +138,8 @@ impl Searcher {
         self.cache_mut().clear();
     }
 
-    /// Loads the texts of sessions, first those in the index. Reports the progress after each batch until all are loaded or `report`
-    /// returns `false`.
+    /// Loads the texts of sessions, first those in the index. Reports the progress after each batch until all are loaded
+    /// or `report` returns `false`.
     pub fn read(&self, files: Files, sessions: &[SearchedSession], mut report: impl FnMut(usize, usize) -> bool) {
         let mut missing: Vec<&SearchedSession> = {
             let cache = self.cache();

@@ -1,4 +1,5 @@
-//! Changes and their states as the journal stores them, with enough data to describe, undo and redo them. `kinds` implements each kind.
+//! Changes and their states as the journal stores them, with enough data to describe, undo and redo them. `kinds`
+//! implements each kind.
 //! A path is a string, or an object if it is not UTF-8. Older versions of pitree do not recognize the object, so they
 //! keep such a change and never modify it.
 

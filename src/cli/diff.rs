@@ -50,15 +50,18 @@ pub(super) struct DiffCommand {
 impl DiffCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
         let alone = |word: &OsStr| word.to_str().and_then(|word| word.strip_prefix('@')).map(String::from);
-        let place = |word: &OsStr| SessionPlace::new(word, None, chosen);
-        if alone(&self.a).is_some() && alone(&self.b).is_some() {
-            bail!("@ENTRY refers to the session of the other side; give at least one side as SESSION or SESSION@ENTRY");
-        }
-        let side = |word: &OsStr, other: &OsStr| match alone(word) {
-            Some(entry) => Ok(SessionPlace { entry: Some(entry), ..place(other)? }),
-            None => place(word),
+        // The place of a side, or the entry of `@ENTRY`.
+        let side = |word: &OsStr| match alone(word) {
+            Some(entry) => Ok(Err(entry)),
+            None => SessionPlace::new(word, None, chosen).map(Ok),
         };
-        let (a, b) = (side(&self.a, &self.b)?, side(&self.b, &self.a)?);
+        let (a, b) = (side(&self.a)?, side(&self.b)?);
+        let Ok(SessionPlace { path, .. }) = a.as_ref().or(b.as_ref()) else {
+            bail!("@ENTRY refers to the session of the other side; give at least one side as SESSION or SESSION@ENTRY");
+        };
+        let path = path.clone();
+        let beside = |entry| SessionPlace { entry: Some(entry), path: path.clone() };
+        let (a, b) = (a.unwrap_or_else(beside), b.unwrap_or_else(beside));
         let one = end(a, chosen, None)?;
         let other = end(b, chosen, Some(&one))?;
         let reading = CompareControl { files: chosen.files, home: &chosen.home, is_wanted: &|| true };

@@ -9,7 +9,7 @@ use crate::base::javascript::utf16_prefix;
 use crate::base::time;
 use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::cli::output::{Output, PathFields, object};
-use crate::cli::search::ProjectArg;
+use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{CommandContext, output, resolve};
 use crate::session::digest::{DigestLabel, SharedDigest};

@@ -20,7 +20,7 @@ use crate::catalog::cost_sharing::{self, CostSharing};
 use crate::catalog::parents::{ForkParent, parents};
 use crate::cli::hits::HitSearch;
 use crate::cli::output::{Output, PathFields};
-use crate::cli::search::ProjectArg;
+use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, PATH};
 use crate::cli::{CommandContext, output, resolve, search};
 use crate::disk::files::Files;

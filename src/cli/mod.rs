@@ -8,21 +8,26 @@ mod context;
 mod diff;
 mod exit;
 mod files;
+mod fork;
 pub mod help_pages;
 mod hits;
 mod index;
+mod init;
 mod labels;
 mod live;
 mod ls;
 mod output;
 mod path;
 mod pi;
+mod project;
 mod rename;
 mod resolve;
+mod restore;
 mod resume;
 mod rm;
 mod search;
 mod show;
+mod skill;
 mod table;
 mod tree;
 mod undo;
@@ -123,11 +128,11 @@ enum OnSessions {
     Show(show::ShowCommand),
     Path(path::PathCommand),
     Resume(resume::ResumeCommand),
-    Fork(resume::ForkCommand),
+    Fork(fork::ForkCommand),
     Rename(rename::RenameCommand),
     Label(rename::LabelCommand),
     Rm(rm::RmCommand),
-    Restore(undo::RestoreCommand),
+    Restore(restore::RestoreCommand),
     Undo(undo::UndoCommand),
     Redo(undo::RedoCommand),
     Index(index::IndexCommand),
@@ -140,8 +145,8 @@ enum OnPitree {
     Config(config::ConfigCommand),
     Pi(pi::PiCommand),
     Completions(completions::Completions),
-    Init(completions::InitCommand),
-    Skill(pi::SkillCommand),
+    Init(init::InitCommand),
+    Skill(skill::SkillCommand),
 }
 
 const EXAMPLES: &str = "Examples:
@@ -251,7 +256,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             OnPitree::Pi(command) => command.run()?,
             OnPitree::Completions(command) => command.run(out)?,
             OnPitree::Init(command) => command.run(out)?,
-            OnPitree::Skill(_) => pi::SkillCommand::run(out)?,
+            OnPitree::Skill(_) => skill::SkillCommand::run(out)?,
         }
         out.flush()?;
         return Ok(ExitCode::SUCCESS);

@@ -1,14 +1,13 @@
-//! `pitree pi` and `pitree skill`: install or remove the extension and the skill without the npm package, or print the
-//! skill.
+//! `pitree pi`: installs or removes the extension and the skill without the npm package.
 
-use std::io::{self, Write};
+use std::io;
 
 use anyhow::{Context, Result};
 
-use crate::cli::output::{self, Output};
+use crate::cli::output;
 use crate::disk::locate::Environment;
 use crate::disk::program;
-use crate::pi::install::{self, InstallOptions, InstallOutcome, SKILL};
+use crate::pi::install::{self, InstallOptions, InstallOutcome};
 
 /// Install or remove the /pitree extension
 ///
@@ -59,18 +58,5 @@ impl PiCommand {
             });
         }
         Ok(())
-    }
-}
-
-/// Print the agent skill for searching earlier sessions
-///
-/// The npm package and `pitree pi install` add the skill to pi. For another agent, save it in that agent's skills
-/// directory.
-#[derive(Debug, clap::Args)]
-pub(super) struct SkillCommand {}
-
-impl SkillCommand {
-    pub(super) fn run(out: &mut Output) -> Result<()> {
-        Ok(out.write_all(SKILL.as_bytes())?)
     }
 }

@@ -1,4 +1,4 @@
-//! `pitree resume` and `pitree fork`: resume a session in pi, at its leaf or at any entry, directly or in a fork.
+//! `pitree resume`: resumes a session in pi, at its leaf or at any entry, directly or in a fork.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
@@ -154,7 +154,7 @@ impl ResumeCommand {
             if self.json {
                 let words = launch.words();
                 let command: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-                // The arguments in base64 if one is not UTF-8.
+                // If an argument is not UTF-8, all are also printed in base64.
                 let is_odd = words.iter().any(|word| word.to_str().is_none());
                 let bytes = is_odd.then(|| object! { command_bytes: words.iter().map(base64).collect::<Vec<_>>() });
                 let path = PathFields::from(&**path);
@@ -224,41 +224,5 @@ fn give_back(text: &str) {
         output::tell("copied the message text to the clipboard");
     } else if !text.is_empty() {
         output::tell(&format!("message text:\n{text}"));
-    }
-}
-
-/// Fork a session at an entry and print the new path
-#[derive(Debug, clap::Args)]
-pub(super) struct ForkCommand {
-    /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the entry as well
-    #[arg(add = ArgValueCompleter::new(completions::sessions))]
-    session: OsString,
-    /// Last entry to copy: id, unique id prefix, or label; required unless SESSION is SESSION@ENTRY
-    #[arg(add = ArgValueCompleter::new(completions::entries))]
-    entry: Option<String>,
-    /// Migrate an old session file to version 3, as pi does; moves the original to the trash
-    #[arg(long)]
-    migrate: bool,
-    #[command(flatten)]
-    switches: ChangeArgs,
-}
-
-impl ForkCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
-        let changer = Changer::new(chosen, &self.switches)?;
-        let SessionPlace { path, entry } = SessionPlace::to_change(&self.session, self.entry.as_deref(), chosen)?;
-        let entry = entry.context("name the last entry of the new session: SESSION ENTRY or SESSION@ENTRY")?;
-        let tree = load::tree(Files::Disk, &path, &chosen.home)?;
-        let at = Some(EntryId::of(&tree, resolve::entry(&entry, &tree)?));
-        let request = |migrate| Request::Fork { path: path.clone(), at: at.clone(), migrate };
-        let done = changer.make_migrating(self.migrate, request)?;
-        match &done.made {
-            Some(made) if !self.switches.json && !self.switches.dry_run => {
-                changer.say_aside(&done);
-                raw_output::print(made.as_os_str()).with_context(|| changer.unprinted(&done))?;
-                Ok(ExitCode::SUCCESS)
-            }
-            _ => changer.say(&done, CliStep::Make),
-        }
     }
 }

@@ -8,7 +8,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Error, Result, bail};
-use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{clean, width};
@@ -16,11 +15,12 @@ use crate::catalog::Catalog;
 use crate::catalog::search::SearchedSession;
 use crate::cli::hits::{HitLine, HitSearch, HitTotals};
 use crate::cli::output::Output;
+use crate::cli::project::ProjectArg;
 use crate::cli::resolve::SessionResolver;
 use crate::cli::table::{self, Column, LAST, TITLE};
-use crate::cli::{CommandContext, completions, output, resolve};
+use crate::cli::{CommandContext, output, resolve};
 use crate::disk::scan::Unreadable;
-use crate::search::qualifier::{self, is_in_dir};
+use crate::search::qualifier;
 use crate::search::query::{Query, QueryProblem};
 
 /// The maximum width of a project in columns; the session id is more useful.
@@ -143,27 +143,4 @@ pub(super) fn read_query(words: &[String]) -> Result<Query> {
     let marks = width(&piece(problem.at.start, problem.at.end)).max(1);
     let (before, marks) = (" ".repeat(before), "^".repeat(marks));
     Err(Error::msg(format!("{}\n{}\n{before}{marks}", problem.message, clean(&text))))
-}
-
-/// The option that limits a list to a project: filters sessions by directory like the qualifier `in:`.
-#[derive(Debug, clap::Args)]
-pub(super) struct ProjectArg {
-    /// Only sessions that worked in this directory or below; a plain name matches any directory with that name, like in:NAME in a query
-    #[arg(id = "project", long = "project", value_name = "DIR", add = ArgValueCompleter::new(completions::projects))]
-    pub(super) dir: Option<String>,
-}
-
-impl ProjectArg {
-    /// Returns a test of a session's working directory.
-    pub(super) fn matcher(&self, chosen: &CommandContext) -> impl Fn(&str) -> bool {
-        let here = chosen.here_and_now();
-        let dirs = self.dir.iter().flat_map(|dir| {
-            let is_path = dir.starts_with(['/', '.']);
-            // pi records a directory with symbolic links resolved.
-            let real = is_path.then(|| Path::new(dir).canonicalize().ok()).flatten();
-            [Some(dir.clone()), real.map(|real| real.to_string_lossy().into_owned())]
-        });
-        let tests: Vec<_> = dirs.flatten().map(|dir| is_in_dir(&dir, &here)).collect();
-        move |cwd| tests.is_empty() || tests.iter().any(|is_in| is_in(cwd))
-    }
 }

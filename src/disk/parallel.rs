@@ -24,8 +24,8 @@ pub fn threads() -> usize {
 /// Returns `true` once the results are no longer wanted.
 pub(crate) type StopSignal<'a> = &'a dyn Fn() -> bool;
 
-/// Calls `work` for each item, roughly in order, and reports results in batches, with the number of items done so far,
-/// until all are done or `batch` returns `false`. The first batch is sent as soon as there is a result. Each thread has
+/// Calls `work` for each item, roughly in order. Passes the results to `batch`, with the number of items done so far,
+/// until all are done or it returns `false`. The first batch is sent as soon as there is a result. Each thread has
 /// its own `B`, such as a buffer. If `work` panics, `lost` creates the result of the item from the message.
 pub(crate) fn each<T: Sync, B: Default, R: Send>(
     items: &[T],

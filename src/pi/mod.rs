@@ -2,8 +2,10 @@
 //! a running pi, `extension` navigates to an entry. `install` writes the files that pitree adds to pi's directory, and
 //! `launch` starts pi.
 
+mod extension;
 pub(crate) mod install;
 pub mod launch;
+pub mod processes;
 pub mod requests;
 pub mod running;
 pub mod status;

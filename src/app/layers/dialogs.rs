@@ -1,5 +1,5 @@
-//! Dialogs: a text in a box that a key closes, a question with choices, and an input line in the footer for a name, a
-//! label, a confirmation or a directory.
+//! Dialogs: a note, which is a text in a box; a question with choices; and an input line in the footer. The line asks
+//! for a name, a label, a confirmation or a directory.
 
 use crossterm::event::KeyModifiers;
 

@@ -69,11 +69,11 @@ pub(super) struct SegmentTable {
 }
 
 /// The numbers of the header at the start of the file:
-/// - the content and format of the file: see [`super::Index`]
-/// - a unique number
-/// - the number of the segment to which this one adds; 0 for none
-/// - the length of the path of the session directory, which follows the header
-/// - the offset, the length and the hash of the table
+/// 1. The hash of what the index is for: see [`super::Index`].
+/// 2. A unique number.
+/// 3. The number of the segment to which this one adds; 0 for none.
+/// 4. The length of the path of the session directory. The path follows the header.
+/// 5. The offset, the length and the hash of the table (three numbers).
 type SegmentHeader = [u64; 7];
 
 /// The length of a header in bytes.

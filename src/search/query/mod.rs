@@ -1,5 +1,5 @@
-//! The query: terms that must all match, parsed from words, phrases and qualifiers with their values. Its display form parses to the same query. `Query::narrows` detects
-//! queries that can reuse the hits of an earlier one.
+//! The query: terms that must all match, parsed from words, phrases and qualifiers with their values. Its display form
+//! parses to the same query. `Query::narrows` detects queries that can reuse the hits of an earlier one.
 
 pub mod complete;
 mod token;

@@ -281,8 +281,8 @@ impl<'a> JsonReader<'a> {
         })
     }
 
-    /// Returns the next key of an object that was entered, or `None` after its end. `first` is `true` for the first key. The value must
-    /// be read before the next call.
+    /// Returns the next key of an object that was entered, or `None` after its end. `first` is `true` for the first key.
+    /// The value must be read before the next call.
     #[inline(always)]
     pub(crate) fn next_key(&mut self, first: bool) -> Result<Option<Str<'a>>> {
         if !first && let [b',', b'"', rest @ ..] = self.rest {

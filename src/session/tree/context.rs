@@ -1,5 +1,5 @@
-//! The context of the model when pi resumes at an entry, as in pi's `buildSessionProjection` (0.87.1), and the messages
-//! that pi sends, as in pi's `convertToLlm` and the providers of pi-ai (1.5.2). pi omits failed and stopped answers, `!!`
+//! The model context when pi resumes at an entry, as in pi's `buildSessionProjection` (0.87.1). Also the messages that
+//! pi sends, as in `convertToLlm` and the providers of pi-ai (1.5.2). pi omits failed and stopped answers, `!!`
 //! commands, empty messages and messages with unknown roles. It adds a result for each call without one. System messages
 //! are sent separately and not counted.
 

@@ -1,0 +1,52 @@
+//! `pitree fork`: forks a session at an entry.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap_complete::ArgValueCompleter;
+
+use crate::changes::Request;
+use crate::cli::change::{ChangeArgs, Changer, CliStep};
+use crate::cli::resolve::SessionPlace;
+use crate::cli::{CommandContext, completions, resolve};
+use crate::disk::files::Files;
+use crate::disk::load;
+use crate::runtime::raw_output;
+use crate::session::entry::EntryId;
+
+/// Fork a session at an entry and print the new path
+#[derive(Debug, clap::Args)]
+pub(super) struct ForkCommand {
+    /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the entry as well
+    #[arg(add = ArgValueCompleter::new(completions::sessions))]
+    session: OsString,
+    /// Last entry to copy: id, unique id prefix, or label; required unless SESSION is SESSION@ENTRY
+    #[arg(add = ArgValueCompleter::new(completions::entries))]
+    entry: Option<String>,
+    /// Migrate an old session file to version 3, as pi does; moves the original to the trash
+    #[arg(long)]
+    migrate: bool,
+    #[command(flatten)]
+    switches: ChangeArgs,
+}
+
+impl ForkCommand {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+        let changer = Changer::new(chosen, &self.switches)?;
+        let SessionPlace { path, entry } = SessionPlace::to_change(&self.session, self.entry.as_deref(), chosen)?;
+        let entry = entry.context("name the last entry of the new session: SESSION ENTRY or SESSION@ENTRY")?;
+        let tree = load::tree(Files::Disk, &path, &chosen.home)?;
+        let at = Some(EntryId::of(&tree, resolve::entry(&entry, &tree)?));
+        let request = |migrate| Request::Fork { path: path.clone(), at: at.clone(), migrate };
+        let done = changer.make_migrating(self.migrate, request)?;
+        match &done.made {
+            Some(made) if !self.switches.json && !self.switches.dry_run => {
+                changer.say_aside(&done);
+                raw_output::print(made.as_os_str()).with_context(|| changer.unprinted(&done))?;
+                Ok(ExitCode::SUCCESS)
+            }
+            _ => changer.say(&done, CliStep::Make),
+        }
+    }
+}
