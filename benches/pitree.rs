@@ -152,7 +152,7 @@ fn perform(model: &mut Model, desk: &JobContext, effects: Vec<Effect>) {
     for effect in effects {
         let Effect::Ask(ticket, work) = effect else { continue };
         // These jobs wait until the user is idle, or until an event.
-        if matches!(work, Work::Elsewhere { .. } | Work::Watch { .. }) {
+        if matches!(work, Work::Suggest { .. } | Work::Watch { .. }) {
             continue;
         }
         let mut replies = Vec::new();
@@ -375,7 +375,7 @@ fn live_batch_of_50_among_10000(bencher: Bencher) {
         time += 1;
         let grown = |&key| Digest { modified: Some(time), mtime: time, ..(*model.catalog[key]).clone() };
         let news = FileChanges { read: keys.iter().map(grown).collect(), ..FileChanges::default() };
-        update(&mut model, Msg::Reply(ticket.clone(), Reply::News { news, gone: Vec::new(), hold: None }));
+        update(&mut model, Msg::Reply(ticket.clone(), Reply::FilesChanged { news, gone: Vec::new(), hold: None }));
         draw(&mut terminal, &model);
     });
 }

@@ -89,7 +89,7 @@ impl Browser {
         for effect in effects {
             let Effect::Ask(ticket, work) = effect else { continue };
             // This job waits until the user is idle.
-            if matches!(work, Work::Elsewhere { .. }) {
+            if matches!(work, Work::Suggest { .. }) {
                 continue;
             }
             for msg in by_hand::replies(&self.desk, &ticket, work) {
@@ -152,7 +152,7 @@ fn updates_have_low_cost_per_session() {
         let (_claim, ticket) = Ticket::new(u64::MAX);
         let grown = Digest { mtime: 1, ..(**model.catalog.get(model.catalog.keys().next().unwrap()).unwrap()).clone() };
         let news = FileChanges { read: vec![grown], ..FileChanges::default() };
-        let reply = Reply::News { news, gone: Vec::new(), hold: None };
+        let reply = Reply::FilesChanged { news, gone: Vec::new(), hold: None };
         measure(|| drop(update(&mut model, Msg::Reply(ticket.clone(), reply)))).count_total
     };
     let (few, many) = (cost(100), cost(1100));

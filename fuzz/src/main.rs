@@ -71,7 +71,7 @@ fn main() -> ExitCode {
     fs::create_dir_all(&folder).expect("a folder for what fails");
     if let Some(input) = &asked.input {
         let input = fs::read(input).expect("a file to be read");
-        let failed = asked.targets.iter().filter(|target| told(once(target, &input)).is_some()).count();
+        let failed = asked.targets.iter().filter(|target| reported(once(target, &input)).is_some()).count();
         return if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     std::panic::set_hook(Box::new(|_| {})); // failures are printed below
@@ -86,7 +86,7 @@ struct Done {
     failure: Option<String>,
 }
 
-fn told(done: Done) -> Option<String> {
+fn reported(done: Done) -> Option<String> {
     println!(
         "{:.3} s, {} KB{}",
         done.time.as_secs_f64(),

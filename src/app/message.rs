@@ -90,9 +90,9 @@ pub enum Reply {
     /// Running pi processes.
     Pis(RunningPis),
     /// `Ok` if pi can go to an entry by itself, else the reason.
-    PiGoes(Result<(), String>),
+    PiNavigates(Result<(), String>),
     /// Result of a request to a running pi.
-    PiTold(PiRequest, Result<(), String>),
+    PiAnswered(PiRequest, Result<(), String>),
     /// Some of the files were read.
     Scanned {
         /// The sessions.
@@ -105,7 +105,7 @@ pub enum Reply {
     /// All files were read.
     ScanDone,
     /// Session files changed.
-    News {
+    FilesChanged {
         /// The changes.
         news: FileChanges,
         /// Missing working directories of projects.
@@ -119,7 +119,7 @@ pub enum Reply {
     /// A session's tree.
     Opened(Arc<Tree>),
     /// Entries at which forks left the open session, and the sessions that share its entries.
-    Split(Vec<ForkedFile>, SharedEntries),
+    ForkPoints(Vec<ForkedFile>, SharedEntries),
     /// The family as one tree.
     Joined(Arc<FamilyTree>),
     /// An entry's document.
@@ -138,7 +138,7 @@ pub enum Reply {
         progress: Option<(usize, usize)>,
     },
     /// Numbers of hits of alternative searches.
-    Elsewhere(Suggestions),
+    Suggestions(Suggestions),
     /// Entries of the open session that match.
     EntriesFound {
         /// The entries.
@@ -149,7 +149,7 @@ pub enum Reply {
         progress: Option<(usize, usize)>,
     },
     /// Hits in the text of the preview, or where else the entry has them.
-    Seen(Vec<PreviewHit>, Option<HiddenHits>),
+    PreviewHits(Vec<PreviewHit>, Option<HiddenHits>),
     /// A comparison.
     Compared(Arc<ComparedBranches>),
     /// The model context at an entry.
@@ -157,9 +157,9 @@ pub enum Reply {
     /// The full text of an entry, or the error.
     Text(Result<String, String>),
     /// The change history, most recent first.
-    Past(Vec<HistoryEntry>),
+    History(Vec<HistoryEntry>),
     /// Directories that may be the new location of a missing one, best first.
-    MayBe(Vec<RelocationCandidate>),
+    RelocationsFound(Vec<RelocationCandidate>),
     /// The remembered new location of a directory, or the error.
     Remembered(Result<PathBuf, String>),
     /// A typed directory path, its completion, and the names of the candidates.
@@ -237,17 +237,17 @@ pub enum Work {
     /// Report changes of session files from now on. The sessions are those already known.
     Watch(Vec<SharedDigest>),
     /// List the running pi processes.
-    LookForPis,
+    ListPis,
     /// Report running pi processes and their state from now on.
     FollowPis,
     /// Ask pi whether it can go to an entry by itself.
-    AskPi,
+    CheckPi,
     /// Send a request to a running pi.
-    TellPi(PiStatus, PiRequest),
+    SendToPi(PiStatus, PiRequest),
     /// Read the tree of a session file.
     Open(PathBuf),
     /// Find the entries at which forks left the open session, and the sessions that share its entries.
-    Split {
+    FindForkPoints {
         /// Tree of the open session.
         tree: Arc<Tree>,
         /// The open session.
@@ -275,7 +275,7 @@ pub enum Work {
         around: Box<QueryScope>,
     },
     /// Find out where a query without hits would have hits.
-    Elsewhere {
+    Suggest {
         /// The query.
         query: Arc<Query>,
         /// The sessions.
@@ -304,7 +304,7 @@ pub enum Work {
         tree: Arc<Tree>,
     },
     /// Find words in the preview.
-    Look {
+    FindInPreview {
         /// Lines of the preview.
         lines: Arc<Vec<DocLine>>,
         /// The words.
@@ -319,9 +319,9 @@ pub enum Work {
     /// Read the full text of an entry.
     Text(EntryBody),
     /// Read an entry and its related entries as source text.
-    Written(EntryBody),
+    ReadSource(EntryBody),
     /// Search for the new location of a missing directory.
-    LookForMoved {
+    FindRelocations {
         /// The missing directory.
         gone: PathBuf,
         /// Files that the session touched.
@@ -339,7 +339,7 @@ pub enum Work {
     /// Complete a directory path.
     CompleteDir(String),
     /// Read the change history.
-    LookBack,
+    ReadHistory,
     /// Copy to the clipboard, through the terminal and through the desktop.
     Copy(Clip),
     /// Copy to the clipboard through programs of the desktop.

@@ -286,7 +286,7 @@ fn touches(model: &Model, file: &str, scope: SessionScope) -> Vec<PaletteItem> {
     let all = found.len();
     let row = |listed: ListedItem<SessionKey, &FileTouch>| {
         let touched = listed.what;
-        let said = catalog[listed.session].details().touches.said.get(touched.said);
+        let said = catalog[listed.session].details().touches.messages.get(touched.message);
         let tone = if touched.touch == Touch::Read { Tone::Dim } else { Tone::Added };
         let left = vec![Span::new(tone, format!("{:<7}", touched.touch.name())), Span::new(Tone::Text, said)];
         let leads = ChoiceAction::Entry(EntryRef { session: listed.session, at: touched.entry });

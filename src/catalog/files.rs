@@ -103,7 +103,7 @@ mod tests {
             for (path, (name, touch, time)) in (0..).zip(touches) {
                 session.details_mut().touches.paths.push(name);
                 let (touch, time) = (*touch, Some(*time));
-                session.details_mut().touches.all.push(FileTouch { path, said: 0, entry: 0, touch, time });
+                session.details_mut().touches.all.push(FileTouch { path, message: 0, entry: 0, touch, time });
             }
             session
         };

@@ -18,12 +18,12 @@ pub enum SessionActivity {
     /// A pi is probably active.
     Guessed,
     /// Pis that report their status, the most urgent first. Never empty.
-    Told(Vec<PiStatus>),
+    Reported(Vec<PiStatus>),
 }
 
 impl SessionActivity {
     /// Returns the most urgent pi that reports its status.
-    pub fn told(&self) -> Option<&PiStatus> {
+    pub fn reported(&self) -> Option<&PiStatus> {
         self.all().first()
     }
 
@@ -31,7 +31,7 @@ impl SessionActivity {
     pub fn all(&self) -> &[PiStatus] {
         match self {
             Self::Guessed => &[],
-            Self::Told(told) => told,
+            Self::Reported(reported) => reported,
         }
     }
 }
@@ -48,23 +48,23 @@ impl Catalog {
         let mut live: HashMap<SessionKey, SessionActivity> = HashMap::new();
         // Sessions known by another path are found by id.
         let mut by_id: HashMap<&str, Vec<&PiStatus>> = HashMap::new();
-        let mut told_in: HashMap<SessionKey, Vec<PiStatus>> = HashMap::new();
-        for told in &self.pis.told {
-            match self.key_of(&told.session).filter(|&key| self.has(key)) {
-                Some(key) => told_in.entry(key).or_default().push(told.clone()),
-                None => by_id.entry(&told.id).or_default().push(told),
+        let mut reported_in: HashMap<SessionKey, Vec<PiStatus>> = HashMap::new();
+        for pi in &self.pis.reported {
+            match self.key_of(&pi.session).filter(|&key| self.has(key)) {
+                Some(key) => reported_in.entry(key).or_default().push(pi.clone()),
+                None => by_id.entry(&pi.id).or_default().push(pi),
             }
         }
         for key in self.keys().filter(|_| !by_id.is_empty()) {
-            for &told in by_id.get(&*self[key].header.id).into_iter().flatten() {
-                if self[key].path.file_name() == told.session.file_name() {
-                    told_in.entry(key).or_default().push(told.clone());
+            for &reported in by_id.get(&*self[key].header.id).into_iter().flatten() {
+                if self[key].path.file_name() == reported.session.file_name() {
+                    reported_in.entry(key).or_default().push(reported.clone());
                 }
             }
         }
-        for (key, mut told) in told_in {
-            told.sort_by_key(PiStatus::urgency);
-            live.insert(key, SessionActivity::Told(told));
+        for (key, mut reported) in reported_in {
+            reported.sort_by_key(PiStatus::urgency);
+            live.insert(key, SessionActivity::Reported(reported));
         }
         let mut in_dirs: HashMap<ProjectKey, Vec<SessionKey>> = HashMap::new();
         // The session of a subagent is written by the pi of its parent session.
@@ -99,8 +99,8 @@ impl Catalog {
     /// Returns the sort key of a session: sessions with a waiting pi come first, the longest wait at the top, followed
     /// by other active sessions.
     pub(crate) fn live_rank(&self, key: SessionKey) -> (usize, i64) {
-        match self.live(key).map(SessionActivity::told) {
-            Some(Some(told)) => (told.state as usize, told.since),
+        match self.live(key).map(SessionActivity::reported) {
+            Some(Some(reported)) => (reported.state as usize, reported.since),
             Some(None) => (PiState::ALL.len(), 0),
             None => (PiState::ALL.len() + 1, 0),
         }
@@ -111,9 +111,9 @@ impl Catalog {
     pub(crate) fn live_counts(&self, is_counted: impl Fn(SessionKey) -> bool) -> Vec<(Option<PiState>, usize)> {
         let counted: Vec<&SessionActivity> =
             self.live.iter().filter(|&(&key, _)| is_counted(key)).map(|(_, live)| live).collect();
-        let told = |state| counted.iter().flat_map(|live| live.all()).filter(|told| told.state == state).count();
-        let guessed = counted.iter().filter(|live| live.told().is_none()).count();
-        let counts = PiState::ALL.iter().map(|&state| (Some(state), told(state))).chain([(None, guessed)]);
+        let reported = |state| counted.iter().flat_map(|live| live.all()).filter(|pi| pi.state == state).count();
+        let guessed = counted.iter().filter(|live| live.reported().is_none()).count();
+        let counts = PiState::ALL.iter().map(|&state| (Some(state), reported(state))).chain([(None, guessed)]);
         counts.filter(|&(_, count)| count > 0).collect()
     }
 
@@ -149,10 +149,10 @@ mod tests {
     }
 
     fn pis(dirs: &[(&str, usize)]) -> RunningPis {
-        RunningPis { told: Vec::new(), by_dir: dirs.iter().map(|&(dir, count)| (dir.into(), count)).collect() }
+        RunningPis { reported: Vec::new(), by_dir: dirs.iter().map(|&(dir, count)| (dir.into(), count)).collect() }
     }
 
-    fn told(session: &str, id: &str) -> PiStatus {
+    fn reported(session: &str, id: &str) -> PiStatus {
         PiStatus {
             pid: 7,
             session: session.into(),
@@ -171,33 +171,33 @@ mod tests {
     fn a_pi_that_tells_is_where_it_says_and_the_others_are_elsewhere() {
         let long_ago = -10 * MOMENT;
         let mut catalog = catalog(&[("a", "/a", 1, 1), ("b", "/a", 3, 1), ("c", "/a", 2, 9)]);
-        let one = RunningPis { told: vec![told("b", "")], ..pis(&[("/a", 1)]) };
+        let one = RunningPis { reported: vec![reported("b", "")], ..pis(&[("/a", 1)]) };
         catalog.set_pis(one, long_ago);
         assert_eq!(live(&catalog), ["b", "c"], "one tells, and one does not");
         let key = catalog.key_of(Path::new("b")).unwrap();
-        assert_eq!(catalog.live(key).unwrap().told().unwrap().state, PiState::Blocked);
+        assert_eq!(catalog.live(key).unwrap().reported().unwrap().state, PiState::Blocked);
         assert_eq!(catalog.signs(&[key], 60_000, ""), ["pi (pid 7) has it open: blocked for 1m"]);
-        catalog.set_pis(RunningPis { told: vec![told("/link/b", "")], ..RunningPis::default() }, long_ago);
+        catalog.set_pis(RunningPis { reported: vec![reported("/link/b", "")], ..RunningPis::default() }, long_ago);
         assert_eq!(live(&catalog), ["b"], "by another path");
-        catalog.set_pis(RunningPis { told: vec![told("/link/b", "other")], ..RunningPis::default() }, long_ago);
+        catalog.set_pis(RunningPis { reported: vec![reported("/link/b", "other")], ..RunningPis::default() }, long_ago);
         assert_eq!(live(&catalog), [""; 0]);
     }
 
     #[test]
     fn of_several_pis_in_a_session_the_most_urgent_one_comes_first() {
         let mut catalog = catalog(&[("a", "/a", 1, 1)]);
-        let pi = |pid, state, since| PiStatus { pid, state, since, ..told("a", "") };
+        let pi = |pid, state, since| PiStatus { pid, state, since, ..reported("a", "") };
         let pis = vec![
             pi(5, PiState::Waiting, 2),
             pi(6, PiState::Blocked, 3),
             pi(7, PiState::Waiting, 1),
             pi(8, PiState::Idle, 0),
         ];
-        catalog.set_pis(RunningPis { told: pis, ..RunningPis::default() }, 60_000);
+        catalog.set_pis(RunningPis { reported: pis, ..RunningPis::default() }, 60_000);
         let key = catalog.key_of(Path::new("a")).unwrap();
-        let pids: Vec<u32> = catalog.live(key).unwrap().all().iter().map(|told| told.pid).collect();
+        let pids: Vec<u32> = catalog.live(key).unwrap().all().iter().map(|pi| pi.pid).collect();
         assert_eq!(pids, [6, 7, 5, 8]);
-        assert_eq!(catalog.live(key).unwrap().told().unwrap().state, PiState::Blocked);
+        assert_eq!(catalog.live(key).unwrap().reported().unwrap().state, PiState::Blocked);
         let signs = catalog.signs(&[key], 90_000, "");
         assert_eq!(signs.len(), 4);
         assert_eq!(signs[0], "pi (pid 6) has it open: blocked for 1m");

@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::changes::Changes;
 use crate::changes::change::{ChangeState, ChangeStep};
 use crate::changes::journal::JournalRecord;
-use crate::changes::request::said;
+use crate::changes::request::summary;
 use crate::disk::files::Files;
 use crate::disk::{scan, trash};
 
@@ -28,7 +28,7 @@ pub struct HistoryEntry {
 
 /// Summarizes changes that were made together; can contain text from files.
 pub fn in_words<'a>(records: impl Iterator<Item = &'a JournalRecord>) -> String {
-    said(ChangeStep::Make, &records.map(|record| record.change.clone()).collect::<Vec<_>>())
+    summary(ChangeStep::Make, &records.map(|record| record.change.clone()).collect::<Vec<_>>())
 }
 
 /// Names a state other than done.
@@ -96,10 +96,10 @@ pub fn sessions(
     }
     let mut read: HashMap<PathBuf, (String, String)> = HashMap::new();
     scan::read(Files::Disk, &files.into_values().collect::<Vec<_>>(), "", |batch| {
-        let known = batch.sessions.into_iter().map(|session| {
-            let said = (session.title().to_owned(), session.header.cwd.clone());
-            (session.path.clone(), said)
-        });
+        let known = batch
+            .sessions
+            .into_iter()
+            .map(|session| (session.path.clone(), (session.title().to_owned(), session.header.cwd.clone())));
         read.extend(known);
         is_wanted()
     });

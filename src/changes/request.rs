@@ -194,7 +194,7 @@ pub fn to_the_end(_: ChangeEvent<'_>) -> ControlFlow<()> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangeResult {
     /// A summary on one line; can contain text from files.
-    pub said: String,
+    pub summary: String,
     /// The changes in order; empty if there was nothing to do.
     pub changes: Vec<Change>,
     /// The session that a fork created or that undo restored.
@@ -207,28 +207,28 @@ pub struct ChangeResult {
 
 impl ChangeResult {
     /// Creates a result without changes, with the reason.
-    pub(crate) fn nothing(said: &str) -> Self {
-        Self { said: said.into(), ..Self::default() }
+    pub(crate) fn nothing(summary: &str) -> Self {
+        Self { summary: summary.into(), ..Self::default() }
     }
 
     /// Creates the result of a step with these changes, and the number left when it was stopped.
     pub(crate) fn of(step: ChangeStep, changes: Vec<Change>, left: usize) -> Self {
-        let said = said(step, &changes);
+        let summary = summary(step, &changes);
         let made = changes.iter().find_map(|change| change.brings(step)).map(Path::to_path_buf);
-        Self { said, changes, made, ..Self::default() }.stopped(left)
+        Self { summary, changes, made, ..Self::default() }.stopped(left)
     }
 
     /// Sets the number of changes left when the request was stopped.
     pub(crate) fn stopped(mut self, left: usize) -> Self {
         if left > 0 {
-            self.said += &format!("; interrupted, {} remaining", thousands(left));
+            self.summary += &format!("; interrupted, {} remaining", thousands(left));
         }
         Self { left, ..self }
     }
 
     /// Adds warnings.
     pub(crate) fn but(mut self, warnings: Vec<String>) -> Self {
-        warnings.iter().for_each(|warning| self.said += &format!("; warning: {warning}"));
+        warnings.iter().for_each(|warning| self.summary += &format!("; warning: {warning}"));
         Self { warnings, ..self }
     }
 
@@ -242,11 +242,11 @@ impl ChangeResult {
             let then = match then() {
                 Ok(then) => then,
                 Err(error) => {
-                    let said = format!("{}; then: {error:#}", self.said);
-                    return Err(PartialFailure { changes: self.changes, said }.into());
+                    let summary = format!("{}; then: {error:#}", self.summary);
+                    return Err(PartialFailure { changes: self.changes, summary }.into());
                 }
             };
-            self.said = format!("{}; {}", self.said, then.said);
+            self.summary = format!("{}; {}", self.summary, then.summary);
             self.changes.extend(then.changes);
         }
         Ok(self)
@@ -254,11 +254,11 @@ impl ChangeResult {
 }
 
 /// Summarizes the changes of a step: as a whole if they are of one kind, otherwise one by one.
-pub(crate) fn said(step: ChangeStep, changes: &[Change]) -> String {
+pub(crate) fn summary(step: ChangeStep, changes: &[Change]) -> String {
     let is_alike = |pair: &[Change]| discriminant(&pair[0]) == discriminant(&pair[1]);
     let alike = changes.first().filter(|_| changes.windows(2).all(is_alike));
     let all = || changes.iter().map(Change::describe).collect::<Vec<_>>().join("; ");
-    alike.and_then(|first| first.said(step, changes.len())).unwrap_or_else(|| match step {
+    alike.and_then(|first| first.summary(step, changes.len())).unwrap_or_else(|| match step {
         ChangeStep::Make => all(),
         ChangeStep::Undo => format!("undone: {}", all()),
         ChangeStep::Redo => format!("redone: {}", all()),
@@ -306,7 +306,7 @@ pub enum Refusal {
         reason: String,
     },
     /// The change to undo was made by another run of pitree, so the user may not remember it.
-    #[error("this change was made by an earlier run or another pitree: {}", .0.said)]
+    #[error("this change was made by an earlier run or another pitree: {}", .0.summary)]
     Earlier(EarlierChange),
 }
 
@@ -318,7 +318,7 @@ pub struct EarlierChange {
     /// The time in milliseconds since 1970.
     pub time: i64,
     /// A summary; can contain text from files.
-    pub said: String,
+    pub summary: String,
     /// Some of the sessions: their files, and their titles if known.
     pub sessions: Vec<(PathBuf, Option<String>)>,
     /// The number of further sessions.
@@ -327,12 +327,12 @@ pub struct EarlierChange {
 
 /// A request that failed after some of its changes were made; those are kept.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{said}")]
+#[error("{summary}")]
 pub struct PartialFailure {
     /// The changes made, in order.
     pub changes: Vec<Change>,
     /// The number of changes made, and the reason for the failure of the next one.
-    pub(crate) said: String,
+    pub(crate) summary: String,
 }
 
 /// Returns the files that a request may have changed, in order and without duplicates: those that it names, and those

@@ -35,7 +35,7 @@ pub(crate) fn ask_first(work: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Resu
     let earlier = EarlierChange {
         group: last.group,
         time: last.time,
-        said: history::in_words(records.iter().rev()),
+        summary: history::in_words(records.iter().rev()),
         sessions: named.collect(),
         more: records.len().saturating_sub(NAMED),
     };
@@ -111,12 +111,12 @@ fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_
         }
     }
     if !failed.is_empty() {
-        let mut said = reasons(&failed);
+        let mut why = reasons(&failed);
         if step == ChangeStep::Undo && is_in_turn {
-            said += " (still undoable; to undo an earlier change instead, see `pitree undo --list` and run `pitree undo NUMBER`)";
+            why += " (still undoable; to undo an earlier change instead, see `pitree undo --list` and run `pitree undo NUMBER`)";
         }
         let also = if passed.is_empty() { String::new() } else { format!("; skipped: {}", reasons(&passed)) };
-        return partly(changes, records.len(), step, anyhow!("{said}{also}"));
+        return partly(changes, records.len(), step, anyhow!("{why}{also}"));
     }
     if let [(number, _), ..] = passed[..] {
         let mut reason = reasons(&passed);
@@ -143,19 +143,19 @@ fn partly(changes: Vec<Change>, all: usize, step: ChangeStep, error: Error) -> R
         return Err(error);
     }
     let verb = if step == ChangeStep::Undo { "undid" } else { "redid" };
-    let said = format!("{verb} {} of {all}; then failed: {error:#}", changes.len());
-    Err(PartialFailure { changes, said }.into())
+    let summary = format!("{verb} {} of {all}; then failed: {error:#}", changes.len());
+    Err(PartialFailure { changes, summary }.into())
 }
 
 /// Lists the reasons of skipped or failed changes.
 fn reasons(passed: &[(u64, String)]) -> String {
     /// The maximum number of listed reasons.
     const MOST: usize = 3;
-    let mut said: Vec<String> = passed.iter().take(MOST).map(|(_, reason)| reason.clone()).collect();
+    let mut reasons: Vec<String> = passed.iter().take(MOST).map(|(_, reason)| reason.clone()).collect();
     if passed.len() > MOST {
-        said.push(format!("and {} more", thousands(passed.len() - MOST)));
+        reasons.push(format!("and {} more", thousands(passed.len() - MOST)));
     }
-    said.join("; ")
+    reasons.join("; ")
 }
 
 /// Returns the changes to undo, in this order: those of the last request that are done.

@@ -70,7 +70,7 @@ impl<'a> Changer<'a> {
         let mut watch = |news: ChangeEvent<'_>| {
             if let ChangeEvent::Waits(who) = news {
                 let since = waits_since.get_or_insert_with(|| {
-                    output::tell(&format!("waiting for {who}; press Ctrl+C to cancel"));
+                    output::note(&format!("waiting for {who}; press Ctrl+C to cancel"));
                     now()
                 });
                 if now() - *since >= i64::try_from(self.switches.wait.saturating_mul(1000)).unwrap_or(i64::MAX) {
@@ -99,12 +99,12 @@ impl<'a> Changer<'a> {
         if self.switches.dry_run || !output::can_ask() {
             return Err(anyhow!("{error}; use --migrate to convert it and move the original to the trash"));
         }
-        output::tell(&format!("{error}. The original moves to the trash; `pitree undo` restores it."));
+        output::note(&format!("{error}. The original moves to the trash; `pitree undo` restores it."));
         if let Some(Refusal::Old { path, .. }) = error.downcast_ref()
             && let Ok(session) = resolve::digest(path)
         {
             for sign in signs(&[&session], &running::running(locate::state_dir().as_deref()), now(), self.home) {
-                output::tell(&format!("{sign}."));
+                output::note(&format!("{sign}."));
             }
         }
         if output::is_yes("Convert to version 3?")? {
@@ -133,12 +133,12 @@ impl<'a> Changer<'a> {
             Ok::<_, Error>(out.flush()?)
         };
         print().with_context(|| self.unprinted(done))?;
-        done.warnings.iter().for_each(|warning| output::complain(warning));
+        done.warnings.iter().for_each(|warning| output::error(warning));
         if done.left == 0 {
             let is_found = step == CliStep::Make || !done.changes.is_empty();
             return Ok(if is_found { Exit::Done } else { Exit::Nothing }.into());
         }
-        output::complain(&format!("interrupted; {} remaining", thousands(done.left)));
+        output::error(&format!("interrupted; {} remaining", thousands(done.left)));
         Ok(signals::noted().map_or(Exit::Failed.into(), by_signal))
     }
 
@@ -146,7 +146,7 @@ impl<'a> Changer<'a> {
     pub(super) fn unprinted(&self, done: &ChangeResult) -> String {
         match (self.switches.dry_run, done.changes.len()) {
             (true, _) => "cannot print the dry run".into(),
-            (_, 0) => format!("cannot print this: {}", done.said),
+            (_, 0) => format!("cannot print this: {}", done.summary),
             (_, 1) => "the change was made, but cannot be printed".into(),
             (_, several) => format!("the {} changes were made, but cannot be printed", thousands(several)),
         }
@@ -155,7 +155,7 @@ impl<'a> Changer<'a> {
     /// Prints what was done to standard error, if standard output has other content.
     pub(super) fn say_aside(&self, done: &ChangeResult) {
         for line in self.lines(done, CliStep::Make).iter().chain(&done.warnings) {
-            output::tell(line);
+            output::note(line);
         }
     }
 
@@ -172,7 +172,7 @@ impl<'a> Changer<'a> {
             (_, path) => format!("{start}{}  {path}", change.describe()),
         };
         match &done.changes[..] {
-            [] => vec![done.said.clone()],
+            [] => vec![done.summary.clone()],
             changes => changes.iter().map(line).collect(),
         }
     }
@@ -212,13 +212,13 @@ enum ChangeFields<'a> {
 
 impl<'a> From<&'a Change> for ChangeFields<'a> {
     fn from(change: &'a Change) -> Self {
-        let told = paths::non_utf8_base64(change.path()).and_then(|_| {
+        let odd = paths::non_utf8_base64(change.path()).and_then(|_| {
             let Value::Object(mut fields) = serde_json::to_value(change).ok()? else { return None };
             let Value::Object(path) = serde_json::to_value(PathFields::from(change.path())).ok()? else { return None };
             fields.extend(path);
             Some(fields)
         });
-        told.map_or(Self::AsIs(change), Self::Odd)
+        odd.map_or(Self::AsIs(change), Self::Odd)
     }
 }
 

@@ -31,9 +31,9 @@ impl ConfigCommand {
             let rows: Vec<[String; 2]> = relocations::all(&state)?.into_iter().map(<[String; 2]>::from).collect();
             table::print(out, [Column::Path(usize::MAX); 2], &rows, &UNICODE)?;
             if rows.is_empty() {
-                output::tell("no moved directories recorded");
+                output::note("no moved directories recorded");
             }
-            output::tell(&relocations::file(&state).to_string_lossy());
+            output::note(&relocations::file(&state).to_string_lossy());
         } else {
             let path = file.map(Path::to_path_buf).or_else(locate::config_file);
             let path =

@@ -129,7 +129,7 @@ impl ContextCommand {
         listing.end(plan, &sum.unwrap_or_default());
         table::print(out, COLUMNS, &rows, glyphs)?;
         if listing.messages == 0 {
-            output::tell("the context is empty: no messages");
+            output::note("the context is empty: no messages");
         }
         Ok(writeln!(out, "{}", clean(&listing.summary(&glyphs.dot)))?)
     }

@@ -55,9 +55,7 @@ impl FilesCommand {
             bail!("{} is not a pi session: the first line is not a session header", session.display());
         }
         if let (Some(dir), []) = (&self.project.dir, &sessions[..]) {
-            output::complain(&format!(
-                "no session found in {dir}; run `pitree ls` to list the directories of sessions"
-            ));
+            output::error(&format!("no session found in {dir}; run `pitree ls` to list the directories of sessions"));
             return Ok(output::end(out, unreadable)?.found(false).into());
         }
         let files = outline(sessions.iter().map(|session| &**session), &chosen.home);
@@ -79,7 +77,7 @@ impl FilesCommand {
         } else {
             table(out, &files, chosen)?;
             if files.is_empty() {
-                output::tell("no tool touched a file");
+                output::note("no tool touched a file");
             }
         }
         Ok(output::end(out, unreadable)?.into())

@@ -152,14 +152,14 @@ impl<'a> HitSearch<'a> {
 
     /// Searches the complete content of files, newest sessions first, until `told` returns enough. It receives the
     /// sessions by file.
-    fn bytes(&self, most: usize, mut told: impl FnMut(grep::GrepBatch, &HashMap<&PathBuf, &Digest>) -> bool) {
+    fn bytes(&self, most: usize, mut each: impl FnMut(grep::GrepBatch, &HashMap<&PathBuf, &Digest>) -> bool) {
         let asked = (&self.query, &self.here);
         let fit =
             self.searcher.sessions_to_grep((self.chosen.files, &self.sessions), asked, || false).unwrap_or_default();
         let paths: Vec<&PathBuf> = fit.iter().map(|session| &session.digest.path).collect();
         let by_path = fit.iter().map(|sought| (&sought.digest.path, &*sought.digest)).collect();
         let asked = (&*self.query.words(), most, HitOrder::Given);
-        grep::each(self.chosen.files, &paths, asked, || false, |batch| told(batch, &by_path));
+        grep::each(self.chosen.files, &paths, asked, || false, |batch| each(batch, &by_path));
     }
 
     /// Reports hits, best first: at most `limit`, and only those that come after the hit `after`.
@@ -167,10 +167,10 @@ impl<'a> HitSearch<'a> {
         &self,
         (limit, mut after): (usize, Option<&str>),
         unreadable: &mut Vec<Unreadable>,
-        mut told: impl FnMut(Vec<HitLine>) -> Result<()>,
+        mut each: impl FnMut(Vec<HitLine>) -> Result<()>,
     ) -> Result<HitTotals> {
         if self.is_of_bytes() {
-            return self.everything((limit, after), unreadable, told);
+            return self.everything((limit, after), unreadable, each);
         }
         let by_key: HashMap<SessionKey, &SearchedSession> =
             self.sessions.iter().map(|session| (session.key, session)).collect();
@@ -201,7 +201,7 @@ impl<'a> HitSearch<'a> {
                 Ok(lines) => {
                     sum.printed += lines.len();
                     sum.next = lines.last().map(|line| line.hit.clone()).or(sum.next);
-                    told(lines)?;
+                    each(lines)?;
                 }
                 Err(error) => unreadable.push(Unreadable::new(&session.path, &format!("{error:#}"))),
             }
@@ -217,7 +217,7 @@ impl<'a> HitSearch<'a> {
         &self,
         (limit, mut after): (usize, Option<&str>),
         unreadable: &mut Vec<Unreadable>,
-        mut told: impl FnMut(Vec<HitLine>) -> Result<()>,
+        mut each: impl FnMut(Vec<HitLine>) -> Result<()>,
     ) -> Result<HitTotals> {
         let (mut sum, mut result, is_first) = (HitTotals::default(), Ok(()), after.is_none());
         self.bytes(if after.is_some() { usize::MAX } else { limit }, |batch, by_path| {
@@ -237,7 +237,7 @@ impl<'a> HitSearch<'a> {
                 lines.truncate(limit - sum.printed);
                 sum.printed += lines.len();
                 sum.next = lines.last().map(|line| line.hit.clone()).or(sum.next.take());
-                told(lines)
+                each(lines)
             });
             result.is_ok() && sum.printed < limit
         });

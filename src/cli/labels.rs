@@ -80,7 +80,7 @@ impl LabelsCommand {
             };
             let rows: Vec<_> = labels.iter().map(row).collect();
             if rows.is_empty() {
-                output::tell("no session has a label");
+                output::note("no session has a label");
             }
             table::print(out, COLUMNS, &rows, chosen.config.signs())?;
         }

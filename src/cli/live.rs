@@ -40,7 +40,7 @@ impl LiveCommand {
         chosen.refuse_samples()?;
         let state = locate::state_dir().context("cannot locate the state directory: no home directory; set HOME")?;
         if self.line {
-            return line(&running::told(Some(&state)), out);
+            return line(&running::reported(Some(&state)), out);
         }
         let mut titles = SessionTitles::default();
         if !self.follow {
@@ -64,8 +64,8 @@ impl LiveCommand {
 }
 
 /// Prints the number of pi processes per state.
-fn line(told: &[PiStatus], out: &mut Output) -> Result<()> {
-    let count = |state: PiState| told.iter().filter(|told| told.state == state).count();
+fn line(reported: &[PiStatus], out: &mut Output) -> Result<()> {
+    let count = |state: PiState| reported.iter().filter(|pi| pi.state == state).count();
     let counts = PiState::ALL.iter().map(|&state| (count(state), state.name()));
     let words: Vec<String> =
         counts.filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
@@ -80,16 +80,16 @@ fn line(told: &[PiStatus], out: &mut Output) -> Result<()> {
 struct SessionTitles(HashMap<PathBuf, String>);
 
 impl SessionTitles {
-    fn of(&mut self, told: &PiStatus) -> String {
-        if let Some(name) = &told.name {
+    fn of(&mut self, pi: &PiStatus) -> String {
+        if let Some(name) = &pi.name {
             return name.clone();
         }
-        if let Some(title) = self.0.get(&told.session) {
+        if let Some(title) = self.0.get(&pi.session) {
             return title.clone();
         }
         // pi creates the file with the first answer.
-        let Ok(digest) = resolve::digest(&told.session) else { return "(new)".into() };
-        self.0.entry(told.session.clone()).or_insert_with(|| digest.title().to_owned()).clone()
+        let Ok(digest) = resolve::digest(&pi.session) else { return "(new)".into() };
+        self.0.entry(pi.session.clone()).or_insert_with(|| digest.title().to_owned()).clone()
     }
 }
 
@@ -103,15 +103,15 @@ fn list(pis: &RunningPis, titles: &mut SessionTitles, chosen: &CommandContext, o
         Column::Path(PATH),
         Column::Words(LAST),
     ];
-    let mut told: Vec<&PiStatus> = pis.told.iter().collect();
-    told.sort_by_key(|told| told.urgency());
-    let row = |told: &PiStatus| {
-        let model = told.model.clone().unwrap_or_default();
-        let cwd = shorten(&told.cwd, &chosen.home).into_owned();
-        let since = time::age(now(), told.since);
-        [told.state.name().into(), since, told.pid.to_string(), model, dollars(told.cost), cwd, titles.of(told)]
+    let mut reported: Vec<&PiStatus> = pis.reported.iter().collect();
+    reported.sort_by_key(|pi| pi.urgency());
+    let row = |pi: &PiStatus| {
+        let model = pi.model.clone().unwrap_or_default();
+        let cwd = shorten(&pi.cwd, &chosen.home).into_owned();
+        let since = time::age(now(), pi.since);
+        [pi.state.name().into(), since, pi.pid.to_string(), model, dollars(pi.cost), cwd, titles.of(pi)]
     };
-    let mut rows: Vec<[String; 7]> = told.into_iter().map(row).collect();
+    let mut rows: Vec<[String; 7]> = reported.into_iter().map(row).collect();
     rows.extend(silent(pis).map(|(dir, count)| {
         let dir = shorten(&dir.to_string_lossy(), &chosen.home).into_owned();
         let what =
@@ -119,7 +119,7 @@ fn list(pis: &RunningPis, titles: &mut SessionTitles, chosen: &CommandContext, o
         ["?".into(), String::new(), String::new(), String::new(), String::new(), dir, what]
     }));
     if rows.is_empty() {
-        output::tell("no running pi found");
+        output::note("no running pi found");
     }
     table::print(out, COLUMNS, &rows, chosen.config.signs())
 }
@@ -138,30 +138,30 @@ fn changes(
     chosen: &CommandContext,
     out: &mut Output,
 ) -> Result<()> {
-    let known: HashMap<u32, &PiStatus> = before.told.iter().map(|told| (told.pid, told)).collect();
-    let mut say = |what: &str, told: &PiStatus| {
-        let place = shorten(&told.cwd, &chosen.home);
-        writeln!(out, "{}", clean(&format!("{what}  {}  {place}  {}", told.pid, titles.of(told))))
+    let known: HashMap<u32, &PiStatus> = before.reported.iter().map(|pi| (pi.pid, pi)).collect();
+    let mut say = |what: &str, pi: &PiStatus| {
+        let place = shorten(&pi.cwd, &chosen.home);
+        writeln!(out, "{}", clean(&format!("{what}  {}  {place}  {}", pi.pid, titles.of(pi))))
     };
-    for told in &after.told {
-        let was = known.get(&told.pid);
-        if was.is_none_or(|was| (was.state, &was.session) != (told.state, &told.session)) {
-            say(told.state.name(), told)?;
+    for pi in &after.reported {
+        let was = known.get(&pi.pid);
+        if was.is_none_or(|was| (was.state, &was.session) != (pi.state, &pi.session)) {
+            say(pi.state.name(), pi)?;
         }
     }
-    for told in &before.told {
-        if !after.told.iter().any(|other| other.pid == told.pid) {
-            say("ended", told)?;
+    for pi in &before.reported {
+        if !after.reported.iter().any(|other| other.pid == pi.pid) {
+            say("ended", pi)?;
         }
     }
     Ok(())
 }
 
 fn json(pis: &RunningPis, out: &mut Output) -> Result<()> {
-    let told = pis.told.iter().map(|status| {
+    let reported = pis.reported.iter().map(|status| {
         let PiStatus { id, name, cwd, .. } = status;
         object! { #[serde(flatten)] path: PathFields::from(&*status.session), id, name, cwd, #[serde(flatten)] status }
     });
     let silent = silent(pis).map(|(dir, count)| object! { cwd: dir.to_string_lossy(), count });
-    output::json(out, &object! { pis: told.collect::<Vec<_>>(), silent: silent.collect::<Vec<_>>() })
+    output::json(out, &object! { pis: reported.collect::<Vec<_>>(), silent: silent.collect::<Vec<_>>() })
 }

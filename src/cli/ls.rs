@@ -93,9 +93,12 @@ impl LsCommand {
         let all = rows.len();
         rows.truncate(self.limit.map_or(all, NonZeroUsize::get));
         if self.json {
-            let told =
-                if chosen.files == Files::Disk { running::told(locate::state_dir().as_deref()) } else { Vec::new() };
-            let told = running::by_session(&told);
+            let reported = if chosen.files == Files::Disk {
+                running::reported(locate::state_dir().as_deref())
+            } else {
+                Vec::new()
+            };
+            let reported = running::by_session(&reported);
             // A subagent session can be the parent of a listed session.
             let mut all = [&sessions[..], &unlisted].concat();
             let is_missing =
@@ -126,7 +129,7 @@ impl LsCommand {
                 part.iter().try_fold(Vec::new(), |mut lines, (session, own)| {
                     output::push_json_line(
                         &mut lines,
-                        &SessionLine::new(session, *own, &here, &told, parent(session)),
+                        &SessionLine::new(session, *own, &here, &reported, parent(session)),
                     )?;
                     Ok::<_, anyhow::Error>(lines)
                 })
@@ -140,7 +143,7 @@ impl LsCommand {
         } else {
             table(out, &rows, chosen)?;
             if rows.len() < all {
-                output::tell(&format!("{} of {}", thousands(rows.len()), count(all, "session", "sessions")));
+                output::note(&format!("{} of {}", thousands(rows.len()), count(all, "session", "sessions")));
             }
         }
         out.flush()?;
@@ -148,11 +151,11 @@ impl LsCommand {
         if sessions.is_empty() && !self.json {
             let dirs: Vec<_> = chosen.located.dirs.iter().map(|dir| dir.to_string_lossy()).collect();
             let (dirs, origin) = (dirs.join(", "), &chosen.located.origin);
-            output::tell(&format!("no sessions in {dirs} (from {origin}); {OTHERWISE}"));
+            output::note(&format!("no sessions in {dirs} (from {origin}); {OTHERWISE}"));
         }
         let nothing_found = rows.is_empty() && (found.is_some() || self.project.dir.is_some());
         if nothing_found && !self.json {
-            output::tell(&format!("no match in {}", count(sessions.len(), "session", "sessions")));
+            output::note(&format!("no match in {}", count(sessions.len(), "session", "sessions")));
         }
         // Freeing the memory piece by piece would be slower than exiting.
         std::mem::forget(sessions);
@@ -221,12 +224,12 @@ impl<'a> SessionLine<'a> {
         session: &'a Digest,
         own: EntryTotals,
         here: &Path,
-        told: &'a HashMap<&Path, Vec<&PiStatus>>,
+        reported: &'a HashMap<&Path, Vec<&PiStatus>>,
         parent: Option<ParentFields>,
     ) -> Self {
         let header = &session.header;
         let path = absolute(&session.path, here);
-        let pis = told.get(&*path).map_or(&[][..], Vec::as_slice);
+        let pis = reported.get(&*path).map_or(&[][..], Vec::as_slice);
         let PathFields { path, path_bytes } = (&*path).into();
         Self {
             path,

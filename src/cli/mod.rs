@@ -230,7 +230,7 @@ pub fn run() -> ExitCode {
         Err(error) => {
             if error.use_stderr() {
                 // The message quotes typed text, which can contain anything.
-                output::complain(error.render().to_string().trim_end());
+                output::error(error.render().to_string().trim_end());
                 return Exit::Failed.into();
             }
             // Help and version; a closed pipe is not an error.
@@ -242,7 +242,7 @@ pub fn run() -> ExitCode {
         Ok(code) => code,
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            output::complain(&format!("{error:#}"));
+            output::error(&format!("{error:#}"));
             error.downcast_ref().map_or(Exit::Failed.into(), |Stopped(code, _)| *code)
         }
     }
@@ -279,7 +279,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         return browse::browse(chosen, cli.print, (cli.at, cli.entry), &[cli.query, cli.words].concat());
     };
     if let Some(corrected) = &chosen.corrected {
-        output::tell(corrected);
+        output::note(corrected);
     }
     let out = &mut output::stdout();
     let success = |()| ExitCode::SUCCESS;

@@ -40,7 +40,7 @@ pub(super) fn number(value: f64) -> Option<Number> {
 }
 
 /// Prints an error message.
-pub(super) fn complain(message: &str) {
+pub(super) fn error(message: &str) {
     let mut stderr = io::stderr().lock();
     let message = crate::base::text::without_os_error_codes(message);
     for (at, line) in crate::base::text::clean_lines(&message).enumerate() {
@@ -61,13 +61,13 @@ pub(super) fn end(out: &mut Output, mut unreadable: Vec<Unreadable>) -> Result<E
     }
     for Unreadable { path, reason, is_headless, .. } in &unreadable {
         let can_not = if *is_headless { "" } else { "cannot read " };
-        complain(&format!("{can_not}{}: {reason}", path.display()));
+        error(&format!("{can_not}{}: {reason}", path.display()));
     }
     Ok(if unreadable.iter().all(|one| one.is_headless) { Exit::Done } else { Exit::Failed })
 }
 
 /// Prints a message to standard error.
-pub(super) fn tell(message: &str) {
+pub(super) fn note(message: &str) {
     let mut stderr = io::stderr().lock();
     for line in crate::base::text::clean_lines(message) {
         let _ = writeln!(stderr, "{line}");

@@ -49,10 +49,10 @@ impl PiCommand {
             }
         };
         if outcomes.is_empty() {
-            output::tell("pitree is not installed in pi");
+            output::note("pitree is not installed in pi");
         }
         for (file, kept) in outcomes {
-            output::tell(&match kept {
+            output::note(&match kept {
                 None => format!("{} {}", verb[usize::from(how.dry_run)], file.display()),
                 Some(reason) => format!("kept {}: {reason}; --force {forced} it", file.display()),
             });

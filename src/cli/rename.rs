@@ -116,14 +116,14 @@ fn ask_pi(session: &Path, what: &PiRequest) -> Result<ExitCode> {
     if let Err(why) = requests::ask(state, &pi, what) {
         bail!("{why}");
     }
-    output::tell(&format!("pi (pid {}) saved the change", pi.pid));
+    output::note(&format!("pi (pid {}) saved the change", pi.pid));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Warns that a running pi has the session open and does not see the change.
 fn warn(session: &Path) {
     if let Some(pi) = pi_with(session) {
-        output::tell(&format!(
+        output::note(&format!(
             "pi (pid {}) has the session open and shows the change only after reopening it; use --by-pi to have pi make the change",
             pi.pid
         ));
@@ -133,7 +133,7 @@ fn warn(session: &Path) {
 /// Returns the most urgent pi that reports a session as open.
 fn pi_with(session: &Path) -> Option<PiStatus> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
-    let told = running::told(locate::state_dir().as_deref());
-    let in_it = told.into_iter().filter(|told| real(&told.session) == real(session));
+    let reported = running::reported(locate::state_dir().as_deref());
+    let in_it = reported.into_iter().filter(|reported| real(&reported.session) == real(session));
     in_it.min_by_key(PiStatus::urgency)
 }

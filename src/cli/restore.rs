@@ -57,7 +57,7 @@ fn print_trash(away: &[JournalRecord], changer: &Changer<'_>, glyphs: &Glyphs, o
     };
     table::print(out, COLUMNS, &away.iter().map(cells).collect::<Vec<_>>(), glyphs)?;
     if away.is_empty() {
-        output::tell("pitree's trash is empty");
+        output::note("pitree's trash is empty");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -79,7 +79,7 @@ impl ResumeCommand {
         }
         let starts = !(self.yes || self.print || self.json || self.dry_run);
         if !self.fork && !may_start(&path, starts, chosen)? {
-            output::tell("pi was not started");
+            output::note("pi was not started");
             return Ok(Exit::Nothing.into());
         }
         let tree = load::tree(Files::Disk, &path, &chosen.home)?;
@@ -176,7 +176,7 @@ impl ResumeCommand {
             bail!("{}", launch.replace_process());
         }
         if !cwd.is_empty() && !is_there(cwd) {
-            output::complain(&format!("the session's working directory is missing: {cwd}"));
+            output::error(&format!("the session's working directory is missing: {cwd}"));
         }
         let printed = raw_output::print(OsStr::new(&launch.command_line()));
         printed.with_context(|| done.map_or("cannot print the command".into(), |done| changer.unprinted(done)))?;
@@ -198,10 +198,10 @@ fn may_start(session: &Path, starts: bool, chosen: &CommandContext) -> Result<bo
     let digest = resolve::digest(session)?;
     let signs = signs(&[&digest], &pis, now(), &chosen.home);
     for sign in &signs {
-        output::tell(&format!("{sign}."));
+        output::note(&format!("{sign}."));
     }
     if !signs.is_empty() {
-        output::tell(APART);
+        output::note(APART);
     }
     if !starts || !is_open(&digest, &pis) {
         return Ok(true);
@@ -221,8 +221,8 @@ fn text(tree: &Tree, at: Index, path: &Path) -> Result<String> {
 /// Returns the text of a message to the user for editing: on the clipboard in a terminal, otherwise as output.
 fn give_back(text: &str) {
     if !text.is_empty() && std::io::stderr().is_terminal() && clipboard::copy(text) {
-        output::tell("copied the message text to the clipboard");
+        output::note("copied the message text to the clipboard");
     } else if !text.is_empty() {
-        output::tell(&format!("message text:\n{text}"));
+        output::note(&format!("message text:\n{text}"));
     }
 }

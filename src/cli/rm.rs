@@ -59,7 +59,7 @@ impl RmCommand {
         let mut is_retried = false;
         loop {
             if asks && !removal.is_wanted(&changer, chosen.config.signs())? {
-                output::tell("canceled; no session moved");
+                output::note("canceled; no session moved");
                 return Ok(Exit::Nothing.into());
             }
             let files = removal.going().map(|session| FileSnapshot::of(session)).collect();
@@ -70,7 +70,7 @@ impl RmCommand {
             match error.downcast_ref() {
                 // A pi may be using it: ask again, or retry once without questions.
                 Some(Refusal::Changed { paths }) if asks || !is_retried => {
-                    output::tell(&format!(
+                    output::note(&format!(
                         "reloaded sessions that changed in the meantime: {}",
                         names(paths, &changer)
                     ));
@@ -124,9 +124,9 @@ impl RmCommand {
         if self.yes || self.switches.dry_run {
             bail!("{what}");
         }
-        output::tell(&what);
+        output::note(&what);
         if output::ask("Type \"delete\" to delete permanently (no undo):")? != "delete" {
-            output::tell("canceled; no file deleted");
+            output::note("canceled; no file deleted");
             return Ok(Exit::Nothing.into());
         }
         let done = changer.make(&Request::Delete { files: left.to_vec() })?;
@@ -169,13 +169,13 @@ impl Removal {
         let newest = self.going().filter_map(|session| session.modified).max();
         let age = newest.map_or("?".into(), |newest| time::age(now, newest));
         let files = count(self.goes.len(), "session", "sessions");
-        output::tell(&format!("{files}, {}, newest activity: {age}", bytes(size)));
+        output::note(&format!("{files}, {}, newest activity: {age}", bytes(size)));
         for session in self.going().take(NAMED) {
             let link = if session.is_link { "  (symbolic link; its target stays)" } else { "" };
-            output::tell(&format!("  {}  {}{link}", title(session, glyphs), changer.short(&session.path)));
+            output::note(&format!("  {}  {}{link}", title(session, glyphs), changer.short(&session.path)));
         }
         if self.goes.len() > NAMED {
-            output::tell(&format!("  and {} more", self.goes.len() - NAMED));
+            output::note(&format!("  and {} more", self.goes.len() - NAMED));
         }
         let orphans = self.orphans();
         if !orphans.is_empty() {
@@ -183,7 +183,7 @@ impl Removal {
             let more = if orphans.len() > NAMED { format!(", {}", glyphs.ellipsis) } else { String::new() };
             let stay =
                 count(orphans.len(), "remaining session loses its parent", "remaining sessions lose their parent");
-            output::tell(&format!("{stay}: {}{more}", titles.join(", ")));
+            output::note(&format!("{stay}: {}{more}", titles.join(", ")));
         }
         if !self.tell_signs(changer) {
             return output::is_yes("Move to the trash?");
@@ -195,13 +195,13 @@ impl Removal {
     fn tell_signs(&self, changer: &Changer<'_>) -> bool {
         let signs = self.catalog.signs(&self.goes, now(), changer.home);
         for sign in signs.iter().take(NAMED) {
-            output::tell(&format!("{sign}."));
+            output::note(&format!("{sign}."));
         }
         if signs.len() > NAMED {
-            output::tell(&format!("and {} more", signs.len() - NAMED));
+            output::note(&format!("and {} more", signs.len() - NAMED));
         }
         if !signs.is_empty() {
-            output::tell(LOSES);
+            output::note(LOSES);
         }
         !signs.is_empty()
     }

@@ -96,11 +96,11 @@ impl SearchCommand {
             let row = |line: &HitLine| line.row(now_ms, ids, &chosen.home);
             table::print(out, COLUMNS, &lines.iter().map(row).collect::<Vec<_>>(), chosen.config.signs())?;
             if lines.is_empty() {
-                output::tell(&format!("no match in {}", count(search.ids().count(), "session", "sessions")));
+                output::note(&format!("no match in {}", count(search.ids().count(), "session", "sessions")));
             }
             if let Some(next) = next {
                 let of = total.map_or(String::new(), |total| format!(" of {}", thousands(total)));
-                output::tell(&format!("{}{of}; continue with --after {next}", count(*printed, "hit", "hits")));
+                output::note(&format!("{}{of}; continue with --after {next}", count(*printed, "hit", "hits")));
             }
         }
         Ok(output::end(out, unreadable)?.found(*printed > 0).into())

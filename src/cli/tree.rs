@@ -67,12 +67,12 @@ fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &CommandConte
         writeln!(out, "{line}{mark}")?;
     }
     if tree.nodes.is_empty() {
-        output::tell("the session has no entries");
+        output::note("the session has no entries");
     } else if rows.list.is_empty() {
-        output::tell(&format!("no entries match the filter {}", filter.name()));
+        output::note(&format!("no entries match the filter {}", filter.name()));
     }
     for problem in &tree.problems {
-        output::complain(&problem.to_string());
+        output::error(&problem.to_string());
     }
     Ok(())
 }

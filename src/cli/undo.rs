@@ -98,7 +98,7 @@ fn print_changes(
     let rows: Vec<_> = actions.iter().filter_map(|action| row(action, &mut title)).collect();
     table::print(out, COLUMNS, &rows, glyphs)?;
     if rows.is_empty() {
-        output::tell("no changes yet");
+        output::note("no changes yet");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -51,19 +51,19 @@ pub(crate) fn each<T: Sync, B: Default, R: Send>(
                 }
             });
         }
-        let (mut told, mut is_first, mut due) = (0, true, Instant::now());
+        let (mut reported, mut is_first, mut due) = (0, true, Instant::now());
         loop {
             let (results, done, is_end) = table.take(due, is_first);
             is_first &= results.is_empty();
             due = Instant::now() + BATCH;
-            if (done > told || is_end) && !batch(results, done) {
+            if (done > reported || is_end) && !batch(results, done) {
                 stop.store(true, Ordering::Relaxed);
                 return;
             }
             if is_end {
                 return;
             }
-            told = done;
+            reported = done;
         }
     });
 }

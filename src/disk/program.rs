@@ -58,14 +58,14 @@ pub(crate) fn ended(child: &mut Child, mut gives_up: impl FnMut(Duration) -> boo
 }
 
 /// Captures the output of a subprocess to its end.
-pub(crate) fn said(from: Option<impl Read + Send + 'static>) -> Receiver<String> {
+pub(crate) fn output(from: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (sender, words) = mpsc::channel();
     if let Some(from) = from {
         thread::spawn(move || {
-            let mut said = Vec::new();
+            let mut output = Vec::new();
             let mut from = from.take(KEPT);
-            let _ = from.read_to_end(&mut said); // a partial output is returned
-            let _ = sender.send(String::from_utf8_lossy(&said).into_owned());
+            let _ = from.read_to_end(&mut output); // a partial output is returned
+            let _ = sender.send(String::from_utf8_lossy(&output).into_owned());
             let _ = io::copy(from.get_mut(), &mut io::sink()); // otherwise the subprocess would block on a full pipe
         });
     }

@@ -26,7 +26,7 @@ struct Versioned<T> {
     #[serde(default)]
     version: u64,
     #[serde(flatten)]
-    said: T,
+    content: T,
 }
 
 /// Reads a file. Returns the default if it is missing.
@@ -45,11 +45,11 @@ pub(crate) fn read<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> 
         Err(error) => return Err(at(error.kind(), &error.to_string())),
     };
     let odd = |error| at(io::ErrorKind::InvalidData, &format!("not valid ({error})"));
-    let Versioned { version, said } = serde_json::from_slice::<Versioned<Value>>(&text).map_err(odd)?;
+    let Versioned { version, content } = serde_json::from_slice::<Versioned<Value>>(&text).map_err(odd)?;
     if version > VERSION {
         return Err(at(io::ErrorKind::Unsupported, "was written by a newer pitree; update this one"));
     }
-    serde_json::from_value(said).map_err(odd)
+    serde_json::from_value(content).map_err(odd)
 }
 
 /// Reads a file like [`read`]. Renames an invalid file, so that it is reported once.
@@ -83,9 +83,9 @@ pub(crate) fn update<T: DeserializeOwned + Default + Serialize>(
     let folder = path.parent().unwrap_or(Path::new(""));
     create::private_folder(folder)?;
     let _lock = lock(&folder.join("state.lock"))?;
-    let mut said = load(path)?;
-    change(&mut said);
-    let mut text = serde_json::to_vec_pretty(&Versioned { version: VERSION, said })?;
+    let mut content = load(path)?;
+    change(&mut content);
+    let mut text = serde_json::to_vec_pretty(&Versioned { version: VERSION, content })?;
     text.push(b'\n');
     create::replace(path, &text)
 }
@@ -111,10 +111,10 @@ mod tests {
 
     use super::*;
 
-    type Said = BTreeMap<String, String>;
+    type Content = BTreeMap<String, String>;
 
     fn add(path: &Path, name: &str) -> io::Result<()> {
-        update(path, |said: &mut Said| drop(said.insert(name.into(), "b".into())))
+        update(path, |content: &mut Content| drop(content.insert(name.into(), "b".into())))
     }
 
     fn names(dir: &Path) -> Vec<String> {
@@ -128,12 +128,12 @@ mod tests {
     fn what_was_written_is_read_and_nothing_else_lies_beside_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("state/said.json");
-        assert_eq!(read::<Said>(&path).unwrap(), Said::new());
+        assert_eq!(read::<Content>(&path).unwrap(), Content::new());
         add(&path, "a").unwrap();
-        let said = Said::from([("a".into(), "b".into())]);
-        assert_eq!(read::<Said>(&path).unwrap(), said);
+        let content = Content::from([("a".into(), "b".into())]);
+        assert_eq!(read::<Content>(&path).unwrap(), content);
         fs::write(&path, r#"{"a": "b"}"#).unwrap();
-        assert_eq!(read::<Said>(&path).unwrap(), said, "as it was without a version");
+        assert_eq!(read::<Content>(&path).unwrap(), content, "as it was without a version");
         fs::write(path.with_file_name("said.json.4711.new"), "half").unwrap();
         add(&path, "b").unwrap();
         assert_eq!(names(&dir.path().join("state")), ["said.json", "state.lock"]);
@@ -149,7 +149,7 @@ mod tests {
                 scope.spawn(move || add(path, &at.to_string()).unwrap());
             }
         });
-        assert_eq!(read::<Said>(&path).unwrap().len(), 8);
+        assert_eq!(read::<Content>(&path).unwrap().len(), 8);
     }
 
     #[test]
@@ -157,7 +157,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("said.json");
         fs::write(&path, "{\"version\": 2}").unwrap();
-        for error in [add(&path, "a").unwrap_err(), load::<Said>(&path).unwrap_err()] {
+        for error in [add(&path, "a").unwrap_err(), load::<Content>(&path).unwrap_err()] {
             assert_eq!(
                 error.to_string(),
                 format!("{}: was written by a newer pitree; update this one", path.display())
@@ -172,10 +172,10 @@ mod tests {
         let path = dir.path().join("said.json");
         for text in ["", "{\"a\": 1}", "{\"a\""] {
             fs::write(&path, text).unwrap();
-            let error = load::<Said>(&path).unwrap_err().to_string();
+            let error = load::<Content>(&path).unwrap_err().to_string();
             assert!(error.starts_with(&format!("{}: not valid", path.display())), "{error}");
             assert!(error.ends_with("; renamed to said.json.invalid"), "{error}");
-            assert_eq!(load::<Said>(&path).unwrap(), Said::new());
+            assert_eq!(load::<Content>(&path).unwrap(), Content::new());
             assert_eq!(fs::read_to_string(dir.path().join("said.json.invalid")).unwrap(), text);
             add(&path, "a").unwrap();
         }
@@ -191,9 +191,9 @@ mod tests {
             let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
             assert!(made.success());
         }
-        let error = load::<Said>(&path).unwrap_err().to_string();
+        let error = load::<Content>(&path).unwrap_err().to_string();
         assert!(error.contains("not a regular file; renamed to "), "{error}");
         add(&path, "a").unwrap();
-        assert_eq!(read::<Said>(&path).unwrap().len(), 1);
+        assert_eq!(read::<Content>(&path).unwrap().len(), 1);
     }
 }

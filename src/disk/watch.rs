@@ -38,10 +38,10 @@ pub type MakeWatcher = fn(Sender<WatcherMessage>) -> notify::Result<Box<dyn Watc
 /// # Errors
 /// The system has no file watcher, or its limit is reached.
 pub fn of_system(sender: Sender<WatcherMessage>) -> notify::Result<Box<dyn Watcher>> {
-    let tell = move |told: WatcherMessage| {
+    let tell = move |message: WatcherMessage| {
         // Ignores open events, because pitree itself opens files.
-        if !matches!(&told, Ok(event) if event.kind.is_access()) {
-            let _ = sender.send(told); // the receiver is gone
+        if !matches!(&message, Ok(event) if event.kind.is_access()) {
+            let _ = sender.send(message); // the receiver is gone
         }
     };
     // Follows symbolic links where sessions can be behind them, but not in cycles.
@@ -56,7 +56,7 @@ pub struct Watch {
     links: Vec<WatchedDir>,
     make: MakeWatcher,
     watcher: Option<Box<dyn Watcher>>,
-    told: Receiver<WatcherMessage>,
+    messages: Receiver<WatcherMessage>,
     /// The reason for polling.
     problem: Option<String>,
 }
@@ -85,7 +85,8 @@ impl Watch {
     /// Watches directories with watchers created by `make`.
     pub fn new(dirs: &[PathBuf], make: MakeWatcher) -> Self {
         let dirs = dirs.iter().map(|dir| WatchedDir::new(dir)).collect();
-        let mut watch = Self { dirs, links: Vec::new(), make, watcher: None, told: mpsc::channel().1, problem: None };
+        let mut watch =
+            Self { dirs, links: Vec::new(), make, watcher: None, messages: mpsc::channel().1, problem: None };
         watch.begin();
         watch
     }
@@ -97,8 +98,8 @@ impl Watch {
 
     /// Recreates all watches.
     fn begin(&mut self) {
-        let (sender, told) = mpsc::channel();
-        (self.watcher, self.told) = (None, told);
+        let (sender, messages) = mpsc::channel();
+        (self.watcher, self.messages) = (None, messages);
         self.dirs = self.dirs.iter().map(|dir| WatchedDir::new(&dir.named)).collect();
         // Two watches on one directory would report events twice.
         let is_inside = |link: &WatchedDir| self.dirs.iter().any(|dir| link.real.starts_with(&dir.real));
@@ -156,13 +157,13 @@ impl Watch {
         let mut end = limit.map(|limit| Instant::now() + limit);
         let mut is_first = true;
         loop {
-            let told = match end {
-                None => self.told.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(end) => self.told.recv_timeout(end.saturating_duration_since(Instant::now())),
+            let message = match end {
+                None => self.messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(end) => self.messages.recv_timeout(end.saturating_duration_since(Instant::now())),
             };
-            match told {
-                Ok(told) => {
-                    if !self.take(told, &mut seen) {
+            match message {
+                Ok(message) => {
+                    if !self.take(message, &mut seen) {
                         return seen;
                     }
                     if seen != WatchEvents::default() && std::mem::take(&mut is_first) {
@@ -179,8 +180,8 @@ impl Watch {
     }
 
     /// Records an event. Returns `false` if the watches must be recreated.
-    fn take(&mut self, told: WatcherMessage, seen: &mut WatchEvents) -> bool {
-        let event = match told {
+    fn take(&mut self, message: WatcherMessage, seen: &mut WatchEvents) -> bool {
+        let event = match message {
             Ok(event) => event,
             Err(error) => {
                 seen.is_all = true;

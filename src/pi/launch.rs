@@ -53,10 +53,10 @@ impl Launch<'_> {
 
     /// Returns the arguments after the command of pi.
     fn arguments(&self) -> Vec<OsString> {
-        let told = self.start.first.as_ref().and_then(|first| Some((extension().ok()?, first)));
-        let extension = told.iter().flat_map(|(file, _)| ["-e".into(), OsString::from(file)]);
+        let reported = self.start.first.as_ref().and_then(|first| Some((extension().ok()?, first)));
+        let extension = reported.iter().flat_map(|(file, _)| ["-e".into(), OsString::from(file)]);
         let session = ["--session".into(), from_root(&self.start.path)];
-        extension.chain(session).chain(told.as_ref().map(|(_, first)| first.into())).collect()
+        extension.chain(session).chain(reported.as_ref().map(|(_, first)| first.into())).collect()
     }
 
     /// Returns the command that starts pi.

@@ -18,30 +18,30 @@ const LOOK: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunningPis {
     /// The pis that report their status, by PID.
-    pub told: Vec<PiStatus>,
+    pub reported: Vec<PiStatus>,
     /// The number of other pis in each directory.
     pub by_dir: ByDir,
 }
 
 /// Returns the status of all reporting pis.
-pub(crate) fn told(state: Option<&Path>) -> Vec<PiStatus> {
+pub(crate) fn reported(state: Option<&Path>) -> Vec<PiStatus> {
     state.map(status::read).unwrap_or_default()
 }
 
 /// Returns the running pis from their status files and the process list.
 pub(crate) fn running(state: Option<&Path>) -> RunningPis {
-    let told = told(state);
-    let known = told.iter().map(|told| told.pid).collect();
-    RunningPis { by_dir: processes::running(&known), told }
+    let reported = reported(state);
+    let known = reported.iter().map(|pi| pi.pid).collect();
+    RunningPis { by_dir: processes::running(&known), reported }
 }
 
 /// Groups pis by session file, the most urgent first.
-pub(crate) fn by_session(told: &[PiStatus]) -> HashMap<&Path, Vec<&PiStatus>> {
+pub(crate) fn by_session(reported: &[PiStatus]) -> HashMap<&Path, Vec<&PiStatus>> {
     let mut by_session: HashMap<&Path, Vec<&PiStatus>> = HashMap::new();
-    for told in told {
-        by_session.entry(&told.session).or_default().push(told);
+    for pi in reported {
+        by_session.entry(&pi.session).or_default().push(pi);
     }
-    by_session.values_mut().for_each(|told| told.sort_by_key(|told| told.urgency()));
+    by_session.values_mut().for_each(|pi| pi.sort_by_key(|pi| pi.urgency()));
     by_session
 }
 
@@ -57,10 +57,10 @@ pub(crate) fn follow(state: &Path, mut tell: impl FnMut(RunningPis) -> bool) {
         return;
     }
     loop {
-        let seen = watch.wait((!last.told.is_empty()).then_some(LOOK));
+        let seen = watch.wait((!last.reported.is_empty()).then_some(LOOK));
         // The process list is only read after an event, not periodically.
         let now = match seen == WatchEvents::default() {
-            true => RunningPis { told: status::read(state), by_dir: last.by_dir.clone() },
+            true => RunningPis { reported: status::read(state), by_dir: last.by_dir.clone() },
             false => running(Some(state)),
         };
         if now != last {

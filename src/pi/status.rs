@@ -133,7 +133,7 @@ pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
     let Some(place) = kernel::place().filter(|_| is_own_folder(&folder)) else { return Vec::new() };
     // On a network file system, another machine with an unknown boot time may write.
     let boot = kernel::boot_time().filter(|_| !kernel::is_remote(&folder));
-    let mut told = BTreeMap::new();
+    let mut reported = BTreeMap::new();
     for file in fs::read_dir(&folder).into_iter().flatten().flatten().take(MOST_PIS) {
         let path = file.path();
         let pid = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json")?.parse::<u32>().ok());
@@ -157,10 +157,10 @@ pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
             continue;
         }
         if said.status.session.is_absolute() {
-            told.insert(pid, said.status);
+            reported.insert(pid, said.status);
         }
     }
-    told.into_values().collect()
+    reported.into_values().collect()
 }
 
 /// Returns the time of the last write to a file.
@@ -246,9 +246,12 @@ mod tests {
     fn a_process_that_runs_is_heard_and_one_that_is_gone_is_not() {
         let world = World::new();
         world.write(&said());
-        let [told] = &world.read()[..] else { panic!("it runs") };
-        assert_eq!((told.pid, told.state, told.since, told.cost), (std::process::id(), PiState::Waiting, 5, 0.5));
-        assert_eq!((told.model.as_deref(), told.entry.as_deref()), (Some("m"), None));
+        let [reported] = &world.read()[..] else { panic!("it runs") };
+        assert_eq!(
+            (reported.pid, reported.state, reported.since, reported.cost),
+            (std::process::id(), PiState::Waiting, 5, 0.5)
+        );
+        assert_eq!((reported.model.as_deref(), reported.entry.as_deref()), (Some("m"), None));
         // The PID was reused by another process.
         let mut other = said();
         other["start"] = json!("1");

@@ -84,12 +84,12 @@ fn ask(command: &mut Command) -> Option<String> {
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     command.env("PI_OFFLINE", "1");
     let mut child = programs::start_apart(command).ok()?;
-    let said = program::said(child.stdout.take());
+    let output = program::output(child.stdout.take());
     let begun = Instant::now();
     let status = program::ended(&mut child, |elapsed| elapsed >= PATIENCE).ok()??;
     // A background child can keep the pipe open.
-    let said = said.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())).ok().filter(|_| status.success())?;
-    said.lines().map(str::trim).find(|line| numbers(line).is_some()).map(str::to_owned)
+    let output = output.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())).ok().filter(|_| status.success())?;
+    output.lines().map(str::trim).find(|line| numbers(line).is_some()).map(str::to_owned)
 }
 
 /// Parses the three numbers of a version.

@@ -26,12 +26,12 @@ pub(crate) fn signs(sessions: &[&Digest], pis: &RunningPis, now: i64, home: &str
         [_] => it.into(),
         _ => format!("\"{}\"", UNICODE.cut(&clean(session.title()), TITLE)),
     };
-    let open = running::by_session(&pis.told);
+    let open = running::by_session(&pis.reported);
     let open_at = |session: &Digest| open.get(&*session.path).or_else(|| open.get(&**session.real_path()));
-    let (mut told, mut running, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut reported, mut running, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for &session in sessions {
         match open_at(session) {
-            Some(pis) => told.extend(pis.iter().map(|pi| {
+            Some(pis) => reported.extend(pis.iter().map(|pi| {
                 let (state, lasting) = (pi.state.name(), time::duration_since(now, pi.since));
                 format!("pi (pid {}) has {} open: {state} {lasting}", pi.pid, called(session, "it"))
             })),
@@ -51,12 +51,12 @@ pub(crate) fn signs(sessions: &[&Digest], pis: &RunningPis, now: i64, home: &str
             _ => format!("{what} was modified {} ago; a pi may be using it", count(seconds, "second", "seconds")),
         }
     });
-    told.into_iter().chain(runs).chain(written).collect()
+    reported.into_iter().chain(runs).chain(written).collect()
 }
 
 /// Returns `true` if a pi reports that it has a session open.
 pub(crate) fn is_open(session: &Digest, pis: &RunningPis) -> bool {
-    pis.told.iter().any(|told| told.session == session.path || told.session == *session.real_path())
+    pis.reported.iter().any(|pi| pi.session == session.path || pi.session == *session.real_path())
 }
 
 /// Returns `true` if a session was written a moment ago. Both the file and its last entry must be recent. Labels and

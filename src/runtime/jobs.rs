@@ -123,28 +123,28 @@ impl JobContext {
                 let reading = LoadRequest::new(self.files, &path, &self.setting.home);
                 Reply::Opened(opened.tree(LoadRequest { is_wanted: &is_wanted, ..reading }, may_go_on)?)
             }
-            Work::LookForPis => Reply::Pis(running::running(self.state_dir.as_deref())),
+            Work::ListPis => Reply::Pis(running::running(self.state_dir.as_deref())),
             Work::FollowPis => {
                 if let Some(state) = self.state_dir.as_deref().filter(|_| self.files == Files::Disk) {
                     running::follow(state, |pis| is_wanted() && reply(Reply::Pis(pis)));
                 }
                 return Ok(None);
             }
-            Work::TellPi(pi, what) => {
+            Work::SendToPi(pi, what) => {
                 let none = || "cannot send requests to pi: no home directory; set HOME".to_owned();
                 let state = self.state_dir.as_deref().ok_or_else(none);
-                let told = state.and_then(|state| requests::ask(state, &pi, &what));
-                Reply::PiTold(what, told)
+                let reported = state.and_then(|state| requests::ask(state, &pi, &what));
+                Reply::PiAnswered(what, reported)
             }
-            Work::AskPi => Reply::PiGoes(match self.setting.config.go_by {
+            Work::CheckPi => Reply::PiNavigates(match self.setting.config.go_by {
                 GoBy::Itself => launch::goes_by_itself(&self.setting.config.pi, self.state_dir.as_deref()),
                 GoBy::Line => Err(launch::GOES_BY_LINE.into()),
             }),
-            Work::Split { tree, session, forks, sharing_sessions } => {
+            Work::FindForkPoints { tree, session, forks, sharing_sessions } => {
                 self.forget_members(&session.1.path);
                 let Some(found) = self.forks((&tree, &session.1), forks, is_wanted) else { return Ok(None) };
                 let entries = (0..tree.nodes.len() as Index).map(|at| (session.0, &*session.1, at));
-                Reply::Split(found, SharedEntries::new(&sharing_sessions, entries))
+                Reply::ForkPoints(found, SharedEntries::new(&sharing_sessions, entries))
             }
             Work::Join(to_join) => Reply::Joined(Arc::new(self.join(*to_join, &is_wanted)?)),
             Work::Read(body) => Reply::Read(self.document(&body, ticket)?),
@@ -152,9 +152,9 @@ impl JobContext {
                 self.find((files, start), &words, is_wanted, reply);
                 return Ok(None);
             }
-            Work::Elsewhere { query, sessions, around } => {
-                let told = |found| reply(Reply::Elsewhere(found));
-                self.searcher.suggest((self.files, &sessions), (&*query, &*around), || !is_wanted(), told);
+            Work::Suggest { query, sessions, around } => {
+                let reported = |found| reply(Reply::Suggestions(found));
+                self.searcher.suggest((self.files, &sessions), (&*query, &*around), || !is_wanted(), reported);
                 return Ok(None);
             }
             Work::MatchEntries { query, around, session, tree } => {
@@ -164,10 +164,10 @@ impl JobContext {
                 let hits = found.into_iter().map(|at| EntryRef { session: session.key, at: seen(&tree, at) });
                 Reply::EntriesFound { hits: hits.collect(), first_last: (true, true), progress: None }
             }
-            Work::Look { lines, words, found } => {
+            Work::FindInPreview { lines, words, found } => {
                 let hits = preview::hits(&lines, &words, is_wanted);
                 let hidden_hits = found.filter(|_| hits.is_empty()).and_then(|body| self.hidden_hits(&body, &words));
-                Reply::Seen(hits, hidden_hits)
+                Reply::PreviewHits(hits, hidden_hits)
             }
             Work::Context(ContextTarget { path, tree, at, .. }) => {
                 let plan = Plan::new(&tree, at);
@@ -186,15 +186,15 @@ impl JobContext {
                 let reading = compare::CompareControl { files: self.files, home, is_wanted: &is_wanted };
                 Reply::Compared(Arc::new(ComparedBranches::read(asked, reading)?))
             }
-            Work::LookBack => Reply::Past(self.changes.as_ref().context(NO_JOURNAL)?.past(is_wanted)?),
-            Work::Written(body) => Reply::Text(with_text_error(self.read(&body, |line, related| {
+            Work::ReadHistory => Reply::History(self.changes.as_ref().context(NO_JOURNAL)?.past(is_wanted)?),
+            Work::ReadSource(body) => Reply::Text(with_text_error(self.read(&body, |line, related| {
                 render::entry::source_text(&body.tree, body.at, (line, related), &self.setting.zone)
             }))),
             Work::ReadTexts(sessions) => {
                 let values = ValueLists::new(sessions.iter().map(|session| &*session.digest));
                 if reply(Reply::Values(Arc::new(values))) {
-                    let told = |done, total| is_wanted() && reply(Reply::TextsRead(done, total));
-                    self.searcher.read(self.files, &sessions, told);
+                    let reported = |done, total| is_wanted() && reply(Reply::TextsRead(done, total));
+                    self.searcher.read(self.files, &sessions, reported);
                 }
                 return Ok(None);
             }
@@ -204,12 +204,12 @@ impl JobContext {
             }
             Work::Search { query, sessions, around } if query.everything && !query.words().is_empty() => {
                 let all = sessions.len();
-                let told = |hits, done| {
+                let reported = |hits, done| {
                     let progress = (done < all).then_some((done, all));
                     reply(Reply::SessionsFound { hits, more: true, progress })
                 };
                 let asked = (&*query, &*around);
-                self.searcher.search_everything((self.files, &sessions), asked, || !is_wanted(), told);
+                self.searcher.search_everything((self.files, &sessions), asked, || !is_wanted(), reported);
                 return Ok(None);
             }
             Work::Search { query, sessions, around } => {
@@ -224,8 +224,8 @@ impl JobContext {
                 Reply::Changed(Box::new(Changed { request, result, read: Vec::new(), gone: Vec::new() }))
             }
             Work::Change { request, now } => Reply::Changed(Box::new(self.change(ticket, (request, now), reply))),
-            Work::LookForMoved { gone, touched, known } => {
-                Reply::MayBe(relocations::candidates(&gone, &touched, &known))
+            Work::FindRelocations { gone, touched, known } => {
+                Reply::RelocationsFound(relocations::candidates(&gone, &touched, &known))
             }
             Work::Remember { gone, dir } => {
                 let dir = locate::expand(&dir, Path::new(&self.setting.home));
@@ -279,14 +279,14 @@ impl JobContext {
 
     /// Makes a change, and reports its progress periodically.
     fn change(&self, ticket: &Ticket, (request, now): (Request, i64), reply: &mut dyn FnMut(Reply) -> bool) -> Changed {
-        let (mut told, mut total) = (Instant::now(), None);
+        let (mut reported, mut total) = (Instant::now(), None);
         let mut waits = String::new();
         let mut watch = |news: ChangeEvent<'_>| {
             match news {
                 ChangeEvent::Made(ChangeProgress { done, total: all }) => {
                     total = Some(all);
-                    if told.elapsed() >= BETWEEN_WORDS || !waits.is_empty() {
-                        (told, waits) = (Instant::now(), String::new());
+                    if reported.elapsed() >= BETWEEN_WORDS || !waits.is_empty() {
+                        (reported, waits) = (Instant::now(), String::new());
                         reply(Reply::Changing(done, all));
                     }
                 }
@@ -372,7 +372,7 @@ impl JobContext {
         let dirs = &self.setting.located.dirs;
         let mut reader = IncrementalReader::new(&self.setting.home, dirs, known.iter().map(|digest| &**digest));
         let mut watch = Watch::new(dirs, watch::of_system);
-        let mut is_told = false;
+        let mut is_reported = false;
         // Finds changes that happened before the watch started.
         let mut seen = WatchEvents { is_all: true, ..WatchEvents::default() };
         let mut is_heard = true;
@@ -385,12 +385,12 @@ impl JobContext {
                 let is_gone = |cwd: &&String| !cwd.is_empty() && !self.files.is_dir(Path::new(cwd.as_str()));
                 let gone = dirs.into_iter().filter(is_gone).cloned().collect();
                 let (hold, taken) = mpsc::channel();
-                is_heard = reply(Reply::News { news, gone, hold: Some(hold) });
+                is_heard = reply(Reply::FilesChanged { news, gone, hold: Some(hold) });
                 let _ = taken.recv(); // blocks until the other end is dropped
                 is_heard
             });
-            if let Some(problem) = watch.problem().filter(|_| !is_told) {
-                (is_told, is_heard) = (true, reply(Reply::Polls(problem.into())));
+            if let Some(problem) = watch.problem().filter(|_| !is_reported) {
+                (is_reported, is_heard) = (true, reply(Reply::Polls(problem.into())));
             }
             let left = reader.due().map(|due| Duration::from_millis((due - now()).max(1).unsigned_abs()));
             seen = watch.wait(left);

@@ -88,8 +88,8 @@ pub fn run(mut setting: Startup, (files, cache): (Files, Option<PathBuf>), chang
     }
     let (sender, events) = mpsc::channel();
     let tell = sender.clone();
-    let told = signals::watch(move |signal| tell.send(Event::Signal(signal)).is_ok());
-    told.context("cannot handle signals")?;
+    let reported = signals::watch(move |signal| tell.send(Event::Signal(signal)).is_ok());
+    reported.context("cannot handle signals")?;
     let mut screen = Screen::open(setting.config.mouse).context("cannot draw on this terminal")?;
     let wants_palette = setting.theme.is_some() && setting.config.theme.palette().is_none();
     let (tell, answer) = mpsc::channel();
@@ -334,7 +334,7 @@ impl Browser {
     /// Waits until all requested changes are made, so that quitting interrupts none. Explains a long wait. A signal
     /// stops between two files; if a signal caused the exit, a little later.
     fn finish(&mut self, events: &Receiver<Event>, is_killed: bool) {
-        let mut is_told = is_killed && !self.model.changes.is_empty();
+        let mut is_reported = is_killed && !self.model.changes.is_empty();
         let mut stop_at = is_killed.then(|| Instant::now() + FAREWELL);
         while !self.model.changes.is_empty() {
             let left = stop_at.map(|at| at.saturating_duration_since(Instant::now()));
@@ -347,9 +347,9 @@ impl Browser {
                 Ok(Event::Signal(Signal::Stop(_))) => stop_at = Some(Instant::now()),
                 Ok(_) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
-                Err(RecvTimeoutError::Timeout) if is_told => {}
+                Err(RecvTimeoutError::Timeout) if is_reported => {}
                 Err(RecvTimeoutError::Timeout) => {
-                    is_told = true;
+                    is_reported = true;
                     let done = self.model.changes.iter().find_map(|pending| pending.progress);
                     let done = done.map_or(String::new(), |(done, all)| format!(" ({done} of {all})"));
                     let waits = self.model.changes.iter().find_map(|pending| pending.waits.as_ref());
@@ -362,7 +362,7 @@ impl Browser {
                 }
             }
         }
-        if let Some(notice) = self.model.notice.as_ref().filter(|_| is_told) {
+        if let Some(notice) = self.model.notice.as_ref().filter(|_| is_reported) {
             say(&notice.text);
         }
     }

@@ -30,9 +30,9 @@ impl WorkerKind {
         match work {
             Work::ReadTexts(_) | Work::ForgetTexts => Self::Shared("texts"),
             Work::Find { .. } | Work::MatchEntries { .. } => Self::Shared("find"),
-            Work::AskPi | Work::TellPi(..) => Self::Shared("pi"),
-            Work::Text(_) | Work::Written(_) | Work::Copy(_) | Work::CopyToDesktop { .. } => Self::Shared("copy"),
-            Work::LookForMoved { .. } | Work::Remember { .. } | Work::CompleteDir(_) => Self::Shared("directory"),
+            Work::CheckPi | Work::SendToPi(..) => Self::Shared("pi"),
+            Work::Text(_) | Work::ReadSource(_) | Work::Copy(_) | Work::CopyToDesktop { .. } => Self::Shared("copy"),
+            Work::FindRelocations { .. } | Work::Remember { .. } | Work::CompleteDir(_) => Self::Shared("directory"),
             other => Self::Single(mem::discriminant(other)),
         }
     }
@@ -64,7 +64,7 @@ impl Workers {
 
 /// Runs a piece of work. Returns `true` while replies are received.
 fn run(desk: &JobContext, (ticket, work): (Ticket, Work), sender: &Sender<Event>) -> bool {
-    if matches!(work, Work::Elsewhere { .. }) {
+    if matches!(work, Work::Suggest { .. }) {
         // Alternative searches read all files, so they do not run for each key.
         let end = Instant::now() + PAUSE;
         while ticket.is_wanted() && Instant::now() < end {

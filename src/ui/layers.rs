@@ -285,7 +285,7 @@ fn cells(listing: &Listing, columns: usize) -> Vec<Span> {
 /// Draws the legend: the letters with names and token counts.
 fn legend(listing: &Listing) -> Vec<Span> {
     let there = ContextShare::ALL.iter().copied().filter(|share| listing.shares[*share as usize] > 0);
-    let told = |share: ContextShare| {
+    let reported = |share: ContextShare| {
         let taken = tokens(listing.shares[share as usize] as f64);
         let part = part(listing.shares[share as usize], listing.estimated_tokens());
         [
@@ -294,7 +294,7 @@ fn legend(listing: &Listing) -> Vec<Span> {
         ]
     };
     let sum = Span::new(Tone::Dim, format!("sum {}", tokens(listing.estimated_tokens() as f64)));
-    there.flat_map(told).chain([sum]).collect()
+    there.flat_map(reported).chain([sum]).collect()
 }
 
 /// Formats a share as a percentage.

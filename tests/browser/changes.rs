@@ -286,7 +286,7 @@ fn a_redundant_change_is_reported() {
     assert_eq!(browser.footer(), "the session already has no name");
     browser.press("u");
     assert_eq!(browser.footer(), "nothing to undo");
-    let done = ChangeResult { said: "done\u{1b}[31m".into(), ..ChangeResult::default() };
+    let done = ChangeResult { summary: "done\u{1b}[31m".into(), ..ChangeResult::default() };
     browser.change_goes(Request::Redo, Ok(done));
     assert_eq!(browser.footer(), "done␛[31m");
 }

@@ -106,7 +106,7 @@ fn deleting_beside_a_possibly_running_pi_asks_twice() {
     let path = world.path(name);
     world.select(&mut browser, name);
     let effects = browser.take(Msg::Key("ctrl+d".parse().unwrap()));
-    assert!(matches!(effects[..], [Effect::Ask(_, Work::LookForPis)]), "{effects:?}");
+    assert!(matches!(effects[..], [Effect::Ask(_, Work::ListPis)]), "{effects:?}");
     shows(&browser, "A pi is running in /nowhere.");
     browser.press("enter");
     shows(&browser, "A pi is running in /nowhere.");

@@ -238,7 +238,7 @@ fn searching_the_preview_does_not_block_the_screen() {
     let mut browser = world.open(160, 40);
     browser.press("l g tab /");
     let effects = browser.take(Msg::Key("e".parse().unwrap()));
-    assert!(effects.iter().any(|effect| matches!(effect, Effect::Ask(_, Work::Look { .. }))));
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Ask(_, Work::FindInPreview { .. }))));
     assert!(browser.model.preview.hit().is_none(), "the search has not run yet");
     let replies: Vec<Msg> = effects.into_iter().flat_map(|effect| browser.replies(effect)).collect();
     replies.into_iter().for_each(|msg| browser.send(msg));

@@ -46,7 +46,7 @@ impl Live {
     /// Returns the message with the latest changes.
     fn msg(&mut self) -> Msg {
         let news = self.news();
-        Msg::Reply(self.ticket.clone(), Reply::News { news, gone: Vec::new(), hold: None })
+        Msg::Reply(self.ticket.clone(), Reply::FilesChanged { news, gone: Vec::new(), hold: None })
     }
 
     /// Sends the latest changes to the browser.

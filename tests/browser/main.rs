@@ -348,7 +348,7 @@ fn late_replies_about_another_session_are_dropped() {
     assert!(matches!(&late[..], [Msg::Reply(_, Reply::Opened(_))]));
     let effects = browser.take(late.remove(0));
     let late = replies(&browser, effects);
-    assert!(late.iter().any(|msg| matches!(msg, Msg::Reply(_, Reply::Split(forks, _)) if !forks.is_empty())));
+    assert!(late.iter().any(|msg| matches!(msg, Msg::Reply(_, Reply::ForkPoints(forks, _)) if !forks.is_empty())));
     browser.press("end");
     assert_eq!(browser.selected(), "Docs: string syntax");
     late.into_iter().for_each(|msg| browser.send(msg));

@@ -133,8 +133,11 @@ fn a_session_that_loads_later_is_opened() {
     assert_ne!(browser.session().unwrap().path, world.path("twin"));
     std::fs::write(world.path("twin"), &twin).unwrap();
     let read = || vec![pitree::disk::scan::again(&world.path("twin"), None, "").unwrap().unwrap()];
-    let news =
-        |read| Reply::News { news: FileChanges { read, ..FileChanges::default() }, gone: Vec::new(), hold: None };
+    let news = |read| Reply::FilesChanged {
+        news: FileChanges { read, ..FileChanges::default() },
+        gone: Vec::new(),
+        hold: None,
+    };
     let (_claim, ticket) = Ticket::new(u64::MAX);
     browser.send(Msg::Reply(ticket.clone(), news(read())));
     assert_eq!(browser.session().unwrap().path, world.path("twin"));

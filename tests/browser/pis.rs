@@ -10,7 +10,7 @@ use super::changes::World;
 use super::harness::{Browser, NOW, shows};
 
 /// Creates a pi that has a session open and reports a state.
-fn told(world: &World, session: &str, state: PiState, minutes: i64) -> PiStatus {
+fn pi_in(world: &World, session: &str, state: PiState, minutes: i64) -> PiStatus {
     PiStatus {
         id: session.into(),
         state,
@@ -36,8 +36,8 @@ pub(crate) fn reported(path: &std::path::Path) -> PiStatus {
     }
 }
 
-fn hear(browser: &mut Browser, told: Vec<PiStatus>) {
-    browser.model.catalog.set_pis(RunningPis { told, ..RunningPis::default() }, NOW);
+fn hear(browser: &mut Browser, reported: Vec<PiStatus>) {
+    browser.model.catalog.set_pis(RunningPis { reported, ..RunningPis::default() }, NOW);
     browser.press("j").press("k");
 }
 
@@ -57,7 +57,7 @@ fn each_state_has_a_symbol_and_the_header_counts_them() {
         (PiState::Working, "●", "1 working"),
         (PiState::Idle, "○", "1 idle"),
     ] {
-        hear(&mut browser, vec![told(&world, "main", state, 3)]);
+        hear(&mut browser, vec![pi_in(&world, "main", state, 3)]);
         shows(&browser, word);
         assert!(rows(&browser).iter().any(|row| row.contains(sign)), "{sign}:\n{}", browser.screen());
     }
@@ -72,7 +72,7 @@ fn pis_that_wait_for_the_user_come_first_longest_wait_on_top() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let before = rows(&browser);
-    hear(&mut browser, vec![told(&world, "fork", PiState::Waiting, 5), told(&world, "other", PiState::Waiting, 9)]);
+    hear(&mut browser, vec![pi_in(&world, "fork", PiState::Waiting, 5), pi_in(&world, "other", PiState::Waiting, 9)]);
     browser.press("W");
     let waiting = rows(&browser).iter().filter(|row| row.contains('◆')).count();
     assert_eq!(waiting, 2, "{}", browser.screen());
@@ -84,7 +84,7 @@ fn pis_that_wait_for_the_user_come_first_longest_wait_on_top() {
         browser.model.catalog[key.unwrap()].path.clone()
     };
     assert_eq!(first(&browser), world.path("other"));
-    hear(&mut browser, vec![told(&world, "fork", PiState::Blocked, 0), told(&world, "other", PiState::Waiting, 9)]);
+    hear(&mut browser, vec![pi_in(&world, "fork", PiState::Blocked, 0), pi_in(&world, "other", PiState::Waiting, 9)]);
     browser.press("W W");
     assert_eq!(first(&browser), world.path("fork"), "a question before an answer");
     hear(&mut browser, Vec::new());
@@ -96,7 +96,7 @@ fn pis_that_wait_for_the_user_come_first_longest_wait_on_top() {
 fn a_session_with_several_pis_shows_the_asking_one_and_the_count() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    let pi = |pid, state, minutes| PiStatus { pid, ..told(&world, "main", state, minutes) };
+    let pi = |pid, state, minutes| PiStatus { pid, ..pi_in(&world, "main", state, minutes) };
     hear(&mut browser, vec![pi(1, PiState::Blocked, 3), pi(2, PiState::Working, 2), pi(3, PiState::Idle, 1)]);
     let row = rows(&browser).into_iter().find(|row| row.contains("¿3 ")).unwrap();
     assert!(row.contains("the main session"), "{row}");
@@ -115,10 +115,10 @@ fn the_card_shows_the_state_of_pi() {
     let mut browser = world.open(160, 40);
     let key = browser.model.catalog.key_of(&world.path("main")).unwrap();
     world.select(&mut browser, "main");
-    browser
-        .model
-        .catalog
-        .set_pis(RunningPis { told: vec![told(&world, "main", PiState::Waiting, 3)], ..RunningPis::default() }, NOW);
+    browser.model.catalog.set_pis(
+        RunningPis { reported: vec![pi_in(&world, "main", PiState::Waiting, 3)], ..RunningPis::default() },
+        NOW,
+    );
     browser.press("j").press("k");
     shows(&browser, "waiting for you for 3m, some-model (pid 4711)");
     assert!(browser.model.catalog.live(key).is_some());
@@ -130,19 +130,19 @@ fn a_name_is_written_by_the_pi_that_has_the_session_open() {
     let mut browser = world.open(160, 40);
     world.select(&mut browser, "main");
     let before = world.text("main");
-    browser
-        .model
-        .catalog
-        .set_pis(RunningPis { told: vec![told(&world, "main", PiState::Waiting, 3)], ..RunningPis::default() }, NOW);
+    browser.model.catalog.set_pis(
+        RunningPis { reported: vec![pi_in(&world, "main", PiState::Waiting, 3)], ..RunningPis::default() },
+        NOW,
+    );
     browser.press("R").type_text("new").press("enter");
     shows(&browser, "This session is open in a running pi");
     shows(&browser, "pi (pid 4711) has it open");
     let wanted = browser.take(Msg::Key("p".parse().unwrap()));
-    let [Effect::Ask(ticket, Work::TellPi(pi, what))] = &wanted[..] else { panic!("{wanted:?}") };
+    let [Effect::Ask(ticket, Work::SendToPi(pi, what))] = &wanted[..] else { panic!("{wanted:?}") };
     assert_eq!((pi.pid, what), (4711, &PiRequest::Name("new".into())));
     assert_eq!(world.text("main"), before, "pi writes it");
-    let told = |result| Msg::Reply(ticket.clone(), Reply::PiTold(what.clone(), result));
-    browser.send(told(Ok(())));
+    let reported = |result| Msg::Reply(ticket.clone(), Reply::PiAnswered(what.clone(), result));
+    browser.send(reported(Ok(())));
     shows(&browser, "pi wrote the name");
     browser.press("R").type_text("here").press("enter");
     browser.press("w");
@@ -153,19 +153,19 @@ fn a_name_is_written_by_the_pi_that_has_the_session_open() {
 fn an_unconfirmed_pi_request_is_reported() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser
-        .model
-        .catalog
-        .set_pis(RunningPis { told: vec![told(&world, "main", PiState::Waiting, 3)], ..RunningPis::default() }, NOW);
+    browser.model.catalog.set_pis(
+        RunningPis { reported: vec![pi_in(&world, "main", PiState::Waiting, 3)], ..RunningPis::default() },
+        NOW,
+    );
     world.select(&mut browser, "main");
     browser.press("l L").type_text("mark").press("enter");
     shows(&browser, "This session is open in a running pi");
     let wanted = browser.take(Msg::Key("p".parse().unwrap()));
-    let [Effect::Ask(ticket, Work::TellPi(_, what @ PiRequest::Label { .. }))] = &wanted[..] else {
+    let [Effect::Ask(ticket, Work::SendToPi(_, what @ PiRequest::Label { .. }))] = &wanted[..] else {
         panic!("{wanted:?}")
     };
     let why = "pi (process 4711) does not answer: nothing was changed, and this is said in full";
-    browser.send(Msg::Reply(ticket.clone(), Reply::PiTold(what.clone(), Err(why.into()))));
+    browser.send(Msg::Reply(ticket.clone(), Reply::PiAnswered(what.clone(), Err(why.into()))));
     shows(&browser, "does not answer");
 }
 
@@ -175,14 +175,14 @@ fn changes_by_pi_are_reported_despite_key_presses() {
         let world = World::new();
         let mut browser = world.open(160, 40);
         world.select(&mut browser, "main");
-        let open = told(&world, "main", PiState::Waiting, 3);
-        browser.model.catalog.set_pis(RunningPis { told: vec![open], ..RunningPis::default() }, NOW);
+        let open = pi_in(&world, "main", PiState::Waiting, 3);
+        browser.model.catalog.set_pis(RunningPis { reported: vec![open], ..RunningPis::default() }, NOW);
         browser.press("R").type_text("new").press("enter");
         let wanted = browser.take(Msg::Key("p".parse().unwrap()));
-        let [Effect::Ask(ticket, Work::TellPi(_, what))] = &wanted[..] else { panic!("{wanted:?}") };
+        let [Effect::Ask(ticket, Work::SendToPi(_, what))] = &wanted[..] else { panic!("{wanted:?}") };
         browser.press(keys);
         assert!(ticket.is_wanted(), "{keys}");
-        browser.send(Msg::Reply(ticket.clone(), Reply::PiTold(what.clone(), Ok(()))));
+        browser.send(Msg::Reply(ticket.clone(), Reply::PiAnswered(what.clone(), Ok(()))));
         shows(&browser, "pi wrote the name");
         // A key pressed just before does not dismiss it immediately.
         browser.press("down");

@@ -288,7 +288,7 @@ fn a_missing_directory_offers_the_current_one_or_cancel() {
 }
 
 /// Returns the first message to pi of each request to resume.
-fn told(browser: &Browser) -> Vec<Option<&str>> {
+fn reported(browser: &Browser) -> Vec<Option<&str>> {
     let first = |effect: &Effect| match effect {
         Effect::Resume(Start { first, .. }) => first.clone(),
         other => panic!("{other:?}"),
@@ -312,7 +312,7 @@ fn a_pi_with_navigation_support_receives_the_entry_without_writes() {
     browser.press("enter");
     shows(&browser, "puts its text in the editor");
     browser.press("s");
-    let [Some(here), Some(summarize)] = told(&browser)[..] else { panic!("{:?}", browser.wants) };
+    let [Some(here), Some(summarize)] = reported(&browser)[..] else { panic!("{:?}", browser.wants) };
     assert_eq!([here, summarize], ["/pitree-goto a2", "/pitree-goto u2 summarize"]);
     assert!(world.text("main") == before && browser.copied.is_empty());
     assert_eq!(resumed(&browser), ["main", "main"]);
@@ -327,7 +327,7 @@ fn a_fork_at_a_message_takes_its_text_from_the_original() {
     browser.press("l");
     to_entry(&mut browser, "go left");
     browser.press("enter n");
-    let first = told(&browser)[0].unwrap();
+    let first = reported(&browser)[0].unwrap();
     let words: Vec<&str> = first.split(' ').collect();
     let ["/pitree-text", offset, length, path] = words[..] else { panic!("{first}") };
     assert_eq!(path, world.path("main").to_str().unwrap());
@@ -349,7 +349,7 @@ fn pi_receives_the_entry_in_a_replacement_directory_too() {
     browser.send(Msg::Gone(Start { path, cwd, first: first.clone() }));
     shows(&browser, "Working directory not found");
     browser.press("h");
-    assert_eq!(told(&browser), [first.as_deref()]);
+    assert_eq!(reported(&browser), [first.as_deref()]);
 }
 
 #[test]

@@ -74,14 +74,14 @@ fn rows_of_every_filter_hold_each_entry_once() {
         browser.press("j l 1 + g");
         let rows =
             |browser: &Browser| items(browser).into_iter().filter(|item| matches!(item, RowItem::Entry(_))).count();
-        let mut told = rows(&browser);
+        let mut reported = rows(&browser);
         let runs = &browser.model.tree.rows.runs;
-        told += runs.iter().map(|run| run.entries.len()).sum::<usize>();
+        reported += runs.iter().map(|run| run.entries.len()).sum::<usize>();
         if items(&browser)[0] == RowItem::Inherited {
             browser.press("l");
-            told = rows(&browser) + browser.model.tree.rows.runs.iter().map(|run| run.entries.len()).sum::<usize>();
+            reported = rows(&browser) + browser.model.tree.rows.runs.iter().map(|run| run.entries.len()).sum::<usize>();
         }
-        assert_eq!(told, browser.model.tree.rows.entries);
+        assert_eq!(reported, browser.model.tree.rows.entries);
         browser.press("h h h esc");
         browser.model.focus = Place::Sessions;
     }

@@ -29,8 +29,8 @@ fn hidden_subagents_are_counted_and_shown_ones_are_nested() {
     browser.press("j");
     shows(&browser, "family      $2.00 in 4 sessions, $1.50 by 3 subagents");
     let live = |path: &std::path::Path| super::pis::reported(path);
-    let told = vec![live(&dir.path().join("--p--/top.jsonl")), live(&path.with_extension("jsonl"))];
-    browser.model.catalog.set_pis(RunningPis { told, ..RunningPis::default() }, NOW);
+    let reported = vec![live(&dir.path().join("--p--/top.jsonl")), live(&path.with_extension("jsonl"))];
+    browser.model.catalog.set_pis(RunningPis { reported, ..RunningPis::default() }, NOW);
     browser.press("j").press("k");
     shows(&browser, "1 waiting 1 subagent live");
     browser.press("ctrl+g");

@@ -28,7 +28,7 @@ fn change(browser: &mut Browser, key: &str) -> (Ticket, Work) {
 
 fn done(request: Work) -> Reply {
     let Work::Change { request, .. } = request else { panic!("the key requests a change") };
-    let result = Ok(ChangeResult { said: "it is done".into(), ..ChangeResult::default() });
+    let result = Ok(ChangeResult { summary: "it is done".into(), ..ChangeResult::default() });
     Reply::Changed(Box::new(pitree::app::message::Changed { request, result, read: Vec::new(), gone: Vec::new() }))
 }
 
@@ -175,7 +175,7 @@ fn a_key_cancels_opening_a_text_and_reports_it() {
     let mut browser = world.open(160, 40);
     browser.press("l tab");
     let late = asked(&mut browser, "v");
-    assert!(late.iter().any(|(_, work)| matches!(work, Work::Written(_))));
+    assert!(late.iter().any(|(_, work)| matches!(work, Work::ReadSource(_))));
     browser.press("j");
     assert_eq!(browser.footer(), "opening canceled by a key press");
 }

@@ -59,7 +59,7 @@ fn many() {
     let timed = |request: &Request| {
         let begun = Instant::now();
         let done = world.make(request).unwrap();
-        eprintln!("{} in {:?}", done.said, begun.elapsed());
+        eprintln!("{} in {:?}", done.summary, begun.elapsed());
         // Usually takes less than a second. Scanning the entire trash for each session took 45 seconds.
         assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
         done
@@ -86,15 +86,15 @@ fn stopped() {
     let make = |request: &Request, stop: usize| world.changes.make(request, NOW, &mut until(stop)).unwrap();
     world.make(&rename(&paths[0], "first")).unwrap();
     let done = make(&to_trash(&paths), 4);
-    assert_eq!((done.said.as_str(), done.left), ("Moved 4 sessions to the trash; interrupted, 6 remaining", 6));
+    assert_eq!((done.summary.as_str(), done.left), ("Moved 4 sessions to the trash; interrupted, 6 remaining", 6));
     assert_eq!((done.changes.len(), there(&paths)), (4, 6));
 
     let done = make(&Request::Undo { number: None }, 1);
-    assert_eq!((done.said.as_str(), done.left), ("Restored 1 session; interrupted, 3 remaining", 3));
+    assert_eq!((done.summary.as_str(), done.left), ("Restored 1 session; interrupted, 3 remaining", 3));
     assert_eq!(there(&paths), 7);
     let done = make(&Request::Undo { number: None }, 10);
-    assert_eq!((done.said.as_str(), done.left, there(&paths)), ("Restored 3 sessions", 0, 10));
-    assert_eq!(make(&Request::Redo, 3).said, "Moved 3 sessions to the trash again; interrupted, 1 remaining");
+    assert_eq!((done.summary.as_str(), done.left, there(&paths)), ("Restored 3 sessions", 0, 10));
+    assert_eq!(make(&Request::Redo, 3).summary, "Moved 3 sessions to the trash again; interrupted, 1 remaining");
     assert_eq!(make(&Request::Undo { number: None }, 10).changes.len(), 3, "one undo takes back what was made");
 
     let mut told = Vec::new();
@@ -107,7 +107,7 @@ fn stopped() {
     assert_eq!((done.unwrap().left, told), (0, vec![(1, 4), (2, 4), (3, 4)]), "between two, not before or behind");
     let files: Vec<FileSnapshot> = paths[4..].iter().map(|path| seen(path)).collect();
     let done = make(&Request::Delete { files }, 2);
-    assert_eq!((done.said.as_str(), done.left), ("permanently deleted 2 sessions; interrupted, 4 remaining", 4));
+    assert_eq!((done.summary.as_str(), done.left), ("permanently deleted 2 sessions; interrupted, 4 remaining", 4));
     assert_eq!(there(&paths), 4);
 }
 
@@ -159,7 +159,7 @@ fn failed_in_the_middle() {
     assert_eq!(touched(&to_trash(&[]), &world.make(&to_trash(&[]))), [""; 0].map(PathBuf::from));
 
     fs::remove_file(&paths[2]).unwrap();
-    assert_eq!(world.undo().unwrap().said, "nothing to undo");
+    assert_eq!(world.undo().unwrap().summary, "nothing to undo");
     world.make(&Request::Undo { number: Some(3) }).unwrap();
     let script = world.write("trash", "#!/bin/sh\ncase $1 in *2.jsonl) echo 'no room' >&2; exit 1;; esac\nrm \"$1\"\n");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();

@@ -45,7 +45,7 @@ fn joined() {
             one.pop();
         }
         append(&path, &one);
-        let said = world.undo().unwrap().said;
+        let said = world.undo().unwrap().summary;
         assert_eq!(said, "Restored 1 session; warning: merged the entries that a running pi wrote to the old path");
         let now = fs::read_to_string(&path).unwrap();
         assert_eq!(now, format!("{before}{}\n", one.trim_end()));

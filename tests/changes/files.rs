@@ -113,7 +113,7 @@ fn names_that_are_too_long_are_refused_with_the_limit() {
     world.make(&rename(&path, "  two\r\nlines\tand\u{1b}[31m  ")).unwrap();
     assert_eq!(View::of(&path).name.as_deref(), Some("two lines and [31m"));
     let same = world.make(&rename(&path, "two\nlines and [31m")).unwrap();
-    assert_eq!((same.changes.len(), same.said.as_str()), (0, "the session already has this name"));
+    assert_eq!((same.changes.len(), same.summary.as_str()), (0, "the session already has this name"));
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn trashing_a_link_keeps_its_target() {
     let link = world.dir.join("link.jsonl");
     symlink("elsewhere/real.jsonl", &link).unwrap();
     let done = world.trash(&link).unwrap();
-    assert_eq!(done.said, "Moved the link to the trash; its target is unchanged");
+    assert_eq!(done.summary, "Moved the link to the trash; its target is unchanged");
     assert!(real.exists() && !link.is_symlink());
     world.undo().unwrap();
     assert!(link.is_symlink());

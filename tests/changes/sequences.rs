@@ -208,6 +208,6 @@ fn changes_overwritten_by_other_programs_are_not_undone() {
         let refusal = error.downcast_ref::<Refusal>();
         assert!(matches!(refusal, Some(Refusal::Overtaken { reason: said }) if said.starts_with(reason)), "{error:#}");
     }
-    assert_eq!(world.undo().unwrap().said, "nothing to undo", "they were passed over");
+    assert_eq!(world.undo().unwrap().summary, "nothing to undo", "they were passed over");
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
 }

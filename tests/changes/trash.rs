@@ -221,7 +221,7 @@ fn some_can_not_come_back() {
         states(&world),
         [ChangeState::Undone, ChangeState::Overtaken, ChangeState::Overtaken, ChangeState::Undone]
     );
-    assert_eq!(world.undo().unwrap().said, "nothing to undo", "told once");
+    assert_eq!(world.undo().unwrap().summary, "nothing to undo", "told once");
     fs::remove_file(&paths[2]).unwrap();
     world.make(&undo(3)).unwrap();
     assert_eq!(fs::read(&paths[2]).unwrap(), b"2");
@@ -312,7 +312,7 @@ fn time_refused() {
     }
     let done = world.make(&rename(&path, "a name"));
     set("-a").unwrap();
-    let said = done.unwrap().said;
+    let said = done.unwrap().summary;
     assert!(said.contains("; warning: cannot restore the modification time"), "{said}");
     assert!(fs::read_to_string(&path).unwrap().contains("a name"));
     assert_eq!(states(&world), [ChangeState::Done]);

@@ -50,8 +50,8 @@ pub(crate) fn replies(desk: &JobContext, ticket: &Ticket, work: Work) -> Vec<Msg
         return replies;
     }
     // Running pis of this machine must not affect the test.
-    if matches!(work, Work::AskPi) {
-        return vec![Msg::Reply(ticket.clone(), Reply::PiGoes(Err("pi is too old".into())))];
+    if matches!(work, Work::CheckPi) {
+        return vec![Msg::Reply(ticket.clone(), Reply::PiNavigates(Err("pi is too old".into())))];
     }
     desk.work(ticket, work, |reply| {
         replies.push(Msg::Reply(ticket.clone(), reply));

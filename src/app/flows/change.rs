@@ -52,14 +52,14 @@ pub fn take(
 fn describe(model: &Model, done: &ChangeResult) -> String {
     let mut paths: Vec<_> = done.changes.iter().map(Change::path).collect();
     paths.dedup();
-    let [path] = paths[..] else { return done.said.clone() };
+    let [path] = paths[..] else { return done.summary.clone() };
     let key = model.catalog.key_of(path).filter(|&key| model.catalog.has(key));
     match key.filter(|&key| model.sessions.selected_session() != Some(key)) {
         Some(key) => {
             let title = model.short_title(key);
-            format!("{} {} {title}", done.said, model.setting.glyphs.dot)
+            format!("{} {} {title}", done.summary, model.setting.glyphs.dot)
         }
-        None => done.said.clone(),
+        None => done.summary.clone(),
     }
 }
 
@@ -118,8 +118,8 @@ fn migrating(request: Request) -> Option<Request> {
 
 /// Asks whether to undo a change of an earlier run.
 fn ask_to_undo(model: &Model, earlier: EarlierChange) -> Command {
-    let EarlierChange { group, time, said, sessions, more } = earlier;
-    let mut lines = vec![DocLine::new(Tone::Strong, &format!("{said}, {}", when(model, time)))];
+    let EarlierChange { group, time, summary, sessions, more } = earlier;
+    let mut lines = vec![DocLine::new(Tone::Strong, &format!("{summary}, {}", when(model, time)))];
     let name = |(path, title): &(PathBuf, Option<String>)| model.short(&model.title_of(path, title.as_deref()));
     lines.extend(sessions.iter().map(|session| DocLine::new(Tone::Text, &format!("  {}", name(session)))));
     lines.extend((more > 0).then(|| DocLine::new(Tone::Text, &format!("  and {}", count(more, "more", "more")))));

@@ -120,12 +120,12 @@ pub(crate) fn go(model: &Model, files: Vec<FileSnapshot>) -> Command {
 
 /// Returns the title of a question with [`running_pi_signs`]: a pi reports that it has a session open, or a guess.
 pub(crate) fn at_work(model: &Model, sessions: &[SessionKey]) -> &'static str {
-    let is_told = |&key: &SessionKey| model.catalog.live(key).is_some_and(|live| live.told().is_some());
+    let is_reported = |&key: &SessionKey| model.catalog.live(key).is_some_and(|live| live.reported().is_some());
     let pis = |key: &SessionKey| model.catalog.live(*key).map_or(0, |live| live.all().len());
     match sessions {
         [only] if pis(only) > 1 => "This session is open in several running pi processes",
-        [only] if is_told(only) => "This session is open in a running pi",
-        several if several.iter().any(is_told) => "One of these sessions is open in a running pi",
+        [only] if is_reported(only) => "This session is open in a running pi",
+        several if several.iter().any(is_reported) => "One of these sessions is open in a running pi",
         _ => "A pi may be running here",
     }
 }

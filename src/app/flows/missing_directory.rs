@@ -28,7 +28,7 @@ pub(crate) fn look(model: &Model, Start { path, cwd, .. }: &Start) -> Work {
     let touched = touched.take(MOST_FILES).map(String::from).collect();
     let known = catalog.dirs.iter().filter(|dir| !catalog.gone_dirs.contains(&***dir));
     let known = known.map(|dir| PathBuf::from(&**dir)).collect();
-    Work::LookForMoved { gone: cwd.into(), touched, known }
+    Work::FindRelocations { gone: cwd.into(), touched, known }
 }
 
 /// Asks where to resume.

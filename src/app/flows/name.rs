@@ -95,11 +95,11 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
 /// Asks who writes the line if a running pi has the session open: that pi shows only what it writes itself, until it
 /// reopens the session.
 fn by_pi(model: &Model, session: SessionKey, what: Option<PiRequest>, here: Command) -> Command {
-    let status = model.catalog.live(session).and_then(SessionActivity::told);
+    let status = model.catalog.live(session).and_then(SessionActivity::reported);
     let (Some(what), Some(pi)) = (what, status.filter(|_| flows::refusal(model).is_ok())) else { return here };
     let text = "The running pi does not see changes to the file until it reopens the session.";
     let lines = delete::running_pi_signs(model, &[session], Some(text));
-    let request = Command::Errand(Work::TellPi(pi.clone(), what), NextStep::Report);
+    let request = Command::Errand(Work::SendToPi(pi.clone(), what), NextStep::Report);
     let by_pi = QuestionChoice::new('p', "Let pi write it", "pi shows the change at once", request);
     let here = QuestionChoice::new('w', "Write it here", "append a line to the file; can be undone", here);
     Command::ask("This session is open in a running pi", lines, vec![by_pi, here, cancel()])

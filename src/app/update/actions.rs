@@ -152,7 +152,7 @@ fn open_history(model: &mut Model, kind: PaletteKind) {
         return model.say(Tone::Warning, why);
     }
     model.past = None;
-    model.looking_back = Some(model.ask(Work::LookBack));
+    model.looking_back = Some(model.ask(Work::ReadHistory));
     open_palette(model, kind);
 }
 
@@ -202,7 +202,7 @@ fn open_program(model: &mut Model, with: Opener) {
     if let PreviewSubject::Entry(entry) = subject
         && let Some(body) = model.entry_body(entry)
     {
-        model.start_errand(Work::Written(body), NextStep::Open(with));
+        model.start_errand(Work::ReadSource(body), NextStep::Open(with));
     } else if subject.has_card() {
         let lines = card::of(model, subject, ROOM);
         let text = lines.iter().map(|line| spans_text(&line.spans) + "\n").collect();

@@ -59,11 +59,11 @@ impl Model {
             Command::ToggleFold => drop(self.tree.toggle()),
             Command::GoToHit => search::go_to_hit(self),
             Command::Change(request, after) => self.queue_change(request, after),
-            Command::ListPis => self.looking = Some(self.ask(Work::LookForPis)),
+            Command::ListPis => self.looking = Some(self.ask(Work::ListPis)),
             Command::Trash(files) => self.execute(delete::go(self, files)),
             Command::Errand(work, then) => self.start_errand(work, then),
             Command::AskPi(session, tree, at) => {
-                let claim = self.ask(Work::AskPi);
+                let claim = self.ask(Work::CheckPi);
                 self.asking_pi = Some((claim, Command::AskPi(session, tree, at)));
             }
             Command::Resume(next) => self.resume(next),

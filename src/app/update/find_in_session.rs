@@ -105,7 +105,7 @@ pub(super) fn sync(model: &mut Model) {
     if let Some((lines, words)) = model.preview.take_due() {
         let hit = hit.filter(|_| !model.preview.is_searched());
         let found = hit.and_then(|entry| model.entry_body(entry));
-        let claim = model.ask(Work::Look { lines, words, found });
+        let claim = model.ask(Work::FindInPreview { lines, words, found });
         if let Some(find) = &mut model.preview.find {
             find.looking = Some(claim);
         }

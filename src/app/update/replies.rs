@@ -58,7 +58,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             rebuild_list(model);
             watch(model);
         }
-        Reply::News { news, gone, .. } => {
+        Reply::FilesChanged { news, gone, .. } => {
             take_news(model, news, gone);
             open_wanted(model);
         }
@@ -66,7 +66,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             model.say(Tone::Warning, format!("{why}; checking for changes every few seconds"));
         }
         Reply::Opened(tree) => show_tree(model, tree),
-        Reply::Split(forks, others) => model.tree.set_forks(forks, others),
+        Reply::ForkPoints(forks, others) => model.tree.set_forks(forks, others),
         Reply::Joined(joined) => {
             if let Some(lost) = &joined.lost {
                 model.say(Tone::Warning, format!("not shown: {lost}"));
@@ -78,8 +78,8 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::TextsRead(done, total) => search::take_read(model, done, total),
         Reply::Values(values) => search::take_values(model, values),
         Reply::SessionsFound { hits, more, progress } => search::take_hits(model, hits, more, progress),
-        Reply::Elsewhere(found) => model.search.iter_mut().for_each(|search| search.elsewhere = Some(found)),
-        Reply::Seen(hits, hidden_hits) => model.preview.take_hits(hits, hidden_hits),
+        Reply::Suggestions(found) => model.search.iter_mut().for_each(|search| search.elsewhere = Some(found)),
+        Reply::PreviewHits(hits, hidden_hits) => model.preview.take_hits(hits, hidden_hits),
         Reply::EntriesFound { hits, first_last, progress } => model.tree.take_hits(hits, first_last, progress),
         Reply::Context(listing) => take_context(model, Ok(listing)),
         Reply::Text(text) => take_text(model, ticket, text),
@@ -87,19 +87,19 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             model.comparing = None;
             model.layers.comparisons_mut().for_each(|compare| compare.take(compared.clone()));
         }
-        Reply::Past(past) => take_past(model, past),
-        Reply::PiTold(request, result) => {
+        Reply::History(past) => take_past(model, past),
+        Reply::PiAnswered(request, result) => {
             model.end_errand(ticket);
             model.execute(name::after_request(&request, result));
             model.hold_notice();
         }
-        Reply::PiGoes(goes) => {
+        Reply::PiNavigates(goes) => {
             model.pi_goes = Some(goes);
             if let Some((_, Command::AskPi(session, tree, at))) = model.asking_pi.take() {
                 model.execute(resume::entry(model, session, &tree, at));
             }
         }
-        Reply::MayBe(candidates) => {
+        Reply::RelocationsFound(candidates) => {
             if let Some(go_on) = model.end_going_on(ticket) {
                 model.execute(missing_directory::ask(model, &go_on, &candidates));
             }

@@ -234,7 +234,7 @@ pub(super) fn request_suggestions(model: &mut Model) {
     let Some(search) = model.search.as_ref().filter(|_| is_nothing).filter(is_done) else { return };
     let Some(query) = search.answered.as_ref().filter(|query| !query.words().is_empty()).cloned() else { return };
     let (sessions, around) = (search.sessions.clone(), Box::new(model.query_scope()));
-    let claim = model.ask(Work::Elsewhere { query, sessions, around });
+    let claim = model.ask(Work::Suggest { query, sessions, around });
     if let Some(search) = &mut model.search {
         search.looking = Some(claim);
     }

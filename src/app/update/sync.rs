@@ -91,7 +91,8 @@ fn request_forks(model: &mut Model) {
         model.tree.asked_forks = forks;
         let sharing_sessions = model.catalog.sharing_sessions(session);
         let session = (session, model.catalog[session].clone());
-        model.tree.splitting = Some(model.ask(Work::Split { tree, session, forks: sessions, sharing_sessions }));
+        model.tree.splitting =
+            Some(model.ask(Work::FindForkPoints { tree, session, forks: sessions, sharing_sessions }));
     }
 }
 
@@ -146,7 +147,7 @@ fn follow_selection(model: &mut Model) {
     if is_other && matches!(wanted, PreviewSubject::MissingParent(_)) && model.looking_back.is_none() {
         // The missing session may be in the trash.
         model.past = None;
-        model.looking_back = Some(model.ask(Work::LookBack));
+        model.looking_back = Some(model.ask(Work::ReadHistory));
     }
     if wanted.has_card() {
         // A card grows while sessions are read.

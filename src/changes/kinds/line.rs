@@ -173,10 +173,10 @@ pub(super) fn happened(record: &JournalRecord) -> Option<bool> {
     }
     let bytes = Bodies::open(Files::Disk, path).and_then(|mut bodies| bodies.whole()).ok()?;
     // A partial line does not count.
-    let said = format!("\"id\":\"{id}\"");
+    let field = format!("\"id\":\"{id}\"");
     let is_it =
         |line: &[u8]| parse::line(line).ok().flatten().is_some_and(|entry| entry.id.is_some_and(|has| has.is(id)));
-    let mut lines = memchr::memmem::find_iter(&bytes, said.as_bytes()).map(|at| {
+    let mut lines = memchr::memmem::find_iter(&bytes, field.as_bytes()).map(|at| {
         let start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |before| before + 1);
         let end = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |behind| at + behind);
         &bytes[start..end]

@@ -76,7 +76,7 @@ impl Change {
     }
 
     /// Returns a message for a step with `count` changes of this kind, instead of their descriptions.
-    pub(crate) fn said(&self, step: ChangeStep, count: usize) -> Option<String> {
+    pub(crate) fn summary(&self, step: ChangeStep, count: usize) -> Option<String> {
         let sessions = numbers::count(count, "session", "sessions");
         Some(match (self, step) {
             (Self::Fork(_), _) if count > 1 => return None,

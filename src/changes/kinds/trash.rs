@@ -31,8 +31,8 @@ pub(crate) fn make(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<Chan
         Err(error) if made == 0 => Err(error),
         Err(error) => {
             let done = count(made, "session is", "sessions are");
-            let said = format!("moved {done} to the trash, {} remaining: {error:#}", thousands(there.len() - made));
-            Err(PartialFailure { changes, said }.into())
+            let summary = format!("moved {done} to the trash, {} remaining: {error:#}", thousands(there.len() - made));
+            Err(PartialFailure { changes, summary }.into())
         }
         Ok(()) if made == 0 => Ok(ChangeResult::nothing("already gone; nothing to move")),
         Ok(()) => Ok(ChangeResult::of(ChangeStep::Make, changes, there.len() - made)),
@@ -42,22 +42,22 @@ pub(crate) fn make(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<Chan
 /// Deletes files permanently. This cannot be undone, so it is not recorded in the journal.
 pub(crate) fn delete(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<ChangeResult> {
     let there = unchanged(files)?;
-    let said = |done| format!("permanently deleted {}", count(done, "session", "sessions"));
+    let summary = |done| format!("permanently deleted {}", count(done, "session", "sessions"));
     if work.is_dry {
-        return Ok(ChangeResult::nothing(&said(there.len())));
+        return Ok(ChangeResult::nothing(&summary(there.len())));
     }
     for (done, file) in there.iter().enumerate() {
         let left = there.len() - done;
         if work.is_stopped(done, there.len()) {
-            return Ok(ChangeResult::nothing(&said(done)).stopped(left));
+            return Ok(ChangeResult::nothing(&summary(done)).stopped(left));
         }
         let deleted = fs::remove_file(&file.path).with_context(|| format!("cannot delete {}", file.path.display()));
         match deleted {
-            Err(error) if done > 0 => bail!("{}; {} remaining: {error:#}", said(done), thousands(left)),
+            Err(error) if done > 0 => bail!("{}; {} remaining: {error:#}", summary(done), thousands(left)),
             deleted => deleted?,
         }
     }
-    Ok(ChangeResult::nothing(&said(there.len())))
+    Ok(ChangeResult::nothing(&summary(there.len())))
 }
 
 /// Returns those of the files that exist.

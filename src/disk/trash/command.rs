@@ -34,17 +34,17 @@ pub(super) fn run(
     let mut command = Command::new(program);
     command.args(arguments).arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = programs::start_apart(&mut command).with_context(|| format!("cannot run {program}"))?;
-    let words = program::said(child.stderr.take());
+    let words = program::output(child.stderr.take());
     let status = ended(&mut child, program, limit, wait);
     if path.symlink_metadata().is_err() {
         return Ok(());
     }
     let status = status?;
-    let said = words.recv_timeout(LAST_WORDS).unwrap_or_default();
-    match said.trim() {
+    let output = words.recv_timeout(LAST_WORDS).unwrap_or_default();
+    match output.trim() {
         "" if status.success() => bail!("{program} left the file where it was"),
         "" => bail!("{program} failed ({status})"),
-        said => bail!("{program} printed: {said}"),
+        output => bail!("{program} printed: {output}"),
     }
 }
 

@@ -370,7 +370,7 @@ mod tests {
             };
             let mut above = std::iter::successors(Some(touched.entry), |&at| tree.parent(at));
             let said = above.find(says).map_or("", |at| tree.nodes[at as usize].words());
-            assert_eq!(digest.details().touches.said.get(touched.said), js_trim(utf16_prefix(said, 100)));
+            assert_eq!(digest.details().touches.messages.get(touched.message), js_trim(utf16_prefix(said, 100)));
         }
         let has_text = |at: &Index| !tree.nodes[*at as usize].text.is_empty();
         let is = |kind: EntryKind| move |at: &Index| tree.nodes[*at as usize].kind == kind && has_text(at);
@@ -460,7 +460,8 @@ mod tests {
             r#"{"type":"message","id":"2","parentId":"1","timestamp":7,"message":{"role":"toolResult","toolCallId":"b"}}"#,
         ]);
         let touches = &found.details().touches;
-        let (path, said) = (|it: &FileTouch| touches.paths.get(it.path), |it: &FileTouch| touches.said.get(it.said));
+        let (path, said) =
+            (|it: &FileTouch| touches.paths.get(it.path), |it: &FileTouch| touches.messages.get(it.message));
         let touches: Vec<_> = touches.all.iter().map(|it| (path(it), it.touch, it.entry, it.time, said(it))).collect();
         assert_eq!(
             touches,
@@ -643,7 +644,7 @@ mod tests {
             text.push('\n');
         }
         let found = digest(text.as_bytes()).unwrap();
-        assert_eq!((found.details().touches.all.len(), found.details().touches.said.len()), (100_000, 1));
+        assert_eq!((found.details().touches.all.len(), found.details().touches.messages.len()), (100_000, 1));
     }
 
     /// A file of random relevant lines, including invalid ones.

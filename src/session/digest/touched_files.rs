@@ -44,7 +44,7 @@ pub struct TouchedFiles {
     /// The distinct paths, as given by the model.
     pub paths: StringPool,
     /// The starts of the rows of the preceding messages.
-    pub said: StringPool,
+    pub messages: StringPool,
     /// The calls, in file order.
     pub all: Vec<FileTouch>,
 }
@@ -54,9 +54,9 @@ pub struct TouchedFiles {
 pub struct FileTouch {
     /// The index of the file in [`TouchedFiles::paths`]: the path as given by the model.
     pub path: u32,
-    /// The index in [`TouchedFiles::said`] of the start of the row of the last message above the entry; empty if there is
+    /// The index in [`TouchedFiles::messages`] of the start of the row of the last message above the entry; empty if there is
     /// none.
-    pub said: u32,
+    pub message: u32,
     /// The entry of the tool result, or else of the call.
     pub entry: Index,
     /// The operation.
@@ -95,7 +95,7 @@ impl TouchCollector {
             self.touches.paths.push(&path);
         }
         self.calls.insert(IdHash::of(call.id), self.touches.all.len());
-        self.touches.all.push(FileTouch { path: number, said: 0, entry: at, touch, time });
+        self.touches.all.push(FileTouch { path: number, message: 0, entry: at, touch, time });
     }
 
     /// Adds the result of a call in the entry `at`. Models repeat IDs; the result belongs to the last call.
@@ -121,11 +121,11 @@ impl TouchCollector {
         for touch in &mut touches.all {
             let number = above.number(touch.entry);
             let said = || number.checked_sub(FIRST).map_or("", |row| messages.text(row as usize));
-            touch.said = *places[number as usize - 1].get_or_insert_with(|| touches.said.push(said()));
+            touch.message = *places[number as usize - 1].get_or_insert_with(|| touches.messages.push(said()));
         }
         touches.all.shrink_to_fit();
         touches.paths.shrink_to_fit();
-        touches.said.shrink_to_fit();
+        touches.messages.shrink_to_fit();
         touches
     }
 }

@@ -361,7 +361,7 @@ impl SessionRowView<'_> {
         let mut counts = Vec::new();
         // The symbol is that of the most urgent pi, as after the age.
         if let Some(live) = self.model.catalog.live(self.key).filter(|live| live.all().len() > 1) {
-            let (tone, sign) = status_sign(live.told().map(|told| told.state), self.pen.glyphs());
+            let (tone, sign) = status_sign(live.reported().map(|pi| pi.state), self.pen.glyphs());
             counts.push(Span::new(tone, format!("{sign}{} ", live.all().len())));
         }
         let [_, numbers] = card::symbols(self.model, self.key);
@@ -383,7 +383,7 @@ impl SessionRowView<'_> {
         let Self { model, key, .. } = self;
         let age = model.catalog[key].modified.map_or("?".into(), |then| time::age(model.now, then));
         let live =
-            model.catalog.live(key).map(|live| status_sign(live.told().map(|told| told.state), self.pen.glyphs()));
+            model.catalog.live(key).map(|live| status_sign(live.reported().map(|pi| pi.state), self.pen.glyphs()));
         let (tone, sign) = live.unwrap_or((Tone::Dim, " "));
         [Span::new(Tone::Dim, format!("{age:>4} ")), Span::new(tone, sign)]
     }
