@@ -49,14 +49,10 @@ pub(crate) fn explain(model: &Model, tree: &Tree, listing: &Listing) -> [String;
     } else {
         format!("system prompt {} + tools {}", number(prompt), number(tools))
     };
-    let is_exact = matches!(listing.parts.counted, Some((.., 0)));
     let all = number(prompt + tools + messages);
     let sum = counted.unwrap_or_else(|| ", estimated: no provider count since the last compaction or edit".into());
-    let total = number(listing.tokens as u64);
-    [
-        format!("{}{total} tokens{sum}", if is_exact { "" } else { "~" }),
-        format!("estimate {all} = messages {} + {system}", number(messages)),
-    ]
+    let total = listing.total();
+    [format!("{total}{sum}"), format!("estimate {all} = messages {} + {system}", number(messages))]
 }
 
 /// Returns the command for an action: go to the selected entry, resume or fork.

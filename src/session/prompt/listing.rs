@@ -152,16 +152,22 @@ impl Listing {
         self.tools = sum.tools().map(|tool| clean(tool).into_owned()).collect();
     }
 
-    /// Returns a summary on one line with a separator: `claude · thinking high · 12 messages · ~4k tokens`.
+    /// Returns a summary on one line with a separator: `claude · thinking high · 12 messages · ~4,000 tokens`.
     pub fn summary(&self, dot: &str) -> String {
         let mut parts = Vec::new();
         parts.extend(self.model.as_ref().map(|(_, model)| model.clone()).filter(|model| !model.is_empty()));
         parts.push(format!("thinking {}", self.thinking_level));
         parts.push(count(self.messages, "message", "messages"));
-        parts.push(format!("~{} tokens", thousands(self.tokens as usize)));
+        parts.push(self.total());
         parts.extend((!self.tools.is_empty()).then(|| count(self.tools.len(), "tool", "tools")));
         parts.extend((self.left_out > 0).then(|| format!("{} not sent", thousands(self.left_out))));
         clean(&parts.join(&format!(" {dot} "))).into_owned()
+    }
+
+    /// Returns the total in words, with `~` unless the provider counted all of it: `~4,000 tokens`.
+    pub fn total(&self) -> String {
+        let is_exact = matches!(self.parts.counted, Some((.., 0)));
+        format!("{}{} tokens", if is_exact { "" } else { "~" }, thousands(self.tokens as usize))
     }
 
     /// Returns the estimated tokens of all sent messages.
