@@ -1,6 +1,5 @@
-//! Running pis. A pi with pitree's extension (`assets/pi/pitree.ts`) reports its session and state in a status file. Of
-//! other pis, only the process in the process list of the system and its working directory are known, because pi keeps
-//! no file open between writes.
+//! Running pis. A pi with pitree's extension (`assets/pi/pitree.ts`) reports its session and state in a status file. For
+//! other pis, only the process and its working directory are known: pi keeps no file open between writes.
 
 use std::collections::HashMap;
 use std::path::Path;

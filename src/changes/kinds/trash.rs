@@ -138,8 +138,8 @@ pub(super) fn happened(record: &JournalRecord, step: ChangeStep) -> Option<bool>
     Some(if comes { is_here && !is_in_trash } else { is_in_trash || !is_here })
 }
 
-/// For a session that returns to a path where a pi kept writing, returns its place in the trash and the place for the
-/// lines of pi.
+/// Returns the place of the session in the trash, and the place for the lines that a pi kept writing at its path.
+/// Returns `None` if no pi wrote there.
 fn joined<'a>(path: &Path, record: &'a JournalRecord) -> Option<(&'a Path, &'a Path)> {
     let (item, place) = (record.place_before()?, record.place()?);
     merge::is_late(path, place).then_some((item, place))
