@@ -1,7 +1,9 @@
 #!/usr/bin/env node
-// Starts the pitree binary for this system, which npm installed as an optional dependency, and exits with its exit code.
+// Starts the pitree binary for this system, which npm installed as an optional dependency. The binary replaces this
+// process where Node can do that; otherwise this process waits for it and exits with its exit code.
 "use strict";
 
+const { accessSync, constants: modes } = require("node:fs");
 const { spawn } = require("node:child_process");
 const { constants } = require("node:os");
 const { dirname, join } = require("node:path");
@@ -28,11 +30,27 @@ try {
   );
 }
 
-const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
-// A terminal sends SIGINT and SIGQUIT to both processes, and pitree handles them. Other signals are forwarded.
-const forwarded = { SIGINT: false, SIGQUIT: false, SIGTERM: true, SIGHUP: true };
-for (const [signal, isForwarded] of Object.entries(forwarded)) {
-  process.on(signal, () => isForwarded && child.kill(signal));
+// Node 22.15 and later, except on Windows. It may abort if it fails, so check the file before.
+function replaceProcess() {
+  if (typeof process.execve !== "function" || process.platform === "win32") return;
+  try {
+    accessSync(program, modes.X_OK);
+    process.execve(program, [program, ...process.argv.slice(2)], process.env);
+  } catch {
+    // Start it as a child process, which reports why that fails.
+  }
 }
-child.on("error", (error) => fail(`cannot start ${program}: ${error.message}`));
-child.on("exit", (code, signal) => process.exit(signal ? 128 + constants.signals[signal] : code));
+
+function startChild() {
+  const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
+  // A terminal sends SIGINT and SIGQUIT to both processes, and pitree handles them. Other signals are forwarded.
+  const forwarded = { SIGINT: false, SIGQUIT: false, SIGTERM: true, SIGHUP: true };
+  for (const [signal, isForwarded] of Object.entries(forwarded)) {
+    process.on(signal, () => isForwarded && child.kill(signal));
+  }
+  child.on("error", (error) => fail(`cannot start ${program}: ${error.message}`));
+  child.on("exit", (code, signal) => process.exit(signal ? 128 + constants.signals[signal] : code));
+}
+
+replaceProcess();
+startChild();
