@@ -16,8 +16,9 @@ if (!out) fail("usage: node npm/build.mjs DIR [PLATFORM=FILE]...");
 const cargo = readFileSync(join(repository, "Cargo.toml"), "utf8");
 const field = (name) => cargo.match(new RegExp(`^${name} = "(.*)"$`, "m"))?.[1];
 const version = field("version");
-// Optional fields of Cargo.toml.
-const addresses = { repository: field("repository"), homepage: field("homepage") };
+// Unset before the first release. npm requires this form for trusted publishing.
+const address = field("repository");
+const addresses = address && { repository: { type: "git", url: `git+${address}.git` }, homepage: field("homepage"), bugs: `${address}/issues` };
 
 function fail(reason) {
   console.error(`npm/build.mjs: ${reason}`);
