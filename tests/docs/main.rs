@@ -157,6 +157,24 @@ fn links_resolve() {
     assert!(checked > 10, "the pages have links");
 }
 
+/// npm and crates.io show the pictures only at an absolute address, which `Cargo.toml` has once the project is published.
+#[test]
+fn the_pictures_of_the_readme_follow_the_repository() {
+    let address = match env!("CARGO_PKG_REPOSITORY") {
+        "" => String::new(),
+        repository => format!("{repository}/raw/main/"),
+    };
+    let text = read(&root().join("README.md"));
+    let parts: Vec<&str> = text.split("docs/img/").collect();
+    let mut wanted = String::new();
+    for (part, next) in parts.iter().zip(&parts[1..]) {
+        let name = next.split(')').next().unwrap();
+        assert!(root().join("docs/img").join(name).exists(), "{name} is missing");
+        wanted += &format!("{}({address}docs/img/", &part[..part.rfind('(').unwrap()]);
+    }
+    is_current("README.md", &format!("{wanted}{}", parts.last().unwrap()));
+}
+
 #[test]
 fn the_readme_starts_with_the_two_commands() {
     let text = read(&root().join("README.md"));
