@@ -7,8 +7,10 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import unicodedata
+from pathlib import Path
 from xml.sax.saxutils import escape
 
 # In pixels. A character of most monospace fonts is 0.6 times its size wide.
@@ -29,7 +31,13 @@ class Terminal:
         self.tmux = ["tmux", "-L", f"pitree-screen-{os.getpid()}", "-f", "/dev/null"]
         self.rows = rows
         size = ["-x", str(columns), "-y", str(rows)]
-        variables = [part for variable in ("COLORTERM=", *environment) for part in ("-e", variable)]
+        # pitree does not offer its tour again.
+        self.state = tempfile.TemporaryDirectory()
+        remembered = Path(self.state.name, "pitree", "remembered.json")
+        remembered.parent.mkdir()
+        remembered.write_text('{"version": 1, "tour_offered": true}')
+        variables = ["COLORTERM=", f"XDG_STATE_HOME={self.state.name}", *environment]
+        variables = [part for variable in variables for part in ("-e", variable)]
         # Keep the row of the status line.
         self.run("new-session", "-d", *size, *variables, *program, ";", "set-option", "-g", "status", "off")
         self.run("resize-window", *size)
@@ -39,6 +47,7 @@ class Terminal:
 
     def __exit__(self, *_):
         subprocess.run([*self.tmux, "kill-server"], check=False, capture_output=True)
+        self.state.cleanup()
 
     def run(self, *arguments):
         return subprocess.run([*self.tmux, *arguments], check=True, capture_output=True, text=True).stdout

@@ -61,6 +61,8 @@ pub enum Msg {
     Resized(u16, u16),
     /// Current time, in milliseconds since 1970.
     Now(i64),
+    /// The offer of the tour was recorded and can be shown.
+    TourOffered,
     /// pi did not start; the reason.
     NotResumed(String),
     /// pi exited and pitree has the terminal again; a message about the exit.
@@ -200,6 +202,8 @@ pub enum Effect {
     Open(TextCopy),
     /// Quits and prints the picker's output.
     Answer(PickerOutput),
+    /// Records that the tour was offered, then sends [`Msg::TourOffered`].
+    OfferTour,
     /// Suspends pitree until the shell continues it.
     Suspend,
     /// Quits.

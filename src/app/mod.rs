@@ -20,5 +20,6 @@ pub mod search;
 pub mod startup;
 pub mod ticket;
 pub mod title;
+pub mod tour;
 pub mod update;
 pub mod widgets;

@@ -16,6 +16,7 @@ use crate::app::search::Search;
 use crate::app::startup::Startup;
 use crate::app::ticket::{Claim, Ticket};
 use crate::app::title::title;
+use crate::app::tour::Tour;
 use crate::base::javascript::utf16_prefix;
 use crate::base::paths::file_name;
 use crate::base::text::{Tone, clean};
@@ -148,6 +149,10 @@ pub struct Model {
     pub looking_back: Option<Claim>,
     /// Claim on freeing the search cache; the next search cancels it.
     pub giving_back: Option<Claim>,
+    /// The running tour.
+    pub tour: Option<Tour>,
+    /// `true` if this browser has offered the tour.
+    pub(crate) tour_offered: bool,
     /// Effects of the current message.
     pub(crate) effects: Vec<Effect>,
     tickets: u64,

@@ -23,6 +23,8 @@ pub struct SavedState {
     folded_projects: Vec<String>,
     /// Files of sessions whose forks are folded.
     folded_sessions: Vec<String>,
+    /// `true` if the tour was offered.
+    tour_offered: bool,
     /// Queries, most recent last.
     queries: Vec<String>,
     /// Fields of a newer pitree, preserved.
@@ -31,6 +33,16 @@ pub struct SavedState {
 }
 
 impl SavedState {
+    /// Returns `true` if the tour was offered.
+    pub fn is_tour_offered(&self) -> bool {
+        self.tour_offered
+    }
+
+    /// Records that the tour was offered.
+    pub fn note_offer(&mut self) {
+        self.tour_offered = true;
+    }
+
     /// Returns the current state of the browser.
     pub fn of(model: &Model, before: &Self) -> Self {
         let config = &model.setting.config;
@@ -45,6 +57,7 @@ impl SavedState {
             here_only: if model.setting.here_only { before.here_only } else { model.sessions.shows.here_only },
             folded_projects,
             folded_sessions,
+            tour_offered: before.tour_offered,
             queries: model.queries.all.clone(),
             others: before.others.clone(),
         }

@@ -22,6 +22,8 @@ pub struct Startup {
     pub here_only: bool,
     /// `true` if the sessions are the built-in samples.
     pub demo: bool,
+    /// `true` to offer the tour, because this is the first start.
+    pub offers_tour: bool,
     /// Symbols.
     pub glyphs: Glyphs,
     /// Colors; `None` without color (`NO_COLOR`). For `auto`, dark until the terminal reports its background.
@@ -59,6 +61,7 @@ impl Startup {
             here: String::new(),
             here_only: false,
             demo,
+            offers_tour: false,
             glyphs: config.signs().clone(),
             theme: Some(config.theme.palette().unwrap_or_default()),
             picker: None,

@@ -30,6 +30,7 @@ pub(super) fn browse(
     if !query.is_empty() {
         search::read_query(query)?;
     }
+    let is_plain = at.is_none() && query.is_empty();
     let at = at.map(|word| start_at(&word, entry, &chosen)).transpose()?;
     let filter = chosen.filter();
     let CommandContext { config, files, mut located, corrected, home, cache } = chosen;
@@ -51,6 +52,7 @@ pub(super) fn browse(
     // `pitree .` shows the current project only.
     setting.here_only = query == ["."];
     setting.query = if setting.here_only { String::new() } else { query.join(" ") };
+    setting.offers_tour = is_plain && setting.picker.is_none() && Environment::current().session_file.is_none();
     if files == Files::Disk {
         setting.here = Environment::current().cwd.to_string_lossy().into_owned();
     }

@@ -211,6 +211,7 @@ actions! {
     GoToCommon, "go-to-common", ["o"], COMPARE, Doing, "common entry", "Go to common entry", "In a comparison, go to the last common entry in the chosen branch's session.";
     Reload, "reload", ["f5"], PANES, Doing, "reload", "Reload sessions", "Reload all sessions from disk.";
     Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show help", "Show key bindings, query syntax and symbols.";
+    Tour, "tour", ["i"], PANES, Doing, "tour", "Start the tour", "Start a tour of eight steps; during the tour, skip a step.";
     Suspend, "suspend", ["ctrl+z"], SUSPENDING, Doing, "suspend", "Suspend pitree", "Suspend pitree; run fg in the shell to continue.";
     Quit, "quit", ["q", "ctrl+c"], LEAVING, Doing, "quit", "Quit pitree", "Quit pitree.";
 

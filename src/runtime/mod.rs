@@ -82,6 +82,7 @@ pub fn run(mut setting: Startup, (files, cache): (Files, Option<PathBuf>), chang
         );
     }
     setting.zone = jiff::tz::TimeZone::system();
+    setting.offers_tour &= !SavedStateFile::is_tour_offered();
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if is_set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
         setting.theme = None;
@@ -124,6 +125,12 @@ struct SavedStateFile {
 }
 
 impl SavedStateFile {
+    /// Returns `true` if an earlier browser of this user offered the tour, or if that cannot be recorded.
+    fn is_tour_offered() -> bool {
+        let Some(dir) = locate::state_dir() else { return true };
+        state::read(&state::remembered(&dir)).is_ok_and(|saved: SavedState| saved.is_tour_offered())
+    }
+
     /// Restores the saved state of the browser.
     fn restored(state_dir: Option<&Path>, model: &mut Model) -> Self {
         let path = state_dir.map(state::remembered);
@@ -134,6 +141,14 @@ impl SavedStateFile {
         });
         before.restore(model);
         Self { path, before }
+    }
+
+    /// Records that the tour is offered, so that it is offered once. Returns `false` if that cannot be saved.
+    fn note_offer(&mut self) -> bool {
+        let Some(path) = &self.path else { return true };
+        let is_saved = state::update(path, SavedState::note_offer).is_ok();
+        self.before.note_offer();
+        is_saved
     }
 
     /// Saves the state of the browser if it has changed.
@@ -289,6 +304,8 @@ impl Browser {
                     stopped?;
                     self.send(Msg::Resized(columns, rows), screen)?;
                 }
+                Effect::OfferTour if self.memory.note_offer() => self.send(Msg::TourOffered, screen)?,
+                Effect::OfferTour => {}
                 Effect::Answer(answer) => return Err(LoopEnd::Answer(answer)),
                 // The event loop writes to the terminal, so that nothing interrupts a frame.
                 Effect::Ask(ticket, Work::Copy(clip)) => {

@@ -8,11 +8,13 @@ mod layers;
 mod paint;
 mod panes;
 pub mod theme;
+mod tour;
 mod widgets;
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
+use crate::app::layers::Layer;
 use crate::app::model::Model;
 use crate::base::text::{Span, Tone};
 use paint::Painter;
@@ -36,5 +38,12 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model) {
         layout.preview.into_iter().for_each(|area| panes::preview::draw(frame, area, model, &pen));
     }
     footer::draw(frame, layout.footer, model, &pen);
+    let is_full = matches!(model.layers.top(), Some(Layer::Context(_) | Layer::Compare(_)));
+    if !is_full {
+        tour::draw(frame, model, &pen);
+    }
     layers::draw(frame, model, &pen);
+    if is_full {
+        tour::draw(frame, model, &pen);
+    }
 }

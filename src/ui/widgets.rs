@@ -143,7 +143,11 @@ pub(super) fn rows(frame: &mut Frame<'_>, pen: &Painter<'_>, area: Rect, text_bo
 /// Draws a centered box and returns its inner area.
 pub(super) fn boxed(frame: &mut Frame<'_>, pen: &Painter<'_>, size: (u16, u16), title: &str, foot: &str) -> Rect {
     let all = frame.area();
-    let area = middle((all.width, all.height), size);
+    framed(frame, pen, middle((all.width, all.height), size), title, foot)
+}
+
+/// Draws a box and returns its inner area.
+pub(super) fn framed(frame: &mut Frame<'_>, pen: &Painter<'_>, area: Rect, title: &str, foot: &str) -> Rect {
     frame.render_widget(Clear, area);
     // The right half of a wide character would hide the frame.
     for position in area.columns().take(1).flat_map(Rect::positions).filter(|position| position.x > 0) {
@@ -152,10 +156,10 @@ pub(super) fn boxed(frame: &mut Frame<'_>, pen: &Painter<'_>, size: (u16, u16), 
             cell.set_symbol(" ");
         }
     }
-    let mut block = Block::bordered()
-        .border_style(pen.style(Tone::Accent))
-        .title(format!(" {title} "))
-        .title_bottom(format!(" {foot} "));
+    let mut block = Block::bordered().border_style(pen.style(Tone::Accent)).title(format!(" {title} "));
+    if !foot.is_empty() {
+        block = block.title_bottom(format!(" {foot} "));
+    }
     if pen.is_ascii() {
         block = block.border_set(ratatui::symbols::border::Set {
             top_left: "+",

@@ -128,7 +128,12 @@ impl Browser {
         for effect in effects {
             let is_outside = matches!(
                 effect,
-                Effect::Resume(_) | Effect::Open(_) | Effect::Suspend | Effect::Quit | Effect::Answer(_)
+                Effect::Resume(_)
+                    | Effect::Open(_)
+                    | Effect::Suspend
+                    | Effect::Quit
+                    | Effect::Answer(_)
+                    | Effect::OfferTour
             );
             if is_outside {
                 self.wants.push(effect);

@@ -39,6 +39,7 @@ mod screens;
 mod search;
 mod subagents;
 mod tickets;
+mod tour;
 
 use common::session::Session;
 use harness::{Browser, shows};

@@ -124,7 +124,7 @@ fn a_file_size_limit_is_an_error_and_does_not_kill_pitree() {
 #[test]
 fn demo_sessions_stay_unchanged() {
     let home = Home::new();
-    let mut pitree = home.open(&["--demo"]);
+    let mut pitree = home.launch_first(&["--demo"]).open();
     pitree.wait_selected("Flaky");
     pitree.send("R");
     wait_footer(&pitree, "demo sessions are read-only");

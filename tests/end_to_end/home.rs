@@ -7,8 +7,17 @@ pub(crate) use crate::common::session::Session;
 use crate::terminal::{Launch, Terminal};
 
 impl Home {
-    /// Prepares to run pitree in this home.
+    /// Prepares to run pitree in this home, in which it has offered its tour before.
     pub(crate) fn launch(&self, args: &[&str]) -> Launch {
+        let state = self.path().join(".local/state/pitree/remembered.json");
+        if !state.exists() {
+            self.write(state, r#"{"version":1,"tour_offered":true}"#);
+        }
+        self.launch_first(args)
+    }
+
+    /// Prepares the first run of pitree in this home.
+    pub(crate) fn launch_first(&self, args: &[&str]) -> Launch {
         Launch::new(env!("CARGO_BIN_EXE_pitree"), self).args(args.iter().copied())
     }
 

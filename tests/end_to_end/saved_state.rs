@@ -87,3 +87,33 @@ fn an_invalid_file_is_reported_once() {
         pitree.quit();
     }
 }
+
+#[test]
+fn the_first_start_with_sessions_offers_the_tour_once() {
+    let home = Home::new();
+    let offer = "New here? Press i for a one-minute tour · pitree setup checks the installation";
+    let pitree = home.launch_first(&[]).open();
+    pitree.wait_for("No sessions");
+    pitree.quit();
+    home.session(&session("one", home.path(), "the first prompt"));
+    for args in [&["first"][..], &["--print", "path"]] {
+        let mut pitree = home.launch_first(args).open();
+        pitree.wait_for("the first prompt");
+        assert!(!pitree.contents().contains("New here?"), "{args:?}");
+        pitree.send(&ctrl('c'));
+        pitree.wait_end();
+    }
+    let pitree = home.launch_first(&[]).env("PI_SESSION_FILE", "/s.jsonl").open();
+    pitree.wait_for("the first prompt");
+    pitree.wait_for("? help");
+    pitree.quit();
+    let pitree = home.launch_first(&[]).open();
+    pitree.wait_for(offer);
+    drop(pitree); // it was recorded before it was shown
+    let mut pitree = home.launch_first(&[]).open();
+    pitree.wait_for("the first prompt");
+    pitree.wait_for("? help");
+    pitree.send("i");
+    pitree.wait_for("Tour 1 of 8: fold");
+    pitree.quit();
+}

@@ -2,10 +2,10 @@
 
 use ratatui::layout::Size;
 
-use super::{comparison, family, find_in_session, search};
+use super::{comparison, family, find_in_session, search, tour};
 use crate::app::card;
 use crate::app::command::{AfterChange, Command, NextStep};
-use crate::app::flows::{context_view, copy, delete, name, refusal, resume};
+use crate::app::flows::{self, context_view, copy, delete, name, refusal, resume};
 use crate::app::jump_history::JumpPosition;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::movement;
@@ -29,6 +29,12 @@ const MOST_RECENT: usize = 5;
 const ROOM: Size = Size::new(1000, 1000);
 
 pub(super) fn act(model: &mut Model, action: Action) {
+    let rows = tour::rows(model);
+    perform(model, action);
+    tour::note(model, action, rows);
+}
+
+fn perform(model: &mut Model, action: Action) {
     if palettes::is_listed(action) {
         model.recent.retain(|&other| other != action);
         model.recent.insert(0, action);
@@ -40,6 +46,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Quit => model.effects.push(Effect::Quit),
         Action::Suspend => model.effects.push(Effect::Suspend),
         Action::Help => open_help(model),
+        Action::Tour => tour::start_or_skip(model),
         Action::Find => find_in_session::open(model),
         Action::NextHit | Action::PreviousHit => find_in_session::next(model, action == Action::NextHit),
         Action::JumpBack | Action::JumpForward => jump(model, action == Action::JumpForward),
@@ -346,6 +353,9 @@ fn back(model: &mut Model) {
         && !pending.claim.is_stopped()
     {
         return pending.claim.stop();
+    }
+    if flows::tour::ends_with_back(model) {
+        return tour::end(model);
     }
     if find_in_session::end(model) {
         return;

@@ -13,6 +13,7 @@ mod keys;
 mod replies;
 mod search;
 mod sync;
+mod tour;
 
 use crate::app::command::{NextStep, ResumePlan};
 use crate::app::flows::missing_directory;
@@ -61,6 +62,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
                 NextStep::Resume(Box::new(ResumePlan::of(start))),
             );
         }
+        Msg::TourOffered => tour::offer(model),
         Msg::NotResumed(text) => model.layers.0.push(Layer::Note(Note::new("Cannot start pi", text))),
     }
     sync::sync(model);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{family, search};
+use super::{family, search, tour};
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{change, context_view, copy, missing_directory, name, resume};
 use crate::app::message::{Changed, Effect, Reply, TextCopy, Work};
@@ -187,6 +187,9 @@ fn take_changed(model: &mut Model, ticket: u64, changed: Changed) {
         model.read_tree();
     }
     model.notice = None;
+    if result.is_ok() {
+        tour::note_change(model, &request);
+    }
     model.execute(change::take(model, (request, result), new, pending.after));
     model.hold_notice();
 }

@@ -260,7 +260,8 @@ impl SessionsPane {
         self.can_fold(row) && (start..start + 2).contains(&column)
     }
 
-    fn can_fold(&self, row: usize) -> bool {
+    /// Returns `true` if a row can be folded or is folded.
+    pub(crate) fn can_fold(&self, row: usize) -> bool {
         match self.rows.get(row).filter(|_| self.hits.is_none()) {
             Some(SessionRow::Project(_) | SessionRow::MissingParent(..)) => true,
             Some(SessionRow::Session { below, .. }) => *below > 0,
