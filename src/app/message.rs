@@ -12,7 +12,8 @@ use crate::app::panes::tree::family::{FamilyTree, ForkedFile, MergeRequest};
 use crate::app::ticket::Ticket;
 use crate::catalog::compare::{CompareRequest, ComparedBranches};
 use crate::catalog::cost_sharing::SharedEntries;
-use crate::catalog::search::{SearchedSession, SessionHit, Suggestions};
+use crate::catalog::search::{SearchedSession, SessionHit};
+use crate::catalog::suggestions::Suggestions;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::history::HistoryEntry;
 use crate::changes::{ChangeResult, Request};
@@ -139,7 +140,7 @@ pub enum Reply {
         /// Number of files searched, and their total; `None` at the end, or if texts were searched.
         progress: Option<(usize, usize)>,
     },
-    /// Numbers of hits of alternative searches.
+    /// Hits of alternative searches.
     Suggestions(Suggestions),
     /// Entries of the open session that match.
     EntriesFound {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use crate::app::panes::sessions::RowKey;
 use crate::app::ticket::Claim;
 use crate::app::widgets::line::LineEdit;
-use crate::catalog::search::{SearchedSession, SessionHit, Suggestions};
+use crate::catalog::search::{SearchedSession, SessionHit};
+use crate::catalog::suggestions::Suggestions;
 use crate::catalog::{Catalog, SessionKey};
 use crate::search::matching::Matcher;
 use crate::search::qualifier::value::{ValueList, ValueLists};
@@ -49,7 +50,7 @@ pub struct Search {
     pub(crate) kept: HashMap<SessionKey, SessionHit>,
     /// Number of matching entries, each counted once.
     pub entries: usize,
-    /// Numbers of hits of alternative searches.
+    /// Hits of alternative searches.
     pub elsewhere: Option<Suggestions>,
     /// Claim on the suggestions.
     pub looking: Option<Claim>,

@@ -18,6 +18,18 @@ fn distance(a: &str, b: &str) -> usize {
     levenshtein(a, b).min(levenshtein(&sorted(a), &sorted(b)))
 }
 
+/// Letters of a word from which on a misspelling is corrected, and from which on two errors are.
+const SPELLED: (usize, usize) = (4, 8);
+
+/// Returns the number of errors of a misspelled word, or `None` if it is probably another word.
+pub(crate) fn spelling_distance(word: &str, other: &str) -> Option<usize> {
+    let letters = word.chars().count();
+    let most = if letters >= SPELLED.1 { 2 } else { 1 };
+    let is_near = letters >= SPELLED.0 && other.len().abs_diff(word.len()) <= most;
+    let distance = is_near.then(|| osa_distance(word, other))?;
+    (distance <= most).then_some(distance)
+}
+
 /// Returns the name of which `word` is probably a misspelling. Strict, because the word can also be a search term.
 pub(crate) fn likely_typo_of<'a>(word: &str, mut names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     names.find(|name| word.is_ascii() && osa_distance(word, name) == 1 && is_slip(word.as_bytes(), name.as_bytes()))
@@ -82,6 +94,18 @@ mod tests {
             "search", "süarch",
         ] {
             assert_eq!(meant(word), None, "{word}");
+        }
+    }
+
+    #[test]
+    fn misspelled_words_of_a_text_are_near() {
+        for (word, other, errors) in
+            [("sessoin", "session", 1), ("reids", "redis", 1), ("authentcaiton", "authentication", 2)]
+        {
+            assert_eq!(spelling_distance(word, other), Some(errors), "{word}");
+        }
+        for (word, other) in [("sql", "sqs"), ("redis", "ready"), ("left", "lift up"), ("cats", "dogs")] {
+            assert_eq!(spelling_distance(word, other), None, "{word}");
         }
     }
 }

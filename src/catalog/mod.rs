@@ -18,6 +18,7 @@ mod relations;
 pub mod search;
 mod search_cache;
 pub mod search_text;
+pub mod suggestions;
 mod text_arena;
 
 use std::collections::{BTreeSet, HashMap, HashSet};

@@ -306,43 +306,6 @@ impl Searcher {
         });
         report(Vec::new(), sessions.len());
     }
-
-    /// Runs the alternative searches and reports results until it is canceled.
-    pub fn suggest(
-        &self,
-        (files, sessions): (Files, &Arc<[SearchedSession]>),
-        (query, scope): (&Query, &QueryScope),
-        is_stale: impl Fn() -> bool + Sync,
-        mut report: impl FnMut(Suggestions) -> bool,
-    ) {
-        let mut found = Suggestions::default();
-        let by_file =
-            query.as_files().and_then(|query| self.search_quietly(files, sessions, (&query, scope), &is_stale));
-        found.files = by_file.map_or(0, |found| found.len());
-        if !query.everything {
-            let everything = Query { everything: true, ..query.clone() };
-            let all = sessions.len();
-            found.progress = Some((0, all));
-            self.search_everything((files, sessions), (&everything, scope), &is_stale, |more, done| {
-                found.everything += more.len();
-                found.progress = (done < all).then_some((done, all));
-                report(found)
-            });
-        } else {
-            report(found);
-        }
-    }
-}
-
-/// The number of hits of alternative searches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Suggestions {
-    /// Hits with `all:`.
-    pub everything: usize,
-    /// Sessions in which a tool touched a file with that name.
-    pub files: usize,
-    /// The number of files searched so far and in total; `None` when complete.
-    pub progress: Option<(usize, usize)>,
 }
 
 /// Maps items with `work`, in parallel if there are many, and keeps their order. Returns `None` if `is_stale` returned

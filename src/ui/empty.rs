@@ -1,8 +1,9 @@
-//! Screens for an empty list and for a terminal that is too small.
+//! Texts for empty lists, which say how to fill them, and for a terminal that is too small.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
+use crate::app::layers::palette::PaletteKind;
 use crate::app::model::Model;
 use crate::app::panes::layout::SMALLEST;
 use crate::app::widgets::text_box::TextBox;
@@ -29,12 +30,53 @@ pub(super) fn plain_rows(frame: &mut Frame<'_>, pen: &Painter<'_>, area: Rect, l
     rows(frame, pen, area, &text_box, 0);
 }
 
+/// Returns the text for an empty palette: its state, and how rows get into it.
+pub(super) fn list(kind: &PaletteKind, pen: &Painter<'_>) -> Vec<DocLine> {
+    let key = |action| pen.key(action);
+    let accept = key(Action::Accept);
+    let (state, how) = match kind {
+        PaletteKind::Actions => ("no matching action", String::new()),
+        PaletteKind::Labels => {
+            let text = format!(
+                "{} in the tree labels the selected entry. {accept} in this list goes to it.",
+                key(Action::Label)
+            );
+            ("no labels yet", text)
+        }
+        PaletteKind::Family => {
+            ("no session is open", "Select a session to see its parent, its forks and their forks.".into())
+        }
+        PaletteKind::Trash => {
+            let delete = key(Action::Delete);
+            let text = format!(
+                "{delete} in the session list moves sessions here. {accept} in this list restores one with all its entries."
+            );
+            ("pitree's trash is empty", text)
+        }
+        PaletteKind::History => {
+            let text =
+                format!("Renames, labels, forks and sessions moved to the trash are listed here. {accept} undoes one.");
+            ("no changes yet", text)
+        }
+        PaletteKind::Files(_) => (
+            "no files read or changed by tools",
+            "The list has the files that tool calls of pi read, wrote or edited.".into(),
+        ),
+        PaletteKind::Touches { .. } => ("no session touched it", String::new()),
+    };
+    let mut lines = vec![DocLine::new(Tone::Text, state)];
+    if !how.is_empty() {
+        lines.extend([DocLine::default(), DocLine::new(Tone::Dim, &how)]);
+    }
+    lines
+}
+
 /// Draws the screen for an empty list: the searched directories and the next steps.
 pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Painter<'_>) {
     let located = &model.setting.located;
     let is_new = located.is_default() && model.catalog.unreadable.is_empty();
     let (title, dirs) = match is_new {
-        true => ("No sessions yet.", format!("pi will write them to ({}):", located.origin)),
+        true => ("No sessions yet.", format!("pitree looked where pi will write them ({}):", located.origin)),
         false => ("No sessions here.", format!("Directories searched (from {}):", located.origin)),
     };
     let mut lines = vec![DocLine::new(Tone::Strong, title), DocLine::default(), DocLine::new(Tone::Text, &dirs)];
@@ -49,9 +91,10 @@ pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pa
     }
     lines.push(DocLine::default());
     for text in [
-        "pitree --dir DIR       read another directory",
-        "pitree --demo          show demo sessions",
-        "pitree config          print the config file path; set dirs = [...] there",
+        "pitree --demo          try everything with demo sessions",
+        "pitree --dir DIR       read another directory, once",
+        "pitree config          print the config file path; set dirs = [...] there to keep it",
+        "pitree setup           check pi, its sessions and this terminal",
     ] {
         lines.push(DocLine::new(Tone::Text, text));
     }

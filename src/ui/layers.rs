@@ -13,8 +13,10 @@ use crate::app::panes::tree::row_text;
 use crate::base::numbers::{count, thousands, tokens};
 use crate::base::text::{Span, Tone, clean, spans_width, width};
 use crate::keymap::Action;
+use crate::render::DocLine;
 use crate::session::compare::description::SIDES;
 use crate::session::prompt::listing::{ContextShare, Listing, ListingRow};
+use crate::ui::empty;
 use crate::ui::paint::{Painter, both, cut};
 use crate::ui::widgets::{ListView, boxed, list, rows, typed};
 
@@ -154,7 +156,7 @@ fn head(compare: &CompareView, model: &Model, pen: &Painter<'_>, columns: usize)
 }
 
 fn draw_palette(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen: &Painter<'_>) {
-    let (keys, nothing) = keys(&palette.kind);
+    let keys = keys(&palette.kind);
     let Rect { width: columns, height, .. } = palette.area(model.size);
     let room = usize::from(columns.saturating_sub(6));
     let title = match palette.kind {
@@ -184,12 +186,12 @@ fn draw_palette(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen: &P
     left.extend(typed(&palette.line, room));
     pen.put_both(frame, line, &left, &counts);
     if shown == 0 {
-        let text = match (is_reading, all) {
-            (true, _) => "reading",
-            (false, 0) => nothing,
-            (false, _) => "no match",
+        let lines = match (is_reading, all) {
+            (true, _) => vec![DocLine::new(Tone::Dim, "reading")],
+            (false, 0) => empty::list(&palette.kind, pen),
+            (false, _) => vec![DocLine::new(Tone::Dim, "no match")],
         };
-        return pen.put(frame, Rect { height: 1.min(area.height), ..area }, &[Span::new(Tone::Dim, text)]);
+        return empty::plain_rows(frame, pen, area, lines);
     }
     // The scroll bar is beside the rows.
     let rows =
@@ -200,20 +202,19 @@ fn draw_palette(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen: &P
     });
 }
 
-/// Returns the keys of a palette, and the text if it is empty.
-fn keys(kind: &PaletteKind) -> (&'static [(Action, &'static str)], &'static str) {
+/// Returns the keys of a palette.
+fn keys(kind: &PaletteKind) -> &'static [(Action, &'static str)] {
     use Action::{Accept, Cancel, ClearLabel, RenameLabel};
     match kind {
-        PaletteKind::Actions => (&[(Accept, "run"), (Cancel, "close")], "no matching action"),
-        PaletteKind::Labels => (
-            &[(Accept, "go to entry"), (RenameLabel, "rename"), (ClearLabel, "clear"), (Cancel, "close")],
-            "no labels yet; press L in the tree to add one",
-        ),
-        PaletteKind::Family => (&[(Accept, "show or hide in tree"), (Cancel, "close")], "no session is open"),
-        PaletteKind::Trash => (&[(Accept, "restore"), (Cancel, "close")], "pitree's trash is empty"),
-        PaletteKind::History => (&[(Accept, "undo"), (Cancel, "close")], "no changes yet"),
-        PaletteKind::Files(_) => (&[(Accept, "list entries"), (Cancel, "close")], "no files read or changed by tools"),
-        PaletteKind::Touches { .. } => (&[(Accept, "go to entry"), (Cancel, "back")], "no session touched it"),
+        PaletteKind::Actions => &[(Accept, "run"), (Cancel, "close")],
+        PaletteKind::Labels => {
+            &[(Accept, "go to entry"), (RenameLabel, "rename"), (ClearLabel, "clear"), (Cancel, "close")]
+        }
+        PaletteKind::Family => &[(Accept, "show or hide in tree"), (Cancel, "close")],
+        PaletteKind::Trash => &[(Accept, "restore"), (Cancel, "close")],
+        PaletteKind::History => &[(Accept, "undo"), (Cancel, "close")],
+        PaletteKind::Files(_) => &[(Accept, "list entries"), (Cancel, "close")],
+        PaletteKind::Touches { .. } => &[(Accept, "go to entry"), (Cancel, "back")],
     }
 }
 

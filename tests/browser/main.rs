@@ -18,6 +18,7 @@ mod context;
 mod conversations;
 mod deleting;
 mod directories;
+mod empty;
 mod family;
 mod finding;
 mod history;

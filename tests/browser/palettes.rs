@@ -238,7 +238,8 @@ fn labels_are_renamed_and_cleared_in_the_list() {
     browser.press("esc");
     assert_eq!(chosen(&browser), "[right] go right");
     browser.press("ctrl+d");
-    shows(&browser, "no labels yet; press L");
+    shows(&browser, "no labels yet");
+    shows(&browser, "L in the tree labels the selected entry.");
     browser.press("esc");
     assert!(browser.all().all(|session| session.labels.is_empty()));
     browser.press("u '");

@@ -351,6 +351,10 @@ fn enter(model: &mut Model) {
     if search.line.value().trim().is_empty() {
         return search::close(model);
     }
+    if search::adopt_nearest(model) {
+        return;
+    }
+    let Some(search) = &mut model.search else { return };
     search.from_line = true;
     search::add_to_history(model);
     model.layers.close(Place::Search);

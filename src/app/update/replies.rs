@@ -78,7 +78,11 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::TextsRead(done, total) => search::take_read(model, done, total),
         Reply::Values(values) => search::take_values(model, values),
         Reply::SessionsFound { hits, more, progress } => search::take_hits(model, hits, more, progress),
-        Reply::Suggestions(found) => model.search.iter_mut().for_each(|search| search.elsewhere = Some(found)),
+        Reply::Suggestions(found) => {
+            if let Some(search) = &mut model.search {
+                search.elsewhere = Some(found);
+            }
+        }
         Reply::PreviewHits(hits, hidden_hits) => model.preview.take_hits(hits, hidden_hits),
         Reply::EntriesFound { hits, first_last, progress } => model.tree.take_hits(hits, first_last, progress),
         Reply::Context(listing) => take_context(model, Ok(listing)),

@@ -129,6 +129,19 @@ pub(super) fn return_to_line(model: &mut Model) -> bool {
     is_first
 }
 
+/// Replaces a query without hits by the nearest one with hits. Returns `false` if there is none.
+pub(super) fn adopt_nearest(model: &mut Model) -> bool {
+    let has_none = model.sessions.hits.as_ref().is_some_and(HashMap::is_empty);
+    let Some(search) = model.search.as_ref().filter(|search| has_none && search.problem.is_none()) else {
+        return false;
+    };
+    let nearest = search.elsewhere.as_ref().and_then(|found| found.nearest.as_ref());
+    let Some(query) = nearest.map(|nearest| nearest.query.clone()) else { return false };
+    add_to_history(model);
+    set_line(model, &query);
+    true
+}
+
 /// Goes to the selected hit, if there is one, in its session.
 pub(super) fn go_to_hit(model: &mut Model) {
     if model.sessions.selected_hit().is_some() {
@@ -230,9 +243,12 @@ pub(super) fn take_values(model: &mut Model, values: Arc<ValueLists>) {
 /// Requests suggestions for a query without hits.
 pub(super) fn request_suggestions(model: &mut Model) {
     let is_nothing = model.sessions.hits.as_ref().is_some_and(HashMap::is_empty) && model.catalog.progress.finished;
-    let is_done = |search: &&Search| search.read.or(search.searched).is_none() && search.looking.is_none();
+    let is_done = |search: &&Search| {
+        let is_answered = search.answered.as_ref() == Some(&search.query);
+        is_answered && search.read.or(search.searched).is_none() && search.looking.is_none()
+    };
     let Some(search) = model.search.as_ref().filter(|_| is_nothing).filter(is_done) else { return };
-    let Some(query) = search.answered.as_ref().filter(|query| !query.words().is_empty()).cloned() else { return };
+    let Some(query) = search.answered.as_ref().filter(|query| !query.is_empty()).cloned() else { return };
     let (sessions, around) = (search.sessions.clone(), Box::new(model.query_scope()));
     let claim = model.ask(Work::Suggest { query, sessions, around });
     if let Some(search) = &mut model.search {

@@ -20,6 +20,7 @@ pub(super) fn start_or_skip(model: &mut Model) {
     if model.catalog.is_empty() {
         return model.say(Tone::Dim, "the tour needs sessions; run pitree --demo");
     }
+    model.notice = None;
     match &model.tour {
         None => model.tour = Some(Tour::default()),
         Some(tour) => go_to(model, tour.step.next()),

@@ -144,6 +144,34 @@ impl Query {
         Self { everything: false, terms: self.terms.iter().filter(|term| !is_word(term)).cloned().collect() }
     }
 
+    /// Splits the terms of the query: those to keep, and those at places for which `is_left_out` holds.
+    #[must_use]
+    pub(crate) fn without(&self, is_left_out: impl Fn(usize) -> bool) -> (Self, Self) {
+        let (left_out, kept): (Vec<_>, Vec<_>) =
+            self.terms.iter().cloned().enumerate().partition(|(place, _)| is_left_out(*place));
+        let query = |everything, terms: Vec<(usize, Term)>| Self {
+            everything,
+            terms: terms.into_iter().map(|(_, term)| term).collect(),
+        };
+        (query(self.everything, kept), query(false, left_out))
+    }
+
+    /// Returns the word or the phrase that must match, if the term is one.
+    pub(crate) fn word_at(&self, place: usize) -> Option<&str> {
+        match self.terms.get(place)? {
+            Term { is_excluded: false, kind: TermKind::Word(text) | TermKind::Phrase(text) } => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the query with another word in a place.
+    #[must_use]
+    pub(crate) fn with_word(&self, place: usize, word: &str) -> Self {
+        let mut query = self.clone();
+        query.terms[place] = Term { is_excluded: false, kind: TermKind::Word(word.into()) };
+        query
+    }
+
     /// Returns the query with its words as file names (`file:`), or `None` if it has no words.
     #[must_use]
     pub(crate) fn as_files(&self) -> Option<Self> {

@@ -4,7 +4,9 @@ use crate::app::model::Model;
 use crate::app::search::Search;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Glyphs, Span, Tone, clean, highlight, spans_width, width};
+use crate::catalog::SessionKey;
 use crate::catalog::search::SessionHit;
+use crate::catalog::suggestions::{NearestQuery, QueryDifference};
 use crate::keymap::Action;
 use crate::keymap::Place;
 use crate::render::plain_markdown::strip;
@@ -58,15 +60,15 @@ pub(super) fn add_query(facts: &mut Vec<String>, model: &Model, columns: usize, 
 pub(super) fn nothing(model: &Model, pen: &Painter<'_>, hidden: usize, columns: usize) -> Vec<String> {
     let search = model.search.as_ref();
     let is_reading = search.is_some_and(|search| search.read.or(search.searched).is_some());
-    let elsewhere = search.and_then(|search| Some((search.answered.as_ref()?, search.elsewhere?)));
+    let elsewhere = search.and_then(|search| Some((search.answered.as_ref()?, search.elsewhere.as_ref()?)));
     let (query, found) = match elsewhere {
-        _ if hidden > 0 => return vec![format!("  {} found, all hidden", thousands(hidden))],
+        _ if hidden > 0 => return all_hidden(model, pen, hidden),
         _ if is_reading || !model.catalog.progress.finished => return vec!["  no hits yet".into()],
         None => return vec!["  no hits".into()],
         Some(elsewhere) => elsewhere,
     };
     let mut parts = Vec::new();
-    if query.everything {
+    if query.everything || query.words().is_empty() {
         parts.push("no hits".into());
     } else {
         let key = pen.key(Action::SearchEverything);
@@ -78,7 +80,36 @@ pub(super) fn nothing(model: &Model, pen: &Painter<'_>, hidden: usize, columns: 
         parts.push(format!("{} with file:", thousands(found.files)));
     }
     let line = format!("  {}", parts.join(&format!(" {} ", pen.glyphs().dot)));
-    if width(&line) <= columns { vec![line] } else { parts.into_iter().map(|part| format!("  {part}")).collect() }
+    let mut lines =
+        if width(&line) <= columns { vec![line] } else { parts.into_iter().map(|part| format!("  {part}")).collect() };
+    lines.extend(found.nearest.as_ref().map(|nearest| format!("  {}", nearest_query(model, nearest))));
+    lines
+}
+
+/// Returns the nearest query with hits, and the key that searches for it.
+fn nearest_query(model: &Model, nearest: &NearestQuery) -> String {
+    let key = model.setting.key_in_line(Action::Accept);
+    let key = if model.layers.has(Place::Search) { format!("{key}: ") } else { String::new() };
+    let sessions = count(nearest.sessions, "session", "sessions");
+    match &nearest.difference {
+        QueryDifference::Without(terms) => format!("{key}{sessions} without {terms}"),
+        QueryDifference::Spelled(word) => format!("did you mean {word}? {key}{sessions}"),
+    }
+}
+
+/// Returns the filters of the list that hide all hits, with their keys.
+fn all_hidden(model: &Model, pen: &Painter<'_>, hidden: usize) -> Vec<String> {
+    let shows = &model.sessions.shows;
+    let is_of_agent = |&key: &SessionKey| model.catalog.get(key).is_some_and(|session| session.owner.is_some());
+    let mut hits = model.sessions.hits.iter().flat_map(|hits| hits.keys());
+    let filters = [
+        (shows.here_only, Action::HereOnly, "in the list shows all projects"),
+        (shows.named_only, Action::NamedOnly, "shows sessions without a name"),
+        (!shows.subagents && hits.any(is_of_agent), Action::ShowSubagents, "shows sessions of subagents"),
+    ];
+    let filters = filters.into_iter().filter(|(is_on, ..)| *is_on);
+    let line = |(_, action, what)| format!("  {} {what}", pen.key(action));
+    [format!("  {} found, all hidden", thousands(hidden))].into_iter().chain(filters.map(line)).collect()
 }
 
 /// Returns the keys that change scope and order of the results.

@@ -83,12 +83,7 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
         return plain_rows(frame, pen, area.text(), lines);
     };
     if pane.rows.list.is_empty() {
-        let text = if tree.nodes.is_empty() {
-            " no entries yet".into()
-        } else {
-            let all = pen.key(Action::FilterAll);
-            format!(" no entries match the filter {} {} {all}: show all", pane.filter.name(), pen.glyphs().dot)
-        };
+        let text = if tree.nodes.is_empty() { " no entries yet".into() } else { empty_filter(pen) };
         return pen.put(frame, ratatui::layout::Rect { height: 1, ..area.body }, &[Span::new(Tone::Dim, text)]);
     }
     let rows = ListView { area: area.body, cursor: pane.cursor, len: pane.rows.list.len(), focused };
@@ -99,6 +94,19 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
         let left = vec![Span::new(Tone::Dim, pane.rows.lead(at, lines, is_cut, pen.glyphs()))];
         row(left, columns, pen, tree, at)
     });
+}
+
+/// Returns the text for a filter that hides all entries.
+fn empty_filter(pen: &Painter<'_>) -> String {
+    let (pane, dot) = (&pen.model.tree, &pen.glyphs().dot);
+    let (all, label) = (pen.key(Action::FilterAll), pen.key(Action::Label));
+    match pane.filter {
+        _ if pane.find.as_ref().is_some_and(|find| find.only_hits) => {
+            format!(" no entry has a hit {dot} {}: end the search", pen.key(Action::Back))
+        }
+        Filter::LabeledOnly => format!(" no entry has a label {dot} {all}: show all {dot} {label}: label one"),
+        filter => format!(" no entries match the filter {} {dot} {all}: show all", filter.name()),
+    }
 }
 
 /// Minimum columns of the text beside facts.
