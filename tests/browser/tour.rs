@@ -128,9 +128,37 @@ fn steps_that_cannot_be_done_are_skipped() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("one.jsonl"), Session::new("one").user("u1", "an only question").text()).unwrap();
     let mut browser = Browser::on(&[dir.path()], 80, 24);
-    browser.press("i");
+    browser.press("i tab h");
+    let title = read(&browser).unwrap().0;
+    assert_eq!((browser.model.focus, &*title), (Place::Sessions, FIRST), "the pane changed, and nothing was folded");
     assert_eq!(walk(&mut browser), STEPS);
     assert!(browser.wants.is_empty());
+}
+
+#[test]
+fn a_session_without_forks_leads_to_one_with_forks() {
+    for keys in ["", "tab", "/ o t h e r enter"] {
+        let world = World::new();
+        let mut browser = world.open(100, 30);
+        world.select(&mut browser, "other");
+        browser.press(keys);
+        while read(&browser).is_none_or(|(title, _)| title != STEPS[4]) {
+            browser.press("i");
+        }
+        let steps = walk(&mut browser);
+        assert_eq!(steps.last().unwrap(), "Tour", "{keys}");
+        let session = browser.model.tree.session.unwrap();
+        assert!(browser.model.catalog[session].path != world.path("other"), "{keys} {steps:?}\n{}", browser.screen());
+    }
+}
+
+#[test]
+fn a_fold_by_the_mouse_completes_its_step() {
+    let world = World::new();
+    let mut browser = world.open(100, 30);
+    browser.press("i");
+    browser.send(Msg::Click { column: 0, row: 2, double: false });
+    assert_eq!(read(&browser).unwrap().0, STEPS[1]);
 }
 
 #[test]

@@ -84,7 +84,7 @@ pub fn tour_box(model: &Model) -> Option<TourBox> {
     let area = if is_covered { Rect { y: 2, ..below } } else { below };
     let dot = format!(" {} ", model.setting.glyphs.dot);
     let skip =
-        (step != TourStep::End && !model.place().takes_text()).then(|| format!("{}: skip", key(model, Action::Tour)));
+        (step != TourStep::End && model.layers.0.is_empty()).then(|| format!("{}: skip", key(model, Action::Tour)));
     let end = ends_with_back(model).then(|| format!("{}: end", key(model, Action::Back)));
     let foot = skip.into_iter().chain(end).collect::<Vec<_>>().join(&dot);
     Some(TourBox { title, foot, text, area })
@@ -210,7 +210,7 @@ fn lead(model: &Model, tour: &Tour) -> Result<(), TourHint> {
             let Ok((_, tree, at)) = model.whole_entry() else { return Ok(()) };
             let point = resume::at(&tree, at);
             let is_leaf = point.is_here && point.text_of.is_none();
-            match is_leaf && !model.setting.demo {
+            match is_leaf {
                 true if model.tree.cursor.at > 0 => {
                     Err(hint(Action::Up, "Press {} to select an earlier entry: from the leaf, pi starts at once."))
                 }
@@ -324,7 +324,8 @@ pub(crate) fn word(model: &Model) -> Option<String> {
     let title = |key: SessionKey| longest_word(&plain(catalog.get(key)?));
     let selected = model.tree.session;
     let forked = selected.filter(|&key| catalog.has_family(key));
-    let forked = forked.or_else(|| catalog.keys().find(|&key| catalog.has_family(key) && title(key).is_some()));
+    let mut listed = model.sessions.rows.iter().filter_map(|row| row.session());
+    let forked = forked.or_else(|| listed.find(|&key| catalog.has_family(key) && title(key).is_some()));
     forked.and_then(title).or_else(of_tree).or_else(|| catalog.keys().find_map(title))
 }
 

@@ -93,7 +93,11 @@ pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool) 
     }
     match model.layers.click((column, row), model.size) {
         LayerResult::Pass if is_on_tour(model, (column, row)) => {}
-        LayerResult::Pass => click_pane(model, (column, row), double),
+        LayerResult::Pass => {
+            let rows = tour::rows(model);
+            click_pane(model, (column, row), double);
+            tour::note(model, Action::Fold, rows);
+        }
         answer => take(model, answer),
     }
 }

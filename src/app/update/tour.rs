@@ -41,23 +41,25 @@ fn go_to(model: &mut Model, step: Option<TourStep>) {
     model.tour = step.map(|step| Tour::at(step, (step == TourStep::Hit).then(word).flatten()));
 }
 
-/// Returns the number of rows in the focused pane, by which a fold is noticed.
-pub(super) fn rows(model: &Model) -> usize {
-    match model.focus {
+/// Returns the focused pane and its number of rows, by which a fold is noticed.
+pub(super) fn rows(model: &Model) -> (Place, usize) {
+    let rows = match model.focus {
         Place::Sessions => model.sessions.rows.len(),
         _ => model.tree.rows.list.len(),
-    }
+    };
+    (model.focus, rows)
 }
 
-/// Notes an action that was done. `rows` is the number of rows before.
-pub(super) fn note(model: &mut Model, action: Action, rows_before: usize) {
+/// Notes an action that was done. `before` are the pane and its rows before it.
+pub(super) fn note(model: &mut Model, action: Action, before: (Place, usize)) {
     use Action as A;
-    let is_other = rows(model) != rows_before;
+    let after = rows(model);
+    let is_folding = after.0 == before.0 && after.1 != before.1;
     let Some(tour) = &mut model.tour else { return };
     let is_done = match tour.step {
         TourStep::Fold => {
             let folds = [A::Fold, A::Unfold, A::FoldAll, A::UnfoldAll, A::SegmentUp, A::SegmentDown, A::Confirm];
-            is_other && folds.contains(&action)
+            is_folding && folds.contains(&action)
         }
         TourStep::Filter => {
             let filters = [A::NextFilter, A::PreviousFilter, A::FilterDefault, A::FilterNoTools, A::FilterUserOnly];
