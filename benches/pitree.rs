@@ -18,7 +18,6 @@ use pitree::app::ticket::Ticket;
 use pitree::app::update::{start, update};
 use pitree::catalog::find;
 use pitree::config::{Config, Filter};
-use pitree::disk::files::Files;
 use pitree::disk::incremental::FileChanges;
 use pitree::disk::load::{LoadRequest, OpenFile};
 use pitree::disk::locate::Located;
@@ -74,14 +73,14 @@ fn one_of(entries: usize, bytes: usize, branch_every: usize) -> PathBuf {
 }
 
 fn tree(branch_every: usize) -> Tree {
-    load::tree(Files::Disk, &big(branch_every), "/home/dev").unwrap()
+    load::tree(&big(branch_every), "/home/dev").unwrap()
 }
 
 fn list(bencher: Bencher, dir: &Path, files: usize) {
     bencher.bench(|| {
-        let found = scan::find(Files::Disk, &[dir.to_path_buf()]);
+        let found = scan::find(&[dir.to_path_buf()]);
         let mut sessions = 0;
-        scan::read(Files::Disk, &found.files, "/home/dev", |batch| {
+        scan::read(&found.files, "/home/dev", |batch| {
             sessions += batch.sessions.len();
             true
         });
@@ -103,14 +102,14 @@ fn list_40_mb_in_10000_files(bencher: Bencher) {
 #[divan::bench(args = [64_000_000, 240_000_000], sample_count = 10, sample_size = 1)]
 fn open_100000_entries(bencher: Bencher, bytes: usize) {
     let path = entries(bytes, 50);
-    bencher.bench(|| load::tree(Files::Disk, &path, "/home/dev").unwrap());
+    bencher.bench(|| load::tree(&path, "/home/dev").unwrap());
 }
 
 /// Reads the end of the file, which is displayed first.
 #[divan::bench(args = [64_000_000, 240_000_000])]
 fn open_end_of_100000_entries(bencher: Bencher, bytes: usize) {
     let path = entries(bytes, 50);
-    bencher.bench(|| load::end(Files::Disk, &path, "/home/dev").unwrap());
+    bencher.bench(|| load::end(&path, "/home/dev").unwrap());
 }
 
 #[divan::bench(args = [0, 50])]
@@ -124,11 +123,11 @@ fn rows_of_100000_entries(bencher: Bencher, branch_every: usize) {
 #[divan::bench(args = ["session token", "kubernetes", "한국어", "é"], sample_count = 5, sample_size = 1)]
 fn find_in_100000_entries(bencher: Bencher, words: &str) {
     let path = entries(240_000_000, 50);
-    let tree = load::tree(Files::Disk, &path, "/home/dev").unwrap();
+    let tree = load::tree(&path, "/home/dev").unwrap();
     let words = Words::new(words).unwrap();
     bencher.bench(|| {
         let mut found = 0;
-        find::each(Files::Disk, &path, (&tree, 0), &words, |hits, _| {
+        find::each(&path, (&tree, 0), &words, |hits, _| {
             found += hits.len();
             true
         });
@@ -142,7 +141,7 @@ fn browser(dir: PathBuf) -> (Model, JobContext) {
     let config = Config::default();
     let setting = Arc::new(Startup::new(&config, located, "/home/dev".into(), false));
     let mut model = Model::new(setting.clone(), (200, 60), 1_795_248_000_000);
-    let desk = JobContext::new(setting, Files::Disk);
+    let desk = JobContext::new(setting);
     let effects = start(&mut model);
     perform(&mut model, &desk, effects);
     (model, desk)
@@ -200,7 +199,7 @@ fn growing(entries: usize) -> PathBuf {
 #[divan::bench(args = GROWTH, sample_count = 10, sample_size = 1)]
 fn growth_of_open(bencher: Bencher, entries: usize) {
     let path = growing(entries);
-    bencher.bench(|| load::tree(Files::Disk, &path, "/home/dev").unwrap());
+    bencher.bench(|| load::tree(&path, "/home/dev").unwrap());
 }
 
 /// Applies another filter, so that all rows are rebuilt, and draws the frame.
@@ -387,7 +386,7 @@ fn grow_100000_entries(bencher: Bencher) {
     std::fs::copy(entries(64_000_000, 50), &path).unwrap();
     let mut file = std::fs::File::options().append(true).open(&path).unwrap();
     let mut opened = OpenFile::default();
-    let reading = LoadRequest::new(Files::Disk, &path, "/home/dev");
+    let reading = LoadRequest::new(&path, "/home/dev");
     let mut open = || opened.tree(reading, true).unwrap();
     open();
     bencher.bench_local(|| {

@@ -22,7 +22,6 @@ use pitree::app::update::{start, update};
 use pitree::catalog::Catalog;
 use pitree::catalog::search::Searcher;
 use pitree::config::Config;
-use pitree::disk::files::Files;
 use pitree::disk::incremental::FileChanges;
 use pitree::disk::locate::Located;
 use pitree::disk::scan::{ScanSources, again};
@@ -77,7 +76,7 @@ impl Browser {
         let config = Config::default();
         let setting = Arc::new(Startup::new(&config, located, "/home/me".into(), false));
         let model = Model::new(setting.clone(), (160, 48), common::session::START * 1000);
-        let desk = JobContext::new(setting, Files::Disk);
+        let desk = JobContext::new(setting);
         let terminal = Terminal::new(TestBackend::new(160, 48)).unwrap();
         let mut browser = Self { model, desk, terminal, _dir: dir };
         let effects = start(&mut browser.model);
@@ -179,7 +178,7 @@ fn startup_with_an_index_has_low_cost_per_session() {
     // Few enough for a single thread.
     write(&dirs, 8, 10);
     let dirs = [dirs];
-    let sources = ScanSources { files: Files::Disk, dirs: &dirs, home: "/home/me", cache: Some(&cache) };
+    let sources = ScanSources { dirs: &dirs, home: "/home/me", cache: Some(&cache) };
     let mut scan = sources.scan();
     scan.read(|_| true);
     scan.keep().unwrap();
@@ -200,7 +199,7 @@ fn a_search_keeps_little_of_each_entry() {
         fs::create_dir(&sessions).unwrap();
         write(&sessions, 8, entries);
         let dirs = [sessions];
-        let sources = ScanSources { files: Files::Disk, dirs: &dirs, home: "/home/me", cache: Some(&cache) };
+        let sources = ScanSources { dirs: &dirs, home: "/home/me", cache: Some(&cache) };
         let mut scan = sources.scan();
         scan.read(|_| true);
         scan.keep().unwrap();
@@ -208,13 +207,13 @@ fn a_search_keeps_little_of_each_entry() {
         catalog.add(sources.remembered().sessions());
         let (searcher, sessions) = (Searcher::default(), catalog.searched_sessions());
         let here = QueryScope { now_ms: 0, home: "/home/me".into(), dir: String::new(), zone: jiff::tz::TimeZone::UTC };
-        searcher.read(Files::Disk, &sessions, |_, _| true);
+        searcher.read(&sessions, |_, _| true);
         let counted = measure(|| {
             drop(ValueLists::new(sessions.iter().map(|session| &*session.digest)));
             for (query, count) in [("done", 8), ("file:nowhere", 0), ("tool:none", 0), ("model:none", 0)] {
                 let query = Query::parse(query).unwrap();
-                let hits = searcher.search(Files::Disk, &sessions, (&query, &here), || false).unwrap();
-                let hits = searcher.assign_entries((Files::Disk, &sessions), (&query, &here), hits, || false).unwrap();
+                let hits = searcher.search(&sessions, (&query, &here), || false).unwrap();
+                let hits = searcher.assign_entries(&sessions, (&query, &here), hits, || false).unwrap();
                 assert_eq!(hits.len(), count);
             }
         });

@@ -17,7 +17,6 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use pitree::catalog::search_text;
-use pitree::disk::files::Files;
 use pitree::disk::scan::{ScanBatch, ScanSources};
 use pitree::session::digest::SharedDigest;
 use pitree::session::digest::details::Details;
@@ -90,7 +89,7 @@ impl World {
 
     /// Returns the listed sessions and the number of files read.
     fn scan(&self, home: &str, cache: Option<&Path>) -> (BTreeMap<PathBuf, View>, usize) {
-        let mut scan = ScanSources { files: Files::Disk, dirs: &self.dirs, home, cache }.scan();
+        let mut scan = ScanSources { dirs: &self.dirs, home, cache }.scan();
         let mut views = BTreeMap::new();
         let read = scan.read(|ScanBatch { sessions, .. }| {
             views.extend(sessions.iter().map(|session| (session.path.clone(), view(session))));
@@ -102,8 +101,7 @@ impl World {
 
     /// Returns the sessions shown from the index, those of them that are gone, and those read afterward.
     fn show(&self) -> [BTreeMap<PathBuf, SharedDigest>; 3] {
-        let sources =
-            ScanSources { files: Files::Disk, dirs: &self.dirs, home: "/home/me", cache: Some(&self.cache()) };
+        let sources = ScanSources { dirs: &self.dirs, home: "/home/me", cache: Some(&self.cache()) };
         let by_path = |sessions: Vec<SharedDigest>| sessions.into_iter().map(|one| (one.path.clone(), one)).collect();
         let mut remembered = sources.remembered();
         let shown: BTreeMap<PathBuf, SharedDigest> = by_path(remembered.sessions());
@@ -165,10 +163,7 @@ fn view(session: &SharedDigest) -> View {
     let texts = match session.texts(&mut room) {
         Some(texts) => format!("{texts:?}"),
         None => {
-            format!(
-                "{:?}",
-                search_text::of(Files::Disk, &session.path).unwrap().as_ref().map(SearchTextsBuf::as_texts).unwrap()
-            )
+            format!("{:?}", search_text::of(&session.path).unwrap().as_ref().map(SearchTextsBuf::as_texts).unwrap())
         }
     };
     (facts, serde_json::to_value(&**session).unwrap(), (**session.details()).clone(), texts)
@@ -348,7 +343,7 @@ fn unrequested_sessions_stay_indexed() {
     assert_eq!(world.list(), 4);
     world.write("new.jsonl", &long("n", 3000));
     let cache = world.cache();
-    let mut scan = ScanSources { files: Files::Disk, dirs: &world.dirs, home: "/home/me", cache: Some(&cache) }.scan();
+    let mut scan = ScanSources { dirs: &world.dirs, home: "/home/me", cache: Some(&cache) }.scan();
     scan.skip_subagents();
     assert_eq!(scan.read(|_| true), 1);
     scan.keep().unwrap();
@@ -475,7 +470,7 @@ fn nested_directories_keep_their_own_indexes() {
 fn concurrent_writers_do_no_harm() {
     let world = World::new();
     let cache = world.cache();
-    let begin = || ScanSources { files: Files::Disk, dirs: &world.dirs, home: "/home/me", cache: Some(&cache) }.scan();
+    let begin = || ScanSources { dirs: &world.dirs, home: "/home/me", cache: Some(&cache) }.scan();
     let finish = |mut scan: pitree::disk::scan::Scan<'_>| {
         scan.read(|_| true);
         scan.keep().unwrap();

@@ -8,7 +8,6 @@ use pitree::base::normalize::{fold, fold_into};
 use pitree::catalog::Catalog;
 use pitree::catalog::grep::{self, HitOrder};
 use pitree::catalog::search::{SearchedSession, Searcher};
-use pitree::disk::files::Files;
 use pitree::disk::scan;
 use pitree::search::qualifier::value::QueryScope;
 use pitree::search::query::Query;
@@ -22,8 +21,8 @@ fn key(bencher: Bencher, searcher: &Searcher, sessions: &Arc<[SearchedSession]>,
     let here = QueryScope { now_ms: 0, home: "/home/dev".into(), dir: String::new(), zone: jiff::tz::TimeZone::UTC };
     let [query, other] = [query, "is:damaged"].map(|query| Query::parse(query).unwrap());
     let search = |query: &Query| {
-        let hits = searcher.search(Files::Disk, sessions, (query, &here), || false).unwrap();
-        searcher.assign_entries((Files::Disk, sessions), (query, &here), hits, || false).unwrap()
+        let hits = searcher.search(sessions, (query, &here), || false).unwrap();
+        searcher.assign_entries(sessions, (query, &here), hits, || false).unwrap()
     };
     bencher.with_inputs(|| search(&other)).bench_local_values(|_| search(black_box(&query)));
 }
@@ -51,17 +50,14 @@ fn key_in_10000_sessions(bencher: Bencher, query: &str) {
 #[divan::bench(args = ["token", "rftok", "zqxj", "\"query slow cache\"", "re:par(s|z)er.*slow", r"re:(\w+) \1 (?=slow)"], sample_count = 20)]
 fn key_in_conversations_of_1_gb(bencher: Bencher, query: &str) {
     let (searcher, sessions) = (Searcher::default(), sessions_of_1_gb());
-    searcher.read(Files::Disk, &sessions, |_, _| true);
+    searcher.read(&sessions, |_, _| true);
     key(bencher, &searcher, &sessions, query);
 }
 
 fn sessions_of_1_gb() -> Arc<[SearchedSession]> {
     let dirs = [crate::many(2000, 1_000_000_000)];
-    let catalog = Catalog::read(
-        scan::ScanSources { files: Files::Disk, dirs: &dirs, home: "/home/dev", cache: None },
-        0,
-        Path::to_path_buf,
-    );
+    let catalog =
+        Catalog::read(scan::ScanSources { dirs: &dirs, home: "/home/dev", cache: None }, 0, Path::to_path_buf);
     assert_eq!(catalog.len(), 2000);
     catalog.searched_sessions()
 }
@@ -72,7 +68,7 @@ fn texts_of_1_gb(bencher: Bencher) {
     let sessions = sessions_of_1_gb();
     bencher.bench(|| {
         let searcher = Searcher::default();
-        searcher.read(Files::Disk, &sessions, |_, _| true);
+        searcher.read(&sessions, |_, _| true);
         searcher
     });
 }
@@ -83,13 +79,12 @@ fn texts_of_1_gb(bencher: Bencher) {
 /// Other words are in every session; for these the search returns as many hits as a person reads.
 #[divan::bench(args = ["kubernetes", "context", "привет", "message", "token", "漢字", "auth größe"], sample_count = 5, sample_size = 1)]
 fn everything_in_1_gb(bencher: Bencher, words: &str) {
-    let found = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
+    let found = scan::find(&[crate::many(2000, 1_000_000_000)]);
     let paths: Vec<&Path> = found.files.iter().map(|file| file.path.as_path()).collect();
     let words: Vec<String> = words.split(' ').map(String::from).collect();
     bencher.bench(|| {
         let mut hits = 0;
         grep::each(
-            Files::Disk,
             &paths,
             (&words, 50, HitOrder::Found),
             || false,
@@ -104,11 +99,11 @@ fn everything_in_1_gb(bencher: Bencher, words: &str) {
 /// Measures the time until the first hits.
 #[divan::bench(sample_count = 20, sample_size = 1)]
 fn first_hits_in_everything(bencher: Bencher) {
-    let found = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
+    let found = scan::find(&[crate::many(2000, 1_000_000_000)]);
     let paths: Vec<&Path> = found.files.iter().map(|file| file.path.as_path()).collect();
     let words = ["token".to_string()];
     bencher.bench(|| {
-        grep::each(Files::Disk, &paths, (&words, 50, HitOrder::Found), || false, |batch| batch.hits.is_empty());
+        grep::each(&paths, (&words, 50, HitOrder::Found), || false, |batch| batch.hits.is_empty());
     });
 }
 

@@ -10,7 +10,6 @@ use pitree::app::startup::Startup;
 use pitree::app::update::{start, update};
 use pitree::base::text::is_unsafe;
 use pitree::config::Config;
-use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
 use pitree::runtime::jobs::JobContext;
 use pitree::ui;
@@ -138,7 +137,7 @@ pub fn run(data: &[u8]) {
     let located = Located { dirs: vec![path("sessions")], origin: "--dir".into() };
     let config = Config::default();
     let setting = Arc::new(Startup::new(&config, located, "/home/demo".into(), false));
-    let desk = by_hand::desk(setting.clone(), Files::Disk, &path("state"));
+    let desk = by_hand::desk(setting.clone(), &path("state"));
     let mut browser = Browser { model: Model::new(setting, (100, 30), NOW), desk };
     let effects = start(&mut browser.model);
     browser.perform(effects);

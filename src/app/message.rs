@@ -66,6 +66,8 @@ pub enum Msg {
     TourOffered,
     /// pi did not start; the reason.
     NotResumed(String),
+    /// The demo does not start pi; the shell command.
+    DemoResumed(String),
     /// pi exited and pitree has the terminal again; a message about the exit.
     Returned(Option<String>),
     /// An external program that showed a copy exited; a message about it.

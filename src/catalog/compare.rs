@@ -8,7 +8,6 @@ use anyhow::{Result, bail};
 
 use crate::base::paths::relative_to;
 use crate::catalog::files::full_path;
-use crate::disk::files::Files;
 use crate::disk::load::{self, Bodies};
 use crate::session::compare::files::{self, FilesCollector, SideFile};
 use crate::session::compare::{BranchPath, Comparison, Divergence, SideCollector, SideSummary, diverge};
@@ -69,7 +68,7 @@ impl CompareRequest {
         let Self { path, tree, at } = self;
         let tree = match tree {
             Some(tree) => tree,
-            None => Arc::new(load::tree(reading.files, &path, reading.home)?),
+            None => Arc::new(load::tree(&path, reading.home)?),
         };
         match at.or(tree.leaf).filter(|&at| (at as usize) < tree.nodes.len()) {
             Some(at) => Ok(BranchEnd { path, tree, at }),
@@ -82,8 +81,6 @@ impl CompareRequest {
 /// The environment of a comparison.
 #[derive(Clone, Copy)]
 pub struct CompareControl<'a> {
-    /// The source of session files.
-    pub files: Files,
     /// The home directory, for `~`.
     pub home: &'a str,
     /// Returns `true` while the result is still wanted.
@@ -163,7 +160,7 @@ fn each(
     reading: CompareControl<'_>,
     mut take: impl FnMut(&Node, &Entry<'_>),
 ) -> Result<()> {
-    let mut bodies = Bodies::open(reading.files, &end.path)?;
+    let mut bodies = Bodies::open(&end.path)?;
     for &at in entries {
         if !(reading.is_wanted)() {
             bail!("comparison canceled");

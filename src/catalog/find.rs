@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::base::normalize::{fold, fold_into};
-use crate::disk::files::Files;
+use crate::disk::files;
 use crate::disk::lines;
 use crate::search::byte_search::Probe;
 use crate::search::text_match::Words;
@@ -22,7 +22,6 @@ const BATCH: Duration = Duration::from_millis(40);
 /// Reports the entries from `from` on whose texts match, in batches, until all entries are searched or `batch` returns
 /// `false`. The last batch is marked.
 pub fn each(
-    files: Files,
     path: &Path,
     (tree, start): (&Tree, Index),
     words: &Words,
@@ -32,7 +31,7 @@ pub fn each(
     let mut due = Instant::now() + BATCH;
     let probes = words.probes();
     let may_have = |is_in: &mut dyn FnMut(&Probe) -> bool| probes.iter().all(is_in);
-    let is_wanted = lines(files, path, (tree, start), may_have, |said| {
+    let is_wanted = lines(path, (tree, start), may_have, |said| {
         if let Some((at, _, texts)) = said {
             folded.clear();
             fold_into(&mut folded, texts);
@@ -54,13 +53,12 @@ pub fn each(
 /// all were passed. The row and the label are part of an entry's texts; the entry that sets the label has no texts.
 /// Unreadable entries are skipped; a missing file is reported when it is opened.
 pub fn lines(
-    files: Files,
     path: &Path,
     (tree, start): (&Tree, Index),
     may_have: impl Fn(&mut dyn FnMut(&Probe) -> bool) -> bool,
     mut each: impl FnMut(Option<(Index, &Entry<'_>, &str)>) -> bool,
 ) -> bool {
-    let Ok(Some(mut file)) = files.session(path) else { return true };
+    let Ok(Some(mut file)) = files::session(path) else { return true };
     // In a newer format, a line can hold several entries.
     let start = if tree.header.is_newer() { 0 } else { start };
     let start = tree.nodes.get(start as usize).filter(|_| start > 0).map_or(0, |node| node.offset);
@@ -112,7 +110,6 @@ mod tests {
     /// Reference implementation that parses each entry.
     fn slowly(path: &Path, tree: &Tree, mut each: impl FnMut((Index, &Entry<'_>, &str))) {
         lines(
-            Files::Disk,
             path,
             (tree, 0),
             |_| true,
@@ -153,11 +150,11 @@ mod tests {
                 file += &(line + "\n");
             }
             std::fs::write(&path, file).unwrap();
-            let tree = load::tree(Files::Disk, &path, "").unwrap();
+            let tree = load::tree(&path, "").unwrap();
 
             if let Ok(words) = Words::new(&query) {
                 let (mut found, mut wanted) = (Vec::new(), Vec::new());
-                each(Files::Disk, &path, (&tree, 0), &words, |some, _| {
+                each(&path, (&tree, 0), &words, |some, _| {
                     found.extend(some);
                     true
                 });
@@ -167,7 +164,7 @@ mod tests {
             if let Ok(query) = Query::parse(&format!("all: e {query}")) {
                 let mut session = catalog(&[("s", None, 1)]).searched_sessions()[0].clone();
                 session.digest = std::sync::Arc::new(crate::session::digest::Digest { path: path.clone(), ..(*session.digest).clone() });
-                let asked = (Files::Disk, &session, &tree);
+                let asked = (&session, &tree);
                 let found = Searcher::default().matching_entries(asked, (&query, &here()), || false).unwrap();
                 let (parts, mut matches) = (QueryParts::new(&query, &here()), EntryMatches::default());
                 slowly(&path, &tree, |(at, entry, texts)| parts.match_line(entry, &fold(texts), at, &mut matches));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::disk::files::Files;
+use crate::disk::files;
 use crate::disk::lines::{self, CancelableReader};
 use crate::disk::parallel::{self, StopSignal};
 use crate::disk::scan::Unreadable;
@@ -63,7 +63,6 @@ pub enum HitOrder {
 /// `false` or `is_stale` returns `true`. A session matches if each word is in one of its texts, case-insensitively.
 /// White space in a word matches any white space.
 pub fn each<P: AsRef<Path> + Sync>(
-    files: Files,
     paths: &[P],
     (words, limit, order): (&[String], usize, HitOrder),
     is_stale: impl Fn() -> bool + Sync,
@@ -74,7 +73,7 @@ pub fn each<P: AsRef<Path> + Sync>(
         return;
     }
     probes.sort_by_key(|probe| std::cmp::Reverse(probe.rarity));
-    let grep = Grep { files, probes, most: limit, is_stale: &is_stale };
+    let grep = Grep { probes, most: limit, is_stale: &is_stale };
     let items: Vec<(usize, &Path)> = paths.iter().map(AsRef::as_ref).enumerate().collect();
     let is_reported = |found: &Result<Vec<EntryHit>, _>| {
         order == HitOrder::Given || found.as_ref().map_or(true, |hits| !hits.is_empty())
@@ -101,7 +100,6 @@ pub fn each<P: AsRef<Path> + Sync>(
 
 /// The search parameters.
 struct Grep<'a> {
-    files: Files,
     /// The probes, the most selective first.
     probes: Vec<Probe>,
     most: usize,
@@ -148,7 +146,7 @@ impl Grep<'_> {
             });
             hits.len() < self.most
         })?;
-        if !hits.is_empty() && self.files.len(path)? <= MAX_REREAD {
+        if !hits.is_empty() && files::len(path)? <= MAX_REREAD {
             self.mark_active(path, &mut hits, buffer)?;
         }
         Ok(hits)
@@ -163,7 +161,7 @@ impl Grep<'_> {
         (buffer, stop): (&mut Vec<u8>, StopSignal<'_>),
         mut each: impl FnMut(&CandidateLine<'_>) -> bool,
     ) -> io::Result<()> {
-        let Some(file) = self.files.session(path)? else { return Ok(()) };
+        let Some(file) = files::session(path)? else { return Ok(()) };
         let mut lines = LineCollector::default();
         let is_wanted = || !stop() && !(self.is_stale)();
         lines::blocks(&mut CancelableReader(file, is_wanted), 0, buffer, |offset, block| {
@@ -198,7 +196,7 @@ impl Grep<'_> {
 
     fn mark_active(&self, path: &Path, hits: &mut [EntryHit], buffer: &mut Vec<u8>) -> io::Result<()> {
         let mut lines = LineCollector::default();
-        let mut file = self.files.open(path)?;
+        let mut file = files::open(path)?;
         lines::each(&mut file, 0, u64::MAX, buffer, |line| {
             lines.note(&line, &line.read());
             !lines.is_refused()
@@ -278,7 +276,6 @@ mod tests {
     fn all(paths: &[PathBuf], wanted: (&[String], usize, HitOrder)) -> Vec<EntryHit> {
         let mut hits = Vec::new();
         each(
-            Files::Disk,
             paths,
             wanted,
             || false,
@@ -382,7 +379,6 @@ mod tests {
         let is_stale = AtomicBool::new(false);
         let mut batches = 0;
         each(
-            Files::Disk,
             &paths,
             (&words, ALL, HitOrder::Found),
             || is_stale.load(Ordering::Relaxed),
@@ -394,7 +390,6 @@ mod tests {
         );
         assert_eq!(batches, 1);
         each(
-            Files::Disk,
             &paths,
             (&words, ALL, HitOrder::Found),
             || false,

@@ -11,7 +11,6 @@ use crate::catalog::find;
 use crate::catalog::search::{HitPlace, SearchedSession, Searcher, SessionHit, each};
 use crate::catalog::search_cache::SearchCache;
 use crate::catalog::search_text;
-use crate::disk::files::Files;
 use crate::search::byte_search::Probe;
 use crate::search::candidate::{Candidate, MatchField, MatchPlace};
 use crate::search::entry_match::{EntryMatches, MatchingEntry, QueryParts};
@@ -27,7 +26,7 @@ impl Searcher {
     /// them. Returns `None` if the search was canceled.
     pub fn assign_entries(
         &self,
-        (files, sessions): (Files, &Arc<[SearchedSession]>),
+        sessions: &Arc<[SearchedSession]>,
         (query, scope): (&Query, &QueryScope),
         mut hits: Vec<SessionHit>,
         is_stale: impl Fn() -> bool + Sync,
@@ -47,7 +46,7 @@ impl Searcher {
         let alone = |hit: &mut SessionHit| {
             let is_nowhere = hit.hit.tier == Tier::Fuzzy && parts.is_single_word();
             let session = searched(hit).filter(|_| !is_nowhere)?;
-            with(&cache, (files, session), |candidate| {
+            with(&cache, session, |candidate| {
                 let entries = parts.match_cached(&candidate).best();
                 if let Some(group) = session.sharing_group {
                     return Some((group, hit.session, entries));
@@ -73,7 +72,7 @@ impl Searcher {
             let (Some((entries, forks)), session) = (own.get(&hit.session)?, searched(hit)?) else { return None };
             hit.forks = *forks;
             let entry = entry_to_open(hit, entries)?;
-            with(&cache, (files, session), |candidate| point_to((&cache, session), &candidate, &parts, hit, entry));
+            with(&cache, session, |candidate| point_to((&cache, session), &candidate, &parts, hit, entry));
             None::<()>
         };
         each(&mut hits, (is_on_disk, &is_stale), in_family)?;
@@ -83,7 +82,7 @@ impl Searcher {
     /// Returns the matching entries of an open session in file order, or `None` if the search was canceled.
     pub fn matching_entries(
         &self,
-        (files, session, tree): (Files, &SearchedSession, &Tree),
+        (session, tree): (&SearchedSession, &Tree),
         (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool,
     ) -> Option<Vec<Index>> {
@@ -94,9 +93,9 @@ impl Searcher {
         let mut matches = EntryMatches::default();
         if parts.can_match_cached() {
             let cache = self.cache_with_titles(std::slice::from_ref(session));
-            matches = with(&cache, (files, session), |candidate| {
+            matches = with(&cache, session, |candidate| {
                 let is_unread = candidate.texts.is_none();
-                let read = if is_unread { search_text::of(files, &session.digest.path).ok().flatten() } else { None };
+                let read = if is_unread { search_text::of(&session.digest.path).ok().flatten() } else { None };
                 let texts = candidate.texts.or_else(|| read.as_ref().map(SearchTextsBuf::as_texts));
                 parts.match_cached(&Candidate { texts, ..candidate })
             });
@@ -105,7 +104,7 @@ impl Searcher {
             let (probes, mut folded) = (parts.probes(), String::new());
             let may_have =
                 |is_in: &mut dyn FnMut(&Probe) -> bool| probes.as_ref().is_none_or(|probes| probes.iter().any(is_in));
-            find::lines(files, &session.digest.path, (tree, 0), may_have, |texts| {
+            find::lines(&session.digest.path, (tree, 0), may_have, |texts| {
                 if let Some((at, entry, texts)) = texts {
                     folded.clear();
                     if query.everything {
@@ -122,12 +121,8 @@ impl Searcher {
 }
 
 /// Calls a function with the loaded data of a session.
-fn with<T>(
-    cache: &SearchCache,
-    (files, session): (Files, &SearchedSession),
-    act: impl FnOnce(Candidate<'_>) -> T,
-) -> T {
-    cache.with_texts(files, session, |texts| act(cache.candidate(session, texts)))
+fn with<T>(cache: &SearchCache, session: &SearchedSession, act: impl FnOnce(Candidate<'_>) -> T) -> T {
+    cache.with_texts(session, |texts| act(cache.candidate(session, texts)))
 }
 
 /// The entries that belong to a session, and the number of forks that have no others; `None` for a fork that inherited

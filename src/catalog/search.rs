@@ -9,7 +9,6 @@ use crate::catalog::grep::{self, HitOrder};
 pub use crate::catalog::search_cache::SearchedSession;
 use crate::catalog::search_cache::{CachedFile, SearchCache, TextState};
 use crate::catalog::{SessionKey, search_text};
-use crate::disk::files::Files;
 use crate::disk::parallel::{self, threads};
 use crate::search::candidate::MatchField;
 use crate::search::matching::{Match, Matcher, Tier};
@@ -140,7 +139,7 @@ impl Searcher {
 
     /// Loads the texts of sessions, first those in the index. Reports the progress after each batch until all are loaded
     /// or `report` returns `false`.
-    pub fn read(&self, files: Files, sessions: &[SearchedSession], mut report: impl FnMut(usize, usize) -> bool) {
+    pub fn read(&self, sessions: &[SearchedSession], mut report: impl FnMut(usize, usize) -> bool) {
         let mut missing: Vec<&SearchedSession> = {
             let cache = self.cache();
             let is_known = |known: &CachedFile| known.text_state != TextState::Unread;
@@ -154,7 +153,7 @@ impl Searcher {
             let (texts, most) = if session.digest.is_stored() {
                 (session.digest.texts(indexed), self.most.min(MAX_CACHED_INDEXED))
             } else {
-                let read = search_text::read(files, &session.digest.path, (builder, buffer), is_stopped);
+                let read = search_text::read(&session.digest.path, (builder, buffer), is_stopped);
                 (read.ok().flatten(), self.most)
             };
             self.cache_mut().add_texts(session, texts?, most);
@@ -164,13 +163,8 @@ impl Searcher {
     }
 
     /// Calls a function with the texts of a session, loading them if they are not cached.
-    pub(crate) fn with_texts<T>(
-        &self,
-        files: Files,
-        session: &SearchedSession,
-        act: impl FnOnce(Option<SearchTexts<'_>>) -> T,
-    ) -> T {
-        self.cache().with_texts(files, session, act)
+    pub(crate) fn with_texts<T>(&self, session: &SearchedSession, act: impl FnOnce(Option<SearchTexts<'_>>) -> T) -> T {
+        self.cache().with_texts(session, act)
     }
 
     /// Returns the cache with at least the titles of these sessions.
@@ -200,28 +194,26 @@ impl Searcher {
     /// only searches these.
     pub fn search(
         &self,
-        files: Files,
         sessions: &Arc<[SearchedSession]>,
         (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
-        self.find((files, true), sessions, (query, scope), is_stale)
+        self.find(true, sessions, (query, scope), is_stale)
     }
 
     /// Like [`Searcher::search`] for an automatic query: does not replace the last search, and returns no excerpts.
     pub(crate) fn search_quietly(
         &self,
-        files: Files,
         sessions: &Arc<[SearchedSession]>,
         (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
-        self.find((files, false), sessions, (query, scope), is_stale)
+        self.find(false, sessions, (query, scope), is_stale)
     }
 
     fn find(
         &self,
-        (files, is_shown): (Files, bool),
+        is_shown: bool,
         sessions: &Arc<[SearchedSession]>,
         (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
@@ -239,7 +231,7 @@ impl Searcher {
                 }
                 Some(hit)
             };
-            let hit = if matcher.has_texts() { cache.with_texts(files, session, hit) } else { hit(None) };
+            let hit = if matcher.has_texts() { cache.with_texts(session, hit) } else { hit(None) };
             hit.map(|hit| (*at, hit))
         };
         let mut hits = each(&mut to_search, (is_on_disk, is_stale), work)?;
@@ -263,11 +255,11 @@ impl Searcher {
     /// if the search was canceled.
     pub(crate) fn sessions_to_grep<'a>(
         &self,
-        (files, sessions): (Files, &'a Arc<[SearchedSession]>),
+        sessions: &'a Arc<[SearchedSession]>,
         (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<&'a SearchedSession>> {
-        let found = self.search_quietly(files, sessions, (&query.without_words(), scope), is_stale)?;
+        let found = self.search_quietly(sessions, (&query.without_words(), scope), is_stale)?;
         let by_key: HashMap<SessionKey, &SearchedSession> =
             sessions.iter().map(|session| (session.key, session)).collect();
         Some(found.iter().filter_map(|found| by_key.get(&found.session).copied()).collect())
@@ -277,16 +269,16 @@ impl Searcher {
     /// searched.
     pub(crate) fn search_everything(
         &self,
-        (files, sessions): (Files, &Arc<[SearchedSession]>),
+        sessions: &Arc<[SearchedSession]>,
         (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
         mut report: impl FnMut(Vec<SessionHit>, usize) -> bool,
     ) {
-        let Some(to_grep) = self.sessions_to_grep((files, sessions), (query, scope), &is_stale) else { return };
+        let Some(to_grep) = self.sessions_to_grep(sessions, (query, scope), &is_stale) else { return };
         let by_path: HashMap<_, _> = to_grep.iter().map(|session| (session.digest.path.as_path(), *session)).collect();
         let paths: Vec<_> = to_grep.iter().map(|session| &session.digest.path).collect();
         let (words, skipped) = (query.words(), sessions.len() - to_grep.len());
-        grep::each(files, &paths, (&words, 1, HitOrder::Found), is_stale, |batch| {
+        grep::each(&paths, (&words, 1, HitOrder::Found), is_stale, |batch| {
             let mut found: Vec<SessionHit> = Vec::new();
             for hit in batch.hits {
                 let Some(session) = by_path.get(hit.path.as_path()) else { continue };
@@ -406,23 +398,25 @@ mod tests {
     ) -> Vec<(SessionKey, Option<HitQuote>)> {
         let here = QueryScope { now_ms: 0, home: demo::HOME.into(), dir: String::new(), zone: jiff::tz::TimeZone::UTC };
         let query = Query::parse(query).unwrap();
-        let hits = searcher.search(Files::Demo, sessions, (&query, &here), || false).unwrap();
+        let hits = searcher.search(sessions, (&query, &here), || false).unwrap();
         hits.into_iter().map(|hit| (hit.session, hit.snippet)).collect()
     }
 
     #[test]
     fn uncached_texts_are_read_for_each_search() {
-        let dirs = [demo::ROOT.into()];
-        let sources = ScanSources { files: Files::Demo, dirs: &dirs, home: demo::HOME, cache: None };
+        let dir = tempfile::tempdir().unwrap();
+        demo::write(dir.path(), dir.path(), None).unwrap();
+        let dirs = [dir.path().into()];
+        let sources = ScanSources { dirs: &dirs, home: demo::HOME, cache: None };
         let catalog = Catalog::read(sources, 0, std::path::Path::to_path_buf);
         let sessions = catalog.searched_sessions();
         assert_eq!(sessions.len(), 17);
         let all = Searcher::default();
-        all.read(Files::Demo, &sessions, |_, _| true);
+        all.read(&sessions, |_, _| true);
         let size = all.cache().bytes;
         for most in [0, size / 3] {
             let little = Searcher::with_limit(most);
-            little.read(Files::Demo, &sessions, |_, _| true);
+            little.read(&sessions, |_, _| true);
             assert!(little.cache().bytes <= most);
             for query in ["cookie", "redis expiry", "rfctauth", "edited:store.ts the", "-redis is:abandoned"] {
                 assert_eq!(found(&little, &sessions, query), found(&all, &sessions, query), "{query}, {most} bytes");

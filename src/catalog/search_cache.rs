@@ -5,7 +5,6 @@ use std::sync::{Arc, OnceLock};
 
 use crate::catalog::text_arena::{ArenaRange, TextArena};
 use crate::catalog::{Catalog, SessionKey, search_text};
-use crate::disk::files::Files;
 use crate::search::candidate::{Candidate, SearchTitles, TitlesBuf};
 use crate::session::digest::SharedDigest;
 use crate::session::links::{ActivePath, Index};
@@ -202,12 +201,7 @@ impl SearchCache {
 
     /// Calls a function with the texts of a session: from the cache, from the index, or from the file. Calls it without
     /// texts if they are not loaded.
-    pub(super) fn with_texts<T>(
-        &self,
-        files: Files,
-        session: &SearchedSession,
-        act: impl FnOnce(Option<SearchTexts<'_>>) -> T,
-    ) -> T {
+    pub(super) fn with_texts<T>(&self, session: &SearchedSession, act: impl FnOnce(Option<SearchTexts<'_>>) -> T) -> T {
         if let Some(known) = self.get(session).filter(|known| known.text_state == TextState::Cached) {
             let [conversation, summaries] = known.texts.map(|place| self.arena.get(place));
             return act(Some(SearchTexts { conversation, summaries }));
@@ -221,7 +215,7 @@ impl SearchCache {
             }
         }
         let is_read_now = self.is_on_disk(session) || session.digest.is_stored();
-        let read = is_read_now.then(|| search_text::of(files, &session.digest.path).ok().flatten()).flatten();
+        let read = is_read_now.then(|| search_text::of(&session.digest.path).ok().flatten()).flatten();
         act(read.as_ref().map(SearchTextsBuf::as_texts))
     }
 }
@@ -260,7 +254,7 @@ mod tests {
             assert!(cache.arena.bytes() <= 2 * MAX_OUTDATED, "{} bytes after {at}", cache.arena.bytes());
         }
         let texts = |session: &SearchedSession| {
-            cache.with_texts(Files::Disk, session, |texts| {
+            cache.with_texts(session, |texts| {
                 let said = texts.unwrap().conversation.each();
                 said.map(|(at, text)| (at, text.to_string())).collect::<Vec<_>>()
             })

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::disk::files::Files;
+use crate::disk::files;
 use crate::disk::lines::{self, CancelableReader};
 use crate::session::search_text::{SearchTextBuilder, SearchTexts, SearchTextsBuf};
 
@@ -11,9 +11,9 @@ use crate::session::search_text::{SearchTextBuilder, SearchTexts, SearchTextsBuf
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn of(files: Files, path: &Path) -> io::Result<Option<SearchTextsBuf>> {
+pub fn of(path: &Path) -> io::Result<Option<SearchTextsBuf>> {
     let mut builder = SearchTextBuilder::default();
-    let is_session = read(files, path, (&mut builder, &mut Vec::new()), || false)?.is_some();
+    let is_session = read(path, (&mut builder, &mut Vec::new()), || false)?.is_some();
     Ok(is_session.then(|| builder.take()))
 }
 
@@ -22,13 +22,12 @@ pub fn of(files: Files, path: &Path) -> io::Result<Option<SearchTextsBuf>> {
 /// # Errors
 /// The file cannot be read.
 pub(super) fn read<'a>(
-    files: Files,
     path: &Path,
     (builder, buffer): (&'a mut SearchTextBuilder, &mut Vec<u8>),
     is_stopped: impl Fn() -> bool,
 ) -> io::Result<Option<SearchTexts<'a>>> {
     builder.clear();
-    let Some(file) = files.session(path)? else { return Ok(None) };
+    let Some(file) = files::session(path)? else { return Ok(None) };
     lines::each(&mut CancelableReader(file, || !is_stopped()), 0, u64::MAX, buffer, |line| {
         builder.line(line);
         !builder.lines.is_refused() && !is_stopped()
@@ -50,7 +49,7 @@ mod tests {
         std::fs::write(path("other"), "{}\n").unwrap();
         let (mut builder, mut buffer) = (SearchTextBuilder::default(), Vec::new());
         let mut said = |name: &str, is_stopped: bool| {
-            let read = read(Files::Disk, &path(name), (&mut builder, &mut buffer), || is_stopped);
+            let read = read(&path(name), (&mut builder, &mut buffer), || is_stopped);
             read.map(|texts| texts.map(|texts| texts.conversation.folded.to_string()))
         };
         for _ in 0..2 {

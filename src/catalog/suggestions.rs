@@ -6,7 +6,6 @@ use std::sync::Arc;
 use crate::base::normalize::fold;
 use crate::base::typo;
 use crate::catalog::search::{SearchedSession, Searcher};
-use crate::disk::files::Files;
 use crate::search::matching::Tier;
 use crate::search::qualifier::value::QueryScope;
 use crate::search::query::Query;
@@ -52,7 +51,6 @@ pub enum QueryDifference {
 
 /// The sessions to search, and a test that the search is canceled.
 struct Sessions<'a, F> {
-    files: Files,
     all: &'a Arc<[SearchedSession]>,
     scope: &'a QueryScope,
     is_stale: &'a F,
@@ -62,20 +60,19 @@ impl Searcher {
     /// Runs the alternative searches and reports results until it is canceled.
     pub fn suggest(
         &self,
-        (files, sessions): (Files, &Arc<[SearchedSession]>),
+        sessions: &Arc<[SearchedSession]>,
         (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
         mut report: impl FnMut(Suggestions) -> bool,
     ) {
         let mut found = Suggestions::default();
-        let by_file =
-            query.as_files().and_then(|query| self.search_quietly(files, sessions, (&query, scope), &is_stale));
+        let by_file = query.as_files().and_then(|query| self.search_quietly(sessions, (&query, scope), &is_stale));
         found.files = by_file.map_or(0, |found| found.len());
         if query.everything {
             report(found);
             return;
         }
-        let searched = Sessions { files, all: sessions, scope, is_stale: &is_stale };
+        let searched = Sessions { all: sessions, scope, is_stale: &is_stale };
         found.nearest = self.nearest(&searched, query);
         if query.words().is_empty() {
             report(found);
@@ -84,7 +81,7 @@ impl Searcher {
         let everything = Query { everything: true, ..query.clone() };
         let all = sessions.len();
         found.progress = Some((0, all));
-        self.search_everything((files, sessions), (&everything, scope), &is_stale, |more, done| {
+        self.search_everything(sessions, (&everything, scope), &is_stale, |more, done| {
             found.everything += more.len();
             found.progress = (done < all).then_some((done, all));
             report(found.clone())
@@ -122,8 +119,8 @@ impl Searcher {
 
     /// Returns the number of sessions that a query finds literally, if any.
     fn count<F: Fn() -> bool + Sync>(&self, sessions: &Sessions<'_, F>, query: &Query) -> Option<usize> {
-        let &Sessions { files, all, scope, is_stale } = sessions;
-        let found = self.search_quietly(files, all, (query, scope), is_stale)?;
+        let &Sessions { all, scope, is_stale } = sessions;
+        let found = self.search_quietly(all, (query, scope), is_stale)?;
         let literal = found.iter().filter(|found| found.hit.tier < Tier::Fuzzy).count();
         (literal > 0).then_some(literal)
     }
@@ -150,7 +147,7 @@ impl Searcher {
             let (name, first) = (session.digest.name.as_deref().unwrap_or_default(), session.digest.title());
             let is_room = take(&fold(name)) && take(&fold(first));
             let is_room = is_room
-                && self.with_texts(sessions.files, session, |texts| {
+                && self.with_texts(session, |texts| {
                     texts.is_none_or(|texts| take(texts.conversation.folded) && take(texts.summaries.folded))
                 });
             if !is_room || (sessions.is_stale)() {

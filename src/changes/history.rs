@@ -9,7 +9,6 @@ use crate::changes::Changes;
 use crate::changes::change::{ChangeState, ChangeStep};
 use crate::changes::journal::JournalRecord;
 use crate::changes::request::summary;
-use crate::disk::files::Files;
 use crate::disk::{scan, trash};
 
 /// The maximum number of sessions in the trash whose names are read, newest first.
@@ -89,13 +88,13 @@ pub fn sessions(
         }
         .into_iter()
         .flatten();
-        if let Some(file) = order.find_map(|path| scan::one(Files::Disk, path, None)) {
+        if let Some(file) = order.find_map(|path| scan::one(path, None)) {
             places.push((record.number, file.path.clone()));
             files.insert(file.path.clone(), file);
         }
     }
     let mut read: HashMap<PathBuf, (String, String)> = HashMap::new();
-    scan::read(Files::Disk, &files.into_values().collect::<Vec<_>>(), "", |batch| {
+    scan::read(&files.into_values().collect::<Vec<_>>(), "", |batch| {
         let known = batch
             .sessions
             .into_iter()

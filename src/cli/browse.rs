@@ -11,7 +11,6 @@ use crate::changes::Changes;
 use crate::cli::resolve::SessionPlace;
 use crate::cli::{CommandContext, change, resolve, search};
 use crate::config::Config;
-use crate::disk::files::Files;
 use crate::disk::load;
 use crate::disk::locate;
 use crate::disk::locate::Environment;
@@ -33,19 +32,19 @@ pub(super) fn browse(
     let is_plain = at.is_none() && query.is_empty();
     let at = at.map(|word| start_at(&word, entry, &chosen)).transpose()?;
     let filter = chosen.filter();
-    let CommandContext { config, files, mut located, corrected, home, cache } = chosen;
+    let CommandContext { config, mut located, corrected, home, cache, demo } = chosen;
     let config = Config { filter, ..config };
     // Recorded changes must be valid for any working directory of the next run.
     for dir in &mut located.dirs {
         *dir = std::path::absolute(&*dir).unwrap_or_else(|_| dir.clone());
     }
     let at = at.map(|(path, entry)| (std::path::absolute(&path).unwrap_or(path), entry));
-    if let Some(folder) = at.as_ref().and_then(|(path, _)| path.parent()).filter(|_| files == Files::Disk)
+    if let Some(folder) = at.as_ref().and_then(|(path, _)| path.parent())
         && !located.dirs.iter().any(|dir| folder.starts_with(dir))
     {
         located.dirs.push(folder.into());
     }
-    let mut setting = Startup::new(&config, located, home, files == Files::Demo);
+    let mut setting = Startup::new(&config, located, home, demo.is_some());
     setting.at = at;
     setting.picker = print;
     setting.notice = corrected;
@@ -53,12 +52,11 @@ pub(super) fn browse(
     setting.here_only = query == ["."];
     setting.query = if setting.here_only { String::new() } else { query.join(" ") };
     setting.offers_tour = is_plain && setting.picker.is_none() && Environment::current().session_file.is_none();
-    if files == Files::Disk {
+    if demo.is_none() {
         setting.here = Environment::current().cwd.to_string_lossy().into_owned();
     }
-    let state_dir = locate::state_dir().filter(|_| files == Files::Disk);
-    let changes = state_dir.map(|dir| Changes::new(dir, change::trash(&config)));
-    runtime::run(setting, (files, cache), changes).map(ExitCode::from)
+    let changes = locate::state_dir().map(|dir| Changes::new(dir, change::trash(&config)));
+    runtime::run(setting, cache, changes).map(ExitCode::from)
 }
 
 /// Returns the session file and the id of the entry at which the browser opens. `--entry` is an id, so the file need
@@ -66,7 +64,7 @@ pub(super) fn browse(
 fn start_at(word: &OsStr, id: Option<String>, chosen: &CommandContext) -> Result<(PathBuf, Option<String>)> {
     let place = SessionPlace::new(word, id.as_deref(), chosen)?;
     let (None, Some(entry)) = (&id, &place.entry) else { return Ok((place.path, id)) };
-    let tree = load::tree(chosen.files, &place.path, &chosen.home)?;
+    let tree = load::tree(&place.path, &chosen.home)?;
     let at = resolve::entry(entry, &tree)?;
     Ok((place.path, tree.nodes[at as usize].id.as_deref().map(String::from)))
 }

@@ -96,7 +96,7 @@ fn entries_of_line(typed: &str) -> Result<Vec<CompletionCandidate>> {
     let (line, chosen) = typed_line()?;
     let (_, command) = line.subcommand().context("the line has no command")?;
     let session = command.get_one::<OsString>("session").context("the line has no session")?;
-    let tree = load::tree(chosen.files, &SessionResolver::new(&chosen).session(session)?, &chosen.home)?;
+    let tree = load::tree(&SessionResolver::new(&chosen).session(session)?, &chosen.home)?;
     let text = |at: Index| clean(&tree.nodes[at as usize].text).chars().take(60).collect::<String>();
     let newest_first = || (0..tree.nodes.len() as Index).rev();
     let labels = newest_first().filter_map(|at| Some((&*tree.labels.get(&at)?.text, at)));

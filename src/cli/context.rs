@@ -69,22 +69,17 @@ fn is_none(count: &usize) -> bool {
 impl ContextCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
         let SessionPlace { path, entry } = SessionPlace::new(&self.session, self.entry.as_deref(), chosen)?;
-        let tree = load::tree(chosen.files, &path, &chosen.home)?;
+        let tree = load::tree(&path, &chosen.home)?;
         let at = match &entry {
             Some(word) => Some(resolve::entry(word, &tree)?),
             None => tree.leaf,
         };
         let plan = Plan::new(&tree, at);
         let parts = (&tree, &plan);
-        if self.json { self.json(parts, (chosen, &path), out) } else { self.text(parts, (chosen, &path), out) }
+        if self.json { self.json(parts, &path, out) } else { self.text(parts, (chosen, &path), out) }
     }
 
-    fn json(
-        &self,
-        (tree, plan): (&Tree, &Plan),
-        (chosen, path): (&CommandContext, &Path),
-        out: &mut Output,
-    ) -> Result<()> {
+    fn json(&self, (tree, plan): (&Tree, &Plan), path: &Path, out: &mut Output) -> Result<()> {
         let take = |part: &PlannedPart, messages: Vec<SentMessage>| {
             if self.all || part.why().is_none() {
                 if messages.is_empty() {
@@ -94,7 +89,7 @@ impl ContextCommand {
             }
             Ok(true)
         };
-        let sum = prompt::each((chosen.files, path), (tree, plan), take)?.unwrap_or_default();
+        let sum = prompt::each(path, (tree, plan), take)?.unwrap_or_default();
         let context = &plan.context;
         let summary = object! {
             model: context.model.as_ref().map(|(provider, model_id)| object! { provider, model_id }),
@@ -113,7 +108,7 @@ impl ContextCommand {
     ) -> Result<()> {
         let glyphs = chosen.config.signs();
         let (mut rows, mut listing) = (Vec::new(), Listing::default());
-        let sum = prompt::each((chosen.files, path), (tree, plan), |part, messages| {
+        let sum = prompt::each(path, (tree, plan), |part, messages| {
             let why = part.why().map(|why| why.text().to_string()).unwrap_or_default();
             let node = &tree.nodes[part.at as usize];
             if self.all && messages.is_empty() {

@@ -64,7 +64,7 @@ impl DiffCommand {
         let (a, b) = (a.unwrap_or_else(beside), b.unwrap_or_else(beside));
         let one = end(a, chosen, None)?;
         let other = end(b, chosen, Some(&one))?;
-        let reading = CompareControl { files: chosen.files, home: &chosen.home, is_wanted: &|| true };
+        let reading = CompareControl { home: &chosen.home, is_wanted: &|| true };
         let comparison = compare::compare([&one, &other], reading)?;
         let ends = [&one, &other];
         if self.json {
@@ -85,7 +85,7 @@ fn end(
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let tree = match known.filter(|known| real(&known.path) == real(&path)) {
         Some(known) => known.tree.clone(),
-        None => Arc::new(load::tree(chosen.files, &path, &chosen.home)?),
+        None => Arc::new(load::tree(&path, &chosen.home)?),
     };
     let at = match (entry, tree.leaf) {
         (Some(word), _) => resolve::entry(&word, &tree)?,

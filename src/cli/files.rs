@@ -102,7 +102,7 @@ fn table(out: &mut impl Write, files: &[TouchedFile], chosen: &CommandContext) -
 fn calls(sessions: &[SharedDigest], chosen: &CommandContext) -> Result<HashMap<String, Vec<impl Serialize>>> {
     let mut calls: HashMap<String, Vec<_>> = HashMap::new();
     for session in sessions {
-        let tree = load::tree(chosen.files, &session.path, &chosen.home)?;
+        let tree = load::tree(&session.path, &chosen.home)?;
         let touches = &session.details().touches;
         for touched in &touches.all {
             let call = object! {

@@ -10,7 +10,6 @@ use crate::changes::Request;
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::{CommandContext, completions, resolve};
-use crate::disk::files::Files;
 use crate::disk::load;
 use crate::runtime::raw_output;
 use crate::session::entry::EntryId;
@@ -36,7 +35,7 @@ impl ForkCommand {
         let changer = Changer::new(chosen, &self.switches)?;
         let SessionPlace { path, entry } = SessionPlace::to_change(&self.session, self.entry.as_deref(), chosen)?;
         let entry = entry.context("name the last entry of the new session: SESSION ENTRY or SESSION@ENTRY")?;
-        let tree = load::tree(Files::Disk, &path, &chosen.home)?;
+        let tree = load::tree(&path, &chosen.home)?;
         let at = Some(EntryId::of(&tree, resolve::entry(&entry, &tree)?));
         let request = |migrate| Request::Fork { path: path.clone(), at: at.clone(), migrate };
         let done = changer.make_migrating(self.migrate, request)?;

@@ -14,7 +14,7 @@ use crate::catalog::SessionKey;
 use crate::catalog::grep::{self, HitOrder};
 use crate::catalog::search::{HitPlace, SearchedSession, Searcher, SessionHit};
 use crate::cli::output::PathFields;
-use crate::cli::{CommandContext, resolve};
+use crate::cli::resolve;
 use crate::disk::load::Bodies;
 use crate::disk::scan::Unreadable;
 use crate::search::byte_search::Snippet;
@@ -70,8 +70,7 @@ pub(super) struct HitTotals {
 }
 
 /// A running search.
-pub(super) struct HitSearch<'a> {
-    chosen: &'a CommandContext,
+pub(super) struct HitSearch {
     query: Query,
     sessions: Arc<[SearchedSession]>,
     here: QueryScope,
@@ -99,22 +98,17 @@ fn unknown(after: &str) -> anyhow::Error {
     anyhow!("hit {after} not found for this query; omit --after to start over")
 }
 
-impl<'a> HitSearch<'a> {
+impl HitSearch {
     /// Starts a search over sessions, and loads texts as needed.
-    pub(super) fn new(
-        chosen: &'a CommandContext,
-        query: Query,
-        sessions: Arc<[SearchedSession]>,
-        here: QueryScope,
-    ) -> Self {
-        let search = Self { chosen, query, sessions, here, searcher: Searcher::default() };
+    pub(super) fn new(query: Query, sessions: Arc<[SearchedSession]>, here: QueryScope) -> Self {
+        let search = Self { query, sessions, here, searcher: Searcher::default() };
         // A byte search needs no texts, but excluded words do.
         let without_words = Matcher::new(&search.query.without_words(), &search.here);
         if !search.is_of_bytes() || without_words.has_texts() {
             // Texts in the index are searched there.
             let is_unread = |session: &&SearchedSession| !session.digest.is_stored();
             let unread: Vec<SearchedSession> = search.sessions.iter().filter(is_unread).cloned().collect();
-            search.searcher.read(chosen.files, &unread, |_, _| true);
+            search.searcher.read(&unread, |_, _| true);
         }
         search
     }
@@ -147,19 +141,18 @@ impl<'a> HitSearch<'a> {
     /// Returns the sessions whose texts or titles match, best first.
     fn found(&self) -> Vec<SessionHit> {
         let asked = (&self.query, &self.here);
-        self.searcher.search_quietly(self.chosen.files, &self.sessions, asked, || false).unwrap_or_default()
+        self.searcher.search_quietly(&self.sessions, asked, || false).unwrap_or_default()
     }
 
     /// Searches the complete content of files, newest sessions first, until `told` returns enough. It receives the
     /// sessions by file.
     fn bytes(&self, most: usize, mut each: impl FnMut(grep::GrepBatch, &HashMap<&PathBuf, &Digest>) -> bool) {
         let asked = (&self.query, &self.here);
-        let fit =
-            self.searcher.sessions_to_grep((self.chosen.files, &self.sessions), asked, || false).unwrap_or_default();
+        let fit = self.searcher.sessions_to_grep(&self.sessions, asked, || false).unwrap_or_default();
         let paths: Vec<&PathBuf> = fit.iter().map(|session| &session.digest.path).collect();
         let by_path = fit.iter().map(|sought| (&sought.digest.path, &*sought.digest)).collect();
         let asked = (&*self.query.words(), most, HitOrder::Given);
-        grep::each(self.chosen.files, &paths, asked, || false, |batch| each(batch, &by_path));
+        grep::each(&paths, asked, || false, |batch| each(batch, &by_path));
     }
 
     /// Reports hits, best first: at most `limit`, and only those that come after the hit `after`.
@@ -253,9 +246,9 @@ impl<'a> HitSearch<'a> {
 
     /// Returns the places of matches in a session.
     fn places(&self, sought: &SearchedSession, found: &SessionHit, matcher: &Matcher) -> Vec<(Index, MatchField)> {
-        let mut places: Vec<(Index, MatchField)> = self.searcher.with_texts(self.chosen.files, sought, |texts| {
-            texts.map(|texts| matcher.entries(&sought.digest, texts)).unwrap_or_default()
-        });
+        let mut places: Vec<(Index, MatchField)> = self
+            .searcher
+            .with_texts(sought, |texts| texts.map(|texts| matcher.entries(&sought.digest, texts)).unwrap_or_default());
         if let (true, Some(HitPlace::Place(at)), Some(place)) = (places.is_empty(), found.at, &found.hit.place) {
             places.push((at, place.field));
         }
@@ -273,7 +266,7 @@ impl<'a> HitSearch<'a> {
         if places.is_empty() {
             return Ok(Vec::new());
         }
-        let mut bodies = Bodies::open(self.chosen.files, &session.path)?;
+        let mut bodies = Bodies::open(&session.path)?;
         let has_ids = session.header.version >= 2.0;
         let mut lines = Vec::new();
         for (at, field) in places {

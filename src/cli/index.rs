@@ -40,10 +40,11 @@ pub(super) struct IndexCommand {
 
 impl IndexCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+        chosen.refuse_samples()?;
         if chosen.cache.is_none() && locate::index_dir().is_none() {
             bail!("cannot locate the index: no home directory; set HOME");
         }
-        let Some(cache) = &chosen.cache else { bail!("`pitree index` cannot be used with --no-index or --demo") };
+        let Some(cache) = &chosen.cache else { bail!("`pitree index` cannot be used with --no-index") };
         if self.clear {
             return clear(chosen, cache, out);
         }

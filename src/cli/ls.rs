@@ -23,7 +23,6 @@ use crate::cli::output::{Output, PathFields};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, PATH};
 use crate::cli::{CommandContext, output, resolve, search};
-use crate::disk::files::Files;
 use crate::disk::locate;
 use crate::disk::locate::missing_home;
 use crate::disk::parallel;
@@ -79,7 +78,7 @@ impl LsCommand {
             let here = chosen.here_and_now();
             let all = Catalog::of(sessions.clone(), here.now_ms).searched_sessions();
             unlisted = sessions.extract_if(.., |session| !self.subagents && session.owner.is_some()).collect();
-            HitSearch::new(chosen, query, all, here).files()
+            HitSearch::new(query, all, here).files()
         });
         cost_sharing::prepare(&sessions);
         let shares = CostSharing::new(sessions.iter().map(|session| &**session).enumerate(), CostSharing::default());
@@ -93,11 +92,7 @@ impl LsCommand {
         let all = rows.len();
         rows.truncate(self.limit.map_or(all, NonZeroUsize::get));
         if self.json {
-            let reported = if chosen.files == Files::Disk {
-                running::reported(locate::state_dir().as_deref())
-            } else {
-                Vec::new()
-            };
+            let reported = running::reported(locate::state_dir().as_deref());
             let reported = running::by_session(&reported);
             // A subagent session can be the parent of a listed session.
             let mut all = [&sessions[..], &unlisted].concat();
@@ -112,8 +107,7 @@ impl LsCommand {
             let parent = |session: &Digest| {
                 let path = session.parent_path.as_deref();
                 // Files outside the session directories are not read.
-                let is_file =
-                    |path: &&Path| chosen.files == Files::Disk && scan::one(Files::Disk, path, None).is_some();
+                let is_file = |path: &&Path| scan::one(path, None).is_some();
                 let (state, path) = match *parents.get(&*session.path)? {
                     ForkParent::Present(path) => ("present", Some(path)),
                     parent => match (path.filter(is_file), parent) {

@@ -5,6 +5,7 @@ mod change;
 mod completions;
 mod config;
 mod context;
+mod demo;
 mod diff;
 mod exit;
 mod files;
@@ -47,8 +48,7 @@ use crate::base::paths::shorten;
 use crate::base::{catch_panic, typo};
 use crate::cli::exit::{Exit, Stopped};
 use crate::config::{Config, Filter, ThemeName};
-use crate::disk::demo;
-use crate::disk::files::Files;
+use crate::disk::demo::DemoDir;
 use crate::disk::index as index_files;
 use crate::disk::locate;
 use crate::disk::locate::{Environment, Located};
@@ -90,7 +90,7 @@ pub struct Options {
     /// Read sessions from DIR instead of pi's directory (repeatable)
     #[arg(long, value_name = "DIR", global = true)]
     dir: Vec<PathBuf>,
-    /// Use the built-in demo sessions, which cannot be changed
+    /// Use a temporary copy of the built-in demo sessions
     #[arg(long, global = true, conflicts_with = "dir")]
     demo: bool,
     /// Don't read or write the index
@@ -147,12 +147,13 @@ enum OnPitree {
     Completions(completions::Completions),
     Init(init::InitCommand),
     Skill(skill::SkillCommand),
+    Demo(demo::DemoCommand),
 }
 
 const EXAMPLES: &str = "Examples:
   pitree                          browse the sessions that pi would list
   pitree .                        browse the sessions of this directory
-  pitree --demo                   try it on demo sessions
+  pitree demo                     try everything on demo sessions
   pitree --dir ~/backup/sessions  browse another directory
   pitree jwt file:auth.rs         open the browser with a search
   pitree search --json jwt        search, with output for scripts
@@ -176,8 +177,6 @@ Press ? in the browser to list the keys.";
 pub(crate) struct CommandContext {
     /// The configuration with the options of the command line.
     pub config: Config,
-    /// The source of session files.
-    pub files: Files,
     /// The session directories.
     pub located: Located,
     /// A message about directories that were replaced: see [`Located::correct`].
@@ -186,19 +185,20 @@ pub(crate) struct CommandContext {
     pub home: String,
     /// The directory of the index; `None` to ignore the index.
     pub cache: Option<PathBuf>,
+    /// The directory of a demo, which is removed at the end.
+    demo: Option<DemoDir>,
 }
 
 impl CommandContext {
     /// Returns the session directories and the parameters for reading them.
     fn sources(&self) -> ScanSources<'_> {
-        ScanSources { files: self.files, dirs: &self.located.dirs, home: &self.home, cache: self.cache.as_deref() }
+        ScanSources { dirs: &self.located.dirs, home: &self.home, cache: self.cache.as_deref() }
     }
 
     /// Returns the initial tree filter: from the configuration or pi's settings. Unknown filters of pi are ignored.
     fn filter(&self) -> Filter {
         let of_pi = || Environment::current().setting("treeFilterMode")?.parse().ok();
-        let asks_pi = self.config.filter_of_pi && self.files == Files::Disk;
-        asks_pi.then(of_pi).flatten().unwrap_or(self.config.filter)
+        self.config.filter_of_pi.then(of_pi).flatten().unwrap_or(self.config.filter)
     }
 
     /// Returns the time and directory of a query.
@@ -207,16 +207,18 @@ impl CommandContext {
         QueryScope { now_ms: now(), home: self.home.clone(), dir, zone: jiff::tz::TimeZone::system() }
     }
 
-    /// Returns an error for commands that need real session files.
+    /// Returns an error for commands whose result would be lost with the demo directory.
     ///
     /// # Errors
     /// The sessions are samples.
     fn refuse_samples(&self) -> Result<()> {
-        if self.files == Files::Demo {
-            bail!("this command does not support the built-in demo sessions; omit --demo")
-        }
-        Ok(())
+        if self.demo.is_some() { refuse_demo() } else { Ok(()) }
     }
+}
+
+/// Returns the error for commands that cannot be used with `--demo`.
+fn refuse_demo() -> Result<()> {
+    bail!("this command cannot be used with --demo; to try changes, run `pitree demo`")
 }
 
 /// Runs the program and returns its exit code.
@@ -248,15 +250,20 @@ pub fn run() -> ExitCode {
     }
 }
 
-fn dispatch(cli: Cli) -> Result<ExitCode> {
+fn dispatch(mut cli: Cli) -> Result<ExitCode> {
+    if let Some(Command::Pitree(OnPitree::Demo(_))) = cli.command {
+        (cli.command, cli.options.demo) = (None, true);
+    }
     if let Some(Command::Pitree(command)) = &cli.command {
         let out = &mut output::stdout();
         match command {
             OnPitree::Config(command) => command.run(cli.options.config.as_deref(), out)?,
+            OnPitree::Pi(_) if cli.options.demo => refuse_demo()?,
             OnPitree::Pi(command) => command.run()?,
             OnPitree::Completions(command) => command.run(out)?,
             OnPitree::Init(command) => command.run(out)?,
             OnPitree::Skill(_) => skill::SkillCommand::run(out)?,
+            OnPitree::Demo(_) => {} // opens the browser
         }
         out.flush()?;
         return Ok(ExitCode::SUCCESS);
@@ -314,19 +321,18 @@ fn chosen(options: &Options) -> Result<CommandContext> {
     if let Some(theme) = options.theme {
         config.theme = theme;
     }
-    if options.demo {
-        let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
-        return Ok(CommandContext {
-            config,
-            files: Files::Demo,
-            located,
-            corrected: None,
-            home: demo::HOME.into(),
-            cache: None,
-        });
+    let demo = options.demo.then(|| DemoDir::new(now())).transpose();
+    let demo = demo.context("cannot write the demo sessions to the directory for temporary files")?;
+    if let Some(demo) = &demo {
+        demo.enter();
+        // A trash command of the user would move files out of the directory.
+        config.trash = Vec::new();
     }
     let environment = Environment::current();
-    let mut located = locate::sessions(&options.dir, &config.dirs, &environment);
+    let mut located = match &demo {
+        Some(demo) => Located { dirs: vec![demo.sessions()], origin: "--demo".into() },
+        None => locate::sessions(&options.dir, &config.dirs, &environment),
+    };
     for dir in located.dirs.iter_mut().filter(|dir| dir.is_absolute()) {
         *dir = std::path::absolute(&*dir).unwrap_or_else(|_| dir.clone()); // normalized
     }
@@ -341,7 +347,7 @@ fn chosen(options: &Options) -> Result<CommandContext> {
     if let Some(cache) = &cache {
         index_files::clean_up(cache);
     }
-    Ok(CommandContext { config, files: Files::Disk, located, corrected, home, cache })
+    Ok(CommandContext { config, located, corrected, home, cache, demo })
 }
 
 /// Reads the configuration from `file`, or from its default location if it exists.

@@ -11,7 +11,6 @@ use crate::changes::Request;
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::resolve::{SessionPlace, SessionResolver};
 use crate::cli::{CommandContext, completions, output, resolve};
-use crate::disk::files::Files;
 use crate::disk::load;
 use crate::disk::locate;
 use crate::pi::requests::{self, PiRequest};
@@ -87,7 +86,7 @@ impl LabelCommand {
     pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
         let (SessionPlace { path, .. }, entry, label) = self.words(chosen)?;
-        let tree = load::tree(Files::Disk, &path, &chosen.home)?;
+        let tree = load::tree(&path, &chosen.home)?;
         let target = EntryId::of(&tree, resolve::entry(&entry, &tree)?);
         if self.by_pi {
             let EntryId::Id(entry) = target else { bail!("the entry has no id; omit --by-pi") };

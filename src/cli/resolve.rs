@@ -70,7 +70,7 @@ impl<'a> SessionResolver<'a> {
 
     /// Returns the newest session of the current project.
     fn newest_here(&self) -> Result<PathBuf> {
-        let CommandContext { files, home, .. } = self.chosen;
+        let home = &self.chosen.home;
         let scan = self.chosen.sources().scan();
         let headers = scan.headers();
         let cwd = Environment::current().cwd;
@@ -81,7 +81,7 @@ impl<'a> SessionResolver<'a> {
         let those: Vec<SessionFile> = headers.into_iter().filter(is_here).map(|(file, _)| file.clone()).collect();
         let _ = scan.keep(); // the next command tries again
         let mut sessions = Vec::new();
-        scan::read(*files, &those, home, |batch| {
+        scan::read(&those, home, |batch| {
             sessions.extend(batch.sessions);
             true
         });

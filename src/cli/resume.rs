@@ -16,7 +16,6 @@ use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::{CommandContext, completions, now, output, resolve};
 use crate::config::{Config, GoBy};
-use crate::disk::files::Files;
 use crate::disk::load;
 use crate::disk::load::Bodies;
 use crate::disk::locate;
@@ -82,7 +81,7 @@ impl ResumeCommand {
             output::note("pi was not started");
             return Ok(Exit::Nothing.into());
         }
-        let tree = load::tree(Files::Disk, &path, &chosen.home)?;
+        let tree = load::tree(&path, &chosen.home)?;
         let entry = match &entry {
             Some(word) => Some(resolve::entry(word, &tree)?),
             None => tree.leaf,
@@ -215,7 +214,7 @@ fn may_start(session: &Path, starts: bool, chosen: &CommandContext) -> Result<bo
 
 /// Returns the text of a message.
 fn text(tree: &Tree, at: Index, path: &Path) -> Result<String> {
-    Ok(parse::text(&Bodies::open(Files::Disk, path)?.line(&tree.nodes[at as usize])?))
+    Ok(parse::text(&Bodies::open(path)?.line(&tree.nodes[at as usize])?))
 }
 
 /// Returns the text of a message to the user for editing: on the clipboard in a terminal, otherwise as output.

@@ -88,7 +88,7 @@ struct EntryFields<'a> {
 impl ShowCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
         let SessionPlace { path, entry } = SessionPlace::new(&self.session, self.entry.as_deref(), chosen)?;
-        let tree = load::tree(chosen.files, &path, &chosen.home)?;
+        let tree = load::tree(&path, &chosen.home)?;
         let asked = match &entry {
             Some(word) => resolve::entry(word, &tree)?,
             None => last(&tree).context("the session has no entries")?,
@@ -100,7 +100,7 @@ impl ShowCommand {
         let from = at.saturating_sub(self.context);
         let to = (at + self.context + 1).min(way.len());
         let id = |at: Index| tree.nodes[at as usize].id.as_deref();
-        let mut bodies = Bodies::open(chosen.files, &path)?;
+        let mut bodies = Bodies::open(&path)?;
         let on_branch: HashSet<Index> = branch.into_iter().collect();
         let shown = way[from..to].iter();
         let entries = shown.map(|&at| self.entry(&tree, at, at == asked, (&on_branch, &mut bodies)));

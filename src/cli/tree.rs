@@ -42,9 +42,9 @@ pub(super) struct TreeCommand {
 impl TreeCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
         let path = SessionResolver::new(chosen).session(&self.session)?;
-        let tree = load::tree(chosen.files, &path, &chosen.home)?;
+        let tree = load::tree(&path, &chosen.home)?;
         if self.json {
-            json(out, &tree, &path, chosen)
+            json(out, &tree, &path)
         } else {
             text(out, &tree, self.filter.unwrap_or_else(|| chosen.filter()), chosen)
         }
@@ -77,8 +77,8 @@ fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &CommandConte
     Ok(())
 }
 
-fn json(out: &mut impl Write, tree: &Tree, path: &Path, chosen: &CommandContext) -> Result<()> {
-    let mut bodies = Bodies::open(chosen.files, path)?;
+fn json(out: &mut impl Write, tree: &Tree, path: &Path) -> Result<()> {
+    let mut bodies = Bodies::open(path)?;
     let has_ids = tree.header.version >= 2.0;
     let mut depth = vec![0; tree.nodes.len()];
     for at in tree.preorder(false) {

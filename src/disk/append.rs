@@ -160,7 +160,6 @@ pub(crate) fn take_back_part(path: &Path, draft: &PendingLine) -> io::Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::files::Files;
     use std::fs;
 
     fn patient(_: &str) -> ControlFlow<()> {
@@ -202,7 +201,7 @@ mod tests {
                 text.starts_with(&start) && text.ends_with("}\n") && text[start.len()..].starts_with("{\"type\""),
                 "{text}"
             );
-            let tree = load::tree(Files::Disk, &path, "").unwrap();
+            let tree = load::tree(&path, "").unwrap();
             assert_eq!(tree.nodes.last().unwrap().id.as_deref(), Some("new"));
         }
     }
@@ -232,7 +231,7 @@ mod tests {
             Ok(Some(draft(tree, "ours")))
         })
         .unwrap();
-        let tree = load::tree(Files::Disk, &path, "").unwrap();
+        let tree = load::tree(&path, "").unwrap();
         assert_eq!(tree.parent(1), Some(0), "ours follows pi's");
     }
 
@@ -250,7 +249,7 @@ mod tests {
             Ok(Some(draft(tree, "ours")))
         })
         .unwrap();
-        let tree = load::tree(Files::Disk, &path, "").unwrap();
+        let tree = load::tree(&path, "").unwrap();
         assert_eq!(tree.parent(1), Some(0), "ours follows pi's in the new file");
     }
 
@@ -258,7 +257,7 @@ mod tests {
     fn a_part_of_a_line_is_taken_back_and_nothing_else() {
         let (_dir, path) = session("{\"id\":\"a\"}");
         let before = fs::read_to_string(&path).unwrap();
-        let draft = draft(&load::tree(Files::Disk, &path, "").unwrap(), "new");
+        let draft = draft(&load::tree(&path, "").unwrap(), "new");
         for end in 0..=draft.text.len() {
             let part = before.clone() + &draft.text[..end];
             for (now, after) in [
@@ -287,7 +286,7 @@ mod tests {
                 });
             }
         });
-        let tree = load::tree(Files::Disk, &path, "").unwrap();
+        let tree = load::tree(&path, "").unwrap();
         assert_eq!((tree.nodes.len(), tree.path(tree.leaf.unwrap()).len()), (200, 200));
         assert_eq!(tree.problems, []);
     }

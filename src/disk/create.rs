@@ -202,6 +202,19 @@ pub(crate) fn sync_folder_of(file: &Path) -> io::Result<()> {
     file.parent().map_or(Ok(()), sync_names)
 }
 
+/// Creates a private directory with a random name for temporary files.
+///
+/// # Errors
+/// The directory cannot be created.
+pub(crate) fn temp_folder(prefix: &str) -> io::Result<PathBuf> {
+    let mut random = [0; 8];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    let folder = env::temp_dir().join(format!("{prefix}{:016x}", u64::from_ne_bytes(random)));
+    // The directory must be new, because an existing directory is not trusted.
+    system::make_folder(&folder)?;
+    Ok(folder)
+}
+
 /// A copy of a text for another program, in a private temporary directory that is removed on drop with all files in it.
 #[derive(Debug)]
 pub(crate) struct TempCopy {
@@ -215,11 +228,7 @@ impl TempCopy {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn new(name: &str, text: &str) -> io::Result<Self> {
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(io::Error::other)?;
-        let folder = env::temp_dir().join(format!("pitree-{:016x}", u64::from_ne_bytes(random)));
-        // The directory must be new, because an existing directory is not trusted.
-        system::make_folder(&folder)?;
+        let folder = temp_folder("pitree-")?;
         let aside = Self { file: folder.join(name), folder };
         let mut file = private().write(true).create_new(true).open(&aside.file)?;
         file.write_all(text.as_bytes())?;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::disk::files::Files;
+use crate::disk::files;
 use crate::disk::fingerprint::{ContentHash, HashingReader, PrefixFingerprint};
 use crate::disk::lines::{self, CancelableReader};
 use crate::disk::load;
@@ -51,13 +51,13 @@ pub(crate) struct ScanOptions {
 /// # Errors
 /// The file cannot be read, starts with an entry, or has too many entries.
 pub(crate) fn read(
-    (files, home): (Files, &str),
+    home: &str,
     (path, mtime): (&Path, i64),
     ScanOptions { texts, state, before }: ScanOptions,
     buffer: &mut Vec<u8>,
     is_stopped: impl Fn() -> bool,
 ) -> io::Result<Option<ScannedSession>> {
-    let Some(mut file) = files.session(path)? else { return Ok(None) };
+    let Some(mut file) = files::session(path)? else { return Ok(None) };
     let mut goes_on = None;
     if let Some((ResumeState { builder, mark }, texts)) = before
         && mark.place == builder.lines.place()

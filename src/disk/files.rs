@@ -1,11 +1,10 @@
-//! Sources of session files: the disk, or the embedded samples (`--demo`). The rest of `disk` reads through this module
-//! and does not distinguish them. Also checks whether files exist: an inaccessible file is not missing.
+//! Opens session files, and checks whether files exist: an inaccessible file is not missing.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Cursor, Read, Seek};
+use std::io::{self, Read, Seek};
 use std::path::Path;
 
-use crate::disk::{demo, lines};
+use crate::disk::lines;
 use crate::session::lines::NotASession;
 use crate::system;
 
@@ -13,80 +12,52 @@ use crate::system;
 /// skips invalid lines before it. A file without a header up to this offset is not a session.
 const HEADER_WITHIN: u64 = 16 * 1024 * 1024;
 
-/// A source of session files.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Files {
-    /// The file system.
-    #[default]
-    Disk,
-    /// The embedded demo sessions.
-    Demo,
-}
-
 /// A seekable file open for reading.
 pub trait Readable: Read + Seek {}
 impl<T: Read + Seek> Readable for T {}
 
-impl Files {
-    /// Opens a file for reading.
-    ///
-    /// # Errors
-    /// The file cannot be opened, or is not a regular file.
-    pub fn open(self, path: &Path) -> io::Result<Box<dyn Readable>> {
-        self.with_len(path).map(|(file, _)| file)
-    }
+/// Opens a file for reading.
+///
+/// # Errors
+/// The file cannot be opened, or is not a regular file.
+pub fn open(path: &Path) -> io::Result<Box<dyn Readable>> {
+    with_len(path).map(|(file, _)| file)
+}
 
-    /// Opens a session file for reading. Returns `None` if its beginning shows that it is not a session. Small files
-    /// are not checked, because reading them detects it soon enough.
-    ///
-    /// # Errors
-    /// The file cannot be opened or read, or is not a regular file.
-    pub fn session(self, path: &Path) -> io::Result<Option<Box<dyn Readable>>> {
-        let (mut file, len) = self.with_len(path)?;
-        if len > HEADER_WITHIN {
-            let head = lines::head(&mut (&mut file).take(HEADER_WITHIN), &mut Vec::new())?;
-            // The reader distinguishes files that start with an entry or a title from other files.
-            if matches!(head.first, None | Some(Err(NotASession::NoHeader))) {
-                return Ok(None);
-            }
-            file.rewind()?;
+/// Opens a session file for reading. Returns `None` if its beginning shows that it is not a session. Small files are
+/// not checked, because reading them detects it soon enough.
+///
+/// # Errors
+/// The file cannot be opened or read, or is not a regular file.
+pub fn session(path: &Path) -> io::Result<Option<Box<dyn Readable>>> {
+    let (mut file, len) = with_len(path)?;
+    if len > HEADER_WITHIN {
+        let head = lines::head(&mut (&mut file).take(HEADER_WITHIN), &mut Vec::new())?;
+        // The reader distinguishes files that start with an entry or a title from other files.
+        if matches!(head.first, None | Some(Err(NotASession::NoHeader))) {
+            return Ok(None);
         }
-        Ok(Some(file))
+        file.rewind()?;
     }
+    Ok(Some(file))
+}
 
-    fn with_len(self, path: &Path) -> io::Result<(Box<dyn Readable>, u64)> {
-        let bytes: &[u8] = match self {
-            Self::Disk => {
-                match regular(path, File::options().read(true))? {
-                    // Generated system files report length 0 and can be endless.
-                    (_, 0) => &[],
-                    (file, len) => return Ok((Box::new(file), len)),
-                }
-            }
-            Self::Demo => demo::file(path)?,
-        };
-        Ok((Box::new(Cursor::new(bytes)), bytes.len() as u64))
+fn with_len(path: &Path) -> io::Result<(Box<dyn Readable>, u64)> {
+    match regular(path, File::options().read(true))? {
+        // Generated system files report length 0 and can be endless.
+        (_, 0) => Ok((Box::new(io::empty()), 0)),
+        (file, len) => Ok((Box::new(file), len)),
     }
+}
 
-    /// Returns the length of a file in bytes.
-    ///
-    /// # Errors
-    /// The file is missing or is not a regular file; reading a pipe or a device could block.
-    pub fn len(self, path: &Path) -> io::Result<u64> {
-        match self {
-            Self::Disk => {
-                let metadata = fs::metadata(path)?;
-                must_be_regular(&metadata)?;
-                Ok(metadata.len())
-            }
-            Self::Demo => demo::file(path).map(|bytes| bytes.len() as u64),
-        }
-    }
-
-    /// Returns `true` if the directory exists.
-    pub fn is_dir(self, path: &Path) -> bool {
-        self == Self::Demo || path.is_dir()
-    }
+/// Returns the length of a file in bytes.
+///
+/// # Errors
+/// The file is missing or is not a regular file; reading a pipe or a device could block.
+pub fn len(path: &Path) -> io::Result<u64> {
+    let metadata = fs::metadata(path)?;
+    must_be_regular(&metadata)?;
+    Ok(metadata.len())
 }
 
 /// Reads a regular file. A pipe or a device in its place could block.

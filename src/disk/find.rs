@@ -8,8 +8,6 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::base::text::without_os_error_codes;
-use crate::disk::demo;
-use crate::disk::files::Files;
 use crate::disk::fingerprint::FileVersion;
 use crate::disk::parallel;
 use crate::session::digest::SubagentOwner;
@@ -114,18 +112,13 @@ fn why(error: &io::Error) -> String {
 }
 
 /// Finds session files in directories.
-pub fn find(files: Files, dirs: &[PathBuf]) -> FoundFiles {
+pub fn find(dirs: &[PathBuf]) -> FoundFiles {
     let mut found = FoundFiles::default();
-    match files {
-        Files::Demo => found.files = demo::paths().map(demo_found).collect(),
-        Files::Disk => {
-            let mut seen = HashSet::new();
-            for (at, dir) in dirs.iter().enumerate() {
-                let real = fs::canonicalize(dir).unwrap_or_else(|_| dir.clone());
-                if seen.insert(real) {
-                    find_in(dir, at, &mut found);
-                }
-            }
+    let mut seen = HashSet::new();
+    for (at, dir) in dirs.iter().enumerate() {
+        let real = fs::canonicalize(dir).unwrap_or_else(|_| dir.clone());
+        if seen.insert(real) {
+            find_in(dir, at, &mut found);
         }
     }
     if dirs.len() > 1 {
@@ -156,10 +149,7 @@ fn newest_first(files: &mut [SessionFile]) {
 }
 
 /// Returns the current state of the file at a path, with the known `owner`. Returns `None` if there is no file.
-pub fn one(files: Files, path: &Path, owner: Option<SubagentOwner>) -> Option<SessionFile> {
-    if files == Files::Demo {
-        return Some(demo_found(path.to_path_buf()));
-    }
+pub fn one(path: &Path, owner: Option<SubagentOwner>) -> Option<SessionFile> {
     let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     Some(SessionFile {
         path: path.into(),
@@ -169,11 +159,6 @@ pub fn one(files: Files, path: &Path, owner: Option<SubagentOwner>) -> Option<Se
         stamp: FileVersion::new(&metadata, path),
         ..SessionFile::default()
     })
-}
-
-fn demo_found(path: PathBuf) -> SessionFile {
-    let bytes = demo::file(&path).map_or(0, |bytes| bytes.len() as u64);
-    SessionFile { path, stamp: FileVersion { bytes, ..FileVersion::default() }, ..SessionFile::default() }
 }
 
 /// Returns the file name as bytes. Finding the end of a path by its components is slow.
@@ -393,7 +378,7 @@ mod tests {
     }
 
     fn names(dir: &Path) -> Vec<(String, Option<String>)> {
-        let mut names: Vec<_> = find(Files::Disk, &[dir.to_path_buf()])
+        let mut names: Vec<_> = find(&[dir.to_path_buf()])
             .files
             .iter()
             .map(|found| {
@@ -481,7 +466,7 @@ mod tests {
             fs::create_dir(dir.path().join(format!("{at:04}"))).unwrap();
         }
         let start = std::time::Instant::now();
-        assert_eq!(find(Files::Disk, &[dir.path().into()]).files.len(), COUNT);
+        assert_eq!(find(&[dir.path().into()]).files.len(), COUNT);
         // Takes about 0.15 s; comparing each directory with each session takes 10 s.
         assert!(start.elapsed().as_secs() < 4, "{:?}", start.elapsed());
     }
@@ -495,7 +480,7 @@ mod tests {
         write(&elsewhere.path().join("a.jsonl"));
         symlink(elsewhere.path(), dir.path().join("p")).unwrap();
         symlink(dir.path(), elsewhere.path().join("round")).unwrap();
-        let found = find(Files::Disk, &[dir.path().into(), dir.path().join(".")]);
+        let found = find(&[dir.path().into(), dir.path().join(".")]);
         assert_eq!(found.files.len(), 1);
         assert_eq!(
             found.files[0].real_path.as_deref(),

@@ -9,7 +9,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
-use crate::disk::files::{Files, Readable, open_regular};
+use crate::disk::files;
+use crate::disk::files::{Readable, open_regular};
 use crate::session::links::IdHash;
 use crate::system;
 pub(crate) use crate::system::FileVersion;
@@ -181,7 +182,7 @@ fn checksum(path: &Path, found: &Metadata, place: u64) -> io::Result<u64> {
     if found.is_symlink() {
         return Ok(hash(fs::read_link(path)?.as_os_str().as_encoded_bytes()));
     }
-    let PrefixFingerprint { head, tail, .. } = PrefixFingerprint::new(&mut Files::Disk.open(path)?, place)?;
+    let PrefixFingerprint { head, tail, .. } = PrefixFingerprint::new(&mut files::open(path)?, place)?;
     Ok(hash(&[head, tail].concat()))
 }
 

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::base::catch_panic;
 use crate::disk::digest::ResumeState;
-use crate::disk::files::{Files, Readable};
+use crate::disk::files;
+use crate::disk::files::Readable;
 use crate::disk::find;
 use crate::disk::fingerprint::PrefixFingerprint;
 use crate::disk::lines;
@@ -151,7 +152,7 @@ impl IncrementalReader {
         let mut is_all = seen.is_all;
         for path in seen.paths.iter().flat_map(|path| self.same_as(path)) {
             match self.known.get(path.as_os_str()) {
-                Some(known) => match scan::one(Files::Disk, path, known.owner.clone()) {
+                Some(known) => match scan::one(path, known.owner.clone()) {
                     Some(found) if known.as_of == Some(found.version()) => {}
                     Some(found) => changed.push(found),
                     None => gone.push(path.clone()),
@@ -165,7 +166,7 @@ impl IncrementalReader {
         for (path, _) in self.waiting.iter().filter(|(_, due)| **due <= now) {
             let owner = self.known.get(path.as_os_str()).and_then(|known| known.owner.clone());
             let is_new = !changed.iter().any(|found| found.path == *path);
-            changed.extend(scan::one(Files::Disk, path, owner).filter(|_| is_new));
+            changed.extend(scan::one(path, owner).filter(|_| is_new));
         }
         gone.iter().for_each(|path| self.forget(path));
         for found in &changed {
@@ -188,7 +189,7 @@ impl IncrementalReader {
 
     /// Walks all directories and returns the changed files and the missing files.
     fn walk(&self) -> (Vec<SessionFile>, Vec<PathBuf>) {
-        let found = scan::find(Files::Disk, &self.dirs);
+        let found = scan::find(&self.dirs);
         let is_there: HashSet<&OsStr> = found.files.iter().map(|file| file.path.as_os_str()).collect();
         // Files in directories that cannot be listed now are not considered missing.
         let unread: Vec<&PathBuf> =
@@ -229,7 +230,7 @@ impl IncrementalReader {
         } else {
             // A directory of sessions appeared: read it in parallel.
             let many: Vec<SessionFile> = many.into_iter().cloned().collect();
-            scan::read(Files::Disk, &many, &self.home, |batch| {
+            scan::read(&many, &self.home, |batch| {
                 let read = batch.sessions.into_iter().map(Arc::unwrap_or_clone).collect();
                 news(FileChanges { read, unreadable: batch.unreadable, ..std::mem::take(&mut all) })
             });
@@ -253,7 +254,7 @@ impl IncrementalReader {
         self.waiting.remove(&found.path);
         let place = self.growing.iter().position(|(path, _)| *path == found.path);
         let growing = place.map(|place| self.growing.remove(place).1);
-        let session = Files::Disk.session(&found.path).map_err(|error| unreadable(&error))?;
+        let session = files::session(&found.path).map_err(|error| unreadable(&error))?;
         let Some(mut file) = session else { return Ok(None) };
         let mut growing =
             growing.filter(|growing| growing.mark.holds(&mut file)).unwrap_or_else(|| ResumeState::new(&self.home));
@@ -266,7 +267,7 @@ impl IncrementalReader {
             Ok(digest) => {
                 self.growing.push((found.path.clone(), growing));
                 self.growing.drain(..self.growing.len().saturating_sub(KEPT));
-                Ok(Some(scan::complete(Files::Disk, found.clone(), digest, &RealPaths::default())))
+                Ok(Some(scan::complete(found.clone(), digest, &RealPaths::default())))
             }
             Err(NotASession::NoHeader) => Ok(None),
             Err(why) => Err(unreadable(&io::Error::other(why))),
@@ -387,7 +388,7 @@ mod tests {
                 let news = look(&mut reader, &[&path], LATE);
                 let whole = scan::again(&path, None, "").ok().flatten();
                 prop_assert_eq!(format!("{:?}", news.read.first()), format!("{:?}", whole));
-                let (grown, whole) = (opened.tree(LoadRequest::new(Files::Disk, &path, ""), false), load::tree(Files::Disk, &path, ""));
+                let (grown, whole) = (opened.tree(LoadRequest::new(&path, ""), false), load::tree(&path, ""));
                 prop_assert_eq!(grown.ok().as_deref().map(facts), whole.ok().as_ref().map(facts));
             }
         }
@@ -416,13 +417,13 @@ mod tests {
         for text in [same_length, other_head, shorter, format!("{first}{}", lines(5..9))] {
             let (_dir, path, mut reader) = known(&first);
             let mut opened = OpenFile::default();
-            opened.tree(LoadRequest::new(Files::Disk, &path, ""), false).unwrap();
+            opened.tree(LoadRequest::new(&path, ""), false).unwrap();
             fs::write(&path, &text).unwrap();
             reader.known.get_mut(path.as_os_str()).unwrap().as_of = None;
             let read = look(&mut reader, &[&path], LATE).read;
             assert_eq!(format!("{:?}", read.first()), format!("{:?}", scan::again(&path, None, "").unwrap()));
-            let tree = opened.tree(LoadRequest::new(Files::Disk, &path, ""), false).unwrap();
-            assert_eq!(facts(&tree), facts(&load::tree(Files::Disk, &path, "").unwrap()));
+            let tree = opened.tree(LoadRequest::new(&path, ""), false).unwrap();
+            assert_eq!(facts(&tree), facts(&load::tree(&path, "").unwrap()));
         }
     }
 
@@ -432,11 +433,11 @@ mod tests {
         let (half, rest) = (&line(9, 2)[..20], &line(9, 2)[20..]);
         let text = fs::read_to_string(&path).unwrap() + half;
         fs::write(&path, &text).unwrap();
-        let now = scan::one(Files::Disk, &path, None).unwrap().version().1;
+        let now = scan::one(&path, None).unwrap().version().1;
         let read = look(&mut reader, &[&path], now).read;
         let is_cut = |problems: &[Problem]| problems.contains(&Problem::CutOff);
         assert!(!is_cut(&read[0].problems) && read[0].entry_count == 1 && read[0].bytes == text.len() as u64);
-        let tree = |may_go_on| OpenFile::default().tree(LoadRequest::new(Files::Disk, &path, ""), may_go_on).unwrap();
+        let tree = |may_go_on| OpenFile::default().tree(LoadRequest::new(&path, ""), may_go_on).unwrap();
         assert!(!is_cut(&tree(true).problems) && is_cut(&tree(false).problems));
         let due = reader.due().unwrap();
         assert!(due > now && look(&mut reader, &[], due - 1).is_empty());

@@ -9,7 +9,8 @@ use anyhow::{Context, Result, anyhow, ensure};
 use thiserror::Error;
 
 use crate::base::numbers;
-use crate::disk::files::{Files, Readable};
+use crate::disk::files;
+use crate::disk::files::Readable;
 use crate::disk::fingerprint::PrefixFingerprint;
 use crate::disk::{lines, parallel};
 use crate::session::json::JsonReader;
@@ -32,15 +33,13 @@ const END: u64 = 1024 * 1024;
 ///
 /// # Errors
 /// The file cannot be read, or is not a session.
-pub fn tree(files: Files, path: &Path, home: &str) -> Result<Tree> {
-    tied(path, LoadRequest::new(files, path, home).whole()?)
+pub fn tree(path: &Path, home: &str) -> Result<Tree> {
+    tied(path, LoadRequest::new(path, home).whole()?)
 }
 
 /// A request to load a session file, which can be canceled.
 #[derive(Clone, Copy)]
 pub struct LoadRequest<'a> {
-    /// The source of session files.
-    pub files: Files,
     /// The path.
     pub path: &'a Path,
     /// The home directory; in tool calls, paths below it start with `~`.
@@ -57,15 +56,15 @@ fn tied(path: &Path, part: TreeLines) -> Result<Tree> {
 
 impl<'a> LoadRequest<'a> {
     /// Creates a request that cannot be canceled.
-    pub fn new(files: Files, path: &'a Path, home: &'a str) -> Self {
-        Self { files, path, home, is_wanted: &|| true, notes_contents: false }
+    pub fn new(path: &'a Path, home: &'a str) -> Self {
+        Self { path, home, is_wanted: &|| true, notes_contents: false }
     }
 
     /// Reads all lines of a file that may be a session.
     fn whole(self) -> Result<TreeLines> {
-        let Self { files, path, .. } = self;
+        let Self { path, .. } = self;
         let can_not = || format!("cannot read {}", path.display());
-        let is_session = files.session(path).with_context(can_not)?.is_some();
+        let is_session = files::session(path).with_context(can_not)?.is_some();
         ensure!(is_session, "{} is {}", path.display(), NotASession::NoHeader);
         let part = self.parts().with_context(can_not)?;
         ensure!((self.is_wanted)(), "loading {} was canceled", path.display());
@@ -83,7 +82,7 @@ impl<'a> LoadRequest<'a> {
     }
 
     fn parts(self) -> io::Result<TreeLines> {
-        let bytes = self.files.len(self.path)?;
+        let bytes = files::len(self.path)?;
         let count = if bytes < WORTH_SPLITTING { 1 } else { parallel::threads() as u64 };
         let parts: io::Result<Vec<TreeLines>> = thread::scope(|scope| {
             let readers: Vec<_> = (0..count)
@@ -103,7 +102,7 @@ impl<'a> LoadRequest<'a> {
     fn part(self, range: std::ops::Range<u64>) -> io::Result<TreeLines> {
         let part = TreeLines::new(self.home);
         let mut part = if self.notes_contents { part.with_contents() } else { part };
-        let mut file = self.files.open(self.path)?;
+        let mut file = files::open(self.path)?;
         let mut start = range.start;
         if start > 0 {
             // The line at `start` belongs to the previous part, unless a line break directly precedes it.
@@ -149,14 +148,14 @@ impl OpenFile {
     /// # Errors
     /// The errors of [`tree`], and an error if the request was canceled.
     pub fn tree(&mut self, reading: LoadRequest<'_>, may_go_on: bool) -> Result<Arc<Tree>> {
-        let LoadRequest { files, path, .. } = reading;
+        let LoadRequest { path, .. } = reading;
         let kept = self.last.take().filter(|kept| kept.path == path);
         self.shown.retain(|tree| Arc::strong_count(tree) > 1);
-        let mut part = match kept.and_then(|kept| grown(files, kept).ok().flatten()) {
+        let mut part = match kept.and_then(|kept| grown(kept).ok().flatten()) {
             Some(part) => part,
             None => reading.whole()?,
         };
-        let mark = files.open(path).and_then(|mut file| PrefixFingerprint::new(&mut file, part.lines.place()));
+        let mark = files::open(path).and_then(|mut file| PrefixFingerprint::new(&mut file, part.lines.place()));
         let kept = part.without_nodes();
         part.lines.last.take_if(|last| may_go_on && last.is_torn());
         let tree = Arc::new(tied(path, part)?);
@@ -167,8 +166,8 @@ impl OpenFile {
 }
 
 /// Returns the lines of a file that was opened before, with its new lines, or `None` if the file was replaced.
-fn grown(files: Files, OpenFileState { path, mut part, tree, mark }: OpenFileState) -> io::Result<Option<TreeLines>> {
-    let mut file = files.open(&path)?;
+fn grown(OpenFileState { path, mut part, tree, mark }: OpenFileState) -> io::Result<Option<TreeLines>> {
+    let mut file = files::open(&path)?;
     if !mark.holds(&mut file) {
         return Ok(None);
     }
@@ -199,7 +198,7 @@ pub struct NewerFormat {
 /// # Errors
 /// The errors of [`tree`], and [`NewerFormat`] if the version is unknown.
 pub fn writable(path: &Path) -> Result<Tree> {
-    let tree = tree(Files::Disk, path, "")?;
+    let tree = tree(path, "")?;
     match tree.header.version {
         version if tree.header.is_newer() => Err(NewerFormat { path: path.into(), version }.into()),
         _ => Ok(tree),
@@ -208,30 +207,28 @@ pub fn writable(path: &Path) -> Result<Tree> {
 
 /// Builds a tree of the last lines of a large file, which is fast. Returns `None` if the file is not large, or the
 /// lines form no tree. In tool calls, paths below `home` start with `~`.
-pub fn end(files: Files, path: &Path, home: &str) -> Option<Tree> {
-    let bytes = files.len(path).ok().filter(|&bytes| bytes > LARGE)?;
+pub fn end(path: &Path, home: &str) -> Option<Tree> {
+    let bytes = files::len(path).ok().filter(|&bytes| bytes > LARGE)?;
     let mut header = TreeLines::new(home);
-    let mut file = files.session(path).ok()??;
+    let mut file = files::session(path).ok()??;
     lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |line| {
         header.line(line);
         header.lines.is_blank()
     })
     .ok()?;
-    let end = LoadRequest::new(files, path, home).part(bytes - END..u64::MAX).ok()?;
+    let end = LoadRequest::new(path, home).part(bytes - END..u64::MAX).ok()?;
     Tree::of_end([header, end]).ok()
 }
 
 /// Maps the trees of many files with `take` in parallel, and reports results in batches until all are done or `batch`
 /// returns `false`. The last batch is marked. `take` receives no tree if a file is not a session or cannot be read.
 pub fn many<R: Send>(
-    files: Files,
     paths: &[PathBuf],
     home: &str,
     take: impl Fn(&PathBuf, Option<Tree>) -> R + Sync,
     mut batch: impl FnMut(Vec<R>, bool) -> bool,
 ) {
-    let work =
-        |path: &PathBuf, (): &mut (), _: parallel::StopSignal<'_>| Some(take(path, tree(files, path, home).ok()));
+    let work = |path: &PathBuf, (): &mut (), _: parallel::StopSignal<'_>| Some(take(path, tree(path, home).ok()));
     let lost = |path: &PathBuf, _| Some(take(path, None));
     parallel::each(paths, (work, lost), |results, done| batch(results, done == paths.len()));
 }
@@ -264,8 +261,8 @@ impl Bodies {
     ///
     /// # Errors
     /// The file cannot be opened.
-    pub fn open(files: Files, path: &Path) -> Result<Self> {
-        let file = files.open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = files::open(path).with_context(|| format!("cannot read {}", path.display()))?;
         Ok(Self { file, path: path.into() })
     }
 
@@ -328,13 +325,13 @@ mod tests {
             );
         }
         std::fs::write(&path, &text).unwrap();
-        let (whole, end) = (tree(Files::Disk, &path, "").unwrap(), super::end(Files::Disk, &path, "").unwrap());
+        let (whole, end) = (tree(&path, "").unwrap(), super::end(&path, "").unwrap());
         let id = |tree: &Tree| tree.leaf.and_then(|leaf| tree.nodes[leaf as usize].id.clone());
         assert_eq!(id(&end), id(&whole));
         assert!(end.is_partial && end.problems.is_empty() && end.roots.len() == 1);
         assert!((100..300).contains(&end.nodes.len()), "{}", end.nodes.len());
         std::fs::write(&path, "small").unwrap();
-        assert!(super::end(Files::Disk, &path, "").is_none());
+        assert!(super::end(&path, "").is_none());
     }
 
     #[test]
@@ -344,7 +341,7 @@ mod tests {
         let mut open = |name: &str| {
             let path = dir.path().join(name);
             std::fs::write(&path, "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n").unwrap();
-            opened.tree(LoadRequest::new(Files::Disk, &path, ""), false).unwrap()
+            opened.tree(LoadRequest::new(&path, ""), false).unwrap()
         };
         let first = open("a");
         let weak = Arc::downgrade(&first);
@@ -388,7 +385,7 @@ mod tests {
             let mut opened = OpenFile::default();
             for end in (first..text.len()).step_by(9).chain([text.len()]) {
                 std::fs::write(&path, &text[..end]).unwrap();
-                let reading = LoadRequest::new(Files::Disk, &path, "");
+                let reading = LoadRequest::new(&path, "");
                 let grown = opened.tree(reading, may_go_on).unwrap();
                 let fresh = OpenFile::default().tree(reading, may_go_on).unwrap();
                 assert_eq!(shown(&grown), shown(&fresh), "{}", &text[..end]);
@@ -409,10 +406,10 @@ mod tests {
         let asked = std::sync::atomic::AtomicUsize::new(0);
         let is_wanted = || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 10;
         let mut opened = OpenFile::default();
-        let reading = LoadRequest { is_wanted: &is_wanted, ..LoadRequest::new(Files::Disk, &path, "") };
+        let reading = LoadRequest { is_wanted: &is_wanted, ..LoadRequest::new(&path, "") };
         assert!(opened.tree(reading, false).is_err() && !opened.is(&path));
         assert!(asked.into_inner() < 20);
-        assert_eq!(opened.tree(LoadRequest::new(Files::Disk, &path, ""), false).unwrap().nodes.len(), 1000);
+        assert_eq!(opened.tree(LoadRequest::new(&path, ""), false).unwrap().nodes.len(), 1000);
     }
 
     #[test]
@@ -428,7 +425,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.jsonl");
         std::fs::write(&path, &text).unwrap();
-        let part = |range| LoadRequest::new(Files::Disk, &path, "").part(range).unwrap();
+        let part = |range| LoadRequest::new(&path, "").part(range).unwrap();
         let whole = Tree::build([part(0..u64::MAX)]).unwrap();
         let len = text.len() as u64;
         // Lines have different lengths, so that every position in a line is covered.

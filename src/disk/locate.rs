@@ -1,4 +1,5 @@
-//! Locates the session directories: those that pi itself uses (1.5.2), unless configured otherwise.
+//! Locates the session directories: those that pi itself uses (1.5.2), unless configured otherwise. Also locates
+//! pitree's own directories. In a demo, all of them except the configuration are in the demo directory.
 
 use std::env;
 use std::ffi::OsString;
@@ -6,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::base::paths::normalize;
+use crate::disk::demo;
 use crate::disk::find::name;
 use crate::session::json::JsonReader;
 use crate::session::json::value::Fields;
@@ -96,16 +98,29 @@ pub struct Environment {
     pub cwd: PathBuf,
 }
 
+/// The variable that pi sets for the commands that it runs (1.5.2).
+const SESSION_FILE: &str = "PI_SESSION_FILE";
+
 impl Environment {
     /// Returns the environment of this process.
     pub fn current() -> Self {
+        let cwd = env::current_dir().unwrap_or_default();
+        if let Some(root) = demo::entered() {
+            return Self {
+                agent_dir: Some(demo::agent(root).into()),
+                session_file: env::var_os(SESSION_FILE),
+                home: home(),
+                cwd,
+                ..Self::default()
+            };
+        }
         let set = |name| env::var_os(name).filter(|value| !value.is_empty());
         Self {
             session_dir: set("PI_CODING_AGENT_SESSION_DIR"),
             agent_dir: set("PI_CODING_AGENT_DIR"),
-            session_file: set("PI_SESSION_FILE"),
+            session_file: set(SESSION_FILE),
             home: home(),
-            cwd: env::current_dir().unwrap_or_default(),
+            cwd,
         }
     }
 
@@ -135,6 +150,9 @@ impl Environment {
 
 /// Returns the home directory; empty if there is none.
 pub fn home() -> PathBuf {
+    if demo::entered().is_some() {
+        return demo::HOME.into();
+    }
     directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf()).unwrap_or_default()
 }
 
@@ -155,6 +173,14 @@ pub(crate) fn config_file() -> Option<PathBuf> {
 
 /// Returns the directory of the journal if there is a home directory: `~/.local/state/pitree` on Linux.
 pub(crate) fn state_dir() -> Option<PathBuf> {
+    match demo::entered() {
+        Some(root) => Some(root.join("state")),
+        None => user_state_dir(),
+    }
+}
+
+/// Returns the directory of the journal of the user, even in a demo.
+pub(crate) fn user_state_dir() -> Option<PathBuf> {
     let dirs = directories::ProjectDirs::from("", "", "pitree")?;
     Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_path_buf())
 }
@@ -166,6 +192,9 @@ pub(crate) fn index_dir() -> Option<PathBuf> {
 
 /// Returns the cache directory if there is a home directory.
 pub(crate) fn cache_dir() -> Option<PathBuf> {
+    if let Some(root) = demo::entered() {
+        return Some(root.join("cache"));
+    }
     directories::ProjectDirs::from("", "", "pitree").map(|dirs| dirs.cache_dir().to_path_buf())
 }
 

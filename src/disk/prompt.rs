@@ -4,7 +4,6 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::disk::files::Files;
 use crate::disk::load::Bodies;
 use crate::session::lines::Line;
 use crate::session::prompt::listing::ContextSum;
@@ -18,11 +17,11 @@ use crate::session::tree::{Index, Tree};
 /// # Errors
 /// The file cannot be read or has changed since its tree was built, or `take` failed.
 pub fn each(
-    (files, path): (Files, &Path),
+    path: &Path,
     (tree, plan): (&Tree, &Plan),
     mut take: impl FnMut(&PlannedPart, Vec<SentMessage>) -> Result<bool>,
 ) -> Result<Option<ContextSum>> {
-    let mut bodies = Bodies::open(files, path)?;
+    let mut bodies = Bodies::open(path)?;
     let mut sum = ContextSum::default();
     for part in &plan.parts {
         let messages = match part.outcome {

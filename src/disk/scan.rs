@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::thread;
 
 use crate::disk::digest::{self, ScanOptions};
-use crate::disk::files::Files;
+use crate::disk::files;
 use crate::disk::find::IndexedFile;
 pub use crate::disk::find::{FoundFiles, SessionFile, Unreadable, find, milliseconds, one};
 use crate::disk::index::{self, Index, WORTH_GOING_ON};
@@ -32,8 +32,6 @@ pub struct ScanBatch {
 /// The session directories and the parameters for reading them.
 #[derive(Clone, Copy, Debug)]
 pub struct ScanSources<'a> {
-    /// The source of session files.
-    pub files: Files,
     /// The session directories.
     pub dirs: &'a [PathBuf],
     /// The home directory; in tool calls, paths below it start with `~`.
@@ -62,7 +60,7 @@ impl<'a> ScanSources<'a> {
     pub fn scan(self) -> Scan<'a> {
         let (found, index) = thread::scope(|scope| {
             let index = scope.spawn(|| self.index());
-            (find(self.files, self.dirs), index.join().unwrap_or_default())
+            (find(self.dirs), index.join().unwrap_or_default())
         });
         self.with(index).look(found)
     }
@@ -85,7 +83,7 @@ impl<'a> ScanSources<'a> {
 
     /// Scans one file; empty if it is missing.
     pub fn one(self, path: &Path) -> Scan<'a> {
-        self.of(one(self.files, path, None).into_iter().collect())
+        self.of(one(path, None).into_iter().collect())
     }
 
     fn with(self, index: Vec<Index>) -> Scan<'a> {
@@ -94,7 +92,7 @@ impl<'a> ScanSources<'a> {
     }
 
     fn index(&self) -> Vec<Index> {
-        let Some(cache) = self.cache.filter(|_| self.files == Files::Disk) else { return Vec::new() };
+        let Some(cache) = self.cache else { return Vec::new() };
         self.dirs.iter().map(|dir| Index::open(cache, dir, self.home)).collect()
     }
 }
@@ -103,15 +101,15 @@ impl Scan<'_> {
     /// Returns the sessions as last read; some may have changed or be missing. The following scan skips those that are
     /// unchanged.
     pub fn sessions(&mut self) -> Vec<SharedDigest> {
-        let (sources, real) = (self.sources, &self.real);
-        let complete = |file, digest| complete(sources.files, file, digest, real);
+        let real = &self.real;
+        let complete = |file, digest| complete(file, digest, real);
         self.index.iter_mut().flat_map(|index| index.show(complete)).collect()
     }
 
     /// Finds the files.
     #[must_use]
     pub fn scan(self) -> Self {
-        let found = find(self.sources.files, self.sources.dirs);
+        let found = find(self.sources.dirs);
         self.look(found)
     }
 
@@ -161,7 +159,7 @@ impl Scan<'_> {
                 IndexedFile::Before(_) | IndexedFile::Nothing => return Err(Box::new(file)),
             };
             match index.digest(place) {
-                Some(digest) => Ok(digest.map(|digest| Arc::new(complete(sources.files, file, digest, real)))),
+                Some(digest) => Ok(digest.map(|digest| Arc::new(complete(file, digest, real)))),
                 None => Err(Box::new(file)),
             }
         });
@@ -194,7 +192,7 @@ impl Scan<'_> {
     pub(crate) fn headers(&self) -> Vec<(&SessionFile, Header)> {
         let mut buffer = Vec::new();
         let mut read = |file: &SessionFile| {
-            lines::head(&mut self.sources.files.session(&file.path).ok()??, &mut buffer).ok()?.header().cloned()
+            lines::head(&mut files::session(&file.path).ok()??, &mut buffer).ok()?.header().cloned()
         };
         let mut header = |file: &SessionFile| {
             let known = match file.known {
@@ -231,22 +229,19 @@ impl ScanSources<'_> {
             _ => None,
         };
         let wishes = ScanOptions { texts: index.is_some(), state: index.is_some() && bytes >= WORTH_GOING_ON, before };
-        let read = digest::read((self.files, self.home), (&found.path, mtime), wishes, buffer, &is_stopped);
+        let read = digest::read(self.home, (&found.path, mtime), wishes, buffer, &is_stopped);
         let mut read = read.map_err(|error| Unreadable::file(&found.path, &error))?;
         if let Some(index) = index.filter(|_| !is_stopped()) {
             index.keep(found, read.as_mut());
         }
-        Ok(read.map(|session| complete(self.files, found.clone(), session.digest, real)))
+        Ok(read.map(|session| complete(found.clone(), session.digest, real)))
     }
 }
 
 /// Adds the metadata of a file to its digest.
-pub(super) fn complete(files: Files, found: SessionFile, digest: Digest, real: &RealPaths) -> Digest {
+pub(super) fn complete(found: SessionFile, digest: Digest, real: &RealPaths) -> Digest {
     let parent = digest.header.parent_session.as_ref().map(Path::new);
-    let parent_path = parent.map(|parent| match files {
-        Files::Demo => parent.into(),
-        Files::Disk => real.of(parent).unwrap_or_else(|| parent.into()),
-    });
+    let parent_path = parent.map(|parent| real.of(parent).unwrap_or_else(|| parent.into()));
     let (bytes, mtime) = found.version();
     let SessionFile { path, real_path, is_link, owner, .. } = found;
     Digest { path, real_path, is_link, owner, bytes, mtime, parent_path, ..digest }
@@ -274,8 +269,8 @@ impl RealPaths {
 
 /// Reads digests of files and reports them in batches until all are done or `batch` returns `false`. In tool calls,
 /// paths below `home` start with `~`.
-pub fn read(files: Files, found: &[SessionFile], home: &str, batch: impl FnMut(ScanBatch) -> bool) {
-    ScanSources { files, dirs: &[], home, cache: None }.of(found.to_vec()).read(batch);
+pub fn read(found: &[SessionFile], home: &str, batch: impl FnMut(ScanBatch) -> bool) {
+    ScanSources { dirs: &[], home, cache: None }.of(found.to_vec()).read(batch);
 }
 
 /// Reads the current digest of one file with the known `owner`. Returns `None` if it is missing or not a session. In
@@ -284,8 +279,8 @@ pub fn read(files: Files, found: &[SessionFile], home: &str, batch: impl FnMut(S
 /// # Errors
 /// The file cannot be read.
 pub fn again(path: &Path, owner: Option<SubagentOwner>, home: &str) -> Result<Option<Digest>, Unreadable> {
-    let Some(found) = one(Files::Disk, path, owner) else { return Ok(None) };
-    let sources = ScanSources { files: Files::Disk, dirs: &[], home, cache: None };
+    let Some(found) = one(path, owner) else { return Ok(None) };
+    let sources = ScanSources { dirs: &[], home, cache: None };
     sources.digest(&found, (None, &RealPaths::default()), &mut Vec::new(), || false)
 }
 

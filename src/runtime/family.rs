@@ -31,10 +31,10 @@ impl JobContext {
             if !is_wanted() {
                 return None;
             }
-            let mut bodies = Bodies::open(self.files, &session.path).ok();
+            let mut bodies = Bodies::open(&session.path).ok();
             let left = parent.fork_point(&session, &mut |offset| bodies.as_mut()?.line_at(offset).ok());
             let split = left.or_else(|| {
-                let fork = load::tree(self.files, &session.path, &self.setting.home).ok()?;
+                let fork = load::tree(&session.path, &self.setting.home).ok()?;
                 family::fork_point(tree, &fork)
             });
             // A fork that is not expanded.
@@ -71,7 +71,7 @@ impl JobContext {
         let mut line = |(file, at): (usize, Index)| {
             let node = trees[file].nodes.get(at as usize)?;
             let path = &to_join.members[file].1.path;
-            let opened = bodies.entry(file).or_insert_with(|| Bodies::open(self.files, path).ok());
+            let opened = bodies.entry(file).or_insert_with(|| Bodies::open(path).ok());
             opened.as_mut()?.line(node).ok()
         };
         let mut is_same =
@@ -116,7 +116,7 @@ impl JobContext {
             if let Some(member) = by_path.get(path).filter(|member| member.stamp == *stamp) {
                 return Ok(member.tree.clone());
             }
-            let reading = LoadRequest::new(self.files, path, &self.setting.home);
+            let reading = LoadRequest::new(path, &self.setting.home);
             LoadRequest { is_wanted, notes_contents: true, ..reading }.tree().map(Arc::new)
         });
         let member = |(&(path, stamp), tree): (&(&Path, _), &Result<Arc<Tree>>)| {

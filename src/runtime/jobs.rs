@@ -21,7 +21,6 @@ use crate::catalog::search::Searcher;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::{ChangeEvent, ChangeProgress, Changes, Request, touched};
 use crate::config::GoBy;
-use crate::disk::files::Files;
 use crate::disk::incremental::{IncrementalReader, OwnChanges, is_fresh};
 use crate::disk::load::{self, Bodies, LoadRequest, OpenFile};
 use crate::disk::locate::missing_home;
@@ -61,8 +60,6 @@ const NO_JOURNAL: &str = "cannot locate the journal: no home directory; set HOME
 pub struct JobContext {
     /// The startup settings.
     pub setting: Arc<Startup>,
-    /// The source of session files.
-    pub files: Files,
     /// The directory of the index; `None` to ignore the index.
     pub cache: Option<PathBuf>,
     /// The interface for changes; `None` if sessions are read-only.
@@ -89,8 +86,13 @@ pub struct MemberFile {
 
 impl JobContext {
     /// Creates a context that only reads sessions.
-    pub fn new(setting: Arc<Startup>, files: Files) -> Self {
-        Self { setting, files, ..Self::default() }
+    pub fn new(setting: Arc<Startup>) -> Self {
+        Self { setting, ..Self::default() }
+    }
+
+    /// Returns `true` if the working directory of a session is missing. Those of demo sessions never exist.
+    fn is_missing_dir(&self, cwd: &str) -> bool {
+        !cwd.is_empty() && !self.setting.demo && !Path::new(cwd).is_dir()
     }
 
     /// Runs a job and passes its results to `reply` until it is complete, canceled, or `reply` returns `false`. The
@@ -114,18 +116,18 @@ impl JobContext {
             }
             Work::Open(path) => {
                 let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-                let end = if opened.is(&path) { None } else { load::end(self.files, &path, &self.setting.home) };
+                let end = if opened.is(&path) { None } else { load::end(&path, &self.setting.home) };
                 if end.is_some_and(|end| !reply(Reply::Opened(Arc::new(end)))) || !is_wanted() {
                     return Ok(None);
                 }
-                let found = scan::one(self.files, &path, None);
+                let found = scan::one(&path, None);
                 let may_go_on = found.is_some_and(|found| is_fresh(found.version().1, now()));
-                let reading = LoadRequest::new(self.files, &path, &self.setting.home);
+                let reading = LoadRequest::new(&path, &self.setting.home);
                 Reply::Opened(opened.tree(LoadRequest { is_wanted: &is_wanted, ..reading }, may_go_on)?)
             }
             Work::ListPis => Reply::Pis(running::running(self.state_dir.as_deref())),
             Work::FollowPis => {
-                if let Some(state) = self.state_dir.as_deref().filter(|_| self.files == Files::Disk) {
+                if let Some(state) = self.state_dir.as_deref() {
                     running::follow(state, |pis| is_wanted() && reply(Reply::Pis(pis)));
                 }
                 return Ok(None);
@@ -137,6 +139,7 @@ impl JobContext {
                 Reply::PiAnswered(what, reported)
             }
             Work::CheckPi => Reply::PiNavigates(match self.setting.config.go_by {
+                GoBy::Itself if self.setting.demo => Ok(()), // pi need not be installed
                 GoBy::Itself => launch::goes_by_itself(&self.setting.config.pi, self.state_dir.as_deref()),
                 GoBy::Line => Err(launch::GOES_BY_LINE.into()),
             }),
@@ -154,11 +157,11 @@ impl JobContext {
             }
             Work::Suggest { query, sessions, around } => {
                 let reported = |found| reply(Reply::Suggestions(found));
-                self.searcher.suggest((self.files, &sessions), (&*query, &*around), || !is_wanted(), reported);
+                self.searcher.suggest(&sessions, (&*query, &*around), || !is_wanted(), reported);
                 return Ok(None);
             }
             Work::MatchEntries { query, around, session, tree } => {
-                let found = (self.files, &*session, &*tree);
+                let found = (&*session, &*tree);
                 let found = self.searcher.matching_entries(found, (&query, &around), || !is_wanted());
                 let Some(found) = found else { return Ok(None) };
                 let hits = found.into_iter().map(|at| EntryRef { session: session.key, at: seen(&tree, at) });
@@ -172,7 +175,7 @@ impl JobContext {
             Work::Context(ContextTarget { path, tree, at, .. }) => {
                 let plan = Plan::new(&tree, at);
                 let mut listing = Listing::default();
-                let sum = prompt::each((self.files, &path), (&tree, &plan), |part, messages| {
+                let sum = prompt::each(&path, (&tree, &plan), |part, messages| {
                     listing.add(&tree, part, &messages);
                     Ok(is_wanted())
                 })?;
@@ -183,7 +186,7 @@ impl JobContext {
             Work::Text(body) => Reply::Text(with_text_error(self.line(&body).map(|line| parse::text(&line)))),
             Work::Compare(asked) => {
                 let home = &self.setting.home;
-                let reading = compare::CompareControl { files: self.files, home, is_wanted: &is_wanted };
+                let reading = compare::CompareControl { home, is_wanted: &is_wanted };
                 Reply::Compared(Arc::new(ComparedBranches::read(asked, reading)?))
             }
             Work::ReadHistory => Reply::History(self.changes.as_ref().context(NO_JOURNAL)?.past(is_wanted)?),
@@ -194,7 +197,7 @@ impl JobContext {
                 let values = ValueLists::new(sessions.iter().map(|session| &*session.digest));
                 if reply(Reply::Values(Arc::new(values))) {
                     let reported = |done, total| is_wanted() && reply(Reply::TextsRead(done, total));
-                    self.searcher.read(self.files, &sessions, reported);
+                    self.searcher.read(&sessions, reported);
                 }
                 return Ok(None);
             }
@@ -209,14 +212,13 @@ impl JobContext {
                     reply(Reply::SessionsFound { hits, more: true, progress })
                 };
                 let asked = (&*query, &*around);
-                self.searcher.search_everything((self.files, &sessions), asked, || !is_wanted(), reported);
+                self.searcher.search_everything(&sessions, asked, || !is_wanted(), reported);
                 return Ok(None);
             }
             Work::Search { query, sessions, around } => {
                 let (asked, is_stale) = ((&*query, &*around), || !is_wanted());
-                let hits = self.searcher.search(self.files, &sessions, asked, is_stale);
-                let hits =
-                    hits.and_then(|hits| self.searcher.assign_entries((self.files, &sessions), asked, hits, is_stale));
+                let hits = self.searcher.search(&sessions, asked, is_stale);
+                let hits = hits.and_then(|hits| self.searcher.assign_entries(&sessions, asked, hits, is_stale));
                 return Ok(hits.map(|hits| Reply::SessionsFound { hits, more: false, progress: None }));
             }
             Work::Change { request, .. } if ticket.is_stopped() => {
@@ -258,7 +260,7 @@ impl JobContext {
         let (total, mut hits, mut is_first) = (files.len(), Vec::new(), start == 0);
         let (mut pause, mut sent) = (BETWEEN_WORDS, Instant::now());
         for (number, (session, path, tree)) in files.into_iter().enumerate() {
-            catalog::find::each(self.files, &path, (&tree, start), words, |found, is_end| {
+            catalog::find::each(&path, (&tree, start), words, |found, is_end| {
                 hits.extend(found.into_iter().map(|at| EntryRef { session, at: seen(&tree, at) }));
                 let done = number + usize::from(is_end);
                 let (is_last, has_news) = (done == total, !hits.is_empty() || total > 1);
@@ -324,7 +326,7 @@ impl JobContext {
     /// Returns the line of an entry, if it is unchanged.
     fn line(&self, EntryBody { path, tree, at }: &EntryBody) -> Result<Vec<u8>> {
         let node = &tree.nodes[*at as usize];
-        let line = Bodies::open(self.files, path)?.line(node)?;
+        let line = Bodies::open(path)?.line(node)?;
         if !is_line_of(&line, node) {
             bail!("{} changed since it was opened; reload to see it as it is now", path.display());
         }
@@ -361,7 +363,7 @@ impl JobContext {
     fn read<T>(&self, body: &EntryBody, make: impl FnOnce(&[u8], &[Vec<u8>]) -> T) -> Result<T> {
         let EntryBody { path, tree, at } = body;
         let line = self.line(body)?;
-        let mut bodies = Bodies::open(self.files, path)?;
+        let mut bodies = Bodies::open(path)?;
         let related = render::entry::related(tree, *at).into_iter();
         let related: Result<Vec<Vec<u8>>> = related.map(|at| bodies.line(&tree.nodes[at as usize])).collect();
         Ok(make(&line, &related?))
@@ -382,7 +384,7 @@ impl JobContext {
                     changes.explain(&mut news.unreadable);
                 }
                 let dirs: HashSet<&String> = news.read.iter().map(|digest| &digest.header.cwd).collect();
-                let is_gone = |cwd: &&String| !cwd.is_empty() && !self.files.is_dir(Path::new(cwd.as_str()));
+                let is_gone = |cwd: &&String| self.is_missing_dir(cwd);
                 let gone = dirs.into_iter().filter(is_gone).cloned().collect();
                 let (hold, taken) = mpsc::channel();
                 is_heard = reply(Reply::FilesChanged { news, gone, hold: Some(hold) });
@@ -401,7 +403,7 @@ impl JobContext {
     fn scan(&self, is_first: bool, is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
         let located = &self.setting.located;
         let cache = self.cache.as_deref();
-        let sources = ScanSources { files: self.files, dirs: &located.dirs, home: &self.setting.home, cache };
+        let sources = ScanSources { dirs: &located.dirs, home: &self.setting.home, cache };
         let mut known = HashSet::new();
         let mut scanned = |mut batch: ScanBatch, held| {
             if let Some(changes) = &self.changes {
@@ -410,7 +412,7 @@ impl JobContext {
             cost_sharing::prepare(&batch.sessions);
             let cwds: HashSet<&String> = batch.sessions.iter().map(|session| &session.header.cwd).collect();
             let fresh: Vec<String> = cwds.into_iter().filter(|cwd| !known.contains(*cwd)).cloned().collect();
-            let is_gone = |cwd: &&String| !cwd.is_empty() && !self.files.is_dir(Path::new(cwd.as_str()));
+            let is_gone = |cwd: &&String| self.is_missing_dir(cwd);
             let gone = fresh.iter().filter(is_gone).cloned().collect();
             known.extend(fresh);
             Reply::Scanned { batch, gone, held }

@@ -27,11 +27,10 @@ use crate::app::update::{self, WHEEL, update};
 use crate::base::text::{self, Tone};
 use crate::changes::Changes;
 use crate::config::{AfterPi, Palette};
-use crate::disk::files::Files;
 use crate::disk::locate;
 use crate::disk::state;
 use crate::keymap::Key;
-use crate::pi::launch;
+use crate::pi::launch::{self, Start};
 use crate::system::{Signal, signals, terminal as direct};
 use crate::ui;
 use input::{Event, InputGate};
@@ -73,7 +72,7 @@ impl<E: Into<anyhow::Error>> From<E> for LoopEnd {
 ///
 /// # Errors
 /// There is no terminal to draw on.
-pub fn run(mut setting: Startup, (files, cache): (Files, Option<PathBuf>), changes: Option<Changes>) -> Result<u8> {
+pub fn run(mut setting: Startup, cache: Option<PathBuf>, changes: Option<Changes>) -> Result<u8> {
     if setting.picker.is_some() {
         terminal::output().context("no terminal to show the browser on")?;
     } else if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
@@ -100,18 +99,18 @@ pub fn run(mut setting: Startup, (files, cache): (Files, Option<PathBuf>), chang
     let size = crossterm::terminal::size().context("cannot determine the size of the terminal")?;
     let mut model = Model::new(setting.clone(), size, now());
     let state_dir = locate::state_dir();
-    let memory = SavedStateFile::restored(state_dir.as_deref().filter(|_| !setting.demo), &mut model);
-    let desk = JobContext { cache, changes, state_dir, ..JobContext::new(setting.clone(), files) };
+    let memory = SavedStateFile::restored(state_dir.as_deref(), &mut model);
+    let desk = JobContext { cache, changes, state_dir, ..JobContext::new(setting.clone()) };
     let lanes = Workers::new(desk, sender);
     let mut browser = Browser { model, lanes, memory, clicked: None, gate };
     // Sessions are read while the terminal is queried.
-    let palette = || wants_palette.then(|| terminal::palette(&answer, !setting.demo));
+    let palette = || wants_palette.then(|| terminal::palette(&answer));
     let Err(end) = browser.run(&mut screen, &events, palette);
     drop(screen);
     browser.finish(&events, matches!(end, LoopEnd::Killed(_) | LoopEnd::Failed(_)));
     browser.memory.keep(&browser.model);
     match end {
-        LoopEnd::Answer(answer) => raw_output::print_choice(&setting, files, &answer).map(|()| 0),
+        LoopEnd::Answer(answer) => raw_output::print_choice(&setting, &answer).map(|()| 0),
         LoopEnd::Quit => Ok(u8::from(setting.picker.is_some())),
         LoopEnd::Killed(signal) => Ok(u8::try_from(128 + signal).unwrap_or(1)),
         LoopEnd::Failed(error) => Err(error),
@@ -127,7 +126,7 @@ struct SavedStateFile {
 impl SavedStateFile {
     /// Returns `true` if an earlier browser of this user offered the tour, or if that cannot be recorded.
     fn is_tour_offered() -> bool {
-        let Some(dir) = locate::state_dir() else { return true };
+        let Some(dir) = locate::user_state_dir() else { return true };
         state::read(&state::remembered(&dir)).is_ok_and(|saved: SavedState| saved.is_tour_offered())
     }
 
@@ -311,14 +310,16 @@ impl Browser {
                 Effect::Ask(ticket, Work::Copy(clip)) => {
                     let text = clipboard::clean(&match clip {
                         Clip::Text(text) => text,
-                        Clip::Command(start) => {
-                            launch::line(&self.model.setting.config.pi, &start, self.lanes.desk.state_dir.as_deref())
-                        }
+                        Clip::Command(start) => self.command_line(&start),
                     });
                     let is_sent = clipboard::give_to_terminal(&text);
                     self.lanes.start(ticket, Work::CopyToDesktop { text, is_sent });
                 }
                 Effect::Ask(ticket, work) => self.lanes.start(ticket, work),
+                Effect::Resume(start) if self.model.setting.demo => {
+                    let line = self.command_line(&start);
+                    self.send(Msg::DemoResumed(line), screen)?;
+                }
                 Effect::Resume(start) => {
                     self.memory.keep(&self.model);
                     let setting = self.model.setting.clone();
@@ -337,6 +338,11 @@ impl Browser {
             }
         }
         Ok(())
+    }
+
+    /// Returns the shell command that resumes a session.
+    fn command_line(&self, start: &Start) -> String {
+        launch::line(&self.model.setting.config.pi, start, self.lanes.desk.state_dir.as_deref())
     }
 
     /// Another program may have used the terminal for long, and its size may have changed.

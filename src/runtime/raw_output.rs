@@ -9,7 +9,6 @@ use crate::app::message::{PickedEntry, PickerOutput};
 use crate::app::startup::Startup;
 use crate::base::safe_json::{PathFields, object, push_json_line};
 use crate::base::text::clean;
-use crate::disk::files::Files;
 use crate::disk::load::Bodies;
 use crate::disk::locate;
 use crate::pi::launch;
@@ -44,22 +43,22 @@ pub(crate) fn print(product: &OsStr) -> Result<()> {
 ///
 /// # Errors
 /// The entry cannot be read, or the output cannot be written.
-pub(super) fn print_choice(setting: &Startup, files: Files, answer: &PickerOutput) -> Result<()> {
+pub(super) fn print_choice(setting: &Startup, answer: &PickerOutput) -> Result<()> {
     let answer = match answer {
         PickerOutput::Path(path) => path.clone().into_os_string(),
         PickerOutput::Id(id) => id.into(),
         PickerOutput::Command(start) => launch::line(&setting.config.pi, start, locate::state_dir().as_deref()).into(),
-        PickerOutput::Json(chosen) => return object(chosen, files),
+        PickerOutput::Json(chosen) => return object(chosen),
     };
     print(&answer)
 }
 
 /// Prints the selection as JSON.
-fn object(chosen: &PickedEntry, files: Files) -> Result<()> {
+fn object(chosen: &PickedEntry) -> Result<()> {
     let PickedEntry { path, id, cwd, name, entry, draft } = chosen;
     let text = entry
         .as_ref()
-        .map(|(tree, at)| Bodies::open(files, path)?.line(&tree.nodes[*at as usize]).map(|line| parse::text(&line)));
+        .map(|(tree, at)| Bodies::open(path)?.line(&tree.nodes[*at as usize]).map(|line| parse::text(&line)));
     let text = text.transpose()?;
     let goes_back = entry.as_ref().is_some_and(|(tree, chosen)| at(tree, *chosen).text_of.is_some());
     let fields = object! {

@@ -164,11 +164,11 @@ pub(super) fn ask_background() -> io::Result<()> {
     out.flush()
 }
 
-/// Returns the palette for the background: from the answer of the terminal, `COLORFGBG`, or pi's setting if it can be
-/// read; otherwise dark.
-pub(super) fn palette(answer: &Receiver<Palette>, reads_settings: bool) -> Palette {
+/// Returns the palette for the background: from the answer of the terminal, `COLORFGBG`, or pi's setting; otherwise
+/// dark.
+pub(super) fn palette(answer: &Receiver<Palette>) -> Palette {
     // The themes of pi itself; others are unknown.
-    let settings = || match reads_settings.then(|| Environment::current().setting("theme"))??.as_str() {
+    let settings = || match Environment::current().setting("theme")?.as_str() {
         "dark" => Some(Palette::Dark),
         "light" => Some(Palette::Light),
         _ => None,

@@ -94,13 +94,12 @@ mod tests {
     use crate::app::message::EntryBody;
     use crate::app::startup::Startup;
     use crate::config::Config;
-    use crate::disk::files::Files;
     use crate::disk::locate::Located;
 
     fn desk() -> JobContext {
         let located = Located { dirs: Vec::new(), origin: String::new() };
         let setting = Startup::new(&Config::default(), located, String::new(), true);
-        JobContext::new(Arc::new(setting), Files::Demo)
+        JobContext::new(Arc::new(setting))
     }
 
     fn reply(events: &mpsc::Receiver<Event>) -> (u64, Reply) {

@@ -30,7 +30,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
     let facts = Span::new(Tone::Text, format!("  {}", facts.join(&dot)));
     let mut left = vec![Span::new(Tone::Accent, " pitree ")];
     if model.setting.demo {
-        left.push(Span::new(Tone::Warning, " demo, read-only "));
+        left.push(Span::new(Tone::Warning, " demo: changes are temporary "));
     } else {
         // The totals have priority over the directories.
         let rest = width(&left[0].text) + width(&facts.text) + spans_width(&right) + 3;

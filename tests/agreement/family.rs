@@ -7,7 +7,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pitree::catalog::{Catalog, SessionKey};
-use pitree::disk::files::Files;
 use pitree::disk::load::{Bodies, LoadRequest};
 use pitree::disk::scan;
 use pitree::session::family::{self, IsSame, MergedFamily};
@@ -43,8 +42,8 @@ impl Families {
 
     fn catalog(&self, case: &str) -> Catalog {
         let mut catalog = Catalog::default();
-        let found = scan::find(Files::Disk, &[self.dir.path().canonicalize().unwrap().join(case)]);
-        scan::read(Files::Disk, &found.files, "/home/dev", |batch| {
+        let found = scan::find(&[self.dir.path().canonicalize().unwrap().join(case)]);
+        scan::read(&found.files, "/home/dev", |batch| {
             catalog.add(batch.sessions);
             true
         });
@@ -57,14 +56,14 @@ impl Families {
 }
 
 fn tree(catalog: &Catalog, key: SessionKey) -> Arc<Tree> {
-    let reading = LoadRequest::new(Files::Disk, &catalog[key].path, "/home/dev");
+    let reading = LoadRequest::new(&catalog[key].path, "/home/dev");
     Arc::new(LoadRequest { notes_contents: true, ..reading }.tree().unwrap())
 }
 
 fn join(catalog: &Catalog, family: &[SessionKey], base: usize) -> MergedFamily {
     let trees: Vec<Arc<Tree>> = family.iter().map(|&key| tree(catalog, key)).collect();
     let line = |(file, at): (usize, Index)| {
-        let mut bodies = Bodies::open(Files::Disk, &catalog[family[file]].path).unwrap();
+        let mut bodies = Bodies::open(&catalog[family[file]].path).unwrap();
         bodies.line(&trees[file].nodes[at as usize]).unwrap()
     };
     let is_same: IsSame<'_> = &mut |[a, b]| family::is_same(&line(a), &line(b));

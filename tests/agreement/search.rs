@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use jiff::tz::TimeZone;
 use pitree::catalog::search_text;
-use pitree::disk::files::Files;
 use pitree::disk::scan;
 use pitree::search::candidate::{Candidate, MatchField, TitlesBuf};
 use pitree::search::matching::{Matcher, Tier};
@@ -24,14 +23,14 @@ struct Sessions(BTreeMap<String, (Digest, SearchTextsBuf)>);
 impl Sessions {
     fn read(world: &World) -> Self {
         let dirs: Vec<PathBuf> = DIRS.iter().map(|dir| world.root().join(dir)).collect();
-        let found = scan::find(Files::Disk, &dirs);
+        let found = scan::find(&dirs);
         let mut digests = BTreeMap::new();
-        scan::read(Files::Disk, &found.files, "/home/dev", |batch| {
+        scan::read(&found.files, "/home/dev", |batch| {
             digests.extend(batch.sessions.into_iter().map(|session| (session.path.clone(), session)));
             true
         });
         let sessions = digests.into_iter().map(|(path, digest)| {
-            let texts = search_text::of(Files::Disk, &path).unwrap().unwrap();
+            let texts = search_text::of(&path).unwrap().unwrap();
             (short(&path, world.root()), ((*digest).clone(), texts))
         });
         Self(sessions.collect())

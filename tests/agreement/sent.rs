@@ -5,7 +5,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pitree::disk::files::Files;
 use pitree::disk::{load, prompt};
 use pitree::session::entry::kind::EntryKind;
 use pitree::session::links::Index;
@@ -26,7 +25,7 @@ struct Talk {
 
 impl Talk {
     fn open(path: &Path) -> Self {
-        Self { tree: load::tree(Files::Disk, path, "").unwrap(), path: path.into() }
+        Self { tree: load::tree(path, "").unwrap(), path: path.into() }
     }
 
     /// Returns the sent messages in the format of the golden files.
@@ -39,7 +38,7 @@ impl Talk {
             }
             Ok(true)
         };
-        prompt::each((Files::Disk, &self.path), (&self.tree, &plan), take).unwrap();
+        prompt::each(&self.path, (&self.tree, &plan), take).unwrap();
         assert_eq!(sent.len(), plan.context.sent.len());
         sent
     }

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use pitree::app::message::{Effect, Msg, Work};
 use pitree::changes::{ChangeResult, Request};
 use pitree::config::Config;
-use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
 use pitree::keymap::Place;
 use tempfile::TempDir;
@@ -267,15 +266,15 @@ fn the_copy_menu_offers_available_items() {
 }
 
 #[test]
-fn demo_sessions_can_be_copied_but_not_changed() {
+fn demo_sessions_can_be_changed() {
     let mut browser = Browser::demo(100, 30);
-    for keys in ["R", "ctrl+d", "u", "U", "l L", "f"] {
-        browser.press(keys);
-        assert_eq!(browser.footer(), "demo sessions are read-only", "{keys}");
-        assert!(!browser.asks());
-    }
-    browser.press("y t");
-    assert_eq!(browser.copied.len(), 1);
+    let sessions = browser.model.sessions.totals.sessions;
+    browser.press("R ctrl+u").type_text("Renamed").press("enter");
+    assert_eq!(browser.selected(), "Renamed");
+    browser.press("u");
+    assert_ne!(browser.selected(), "Renamed");
+    browser.press("ctrl+d enter");
+    assert_eq!(browser.model.sessions.totals.sessions, sessions - 1);
 }
 
 #[test]
@@ -297,7 +296,7 @@ fn small_ascii_and_colorless_screens() {
     let world = World::new();
     let config = Config { ascii: true, ..Config::default() };
     let located = || Located { dirs: vec![world.dir.path().into()], origin: "--dir".into() };
-    let mut browser = Browser::new(&config, located(), Files::Disk, (40, 10));
+    let mut browser = Browser::new(&config, located(), (40, 10));
     browser.press("space");
     shows(&browser, "x v the main");
     browser.press("esc g j ctrl+d");

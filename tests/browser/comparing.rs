@@ -293,15 +293,6 @@ fn a_picker_prints_the_selected_branch() {
 }
 
 #[test]
-fn demo_sessions_are_compared_but_not_resumed() {
-    let mut browser = Browser::demo(120, 40);
-    browser.press("l g =");
-    assert!(is_open(&browser), "{}", browser.screen());
-    browser.press("enter");
-    shows(&browser, "Cannot resume a demo session");
-}
-
-#[test]
 fn sections_fold() {
     let mut browser = Family::new().compared(120, 60);
     let unfolded = body(&browser);

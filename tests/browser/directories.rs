@@ -4,7 +4,6 @@ use std::fs;
 
 use pitree::app::startup::Startup;
 use pitree::config::Config;
-use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
 
 use crate::common::session::Session;
@@ -42,7 +41,7 @@ fn a_corrected_directory_is_reported_at_startup() {
     let config = Config::default();
     let notice = Some("reading the directory inside".into());
     let setting = Startup { notice, ..Startup::new(&config, located, String::new(), false) };
-    let browser = Browser::with(setting, Files::Disk, (120, 40));
+    let browser = Browser::with(setting, (120, 40));
     shows(&browser, "found inside");
     assert_eq!(browser.footer(), "reading the directory inside");
 }

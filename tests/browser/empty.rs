@@ -1,7 +1,6 @@
 //! Empty lists say why they are empty and how to fill them; a query without hits suggests the nearest one with hits.
 
 use pitree::config::Config;
-use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
 use pitree::keymap::Place;
 
@@ -69,7 +68,7 @@ fn empty_lists_say_how_to_fill_them() {
     let world = World::new();
     let config = Config::parse("[keys]\nlabel = 'f8'\ndelete = 'f9'\n", "config.toml").unwrap();
     let located = Located { dirs: vec![world.dir.path().into()], origin: "--dir".into() };
-    let mut browser = Browser::new(&config, located, Files::Disk, (80, 24));
+    let mut browser = Browser::new(&config, located, (80, 24));
     for (key, state, how) in [
         ("'", "no labels yet", "F8 in the tree labels the selected entry."),
         ("X", "pitree's trash is empty", "F9 in the session list moves sessions here."),

@@ -1,6 +1,6 @@
 //! The entire browser without a terminal or threads: takes keys and returns the screen. Effects run immediately.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pitree::app::layers::Layer;
@@ -14,7 +14,6 @@ use pitree::catalog::SessionKey;
 use pitree::changes::{ChangeResult, Request};
 use pitree::config::Config;
 use pitree::disk::demo;
-use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
 use pitree::pi::running::RunningPis;
 use pitree::runtime::jobs::JobContext;
@@ -48,6 +47,14 @@ pub(crate) fn shows(browser: &Browser, text: &str) {
 /// 2026-11-21T08:00:00Z: the demo's newest session is a few hours old.
 pub(crate) const NOW: i64 = 1_795_248_000_000;
 
+/// Writes the demo sessions to a directory, with fixed times, and returns the settings to open them.
+pub(crate) fn demo_setting(config: &Config, dir: &Path) -> Startup {
+    let sessions = dir.join("sessions");
+    demo::write(&sessions, &sessions, None).unwrap();
+    let located = Located { dirs: vec![sessions], origin: "--demo".into() };
+    Startup::new(config, located, demo::HOME.into(), true)
+}
+
 pub(crate) struct Browser {
     pub(crate) model: Model,
     /// Effects for the caller: resume, quit, print an answer.
@@ -57,7 +64,7 @@ pub(crate) struct Browser {
     /// `true` if a clipboard is available.
     pub(crate) has_clipboard: bool,
     pub(crate) desk: JobContext,
-    /// Directory of the journal and the trash; removed on drop.
+    /// Directory of the journal, the trash and the demo sessions; removed on drop.
     state: tempfile::TempDir,
 }
 
@@ -69,14 +76,15 @@ impl Browser {
 
     /// Opens the demo sessions with a configuration.
     pub(crate) fn configured(config: &Config, columns: u16, rows: u16) -> Self {
-        let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
-        Self::new(config, located, Files::Demo, (columns, rows))
+        let state = tempfile::tempdir().unwrap();
+        let setting = demo_setting(config, state.path());
+        Self::in_state(setting, (columns, rows), state)
     }
 
     /// Opens session directories.
     pub(crate) fn on(dirs: &[&std::path::Path], columns: u16, rows: u16) -> Self {
         let located = Located { dirs: dirs.iter().map(|dir| dir.to_path_buf()).collect(), origin: "--dir".into() };
-        Self::new(&Config::default(), located, Files::Disk, (columns, rows))
+        Self::new(&Config::default(), located, (columns, rows))
     }
 
     /// Opens session directories at a session or one of its entries.
@@ -84,7 +92,7 @@ impl Browser {
         let located = Located { dirs: dirs.iter().map(|dir| dir.to_path_buf()).collect(), origin: "--dir".into() };
         let config = Config::default();
         let setting = Startup { at, ..Startup::new(&config, located, demo::HOME.into(), false) };
-        Self::with(setting, Files::Disk, size)
+        Self::with(setting, size)
     }
 
     /// Opens a session directory from a working directory.
@@ -92,7 +100,7 @@ impl Browser {
         let located = Located { dirs: vec![sessions.into()], origin: "--dir".into() };
         let config = Config::default();
         let setting = Startup { here: here.into(), ..Startup::new(&config, located, demo::HOME.into(), false) };
-        Self::with(setting, Files::Disk, size)
+        Self::with(setting, size)
     }
 
     /// Opens pi's session directory in a home directory.
@@ -100,19 +108,21 @@ impl Browser {
         let located = Located { dirs: vec![home.join(".pi/agent/sessions")], origin: "pi's default".into() };
         let config = Config::default();
         let setting = Startup::new(&config, located, home.to_str().unwrap().into(), false);
-        Self::with(setting, Files::Disk, size)
+        Self::with(setting, size)
     }
 
-    pub(crate) fn new(config: &Config, located: Located, files: Files, size: (u16, u16)) -> Self {
-        let setting = Startup::new(config, located, demo::HOME.into(), files == Files::Demo);
-        Self::with(setting, files, size)
+    pub(crate) fn new(config: &Config, located: Located, size: (u16, u16)) -> Self {
+        Self::with(Startup::new(config, located, demo::HOME.into(), false), size)
     }
 
-    pub(crate) fn with(setting: Startup, files: Files, size: (u16, u16)) -> Self {
+    pub(crate) fn with(setting: Startup, size: (u16, u16)) -> Self {
+        Self::in_state(setting, size, tempfile::tempdir().unwrap())
+    }
+
+    fn in_state(setting: Startup, size: (u16, u16), state: tempfile::TempDir) -> Self {
         let setting = Arc::new(setting);
         let model = Model::new(setting.clone(), size, NOW);
-        let state = tempfile::tempdir().unwrap();
-        let desk = by_hand::desk(setting, files, state.path());
+        let desk = by_hand::desk(setting, state.path());
         let mut browser = Self { model, wants: Vec::new(), copied: Vec::new(), has_clipboard: true, desk, state };
         let effects = start(&mut browser.model);
         browser.perform(effects);
@@ -184,7 +194,7 @@ impl Browser {
 
     /// Restarts pitree with an empty undo history.
     pub(crate) fn restarted(&mut self) {
-        self.desk = by_hand::desk(self.model.setting.clone(), self.desk.files, self.state.path());
+        self.desk = by_hand::desk(self.model.setting.clone(), self.state.path());
     }
 
     /// Returns the names of the files in the trash.

@@ -114,13 +114,6 @@ fn wanted(browser: &mut Browser) -> Vec<Request> {
 }
 
 #[test]
-fn demo_sessions_have_no_history() {
-    let mut browser = Browser::demo(100, 30);
-    browser.press("X");
-    assert_eq!(browser.footer(), "demo sessions are read-only");
-}
-
-#[test]
 fn the_path_of_a_session_in_the_trash_is_copied() {
     let world = World::new();
     let mut browser = world.open(160, 40);

@@ -3,9 +3,6 @@
 use pitree::app::layers::Layer;
 use pitree::app::message::Msg;
 use pitree::config::Config;
-use pitree::disk::demo;
-use pitree::disk::files::Files;
-use pitree::disk::locate::Located;
 use pitree::keymap::Place;
 
 use crate::harness::{Browser, shows};
@@ -106,8 +103,7 @@ fn the_help_starts_with_the_keys_of_the_layer_below_it() {
 fn keys_in_lists_and_lines_can_be_changed() {
     let text = "[keys]\nlist-down = ['ctrl+j']\naccept = ['ctrl+o']\ndelete-to-start = ['ctrl+x']\n";
     let config = Config::parse(text, "config.toml").unwrap();
-    let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
-    let mut browser = Browser::new(&config, located, Files::Demo, (120, 30));
+    let mut browser = Browser::configured(&config, 120, 30);
     browser.press(": ctrl+j");
     assert_eq!(browser.palettes()[0].cursor.at, 1);
     browser.press("ctrl+n enter");

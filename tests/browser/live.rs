@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::ticket::Ticket;
@@ -208,13 +208,6 @@ fn a_missing_watcher_is_reported() {
     let mut live = Live::new();
     live.browser.send(Msg::Reply(live.ticket.clone(), Reply::Polls("no watch left".into())));
     assert_eq!(live.browser.footer(), "no watch left; checking for changes every few seconds");
-}
-
-#[test]
-fn the_samples_are_not_watched() {
-    assert!(Browser::demo(80, 24).model.watching.is_none());
-    let dir: PathBuf = World::new().dir.path().into();
-    assert!(Browser::on(&[&dir], 80, 24).model.watching.is_some());
 }
 
 #[test]

@@ -221,11 +221,13 @@ fn the_first_run_is_calm() {
 }
 
 #[test]
-fn the_demo_reports_that_it_cannot_resume() {
+fn the_demo_shows_the_command_that_would_resume() {
     let mut browser = Browser::demo(100, 30);
     browser.press("enter");
-    assert!(browser.wants.is_empty());
-    assert!(browser.screen().contains("Demo sessions"));
+    assert!(matches!(&browser.wants[..], [Effect::Resume(_)]), "the event loop does not start pi");
+    browser.send(Msg::DemoResumed("pi --session s.jsonl".into()));
+    shows(&browser, "The demo does not start pi.");
+    shows(&browser, "pi --session s.jsonl");
     browser.press("j");
     assert!(!browser.has_note(), "a key closes the box");
     assert!(browser.selected().starts_with("Flaky"), "without another effect");
@@ -524,7 +526,7 @@ fn tree_keys_work_in_any_pane_and_every_key_has_feedback() {
     browser.press("ctrl+u");
     assert_eq!((browser.model.preview.top, filter(&browser)), (0, Filter::Default));
     browser.press("esc esc ctrl+d");
-    assert!(browser.footer().contains("demo sessions"), "{}", browser.footer());
+    assert!(browser.asks(), "{}", browser.screen());
 }
 
 #[test]

@@ -247,20 +247,6 @@ fn labels_are_renamed_and_cleared_in_the_list() {
 }
 
 #[test]
-fn labels_of_demo_sessions_cannot_change() {
-    let mut browser = Browser::demo(120, 30);
-    let labels = |browser: &Browser| browser.palettes()[0].counts().1;
-    browser.press("'");
-    let before = labels(&browser);
-    assert!(before > 0);
-    browser.press("ctrl+d");
-    shows(&browser, "demo sessions are read-only");
-    browser.press("ctrl+r");
-    assert!(!browser.asks());
-    assert_eq!(labels(&browser), before);
-}
-
-#[test]
 fn a_file_opens_the_entries_that_touched_it() {
     let mut browser = Browser::demo(160, 40);
     browser.press("j F").type_text("refresh").press("enter down");

@@ -203,22 +203,20 @@ fn a_turn_ends_with_its_last_tool() {
 
 #[test]
 fn entries_before_the_fork_point_belong_to_the_parent() {
-    use pitree::disk::{files::Files, load};
+    use pitree::disk::load;
     use pitree::session::entry::kind::EntryKind;
     use pitree::session::family;
     let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/sessions");
     let mut forks = 0;
-    for (browser, files) in
-        [(Browser::demo(120, 40), Files::Demo), (Browser::on(&[fixtures.as_path()], 120, 40), Files::Disk)]
-    {
+    for browser in [Browser::demo(120, 40), Browser::on(&[fixtures.as_path()], 120, 40)] {
         let catalog = &browser.model.catalog;
         for key in catalog.keys() {
             let Some(parent) = catalog.families().parent(key).filter(|_| catalog[key].owner.is_none()) else {
                 continue;
             };
-            let tree = |key| load::tree(files, &catalog[key].path, "").unwrap();
+            let tree = |key| load::tree(&catalog[key].path, "").unwrap();
             let (digest, parent, fork) = (&catalog[parent], tree(parent), tree(key));
-            let mut bodies = load::Bodies::open(files, &catalog[key].path).unwrap();
+            let mut bodies = load::Bodies::open(&catalog[key].path).unwrap();
             let line = |offset| {
                 let node = fork.nodes.iter().find(|node| node.offset == offset).unwrap();
                 bodies.line(node).ok()

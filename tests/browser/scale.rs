@@ -5,7 +5,6 @@ use std::sync::{Arc, LazyLock};
 
 use pitree::app::message::Msg;
 use pitree::app::panes::tree::TreePane;
-use pitree::disk::files::Files;
 use pitree::disk::load;
 use tempfile::TempDir;
 
@@ -125,7 +124,7 @@ fn a_large_session_shows_its_end_first_and_keeps_the_selection() {
     let path = dir.path().join("s.jsonl");
     let mut pane = TreePane::default();
     pane.turn_to(browser.model.catalog.key_of(&path));
-    pane.show(Arc::new(load::end(Files::Disk, &path, "").unwrap()));
+    pane.show(Arc::new(load::end(&path, "").unwrap()));
     assert!(pane.fresh && pane.rows.list.len() < 10_000);
     pane.cursor.go(-3, pane.rows.list.len());
     pane.cursor.fit(pane.rows.list.len(), 20);
@@ -133,7 +132,7 @@ fn a_large_session_shows_its_end_first_and_keeps_the_selection() {
     let selected =
         |pane: &TreePane| pane.tree.as_ref().unwrap().nodes[pane.selected_entry().unwrap() as usize].text.clone();
     let (before, row) = (selected(&pane), pane.cursor.at - pane.cursor.top);
-    pane.show(Arc::new(load::tree(Files::Disk, &path, "").unwrap()));
+    pane.show(Arc::new(load::tree(&path, "").unwrap()));
     assert_eq!((selected(&pane), pane.cursor.at - pane.cursor.top), (before, row), "the same row of the screen");
     assert!(!pane.fresh && pane.rows.list.len() == many());
 }

@@ -29,28 +29,14 @@ fn signs_can_be_set() {
     shows(&browser, "! Flaky");
 }
 
-/// Treats the samples as if they were writable.
-macro_rules! asking {
-    ($name:ident, ($columns:literal, $rows:literal), $keys:literal) => {
-        #[test]
-        fn $name() {
-            let mut browser = Browser::demo($columns, $rows);
-            browser.set(|setting| setting.demo = false);
-            browser.press($keys);
-            insta::assert_snapshot!(stringify!($name), browser.screen());
-        }
-    };
-}
-
-asking!(rename, (100, 20), "j R");
-asking!(rename_smallest, (40, 10), "j R");
-asking!(delete, (100, 24), "j ctrl+d");
-asking!(delete_smallest, (40, 10), "j ctrl+d");
-asking!(delete_marked, (100, 24), "* ctrl+d");
-asking!(go_on, (100, 24), "j l k k enter");
-asking!(go_on_smallest, (40, 10), "j l k k enter");
-asking!(copy, (100, 24), "j l y");
-asking!(marked, (120, 30), "space j space");
+snapshot!(rename, (100, 20), "j R");
+snapshot!(rename_smallest, (40, 10), "j R");
+snapshot!(delete, (100, 24), "j ctrl+d");
+snapshot!(delete_smallest, (40, 10), "j ctrl+d");
+snapshot!(delete_marked, (100, 24), "* ctrl+d");
+snapshot!(go_on, (100, 24), "j l k k enter");
+snapshot!(go_on_smallest, (40, 10), "j l k k enter");
+snapshot!(marked, (120, 30), "space j space");
 
 #[test]
 fn a_project_with_one_session_is_one_row() {

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyModifiers};
@@ -9,12 +10,8 @@ use insta::assert_snapshot;
 use pitree::app::message::{Effect, Msg, Work};
 use pitree::app::model::Model;
 use pitree::app::panes::sessions::SessionRow;
-use pitree::app::startup::Startup;
 use pitree::app::update::{message, start, update};
 use pitree::config::{Config, Filter, Sort};
-use pitree::disk::demo;
-use pitree::disk::files::Files;
-use pitree::disk::locate::Located;
 use pitree::keymap::{Key, Place};
 use pitree::runtime::jobs::JobContext;
 
@@ -23,7 +20,7 @@ use serde_json::json;
 use crate::common::by_hand;
 use crate::common::session::Session;
 use crate::finding::marked;
-use crate::harness::{Browser, NOW};
+use crate::harness::{Browser, NOW, demo_setting};
 
 /// Replaces the query by typing another one.
 pub(crate) fn search(browser: &mut Browser, text: &str) {
@@ -305,8 +302,8 @@ fn list_keys_work_while_typing() {
     browser.press("pagedown");
     assert_eq!(browser.selected(), newest[browser.model.sessions.cursor.at]);
     browser.press("ctrl+d");
-    assert!(browser.screen().contains("demo sessions"), "Ctrl+D deletes, as in pi");
-    browser.press("ctrl+n");
+    assert!(browser.asks(), "Ctrl+D deletes, as in pi");
+    browser.press("esc ctrl+n");
     assert!(browser.model.sessions.shows.named_only);
     assert!(browser.model.layers.has(Place::Search));
     assert_eq!(browser.model.sessions.shows.sort, Sort::Threaded);
@@ -470,20 +467,21 @@ fn finds_renamed_sessions_by_their_new_name() {
     assert_eq!(hits(&browser), 1, "{}", browser.screen());
 }
 
-/// Creates a browser on the demo sessions with a configuration and an initial query. No session is read yet.
-fn configured(text: &str, query: &str) -> (Model, JobContext) {
+/// Creates a browser on the demo sessions in a directory with a configuration and an initial query. No session is read
+/// yet.
+fn configured(dir: &Path, text: &str, query: &str) -> (Model, JobContext) {
     let config = Config::parse(text, "config.toml").unwrap();
-    let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
-    let mut setting = Startup::new(&config, located, demo::HOME.into(), true);
+    let mut setting = demo_setting(&config, dir);
     setting.query = query.into();
     let setting = Arc::new(setting);
     let model = Model::new(setting.clone(), (140, 30), NOW);
-    (model, JobContext::new(setting, Files::Demo))
+    (model, JobContext::new(setting))
 }
 
 #[test]
 fn starts_with_a_query() {
-    let (mut model, desk) = configured("", "cookie");
+    let dir = tempfile::tempdir().unwrap();
+    let (mut model, desk) = configured(dir.path(), "", "cookie");
     let mut todo: VecDeque<Effect> = start(&mut model).into();
     let (mut rows, mut selected) = (Vec::new(), Vec::new());
     while let Some(effect) = todo.pop_front() {
@@ -508,8 +506,7 @@ fn saved_queries_open_by_key_in_any_pane() {
     let text =
         "queries.left = { query = 'is:abandoned', key = 'f7' }\nqueries.crumbs = { query = 'is:fork', key = 'Q' }\n";
     let config = Config::parse(text, "config.toml").unwrap();
-    let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
-    let mut browser = Browser::new(&config, located, Files::Demo, (120, 40));
+    let mut browser = Browser::configured(&config, 120, 40);
     browser.press("l l Q");
     assert_eq!((line(&browser).as_str(), hits(&browser), browser.model.focus), ("is:fork", 4, Place::Sessions));
     let best = browser.selected();

@@ -6,7 +6,6 @@ use std::fs;
 use pitree::app::message::{Effect, Msg};
 use pitree::app::startup::{PickerFormat, Startup};
 use pitree::config::Config;
-use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
 use pitree::keymap::Place;
 
@@ -21,7 +20,7 @@ fn configured(world: &World, config: &str, size: (u16, u16)) -> Browser {
     let config = Config::parse(config, "config.toml").unwrap();
     let located = Located { dirs: vec![world.dir.path().into()], origin: "--dir".into() };
     let setting = Startup::new(&config, located, world.dir.path().to_str().unwrap().into(), false);
-    Browser::with(setting, Files::Disk, size)
+    Browser::with(setting, size)
 }
 
 /// Reads title and text of the box on the screen; `None` if it is covered.
@@ -226,7 +225,7 @@ fn offering(world: &World, size: (u16, u16), set: impl FnOnce(&mut Startup)) -> 
     let mut setting = Startup::new(&Config::default(), located, String::new(), false);
     setting.offers_tour = true;
     set(&mut setting);
-    Browser::with(setting, Files::Disk, size)
+    Browser::with(setting, size)
 }
 
 fn offers(browser: &Browser) -> bool {

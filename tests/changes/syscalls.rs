@@ -13,7 +13,6 @@ use std::thread;
 
 use pitree::changes::Changes;
 use pitree::changes::journal::{ChangeState, JournalRecord};
-use pitree::disk::files::Files;
 use pitree::disk::load;
 use pitree::disk::trash::Trash;
 
@@ -387,7 +386,7 @@ impl Case {
         let view = |path: PathBuf| {
             let name = path.file_name().unwrap().to_str().unwrap();
             let known = ["one.jsonl", "old.jsonl", "other.jsonl"].contains(&name);
-            let Ok(tree) = load::tree(Files::Disk, &path, "") else {
+            let Ok(tree) = load::tree(&path, "") else {
                 return (name.to_string(), (None, Vec::new(), vec![fs::read_to_string(&path).unwrap()], 0));
             };
             let title = pitree::disk::scan::again(&path, None, "").unwrap().unwrap().name;

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use pitree::changes::{ChangeResult, Changes, FileSnapshot, Request, to_the_end};
-use pitree::disk::files::Files;
 use pitree::disk::trash::Trash;
 use pitree::disk::{load, scan};
 use pitree::session::entry::kind::EntryKind;
@@ -135,7 +134,7 @@ pub(crate) fn rename(path: &Path, name: &str) -> Request {
 }
 
 pub(crate) fn tree(path: &Path) -> Tree {
-    load::tree(Files::Disk, path, "").unwrap()
+    load::tree(path, "").unwrap()
 }
 
 pub(crate) fn id(tree: &Tree, at: Index) -> String {

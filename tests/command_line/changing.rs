@@ -308,7 +308,7 @@ fn demo_sessions_are_not_changed() {
         &["path", "01a0a005"],
     ] {
         let said = pitree.refuse(&[args, &["--demo"]].concat());
-        assert!(said.contains("demo sessions"), "{args:?}: {said}");
+        assert!(said.contains("run `pitree demo`"), "{args:?}: {said}");
     }
 }
 

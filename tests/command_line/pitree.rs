@@ -5,8 +5,10 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 use std::time::SystemTime;
 
+use pitree::disk::demo;
 use serde_json::Value;
 
 use crate::common::home::{Home, json_lines, set_modified};
@@ -19,6 +21,17 @@ pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures
 pub(crate) struct Pitree {
     home: Home,
     variables: Vec<(&'static str, String)>,
+}
+
+/// Returns a directory with the demo sessions, with fixed times.
+pub(crate) fn samples() -> &'static str {
+    static SAMPLES: LazyLock<(Home, PathBuf)> = LazyLock::new(|| {
+        let home = Home::new();
+        let dir = home.dir("samples");
+        demo::write(&dir, &dir, None).unwrap();
+        (home, dir)
+    });
+    SAMPLES.1.to_str().unwrap()
 }
 
 impl Pitree {

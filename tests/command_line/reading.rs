@@ -14,7 +14,7 @@ fn version_and_help() {
     let pitree = Pitree::new();
     assert_eq!(pitree.print(&["--version"]), format!("pitree {}\n", env!("CARGO_PKG_VERSION")));
     let help = pitree.print(&["--help"]);
-    assert!(help.contains("Examples:") && help.contains("pitree --demo"), "{help}");
+    assert!(help.contains("Examples:") && help.contains("pitree demo"), "{help}");
     assert!(pitree.print(&["ls", "--help"]).contains("--json"));
 }
 
@@ -84,7 +84,6 @@ fn lists_the_demo_as_json() {
     let first = &sessions[0];
     assert_eq!(first["name"], "Flaky checkout test: a race in the total");
     assert_eq!((&first["entryCount"], &first["leaves"], &first["version"]), (&86.into(), &3.into(), &3.into()));
-    assert_eq!(first["created"], "2026-11-20T09:12:48.316Z");
     let modified: Vec<&str> = sessions.iter().map(|session| session["modified"].as_str().unwrap()).collect();
     assert!(modified.is_sorted_by(|a, b| a >= b), "newest first: {modified:?}");
 }

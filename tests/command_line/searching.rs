@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::pitree::Pitree;
+use super::pitree::{Pitree, samples};
 use crate::common::home::json_lines;
 
 /// Returns the hits in the demo sessions.
@@ -12,7 +12,7 @@ fn search(args: &[&str]) -> Vec<Value> {
 
 /// Returns the hits in the demo sessions, and the last line.
 fn page(args: &[&str]) -> (Vec<Value>, Value) {
-    let mut lines = json_lines(&Pitree::new().print(&[&["search", "--demo", "--json"], args].concat()));
+    let mut lines = json_lines(&Pitree::new().print(&[&["search", "--dir", samples(), "--json"], args].concat()));
     let end = lines.pop().unwrap();
     assert!(end["type"] == "end" && lines.iter().all(|hit| hit["type"] == "hit"), "{lines:#?}");
     (lines, end)
@@ -86,7 +86,7 @@ fn hits_have_an_entry_and_an_excerpt() {
     let said = hits.iter().find(|hit| hit["field"] == "user").unwrap();
     assert!(said["snippet"].as_str().unwrap().starts_with("Use JWT, but do it properly"), "as it was typed: {said}");
     let session = said["id"].as_str().unwrap();
-    let tree = Pitree::new().objects(&["tree", "--demo", "--json", session]);
+    let tree = Pitree::new().objects(&["tree", "--dir", samples(), "--json", session]);
     let entry = tree.iter().find(|entry| entry["id"] == said["entryId"]).unwrap();
     assert_eq!((&entry["role"], &entry["active"]), (&"user".into(), &false.into()));
 }

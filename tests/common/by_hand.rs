@@ -9,18 +9,17 @@ use pitree::app::message::{Clip, Msg, Reply, Work};
 use pitree::app::startup::Startup;
 use pitree::app::ticket::Ticket;
 use pitree::changes::Changes;
-use pitree::disk::files::Files;
 use pitree::disk::trash::Trash;
 use pitree::pi::launch::Start;
 use pitree::runtime::jobs::JobContext;
 
 /// Creates a job context with a journal and the trash in the directory `trash`, in a temporary directory.
-pub(crate) fn desk(setting: Arc<Startup>, files: Files, state: &Path) -> JobContext {
+pub(crate) fn desk(setting: Arc<Startup>, state: &Path) -> JobContext {
     let bin = state.join("trash");
     fs::create_dir_all(&bin).unwrap();
     let trash = Trash { command: vec!["mv".into(), "-t".into(), bin.to_string_lossy().into()], ..Trash::default() };
-    let changes = (files == Files::Disk).then(|| Changes::new(state.join("journal"), trash));
-    JobContext { changes, state_dir: Some(state.join("state")), ..JobContext::new(setting, files) }
+    let changes = Some(Changes::new(state.join("journal"), trash));
+    JobContext { changes, state_dir: Some(state.join("state")), ..JobContext::new(setting) }
 }
 
 /// Removes running pis of this machine from a message: they must not affect the test.

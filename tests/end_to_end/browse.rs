@@ -31,7 +31,9 @@ fn opens_the_demo_and_walks_to_an_entry_and_back() {
     let (_home, mut pitree) = demo();
     pitree.wait_until("a header with counts", |screen| {
         let header = row(screen, 0);
-        is_taken(screen) && header.contains("demo, read-only") && header.contains("17 sessions · 4 projects · $4.00")
+        is_taken(screen)
+            && header.contains("demo: changes are temporary")
+            && header.contains("17 sessions · 4 projects · $4.00")
     });
     wait_footer(&pitree, "^S sort");
     pitree.wait_for("prompt      Then have a look");

@@ -122,21 +122,6 @@ fn a_file_size_limit_is_an_error_and_does_not_kill_pitree() {
 }
 
 #[test]
-fn demo_sessions_stay_unchanged() {
-    let home = Home::new();
-    let mut pitree = home.launch_first(&["--demo"]).open();
-    pitree.wait_selected("Flaky");
-    pitree.send("R");
-    wait_footer(&pitree, "demo sessions are read-only");
-    pitree.send("y");
-    pitree.wait_for("Session path");
-    pitree.send("p");
-    wait_footer(&pitree, "copied: /home/demo/");
-    pitree.quit();
-    assert!(!home.path().join(".local/state/pitree").exists());
-}
-
-#[test]
 fn a_locked_journal_does_not_block_the_browser() {
     let world = World::new();
     let journal = world.home.path().join(".local/state/pitree/journal.jsonl");

@@ -8,6 +8,7 @@ mod change;
 #[path = "../common/mod.rs"]
 mod common;
 mod config;
+mod demo;
 mod external_programs;
 mod find;
 mod history;

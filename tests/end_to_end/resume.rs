@@ -219,19 +219,6 @@ fn pitree_stays_open_if_pi_does_not_start() {
     pitree.quit();
 }
 
-#[test]
-fn demo_sessions_are_not_resumed() {
-    let home = Home::new();
-    home.script("bin/pi", PI);
-    let mut pitree = home.open(&["--demo"]);
-    pitree.wait_selected("Flaky");
-    pitree.send(ENTER);
-    pitree.wait_for("Cannot resume a demo session");
-    pitree.send(ENTER);
-    pitree.wait_without("Cannot resume a demo session");
-    pitree.quit();
-}
-
 /// pitree detects pi by its process and that process's working directory.
 #[cfg(target_os = "linux")]
 #[test]

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use crate::app::command::{AfterChange, Command};
-use crate::app::flows::{NO_SESSION, cancel, refusal};
+use crate::app::flows::{NO_SESSION, cancel};
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::model::Model;
@@ -27,9 +27,8 @@ const NAMED: usize = 4;
 /// Asks whether to move the marked sessions, or else the selected one, to the trash.
 ///
 /// # Errors
-/// No session is selected, or changes are not possible.
+/// No session is selected.
 pub fn ask(model: &Model) -> Result<Command, &'static str> {
-    refusal(model)?;
     let (pane, catalog) = (&model.sessions, &model.catalog);
     let (marked, hidden) = pane.marked(catalog);
     let mut choices = Vec::new();

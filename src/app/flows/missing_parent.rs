@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use crate::app::command::{AfterChange, Command};
-use crate::app::flows::refusal;
 use crate::app::model::Model;
 use crate::app::title::of_message;
 use crate::base::paths::shorten;
@@ -15,9 +14,6 @@ use crate::changes::history::HistoryEntry;
 /// Restores it from the trash if possible.
 pub(crate) fn confirm(model: &Model, key: MissingParentKey) -> Command {
     let Some(parent) = model.catalog.missing_parent(key) else { return Command::nothing() };
-    if let Err(why) = refusal(model) {
-        return Command::warn(why);
-    }
     match in_trash(model, parent) {
         Some(past) => Command::Change(Request::Undo { number: Some(past.record.number) }, AfterChange::Select),
         None => {

@@ -14,7 +14,6 @@ pub mod tour;
 
 use crate::app::command::Command;
 use crate::app::layers::dialogs::QuestionChoice;
-use crate::app::model::Model;
 
 /// Message for an empty list.
 const NO_SESSION: &str = "no session is selected";
@@ -27,12 +26,4 @@ fn cancel() -> QuestionChoice<Command> {
 /// Returns the choice that changes nothing, with its own key.
 fn cancel_by(key: char) -> QuestionChoice<Command> {
     QuestionChoice { key, word: "Cancel", sentence: "change nothing".into(), then: None, stays: false }
-}
-
-/// Checks that changes are possible.
-///
-/// # Errors
-/// The sessions are read-only.
-pub fn refusal(model: &Model) -> Result<(), &'static str> {
-    if model.setting.demo { Err("demo sessions are read-only") } else { Ok(()) }
 }

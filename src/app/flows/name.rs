@@ -1,7 +1,7 @@
 //! Names of sessions, labels of entries, and forks.
 
 use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
-use crate::app::flows::{self, NO_SESSION, cancel, delete, picker};
+use crate::app::flows::{NO_SESSION, cancel, delete, picker};
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::message::Work;
@@ -52,12 +52,12 @@ pub(crate) fn label_at(model: &Model, session: SessionKey, tree: &Tree, at: Inde
 /// Forks the session at the selected entry.
 ///
 /// # Errors
-/// No entry of a loaded session is selected, or changes are not possible.
+/// No entry of a loaded session is selected.
 pub fn fork(model: &Model) -> Result<Command, &'static str> {
     let (session, tree, at) = model.whole_entry()?;
     let session = &model.catalog[session];
     if model.setting.picker == Some(PickerFormat::Json) {
-        return flows::refusal(model).map(|()| picker::fork(session, &tree, at));
+        return Ok(picker::fork(session, &tree, at));
     }
     let at = Some(EntryId::of(&tree, at));
     Ok(fork_of(Request::Fork { path: session.path.clone(), at, migrate: false }))
@@ -96,7 +96,7 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
 /// reopens the session.
 fn by_pi(model: &Model, session: SessionKey, what: Option<PiRequest>, here: Command) -> Command {
     let status = model.catalog.live(session).and_then(SessionActivity::reported);
-    let (Some(what), Some(pi)) = (what, status.filter(|_| flows::refusal(model).is_ok())) else { return here };
+    let (Some(what), Some(pi)) = (what, status) else { return here };
     let text = "The running pi does not see changes to the file until it reopens the session.";
     let lines = delete::running_pi_signs(model, &[session], Some(text));
     let request = Command::Errand(Work::SendToPi(pi.clone(), what), NextStep::Report);

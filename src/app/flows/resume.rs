@@ -47,9 +47,6 @@ pub(crate) fn confirm(model: &Model) -> Command {
         return answer;
     }
     let Some((key, session)) = model.meant_session() else { return Command::nothing() };
-    if model.setting.demo {
-        return no_file();
-    }
     match model.meant_entry() {
         Some((_, tree, at)) => entry(model, key, &tree, at),
         _ if model.focus == Place::Tree && !is_start => Command::nothing(),
@@ -62,15 +59,8 @@ pub(crate) fn at_entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Ind
     let Some(session) = model.catalog.get(key) else { return Command::warn(NO_SESSION) };
     match picker::answer(model, session, Some((tree, Some(at)))) {
         Some(answer) => answer,
-        None if model.setting.demo => no_file(),
         None => entry(model, key, tree, at),
     }
-}
-
-/// Explains that demo sessions cannot be resumed.
-fn no_file() -> Command {
-    let text = "Demo sessions have no file for pi to open.\nRun `pitree` without --demo to browse and resume your own sessions.";
-    Command::note("Cannot resume a demo session", text)
 }
 
 /// Resumes at an entry. Asks first unless opening the session is enough.

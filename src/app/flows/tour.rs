@@ -3,7 +3,6 @@
 
 use ratatui::layout::Rect;
 
-use crate::app::flows::refusal;
 use crate::app::layers::Layer;
 use crate::app::model::Model;
 use crate::app::panes::tree::rows::RowItem;
@@ -219,9 +218,6 @@ fn lead(model: &Model, tour: &Tour) -> Result<(), TourHint> {
             }
         }
         TourStep::Undo if tour.has_changed => Ok(()),
-        TourStep::Undo if refusal(model).is_err() => {
-            Err(skip("Each change can be undone, but these sessions are read-only"))
-        }
         TourStep::Undo => entry(model),
         TourStep::End => Ok(()),
     }

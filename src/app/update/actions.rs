@@ -5,7 +5,7 @@ use ratatui::layout::Size;
 use super::{comparison, family, find_in_session, search, tour};
 use crate::app::card;
 use crate::app::command::{AfterChange, Command, NextStep};
-use crate::app::flows::{self, context_view, copy, delete, name, refusal, resume};
+use crate::app::flows::{self, context_view, copy, delete, name, resume};
 use crate::app::jump_history::JumpPosition;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::movement;
@@ -155,9 +155,6 @@ pub(super) fn open_palette(model: &mut Model, kind: PaletteKind) {
 
 /// Opens the trash or the history and reads the journal again.
 fn open_history(model: &mut Model, kind: PaletteKind) {
-    if let Err(why) = refusal(model) {
-        return model.say(Tone::Warning, why);
-    }
     model.past = None;
     model.looking_back = Some(model.ask(Work::ReadHistory));
     open_palette(model, kind);

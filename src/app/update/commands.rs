@@ -2,7 +2,7 @@
 
 use super::search;
 use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
-use crate::app::flows::{context_view, delete, refusal};
+use crate::app::flows::{context_view, delete};
 use crate::app::layers::Layer;
 use crate::app::layers::dialogs::Note;
 use crate::app::message::{Clip, Effect, EntryBody, PickedEntry, PickerOutput, Work};
@@ -24,11 +24,7 @@ impl Model {
                 self.notice = Some(Notice { tone: Tone::Active, text, can_undo: true, until: None });
             }
             Command::ShowError(title, error) => self.show_error(title, error),
-            Command::Show(layer) => match (*layer, refusal(self)) {
-                // A prompt is for a change.
-                (Layer::Prompt(_), Err(why)) => self.say(Tone::Warning, why),
-                (layer, _) => self.layers.0.push(layer),
-            },
+            Command::Show(layer) => self.layers.0.push(*layer),
             Command::ShowContext(place) => {
                 self.seeing = Some(self.ask(Work::Context(place.clone())));
                 let view = context_view::view(self, place);
@@ -98,9 +94,6 @@ impl Model {
 
     /// Queues a change.
     fn queue_change(&mut self, request: Request, after: AfterChange) {
-        if let Err(why) = refusal(self) {
-            return self.say(Tone::Warning, why);
-        }
         let claim = self.ask(Work::Change { request: request.clone(), now: self.now });
         if !self.changes.is_empty() {
             self.say(Tone::Dim, "waiting for the previous change");

@@ -63,6 +63,10 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             );
         }
         Msg::TourOffered => tour::offer(model),
+        Msg::DemoResumed(line) => {
+            let text = format!("The demo does not start pi. With your own sessions, pitree would run:\n{line}");
+            model.layers.0.push(Layer::Note(Note::new("Resume in pi", text)));
+        }
         Msg::NotResumed(text) => model.layers.0.push(Layer::Note(Note::new("Cannot start pi", text))),
     }
     sync::sync(model);

@@ -234,7 +234,7 @@ fn take_failure(model: &mut Model, ticket: u64, error: String) {
 
 /// Starts watching for changes once all sessions are read.
 fn watch(model: &mut Model) {
-    if model.watching.is_none() && !model.setting.demo {
+    if model.watching.is_none() {
         let known = model.catalog.keys().map(|key| model.catalog[key].clone()).collect();
         model.watching = Some(model.ask(Work::Watch(known)));
         model.following_pis = Some(model.ask(Work::FollowPis));

@@ -8,7 +8,6 @@ use crate::changes::change::{Change, ChangeStep, ForkChange};
 use crate::changes::engine::{Engine, random};
 use crate::changes::kinds::line::place_of;
 use crate::changes::request::ChangeResult;
-use crate::disk::files::Files;
 use crate::disk::load::{self, Bodies};
 use crate::disk::{create, locate};
 use crate::session::entry::EntryId;
@@ -35,7 +34,7 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> 
 }
 
 fn built(tree: &Tree, path: &Path, at: Option<Index>, new: &NewSession<'_>) -> Result<Vec<u8>> {
-    let mut bodies = Bodies::open(Files::Disk, path)?;
+    let mut bodies = Bodies::open(path)?;
     let mut lines = |entries: Vec<Index>| -> Result<Vec<Vec<u8>>> {
         entries.into_iter().map(|at| bodies.line(&tree.nodes[at as usize])).collect()
     };

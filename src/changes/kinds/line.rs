@@ -10,7 +10,7 @@ use crate::changes::engine::Engine;
 use crate::changes::journal::JournalRecord;
 use crate::changes::kinds::{is_used_since, must_exist, overtaken, quoted};
 use crate::changes::request::ChangeResult;
-use crate::disk::files::{Files, is_there};
+use crate::disk::files::is_there;
 use crate::disk::load::Bodies;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{EntryId, parse};
@@ -129,7 +129,7 @@ impl Change {
 /// Returns the name of a session: the last one set, as in pi's list.
 fn name_of(tree: &Tree, path: &Path) -> Result<Option<String>> {
     let Some(node) = tree.nodes.iter().rev().find(|node| node.kind == EntryKind::SessionInfo) else { return Ok(None) };
-    let line = Bodies::open(Files::Disk, path)?.line(node)?;
+    let line = Bodies::open(path)?.line(node)?;
     let entry = parse::line(&line).ok().flatten().unwrap_or_default();
     let name = entry.name.map(|name| js_trim(&name.text()).to_string());
     Ok(name.filter(|name| !name.is_empty()))
@@ -156,7 +156,7 @@ fn leaf_id(tree: &Tree, path: &Path) -> Result<Option<String>> {
 /// Returns the id of an entry as a string. pi always writes strings, and other lines can only refer to strings.
 fn string_id(tree: &Tree, path: &Path, at: Index) -> Result<String> {
     let node = &tree.nodes[at as usize];
-    let line = Bodies::open(Files::Disk, path)?.line(node)?;
+    let line = Bodies::open(path)?.line(node)?;
     let entry = parse::line(&line).ok().flatten().unwrap_or_default();
     match entry.id.filter(|_| entry.id_is_text) {
         Some(id) => Ok(id.text().into_owned()),
@@ -171,7 +171,7 @@ pub(super) fn happened(record: &JournalRecord) -> Option<bool> {
     if !is_there(path).ok()? {
         return Some(false);
     }
-    let bytes = Bodies::open(Files::Disk, path).and_then(|mut bodies| bodies.whole()).ok()?;
+    let bytes = Bodies::open(path).and_then(|mut bodies| bodies.whole()).ok()?;
     // A partial line does not count.
     let field = format!("\"id\":\"{id}\"");
     let is_it =

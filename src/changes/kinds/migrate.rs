@@ -13,7 +13,7 @@ use crate::changes::engine::{Engine, random};
 use crate::changes::journal::JournalRecord;
 use crate::changes::kinds::{file_is_used_since, must_exist, overtaken};
 use crate::changes::request::{ChangeResult, Refusal};
-use crate::disk::files::{Files, is_there};
+use crate::disk::files::is_there;
 use crate::disk::load::{Bodies, NewerFormat};
 use crate::disk::lock::LockObserver;
 use crate::disk::trash::{self, TrashEntry, TrashSession};
@@ -45,7 +45,7 @@ fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<ChangeRes
     }
     // The file itself is migrated, not a symbolic link to it.
     let real = fs::canonicalize(path).with_context(|| format!("cannot find {}", path.display()))?;
-    let old = Bodies::open(Files::Disk, &real)?.whole()?;
+    let old = Bodies::open(&real)?.whole()?;
     let Some(migrated) = migrate::migrate(&old, &mut random) else {
         bail!("cannot convert {} from version {version} to version 3", path.display());
     };
@@ -99,7 +99,7 @@ impl Migration {
         if !is_there(&self.path).ok()? {
             return Some(false);
         }
-        let version = load::tree(Files::Disk, &self.path, "").ok()?.header.version;
+        let version = load::tree(&self.path, "").ok()?.header.version;
         Some((version >= 3.0) == (step != ChangeStep::Undo))
     }
 

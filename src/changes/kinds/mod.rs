@@ -19,7 +19,7 @@ use crate::changes::change::{
 use crate::changes::engine::Engine;
 use crate::changes::journal::{JournalRecord, JournalRecords};
 use crate::changes::request::Refusal;
-use crate::disk::files::{Files, is_there};
+use crate::disk::files::is_there;
 use crate::disk::load;
 use crate::disk::trash::TrashSession;
 use crate::session::entry::kind::EntryKind;
@@ -181,7 +181,7 @@ fn overtaken<T>(reason: String) -> Result<T> {
 /// Returns `true` if a file has entries after its first `bytes` that pitree did not write, or has a version that it
 /// cannot write.
 fn file_is_used_since(past: &JournalRecords, path: &Path, bytes: u64) -> Result<bool> {
-    let tree = load::tree(Files::Disk, path, "")?;
+    let tree = load::tree(path, "")?;
     Ok(tree.header.is_newer() || is_used_since(past, &tree, bytes))
 }
 

@@ -448,13 +448,15 @@ fn bytes(what: &impl Serialize) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::disk::demo;
-    use crate::disk::files::Files;
     use crate::disk::scan::{self, ScanSources};
     use crate::session::search_text::SearchTextsBuf;
 
     #[test]
     fn the_form_has_a_number_of_its_own() {
-        let sources = ScanSources { files: Files::Demo, dirs: &[], home: demo::HOME, cache: None };
+        let dir = tempfile::tempdir().unwrap();
+        demo::write(dir.path(), std::path::Path::new(demo::ROOT), None).unwrap();
+        let dirs = [dir.path().to_path_buf()];
+        let sources = ScanSources { dirs: &dirs, home: demo::HOME, cache: None };
         let mut written: Vec<Vec<u8>> = Vec::new();
         sources.scan().read(|scan::ScanBatch { sessions, .. }| {
             let one = |session: &SharedDigest| {

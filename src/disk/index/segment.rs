@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::create;
 use crate::disk::digest::{self, ScanOptions};
-use crate::disk::files::{Files, open_regular};
+use crate::disk::files::open_regular;
 use crate::disk::fingerprint::{ContentHash, FileVersion, hash};
 use crate::session::digest::SharedDigest;
 use crate::session::digest::details::{Details, DetailsSource};
@@ -250,7 +250,7 @@ impl DetailsSource for LazyPieces {
         let kept = self.place(number).and_then(|(details, _)| self.pieces.get(details));
         kept.unwrap_or_else(|| {
             let options = ScanOptions::default();
-            let read = digest::read((Files::Disk, &self.home), (path, 0), options, &mut Vec::new(), || false);
+            let read = digest::read(&self.home, (path, 0), options, &mut Vec::new(), || false);
             let read = read.ok().flatten().map(|session| (**session.digest.details()).clone());
             read.unwrap_or_default() // treated as missing
         })

@@ -1,5 +1,5 @@
-//! The home trash of the FreeDesktop specification, which pitree implements itself. On other systems, files have no known
-//! places, and nothing here is called. The name in the trash is chosen before the file moves, so that the
+//! The home trash of the FreeDesktop specification, which pitree implements itself. A demo uses one in its directory on
+//! all systems. Otherwise, files have no known places on other systems, and nothing here is called. The name in the trash is chosen before the file moves, so that the
 //! journal can record it. Files on other file systems are copied. The crate `trash` does neither, and looks up mount
 //! points for every file.
 
@@ -16,6 +16,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use crate::disk::create;
+use crate::disk::demo;
 use crate::disk::trash::merge::has;
 use crate::system::{files, kernel};
 
@@ -231,6 +232,9 @@ fn prepared() -> Result<PathBuf> {
 
 /// Returns the path of the home trash.
 pub(super) fn folder() -> Result<PathBuf> {
+    if let Some(root) = demo::entered() {
+        return Ok(root.join("trash"));
+    }
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let data = match set("XDG_DATA_HOME") {
         Some(data) if data.is_relative() => bail!("XDG_DATA_HOME is not an absolute path: {}", data.display()),

@@ -30,6 +30,7 @@ use thiserror::Error;
 use windows::TrashContents;
 
 use crate::disk::create;
+use crate::disk::demo;
 use crate::disk::files::is_there;
 use crate::disk::fingerprint::Fingerprint;
 use crate::disk::lock::{LockObserver, is_at};
@@ -108,7 +109,8 @@ impl TrashSession<'_> {
     /// # Errors
     /// [`TrashRefused`].
     pub(crate) fn choose(&mut self, path: &Path) -> Result<Option<PathBuf>> {
-        if self.is_command() || !cfg!(all(unix, not(target_os = "macos"))) {
+        let is_supported = cfg!(all(unix, not(target_os = "macos"))) || demo::entered().is_some();
+        if self.is_command() || !is_supported {
             return Ok(None);
         }
         Ok(Some(self.home.choose(path).map_err(TrashRefused)?))

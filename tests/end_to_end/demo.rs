@@ -1,0 +1,118 @@
+//! The demo: everything works in a private directory, and nothing outside changes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::home::Home;
+use crate::terminal::{ENTER, ESC, TAB, Terminal, ctrl, row};
+
+/// A home with an own directory for temporary files.
+struct World {
+    home: Home,
+    tmp: PathBuf,
+}
+
+impl World {
+    fn new() -> Self {
+        let home = Home::new();
+        let tmp = home.dir("tmp");
+        home.script("bin/pi", "echo started > \"$HOME/pi-was-started\"\n");
+        Self { home, tmp }
+    }
+
+    fn open(&self, args: &[&str]) -> Terminal {
+        let tmp = self.tmp.to_str().unwrap();
+        let pitree = self.home.launch(args).env("TMPDIR", tmp).size(120, 40).open();
+        pitree.wait_for("demo: changes are temporary");
+        pitree.wait_selected("Flaky");
+        pitree
+    }
+
+    /// Returns the demo directories.
+    fn demos(&self) -> Vec<PathBuf> {
+        fs::read_dir(&self.tmp).unwrap().map(|entry| entry.unwrap().path()).collect()
+    }
+}
+
+/// Returns the number of files below a directory.
+fn count(dir: &Path) -> usize {
+    let entries = fs::read_dir(dir).into_iter().flatten().map(|entry| entry.unwrap().path());
+    entries.map(|path| if path.is_dir() { count(&path) } else { 1 }).sum()
+}
+
+/// Waits until the bottom line contains the text.
+fn wait_footer(pitree: &Terminal, text: &str) {
+    pitree.wait_until(&format!("{text:?} in the footer"), |screen| row(screen, 39).contains(text));
+}
+
+#[test]
+fn every_change_works_and_nothing_outside_changes() {
+    let world = World::new();
+    let files = || {
+        let is_outside = |path: &Path| !path.starts_with(&world.tmp);
+        world.home.files().into_iter().filter(|(path, _)| is_outside(path)).collect::<Vec<_>>()
+    };
+    let mut pitree = world.open(&["demo"]);
+    let before = files();
+    let [demo] = &world.demos()[..] else { panic!("one demo directory") };
+    let sessions = demo.join("agent/sessions");
+    let all = count(&sessions);
+
+    pitree.send("R");
+    wait_footer(&pitree, "name: ");
+    pitree.send(&format!("\u{15}Renamed{ENTER}"));
+    pitree.wait_selected("Renamed");
+    pitree.send(" ");
+    pitree.wait_for("1 marked");
+    pitree.send(&ctrl('d'));
+    pitree.wait_for("Move to trash");
+    pitree.send(ENTER);
+    pitree.wait_without("Renamed");
+    assert_eq!(count(&sessions), all - 1);
+    pitree.send("X");
+    pitree.wait_for("Renamed");
+    pitree.send(ENTER);
+    pitree.wait_selected("Renamed");
+    assert_eq!(count(&sessions), all);
+
+    // In the tree: label, fork, and resume at the leaf.
+    pitree.send(TAB);
+    pitree.send("L");
+    wait_footer(&pitree, "label: ");
+    pitree.send(&format!("\u{15}here{ENTER}"));
+    pitree.wait_for("[here]");
+    pitree.send("u");
+    pitree.wait_without("[here]");
+    pitree.send("U");
+    pitree.wait_for("[here]");
+    pitree.send("f");
+    pitree.wait_for(&format!("{} sessions", all + 1));
+    assert_eq!(count(&sessions), all + 1);
+    pitree.send(ENTER);
+    pitree.wait_for("The demo does not start pi.");
+    pitree.wait_for("pi --session");
+    pitree.send(ESC);
+    pitree.wait_without("The demo does not start pi.");
+    pitree.quit();
+    assert!(world.demos().is_empty(), "removed on exit");
+    assert_eq!(files(), before);
+    assert!(!world.home.path().join(".cache").exists());
+}
+
+#[test]
+fn a_demo_that_was_killed_is_removed_at_the_next_start() {
+    let world = World::new();
+    let mut pitree = world.open(&["--demo"]);
+    let [killed] = &world.demos()[..] else { panic!("one demo directory") };
+    pitree.signal("KILL");
+    pitree.wait_end();
+    assert!(killed.is_dir());
+    let other = world.open(&["--demo"]);
+    assert!(!killed.exists());
+    assert_eq!(world.demos().len(), 1, "its own");
+    let third = world.open(&["--demo"]);
+    assert_eq!(world.demos().len(), 2, "those in use stay");
+    other.quit();
+    third.quit();
+    assert!(world.demos().is_empty());
+}
