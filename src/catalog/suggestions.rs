@@ -36,8 +36,6 @@ pub struct NearestQuery {
     pub query: String,
     /// The difference.
     pub difference: QueryDifference,
-    /// The number of sessions that it finds.
-    pub sessions: usize,
 }
 
 /// The difference of a [`NearestQuery`].
@@ -45,8 +43,8 @@ pub struct NearestQuery {
 pub enum QueryDifference {
     /// These terms are left out.
     Without(String),
-    /// A word is replaced by this one.
-    Spelled(String),
+    /// A word is spelled differently.
+    Spelled,
 }
 
 /// The sessions to search, and a test that the search is canceled.
@@ -88,8 +86,8 @@ impl Searcher {
         });
     }
 
-    /// Returns the nearest query with hits: without one qualifier, with a corrected word, without all qualifiers, or
-    /// without one word.
+    /// Returns the nearest query with hits: without one qualifier, with a corrected word, without all qualifiers, with
+    /// both differences, or without one word.
     fn nearest<F: Fn() -> bool + Sync>(&self, sessions: &Sessions<'_, F>, query: &Query) -> Option<NearestQuery> {
         if query.terms.len() > MOST_TERMS {
             return None;
@@ -105,24 +103,28 @@ impl Searcher {
             let places = places.clone().filter(move |&at| is_word(at) == words);
             places.filter_map(move |place| without(&|at| at == place))
         };
-        let spelled = places.clone().filter_map(|place| {
-            let word = self.respelled(sessions, query.word_at(place)?)?;
-            Some((query.with_word(place, &word), QueryDifference::Spelled(word)))
-        });
-        let plain = without(&|at| !is_word(at));
-        let candidates = single(false).chain(spelled).chain(plain).chain(single(true));
-        candidates.into_iter().find_map(|(candidate, difference)| {
-            let sessions = self.count(sessions, &candidate)?;
-            Some(NearestQuery { query: candidate.to_string(), difference, sessions })
-        })
+        let has_hits = |(candidate, _): &(Query, QueryDifference)| self.has_hits(sessions, candidate);
+        let (query, difference) = single(false).find(has_hits).or_else(|| {
+            let spelled = places.clone().filter_map(|place| {
+                let word = self.respelled(sessions, query.word_at(place)?)?;
+                Some((query.with_word(place, &word), QueryDifference::Spelled))
+            });
+            let spelled: Vec<_> = spelled.collect();
+            let plain = |(query, difference): &(Query, QueryDifference)| {
+                (query.without(|at| query.word_at(at).is_none()).0, difference.clone())
+            };
+            let both = spelled.iter().map(plain).collect::<Vec<_>>();
+            let candidates = spelled.into_iter().chain(without(&|at| !is_word(at))).chain(both).chain(single(true));
+            candidates.into_iter().find(has_hits)
+        })?;
+        Some(NearestQuery { query: query.to_string(), difference })
     }
 
-    /// Returns the number of sessions that a query finds literally, if any.
-    fn count<F: Fn() -> bool + Sync>(&self, sessions: &Sessions<'_, F>, query: &Query) -> Option<usize> {
+    /// Returns `true` if a query finds a session literally.
+    fn has_hits<F: Fn() -> bool + Sync>(&self, sessions: &Sessions<'_, F>, query: &Query) -> bool {
         let &Sessions { all, scope, is_stale } = sessions;
-        let found = self.search_quietly(all, (query, scope), is_stale)?;
-        let literal = found.iter().filter(|found| found.hit.tier < Tier::Fuzzy).count();
-        (literal > 0).then_some(literal)
+        let found = self.search_quietly(all, (query, scope), is_stale).unwrap_or_default();
+        found.iter().any(|found| found.hit.tier < Tier::Fuzzy)
     }
 
     /// Returns the word in the sessions of which a word is probably a misspelling: the nearest, then the most frequent.

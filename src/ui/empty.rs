@@ -92,8 +92,8 @@ pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pa
     lines.push(DocLine::default());
     for text in [
         "pitree --demo          try everything with demo sessions",
-        "pitree --dir DIR       read another directory, once",
-        "pitree config          print the config file path; set dirs = [...] there to keep it",
+        "pitree --dir DIR       read another directory",
+        "pitree config          print the config file path; set dirs = [...] there",
         "pitree setup           check pi, its sessions and this terminal",
     ] {
         lines.push(DocLine::new(Tone::Text, text));

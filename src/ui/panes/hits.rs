@@ -88,12 +88,13 @@ pub(super) fn nothing(model: &Model, pen: &Painter<'_>, hidden: usize, columns: 
 
 /// Returns the nearest query with hits, and the key that searches for it.
 fn nearest_query(model: &Model, nearest: &NearestQuery) -> String {
+    let is_typing = model.layers.has(Place::Search);
     let key = model.setting.key_in_line(Action::Accept);
-    let key = if model.layers.has(Place::Search) { format!("{key}: ") } else { String::new() };
-    let sessions = count(nearest.sessions, "session", "sessions");
     match &nearest.difference {
-        QueryDifference::Without(terms) => format!("{key}{sessions} without {terms}"),
-        QueryDifference::Spelled(word) => format!("did you mean {word}? {key}{sessions}"),
+        QueryDifference::Without(terms) if is_typing => format!("{key}: search without {terms}"),
+        QueryDifference::Without(terms) => format!("there are hits without {terms}"),
+        QueryDifference::Spelled if is_typing => format!("{key}: search for {}", nearest.query),
+        QueryDifference::Spelled => format!("there are hits for {}", nearest.query),
     }
 }
 
