@@ -410,7 +410,7 @@ mod tests {
         let sources = ScanSources { dirs: &dirs, home: demo::HOME, cache: None };
         let catalog = Catalog::read(sources, 0, std::path::Path::to_path_buf);
         let sessions = catalog.searched_sessions();
-        assert_eq!(sessions.len(), 17);
+        assert_eq!(sessions.len(), 44);
         let all = Searcher::default();
         all.read(&sessions, |_, _| true);
         let size = all.cache().bytes;

@@ -133,28 +133,36 @@ fn is_abandoned(root: &Path) -> bool {
 /// # Errors
 /// A file cannot be written.
 pub fn write(dir: &Path, named: &Path, last: Option<i64>) -> io::Result<()> {
-    let samples = || SESSIONS.dirs().flat_map(Dir::files);
-    let newest = samples().filter_map(|sample| last_time(sample.contents())).max().unwrap_or_default();
+    let samples = samples();
+    let newest = samples.iter().filter_map(|sample| last_time(sample.contents())).max().unwrap_or_default();
     let shift = last.map_or(0, |last| last - newest);
-    let moved: Vec<(&str, String)> = samples()
-        .filter_map(|sample| sample.path().file_name()?.to_str())
-        .map(|name| (name, shifted_name(name, shift).unwrap_or_else(|| name.into())))
-        .collect();
+    // A session and the directory of its subagents have the same name.
+    let names = samples.iter().filter_map(|sample| sample.path().file_stem()?.to_str());
+    let moved: Vec<(&str, String)> = names.filter_map(|name| Some((name, shifted_name(name, shift)?))).collect();
     let named = serde_json::to_string(&named.to_string_lossy())?;
     let (from, to): (Vec<&str>, Vec<&str>) = moved.iter().map(|(from, to)| (*from, &**to)).unzip();
     let paths = AhoCorasick::new([&[ROOT][..], &from].concat()).map_err(io::Error::other)?;
     let places = [&[named.trim_matches('"')][..], &to].concat();
-    for (sample, (_, name)) in samples().zip(&moved) {
-        let folder = dir.join(sample.path().parent().unwrap_or(Path::new("")));
-        create::folders(&folder)?;
+    for sample in samples {
+        let path = dir.join(paths.replace_all(&sample.path().to_string_lossy(), &places));
+        create::folders(path.parent().unwrap_or(dir))?;
         let bytes = paths.replace_all_bytes(&shifted(sample.contents(), shift), &places);
-        let path = folder.join(name);
         fs::write(&path, bytes)?;
         let time = last_time(sample.contents()).unwrap_or(newest) + shift;
         let time = UNIX_EPOCH + Duration::from_millis(time.unsigned_abs());
         File::options().write(true).open(path)?.set_times(FileTimes::new().set_modified(time))?;
     }
     Ok(())
+}
+
+/// Returns all samples, including sessions of subagents in deeper directories.
+fn samples() -> Vec<&'static include_dir::File<'static>> {
+    let (mut dirs, mut files) = (vec![&SESSIONS], Vec::new());
+    while let Some(dir) = dirs.pop() {
+        files.extend(dir.files());
+        dirs.extend(dir.dirs());
+    }
+    files
 }
 
 /// The key before each time in a session: text in pi's format, or a number of milliseconds since 1970. In texts, quotes
@@ -230,7 +238,7 @@ mod tests {
         const NOW: i64 = 1_800_000_000_000;
         write(&late, &late, Some(NOW)).unwrap();
         let (fixed, late) = (digests(&fixed), digests(&late));
-        assert_eq!(fixed.len(), SESSIONS.dirs().flat_map(Dir::files).count());
+        assert_eq!(fixed.len(), samples().len());
         assert_eq!(late.iter().map(|digest| digest.mtime).max(), Some(NOW));
         let shift = NOW - fixed.iter().map(|digest| digest.mtime).max().unwrap();
         for (old, new) in fixed.iter().zip(&late) {
@@ -248,9 +256,9 @@ mod tests {
             r#"{"timestamp":"2026-11-01T00:00:00.000Z","a":"\"timestamp\":1","message":{"timestamp":1793491200000}}"#;
         assert_eq!(String::from_utf8(shifted(line, 1)).unwrap(), wanted);
         assert_eq!(shifted(b"{\"timestamp\":", 1), b"{\"timestamp\":");
-        let name = shifted_name("2026-10-31T23-59-59-999Z_id.jsonl", 1).unwrap();
-        assert_eq!(name, "2026-11-01T00-00-00-000Z_id.jsonl");
-        assert_eq!(shifted_name("other.jsonl", 1), None);
+        let name = shifted_name("2026-10-31T23-59-59-999Z_id", 1).unwrap();
+        assert_eq!(name, "2026-11-01T00-00-00-000Z_id");
+        assert_eq!(shifted_name("session", 1), None);
     }
 
     #[test]

@@ -154,7 +154,7 @@ fn the_sum_is_explained() {
     let mut browser = Browser::demo(160, 40);
     browser.press("j l c");
     shows(&browser, "tokens, counted by the provider on 2026-");
-    shows(&browser, "estimate 894 = messages 894 + system prompt and tools: not in the file");
+    shows(&browser, "estimate 893 = messages 893 + system prompt and tools: not in the file");
     let dir = tempfile::tempdir().unwrap();
     let mut browser = on(dir.path(), "--home-dev-talk--/talk.jsonl");
     browser.press("c");

@@ -88,7 +88,7 @@ fn the_list_of_a_search_and_the_preview_share_a_narrow_terminal() {
 #[test]
 fn hits_are_grouped_by_project_if_there_is_room() {
     let mut browser = Browser::demo(80, 24);
-    search(&mut browser, "is:named");
+    search(&mut browser, "cost:>0.7");
     browser.send(Msg::Click { column: 10, row: 2, double: false });
     assert!(browser.model.sessions.is_flat);
     browser.press("z");

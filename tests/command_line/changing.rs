@@ -296,16 +296,16 @@ fn undo_keeps_later_changes_of_other_programs() {
 fn demo_sessions_are_not_changed() {
     let pitree = Pitree::new();
     for args in [
-        &["rename", "01a0a005", "x"][..],
-        &["label", "01a0a005", "x"],
-        &["rm", "01a0a005", "--yes"],
+        &["rename", "01a13a84", "x"][..],
+        &["label", "01a13a84", "x"],
+        &["rm", "01a13a84", "--yes"],
         &["restore"],
-        &["fork", "01a0a005", "x"],
-        &["resume", "01a0a005"],
+        &["fork", "01a13a84", "x"],
+        &["resume", "01a13a84"],
         &["undo"],
         &["undo", "--list"],
         &["redo"],
-        &["path", "01a0a005"],
+        &["path", "01a13a84"],
     ] {
         let said = pitree.refuse(&[args, &["--demo"]].concat());
         assert!(said.contains("run `pitree demo`"), "{args:?}: {said}");

@@ -68,8 +68,8 @@ fn lists_the_demo_as_a_table() {
     let table = Pitree::new().print(&["ls", "--demo"]);
     // The first column is an age, which grows.
     let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split_whitespace().skip(1).collect()).collect();
-    assert_eq!(rows.len(), 17);
-    assert_eq!(rows[0].join(" "), "86 $0.83 01a1f83a ~/code/webshop Flaky checkout test: a race in the total");
+    assert_eq!(rows.len(), 41);
+    assert_eq!(rows[0].join(" "), "92 $0.93 01a1f83a ~/code/webshop Flaky checkout test: a race in the total");
     let columns: Vec<usize> = table.lines().take(3).map(|row| row.find("01a1").unwrap()).collect();
     assert!(columns.windows(2).all(|pair| pair[0] == pair[1]), "{table}");
 }
@@ -77,13 +77,13 @@ fn lists_the_demo_as_a_table() {
 #[test]
 fn lists_the_demo_as_json() {
     let sessions = Pitree::new().objects(&["ls", "--json", "--demo"]);
-    assert_eq!(sessions.len(), 17);
+    assert_eq!(sessions.len(), 41);
     for session in &sessions {
         assert!(session["path"].as_str().unwrap().starts_with('/'));
     }
     let first = &sessions[0];
     assert_eq!(first["name"], "Flaky checkout test: a race in the total");
-    assert_eq!((&first["entryCount"], &first["leaves"], &first["version"]), (&86.into(), &3.into(), &3.into()));
+    assert_eq!((&first["entryCount"], &first["leaves"], &first["version"]), (&92.into(), &3.into(), &3.into()));
     let modified: Vec<&str> = sessions.iter().map(|session| session["modified"].as_str().unwrap()).collect();
     assert!(modified.is_sorted_by(|a, b| a >= b), "newest first: {modified:?}");
 }
@@ -134,18 +134,18 @@ fn a_missing_directory_fails_and_says_what_to_do() {
 #[test]
 fn draws_a_tree_through_a_filter() {
     let pitree = Pitree::new();
-    let tree = pitree.print(&["tree", "01a0a005", "--demo"]);
+    let tree = pitree.print(&["tree", "01a13a84", "--demo"]);
     assert!(tree.starts_with("• user: The order list takes 6 seconds"), "{tree}");
     assert!(tree.contains("\n├⊟ • user: Could we page") && tree.contains("  ← leaf\n"), "{tree}");
-    let users = pitree.print(&["tree", "01a0a005", "--demo", "--filter", "user-only"]);
+    let users = pitree.print(&["tree", "01a13a84", "--demo", "--filter", "user-only"]);
     assert!(users.lines().count() < tree.lines().count() && !users.contains("assistant:"), "{users}");
-    let ascii = pitree.print(&["tree", "01a0a005", "--demo", "--ascii", "--filter", "user-only"]);
+    let ascii = pitree.print(&["tree", "01a13a84", "--demo", "--ascii", "--filter", "user-only"]);
     assert!(ascii.starts_with("* user: ") && ascii.contains("<- leaf") && !ascii.contains(['├', '•', '←']), "{ascii}");
 }
 
 #[test]
 fn prints_every_entry_of_a_tree_as_json() {
-    let entries = Pitree::new().objects(&["tree", "01a0a005", "--demo", "--json"]);
+    let entries = Pitree::new().objects(&["tree", "01a13a84", "--demo", "--json"]);
     assert_eq!(entries.len(), 12);
     assert_eq!((&entries[0]["parentId"], &entries[0]["depth"]), (&Value::Null, &0.into()));
     assert_eq!(entries.iter().filter(|entry| entry["leaf"] == true).count(), 1);

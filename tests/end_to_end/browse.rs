@@ -33,7 +33,7 @@ fn opens_the_demo_and_walks_to_an_entry_and_back() {
         let header = row(screen, 0);
         is_taken(screen)
             && header.contains("demo: changes are temporary")
-            && header.contains("17 sessions · 4 projects · $4.00")
+            && header.contains("41 sessions · 4 projects · $")
     });
     wait_footer(&pitree, "^S sort");
     pitree.wait_for("prompt      Then have a look");
@@ -45,9 +45,9 @@ fn opens_the_demo_and_walks_to_an_entry_and_back() {
     pitree.send(RIGHT);
     wait_footer(&pitree, "^O filter");
     pitree.wait_selected("← leaf");
-    pitree.wait_for("The key of the query holds the term");
+    pitree.wait_for("The query key contains the term");
     pitree.send("k");
-    pitree.wait_selected("2 tools  bash 1 · edited Search.tsx");
+    pitree.wait_selected("3 tools  bash 2 · edited Search.tsx");
     pitree.wait_for("▌"); // of the diff or the title, both stay
     pitree.send(TAB);
     pitree.wait_until("the preview's footer", |screen| {
@@ -55,7 +55,7 @@ fn opens_the_demo_and_walks_to_an_entry_and_back() {
         footer.contains("esc back") && !footer.contains("filter") && selected(screen).is_empty()
     });
     pitree.send(ESC);
-    pitree.wait_selected("2 tools  bash 1 · edited Search.tsx");
+    pitree.wait_selected("3 tools  bash 2 · edited Search.tsx");
     pitree.send(ESC);
     wait_footer(&pitree, "^S sort");
     pitree.wait_selected("Flaky");
@@ -64,7 +64,9 @@ fn opens_the_demo_and_walks_to_an_entry_and_back() {
 
 #[test]
 fn folds_projects_and_families() {
-    let (_home, mut pitree) = demo();
+    let home = Home::new();
+    let mut pitree = home.launch(&["--demo"]).size(100, 60).open();
+    pitree.wait_selected("Flaky");
     pitree.send("jh");
     pitree.wait_selected("▸ Refactor");
     pitree.wait_without("▾ ⋎ Sessions");
@@ -168,13 +170,13 @@ fn help_filters_as_one_types_and_esc_steps_back() {
 fn all_sort_orders_work() {
     let (_home, mut pitree) = demo();
     let first = |screen: &vt100::Screen| row(screen, 2);
-    pitree.send("j");
-    pitree.wait_selected("Refactor"); // it stays selected
+    pitree.send(&"j".repeat(12));
+    pitree.wait_selected("Checkout in"); // it stays selected
     for (sort, top) in [
         ("recent", "Flaky checkout"),
-        ("name", "Docs: string"),
+        ("name", "Alerts after"),
         ("size", " KB "),
-        ("cost", "$0.83"),
+        ("cost", "$5.17"),
         ("live", "Flaky checkout"),
         ("threaded", "▾ webshop  ~/code"),
     ] {
@@ -183,7 +185,7 @@ fn all_sort_orders_work() {
             row(screen, 1).contains(sort) && row(screen, 29).contains(&format!("sorted by {sort}"))
         });
         pitree.wait_until(&format!("{top:?} on top"), |screen| first(screen).contains(top));
-        pitree.wait_selected("Refactor");
+        pitree.wait_selected("Checkout in");
     }
     pitree.quit();
 }

@@ -24,12 +24,12 @@ fn the_configuration_at_its_usual_place_is_read() {
     );
     let mut pitree = home.open(&["--demo"]);
     pitree.wait_until("the order", |screen| row(screen, 1).contains("Sessions  name "));
-    pitree.wait_until("a selection", |screen| selected(screen).contains("Docs: string"));
+    pitree.wait_until("a selection", |screen| selected(screen).contains("Alerts after"));
     pitree.send("q"); // no longer bound
     pitree.send("e");
     pitree.wait_until("the row below", |screen| {
         let row = selected(screen);
-        !row.is_empty() && !row.contains("Docs: string")
+        !row.is_empty() && !row.contains("Alerts after")
     });
     pitree.wait_for("user-only · ");
     pitree.wait_until("no mouse", |screen| screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None);

@@ -8,18 +8,20 @@ fn a_label_is_selected_and_find_works_from_there() {
     let mut pitree = home.launch(&["--demo"]).size(160, 40).open();
     pitree.wait_without("reading");
     pitree.send("'");
-    pitree.wait_for("[jwt-works]");
+    pitree.wait_for("[your call]");
     pitree.send("jwt");
-    pitree.wait_for("1 of 20");
+    pitree.wait_for("1 of 68");
     pitree.send("\r");
     pitree.wait_selected("[jwt-works]");
     pitree.send("/rotat");
     pitree.wait_for("/rotat");
-    pitree.wait_for("4/4");
+    pitree.wait_for("4/5");
     pitree.send("\r");
     pitree.wait_without("/rotat");
     pitree.send("n");
+    pitree.wait_for("5/5");
+    pitree.send("n");
     pitree.wait_for("search wrapped to the top");
-    pitree.wait_for("1/4");
+    pitree.wait_for("1/5");
     pitree.quit();
 }

@@ -9,7 +9,7 @@ use crate::terminal::{ENTER, ESC, Launch, Terminal, ctrl, is_taken};
 fn demo() -> (Home, Terminal) {
     let home = Home::new();
     let pitree = home.open(&["--demo"]);
-    pitree.wait_for("17 sessions");
+    pitree.wait_for("41 sessions");
     pitree.wait_without("reading");
     pitree.wait_selected("Flaky");
     pitree.wait_until("the terminal taken", is_taken);
@@ -144,7 +144,7 @@ fn it_exits_when_the_window_closes_without_a_signal() {
     let mut outer = script.env("SHELL", "/bin/sh").env("PATH", "/usr/bin:/bin").cwd(home.path()).open();
     outer.send(&format!("sh start{ENTER}"));
     outer.wait_until("the browser", is_taken);
-    outer.wait_for("17 sessions");
+    outer.wait_for("41 sessions");
     assert!(Command::new("kill").args(["-KILL", &number(&starter)]).status().unwrap().success());
     outer.wait_for_final("Killed");
     outer.signal("KILL");
@@ -184,7 +184,7 @@ fn suspends_and_comes_back() {
         pitree.signal("CONT");
         pitree.wait_until("the browser on the screen again", is_taken);
         pitree.wait_selected("Refactor");
-        pitree.wait_for("17 sessions");
+        pitree.wait_for("41 sessions");
         pitree.send("k");
         pitree.wait_selected("Flaky");
         pitree.send("j");

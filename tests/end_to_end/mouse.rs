@@ -7,25 +7,25 @@ use crate::terminal::{is_taken, row, selected};
 fn a_click_selects_and_a_double_click_folds() {
     let home = Home::new();
     let mut pitree = home.open(&["--demo"]);
-    pitree.wait_for("17 sessions");
+    pitree.wait_for("41 sessions");
     pitree.wait_without("reading");
     pitree.wait_until("the mouse taken", is_taken);
-    let place = pitree.place("Terraform");
+    let place = pitree.place("Dark mode");
     pitree.click(place);
-    pitree.wait_selected("Terraform");
+    pitree.wait_selected("Dark mode");
     pitree.wait_for("← leaf");
     let leaf = pitree.place("← leaf");
     pitree.click(leaf);
     pitree.wait_selected("← leaf");
-    let project = pitree.place("infra  ~/ops"); // not on its symbol, where each click folds
+    let project = pitree.place("docs  ~/sites"); // not on its symbol, where each click folds
     pitree.click(project);
     pitree.click(project);
-    pitree.wait_selected("▸ infra  ~/ops");
-    pitree.wait_without("Terraform");
+    pitree.wait_selected("▸ docs  ~/sites");
+    pitree.wait_without("Dark mode");
     pitree.click(project);
     pitree.click(project);
-    pitree.wait_selected("▾ infra  ~/ops");
-    pitree.wait_for("Terraform");
+    pitree.wait_selected("▾ docs  ~/sites");
+    pitree.wait_for("Dark mode");
     pitree.quit();
 }
 
@@ -33,7 +33,7 @@ fn a_click_selects_and_a_double_click_folds() {
 fn the_wheel_scrolls_the_pane_below_the_pointer() {
     let home = Home::new();
     let mut pitree = home.launch(&["--demo"]).size(100, 12).open();
-    pitree.wait_for("17 sessions");
+    pitree.wait_for("41 sessions");
     pitree.wait_without("reading");
     pitree.wait_until("the first project on top", |screen| row(screen, 2).contains("▾ webshop  ~/code"));
     pitree.wheel_down((5, 5));

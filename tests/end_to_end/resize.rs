@@ -8,7 +8,7 @@ use crate::terminal::{ESC, is_taken, row, selected};
 fn every_size_works_and_too_small_says_so() {
     let home = Home::new();
     let mut pitree = home.open(&["--demo"]);
-    pitree.wait_for("17 sessions");
+    pitree.wait_for("41 sessions");
     pitree.wait_without("reading");
     pitree.send("jj");
     pitree.wait_selected("⋎ Session");
@@ -46,7 +46,7 @@ fn any_reported_terminal_size_works() {
     assert!(peak(pitree.pid()).unwrap_or_default() < 200 * MB);
     pitree.quit();
     let pitree = home.launch(&["--demo"]).size(2000, 30).open();
-    pitree.wait_for("17 sessions");
+    pitree.wait_for("41 sessions");
     pitree.quit();
 }
 

@@ -46,8 +46,8 @@ fn tab_completes_commands_and_sessions() {
         terminal.send(&format!("pitree path 0199{TAB}"));
         terminal.wait_for_final("pitree path 0199f2c1-one");
         // Completes the sessions that the line refers to.
-        terminal.send(&format!("\u{15}pitree --demo path 01a1f8{TAB}"));
-        terminal.wait_for_final("pitree --demo path 01a1f83a-d7bc-7184-ad1b-1940eb1b9caa");
+        terminal.send(&format!("\u{15}pitree --demo path 01a1f83{TAB}"));
+        terminal.wait_for_final("pitree --demo path 01a1f83a-d7bc-7184-ad1b-1970eb1b9caa");
     });
 }
 

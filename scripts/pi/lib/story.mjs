@@ -1,4 +1,5 @@
 // Builds a session with pi's SessionManager: messages, tool calls and branches.
+import { join } from "node:path";
 import { clock, random } from "./deterministic.mjs";
 import { pi } from "./pi.mjs";
 
@@ -9,34 +10,46 @@ const MODELS = {
 	"claude-sonnet-4-5": { provider: "anthropic", api: "anthropic-messages", price: [3, 15, 0.3, 3.75] },
 	"claude-opus-4-5": { provider: "anthropic", api: "anthropic-messages", price: [5, 25, 0.5, 6.25] },
 	"gpt-5.2-codex": { provider: "openai", api: "openai-responses", price: [1.75, 14, 0.175, 0] },
+	"gpt-5.2": { provider: "openai", api: "openai-responses", price: [1.75, 14, 0.175, 0] },
 	"gemini-3-pro": { provider: "google", api: "google-generative-ai", price: [2, 12, 0.2, 0] },
+	"claude-haiku-4-5": { provider: "anthropic", api: "anthropic-messages", price: [1, 5, 0.1, 1.25] },
+	"qwen3-coder:30b": { provider: "ollama", api: "openai-completions", price: [0, 0, 0, 0] },
 };
 const SYSTEM_PROMPT = 11840; // tokens
 const between = (low, high) => low + random() * (high - low);
+const DURATIONS = { bash: () => between(700, 45_000), subagent: () => between(240_000, 300_000) };
 const money = (value) => Math.round(value * 1e6) / 1e6;
 const text = (value) => ({ type: "text", text: value });
-const callId = () => {
+const callId = (provider) => {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-	return `toolu_01${Array.from({ length: 14 }, () => letters[Math.floor(random() * letters.length)]).join("")}`;
+	const id = Array.from({ length: 14 }, () => letters[Math.floor(random() * letters.length)]).join("");
+	return (provider === "anthropic" ? "toolu_01" : "call_") + id;
 };
 
 export class Story {
-	constructor(manager, model) {
+	/** `files` is the working copy of the project. */
+	constructor(manager, files, model) {
 		this.manager = manager;
+		this.files = files;
 		this.use(model);
 	}
-	static start(cwd, folder, model) {
-		return new Story(SessionManager.create(cwd, folder), model);
+	static start(files, folder, model) {
+		return new Story(SessionManager.create(files.cwd, folder), files, model);
 	}
 	/** Creates a fork at an entry of another story. */
-	static fork(parent, entryId, model) {
+	static fork(parent, entryId, files, model) {
 		const manager = SessionManager.open(parent.file);
 		manager.createBranchedSession(entryId);
-		return new Story(manager, model);
+		return new Story(manager, files, model);
 	}
 	/** Creates a file in another project with the entire content of another story. */
-	static forkInto(parent, cwd, folder, model) {
-		return new Story(SessionManager.forkFrom(parent.file, cwd, folder), model);
+	static forkInto(parent, files, folder, model) {
+		return new Story(SessionManager.forkFrom(parent.file, files.cwd, folder), files, model);
+	}
+	/** Creates the session of a subagent, at the path that the extension pi-subagents passes to pi. */
+	static subagent(parent, run, index, files, model) {
+		const folder = join(parent.file.replace(/\.jsonl$/, ""), run, `run-${index}`);
+		return new Story(SessionManager.open(join(folder, "session.jsonl"), folder, files.cwd), files, model);
 	}
 	use(model) {
 		this.model = model;
@@ -57,6 +70,11 @@ export class Story {
 		clock.advance(between(25_000, 260_000));
 		const blocks = [text(content), ...images.map((data) => ({ type: "image", data, mimeType: "image/png" }))];
 		return this.manager.appendMessage({ role: "user", content: blocks, timestamp: clock.now });
+	}
+	/** The prompt of a subagent. */
+	task(content) {
+		clock.advance(1_200);
+		return this.manager.appendMessage({ role: "user", content: [text(content)], timestamp: clock.now });
 	}
 	/** `!command` in pi; with `hidden` it is `!!command`, which is not part of the model's context. */
 	shell(command, output, { exitCode = 0, hidden } = {}) {
@@ -119,12 +137,12 @@ export class Story {
 		const blocks = [];
 		if (think) blocks.push({ type: "thinking", thinking: think, thinkingSignature: "" });
 		if (say) blocks.push(text(say));
-		const ids = calls.map(callId);
+		const ids = calls.map(() => callId(MODELS[this.model].provider));
 		calls.forEach(([name, args], i) => blocks.push({ type: "toolCall", id: ids[i], name, arguments: args }));
 		this.assistant(blocks, "toolUse");
 		let last;
 		calls.forEach(([name, , result, details, isError = false], i) => {
-			clock.advance(name === "bash" ? between(700, 45_000) : between(8, 90));
+			clock.advance(DURATIONS[name]?.() ?? between(8, 90));
 			last = this.manager.appendMessage({
 				role: "toolResult",
 				toolCallId: ids[i],
@@ -137,9 +155,6 @@ export class Story {
 		});
 		return last;
 	}
-	read(path, result, more) {
-		return this.tools([["read", { path }, result]], more);
-	}
 	bash(command, result, more) {
 		return this.tools([["bash", { command }, result]], more);
 	}
@@ -147,20 +162,56 @@ export class Story {
 	bashFails(command, result, code, more) {
 		return this.tools([["bash", { command }, `${result}\n\nCommand exited with code ${code}`, undefined, true]], more);
 	}
+	grep(pattern, path, result, more) {
+		return this.tools([["grep", { pattern, path }, result]], more);
+	}
+
+	// Steps that use the files of the project
+
+	/** Sets the content of a file before this session. */
+	has(path, content) {
+		this.files.track(path, content);
+	}
+	/** Reads one or more files in one message. */
+	read(paths, more) {
+		return this.tools([paths].flat().map((path) => ["read", { path }, this.files.get(path)]), more);
+	}
 	write(path, content, more) {
+		this.files.set(path, content);
 		return this.tools([["write", { path, content }, `Successfully wrote to ${path}`]], more);
 	}
-	/** Appends an edit of a file with the original text `before`; `edits` are pairs of old and new text. */
-	edit(path, before, edits, more) {
+	/** Appends an edit of a file; `edits` are pairs of old and new text. */
+	edit(path, edits, more) {
+		const before = this.files.get(path);
 		let after = before;
 		for (const [oldText, newText] of edits) {
 			if (after.split(oldText).length !== 2) throw new Error(`${path}: not exactly once: ${oldText}`);
 			after = after.replace(oldText, () => newText);
 		}
+		this.files.set(path, after);
 		const { diff, firstChangedLine } = generateDiffString(before, after);
 		const details = { diff, patch: generateUnifiedPatch(path, before, after), firstChangedLine };
 		const args = { path, edits: edits.map(([oldText, newText]) => ({ oldText, newText })) };
 		return this.tools([["edit", args, `Successfully replaced ${edits.length} block(s) in ${path}.`, details]], more);
+	}
+	/** Appends an edit whose text is not in the file. */
+	editFails(path, oldText, newText, more) {
+		const error = `Could not find the exact text in ${path}. The old text must match exactly including all whitespace and newlines.`;
+		return this.tools([["edit", { path, edits: [{ oldText, newText }] }, error, undefined, true]], more);
+	}
+	commit(subject, { branch = "main", ...more } = {}) {
+		const quoted = `'${subject.replaceAll("'", "'\\''")}'`;
+		return this.bash(`git add -A && git commit -m ${quoted}`, this.files.commit(subject, branch), more);
+	}
+	/** Drops all changes since the last commit, and new files. */
+	discard(more) {
+		this.files.discard();
+		return this.bash("git restore . && git clean -fdq && git status --short", "(no output)", more);
+	}
+	/** Drops changes of files that git has. */
+	restore(more) {
+		const created = this.files.restore();
+		return this.bash("git restore . && git status --short", created.map((path) => `?? ${path}`).join("\n"), more);
 	}
 
 	// Actions of pi and its extensions

