@@ -91,6 +91,8 @@ fn every_change_works_and_nothing_outside_changes() {
     pitree.send("f");
     pitree.wait_for(&format!("{} sessions", all + 1 - SUBAGENTS));
     assert_eq!(count(&sessions), all + 1);
+    pitree.send(ESC);
+    pitree.wait_until("the session list in focus", |screen| row(screen, 1).starts_with("▌Sessions"));
     pitree.send(ENTER);
     pitree.wait_for("The demo does not start pi.");
     pitree.wait_for("pi --session");
