@@ -42,7 +42,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("fs::", &["disk", "pi", "changes", "system", "runtime/terminal.rs"]),
     ("std::thread", &["disk", "pi", "catalog", "runtime", "system"]),
     // Completion reads the shell's request from marked environment variables.
-    ("std::env", &["disk", "runtime", "cli/completions.rs"]),
+    ("std::env", &["disk", "runtime", "cli/completions.rs", "cli/setup.rs"]),
     ("SystemTime::now", &["runtime", "cli"]),
     ("Instant::now", &["disk", "pi", "catalog", "runtime"]),
     // The names of temporary files contain the process ID.

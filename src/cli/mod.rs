@@ -27,6 +27,7 @@ mod restore;
 mod resume;
 mod rm;
 mod search;
+mod setup;
 mod show;
 mod skill;
 mod table;
@@ -137,6 +138,7 @@ enum OnSessions {
     Redo(undo::RedoCommand),
     Index(index::IndexCommand),
     Live(live::LiveCommand),
+    Setup(setup::SetupCommand),
 }
 
 /// Commands for pitree itself.
@@ -154,6 +156,7 @@ const EXAMPLES: &str = "Examples:
   pitree                          browse the sessions that pi would list
   pitree .                        browse the sessions of this directory
   pitree demo                     try everything on demo sessions
+  pitree setup                    check the installation, install what is missing
   pitree --dir ~/backup/sessions  browse another directory
   pitree jwt file:auth.rs         open the browser with a search
   pitree search --json jwt        search, with output for scripts
@@ -310,6 +313,7 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Redo(command) => command.run(&chosen),
         OnSessions::Index(command) => command.run(&chosen, out),
         OnSessions::Live(command) => command.run(&chosen, out).map(success),
+        OnSessions::Setup(command) => command.run(&chosen, out).map(success),
     }?;
     out.flush()?;
     Ok(code)

@@ -133,6 +133,37 @@ impl InstalledDir {
         !names.is_empty() && !names.iter().any(|name| is_ours(&name.as_encoded_bytes()))
     }
 
+    /// Returns `true` if all files are installed with the current texts.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub(crate) fn is_current(&self) -> io::Result<bool> {
+        for part in &self.parts {
+            let file = self.path.join(part.name);
+            match read(&file) {
+                Ok(text) if text == part.text => {}
+                Ok(_) => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+                Err(error) => return Err(at(&file, &error)),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns the paths of the files that [`Self::install`] writes.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub(crate) fn to_write(&self) -> io::Result<Vec<PathBuf>> {
+        let outcomes = self.install(InstallOptions { dry_run: true, force: false })?;
+        let mut files: Vec<PathBuf> =
+            outcomes.into_iter().filter(|(_, kept)| kept.is_none()).map(|(file, _)| file).collect();
+        if !files.is_empty() {
+            files.push(self.path.join(RECORD));
+        }
+        Ok(files)
+    }
+
     /// Writes the files except those edited by the user.
     ///
     /// # Errors
@@ -223,6 +254,12 @@ pub(crate) fn dirs(environment: &Environment, program: &Path) -> Option<[Install
         InstalledDir { path: agent.join("extensions/pitree"), parts: vec![program, extension] },
         InstalledDir { path: agent.join("skills/pitree"), parts: vec![skill] },
     ])
+}
+
+/// Returns `true` if pi's settings list the npm package of pitree, which contains the extension (pi 1.5.2).
+pub(crate) fn is_in_package(environment: &Environment) -> bool {
+    let settings = read(&environment.agent().join("settings.json")).unwrap_or_default();
+    memchr::memmem::find(&settings, b"\"npm:pitree").is_some()
 }
 
 /// Reads a regular file. Reading a pipe would block.

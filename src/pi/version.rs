@@ -57,7 +57,7 @@ pub(crate) fn goes(pi: &[String], state_dir: Option<&Path>) -> Result<(), String
 }
 
 /// Returns the version of a pi, or `None` if it prints none.
-fn version(pi: &[String], state_dir: Option<&Path>) -> Option<String> {
+pub(crate) fn version(pi: &[String], state_dir: Option<&Path>) -> Option<String> {
     let found = program::find(pi.first()?)?;
     let file = found.canonicalize().ok()?;
     let stamp = FileVersion::new(&file.metadata().ok()?, &file);

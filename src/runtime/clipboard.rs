@@ -10,6 +10,7 @@ use std::time::Duration;
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::execute;
 
+use crate::disk::program;
 use crate::runtime::terminal;
 
 /// The maximum length in bytes of a text for terminals: 100,000 when encoded.
@@ -55,6 +56,17 @@ const PROGRAMS: &[(Option<&str>, &[&str])] = &[
     #[cfg(target_os = "macos")]
     (None, &["pbcopy"]),
 ];
+
+/// Returns the available ways to the clipboard. The terminal does not confirm that it supports its own.
+pub(crate) fn ways() -> Vec<&'static str> {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_usable = |condition: &Option<&str>| condition.is_none_or(set);
+    let programs =
+        PROGRAMS.iter().filter(|(condition, _)| is_usable(condition)).filter_map(|(_, command)| command.first());
+    let found = programs.copied().filter(|name| program::find(name).is_some());
+    let term = std::env::var("TERM").unwrap_or_default();
+    found.chain(terminal_takes(&term, 0).then_some("the terminal (OSC 52)")).collect()
+}
 
 fn terminal_takes(term: &str, bytes: usize) -> bool {
     !matches!(term, "" | "dumb" | "linux") && bytes <= LONGEST

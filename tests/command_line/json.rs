@@ -130,6 +130,7 @@ fn the_schema_describes_the_output() {
     holds("labels", &[&["--demo"]]);
     holds("files", &[&["--demo", "01a1ceea"], &["--demo", "--project", "/home/demo/code/webshop"]]);
     holds("live", &[&[]]);
+    holds("setup", &[&[]]);
 }
 
 #[test]

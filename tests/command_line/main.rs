@@ -23,6 +23,7 @@ mod reading;
 mod resuming;
 mod searching;
 mod session_arguments;
+mod setup;
 mod shells;
 mod showing;
 mod trashing;

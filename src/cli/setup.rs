@@ -1,0 +1,359 @@
+//! `pitree setup`: reports what works on this machine, and offers to install what is missing.
+
+use std::env;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+
+use crate::base::numbers::count;
+use crate::base::paths::shorten;
+use crate::base::text::clean;
+use crate::cli::output::{Output, object};
+use crate::cli::{CommandContext, output};
+use crate::disk::locate::{self, Environment};
+use crate::disk::{program, startup_files};
+use crate::pi::install::{self, InstallOptions, InstalledDir};
+use crate::pi::version;
+use crate::runtime::clipboard;
+
+/// Check the installation, and install what is missing
+///
+/// Reports the sessions, pi, the extension, shell completions, the shell key, the clipboard and the terminal. Before it
+/// writes anything, it lists the files and asks.
+#[derive(Debug, clap::Args)]
+pub(super) struct SetupCommand {
+    /// Install everything that is missing without asking
+    #[arg(long)]
+    yes: bool,
+    /// Print the report as one JSON object; asks nothing
+    #[arg(long)]
+    json: bool,
+}
+
+/// The result of one check.
+#[derive(Serialize)]
+struct Check {
+    name: &'static str,
+    state: CheckState,
+    text: String,
+    #[serde(skip)]
+    fix: Option<Fix>,
+}
+
+/// The state of what was checked.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum CheckState {
+    /// It works.
+    Ok,
+    /// It is missing or outdated, and can be installed.
+    Missing,
+    /// It was just installed.
+    Installed,
+    /// It does not work here, or the user has to act.
+    Note,
+}
+
+/// A way to install what is missing.
+struct Fix {
+    question: &'static str,
+    /// The files that are written.
+    files: Vec<PathBuf>,
+    action: FixAction,
+}
+
+enum FixAction {
+    /// Install these directories in pi's directory.
+    Install([InstalledDir; 2]),
+    /// Append this line to the file.
+    Append(String),
+}
+
+impl SetupCommand {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
+        chosen.refuse_samples()?;
+        let mut checks = checks(chosen)?;
+        if !self.json {
+            for check in &checks {
+                print(check, out)?;
+            }
+            out.flush()?;
+        }
+        let asks = !self.json && !self.yes && output::can_ask();
+        for check in &mut checks {
+            let Some(fix) = &check.fix else { continue };
+            if asks || (self.yes && !self.json) {
+                let files = fix.files.iter().map(|file| format!("\n  {}", shown(file, chosen)));
+                output::note(&format!("\n{} writes:{}", fix.question, files.collect::<String>()));
+                if let FixAction::Append(line) = &fix.action {
+                    output::note(&format!("this line:\n  {line}"));
+                }
+            }
+            if self.yes || (asks && output::is_yes(&format!("{}?", fix.question))?) {
+                fix.apply()?;
+                check.state = CheckState::Installed;
+            }
+        }
+        if self.json {
+            let files = |fix: &Fix| fix.files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
+            let checks = checks.iter().map(|check| {
+                let files: Vec<String> = check.fix.as_ref().map(files).unwrap_or_default();
+                object! { #[serde(flatten)] check, files }
+            });
+            return output::json(out, &object! { checks: checks.collect::<Vec<_>>() });
+        }
+        let missing = checks.iter().filter(|check| check.state == CheckState::Missing).count();
+        if missing > 0 && !asks {
+            output::note("\nrun `pitree setup --yes` to install what is missing");
+        }
+        if checks[SESSIONS].state != CheckState::Ok {
+            output::note("\nwithout sessions, `pitree demo` shows what pitree does");
+        }
+        Ok(())
+    }
+}
+
+/// The place of the session check in [`checks`].
+const SESSIONS: usize = 1;
+
+/// Makes all checks, in the order of the report.
+fn checks(chosen: &CommandContext) -> Result<Vec<Check>> {
+    let this = program::this().context("cannot find the pitree program")?;
+    let shell = UserShell::current();
+    Ok(vec![
+        pitree(&this, chosen),
+        sessions(chosen),
+        pi(chosen),
+        extension(&this, chosen)?,
+        shell.check(ShellPart::Completions, chosen)?,
+        shell.check(ShellPart::Key, chosen)?,
+        clipboard_ways(),
+        terminal(),
+    ])
+}
+
+fn print(check: &Check, out: &mut Output) -> Result<()> {
+    let state = match check.state {
+        CheckState::Ok | CheckState::Installed => "ok",
+        CheckState::Missing => "missing",
+        CheckState::Note => "note",
+    };
+    Ok(writeln!(out, "{state:<9}{:<13}{}", check.name, clean(&check.text))?)
+}
+
+fn shown(path: &Path, chosen: &CommandContext) -> String {
+    shorten(&path.to_string_lossy(), &chosen.home).into_owned()
+}
+
+fn check(name: &'static str, is_ok: bool, text: String) -> Check {
+    Check { name, state: if is_ok { CheckState::Ok } else { CheckState::Note }, text, fix: None }
+}
+
+/// Checks that the shell finds this program.
+fn pitree(this: &Path, chosen: &CommandContext) -> Check {
+    let is_found = program::find("pitree").and_then(|found| found.canonicalize().ok()) == this.canonicalize().ok();
+    let place = format!("{} ({})", env!("CARGO_PKG_VERSION"), shown(this, chosen));
+    let advice = "not on the PATH: install it with `cargo install --locked --path .`, or add its directory to the PATH";
+    check("pitree", is_found, if is_found { place } else { format!("{place}, {advice}") })
+}
+
+fn sessions(chosen: &CommandContext) -> Check {
+    let mut scan = chosen.sources().scan();
+    let _ = scan.skip_subagents();
+    let found = scan.found.files.len();
+    let dirs: Vec<String> = chosen.located.dirs.iter().map(|dir| shown(dir, chosen)).collect();
+    let place = format!("in {} (from {})", dirs.join(", "), chosen.located.origin);
+    let text = match found {
+        0 => format!("none {place}; specify another directory with --dir, or set dirs in config.toml"),
+        found => format!("{} {place}", count(found, "session", "sessions")),
+    };
+    check("sessions", found > 0, text)
+}
+
+fn pi(chosen: &CommandContext) -> Check {
+    let command = chosen.config.pi.first().map_or("pi", String::as_str);
+    let Some(found) = program::find(command) else {
+        let text =
+            format!("cannot find {command} on the PATH; install pi: npm install -g @earendil-works/pi-coding-agent");
+        return check("pi", false, text);
+    };
+    let version = version::version(&chosen.config.pi, None);
+    let place = shown(&found, chosen);
+    match version {
+        Some(version) => check("pi", true, format!("{version} ({place})")),
+        None => check("pi", false, format!("{place} did not report its version")),
+    }
+}
+
+fn extension(this: &Path, chosen: &CommandContext) -> Result<Check> {
+    let environment = Environment::current();
+    if install::is_in_package(&environment) {
+        return Ok(check("extension", true, "installed by the npm package".into()));
+    }
+    let Some(dirs) = install::dirs(&environment, this) else {
+        bail!("cannot locate pi's directory: no home directory; set HOME")
+    };
+    let look = || "cannot read pi's directory";
+    if dirs.iter().map(InstalledDir::is_current).collect::<std::io::Result<Vec<_>>>().with_context(look)? == [true; 2] {
+        return Ok(check(
+            "extension",
+            true,
+            "/pitree, exact states of running pis, and the skill are installed".into(),
+        ));
+    }
+    let mut files = Vec::new();
+    for dir in &dirs {
+        files.extend(dir.to_write().with_context(look)?);
+    }
+    if files.is_empty() {
+        return Ok(check("extension", false, "edited files are kept; see `pitree pi install --dry-run`".into()));
+    }
+    let dir = shown(&environment.agent(), chosen);
+    Ok(Check {
+        name: "extension",
+        state: CheckState::Missing,
+        text: format!("adds /pitree to pi, exact states of running pis, and a skill, in {dir}"),
+        fix: Some(Fix { question: "Install the extension", files, action: FixAction::Install(dirs) }),
+    })
+}
+
+impl Fix {
+    fn apply(&self) -> Result<()> {
+        match &self.action {
+            FixAction::Install(dirs) => {
+                for dir in dirs {
+                    let how = InstallOptions { dry_run: false, force: false };
+                    dir.install(how).context("cannot write to pi's directory")?;
+                }
+            }
+            FixAction::Append(line) => {
+                for file in &self.files {
+                    startup_files::append_line(file, line)
+                        .with_context(|| format!("cannot write {}", file.display()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The shell of the user, from `SHELL`.
+#[derive(Clone, Copy)]
+enum UserShell {
+    Bash,
+    Zsh,
+    Fish,
+    Other,
+}
+
+/// A feature of pitree that a shell loads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ShellPart {
+    Completions,
+    Key,
+}
+
+impl UserShell {
+    fn current() -> Self {
+        let shell = env::var_os("SHELL").map(PathBuf::from).unwrap_or_default();
+        match shell.file_stem().and_then(|name| name.to_str()) {
+            Some("bash") => Self::Bash,
+            Some("zsh") => Self::Zsh,
+            Some("fish") => Self::Fish,
+            _ => Self::Other,
+        }
+    }
+
+    /// Returns the start-up file, and the lines that load the completions and the key if pitree is installed.
+    fn lines(self) -> Option<(PathBuf, [&'static str; 2])> {
+        let home = locate::home();
+        let dir = |name| env::var_os(name).filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        Some(match self {
+            Self::Bash => (
+                home.join(".bashrc"),
+                [
+                    "command -v pitree >/dev/null && source <(pitree completions bash)",
+                    "command -v pitree >/dev/null && eval \"$(pitree init bash)\"",
+                ],
+            ),
+            Self::Zsh => (
+                dir("ZDOTDIR").unwrap_or(home).join(".zshrc"),
+                [
+                    "(( $+commands[pitree] && $+functions[compdef] )) && source <(pitree completions zsh)",
+                    "(( $+commands[pitree] )) && eval \"$(pitree init zsh)\"",
+                ],
+            ),
+            Self::Fish => (
+                dir("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")).join("fish/config.fish"),
+                [
+                    "command -q pitree; and pitree completions fish | source",
+                    "command -q pitree; and pitree init fish | source",
+                ],
+            ),
+            Self::Other => return None,
+        })
+    }
+
+    fn check(self, part: ShellPart, chosen: &CommandContext) -> Result<Check> {
+        let (name, question, what, command) = match part {
+            ShellPart::Completions => {
+                ("completions", "Add shell completions", "Tab completes commands and sessions", "pitree completions")
+            }
+            ShellPart::Key => ("shell key", "Add the shell key", "Alt+I opens the browser in the shell", "pitree init"),
+        };
+        let Some((file, lines)) = self.lines() else {
+            return Ok(check(name, false, "for bash, zsh and fish only (SHELL names another shell or none)".into()));
+        };
+        let is_loaded = startup_files::contains(&file, command);
+        let is_loaded = is_loaded.with_context(|| format!("cannot read {}", file.display()))?;
+        let is_packaged = part == ShellPart::Completions && self.packaged().is_some_and(Path::exists);
+        let place = shown(&file, chosen);
+        if is_loaded || is_packaged {
+            return Ok(check(name, true, if is_loaded { format!("loaded in {place}") } else { "packaged".into() }));
+        }
+        let line = lines[usize::from(part == ShellPart::Key)].to_owned();
+        Ok(Check {
+            name,
+            state: CheckState::Missing,
+            text: format!("{what}; one line in {place}"),
+            fix: Some(Fix { question, files: vec![file], action: FixAction::Append(line) }),
+        })
+    }
+
+    /// Returns the file of the completions in the Debian package.
+    fn packaged(self) -> Option<&'static Path> {
+        Some(Path::new(match self {
+            Self::Bash => "/usr/share/bash-completion/completions/pitree",
+            Self::Zsh => "/usr/share/zsh/vendor-completions/_pitree",
+            Self::Fish => "/usr/share/fish/vendor_completions.d/pitree.fish",
+            Self::Other => return None,
+        }))
+    }
+}
+
+fn clipboard_ways() -> Check {
+    let ways = clipboard::ways();
+    let none = "no clipboard here: the terminal does not support OSC 52, and neither wl-copy nor xclip can run";
+    check("clipboard", !ways.is_empty(), if ways.is_empty() { none.into() } else { format!("by {}", ways.join(", ")) })
+}
+
+/// Reports the colors and glyphs of the terminal, as far as the environment tells.
+fn terminal() -> Check {
+    let var = |name| env::var(name).unwrap_or_default();
+    let term = var("TERM");
+    let colors = match () {
+        () if !var("NO_COLOR").is_empty() => "no colors (NO_COLOR is set)",
+        () if matches!(&*term, "" | "dumb") => "no colors",
+        () if matches!(&*var("COLORTERM"), "truecolor" | "24bit") => "24-bit colors",
+        () if term.contains("256color") => "256 colors",
+        () => "16 colors",
+    };
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(var).into_iter().find(|value| !value.is_empty());
+    let locale = locale.unwrap_or_default().to_lowercase().replace('-', "");
+    let has_glyphs = locale.contains("utf8");
+    let glyphs = if has_glyphs { "Unicode" } else { "the locale is not UTF-8: use --ascii, or set LANG=C.UTF-8" };
+    let name = if term.is_empty() { "TERM is not set" } else { &term };
+    check("terminal", has_glyphs && !term.is_empty(), format!("{name}, {colors}, {glyphs}"))
+}
