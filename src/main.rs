@@ -1,4 +1,4 @@
-//! pitree: see the catalog.
+//! The program: see [`pitree::cli`].
 
 use std::process::ExitCode;
 

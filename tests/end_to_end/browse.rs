@@ -67,6 +67,7 @@ fn folds_projects_and_families() {
     let home = Home::new();
     let mut pitree = home.launch(&["--demo"]).size(100, 60).open();
     pitree.wait_selected("Flaky");
+    pitree.wait_without("reading");
     pitree.send("jh");
     pitree.wait_selected("▸ Refactor");
     pitree.wait_without("▾ ⋎ Sessions");
@@ -168,7 +169,11 @@ fn help_filters_as_one_types_and_esc_steps_back() {
 
 #[test]
 fn all_sort_orders_work() {
-    let (_home, mut pitree) = demo();
+    let home = Home::new();
+    // All rows fit on the screen.
+    let mut pitree = home.launch(&["--demo"]).size(100, 60).open();
+    pitree.wait_selected("Flaky");
+    pitree.wait_without("reading");
     let first = |screen: &vt100::Screen| row(screen, 2);
     pitree.send(&"j".repeat(12));
     pitree.wait_selected("Checkout in"); // it stays selected
@@ -182,7 +187,7 @@ fn all_sort_orders_work() {
     ] {
         pitree.send(&ctrl('s'));
         pitree.wait_until(&format!("the order {sort}"), |screen| {
-            row(screen, 1).contains(sort) && row(screen, 29).contains(&format!("sorted by {sort}"))
+            row(screen, 1).contains(sort) && row(screen, 59).contains(&format!("sorted by {sort}"))
         });
         pitree.wait_until(&format!("{top:?} on top"), |screen| first(screen).contains(top));
         pitree.wait_selected("Checkout in");
