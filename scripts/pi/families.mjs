@@ -19,7 +19,7 @@ function talk(story, prompt, answer) {
 	return story.say(answer);
 }
 function begin(folder) {
-	const story = Story.start(CWD, folder, MODEL);
+	const story = Story.start({ cwd: CWD }, folder, MODEL);
 	const first = talk(story, "What is it about?", "Forks.");
 	story.label(first, "begin");
 	const second = talk(story, "And then?", "Forks of forks.");
@@ -27,7 +27,7 @@ function begin(folder) {
 }
 function fork(parent, entry, prompt) {
 	clock.advance(3_600_000);
-	const story = Story.fork(parent, entry, MODEL);
+	const story = Story.fork(parent, entry, { cwd: CWD }, MODEL);
 	return { story, last: prompt && talk(story, prompt, `${prompt} Done.`) };
 }
 
@@ -54,7 +54,7 @@ const cases = {
 	across(folder) {
 		const { story } = begin(folder);
 		clock.advance(3_600_000);
-		const other = Story.forkInto(story, "/home/dev/other", join(dirname(folder), "--home-dev-other--"), MODEL);
+		const other = Story.forkInto(story, { cwd: "/home/dev/other" }, join(dirname(folder), "--home-dev-other--"), MODEL);
 		talk(other, "In another project.", "Yes.");
 	},
 	deleted(folder) {
@@ -85,7 +85,7 @@ const cases = {
 		const file = join(folder, "2025-06-01T00-00-00-000Z_old-session.jsonl");
 		writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
 		clock.advance(60_000);
-		const story = new Story(SessionManager.open(file), MODEL);
+		const story = new Story(SessionManager.open(file), { cwd: CWD }, MODEL);
 		fork(story, story.leaf, "Much later.");
 		talk(story, "The old one goes on.", "It does.");
 	},
