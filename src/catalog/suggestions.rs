@@ -13,7 +13,7 @@ use crate::search::query::Query;
 /// The maximum size of texts that are searched for a correct spelling, in bytes.
 const MOST_SPELLED: usize = 32 * 1024 * 1024;
 
-/// The maximum number of terms of a query for which the nearest one is searched.
+/// The maximum number of query terms; longer queries get no suggestion.
 const MOST_TERMS: usize = 8;
 
 /// Hits of alternative searches.

@@ -1,7 +1,7 @@
 //! The home trash of the FreeDesktop specification, which pitree implements itself. A demo uses one in its directory on
-//! all systems. Otherwise, files have no known places on other systems, and nothing here is called. The name in the trash is chosen before the file moves, so that the
-//! journal can record it. Files on other file systems are copied. The crate `trash` does neither, and looks up mount
-//! points for every file.
+//! all systems. Otherwise, files have no known places on other systems, and nothing here is called. The name in the
+//! trash is chosen before the file moves, so that the journal can record it. Files on other file systems are copied.
+//! The crate `trash` does neither, and looks up mount points for every file.
 
 use std::collections::HashMap;
 use std::env;
