@@ -151,7 +151,7 @@ pub struct Model {
     pub giving_back: Option<Claim>,
     /// The running tour.
     pub tour: Option<Tour>,
-    /// `true` if this browser has offered the tour.
+    /// `true` if this or an earlier browser has offered the tour.
     pub(crate) tour_offered: bool,
     /// Effects of the current message.
     pub(crate) effects: Vec<Effect>,

@@ -89,6 +89,7 @@ impl SavedState {
     pub fn restore(&self, model: &mut Model) {
         let config = &model.setting.config;
         model.pane_sizes = self.panes;
+        model.tour_offered |= self.tour_offered;
         if let Some((_, choice)) = self.sort.as_ref().filter(|(setting, _)| setting == config.sort.name()) {
             model.sessions.shows.sort = choice.parse().unwrap_or(config.sort);
         }

@@ -114,6 +114,7 @@ enum Command {
     Sessions(OnSessions),
     #[command(flatten)]
     Pitree(OnPitree),
+    Demo(demo::DemoCommand),
 }
 
 /// Commands for sessions.
@@ -149,7 +150,6 @@ enum OnPitree {
     Completions(completions::Completions),
     Init(init::InitCommand),
     Skill(skill::SkillCommand),
-    Demo(demo::DemoCommand),
 }
 
 const EXAMPLES: &str = "Examples:
@@ -254,7 +254,7 @@ pub fn run() -> ExitCode {
 }
 
 fn dispatch(mut cli: Cli) -> Result<ExitCode> {
-    if let Some(Command::Pitree(OnPitree::Demo(_))) = cli.command {
+    if let Some(Command::Demo(_)) = cli.command {
         (cli.command, cli.options.demo) = (None, true);
     }
     if let Some(Command::Pitree(command)) = &cli.command {
@@ -266,7 +266,6 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
             OnPitree::Completions(command) => command.run(out)?,
             OnPitree::Init(command) => command.run(out)?,
             OnPitree::Skill(_) => skill::SkillCommand::run(out)?,
-            OnPitree::Demo(_) => {} // opens the browser
         }
         out.flush()?;
         return Ok(ExitCode::SUCCESS);

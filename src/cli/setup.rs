@@ -5,11 +5,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::base::text::clean;
+use crate::cli::completions::Shell;
 use crate::cli::output::{Output, object};
 use crate::cli::{CommandContext, output};
 use crate::disk::locate::{self, Environment};
@@ -68,7 +70,7 @@ enum FixAction {
     /// Install these directories in pi's directory.
     Install([InstalledDir; 2]),
     /// Append this line to the file.
-    Append(String),
+    Append(&'static str),
 }
 
 impl SetupCommand {
@@ -108,27 +110,27 @@ impl SetupCommand {
         if missing > 0 && !asks {
             output::note("\nrun `pitree setup --yes` to install what is missing");
         }
-        if checks[SESSIONS].state != CheckState::Ok {
+        if checks.iter().any(|check| check.name == SESSIONS && check.state != CheckState::Ok) {
             output::note("\nwithout sessions, `pitree demo` shows what pitree does");
         }
         Ok(())
     }
 }
 
-/// The place of the session check in [`checks`].
-const SESSIONS: usize = 1;
+/// The name of the session check.
+const SESSIONS: &str = "sessions";
 
 /// Makes all checks, in the order of the report.
 fn checks(chosen: &CommandContext) -> Result<Vec<Check>> {
     let this = program::this().context("cannot find the pitree program")?;
-    let shell = UserShell::current();
+    let shell = user_shell();
     Ok(vec![
         pitree(&this, chosen),
         sessions(chosen),
         pi(chosen),
         extension(&this, chosen)?,
-        shell.check(ShellPart::Completions, chosen)?,
-        shell.check(ShellPart::Key, chosen)?,
+        shell_part(shell, ShellPart::Completions, chosen)?,
+        shell_part(shell, ShellPart::Key, chosen)?,
         clipboard_ways(),
         terminal(),
     ])
@@ -169,7 +171,7 @@ fn sessions(chosen: &CommandContext) -> Check {
         0 => format!("none {place}; specify another directory with --dir, or set dirs in config.toml"),
         found => format!("{} {place}", count(found, "session", "sessions")),
     };
-    check("sessions", found > 0, text)
+    check(SESSIONS, found > 0, text)
 }
 
 fn pi(chosen: &CommandContext) -> Check {
@@ -224,8 +226,7 @@ impl Fix {
         match &self.action {
             FixAction::Install(dirs) => {
                 for dir in dirs {
-                    let how = InstallOptions { dry_run: false, force: false };
-                    dir.install(how).context("cannot write to pi's directory")?;
+                    dir.install(InstallOptions::default()).context("cannot write to pi's directory")?;
                 }
             }
             FixAction::Append(line) => {
@@ -239,15 +240,6 @@ impl Fix {
     }
 }
 
-/// The shell of the user, from `SHELL`.
-#[derive(Clone, Copy)]
-enum UserShell {
-    Bash,
-    Zsh,
-    Fish,
-    Other,
-}
-
 /// A feature of pitree that a shell loads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ShellPart {
@@ -255,82 +247,71 @@ enum ShellPart {
     Key,
 }
 
-impl UserShell {
-    fn current() -> Self {
-        let shell = env::var_os("SHELL").map(PathBuf::from).unwrap_or_default();
-        match shell.file_stem().and_then(|name| name.to_str()) {
-            Some("bash") => Self::Bash,
-            Some("zsh") => Self::Zsh,
-            Some("fish") => Self::Fish,
-            _ => Self::Other,
+/// Returns the shell of the user according to `SHELL`, if pitree supports it.
+fn user_shell() -> Option<Shell> {
+    let shell = PathBuf::from(env::var_os("SHELL")?);
+    Shell::from_str(shell.file_stem()?.to_str()?, false).ok()
+}
+
+/// Returns the file that an interactive shell reads at its start.
+fn startup_file(shell: Shell) -> PathBuf {
+    let home = locate::home();
+    let dir = |name| env::var_os(name).filter(|dir| !dir.is_empty()).map(PathBuf::from);
+    match shell {
+        Shell::Bash => home.join(".bashrc"),
+        Shell::Zsh => dir("ZDOTDIR").unwrap_or(home).join(".zshrc"),
+        Shell::Fish => dir("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")).join("fish/config.fish"),
+    }
+}
+
+/// Returns the line that loads a feature if pitree is installed.
+fn startup_line(shell: Shell, part: ShellPart) -> &'static str {
+    match (shell, part) {
+        (Shell::Bash, ShellPart::Completions) => "command -v pitree >/dev/null && source <(pitree completions bash)",
+        (Shell::Bash, ShellPart::Key) => "command -v pitree >/dev/null && eval \"$(pitree init bash)\"",
+        (Shell::Zsh, ShellPart::Completions) => {
+            "(( $+commands[pitree] && $+functions[compdef] )) && source <(pitree completions zsh)"
         }
+        (Shell::Zsh, ShellPart::Key) => "(( $+commands[pitree] )) && eval \"$(pitree init zsh)\"",
+        (Shell::Fish, ShellPart::Completions) => "command -q pitree; and pitree completions fish | source",
+        (Shell::Fish, ShellPart::Key) => "command -q pitree; and pitree init fish | source",
     }
+}
 
-    /// Returns the start-up file, and the lines that load the completions and the key if pitree is installed.
-    fn lines(self) -> Option<(PathBuf, [&'static str; 2])> {
-        let home = locate::home();
-        let dir = |name| env::var_os(name).filter(|dir| !dir.is_empty()).map(PathBuf::from);
-        Some(match self {
-            Self::Bash => (
-                home.join(".bashrc"),
-                [
-                    "command -v pitree >/dev/null && source <(pitree completions bash)",
-                    "command -v pitree >/dev/null && eval \"$(pitree init bash)\"",
-                ],
-            ),
-            Self::Zsh => (
-                dir("ZDOTDIR").unwrap_or(home).join(".zshrc"),
-                [
-                    "(( $+commands[pitree] && $+functions[compdef] )) && source <(pitree completions zsh)",
-                    "(( $+commands[pitree] )) && eval \"$(pitree init zsh)\"",
-                ],
-            ),
-            Self::Fish => (
-                dir("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")).join("fish/config.fish"),
-                [
-                    "command -q pitree; and pitree completions fish | source",
-                    "command -q pitree; and pitree init fish | source",
-                ],
-            ),
-            Self::Other => return None,
-        })
-    }
+/// Returns the file of the completions in the Debian package.
+fn packaged_completions(shell: Shell) -> &'static Path {
+    Path::new(match shell {
+        Shell::Bash => "/usr/share/bash-completion/completions/pitree",
+        Shell::Zsh => "/usr/share/zsh/vendor-completions/_pitree",
+        Shell::Fish => "/usr/share/fish/vendor_completions.d/pitree.fish",
+    })
+}
 
-    fn check(self, part: ShellPart, chosen: &CommandContext) -> Result<Check> {
-        let (name, question, what, command) = match part {
-            ShellPart::Completions => {
-                ("completions", "Add shell completions", "Tab completes commands and sessions", "pitree completions")
-            }
-            ShellPart::Key => ("shell key", "Add the shell key", "Alt+I opens the browser in the shell", "pitree init"),
-        };
-        let Some((file, lines)) = self.lines() else {
-            return Ok(check(name, false, "for bash, zsh and fish only (SHELL names another shell or none)".into()));
-        };
-        let is_loaded = startup_files::contains(&file, command);
-        let is_loaded = is_loaded.with_context(|| format!("cannot read {}", file.display()))?;
-        let is_packaged = part == ShellPart::Completions && self.packaged().is_some_and(Path::exists);
-        let place = shown(&file, chosen);
-        if is_loaded || is_packaged {
-            return Ok(check(name, true, if is_loaded { format!("loaded in {place}") } else { "packaged".into() }));
+fn shell_part(shell: Option<Shell>, part: ShellPart, chosen: &CommandContext) -> Result<Check> {
+    let (name, question, what, command) = match part {
+        ShellPart::Completions => {
+            ("completions", "Add shell completions", "Tab completes commands and sessions", "pitree completions")
         }
-        let line = lines[usize::from(part == ShellPart::Key)].to_owned();
-        Ok(Check {
-            name,
-            state: CheckState::Missing,
-            text: format!("{what}; one line in {place}"),
-            fix: Some(Fix { question, files: vec![file], action: FixAction::Append(line) }),
-        })
+        ShellPart::Key => ("shell key", "Add the shell key", "Alt+I opens the browser in the shell", "pitree init"),
+    };
+    let Some(shell) = shell else {
+        return Ok(check(name, false, "for bash, zsh and fish only (SHELL names another shell or none)".into()));
+    };
+    let file = startup_file(shell);
+    let place = shown(&file, chosen);
+    let is_loaded = startup_files::contains(&file, command);
+    if is_loaded.with_context(|| format!("cannot read {}", file.display()))? {
+        return Ok(check(name, true, format!("loaded in {place}")));
     }
-
-    /// Returns the file of the completions in the Debian package.
-    fn packaged(self) -> Option<&'static Path> {
-        Some(Path::new(match self {
-            Self::Bash => "/usr/share/bash-completion/completions/pitree",
-            Self::Zsh => "/usr/share/zsh/vendor-completions/_pitree",
-            Self::Fish => "/usr/share/fish/vendor_completions.d/pitree.fish",
-            Self::Other => return None,
-        }))
+    if part == ShellPart::Completions && packaged_completions(shell).exists() {
+        return Ok(check(name, true, "packaged".into()));
     }
+    Ok(Check {
+        name,
+        state: CheckState::Missing,
+        text: format!("{what}; one line in {place}"),
+        fix: Some(Fix { question, files: vec![file], action: FixAction::Append(startup_line(shell, part)) }),
+    })
 }
 
 fn clipboard_ways() -> Check {

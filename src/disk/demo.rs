@@ -107,7 +107,7 @@ fn lock_of(root: &Path) -> PathBuf {
 }
 
 /// Removes the demo directories of killed programs.
-pub(crate) fn remove_abandoned() {
+fn remove_abandoned() {
     for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
         if entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes()) && is_abandoned(&entry.path()) {
             let _ = fs::remove_dir_all(entry.path()); // of no use to anyone
@@ -134,7 +134,8 @@ fn is_abandoned(root: &Path) -> bool {
 /// A file cannot be written.
 pub fn write(dir: &Path, named: &Path, last: Option<i64>) -> io::Result<()> {
     let samples = samples();
-    let newest = samples.iter().filter_map(|sample| last_time(sample.contents())).max().unwrap_or_default();
+    let times: Vec<Option<i64>> = samples.iter().map(|sample| last_time(sample.contents())).collect();
+    let newest = times.iter().copied().flatten().max().unwrap_or_default();
     let shift = last.map_or(0, |last| last - newest);
     // A session and the directory of its subagents have the same name.
     let names = samples.iter().filter_map(|sample| sample.path().file_stem()?.to_str());
@@ -143,13 +144,12 @@ pub fn write(dir: &Path, named: &Path, last: Option<i64>) -> io::Result<()> {
     let (from, to): (Vec<&str>, Vec<&str>) = moved.iter().map(|(from, to)| (*from, &**to)).unzip();
     let paths = AhoCorasick::new([&[ROOT][..], &from].concat()).map_err(io::Error::other)?;
     let places = [&[named.trim_matches('"')][..], &to].concat();
-    for sample in samples {
+    for (sample, time) in samples.into_iter().zip(times) {
         let path = dir.join(paths.replace_all(&sample.path().to_string_lossy(), &places));
         create::folders(path.parent().unwrap_or(dir))?;
         let bytes = paths.replace_all_bytes(&shifted(sample.contents(), shift), &places);
         fs::write(&path, bytes)?;
-        let time = last_time(sample.contents()).unwrap_or(newest) + shift;
-        let time = UNIX_EPOCH + Duration::from_millis(time.unsigned_abs());
+        let time = UNIX_EPOCH + Duration::from_millis((time.unwrap_or(newest) + shift).unsigned_abs());
         File::options().write(true).open(path)?.set_times(FileTimes::new().set_modified(time))?;
     }
     Ok(())

@@ -98,29 +98,17 @@ pub struct Environment {
     pub cwd: PathBuf,
 }
 
-/// The variable that pi sets for the commands that it runs (1.5.2).
-const SESSION_FILE: &str = "PI_SESSION_FILE";
-
 impl Environment {
     /// Returns the environment of this process.
     pub fn current() -> Self {
-        let cwd = env::current_dir().unwrap_or_default();
-        if let Some(root) = demo::entered() {
-            return Self {
-                agent_dir: Some(demo::agent(root).into()),
-                session_file: env::var_os(SESSION_FILE),
-                home: home(),
-                cwd,
-                ..Self::default()
-            };
-        }
         let set = |name| env::var_os(name).filter(|value| !value.is_empty());
+        let demo = demo::entered();
         Self {
-            session_dir: set("PI_CODING_AGENT_SESSION_DIR"),
-            agent_dir: set("PI_CODING_AGENT_DIR"),
-            session_file: set(SESSION_FILE),
+            session_dir: set("PI_CODING_AGENT_SESSION_DIR").filter(|_| demo.is_none()),
+            agent_dir: demo.map_or_else(|| set("PI_CODING_AGENT_DIR"), |root| Some(demo::agent(root).into())),
+            session_file: set("PI_SESSION_FILE"),
             home: home(),
-            cwd,
+            cwd: env::current_dir().unwrap_or_default(),
         }
     }
 

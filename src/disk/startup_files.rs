@@ -1,18 +1,18 @@
 //! Start-up files of shells and other text files of the user, to which `pitree setup` adds a line.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
 use crate::disk::create;
-use crate::disk::files::open_regular;
+use crate::disk::files::{open_regular, read_regular};
 
 /// Returns `true` if a line of the file contains the text. A missing file contains nothing.
 ///
 /// # Errors
 /// The file exists and cannot be read.
 pub(crate) fn contains(path: &Path, text: &str) -> io::Result<bool> {
-    match crate::disk::files::read_regular(path) {
+    match read_regular(path) {
         Ok(bytes) => Ok(bytes.split(|&byte| byte == b'\n').any(|line| {
             let line = line.trim_ascii_start();
             !line.starts_with(b"#") && memchr::memmem::find(line, text.as_bytes()).is_some()
@@ -30,7 +30,7 @@ pub(crate) fn append_line(path: &Path, line: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         create::folders(folder)?;
     }
-    let is_open_line = match fs::read(path) {
+    let is_open_line = match read_regular(path) {
         Ok(bytes) => bytes.last().is_some_and(|&last| last != b'\n'),
         Err(error) if error.kind() == io::ErrorKind::NotFound => false,
         Err(error) => return Err(error),
@@ -43,6 +43,7 @@ pub(crate) fn append_line(path: &Path, line: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_line_is_appended_after_the_last_one() {

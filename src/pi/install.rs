@@ -83,7 +83,7 @@ enum FoundContent {
 pub(crate) type InstallOutcome = (PathBuf, Option<&'static str>);
 
 /// Options of install and remove.
-#[derive(Clone, Copy, Debug, clap::Args)]
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct InstallOptions {
     /// Print what would change without changing anything
     #[arg(long)]
@@ -155,7 +155,7 @@ impl InstalledDir {
     /// # Errors
     /// A file cannot be read.
     pub(crate) fn to_write(&self) -> io::Result<Vec<PathBuf>> {
-        let outcomes = self.install(InstallOptions { dry_run: true, force: false })?;
+        let outcomes = self.install(InstallOptions { dry_run: true, ..InstallOptions::default() })?;
         let mut files: Vec<PathBuf> =
             outcomes.into_iter().filter(|(_, kept)| kept.is_none()).map(|(file, _)| file).collect();
         if !files.is_empty() {

@@ -81,7 +81,10 @@ pub fn run(mut setting: Startup, cache: Option<PathBuf>, changes: Option<Changes
         );
     }
     setting.zone = jiff::tz::TimeZone::system();
-    setting.offers_tour &= !SavedStateFile::is_tour_offered();
+    let state_dir = locate::state_dir();
+    // The state of a demo is new in each run.
+    let is_offered = || setting.demo && SavedStateFile::is_tour_offered_to_user();
+    setting.offers_tour &= state_dir.is_some() && !is_offered();
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if is_set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
         setting.theme = None;
@@ -98,7 +101,6 @@ pub fn run(mut setting: Startup, cache: Option<PathBuf>, changes: Option<Changes
     let setting = Arc::new(setting);
     let size = crossterm::terminal::size().context("cannot determine the size of the terminal")?;
     let mut model = Model::new(setting.clone(), size, now());
-    let state_dir = locate::state_dir();
     let memory = SavedStateFile::restored(state_dir.as_deref(), &mut model);
     let desk = JobContext { cache, changes, state_dir, ..JobContext::new(setting.clone()) };
     let lanes = Workers::new(desk, sender);
@@ -124,8 +126,8 @@ struct SavedStateFile {
 }
 
 impl SavedStateFile {
-    /// Returns `true` if an earlier browser of this user offered the tour, or if that cannot be recorded.
-    fn is_tour_offered() -> bool {
+    /// Returns `true` if a browser without `--demo` has offered the tour, or if there is no home directory to record it.
+    fn is_tour_offered_to_user() -> bool {
         let Some(dir) = locate::user_state_dir() else { return true };
         state::read(&state::remembered(&dir)).is_ok_and(|saved: SavedState| saved.is_tour_offered())
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::common::home::files_below;
 use crate::home::Home;
 use crate::terminal::{ENTER, ESC, TAB, Terminal, ctrl, row};
 
@@ -37,12 +38,6 @@ impl World {
     }
 }
 
-/// Returns the number of files below a directory.
-fn count(dir: &Path) -> usize {
-    let entries = fs::read_dir(dir).into_iter().flatten().map(|entry| entry.unwrap().path());
-    entries.map(|path| if path.is_dir() { count(&path) } else { 1 }).sum()
-}
-
 /// Waits until the bottom line contains the text.
 fn wait_footer(pitree: &Terminal, text: &str) {
     pitree.wait_until(&format!("{text:?} in the footer"), |screen| row(screen, 39).contains(text));
@@ -59,7 +54,7 @@ fn every_change_works_and_nothing_outside_changes() {
     let before = files();
     let [demo] = &world.demos()[..] else { panic!("one demo directory") };
     let sessions = demo.join("agent/sessions");
-    let all = count(&sessions);
+    let all = files_below(&sessions).len();
 
     pitree.send("R");
     wait_footer(&pitree, "name: ");
@@ -71,12 +66,12 @@ fn every_change_works_and_nothing_outside_changes() {
     pitree.wait_for("Move to trash");
     pitree.send(ENTER);
     pitree.wait_without("Renamed");
-    assert_eq!(count(&sessions), all - 1);
+    assert_eq!(files_below(&sessions).len(), all - 1);
     pitree.send("X");
     pitree.wait_for("Renamed");
     pitree.send(ENTER);
     pitree.wait_selected("Renamed");
-    assert_eq!(count(&sessions), all);
+    assert_eq!(files_below(&sessions).len(), all);
 
     // In the tree: label, fork, and resume at the leaf.
     pitree.send(TAB);
@@ -90,7 +85,7 @@ fn every_change_works_and_nothing_outside_changes() {
     pitree.wait_for("[here]");
     pitree.send("f");
     pitree.wait_for(&format!("{} sessions", all + 1 - SUBAGENTS));
-    assert_eq!(count(&sessions), all + 1);
+    assert_eq!(files_below(&sessions).len(), all + 1);
     pitree.send(ESC);
     pitree.wait_until("the session list in focus", |screen| row(screen, 1).starts_with("▌Sessions"));
     pitree.send(ENTER);

@@ -120,13 +120,15 @@ pub(crate) fn ends_with_back(model: &Model) -> bool {
 pub fn next(model: &Model) -> Option<TourHint> {
     let tour = model.tour.as_ref()?;
     Some(match tour.step {
-        TourStep::End => hint(Action::Help, "That was the tour: press {} for all keys and the query syntax."),
-        step => close(model, step).or_else(|| lead(model, tour).err()).unwrap_or_else(|| wish(model, tour)),
+        TourStep::End => step_hint(model, tour),
+        step => {
+            close(model, step).or_else(|| prerequisite(model, tour).err()).unwrap_or_else(|| step_hint(model, tour))
+        }
     })
 }
 
 /// Asks for the action of the step.
-fn wish(model: &Model, tour: &Tour) -> TourHint {
+fn step_hint(model: &Model, tour: &Tour) -> TourHint {
     match tour.step {
         TourStep::Fold => hint(Action::Fold, "Press {} to fold this row."),
         TourStep::Filter => {
@@ -143,7 +145,7 @@ fn wish(model: &Model, tour: &Tour) -> TourHint {
         }
         TourStep::Undo if tour.has_changed => hint(Action::Undo, "Press {} to undo that; every change can be undone."),
         TourStep::Undo => hint(Action::Label, "Press {} to label this entry; you can undo it next."),
-        TourStep::End => hint(Action::Help, "Press {} for help."),
+        TourStep::End => hint(Action::Help, "That was the tour: press {} for all keys and the query syntax."),
     }
 }
 
@@ -187,7 +189,7 @@ fn type_query(model: &Model) -> TourHint {
 }
 
 /// Checks that the action of the step is possible; otherwise returns what to do before.
-fn lead(model: &Model, tour: &Tour) -> Result<(), TourHint> {
+fn prerequisite(model: &Model, tour: &Tour) -> Result<(), TourHint> {
     match tour.step {
         TourStep::Fold => {
             list(model)?;
