@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
-use crate::base::text::clean;
+use crate::base::text::{Tone, clean};
 use crate::cli::completions::Shell;
 use crate::cli::output::{Output, object};
 use crate::cli::{CommandContext, output};
@@ -18,6 +18,8 @@ use crate::disk::locate::{self, Environment};
 use crate::disk::{program, startup_files};
 use crate::pi::install::{self, InstallOptions, InstalledDir};
 use crate::pi::version;
+use crate::render::DocLine;
+use crate::render::wrap::Wrapped;
 use crate::runtime::clipboard;
 
 /// Check the installation, and install what is missing
@@ -88,10 +90,13 @@ impl SetupCommand {
             let Some(fix) = &check.fix else { continue };
             if asks || (self.yes && !self.json) {
                 let files = fix.files.iter().map(|file| format!("\n  {}", shown(file, chosen)));
-                output::note(&format!("\n{} writes:{}", fix.question, files.collect::<String>()));
-                if let FixAction::Append(line) = &fix.action {
-                    output::note(&format!("this line:\n  {line}"));
-                }
+                let files: String = files.collect();
+                output::note(&match fix.action {
+                    FixAction::Install(_) => format!("\n{}. This writes:{files}", fix.question),
+                    FixAction::Append(line) => {
+                        format!("\n{}. This appends to:{files}\nthe line:\n  {line}", fix.question)
+                    }
+                });
             }
             if self.yes || (asks && output::is_yes(&format!("{}?", fix.question))?) {
                 fix.apply()?;
@@ -116,6 +121,9 @@ impl SetupCommand {
         Ok(())
     }
 }
+
+/// The columns before the text of a check.
+const INDENT: usize = 9 + 13;
 
 /// The name of the session check.
 const SESSIONS: &str = "sessions";
@@ -142,7 +150,14 @@ fn print(check: &Check, out: &mut Output) -> Result<()> {
         CheckState::Missing => "missing",
         CheckState::Note => "note",
     };
-    Ok(writeln!(out, "{state:<9}{:<13}{}", check.name, clean(&check.text))?)
+    write!(out, "{state:<9}{:<13}", check.name)?;
+    let room = output::columns().map_or(usize::MAX, |columns| columns.saturating_sub(INDENT).max(INDENT));
+    let text = [DocLine::new(Tone::Text, &clean(&check.text))];
+    let mut wrapped = Wrapped::new(room);
+    wrapped.all(&text);
+    let rows = (0..wrapped.len()).map(|row| wrapped.row(&text, row).into_iter().map(|(text, _)| text).collect());
+    let rows: Vec<String> = rows.collect();
+    Ok(writeln!(out, "{}", rows.join(&format!("\n{:INDENT$}", "")))?)
 }
 
 fn shown(path: &Path, chosen: &CommandContext) -> String {
