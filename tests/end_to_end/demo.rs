@@ -1,7 +1,9 @@
 //! The demo: everything works in a private directory, and nothing outside changes.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use tempfile::TempDir;
 
 use crate::common::home::files_below;
 use crate::home::Home;
@@ -10,22 +12,21 @@ use crate::terminal::{ENTER, ESC, TAB, Terminal, ctrl, row};
 /// The number of demo sessions of subagents, which the list omits.
 const SUBAGENTS: usize = 3;
 
-/// A home with an own directory for temporary files.
+/// A home, and beside it a directory for temporary files.
 struct World {
     home: Home,
-    tmp: PathBuf,
+    tmp: TempDir,
 }
 
 impl World {
     fn new() -> Self {
         let home = Home::new();
-        let tmp = home.dir("tmp");
         home.script("bin/pi", "echo started > \"$HOME/pi-was-started\"\n");
-        Self { home, tmp }
+        Self { home, tmp: tempfile::tempdir().unwrap() }
     }
 
     fn open(&self, args: &[&str]) -> Terminal {
-        let tmp = self.tmp.to_str().unwrap();
+        let tmp = self.tmp.path().to_str().unwrap();
         let pitree = self.home.launch(args).env("TMPDIR", tmp).size(120, 40).open();
         pitree.wait_for("demo: changes are temporary");
         pitree.wait_selected("Flaky");
@@ -34,7 +35,7 @@ impl World {
 
     /// Returns the demo directories.
     fn demos(&self) -> Vec<PathBuf> {
-        fs::read_dir(&self.tmp).unwrap().map(|entry| entry.unwrap().path()).collect()
+        fs::read_dir(self.tmp.path()).unwrap().map(|entry| entry.unwrap().path()).collect()
     }
 }
 
@@ -46,12 +47,8 @@ fn wait_footer(pitree: &Terminal, text: &str) {
 #[test]
 fn every_change_works_and_nothing_outside_changes() {
     let world = World::new();
-    let files = || {
-        let is_outside = |path: &Path| !path.starts_with(&world.tmp);
-        world.home.files().into_iter().filter(|(path, _)| is_outside(path)).collect::<Vec<_>>()
-    };
     let mut pitree = world.open(&["demo"]);
-    let before = files();
+    let before = world.home.files();
     let [demo] = &world.demos()[..] else { panic!("one demo directory") };
     let sessions = demo.join("agent/sessions");
     let all = files_below(&sessions).len();
@@ -75,6 +72,8 @@ fn every_change_works_and_nothing_outside_changes() {
 
     // In the tree: label, fork, and resume at the leaf.
     pitree.send(TAB);
+    let is_read = |title: &str| title.contains("▌Renamed") && title.contains("default · ");
+    pitree.wait_until("the whole tree in focus", |screen| is_read(&row(screen, 1)));
     pitree.send("L");
     wait_footer(&pitree, "label: ");
     pitree.send(&format!("\u{15}here{ENTER}"));
@@ -95,7 +94,7 @@ fn every_change_works_and_nothing_outside_changes() {
     pitree.wait_without("The demo does not start pi.");
     pitree.quit();
     assert!(world.demos().is_empty(), "removed on exit");
-    assert_eq!(files(), before);
+    assert_eq!(world.home.files(), before);
     assert!(!world.home.path().join(".cache").exists());
 }
 
