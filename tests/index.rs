@@ -549,7 +549,7 @@ fn a_damaged_index_is_only_slower() {
     assert_eq!(good.len(), 2);
     let (without, _) = world.scan("/home/me", None);
     let mut runner =
-        proptest::test_runner::TestRunner::new(ProptestConfig { cases: effort::rounds(32, 200), ..Default::default() });
+        proptest::test_runner::TestRunner::new(ProptestConfig { cases: effort::rounds(16, 200), ..Default::default() });
     let damages = proptest::collection::vec((0usize..2, damage()), 1..3);
     runner
         .run(&damages, |damages| {

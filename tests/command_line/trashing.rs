@@ -227,7 +227,7 @@ fn undo_removes_a_fork_unless_it_was_used() {
 fn a_signal_stops_between_two_files() {
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
-    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+    let stop = |signal: &str, code| {
         let pitree = Pitree::new().variable("PATH", "/usr/bin:/bin");
         let names: Vec<String> = (0..5).map(|at| format!("s{at}")).collect();
         let header = |name: &String| format!("{{\"type\":\"session\",\"id\":\"{name}\"}}\n");
@@ -249,5 +249,10 @@ fn a_signal_stops_between_two_files() {
         assert!(complaint.ends_with("pitree: interrupted; 3 remaining\n"), "{complaint}");
         assert_eq!((said.len(), paths.iter().filter(|path| path.exists()).count()), (2, 3), "{said:?}");
         assert_eq!(pitree.objects(&["restore", "--json"]).len(), 2);
-    }
+    };
+    std::thread::scope(|scope| {
+        for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+            scope.spawn(move || stop(signal, code));
+        }
+    });
 }

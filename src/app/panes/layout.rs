@@ -267,14 +267,16 @@ mod tests {
             for rows in [10, 15, 16, 24, 60] {
                 for (screen, pane_sizes) in screens((columns, rows)).flat_map(|of| ways().map(move |way| (of, way))) {
                     let layout = Layout::new(screen, &pane_sizes).unwrap();
-                    let mut cells = vec![0; columns as usize * rows as usize];
                     let panes = Place::PANES.iter().filter_map(|&place| layout.pane(place));
                     let areas = panes.flat_map(|pane| [pane.title, pane.body]);
                     let all = areas.chain(layout.bars.into_iter().flatten()).chain([layout.header, layout.footer]);
-                    for position in all.flat_map(Rect::positions) {
-                        cells[position.y as usize * columns as usize + position.x as usize] += 1;
-                    }
-                    assert!(cells.iter().all(|&count| count == 1), "{screen:?} {pane_sizes:?}");
+                    let all: Vec<Rect> = all.filter(|area| !area.is_empty()).collect();
+                    let whole = Rect::new(0, 0, columns, rows);
+                    let is_apart = |(at, area): (usize, &Rect)| !all[..at].iter().any(|other| area.intersects(*other));
+                    let is_right = all.iter().all(|area| whole.intersection(*area) == *area)
+                        && all.iter().enumerate().all(is_apart)
+                        && all.iter().map(|area| area.area()).sum::<u32>() == whole.area();
+                    assert!(is_right, "{screen:?} {pane_sizes:?}: {all:?}");
                     assert!(layout.pane(screen.focus).is_some());
                 }
             }
