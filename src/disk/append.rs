@@ -9,6 +9,7 @@ use std::fs::{File, FileTimes, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
@@ -18,8 +19,10 @@ use crate::disk::lock::LockObserver;
 use crate::disk::{load, lock};
 use crate::session::tree::Tree;
 
-/// The maximum number of attempts on a file that keeps growing.
+/// The minimum number of attempts on a file that keeps growing, and how long to continue after them: on a busy machine, a
+/// few lines of pi can win many races in a row.
 const TRIES: usize = 20;
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A line about to be appended. It identifies a partial line if the process is killed during the write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +57,10 @@ pub fn line(
 ) -> Result<Option<Vec<String>>> {
     let failed = || format!("cannot write to {}", path.display());
     let mut file = open(path, wait).with_context(failed)?;
-    for _ in 0..TRIES {
+    let started = Instant::now();
+    let mut tries = 0;
+    while tries < TRIES || started.elapsed() < PATIENCE {
+        tries += 1;
         if !lock::is_at(&file, path).with_context(failed)? {
             file = open(path, wait).with_context(failed)?;
         }
