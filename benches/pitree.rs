@@ -66,7 +66,7 @@ fn entries(bytes: usize, branch_every: usize) -> PathBuf {
 fn one_of(entries: usize, bytes: usize, branch_every: usize) -> PathBuf {
     let path = target().join(format!("{entries}-entries-{bytes}-{branch_every}.jsonl"));
     if !path.exists() {
-        let shape = corpus::Shape { entries, bytes, branch_every };
+        let shape = corpus::Shape { entries, bytes, branch_every, ..corpus::Shape::default() };
         corpus::session(&path, 1, "/home/dev/project", None, &shape).unwrap();
     }
     path

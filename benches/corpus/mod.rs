@@ -52,21 +52,74 @@ fn output(random: &mut Random, bytes: usize) -> String {
     text
 }
 
+/// Words with the frequencies of a language: the most frequent one is in every text, and most are rare (Zipf's law).
+pub(crate) struct Vocabulary {
+    words: Vec<String>,
+    /// The sum of the frequencies up to each word.
+    sums: Vec<f64>,
+}
+
+impl Vocabulary {
+    pub(crate) fn new(count: usize) -> Self {
+        const PARTS: [&str; 40] = [
+            "er", "in", "con", "ti", "on", "re", "ate", "al", "de", "pro", "st", "en", "com", "ing", "lo", "ma", "tra",
+            "is", "or", "per", "ent", "us", "ca", "ble", "mi", "su", "ver", "the", "ra", "na", "ph", "to", "ki", "qu",
+            "zo", "wa", "by", "ful", "ex", "gr",
+        ];
+        let mut random = Random::new(23);
+        let mut words = vec![String::from("the")];
+        let mut seen = std::collections::HashSet::from([String::from("the")]);
+        while words.len() < count {
+            let word: String = (0..1 + random.below(4)).map(|_| PARTS[random.below(PARTS.len())]).collect();
+            if seen.insert(word.clone()) {
+                words.push(word);
+            }
+        }
+        let mut sum = 0.0;
+        let sums = (1..=count).map(|rank| {
+            sum += 1.0 / rank as f64;
+            sum
+        });
+        let sums = sums.collect();
+        Self { words, sums }
+    }
+
+    fn text(&self, random: &mut Random, count: usize) -> String {
+        let mut text = String::from("the");
+        for _ in 1..count {
+            let at = random.next() as f64 / u64::MAX as f64 * self.sums[self.sums.len() - 1];
+            text.push(' ');
+            text.push_str(&self.words[self.sums.partition_point(|&sum| sum < at).min(self.words.len() - 1)]);
+        }
+        text
+    }
+}
+
 /// Properties of a session file to generate.
-pub(crate) struct Shape {
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Shape<'a> {
     /// Number of entries.
     pub(crate) entries: usize,
     /// Approximate size of the file in bytes.
     pub(crate) bytes: usize,
     /// Approximate number of entries between branch points; 0 for a chain.
     pub(crate) branch_every: usize,
+    /// The words of messages, and how many times as many; a few fixed words if `None`.
+    pub(crate) vocabulary: Option<(&'a Vocabulary, usize)>,
+    /// Text after the words of the first message.
+    pub(crate) ending: &'a str,
 }
 
 /// Writes one session file.
-pub(crate) fn session(path: &Path, id: u64, cwd: &str, parent: Option<&Path>, shape: &Shape) -> io::Result<()> {
+pub(crate) fn session(path: &Path, id: u64, cwd: &str, parent: Option<&Path>, shape: &Shape<'_>) -> io::Result<()> {
     let mut random = Random::new(id);
+    let speech = |random: &mut Random, count| match shape.vocabulary {
+        Some((vocabulary, times)) => vocabulary.text(random, count * times),
+        None => words(random, count),
+    };
     let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
-    let start = 1_767_225_600_000 + (id % 50_000) as i64 * 400_000; // from 2026-01-01 on
+    // From 2026-01-01 on. Entries are the same in all files with the same ID and time.
+    let start = 1_767_225_600_000 + (id % 50_000) as i64 * 400_000 + (id / 50_000) as i64;
     let time = |at: usize| {
         jiff::Timestamp::from_millisecond(start + at as i64 * 1000).map(|time| format!("{time:.3}")).unwrap_or_default()
     };
@@ -90,11 +143,12 @@ pub(crate) fn session(path: &Path, id: u64, cwd: &str, parent: Option<&Path>, sh
         match at % 4 {
             0 => writeln!(
                 out,
-                r#"{head}{{"role":"user","content":[{{"type":"text","text":"{}"}}],"timestamp":{ms}}}}}"#,
-                words(&mut random, 12)
+                r#"{head}{{"role":"user","content":[{{"type":"text","text":"{}{}"}}],"timestamp":{ms}}}}}"#,
+                speech(&mut random, 12),
+                if at == 0 { shape.ending } else { "" }
             )?,
             1 | 3 => {
-                let say = if at % 4 == 3 { words(&mut random, 30) } else { String::new() };
+                let say = if at % 4 == 3 { speech(&mut random, 30) } else { String::new() };
                 let call = if at % 4 == 1 {
                     format!(
                         r#",{{"type":"toolCall","id":"call_{at}","name":"read","arguments":{{"path":"src/{}.rs","offset":1,"limit":200}}}}"#,
@@ -133,7 +187,35 @@ pub(crate) fn fill(dir: &Path, sessions: usize, bytes: usize) -> io::Result<()> 
         let path = folder.join(format!("2026-01-01T00-00-00-000Z_{at:08x}.jsonl"));
         let share = bytes / sessions;
         let size = share / 4 + random.below(share * 3 / 2);
-        let shape = Shape { entries: (size / 2650).max(2), bytes: size, branch_every: 40 };
+        let shape = Shape { entries: (size / 2650).max(2), bytes: size, branch_every: 40, ..Shape::default() };
+        let parent = last.as_deref().filter(|_| at % 10 == 9);
+        session(&path, at as u64, &format!("/home/dev/{project}"), parent, &shape)?;
+        last = Some(path);
+    }
+    Ok(())
+}
+
+/// The number of sessions with the words `zebraquartz`, and with `alphaquartz betaquartz`: see [`speech`].
+pub(crate) const MARKED: (usize, usize) = (20, 1000);
+
+/// Fills a directory with sessions in the words of a language; ten percent are forks. In small sessions, half of the
+/// text is conversation, in large ones a tenth.
+pub(crate) fn speech(dir: &Path, sessions: usize, bytes: usize, projects: usize) -> io::Result<()> {
+    let (mut random, vocabulary) = (Random::new(7), Vocabulary::new(30_000));
+    let mut last: Option<PathBuf> = None;
+    for at in 0..sessions {
+        let project = format!("project-{:03}", random.below(projects));
+        let folder = dir.join(format!("--home-dev-{project}--"));
+        fs::create_dir_all(&folder)?;
+        let path = folder.join(format!("2026-01-01T00-00-00-000Z_{at:08x}.jsonl"));
+        let share = bytes / sessions;
+        let size = share / 4 + random.below(share * 3 / 2);
+        let is_marked = |count: usize, offset| at % (sessions / count.min(sessions)) == offset;
+        let rare = if is_marked(MARKED.0, 0) { " zebraquartz" } else { "" };
+        let ending = if is_marked(MARKED.1, 1) { " alphaquartz betaquartz" } else { rare };
+        let entries = (size / 2650).max(4);
+        let times = if share < 10_000 { 6 } else { 3 };
+        let shape = Shape { entries, bytes: size, branch_every: 40, vocabulary: Some((&vocabulary, times)), ending };
         let parent = last.as_deref().filter(|_| at % 10 == 9);
         session(&path, at as u64, &format!("/home/dev/{project}"), parent, &shape)?;
         last = Some(path);
@@ -150,7 +232,7 @@ pub(crate) fn family(dir: &Path, members: usize) -> io::Result<()> {
     let path = |member: usize| folder.join(format!("2026-06-01T00-00-00-000Z_{member:08x}-family.jsonl"));
     let mut files: Vec<Vec<String>> = Vec::new();
     for member in 0..members {
-        let shape = Shape { entries: if member == 0 { 60 } else { 8 }, bytes: 2650 * 60, branch_every: 0 };
+        let shape = Shape { entries: if member == 0 { 60 } else { 8 }, bytes: 2650 * 60, ..Shape::default() };
         let parent = (member > 0).then(|| random.below(member));
         let parent_path = parent.map(path);
         session(&path(member), (1_000_000 + member) as u64, "/home/dev/family", parent_path.as_deref(), &shape)?;
