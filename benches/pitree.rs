@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on has failed")]
 
+#[allow(dead_code, reason = "shared with the other benchmarks")]
 mod corpus;
 mod search;
 

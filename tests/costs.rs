@@ -209,7 +209,7 @@ fn a_search_keeps_little_of_each_entry() {
         let here = QueryScope { now_ms: 0, home: "/home/me".into(), dir: String::new(), zone: jiff::tz::TimeZone::UTC };
         searcher.read(&sessions, |_, _| true);
         let counted = measure(|| {
-            drop(ValueLists::new(sessions.iter().map(|session| &*session.digest)));
+            drop(ValueLists::new(sessions.iter().map(|session| session.digest.once())));
             for (query, count) in [("done", 8), ("file:nowhere", 0), ("tool:none", 0), ("model:none", 0)] {
                 let query = Query::parse(query).unwrap();
                 let hits = searcher.search(&sessions, (&query, &here), || false).unwrap();

@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 
 use pitree::catalog::search_text;
 use pitree::disk::scan::{ScanBatch, ScanSources};
-use pitree::session::digest::SharedDigest;
 use pitree::session::digest::details::Details;
+use pitree::session::digest::listed::SharedSession;
 use pitree::session::search_text::{SearchTextsBuf, TextBuffers};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -100,11 +100,11 @@ impl World {
     }
 
     /// Returns the sessions shown from the index, those of them that are gone, and those read afterward.
-    fn show(&self) -> [BTreeMap<PathBuf, SharedDigest>; 3] {
+    fn show(&self) -> [BTreeMap<PathBuf, SharedSession>; 3] {
         let sources = ScanSources { dirs: &self.dirs, home: "/home/me", cache: Some(&self.cache()) };
-        let by_path = |sessions: Vec<SharedDigest>| sessions.into_iter().map(|one| (one.path.clone(), one)).collect();
+        let by_path = |sessions: Vec<SharedSession>| sessions.into_iter().map(|one| (one.path.clone(), one)).collect();
         let mut remembered = sources.remembered();
-        let shown: BTreeMap<PathBuf, SharedDigest> = by_path(remembered.sessions());
+        let shown: BTreeMap<PathBuf, SharedSession> = by_path(remembered.sessions());
         let mut scan = remembered.scan();
         let outdated = std::mem::take(&mut scan.outdated);
         let mut read = Vec::new();
@@ -156,7 +156,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-fn view(session: &SharedDigest) -> View {
+fn view(session: &SharedSession) -> View {
     let facts =
         json!([session.path, session.real_path, session.parent_path, session.bytes, session.mtime, session.is_link]);
     let mut room = TextBuffers::default();
@@ -166,7 +166,7 @@ fn view(session: &SharedDigest) -> View {
             format!("{:?}", search_text::of(&session.path).unwrap().as_ref().map(SearchTextsBuf::as_texts).unwrap())
         }
     };
-    (facts, serde_json::to_value(&**session).unwrap(), (**session.details()).clone(), texts)
+    (facts, serde_json::to_value(&***session).unwrap(), (**session.details()).clone(), texts)
 }
 
 /// Creates a conversation of a number of bytes.

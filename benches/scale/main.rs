@@ -161,7 +161,12 @@ impl Corpus {
         if cat < Duration::MAX {
             println!("cat of 1 GB: {:.0} ms", ms(cat));
         }
-        println!("browser: first rows {:.1} ms, whole list {:.1} ms, first hits {:.1} ms", ms(rows), ms(whole), ms(hits));
+        println!(
+            "browser: first rows {:.1} ms, whole list {:.1} ms, first hits {:.1} ms",
+            ms(rows),
+            ms(whole),
+            ms(hits)
+        );
         println!(
             "browser: {:.1} MB open, {:.1} MB after a search; {wakes} wake-ups in 10 s",
             open as f64 / 1e6,

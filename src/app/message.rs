@@ -29,7 +29,8 @@ use crate::render::DocLine;
 use crate::search::qualifier::value::{QueryScope, ValueLists};
 use crate::search::query::Query;
 use crate::search::text_match::Words;
-use crate::session::digest::{Digest, SharedDigest};
+use crate::session::digest::Digest;
+use crate::session::digest::listed::SharedSession;
 use crate::session::prompt::listing::Listing;
 use crate::session::tree::{Index, Tree};
 
@@ -242,7 +243,7 @@ pub enum Work {
         is_first: bool,
     },
     /// Report changes of session files from now on. The sessions are those already known.
-    Watch(Vec<SharedDigest>),
+    Watch(Vec<SharedSession>),
     /// List the running pi processes.
     ListPis,
     /// Report running pi processes and their state from now on.
@@ -258,11 +259,11 @@ pub enum Work {
         /// Tree of the open session.
         tree: Arc<Tree>,
         /// The open session.
-        session: (SessionKey, SharedDigest),
+        session: (SessionKey, SharedSession),
         /// Its forks.
-        forks: Vec<(SessionKey, SharedDigest)>,
+        forks: Vec<(SessionKey, SharedSession)>,
         /// All sessions that share entries with it.
-        sharing_sessions: Vec<(SessionKey, SharedDigest)>,
+        sharing_sessions: Vec<(SessionKey, SharedSession)>,
     },
     /// Merge sessions of a family into one tree.
     Join(Box<MergeRequest>),

@@ -26,7 +26,7 @@ use crate::changes::Request;
 use crate::changes::history::HistoryEntry;
 use crate::keymap::{Action, Place};
 use crate::search::qualifier::value::{QueryScope, ValueLists};
-use crate::session::digest::SharedDigest;
+use crate::session::digest::listed::SharedSession;
 use crate::session::tree::{Index, Tree};
 
 /// A message in the footer.
@@ -291,7 +291,7 @@ impl Model {
     }
 
     /// Returns the session that an action applies to: in the tree, that of the selected row; else the selected session.
-    pub(crate) fn meant_session(&self) -> Option<(SessionKey, &SharedDigest)> {
+    pub(crate) fn meant_session(&self) -> Option<(SessionKey, &SharedSession)> {
         let fork = || self.tree.selected_fork().filter(|_| self.focus == Place::Tree).map(|fork| fork.key);
         let of_row = self.meant_ref().map(|entry| entry.session).or_else(fork);
         let key = of_row.or_else(|| self.sessions.selected_session())?;

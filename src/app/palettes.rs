@@ -119,7 +119,7 @@ const TITLE: usize = 30;
 /// Returns the labels, most recent first.
 fn label_rows(model: &Model) -> Vec<PaletteItem> {
     let catalog = &model.catalog;
-    let mut keys: Vec<SessionKey> = catalog.keys().filter(|&key| !catalog[key].labels.is_empty()).collect();
+    let mut keys: Vec<SessionKey> = catalog.keys().filter(|&key| catalog[key].facts().is_labeled).collect();
     catalog.sort_oldest_first(&mut keys);
     let of =
         |&key: &SessionKey| catalog[key].labels.iter().map(move |label| (catalog[key].label_key(label), key, label));
@@ -200,7 +200,7 @@ fn family_row(model: &Model, key: SessionKey, is_of_family: bool) -> PaletteItem
     facts.push(count(own.entries, "unique entry", "unique entries"));
     facts.extend(nonzero_dollars(own.cost));
     let dot = format!(" {} ", model.setting.glyphs.dot);
-    let age = catalog[key].modified.map_or("?".into(), |then| time::age(model.now, then));
+    let age = catalog[key].facts().modified.map_or("?".into(), |then| time::age(model.now, then));
     let right = vec![Span::new(Tone::Dim, facts.join(&dot))];
     let leads = if is_open {
         ChoiceAction::Explain("the open session is always shown")
@@ -234,7 +234,7 @@ fn sessions(model: &Model, scope: SessionScope) -> Vec<SessionKey> {
 
 /// Returns the files, most changed first.
 fn file_rows(model: &Model, scope: SessionScope) -> Vec<PaletteItem> {
-    let digests = sessions(model, scope).into_iter().map(|key| &*model.catalog[key]);
+    let digests = sessions(model, scope).into_iter().map(|key| &**model.catalog[key]);
     let mut files = outline(digests, &model.setting.home);
     files.sort_by(|a, b| {
         let often = |file: &TouchedFile| (file.uses.changes(), file.uses.reads);

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use crate::base::numbers::count;
 use crate::catalog::key::SessionKey;
 use crate::disk::parallel;
+use crate::session::digest::Digest;
 use crate::session::digest::details::{Details, EntryTotals};
-use crate::session::digest::{Digest, SharedDigest};
+use crate::session::digest::listed::{ListedSession, SharedSession};
 use crate::session::links::{ById, IdHash, Index};
 
 /// The entries shared by sessions. Sessions are identified by numbers that the caller chooses.
@@ -40,8 +41,8 @@ struct SharedPart {
 }
 
 /// Loads the details needed for sharing in parallel, so that drawing never waits for them.
-pub(crate) fn prepare(sessions: &[SharedDigest]) {
-    let numbered: Vec<(usize, &Digest)> = sessions.iter().map(|session| &**session).enumerate().collect();
+pub(crate) fn prepare(sessions: &[SharedSession]) {
+    let numbered: Vec<(usize, &SharedSession)> = sessions.iter().enumerate().collect();
     let members: Vec<usize> = groups_by_root(&numbered).into_iter().flatten().collect();
     parallel::map(&members, |&at| {
         sessions[at].details();
@@ -50,13 +51,13 @@ pub(crate) fn prepare(sessions: &[SharedDigest]) {
 
 impl CostSharing {
     /// Computes the sharing of sessions. `before` holds earlier results for some of them.
-    pub(crate) fn new<'a>(sessions: impl Iterator<Item = (usize, &'a Digest)>, before: Self) -> Self {
-        let sessions: Vec<(usize, &Digest)> = sessions.collect();
+    pub(crate) fn new<'a>(sessions: impl Iterator<Item = (usize, &'a SharedSession)>, before: Self) -> Self {
+        let sessions: Vec<(usize, &SharedSession)> = sessions.collect();
         let mut known: HashMap<usize, SharingGroup> = HashMap::new();
         known.extend(before.groups.into_iter().filter_map(|group| Some((group.members.first()?.0, group))));
         let mut shares = Self::default();
         for mut group in groups_by_root(&sessions) {
-            group.sort_by_key(|&at| sessions[at].1.age());
+            group.sort_by(|&a, &b| sessions[a].1.facts().compare_age(&sessions[b].1.facts()));
             let members = group.iter().map(|&at| (sessions[at].0, sessions[at].1.details().clone()));
             let members: Vec<(usize, Arc<Details>)> = members.collect();
             for (place, &(session, _)) in (0..).zip(&members) {
@@ -71,7 +72,7 @@ impl CostSharing {
     }
 
     /// Updates sessions with new entries whose shared entries are unchanged.
-    pub(crate) fn grow<'a>(&mut self, sessions: impl Iterator<Item = (usize, &'a Digest)>) {
+    pub(crate) fn grow<'a>(&mut self, sessions: impl Iterator<Item = (usize, &'a SharedSession)>) {
         let mut grown = BTreeSet::new();
         for (session, digest) in sessions {
             let Some((group, place)) = self.of.get(session).copied().flatten() else { continue };
@@ -101,12 +102,12 @@ impl CostSharing {
     }
 
     /// Returns the totals of the entries that no older session has.
-    pub(crate) fn own(&self, session: usize, digest: &Digest) -> EntryTotals {
-        self.place(session).map_or(digest.all, |(group, _, place)| group.own[place])
+    pub(crate) fn own(&self, number: usize, session: &ListedSession) -> EntryTotals {
+        self.place(number).map_or_else(|| session.facts().all, |(group, _, place)| group.own[place])
     }
 
     /// Returns the totals of several sessions, counting shared entries once.
-    pub(crate) fn sum<'a>(&self, sessions: impl Iterator<Item = (usize, &'a Digest)>) -> EntryTotals {
+    pub(crate) fn sum<'a>(&self, sessions: impl Iterator<Item = (usize, &'a SharedSession)>) -> EntryTotals {
         let mut sum = EntryTotals::default();
         let mut groups: BTreeMap<usize, Vec<bool>> = BTreeMap::new();
         for (session, digest) in sessions {
@@ -114,7 +115,7 @@ impl CostSharing {
                 Some((group, at, place)) => {
                     groups.entry(at).or_insert_with(|| vec![false; group.members.len()])[place] = true;
                 }
-                None => sum += digest.all,
+                None => sum += digest.facts().all,
             }
         }
         for (at, is_wanted) in groups {
@@ -131,8 +132,8 @@ fn is_same(some: &[(usize, Arc<Details>)], others: &[(usize, Arc<Details>)]) -> 
 }
 
 /// Groups sessions with a common root, by index.
-fn groups_by_root(sessions: &[(usize, &Digest)]) -> Vec<Vec<usize>> {
-    let mut with_root: ById<usize> = ById::default();
+fn groups_by_root(sessions: &[(usize, &SharedSession)]) -> Vec<Vec<usize>> {
+    let mut with_root: ById<usize> = ById::with_capacity_and_hasher(sessions.len(), Default::default());
     // Each index points to an earlier one of its group, and the first index to itself.
     let mut first: Vec<usize> = (0..sessions.len()).collect();
     fn end(first: &mut [usize], mut at: usize) -> usize {
@@ -143,14 +144,15 @@ fn groups_by_root(sessions: &[(usize, &Digest)]) -> Vec<Vec<usize>> {
         at
     }
     for (at, (_, digest)) in sessions.iter().enumerate() {
-        for root in &digest.roots {
-            let other = *with_root.entry(*root).or_insert(at);
+        for root in digest.facts().roots.iter() {
+            let other = *with_root.entry(root).or_insert(at);
             if other != at {
                 let (one, other) = (end(&mut first, at), end(&mut first, other));
                 first[one.max(other)] = one.min(other);
             }
         }
     }
+    drop(with_root);
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for at in 0..sessions.len() {
         let first = end(&mut first, at);
@@ -236,7 +238,7 @@ pub struct SharedEntries {
 impl SharedEntries {
     /// Looks up entries, given by session and index, among sessions that share some.
     pub fn new<'a>(
-        sharing: &[(SessionKey, SharedDigest)],
+        sharing: &[(SessionKey, SharedSession)],
         entries: impl Iterator<Item = (SessionKey, &'a Digest, Index)>,
     ) -> Self {
         if sharing.is_empty() {
@@ -333,11 +335,11 @@ mod tests {
         Digest { path: format!("{number:03}").into(), ..digest }
     }
 
-    fn digests(files: &[SampleFile]) -> Vec<Digest> {
-        files.iter().enumerate().map(|(number, file)| digest(number, file)).collect()
+    fn digests(files: &[SampleFile]) -> Vec<SharedSession> {
+        files.iter().enumerate().map(|(number, file)| digest(number, file).into()).collect()
     }
 
-    fn look(digests: &[Digest], is_there: impl Fn(usize) -> bool, before: CostSharing) -> CostSharing {
+    fn look(digests: &[SharedSession], is_there: impl Fn(usize) -> bool, before: CostSharing) -> CostSharing {
         CostSharing::new(digests.iter().enumerate().filter(|(number, _)| is_there(*number)), before)
     }
 
@@ -426,8 +428,8 @@ mod tests {
             parent.push(used(&at.to_string(), Some(&(at - 1).to_string()), at, 1.0));
         }
         let parent = digest(0, &parent);
-        let digests: Vec<Digest> =
-            (0..5000).map(|number: usize| Digest { path: format!("{number:04}").into(), ..parent.clone() }).collect();
+        let one = |number: usize| Digest { path: format!("{number:04}").into(), ..parent.clone() }.into();
+        let digests: Vec<SharedSession> = (0..5000).map(one).collect();
         let shares = look(&digests, |_| true, CostSharing::default());
         assert_eq!(shares.groups[0].shares.len(), 1);
         assert_eq!(shares.sum(digests.iter().enumerate()).cost, 49.0);

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::catalog::key::SessionKey;
-use crate::session::digest::Digest;
+use crate::session::digest::listed::ListedSession;
 
 /// The forests of families among sessions.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ impl Families {
     pub(super) fn new<'a>(
         sessions: &[SessionKey],
         parent: impl Fn(SessionKey) -> Option<SessionKey>,
-        digest: impl Fn(SessionKey) -> &'a Digest,
+        digest: impl Fn(SessionKey) -> &'a ListedSession,
     ) -> Self {
         let size = sessions.iter().map(|key| key.place() + 1).max().unwrap_or_default();
         let mut is_member = vec![false; size];
@@ -43,7 +43,7 @@ impl Families {
         for &key in sessions {
             let parent = parent(key).filter(|parent| is_member.get(parent.place()).is_some_and(|is| *is));
             let member = &mut families.members[key.place()];
-            (member.parent, member.latest) = (parent, digest(key).order_time());
+            (member.parent, member.latest) = (parent, digest(key).facts().order_time());
             match parent {
                 Some(parent) => families.members[parent.place()].forks.push(key),
                 None => families.roots.push(key),
@@ -67,11 +67,11 @@ impl Families {
     }
 
     /// Moves a session whose time changed, and its ancestors, to their new positions.
-    pub(super) fn reorder<'a>(&mut self, key: SessionKey, digest: impl Fn(SessionKey) -> &'a Digest) {
+    pub(super) fn reorder<'a>(&mut self, key: SessionKey, digest: impl Fn(SessionKey) -> &'a ListedSession) {
         let mut next = Some(key);
         while let Some(key) = next {
             let newest_fork = self.forks(key).first().map_or(i64::MIN, |&fork| self.latest(fork));
-            let latest = digest(key).order_time().max(newest_fork);
+            let latest = digest(key).facts().order_time().max(newest_fork);
             let parent = self.parent(key);
             if latest == self.latest(key) {
                 return;
@@ -96,7 +96,7 @@ impl Families {
     }
 
     /// Returns the families among a subset of the sessions.
-    pub fn of<'a>(&self, sessions: &[SessionKey], digest: impl Fn(SessionKey) -> &'a Digest) -> Self {
+    pub fn of<'a>(&self, sessions: &[SessionKey], digest: impl Fn(SessionKey) -> &'a ListedSession) -> Self {
         Self::new(sessions, |key| self.parent(key), digest)
     }
 
@@ -168,10 +168,10 @@ impl Families {
     }
 }
 
-/// Compares two sessions, given by latest time and digest: newest first. Copies have equal times, so the path breaks the
+/// Compares two sessions, given by latest time and session: newest first. Copies have equal times, so the path breaks the
 /// tie and their order is the same at each start.
-pub(super) fn order([(latest_a, a), (latest_b, b)]: [(i64, &Digest); 2]) -> Ordering {
-    latest_b.cmp(&latest_a).then_with(|| a.path.as_os_str().cmp(b.path.as_os_str()))
+pub(super) fn order([(latest_a, a), (latest_b, b)]: [(i64, &ListedSession); 2]) -> Ordering {
+    latest_b.cmp(&latest_a).then_with(|| a.facts().path.compare(b.facts().path))
 }
 
 /// Cuts each cycle of parents at its first session. pi's list drops such sessions.

@@ -163,7 +163,8 @@ mod tests {
             }
             if let Ok(query) = Query::parse(&format!("all: e {query}")) {
                 let mut session = catalog(&[("s", None, 1)]).searched_sessions()[0].clone();
-                session.digest = std::sync::Arc::new(crate::session::digest::Digest { path: path.clone(), ..(*session.digest).clone() });
+                session.digest =
+                    crate::session::digest::Digest { path: path.clone(), ..(**session.digest).clone() }.into();
                 let asked = (&session, &tree);
                 let found = Searcher::default().matching_entries(asked, (&query, &here()), || false).unwrap();
                 let (parts, mut matches) = (QueryParts::new(&query, &here()), EntryMatches::default());

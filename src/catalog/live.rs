@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::pi::running::RunningPis;
 use crate::pi::status::{PiState, PiStatus};
-use crate::pi::warnings::{self, is_fresh};
+use crate::pi::warnings::{self, is_fresh, is_moment};
 use crate::session::digest::Digest;
 
 /// The activity of pi in a session.
@@ -56,7 +56,7 @@ impl Catalog {
             }
         }
         for key in self.keys().filter(|_| !by_id.is_empty()) {
-            for &reported in by_id.get(&*self[key].header.id).into_iter().flatten() {
+            for &reported in by_id.get(self[key].facts().id).into_iter().flatten() {
                 if self[key].path.file_name() == reported.session.file_name() {
                     reported_in.entry(key).or_default().push(reported.clone());
                 }
@@ -71,16 +71,20 @@ impl Catalog {
         let runs_in = |dir: &Arc<str>| self.pis.by_dir.get(Path::new(&**dir)).copied().unwrap_or_default();
         let runs: Vec<usize> = self.dirs.iter().map(runs_in).collect();
         let running = |key: SessionKey| runs[self.project(key).place()];
-        for key in self.keys().filter(|&key| self[key].owner.is_none() && running(key) > 0 && !live.contains_key(&key))
+        for key in
+            self.keys().filter(|&key| running(key) > 0 && !self[key].facts().is_subagent && !live.contains_key(&key))
         {
             in_dirs.entry(self.project(key)).or_default().push(key);
         }
         for mut keys in in_dirs.into_values() {
-            keys.sort_by_key(|&key| std::cmp::Reverse((self[key].mtime, &self[key].path)));
+            keys.sort_by(|&a, &b| {
+                let [a, b] = [a, b].map(|key| self[key].facts());
+                b.mtime.cmp(&a.mtime).then_with(|| b.path.compare(a.path))
+            });
             let pis = keys.first().map_or(0, |&key| running(key));
             live.extend(keys.into_iter().take(pis).map(|key| (key, SessionActivity::Guessed)));
         }
-        for key in self.keys().filter(|&key| is_fresh(&self[key], now)) {
+        for key in self.keys().filter(|&key| is_moment(self[key].facts().mtime, now) && is_fresh(&self[key], now)) {
             live.entry(key).or_insert(SessionActivity::Guessed);
         }
         self.live = live;
@@ -120,7 +124,7 @@ impl Catalog {
     /// Describes the evidence that a pi is active in any of some sessions, one sentence each. Every pi in the directory
     /// of a session counts, because its session is a guess.
     pub fn signs(&self, sessions: &[SessionKey], now: i64, home: &str) -> Vec<String> {
-        let sessions: Vec<&Digest> = sessions.iter().map(|&key| &*self[key]).collect();
+        let sessions: Vec<&Digest> = sessions.iter().map(|&key| &**self[key]).collect();
         warnings::signs(&sessions, &self.pis, now, home)
     }
 }

@@ -29,8 +29,9 @@ use std::sync::Arc;
 use crate::disk::locate;
 use crate::disk::scan::{ScanSources, Unreadable};
 use crate::pi::running::{self, RunningPis};
+use crate::session::digest::Digest;
 use crate::session::digest::details::EntryTotals;
-use crate::session::digest::{Digest, SharedDigest};
+use crate::session::digest::listed::{JoinedPath, SharedSession};
 use crate::session::links::{ById, IdHash};
 use cost_sharing::CostSharing;
 use families::{Families, cut_cycles, order};
@@ -51,7 +52,7 @@ pub struct ScanProgress {
 /// The last known state of a session.
 #[derive(Debug)]
 struct CatalogSlot {
-    session: SharedDigest,
+    session: SharedSession,
     project: ProjectKey,
     /// `true` if its file exists.
     is_there: bool,
@@ -103,7 +104,7 @@ impl Catalog {
             unreadable.extend(batch.unreadable);
             all.extend(batch.sessions.into_iter().map(|session| match place(&session.path) {
                 path if path == session.path => session,
-                path => Arc::new(Digest { path, ..(*session).clone() }),
+                path => Digest { path, ..(**session).clone() }.into(),
             }));
             true
         });
@@ -112,7 +113,7 @@ impl Catalog {
     }
 
     /// Creates a catalog of digests, and detects active pis. `now` is in milliseconds since 1970.
-    pub(crate) fn of(sessions: Vec<SharedDigest>, now: i64) -> Self {
+    pub(crate) fn of(sessions: Vec<SharedSession>, now: i64) -> Self {
         let mut catalog = Self::default();
         catalog.add(sessions);
         catalog.progress.finished = true;
@@ -122,7 +123,11 @@ impl Catalog {
 
     /// Returns the session with the given path after resolving symbolic links.
     pub(crate) fn key_of_file(&self, real_path: &Path) -> Option<SessionKey> {
-        self.keys().find(|&key| self[key].real_path() == real_path && !self[key].is_link)
+        let is_it = |key: &SessionKey| {
+            let facts = self[*key].facts();
+            facts.real_path.unwrap_or(facts.path).is(real_path.as_os_str()) && !facts.is_link
+        };
+        self.keys().find(is_it)
     }
 
     /// Returns a number that changes with every change of the sessions.
@@ -139,7 +144,7 @@ impl Catalog {
     }
 
     /// Adds or replaces sessions.
-    pub fn add<S: Into<SharedDigest>>(&mut self, sessions: Vec<S>) {
+    pub fn add<S: Into<SharedSession>>(&mut self, sessions: Vec<S>) {
         for session in sessions {
             self.put(session.into());
         }
@@ -184,7 +189,7 @@ impl Catalog {
         for &key in keys {
             self.families.reorder(key, |key| &self.slots[key.place()].session);
         }
-        self.shares.grow(keys.iter().map(|key| (key.place(), &*self.slots[key.place()].session)));
+        self.shares.grow(keys.iter().map(|key| (key.place(), &self.slots[key.place()].session)));
     }
 
     /// Marks sessions as uncertain. They are removed at the end of a scan unless it reads them again.
@@ -206,18 +211,20 @@ impl Catalog {
         }
     }
 
-    fn put(&mut self, session: SharedDigest) -> SessionKey {
-        let project = match self.by_dir.get(session.header.cwd.as_str()) {
+    fn put(&mut self, session: SharedSession) -> SessionKey {
+        let facts = session.facts();
+        let project = match self.by_dir.get(facts.cwd) {
             Some(known) => *known,
             None => {
-                let (key, dir) = (ProjectKey::new(self.dirs.len()), Arc::<str>::from(session.header.cwd.as_str()));
+                let (key, dir) = (ProjectKey::new(self.dirs.len()), Arc::<str>::from(facts.cwd));
                 self.dirs.push(dir.clone());
                 self.by_dir.insert(dir, key);
                 key
             }
         };
+        let place = self.place_of(facts.path);
         let slot = CatalogSlot { session, project, is_there: true, is_read: true };
-        match self.place_of(&slot.session.path) {
+        match place {
             (_, Some(key)) => {
                 self.slots[key.place()] = slot;
                 key
@@ -235,18 +242,20 @@ impl Catalog {
     fn relink(&mut self) {
         self.version += 1;
         let keys: Vec<SessionKey> = self.keys().collect();
-        let linked = keys.iter().filter_map(|&key| Some((self[key].real_path.clone()?.into(), key)));
+        let linked = keys.iter().filter_map(|&key| Some((self[key].facts().real_path?.join().into(), key)));
         self.by_real_path = linked.collect();
         let mut parents = vec![None; self.slots.len()];
         let known = |path: Option<&Path>| path.and_then(|path| self.key_of_real(path));
         let ParentIndex { found, moved, orphans } =
             ParentIndex::new(&keys, |key| &self[key], |path| self.key_of_real(path));
         for &key in &keys {
-            let owner = self[key].owner.as_ref().and_then(|owner| owner.path.as_deref());
+            let session = &self[key];
+            let owner = session.facts().is_subagent.then(|| session.owner.as_ref()).flatten();
+            let owner = owner.and_then(|owner| owner.path.as_deref());
             let parent = found.get(&key).copied().or_else(|| known(owner));
             parents[key.place()] = parent.filter(|&parent| parent != key);
         }
-        let is_lost = |key: &&SessionKey| orphans.contains(key) && self[**key].owner.is_none();
+        let is_lost = |key: &&SessionKey| orphans.contains(key) && !self[**key].facts().is_subagent;
         let mut lost: Vec<SessionKey> = keys.iter().filter(is_lost).copied().collect();
         self.sort_oldest_first(&mut lost);
         let named = lost.into_iter().filter_map(|key| Some((key, self[key].parent_path.as_deref()?)));
@@ -256,23 +265,21 @@ impl Catalog {
         self.find_unlisted(&keys);
         self.families = Families::new(&keys, |key| parents[key.place()], |key| &self[key]);
         let before = std::mem::take(&mut self.shares);
-        self.shares =
-            CostSharing::new(keys.iter().map(|&key| (key.place(), &*self.slots[key.place()].session)), before);
+        self.shares = CostSharing::new(keys.iter().map(|&key| (key.place(), &self.slots[key.place()].session)), before);
     }
 
     /// Returns the key of a current or former session file.
     pub fn key_of(&self, path: &Path) -> Option<SessionKey> {
-        self.place_of(path).1
+        self.place_of(JoinedPath::whole(path)).1
     }
 
     /// Returns the hash of a path, and the session with that path. Each path is stored once, in its session, because
     /// paths are long. Comparing their components would be slow.
-    fn place_of(&self, path: &Path) -> (IdHash, Option<SessionKey>) {
-        let path = path.as_os_str();
-        let first = IdHash::new(path.as_encoded_bytes());
+    fn place_of(&self, path: JoinedPath<'_>) -> (IdHash, Option<SessionKey>) {
+        let first = path.hash(&mut Vec::new());
         let (mut hash, mut tries) = (first, 0);
         while let Some(&key) = self.by_path.get(&hash) {
-            if self.slots[key.place()].session.path.as_os_str() == path {
+            if self.slots[key.place()].session.facts().path.compare(path).is_eq() {
                 return (hash, Some(key));
             }
             tries += 1;
@@ -282,7 +289,7 @@ impl Catalog {
     }
 
     /// Returns a session whose file exists.
-    pub fn get(&self, key: SessionKey) -> Option<&SharedDigest> {
+    pub fn get(&self, key: SessionKey) -> Option<&SharedSession> {
         self.slots.get(key.place()).filter(|slot| slot.is_there).map(|slot| &slot.session)
     }
 
@@ -305,7 +312,9 @@ impl Catalog {
 
     /// Sorts sessions, newest first.
     pub(crate) fn sort_newest_first(&self, keys: &mut [SessionKey]) {
-        keys.sort_by(|&a, &b| order([a, b].map(|key| (self[key].order_time(), &*self[key]))));
+        let mut timed: Vec<(i64, SessionKey)> = keys.iter().map(|&key| (self[key].facts().order_time(), key)).collect();
+        timed.sort_by(|&a, &b| order([a, b].map(|(time, key)| (time, &*self[key]))));
+        keys.iter_mut().zip(timed).for_each(|(key, (_, sorted))| *key = sorted);
     }
 
     /// Returns the number of sessions.
@@ -342,22 +351,22 @@ impl Catalog {
     /// its own.
     pub fn copied_entries_text(&self, key: SessionKey) -> Option<&'static str> {
         let session = self.get(key)?;
-        (self.own(key).entries < session.all.entries).then(|| session.copied_entries_text())
+        (self.own(key).entries < session.facts().all.entries).then(|| session.copied_entries_text())
     }
 
     /// Returns the totals of several sessions, counting shared entries once.
     pub fn sum<'a>(&self, sessions: impl IntoIterator<Item = &'a SessionKey>) -> EntryTotals {
-        self.shares.sum(sessions.into_iter().filter_map(|&key| Some((key.place(), &**self.get(key)?))))
+        self.shares.sum(sessions.into_iter().filter_map(|&key| Some((key.place(), self.get(key)?))))
     }
 
     /// Sorts sessions, oldest first.
     pub(crate) fn sort_oldest_first(&self, keys: &mut [SessionKey]) {
-        keys.sort_by_key(|&key| self[key].age());
+        keys.sort_by(|&a, &b| self[a].facts().compare_age(&self[b].facts()));
     }
 
     /// Iterates over the forks of a session without subagent sessions.
     pub fn forks(&self, key: SessionKey) -> impl Iterator<Item = SessionKey> {
-        self.families.forks(key).iter().copied().filter(|&fork| self[fork].owner.is_none())
+        self.families.forks(key).iter().copied().filter(|&fork| !self[fork].facts().is_subagent)
     }
 
     /// Returns `true` if the parent file of a session is missing, as far as the scan has progressed.
@@ -367,7 +376,8 @@ impl Catalog {
 
     /// Returns the existing session with the given path after resolving symbolic links.
     pub(crate) fn key_of_real(&self, real_path: &Path) -> Option<SessionKey> {
-        let direct = self.key_of(real_path).filter(|&key| self.get(key).is_some_and(|one| one.real_path.is_none()));
+        let direct =
+            self.key_of(real_path).filter(|&key| self.get(key).is_some_and(|one| one.facts().real_path.is_none()));
         direct.or_else(|| self.by_real_path.get(real_path.as_os_str()).copied())
     }
 }
@@ -384,9 +394,9 @@ fn has_same_relations(before: &Digest, now: &Digest) -> bool {
 
 /// Returns the last known state of a session, also if its file is missing.
 impl std::ops::Index<SessionKey> for Catalog {
-    type Output = SharedDigest;
+    type Output = SharedSession;
 
-    fn index(&self, key: SessionKey) -> &SharedDigest {
+    fn index(&self, key: SessionKey) -> &SharedSession {
         &self.slots[key.place()].session
     }
 }

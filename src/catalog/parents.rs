@@ -2,11 +2,10 @@
 
 use std::cell::LazyCell;
 use std::collections::{BTreeSet, HashMap};
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::catalog::key::SessionKey;
-use crate::session::digest::{Digest, SharedDigest};
+use crate::session::digest::listed::{ListedSession, SharedSession};
 use crate::session::links::{ById, IdHash};
 
 /// The parents of forks.
@@ -20,38 +19,45 @@ pub(super) struct ParentIndex {
     pub(super) orphans: BTreeSet<SessionKey>,
 }
 
-/// The parent of a fork.
+/// The parent of a fork, by its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ForkParent<'a> {
+pub(crate) enum ForkParent {
     /// The session has the path that the fork names.
-    Present(&'a Path),
+    Present(usize),
     /// The session has another path.
-    Moved(&'a Path),
+    Moved(usize),
     /// No session is the parent.
     Missing,
 }
 
-/// Finds the parents of all forks among some sessions.
-pub(crate) fn parents(sessions: &[SharedDigest]) -> HashMap<&Path, ForkParent<'_>> {
+/// Finds the parents of all forks among some sessions, by the index of the fork.
+pub(crate) fn parents(sessions: &[SharedSession]) -> HashMap<usize, ForkParent> {
     let keys: Vec<SessionKey> = (0..sessions.len()).map(SessionKey::new).collect();
-    let mut forks = sessions.iter().zip(&keys).filter(|(session, _)| session.header.is_fork()).peekable();
+    let mut forks = keys.iter().filter(|key| sessions[key.place()].facts().is_fork()).peekable();
     if forks.peek().is_none() {
         return HashMap::new();
     }
-    let mut by_path: HashMap<&OsStr, SessionKey> = HashMap::with_capacity(sessions.len());
+    let mut by_path: ById<SessionKey> = ById::with_capacity_and_hasher(sessions.len(), Default::default());
+    let mut buffer = Vec::new();
     for (session, &key) in sessions.iter().zip(&keys) {
-        match session.real_path {
-            None => drop(by_path.insert(session.path.as_os_str(), key)),
-            Some(ref real_path) => drop(by_path.entry(real_path.as_os_str()).or_insert(key)),
+        let facts = session.facts();
+        match facts.real_path {
+            None => drop(by_path.insert(facts.path.hash(&mut buffer), key)),
+            Some(real_path) => drop(by_path.entry(real_path.hash(&mut buffer)).or_insert(key)),
         }
     }
-    let parents = ParentIndex::new(&keys, |key| &sessions[key.place()], |path| by_path.get(path.as_os_str()).copied());
+    let known = |path: &Path| {
+        let key = *by_path.get(&IdHash::new(path.as_os_str().as_encoded_bytes()))?;
+        let facts = sessions[key.place()].facts();
+        facts.real_path.unwrap_or(facts.path).is(path.as_os_str()).then_some(key)
+    };
+    let parents = ParentIndex::new(&keys, |key| &sessions[key.place()], known);
     let parent = |key| match parents.found.get(key) {
-        Some(parent) if parents.moved.contains(key) => ForkParent::Moved(&sessions[parent.place()].path),
-        Some(parent) => ForkParent::Present(&sessions[parent.place()].path),
+        Some(parent) if parents.moved.contains(key) => ForkParent::Moved(parent.place()),
+        Some(parent) => ForkParent::Present(parent.place()),
         None => ForkParent::Missing,
     };
-    forks.map(|(session, key)| (&*session.path, parent(key))).collect()
+    forks.map(|key| (key.place(), parent(key))).collect()
 }
 
 impl ParentIndex {
@@ -59,14 +65,28 @@ impl ParentIndex {
     /// real path.
     pub(super) fn new<'a>(
         keys: &[SessionKey],
-        digest: impl Fn(SessionKey) -> &'a Digest,
+        digest: impl Fn(SessionKey) -> &'a ListedSession,
         known: impl Fn(&Path) -> Option<SessionKey>,
     ) -> Self {
-        let by_id = || keys.iter().map(|&key| (&*digest(key).header.id, key)).collect::<HashMap<_, _>>();
+        let by_id = || keys.iter().map(|&key| (digest(key).facts().id, key)).collect::<HashMap<_, _>>();
         let by_id = LazyCell::new(by_id);
         let (mut parents, mut lost_forks) = (Self::default(), Vec::new());
         for &key in keys {
             let session = digest(key);
+            let facts = session.facts();
+            if !facts.is_fork() && !session.is_loaded() {
+                continue;
+            }
+            // The usual case needs no digest: a parent that is not reached through a link.
+            let direct = facts.parent_session.map(Path::new).and_then(&known);
+            let is_direct = |&parent: &SessionKey| {
+                let parent = digest(parent).facts();
+                !parent.is_link && parent.real_path.is_none()
+            };
+            if let Some(parent) = direct.filter(|_| !session.is_loaded()).filter(is_direct) {
+                parents.found.insert(key, parent);
+                continue;
+            }
             let id = session.header.parent_id.as_deref();
             let named = session.parent_path.as_deref();
             if named.is_none() && id.is_none() {
@@ -79,9 +99,7 @@ impl ParentIndex {
                 continue;
             }
             let other = named.and_then(id_in_name).and_then(|id| by_id.get(id).copied());
-            match other
-                .filter(|&other| other != key && digest(other).roots.iter().any(|root| session.roots.contains(root)))
-            {
+            match other.filter(|&other| other != key && digest(other).facts().roots.meets(session.facts().roots)) {
                 Some(other) => parents.add_moved(key, other),
                 None => {
                     lost_forks.extend(named.map(|_| key));
@@ -107,13 +125,14 @@ impl ParentIndex {
 fn by_entries<'a>(
     mut forks: Vec<SessionKey>,
     keys: &[SessionKey],
-    digest: impl Fn(SessionKey) -> &'a Digest,
+    digest: impl Fn(SessionKey) -> &'a ListedSession,
 ) -> Vec<(SessionKey, SessionKey)> {
-    let mut roots: ById<u32> = forks.iter().flat_map(|&fork| &digest(fork).roots).map(|&root| (root, 0)).collect();
-    for root in keys.iter().filter(|_| !forks.is_empty()).flat_map(|&key| &digest(key).roots) {
-        roots.entry(*root).and_modify(|sessions| *sessions += 1);
+    let roots_of = |key: SessionKey| digest(key).facts().roots.iter();
+    let mut roots: ById<u32> = forks.iter().flat_map(|&fork| roots_of(fork)).map(|root| (root, 0)).collect();
+    for root in keys.iter().filter(|_| !forks.is_empty()).flat_map(|&key| roots_of(key)) {
+        roots.entry(root).and_modify(|sessions| *sessions += 1);
     }
-    let has_relative = |key: &SessionKey| digest(*key).roots.iter().any(|root| roots.get(root).is_some_and(|&n| n > 1));
+    let has_relative = |key: &SessionKey| roots_of(*key).any(|root| roots.get(&root).is_some_and(|&n| n > 1));
     forks.retain(has_relative);
     let last = |fork: SessionKey| digest(fork).details().entries.last_inherited();
     let mut holders: ById<Vec<SessionKey>> = forks.iter().filter_map(|&fork| Some((last(fork)?, Vec::new()))).collect();
@@ -132,7 +151,7 @@ fn by_entries<'a>(
         let holders = holders.get(&last(fork)?)?.iter().copied().filter(may_be);
         // A moved file usually keeps its name.
         let has_name =
-            |other: &Digest| other.path.file_name() == session.parent_path.as_deref().and_then(Path::file_name);
+            |other: &ListedSession| other.path.file_name() == session.parent_path.as_deref().and_then(Path::file_name);
         Some((fork, holders.max_by_key(|&other| (has_name(digest(other)), digest(other).age()))?))
     };
     forks.into_iter().filter_map(parent).collect()
@@ -180,6 +199,7 @@ pub(crate) fn id_in_name(path: &Path) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::digest::Digest;
     use crate::session::links::IdHash;
 
     /// Creates a session with some entries, of which it inherited the first `inherited` from its parent at the given
@@ -195,7 +215,7 @@ mod tests {
 
     #[test]
     fn finds_renamed_parents_by_inherited_entries() {
-        let sessions: Vec<SharedDigest> = [
+        let sessions: Vec<SharedSession> = [
             session("/grandparent", None, 1, (&[1, 2, 9], 0)),
             session("/renamed", Some("/grandparent"), 2, (&[1, 2, 3, 4], 2)),
             session("/fork", Some("/custom"), 3, (&[1, 2, 3, 5], 3)),
@@ -206,11 +226,12 @@ mod tests {
         .map(Into::into)
         .into();
         let parents = parents(&sessions);
-        let parent = |path: &str| parents.get(Path::new(path)).copied();
+        let at = |path: &str| sessions.iter().position(|one| one.path == Path::new(path)).unwrap();
+        let parent = |path: &str| parents.get(&at(path)).copied();
         assert_eq!(parent("/grandparent"), None);
-        assert_eq!(parent("/renamed"), Some(ForkParent::Present("/grandparent".as_ref())));
-        assert_eq!(parent("/fork"), Some(ForkParent::Moved("/renamed".as_ref())));
-        assert_eq!(parent("/sibling"), Some(ForkParent::Moved("/renamed".as_ref())));
+        assert_eq!(parent("/renamed"), Some(ForkParent::Present(at("/grandparent"))));
+        assert_eq!(parent("/fork"), Some(ForkParent::Moved(at("/renamed"))));
+        assert_eq!(parent("/sibling"), Some(ForkParent::Moved(at("/renamed"))));
         assert_eq!(parent("/lost"), Some(ForkParent::Missing), "the grandparent lacks an inherited entry");
         assert_eq!(parent("/unrelated"), Some(ForkParent::Missing));
     }

@@ -2,13 +2,14 @@
 //! list omits: those directly in its default session directory, which should only contain project folders (1.5.2). They
 //! are shown as one project.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::catalog::parents::{MissingParent, MissingParentKey};
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::disk::locate::is_project_folder;
-use crate::session::digest::SharedDigest;
+use crate::session::digest::listed::SharedSession;
 
 /// The files that pi's list omits.
 #[derive(Debug, Default)]
@@ -30,12 +31,12 @@ impl Catalog {
     pub(crate) fn family(&self, key: SessionKey) -> Vec<SessionKey> {
         let root = self.families.line(key).last().unwrap_or(key);
         let family = self.families.below_all(&[root]);
-        family.into_iter().filter(|&member| member == key || self[member].owner.is_none()).collect()
+        family.into_iter().filter(|&member| member == key || !self[member].facts().is_subagent).collect()
     }
 
     /// Returns the session that started a subagent session, directly or through other subagents, or the session itself.
     pub(crate) fn started_by(&self, key: SessionKey) -> SessionKey {
-        self.families.line(key).find(|&above| self[above].owner.is_none()).unwrap_or(key)
+        self.families.line(key).find(|&above| !self[above].facts().is_subagent).unwrap_or(key)
     }
 
     /// Returns `true` if a session is a fork or has forks.
@@ -48,11 +49,11 @@ impl Catalog {
     pub(crate) fn same_origin(&self, key: SessionKey) -> Vec<SessionKey> {
         let family: HashSet<SessionKey> = self.family(key).into_iter().collect();
         let members = self.shares.members(key.place()).map(SessionKey::new);
-        members.filter(|member| !family.contains(member) && self[*member].owner.is_none()).collect()
+        members.filter(|member| !family.contains(member) && !self[*member].facts().is_subagent).collect()
     }
 
     /// Returns all sessions that share entries with a session, including itself, oldest first.
-    pub(crate) fn sharing_sessions(&self, key: SessionKey) -> Vec<(SessionKey, SharedDigest)> {
+    pub(crate) fn sharing_sessions(&self, key: SessionKey) -> Vec<(SessionKey, SharedSession)> {
         let members = self.shares.members(key.place()).map(SessionKey::new);
         members.map(|member| (member, self[member].clone())).collect()
     }
@@ -81,17 +82,23 @@ impl Catalog {
 
     /// Finds the files that pi's list omits.
     pub(super) fn find_unlisted(&mut self, keys: &[SessionKey]) {
-        let folder = |key: SessionKey| Some(split(self[key].path.as_os_str().as_encoded_bytes())?.0);
-        let folders: HashSet<&[u8]> = keys.iter().filter_map(|&key| folder(key)).collect();
+        let folder = |key: SessionKey| self[key].facts().path.folder();
+        let mut folders: HashSet<Cow<'_, [u8]>> = HashSet::new();
+        let mut last: Cow<'_, [u8]> = Cow::default();
+        for &key in keys {
+            let one = folder(key);
+            if one != last {
+                folders.insert(one.clone());
+                last = one;
+            }
+        }
         let with_projects: HashSet<&[u8]> = folders
             .iter()
             .filter_map(|folder| split(folder))
             .filter(|(_, name)| is_project_folder(name))
             .map(|(dir, _)| dir)
             .collect();
-        let is_unlisted = |key: SessionKey| {
-            self[key].owner.is_none() && folder(key).is_some_and(|folder| with_projects.contains(folder))
-        };
+        let is_unlisted = |key: SessionKey| !self[key].facts().is_subagent && with_projects.contains(&*folder(key));
         let unlisted: Vec<SessionKey> =
             keys.iter().copied().filter(|&key| !with_projects.is_empty() && is_unlisted(key)).collect();
         self.unlisted.projects.clear();

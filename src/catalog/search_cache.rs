@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use crate::catalog::text_arena::{ArenaRange, TextArena};
 use crate::catalog::{Catalog, SessionKey, search_text};
 use crate::search::candidate::{Candidate, SearchTitles, TitlesBuf};
-use crate::session::digest::SharedDigest;
+use crate::session::digest::listed::SharedSession;
 use crate::session::links::{ActivePath, Index};
 use crate::session::search_text::{Passages, SearchTexts, SearchTextsBuf, TextBuffers};
 
@@ -24,7 +24,7 @@ pub struct SearchedSession {
     /// The key of the session.
     pub key: SessionKey,
     /// The digest of the session.
-    pub digest: SharedDigest,
+    pub digest: SharedSession,
     /// `true` if a pi is probably active in it.
     pub is_live: bool,
     /// `true` if it has forks.
@@ -249,7 +249,7 @@ mod tests {
         };
         add(&mut cache, still, 3, "Still");
         for at in 0..20 {
-            growing.digest = Arc::new(Digest { bytes: at.into(), ..(*growing.digest).clone() });
+            growing.digest = Digest { bytes: at.into(), ..(**growing.digest).clone() }.into();
             add(&mut cache, &growing, at, &long);
             assert!(cache.arena.bytes() <= 2 * MAX_OUTDATED, "{} bytes after {at}", cache.arena.bytes());
         }

@@ -77,7 +77,11 @@ pub(super) fn sessions(typed: &OsStr) -> Vec<CompletionCandidate> {
     let Some(typed) = typed.to_str() else { return Vec::new() };
     of_sessions(|catalog| {
         let one = |key: SessionKey| {
-            let session = &catalog[key];
+            let facts = catalog[key].facts();
+            if !facts.id.starts_with(typed) && !facts.is_named {
+                return None;
+            }
+            let session = catalog[key].once();
             let name = session.name.as_deref().filter(|name| !typed.is_empty() && name.starts_with(typed));
             let id = Some(&*session.header.id).filter(|id| id.starts_with(typed));
             let title: String = clean(session.title()).chars().take(60).collect();
@@ -114,7 +118,7 @@ fn entries_of_line(typed: &str) -> Result<Vec<CompletionCandidate>> {
 pub(super) fn projects(typed: &OsStr) -> Vec<CompletionCandidate> {
     of_sessions(|catalog| {
         let keys = catalog.newest_first();
-        let projects: BTreeSet<&str> = keys.iter().map(|&key| &*catalog[key].header.cwd).collect();
+        let projects: BTreeSet<&str> = keys.iter().map(|&key| catalog[key].facts().cwd).collect();
         let fits = |dir: &&str| !dir.is_empty() && dir.as_bytes().starts_with(typed.as_encoded_bytes());
         projects.into_iter().filter(fits).filter_map(|dir| candidate(dir, "")).collect()
     })

@@ -19,7 +19,7 @@ use crate::cli::resolve::SessionResolver;
 use crate::cli::table::{self, Column};
 use crate::cli::{CommandContext, completions, output};
 use crate::disk::load;
-use crate::session::digest::SharedDigest;
+use crate::session::digest::listed::SharedSession;
 
 /// List files that tools read or changed, most recent first
 #[derive(Debug, clap::Args)]
@@ -41,9 +41,9 @@ impl FilesCommand {
             None => chosen.sources().scan(),
         };
         let is_wanted = self.project.matcher(chosen);
-        let mut sessions: Vec<SharedDigest> = Vec::new();
+        let mut sessions: Vec<SharedSession> = Vec::new();
         let unreadable = crate::cli::read(&mut scan, |batch| {
-            sessions.extend(batch.into_iter().filter(|session| is_wanted(&session.header.cwd)));
+            sessions.extend(batch.into_iter().filter(|session| is_wanted(session.facts().cwd)));
         });
         let _ = scan.keep(); // a failure only costs time
         if let (Some(_), [one]) = (&self.session, &unreadable[..])
@@ -58,7 +58,7 @@ impl FilesCommand {
             output::error(&format!("no session found in {dir}; run `pitree ls` to list the directories of sessions"));
             return Ok(output::end(out, unreadable)?.found(false).into());
         }
-        let files = outline(sessions.iter().map(|session| &**session), &chosen.home);
+        let files = outline(sessions.iter().map(|session| &***session), &chosen.home);
         if self.json {
             let mut calls = match &self.session {
                 Some(_) => Some(calls(&sessions, chosen)?),
@@ -99,7 +99,7 @@ fn table(out: &mut impl Write, files: &[TouchedFile], chosen: &CommandContext) -
 }
 
 /// Returns the entries that touched each file, in file order.
-fn calls(sessions: &[SharedDigest], chosen: &CommandContext) -> Result<HashMap<String, Vec<impl Serialize>>> {
+fn calls(sessions: &[SharedSession], chosen: &CommandContext) -> Result<HashMap<String, Vec<impl Serialize>>> {
     let mut calls: HashMap<String, Vec<_>> = HashMap::new();
     for session in sessions {
         let tree = load::tree(&session.path, &chosen.home)?;

@@ -120,7 +120,7 @@ impl HitSearch {
 
     /// Iterates over the ids of the searched sessions.
     pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
-        self.sessions.iter().map(|sought| &*sought.digest.header.id)
+        self.sessions.iter().map(|sought| sought.digest.facts().id)
     }
 
     /// Returns the files of the found sessions.
@@ -150,7 +150,7 @@ impl HitSearch {
         let asked = (&self.query, &self.here);
         let fit = self.searcher.sessions_to_grep(&self.sessions, asked, || false).unwrap_or_default();
         let paths: Vec<&PathBuf> = fit.iter().map(|session| &session.digest.path).collect();
-        let by_path = fit.iter().map(|sought| (&sought.digest.path, &*sought.digest)).collect();
+        let by_path = fit.iter().map(|sought| (&sought.digest.path, &**sought.digest)).collect();
         let asked = (&*self.query.words(), most, HitOrder::Given);
         grep::each(&paths, asked, || false, |batch| each(batch, &by_path));
     }

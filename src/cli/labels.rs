@@ -12,7 +12,8 @@ use crate::cli::output::{Output, PathFields, object};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{CommandContext, output, resolve};
-use crate::session::digest::{DigestLabel, SharedDigest};
+use crate::session::digest::DigestLabel;
+use crate::session::digest::listed::SharedSession;
 use crate::session::entry::EntryId;
 
 /// List labels, most recent first
@@ -34,9 +35,9 @@ impl LabelsCommand {
         let mut scan = chosen.sources().scan();
         let (mut sessions, mut ids) = (Vec::new(), Vec::new());
         let is_in_project = self.project.matcher(chosen);
-        let is_wanted = |session: &SharedDigest| !session.labels.is_empty() && is_in_project(&session.header.cwd);
+        let is_wanted = |session: &SharedSession| session.facts().is_labeled && is_in_project(session.facts().cwd);
         let unreadable = crate::cli::read(&mut scan, |batch| {
-            ids.extend(batch.iter().map(|session| session.header.id.clone()));
+            ids.extend(batch.iter().map(|session| session.facts().id.to_string()));
             sessions.extend(batch.into_iter().filter(is_wanted));
         });
         let _ = scan.keep(); // a failure only costs time

@@ -30,15 +30,16 @@ use crate::disk::scan::{self, Unreadable};
 use crate::pi::running;
 use crate::pi::status::PiStatus;
 use crate::session::digest::details::EntryTotals;
-use crate::session::digest::{Digest, NO_MESSAGES, SharedDigest};
+use crate::session::digest::listed::{ListedSession, SharedSession};
+use crate::session::digest::{Digest, NO_MESSAGES};
 use crate::session::problem::Problem;
 
 /// The number of sessions formatted per batch and per task, because formatted lines take much more memory than
 /// sessions.
 const AT_ONCE: (usize, usize) = (2048, 32);
 
-/// A session with the totals of its own entries.
-type SessionRow<'a> = (&'a Digest, EntryTotals);
+/// A session with its index and the totals of its own entries.
+type SessionRow<'a> = (usize, &'a ListedSession, EntryTotals);
 
 /// List sessions, most recent first
 #[derive(Debug, clap::Args)]
@@ -66,29 +67,33 @@ impl LsCommand {
         };
         let mut scan = chosen.sources().scan();
         let mut unreadable = std::mem::take(&mut scan.found.unreadable);
-        if scan.found.files.is_empty() && !unreadable.is_empty() {
+        if scan.found.is_empty() && !unreadable.is_empty() {
             bail!("{}", nothing(&unreadable, chosen));
         }
         // A query can depend on all sessions, for example on forks.
-        let unread = if self.subagents || query.is_some() { Vec::new() } else { scan.skip_subagents() };
-        let mut sessions: Vec<SharedDigest> = Vec::new();
+        let mut unread = if self.subagents || query.is_some() { Vec::new() } else { scan.skip_subagents() };
+        let mut sessions: Vec<SharedSession> = Vec::new();
         unreadable.extend(crate::cli::read(&mut scan, |batch| sessions.extend(batch)));
-        let mut unlisted: Vec<SharedDigest> = Vec::new();
+        let mut unlisted: Vec<SharedSession> = Vec::new();
         let found = query.map(|query| {
             let here = chosen.here_and_now();
             let all = Catalog::of(sessions.clone(), here.now_ms).searched_sessions();
-            unlisted = sessions.extract_if(.., |session| !self.subagents && session.owner.is_some()).collect();
+            unlisted = sessions.extract_if(.., |session| !self.subagents && session.facts().is_subagent).collect();
             HitSearch::new(query, all, here).files()
         });
         cost_sharing::prepare(&sessions);
-        let shares = CostSharing::new(sessions.iter().map(|session| &**session).enumerate(), CostSharing::default());
+        let shares = CostSharing::new(sessions.iter().enumerate(), CostSharing::default());
         let mut rows: Vec<SessionRow<'_>> =
-            (0..).zip(&sessions).map(|(at, session)| (&**session, shares.own(at, session))).collect();
+            (0..).zip(&sessions).map(|(at, session)| (at, &**session, shares.own(at, session))).collect();
         // pi orders by time only; files of the same time keep a fixed order here.
-        rows.sort_by(|(a, _), (b, _)| b.order_time().cmp(&a.order_time()).then_with(|| b.path.cmp(&a.path)));
-        rows.retain(|(session, _)| found.as_ref().is_none_or(|found| found.contains(&session.path)));
+        rows.retain(|(_, session, _)| found.as_ref().is_none_or(|found| found.contains(&session.facts().path.join())));
         let is_in_project = self.project.matcher(chosen);
-        rows.retain(|(session, _)| is_in_project(&session.header.cwd));
+        rows.retain(|(_, session, _)| is_in_project(session.facts().cwd));
+        let times: Vec<i64> = sessions.iter().map(|session| session.facts().order_time()).collect();
+        rows.sort_by(|(a, one, _), (b, other, _)| {
+            let path = |session: &ListedSession| session.facts().path.join();
+            times[*b].cmp(&times[*a]).then_with(|| path(other).cmp(&path(one)))
+        });
         let all = rows.len();
         rows.truncate(self.limit.map_or(all, NonZeroUsize::get));
         if self.json {
@@ -96,35 +101,34 @@ impl LsCommand {
             let reported = running::by_session(&reported);
             // A subagent session can be the parent of a listed session.
             let mut all = [&sessions[..], &unlisted].concat();
-            let is_missing =
-                |parents: HashMap<&Path, ForkParent<'_>>| parents.into_values().any(|one| one == ForkParent::Missing);
-            if !unread.is_empty() && is_missing(parents(&all)) {
-                scan.found.files = unread;
+            let mut known = parents(&all);
+            if !unread.is_empty() && known.values().any(|one| *one == ForkParent::Missing) {
+                scan.found.files = std::mem::take(&mut unread);
                 crate::cli::read(&mut scan, |batch| all.extend(batch));
+                known = parents(&all);
             }
-            let parents = parents(&all);
             let here = std::path::absolute(".").unwrap_or_default(); // the directory can be missing
-            let parent = |session: &Digest| {
+            let parent = |at: usize, session: &Digest| {
                 let path = session.parent_path.as_deref();
                 // Files outside the session directories are not read.
                 let is_file = |path: &&Path| scan::one(path, None).is_some();
-                let (state, path) = match *parents.get(&*session.path)? {
-                    ForkParent::Present(path) => ("present", Some(path)),
+                let session_path = |at: usize| all[at].facts().path.join();
+                let (state, path) = match *known.get(&at)? {
+                    ForkParent::Present(at) => ("present", Some(session_path(at))),
                     parent => match (path.filter(is_file), parent) {
-                        (Some(path), _) => ("present", Some(path)),
-                        (None, ForkParent::Moved(path)) => ("moved", Some(path)),
+                        (Some(path), _) => ("present", Some(path.to_path_buf())),
+                        (None, ForkParent::Moved(at)) => ("moved", Some(session_path(at))),
                         (None, _) => ("missing", None),
                     },
                 };
-                let path = path.map(|path| absolute(path, &here).to_string_lossy().into_owned());
+                let path = path.map(|path| absolute(&path, &here).to_string_lossy().into_owned());
                 Some(ParentFields { state, path })
             };
             let lines = |part: &&[SessionRow<'_>]| {
-                part.iter().try_fold(Vec::new(), |mut lines, (session, own)| {
-                    output::push_json_line(
-                        &mut lines,
-                        &SessionLine::new(session, *own, &here, &reported, parent(session)),
-                    )?;
+                part.iter().try_fold(Vec::new(), |mut lines, (at, session, own)| {
+                    let session = session.once();
+                    let line = SessionLine::new(&session, *own, &here, &reported, parent(*at, &session));
+                    output::push_json_line(&mut lines, &line)?;
                     Ok::<_, anyhow::Error>(lines)
                 })
             };
@@ -276,13 +280,14 @@ fn table(out: &mut impl Write, sessions: &[SessionRow<'_>], chosen: &CommandCont
     const COLUMNS: [Column; 6] =
         [Column::Number, Column::Number, Column::Number, Column::Whole, Column::Path(PATH), Column::Words(LAST)];
     let now = crate::cli::now();
-    let ids = resolve::shortest(sessions.iter().map(|(session, _)| &*session.header.id));
+    let ids = resolve::shortest(sessions.iter().map(|(_, session, _)| session.facts().id));
     let is_fork = |session: &Digest, own: &EntryTotals| own.entries < session.all.entries;
-    let row = |(session, own): &SessionRow<'_>| {
+    let row = |(_, session, own): &SessionRow<'_>| {
+        let session = session.once();
         let age = session.modified.map_or("?".into(), |then| time::age(now, then));
         let cwd = shorten(&session.header.cwd, &chosen.home).into_owned();
         let id = utf16_prefix(&session.header.id, ids).to_string();
-        let plus = if is_fork(session, own) { "+" } else { "" };
+        let plus = if is_fork(&session, own) { "+" } else { "" };
         let cost = format!("{plus}{}", dollars(own.cost));
         [age, session.entry_count.to_string(), cost, id, cwd, session.title().to_string()]
     };

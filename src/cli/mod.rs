@@ -56,7 +56,7 @@ use crate::disk::locate::{Environment, Located};
 use crate::disk::scan;
 use crate::disk::scan::{Scan, ScanSources, Unreadable};
 use crate::search::qualifier::value::QueryScope;
-use crate::session::digest::SharedDigest;
+use crate::session::digest::listed::SharedSession;
 use crate::system::signals;
 
 /// Browse every session of the pi coding agent: projects, forks, branches and entries in one tree.
@@ -370,7 +370,7 @@ fn read_config(file: Option<&std::path::Path>) -> Result<Config> {
 }
 
 /// Reads sessions in batches, and returns the files that could not be read.
-fn read(scan: &mut Scan<'_>, mut tell: impl FnMut(Vec<SharedDigest>)) -> Vec<Unreadable> {
+fn read(scan: &mut Scan<'_>, mut tell: impl FnMut(Vec<SharedSession>)) -> Vec<Unreadable> {
     let mut unreadable = std::mem::take(&mut scan.found.unreadable);
     scan.read(|batch| {
         unreadable.extend(batch.unreadable);

@@ -2,6 +2,7 @@
 //! current session.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
@@ -15,8 +16,8 @@ use crate::cli::{CommandContext, now};
 use crate::disk::locate::{self, Environment};
 use crate::disk::scan;
 use crate::disk::scan::{SessionFile, Unreadable};
-use crate::session::digest::{Digest, SharedDigest};
-use crate::session::lines::Header;
+use crate::session::digest::Digest;
+use crate::session::digest::listed::SharedSession;
 use crate::session::tree::{Index, Tree};
 
 /// The minimum length of an entry id prefix; ids of pi have 8 characters.
@@ -42,8 +43,8 @@ impl<'a> SessionResolver<'a> {
     fn starting(&self, start: &str) -> &[(String, PathBuf)] {
         let all = self.by_id.get_or_init(|| {
             let scan = self.chosen.sources().scan();
-            let headers = scan.headers().into_iter();
-            let mut all: Vec<_> = headers.map(|(found, header)| (header.id, found.path.clone())).collect();
+            let mut all: Vec<(String, PathBuf)> = Vec::new();
+            scan.headers(|file, id, _| all.push((id.into(), file.path.clone())));
             all.sort_by(|(one, _), (other, _)| one.cmp(other));
             let _ = scan.keep(); // the next command tries again
             all
@@ -60,7 +61,8 @@ impl<'a> SessionResolver<'a> {
     /// Returns the sessions with a name.
     fn named(&self, name: &str) -> Vec<(String, PathBuf)> {
         let catalog = self.catalog();
-        let is_of_name = |key: &SessionKey| catalog[*key].name.as_deref() == Some(name.trim());
+        let is_of_name =
+            |key: &SessionKey| catalog[*key].facts().is_named && catalog[*key].name.as_deref() == Some(name.trim());
         catalog
             .keys()
             .filter(is_of_name)
@@ -72,13 +74,22 @@ impl<'a> SessionResolver<'a> {
     fn newest_here(&self) -> Result<PathBuf> {
         let home = &self.chosen.home;
         let scan = self.chosen.sources().scan();
-        let headers = scan.headers();
         let cwd = Environment::current().cwd;
         let mut here = CurrentDir::new(cwd.to_string_lossy().into_owned(), home.clone());
-        here.find(headers.iter().map(|(_, header)| header.cwd.as_str()));
+        let mut dirs: BTreeSet<String> = BTreeSet::new();
+        scan.headers(|_, _, cwd| {
+            if !dirs.contains(cwd) {
+                dirs.insert(cwd.into());
+            }
+        });
+        here.find(dirs.iter());
         // The time of the last message is only in the file, so the files of this project are read.
-        let is_here = |(file, header): &(&SessionFile, Header)| file.owner.is_none() && here.is_project(&header.cwd);
-        let those: Vec<SessionFile> = headers.into_iter().filter(is_here).map(|(file, _)| file.clone()).collect();
+        let mut those: Vec<SessionFile> = Vec::new();
+        scan.headers(|file, _, cwd| {
+            if file.owner.is_none() && here.is_project(cwd) {
+                those.push(file.clone());
+            }
+        });
         let _ = scan.keep(); // the next command tries again
         let mut sessions = Vec::new();
         scan::read(&those, home, |batch| {
@@ -87,7 +98,7 @@ impl<'a> SessionResolver<'a> {
         });
         let none =
             || format!("no session found for {} or its project; run `pitree ls` to list all sessions", cwd.display());
-        let newest = sessions.into_iter().max_by_key(|session: &SharedDigest| session.order_time());
+        let newest = sessions.into_iter().max_by_key(|session: &SharedSession| session.order_time());
         newest.map(|session| session.path.clone()).with_context(none)
     }
 

@@ -20,7 +20,8 @@ use crate::cli::{CommandContext, completions, now, output, resolve};
 use crate::disk::locate;
 use crate::pi::running;
 use crate::pi::warnings::LOSES;
-use crate::session::digest::{Digest, SharedDigest};
+use crate::session::digest::Digest;
+use crate::session::digest::listed::SharedSession;
 
 /// The maximum number of sessions listed in a question.
 const NAMED: usize = 20;
@@ -143,7 +144,7 @@ struct Removal {
 }
 
 impl Removal {
-    fn going(&self) -> impl Iterator<Item = &SharedDigest> {
+    fn going(&self) -> impl Iterator<Item = &SharedSession> {
         self.goes.iter().map(|&key| &self.catalog[key])
     }
 
@@ -207,14 +208,14 @@ impl Removal {
     }
 
     /// Returns the remaining sessions whose parent is removed.
-    fn orphans(&self) -> Vec<&SharedDigest> {
+    fn orphans(&self) -> Vec<&SharedSession> {
         // Removing a symbolic link keeps the parent.
         let gone: HashSet<&PathBuf> =
             self.going().filter(|session| !session.is_link).map(|session| session.real_path()).collect();
         let goes: HashSet<SessionKey> = self.goes.iter().copied().collect();
         let stays = self.catalog.keys().filter(|key| !goes.contains(key)).map(|key| &self.catalog[key]);
-        let owner = |session: &SharedDigest| session.owner.as_ref().and_then(|owner| owner.path.clone());
-        let loses = |session: &&SharedDigest| {
+        let owner = |session: &SharedSession| session.owner.as_ref().and_then(|owner| owner.path.clone());
+        let loses = |session: &&SharedSession| {
             session.parent_path.clone().into_iter().chain(owner(session)).any(|parent| gone.contains(&parent))
         };
         stays.filter(loses).collect()

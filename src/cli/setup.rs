@@ -179,7 +179,7 @@ fn pitree(this: &Path, chosen: &CommandContext) -> Check {
 fn sessions(chosen: &CommandContext) -> Check {
     let mut scan = chosen.sources().scan();
     let _ = scan.skip_subagents();
-    let found = scan.found.files.len();
+    let found = scan.found.len();
     let dirs: Vec<String> = chosen.located.dirs.iter().map(|dir| shown(dir, chosen)).collect();
     let place = format!("in {} (from {})", dirs.join(", "), chosen.located.origin);
     let text = match found {

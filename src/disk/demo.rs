@@ -216,10 +216,10 @@ fn shifted_name(name: &str, shift: i64) -> Option<String> {
 mod tests {
     use super::*;
     use crate::disk::scan::ScanSources;
-    use crate::session::digest::SharedDigest;
+    use crate::session::digest::listed::SharedSession;
 
     /// Reads the headers and digests of all samples in a directory.
-    fn digests(dir: &Path) -> Vec<SharedDigest> {
+    fn digests(dir: &Path) -> Vec<SharedSession> {
         let mut digests = Vec::new();
         let dirs = [dir.to_path_buf()];
         ScanSources { dirs: &dirs, home: HOME, cache: None }.scan().read(|batch| {
@@ -243,7 +243,7 @@ mod tests {
         let shift = NOW - fixed.iter().map(|digest| digest.mtime).max().unwrap();
         for (old, new) in fixed.iter().zip(&late) {
             assert_eq!((&old.header.id, old.mtime + shift), (&new.header.id, new.mtime));
-            let exists = |digest: &SharedDigest| digest.parent_path.as_ref().map(|parent| parent.is_file());
+            let exists = |digest: &SharedSession| digest.parent_path.as_ref().map(|parent| parent.is_file());
             assert_eq!(exists(old), exists(new), "{}", old.header.id);
         }
     }

@@ -2,95 +2,20 @@
 //! Directories and file metadata are read in parallel.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
-use crate::base::text::without_os_error_codes;
-use crate::disk::fingerprint::FileVersion;
+use crate::disk::index::{DirRecords, Index};
 use crate::disk::parallel;
+use crate::disk::session_file::{FoundFiles, IndexedFile, SessionFile, UnchangedFile, Unreadable};
 use crate::session::digest::SubagentOwner;
-use crate::session::lines::NotASession;
 use crate::system;
 
 /// The maximum depth below a session's own directory, which covers `<session>/<hash>/run-0` and more.
 const DEEPEST: usize = 8;
-
-/// A file that may be a session.
-#[derive(Clone, Debug, Default)]
-pub struct SessionFile {
-    /// The path.
-    pub path: PathBuf,
-    /// The path with symbolic links resolved, if it differs.
-    pub real_path: Option<PathBuf>,
-    /// `true` if the file itself is a symbolic link.
-    pub is_link: bool,
-    /// The owner if it is a subagent session.
-    pub owner: Option<SubagentOwner>,
-    /// The file version.
-    pub(crate) stamp: FileVersion,
-    /// The index of the session directory in which it was found.
-    pub(super) dir: usize,
-    /// The state of the file in the index.
-    pub(super) known: IndexedFile,
-}
-
-/// The state of a file in the index; values are a segment and a record.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) enum IndexedFile {
-    /// The file is unchanged.
-    Same((usize, usize)),
-    /// The file is unchanged but was moved.
-    Moved((usize, usize)),
-    /// The file may have grown.
-    Before((usize, usize)),
-    /// The file is not in the index.
-    #[default]
-    Nothing,
-}
-
-impl SessionFile {
-    /// Returns the length in bytes and the modification time in milliseconds since 1970.
-    pub fn version(&self) -> (u64, i64) {
-        (self.stamp.bytes, self.stamp.mtime())
-    }
-}
-
-/// A file or directory that could not be read.
-#[derive(Clone, Debug)]
-pub struct Unreadable {
-    /// The path.
-    pub path: PathBuf,
-    /// The reason.
-    pub reason: String,
-    /// `true` if the file is readable but contains entries without a header: see [`NotASession::Headless`].
-    pub is_headless: bool,
-    /// `true` if nothing exists at the path.
-    pub is_missing: bool,
-}
-
-impl Unreadable {
-    /// Creates it from a path and a reason.
-    pub fn new(path: &Path, reason: &impl ToString) -> Self {
-        let reason = without_os_error_codes(&reason.to_string()).into_owned();
-        Self { path: path.into(), reason, is_headless: false, is_missing: false }
-    }
-
-    pub(super) fn file(path: &Path, error: &io::Error) -> Self {
-        let why = error.get_ref().and_then(|why| why.downcast_ref());
-        Self { is_headless: why == Some(&NotASession::Headless), ..Self::new(path, error) }
-    }
-}
-
-/// All files that may be sessions, newest first.
-#[derive(Clone, Debug, Default)]
-pub struct FoundFiles {
-    /// The files.
-    pub files: Vec<SessionFile>,
-    /// Unreadable directories, including missing ones.
-    pub unreadable: Vec<Unreadable>,
-}
 
 impl FoundFiles {
     /// Unwraps a result and records an error.
@@ -113,23 +38,97 @@ fn why(error: &io::Error) -> String {
 
 /// Finds session files in directories.
 pub fn find(dirs: &[PathBuf]) -> FoundFiles {
-    let mut found = FoundFiles::default();
-    let mut seen = HashSet::new();
-    for (at, dir) in dirs.iter().enumerate() {
-        let real = fs::canonicalize(dir).unwrap_or_else(|_| dir.clone());
-        if seen.insert(real) {
-            find_in(dir, at, &mut found);
+    Listings::new(dirs).find(&[])
+}
+
+/// The lists of the files in some session directories and below.
+#[derive(Default)]
+pub(super) struct Listings {
+    /// The directories that were listed, with the index of the session directory.
+    listed: Vec<(usize, PendingDir, DirListing)>,
+    /// The number of session directories.
+    dirs: usize,
+    found: FoundFiles,
+}
+
+impl Listings {
+    /// Lists directories.
+    pub(super) fn new(dirs: &[PathBuf]) -> Self {
+        let mut listings = Self { dirs: dirs.len(), ..Self::default() };
+        let mut seen = HashSet::new();
+        for (at, dir) in dirs.iter().enumerate() {
+            let real = fs::canonicalize(dir).unwrap_or_else(|_| dir.clone());
+            if seen.insert(real) {
+                listings.add(dir, at);
+            }
+        }
+        listings
+    }
+
+    /// Lists a session directory and all directories below it.
+    fn add(&mut self, root: &Path, number: usize) {
+        let Some(real) = self.found.note(root, fs::canonicalize(root)) else { return };
+        let mut folders = vec![PendingDir { path: root.into(), real, level: DirLevel::Root, owner: None }];
+        while !folders.is_empty() {
+            let listings = parallel::map(&folders, |folder| list(&folder.path, &folder.real));
+            let mut next = Vec::new();
+            for (folder, listing) in folders.into_iter().zip(listings) {
+                let Some(listing) = self.found.note(&folder.path, listing) else { continue };
+                next.extend(folder.below(&listing));
+                self.listed.push((number, folder, listing));
+            }
+            folders = next;
         }
     }
-    if dirs.len() > 1 {
-        // One directory can contain another one.
-        let mut seen = HashSet::with_capacity(found.files.len());
-        let is_new: Vec<bool> = found.files.iter().map(|file| seen.insert(file.path.as_os_str())).collect();
-        let mut is_new = is_new.into_iter();
-        found.files.retain(|_| is_new.next() == Some(true));
+
+    /// Looks at the files, and compares them with the indexes of the session directories, if there are any.
+    pub(super) fn find(self, indexes: &[Index]) -> FoundFiles {
+        let Self { listed, dirs, mut found } = self;
+        let mut some = Vec::new();
+        for (at, (.., listing)) in listed.iter().enumerate() {
+            let count = listing.sessions.len();
+            some.extend((0..count).step_by(AT_ONCE).map(|from| (at, from..count.min(from + AT_ONCE))));
+        }
+        let looked = parallel::map(some, |(at, some)| {
+            let (number, folder, listing) = &listed[at];
+            let folder = KnownDir::new(folder, *number, indexes);
+            folder.look(listing, some).map_err(|error| (at, error))
+        });
+        found.unchanged.reserve(looked.iter().flatten().map(|(unchanged, _)| unchanged.len()).sum());
+        let mut last = None;
+        for looked in looked {
+            match looked {
+                Ok((unchanged, files)) => {
+                    found.unchanged.extend(unchanged);
+                    found.files.extend(files);
+                }
+                Err((at, error)) if last != Some(at) => {
+                    last = Some(at);
+                    found.note::<()>(&listed[at].1.path, Err(error));
+                }
+                Err(_) => {}
+            }
+        }
+        found.without_repetitions(dirs)
     }
-    newest_first(&mut found.files);
-    found
+}
+
+impl FoundFiles {
+    /// Sorts the files, newest first, and removes those that were found twice.
+    fn without_repetitions(mut self, dirs: usize) -> Self {
+        let found = &mut self;
+        // Records lie in this order in memory.
+        found.unchanged.sort_unstable_by_key(|file| (file.dir, file.place));
+        if dirs > 1 {
+            // One directory can contain another one.
+            let mut seen = HashSet::with_capacity(found.files.len());
+            let is_new: Vec<bool> = found.files.iter().map(|file| seen.insert(file.path.as_os_str())).collect();
+            let mut is_new = is_new.into_iter();
+            found.files.retain(|_| is_new.next() == Some(true));
+        }
+        newest_first(&mut found.files);
+        self
+    }
 }
 
 /// Sorts indexes and moves each file once, because the files are large and scattered in memory.
@@ -148,19 +147,6 @@ fn newest_first(files: &mut [SessionFile]) {
     }
 }
 
-/// Returns the current state of the file at a path, with the known `owner`. Returns `None` if there is no file.
-pub fn one(path: &Path, owner: Option<SubagentOwner>) -> Option<SessionFile> {
-    let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-    Some(SessionFile {
-        path: path.into(),
-        real_path: fs::canonicalize(path).ok().filter(|real| real != path),
-        is_link: fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()),
-        owner,
-        stamp: FileVersion::new(&metadata, path),
-        ..SessionFile::default()
-    })
-}
-
 /// Returns the file name as bytes. Finding the end of a path by its components is slow.
 pub(super) fn name(path: &Path) -> &[u8] {
     let path = path.as_os_str().as_encoded_bytes();
@@ -177,7 +163,7 @@ pub(super) fn is_named_as_session(path: &Path) -> bool {
 struct DirListing {
     /// The path with symbolic links resolved, if it differs.
     real: Option<PathBuf>,
-    sessions: Vec<(PathBuf, bool)>,
+    sessions: FileNames,
     folders: Vec<(PathBuf, bool)>,
 }
 
@@ -191,15 +177,19 @@ impl DirListing {
 
     /// Returns the sessions that own directories, by directory name: the session of the same name, or the session with
     /// that id. Symbolic links are resolved, because families use resolved paths.
-    fn owners(&self) -> HashMap<&[u8], PathBuf> {
+    fn owners<'a>(&'a self, dir: &Path) -> HashMap<&'a [u8], PathBuf> {
         let names: HashSet<&[u8]> = self.folders.iter().map(|(folder, _)| name(folder)).collect();
         let mut owners = HashMap::new();
-        for (path, is_link) in self.sessions.iter().filter(|_| !names.is_empty()) {
-            let stem = path.file_stem().unwrap_or_default().as_encoded_bytes();
+        if names.is_empty() {
+            return owners;
+        }
+        for at in 0..self.sessions.len() {
+            let (file, is_link) = self.sessions.get(at);
+            let stem = Path::new(file).file_stem().unwrap_or_default().as_encoded_bytes();
             let ids = memchr::memchr_iter(b'_', stem).map(|at| &stem[at + 1..]);
             for name in ids.chain([stem]).filter(|name| names.contains(name)) {
-                let real = || self.real_path(path, *is_link).unwrap_or_else(|| path.clone());
-                owners.entry(name).or_insert_with(real);
+                let path = dir.join(file);
+                owners.entry(name).or_insert_with(|| self.real_path(&path, is_link).unwrap_or(path));
             }
         }
         owners
@@ -209,14 +199,14 @@ impl DirListing {
 /// Lists a directory; `real` is its path with symbolic links resolved.
 fn list(dir: &Path, real: &Path) -> io::Result<DirListing> {
     let real = (real != dir).then(|| real.into());
-    let mut listing = DirListing { real, sessions: Vec::new(), folders: Vec::new() };
+    let mut listing = DirListing { real, sessions: FileNames::default(), folders: Vec::new() };
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
-        let (path, kind) = (entry.path(), entry.file_type()?);
-        if is_named_as_session(&path) && !kind.is_dir() {
-            listing.sessions.push((path, kind.is_symlink()));
-        } else if kind.is_dir() || (kind.is_symlink() && path.is_dir()) {
-            listing.folders.push((path, kind.is_symlink()));
+        let (file, kind) = (entry.file_name(), entry.file_type()?);
+        if is_named_as_session(Path::new(&file)) && !kind.is_dir() {
+            listing.sessions.push(file, kind.is_symlink());
+        } else if kind.is_dir() || (kind.is_symlink() && entry.path().is_dir()) {
+            listing.folders.push((entry.path(), kind.is_symlink()));
         }
     }
     Ok(listing)
@@ -249,7 +239,7 @@ enum DirLevel {
 impl PendingDir {
     /// Returns the subdirectories to search.
     fn below<'a>(&'a self, listing: &'a DirListing) -> impl Iterator<Item = PendingDir> + 'a {
-        let owners = listing.owners();
+        let owners = listing.owners(&self.path);
         listing.folders.iter().filter_map(move |(path, is_link)| {
             let owner = || owners.get(name(path)).cloned();
             let (level, owner) = match self.level {
@@ -275,86 +265,100 @@ impl PendingDir {
     }
 }
 
-/// Adds the files of one directory with the given index.
-fn find_in(root: &Path, number: usize, found: &mut FoundFiles) {
-    let Some(real) = found.note(root, fs::canonicalize(root)) else { return };
-    let mut folders = vec![PendingDir { path: root.into(), real, level: DirLevel::Root, owner: None }];
-    let mut listed: Vec<(PendingDir, DirListing)> = Vec::new();
-    while !folders.is_empty() {
-        let listings = parallel::map(&folders, |folder| list(&folder.path, &folder.real));
-        let mut next = Vec::new();
-        for (folder, listing) in folders.into_iter().zip(listings) {
-            let Some(listing) = found.note(&folder.path, listing) else { continue };
-            next.extend(folder.below(&listing));
-            listed.push((folder, listing));
-        }
-        folders = next;
-    }
-    let mut some = Vec::new();
-    for (at, (_, listing)) in listed.iter_mut().enumerate() {
-        let mut sessions = std::mem::take(&mut listing.sessions).into_iter().peekable();
-        while sessions.peek().is_some() {
-            some.push((at, sessions.by_ref().take(AT_ONCE).collect()));
-        }
-    }
-    let looked = parallel::map(some, |(at, some)| {
-        let (folder, listing) = &listed[at];
-        folder.sessions(number, listing, some).map_err(|error| (at, error))
-    });
-    found.files.reserve(looked.iter().flatten().map(Vec::len).sum());
-    let mut last = None;
-    for looked in looked {
-        match looked {
-            Ok(files) => found.files.extend(files),
-            Err((at, error)) if last != Some(at) => {
-                last = Some(at);
-                found.note::<()>(&listed[at].0.path, Err(error));
+/// The names of the session files in a directory, and `true` for each symbolic link. Almost all names are stored in one
+/// string, because there can be many.
+#[derive(Default)]
+struct FileNames {
+    text: String,
+    /// The end of each name in the string.
+    ends: Vec<(usize, bool)>,
+    /// The names that are not UTF-8.
+    others: Vec<(OsString, bool)>,
+}
+
+impl FileNames {
+    fn push(&mut self, name: OsString, is_link: bool) {
+        match name.to_str() {
+            Some(name) => {
+                self.text.push_str(name);
+                self.ends.push((self.text.len(), is_link));
             }
-            Err(_) => {}
+            None => self.others.push((name, is_link)),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.ends.len() + self.others.len()
+    }
+
+    fn get(&self, at: usize) -> (&OsStr, bool) {
+        match self.ends.get(at) {
+            Some(&(end, is_link)) => {
+                let start = at.checked_sub(1).map_or(0, |before| self.ends[before].0);
+                (self.text[start..end].as_ref(), is_link)
+            }
+            None => {
+                let (name, is_link) = &self.others[at - self.ends.len()];
+                (name, *is_link)
+            }
         }
     }
 }
 
-impl PendingDir {
-    /// Returns the given files of the directory that exist and are regular files.
+/// A listed directory with its records in the index.
+struct KnownDir<'a> {
+    dir: &'a PendingDir,
+    number: usize,
+    records: Option<DirRecords<'a>>,
+}
+
+impl<'a> KnownDir<'a> {
+    fn new(dir: &'a PendingDir, number: usize, indexes: &'a [Index]) -> Self {
+        let index = indexes.get(number).filter(|_| dir.owner.is_none());
+        Self { dir, number, records: index.and_then(|index| index.records_in(&dir.path, &dir.real)) }
+    }
+
+    /// Returns the given files of the directory that exist and are regular files: those that are unchanged since they
+    /// were added to the index, and the others.
     ///
     /// # Errors
     /// The directory can be listed but not entered, which affects all its files.
-    fn sessions(&self, dir: usize, listing: &DirListing, some: Vec<(PathBuf, bool)>) -> io::Result<Vec<SessionFile>> {
-        let inside = system::files::DirHandle::open(&self.path);
-        let mut files = Vec::with_capacity(some.len());
-        for (path, is_link) in some {
-            match inside.file(&path) {
-                // A directory can have a session name.
-                Ok(None) => {}
-                Ok(Some(stamp)) => files.push(SessionFile {
-                    real_path: listing.real_path(&path, is_link),
-                    path,
-                    is_link,
-                    owner: self.owner.clone(),
-                    stamp,
-                    dir,
-                    known: IndexedFile::Nothing,
-                }),
+    fn look(&self, listing: &DirListing, some: Range<usize>) -> io::Result<(Vec<UnchangedFile>, Vec<SessionFile>)> {
+        let Self { dir: folder, number: dir, records } = self;
+        let inside = system::files::DirHandle::open(&folder.path);
+        let (mut unchanged, mut files) = (Vec::new(), Vec::new());
+        for at in some {
+            let (name, is_link) = listing.sessions.get(at);
+            let stamp = match inside.file(&folder.path, name) {
+                Ok(Some(stamp)) => stamp,
+                Ok(None) => continue, // a directory can have a session name
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_link => return Err(error),
-                Err(_) => {} // missing, or a dangling link
+                Err(_) => continue, // missing, or a dangling link
+            };
+            let known = records.as_ref().filter(|_| !is_link).and_then(|records| records.unchanged(name, &stamp));
+            if let Some(place) = known {
+                unchanged.push(UnchangedFile { dir: *dir as u32, place });
+                continue;
             }
+            let path = folder.path.join(name);
+            files.push(SessionFile {
+                real_path: listing.real_path(&path, is_link),
+                path,
+                is_link,
+                owner: folder.owner.clone(),
+                stamp,
+                dir: *dir,
+                known: IndexedFile::Nothing,
+            });
         }
-        Ok(files)
-    }
-}
-
-/// Converts a time to milliseconds since 1970.
-pub fn milliseconds(time: SystemTime) -> i64 {
-    match time.duration_since(SystemTime::UNIX_EPOCH) {
-        Ok(since) => since.as_millis() as i64,
-        Err(before) => -(before.duration().as_millis() as i64),
+        Ok((unchanged, files))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::fingerprint::FileVersion;
 
     fn write(path: &Path) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();

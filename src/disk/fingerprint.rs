@@ -60,13 +60,23 @@ pub(crate) fn hash(bytes: &[u8]) -> u64 {
 const CHUNK: usize = 256 * 1024;
 
 /// The length and hash of the bytes read from the start of a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ContentHash {
     pub(crate) bytes: u64,
     hash: u64,
 }
 
 impl ContentHash {
+    /// Returns the length in bytes and the hash.
+    pub(crate) fn parts(self) -> (u64, u64) {
+        (self.bytes, self.hash)
+    }
+
+    /// Creates it from the length in bytes and the hash.
+    pub(crate) fn of_parts(bytes: u64, hash: u64) -> Self {
+        Self { bytes, hash }
+    }
+
     /// Returns `true` if the file starts with this content. Every file starts with empty content.
     pub(crate) fn is_in(&self, path: &Path) -> bool {
         let read = || {

@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use crate::base::catch_panic;
 use crate::disk::digest::ResumeState;
@@ -16,12 +16,13 @@ use crate::disk::find;
 use crate::disk::fingerprint::PrefixFingerprint;
 use crate::disk::lines;
 use crate::disk::load;
-use crate::disk::scan::{self, RealPaths, SessionFile, Unreadable};
+use crate::disk::scan;
+use crate::disk::session_file::{RealPaths, SessionFile, Unreadable, complete};
 use crate::disk::watch::WatchEvents;
 use crate::session::digest::builder::DigestBuilder;
+use crate::session::digest::listed::{JoinedPath, SharedSession};
 use crate::session::digest::{Digest, SubagentOwner};
 use crate::session::lines::{NotASession, PartialLine};
-use crate::session::problem::Problem;
 
 /// The time in milliseconds to wait for the rest of a line before it counts as damaged.
 const PATIENCE: i64 = 5000;
@@ -99,14 +100,15 @@ pub struct IncrementalReader {
 
 impl IncrementalReader {
     /// Creates a reader of directories with known sessions. In tool calls, paths below `home` start with `~`.
-    pub fn new<'a>(home: &str, dirs: &[PathBuf], sessions: impl IntoIterator<Item = &'a Digest>) -> Self {
+    pub fn new(home: &str, dirs: &[PathBuf], sessions: &[SharedSession]) -> Self {
         let mut reader = Self { home: home.into(), dirs: dirs.into(), ..Self::default() };
-        for digest in sessions {
+        for session in sessions {
+            let facts = session.facts();
             // The last line may have been incomplete.
-            let is_whole = !digest.problems.contains(&Problem::CutOff);
-            let as_of = is_whole.then_some((digest.bytes, digest.mtime));
-            let (owner, real_path) = (digest.owner.clone(), digest.real_path.clone());
-            reader.know(&digest.path, TrackedFile { as_of, owner, real_path });
+            let as_of = (!facts.is_cut_off).then_some((facts.bytes, facts.mtime));
+            let owner = if facts.is_subagent { session.owner.clone() } else { None };
+            let real_path = facts.real_path.map(JoinedPath::join);
+            reader.know(&facts.path.join(), TrackedFile { as_of, owner, real_path });
         }
         reader
     }
@@ -231,7 +233,7 @@ impl IncrementalReader {
             // A directory of sessions appeared: read it in parallel.
             let many: Vec<SessionFile> = many.into_iter().cloned().collect();
             scan::read(&many, &self.home, |batch| {
-                let read = batch.sessions.into_iter().map(Arc::unwrap_or_clone).collect();
+                let read = batch.sessions.into_iter().map(|session| (**session).clone()).collect();
                 news(FileChanges { read, unreadable: batch.unreadable, ..std::mem::take(&mut all) })
             });
         }
@@ -267,7 +269,7 @@ impl IncrementalReader {
             Ok(digest) => {
                 self.growing.push((found.path.clone(), growing));
                 self.growing.drain(..self.growing.len().saturating_sub(KEPT));
-                Ok(Some(scan::complete(found.clone(), digest, &RealPaths::default())))
+                Ok(Some(complete(found.clone(), digest, &RealPaths::default())))
             }
             Err(NotASession::NoHeader) => Ok(None),
             Err(why) => Err(unreadable(&io::Error::other(why))),
@@ -315,6 +317,7 @@ mod tests {
 
     use super::*;
     use crate::disk::load::{LoadRequest, OpenFile};
+    use crate::session::problem::Problem;
     use crate::session::tree::Tree;
 
     const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/"}"#;
@@ -379,7 +382,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("s.jsonl");
             fs::write(&path, "").unwrap();
-            let mut reader = IncrementalReader::new("", &[dir.path().into()], []);
+            let mut reader = IncrementalReader::new("", &[dir.path().into()], &[]);
             let mut opened = OpenFile::default();
             reader.know(&path, TrackedFile { as_of: None, owner: None, real_path: None });
             for cut in cuts {
@@ -399,7 +402,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.jsonl");
         fs::write(&path, text).unwrap();
-        let mut reader = IncrementalReader::new("", &[dir.path().into()], []);
+        let mut reader = IncrementalReader::new("", &[dir.path().into()], &[]);
         assert_eq!(look(&mut reader, &[&path], LATE).read.len(), 1);
         (dir, path, reader)
     }
@@ -456,7 +459,8 @@ mod tests {
         std::os::unix::fs::symlink(&path, &link).unwrap();
         let mut digests = [&path, &link].map(|path| scan::again(path, None, "").unwrap().unwrap());
         for path in [&path, &link] {
-            let mut reader = IncrementalReader::new("", &[dir.path().into()], &digests);
+            let mut reader =
+                IncrementalReader::new("", &[dir.path().into()], &digests.clone().map(SharedSession::from));
             let text = fs::read_to_string(path).unwrap() + &lines(1..2);
             fs::write(path, text).unwrap();
             assert_eq!(look(&mut reader, &[path], LATE).read.len(), 2);

@@ -21,6 +21,7 @@ pub(crate) mod program;
 pub mod prompt;
 pub mod relocations;
 pub mod scan;
+pub(crate) mod session_file;
 pub(crate) mod startup_files;
 pub(crate) mod state;
 pub mod trash;

@@ -1,28 +1,29 @@
 //! Scans all session files in parallel and reports digests in batches: first from the index, then from the files,
 //! newest first.
 
-use std::collections::{HashMap, HashSet};
-use std::fs;
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::thread;
 
 use crate::disk::digest::{self, ScanOptions};
 use crate::disk::files;
-use crate::disk::find::IndexedFile;
-pub use crate::disk::find::{FoundFiles, SessionFile, Unreadable, find, milliseconds, one};
+use crate::disk::find::Listings;
+pub use crate::disk::find::find;
 use crate::disk::index::{self, Index, WORTH_GOING_ON};
 use crate::disk::lines;
 use crate::disk::parallel;
-use crate::session::digest::{Digest, SharedDigest, SubagentOwner};
+pub use crate::disk::session_file::{FoundFiles, SessionFile, Unreadable, milliseconds, one};
+use crate::disk::session_file::{IndexedFile, RealPaths, UnchangedFile, complete};
+use crate::session::digest::listed::SharedSession;
+use crate::session::digest::{Digest, SubagentOwner};
 use crate::session::lines::Header;
 
 /// The results since the last batch.
 #[derive(Clone, Debug, Default)]
 pub struct ScanBatch {
     /// The sessions.
-    pub sessions: Vec<SharedDigest>,
+    pub sessions: Vec<SharedSession>,
     /// The files that could not be read.
     pub unreadable: Vec<Unreadable>,
     /// The number of files processed so far, including those that are not sessions.
@@ -58,11 +59,11 @@ pub struct Scan<'a> {
 impl<'a> ScanSources<'a> {
     /// Finds the files.
     pub fn scan(self) -> Scan<'a> {
-        let (found, index) = thread::scope(|scope| {
+        let (listings, index) = thread::scope(|scope| {
             let index = scope.spawn(|| self.index());
-            (find(self.dirs), index.join().unwrap_or_default())
+            (Listings::new(self.dirs), index.join().unwrap_or_default())
         });
-        self.with(index).look(found)
+        self.with(index).look(listings)
     }
 
     /// Finds the files to rebuild the index from all of them.
@@ -78,7 +79,8 @@ impl<'a> ScanSources<'a> {
 
     /// Scans specific files without the index.
     pub fn of(self, files: Vec<SessionFile>) -> Scan<'a> {
-        self.with(Vec::new()).look(FoundFiles { files, unreadable: Vec::new() })
+        let found = FoundFiles { files, ..FoundFiles::default() };
+        Scan { found, ..self.with(Vec::new()) }
     }
 
     /// Scans one file; empty if it is missing.
@@ -100,31 +102,36 @@ impl<'a> ScanSources<'a> {
 impl Scan<'_> {
     /// Returns the sessions as last read; some may have changed or be missing. The following scan skips those that are
     /// unchanged.
-    pub fn sessions(&mut self) -> Vec<SharedDigest> {
-        let real = &self.real;
-        let complete = |file, digest| complete(file, digest, real);
-        self.index.iter_mut().flat_map(|index| index.show(complete)).collect()
+    pub fn sessions(&mut self) -> Vec<SharedSession> {
+        self.index.iter_mut().flat_map(Index::show).collect()
     }
 
     /// Finds the files.
     #[must_use]
     pub fn scan(self) -> Self {
-        let found = find(self.sources.dirs);
-        self.look(found)
+        let listings = Listings::new(self.sources.dirs);
+        self.look(listings)
     }
 
-    /// Compares the files with the index.
-    fn look(self, mut found: FoundFiles) -> Self {
+    /// Looks at the files and compares them with the index.
+    fn look(self, listings: Listings) -> Self {
         let Self { sources, mut index, mut related, real, .. } = self;
-        if let Some(cache) = sources.cache.filter(|_| !index.is_empty()) {
+        let found = if let Some(cache) = sources.cache.filter(|_| !index.is_empty()) {
             let dirs: Vec<PathBuf> = sources.dirs.iter().map(|dir| index::real(dir)).collect();
             let open = |dir: &PathBuf| Index::open(cache, dir, sources.home);
             related = index::related(cache, &dirs).iter().map(open).collect();
+            // Indexes of nested directories need all files.
+            let is_nested = |(at, dir): (usize, &PathBuf)| dirs[..at].iter().any(|other| is_inside(dir, other));
+            let is_alone = related.is_empty() && !dirs.iter().enumerate().any(is_nested);
+            let mut found = listings.find(if is_alone { &index } else { &[] });
             for (dir, index) in (0..).map(Some).zip(&mut index).chain(related.iter_mut().map(|index| (None, index))) {
-                index.look(dir, &dirs, &mut found.files);
+                index.look(dir, &dirs, &mut found);
             }
-        }
-        let mut outdated: Vec<PathBuf> = index.iter().flat_map(Index::outdated).map(Path::to_path_buf).collect();
+            found
+        } else {
+            listings.find(&[])
+        };
+        let mut outdated: Vec<PathBuf> = index.iter().flat_map(Index::outdated).collect();
         if index.len() > 1 && !outdated.is_empty() {
             // For nested session directories, the index of another directory may contain the file.
             let same = found.files.iter().filter(|file| matches!(file.known, IndexedFile::Same(_)));
@@ -146,12 +153,21 @@ impl Scan<'_> {
     /// returns `false`. Returns the number of files that were not in the index.
     pub fn read(&mut self, mut batch: impl FnMut(ScanBatch) -> bool) -> usize {
         let files = std::mem::take(&mut self.found.files);
-        let (index, sources, real, all) = (&self.index, &self.sources, &self.real, files.len());
+        let unchanged = std::mem::take(&mut self.found.unchanged);
+        let (index, sources, real, all) = (&self.index, &self.sources, &self.real, files.len() + unchanged.len());
+        let unchanged = unchanged.into_iter().filter_map(|UnchangedFile { dir, place: (number, at) }| {
+            let (index, place) = (index.get(dir as usize)?, (number as usize, at as usize));
+            index.session(place).flatten().filter(|_| !index.is_shown(place))
+        });
+        let mut sessions: Vec<SharedSession> = unchanged.collect();
         let known = parallel::map(files, |file| {
             let Some(index) = index.get(file.dir) else { return Err(Box::new(file)) };
             let place = match file.known {
                 IndexedFile::Same(place) if index.is_shown(place) => return Ok(None),
-                IndexedFile::Same(place) => place,
+                IndexedFile::Same(place) => match index.session(place) {
+                    Some(session) => return Ok(session),
+                    None => place,
+                },
                 IndexedFile::Moved(place) => {
                     index.keep_moved(place, &file);
                     place
@@ -159,11 +175,11 @@ impl Scan<'_> {
                 IndexedFile::Before(_) | IndexedFile::Nothing => return Err(Box::new(file)),
             };
             match index.digest(place) {
-                Some(digest) => Ok(digest.map(|digest| Arc::new(complete(file, digest, real)))),
+                Some(digest) => Ok(digest.map(|digest| complete(file, digest, real).into())),
                 None => Err(Box::new(file)),
             }
         });
-        let (mut sessions, mut rest) = (Vec::new(), Vec::new());
+        let mut rest = Vec::new();
         for known in known {
             match known {
                 Ok(session) => sessions.extend(session),
@@ -176,7 +192,7 @@ impl Scan<'_> {
         }
         let work = |found: &SessionFile, buffer: &mut Vec<u8>, stop: parallel::StopSignal<'_>| {
             let digest = sources.digest(found, (index.get(found.dir), real), buffer, stop);
-            digest.map(|digest| digest.map(Arc::new)).transpose()
+            digest.map(|digest| digest.map(SharedSession::from)).transpose()
         };
         let lost = |found: &SessionFile, reason: String| Some(Err(Unreadable::new(&found.path, &reason)));
         parallel::each(&rest, (work, lost), |results, done| {
@@ -188,20 +204,31 @@ impl Scan<'_> {
         rest.len()
     }
 
-    /// Returns the headers of the session files. Reads only the header of files that are not in the index.
-    pub(crate) fn headers(&self) -> Vec<(&SessionFile, Header)> {
+    /// Calls a function with each session file, its ID and its working directory. Reads only the header of files that
+    /// are not in the index.
+    pub(crate) fn headers(&self, mut each: impl FnMut(&SessionFile, &str, &str)) {
         let mut buffer = Vec::new();
-        let mut read = |file: &SessionFile| {
-            lines::head(&mut files::session(&file.path).ok()??, &mut buffer).ok()?.header().cloned()
-        };
-        let mut header = |file: &SessionFile| {
-            let known = match file.known {
-                IndexedFile::Same(place) | IndexedFile::Moved(place) => self.index[file.dir].digest(place),
-                IndexedFile::Before(_) | IndexedFile::Nothing => None,
-            };
-            known.map_or_else(|| read(file), |digest| digest.map(|digest| digest.header))
-        };
-        self.found.files.iter().filter_map(|file| header(file).map(|header| (file, header))).collect()
+        for &UnchangedFile { dir, place: (number, at) } in &self.found.unchanged {
+            let (index, place) = (&self.index[dir as usize], (number as usize, at as usize));
+            if let (Some(facts), Some(file)) = (index.facts(place), index.file(place)) {
+                each(&file, facts.id, facts.cwd);
+            }
+        }
+        for file in &self.found.files {
+            match file.known {
+                IndexedFile::Same(place) | IndexedFile::Moved(place) => {
+                    let facts = self.index[file.dir].facts(place);
+                    facts.into_iter().for_each(|facts| each(file, facts.id, facts.cwd));
+                }
+                IndexedFile::Before(_) | IndexedFile::Nothing => {
+                    let session = files::session(&file.path).ok().flatten();
+                    let line = session.and_then(|mut session| lines::head(&mut session, &mut buffer).ok());
+                    if let Some(Header { id, cwd, .. }) = line.as_ref().and_then(|line| line.header()) {
+                        each(file, id, cwd);
+                    }
+                }
+            }
+        }
     }
 
     /// Adds the sessions to the index, and removes text that no session file contains any more.
@@ -238,33 +265,9 @@ impl ScanSources<'_> {
     }
 }
 
-/// Adds the metadata of a file to its digest.
-pub(super) fn complete(found: SessionFile, digest: Digest, real: &RealPaths) -> Digest {
-    let parent = digest.header.parent_session.as_ref().map(Path::new);
-    let parent_path = parent.map(|parent| real.of(parent).unwrap_or_else(|| parent.into()));
-    let (bytes, mtime) = found.version();
-    let SessionFile { path, real_path, is_link, owner, .. } = found;
-    Digest { path, real_path, is_link, owner, bytes, mtime, parent_path, ..digest }
-}
-
-/// Resolves symbolic links. Most parent sessions are in a few directories, so each directory is resolved once.
-#[derive(Debug, Default)]
-pub(super) struct RealPaths(RwLock<HashMap<PathBuf, Option<PathBuf>>>);
-
-impl RealPaths {
-    /// Returns a path with symbolic links resolved, or `None` if it does not exist.
-    fn of(&self, path: &Path) -> Option<PathBuf> {
-        let is_link = fs::symlink_metadata(path).ok()?.is_symlink();
-        let dir = path.parent().filter(|dir| !is_link && !dir.as_os_str().is_empty());
-        let (Some(dir), Some(name)) = (dir, path.file_name()) else { return fs::canonicalize(path).ok() };
-        let known =
-            self.0.read().unwrap_or_else(PoisonError::into_inner).get(dir).map(|real| Some(real.as_ref()?.join(name)));
-        known.unwrap_or_else(|| {
-            let real = fs::canonicalize(dir).ok();
-            self.0.write().unwrap_or_else(PoisonError::into_inner).insert(dir.into(), real.clone());
-            Some(real?.join(name))
-        })
-    }
+/// Returns `true` if one directory contains the other.
+fn is_inside(one: &Path, other: &Path) -> bool {
+    one.starts_with(other) || other.starts_with(one)
 }
 
 /// Reads digests of files and reports them in batches until all are done or `batch` returns `false`. In tool calls,
@@ -282,38 +285,4 @@ pub fn again(path: &Path, owner: Option<SubagentOwner>, home: &str) -> Result<Op
     let Some(found) = one(path, owner) else { return Ok(None) };
     let sources = ScanSources { dirs: &[], home, cache: None };
     sources.digest(&found, (None, &RealPaths::default()), &mut Vec::new(), || false)
-}
-
-#[cfg(test)]
-#[cfg(unix)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn real_paths_are_those_that_the_system_knows() {
-        use std::os::unix::fs::symlink;
-        let dir = tempfile::tempdir().unwrap();
-        let at = |name: &str| dir.path().join(name);
-        fs::create_dir_all(at("a/b")).unwrap();
-        fs::write(at("a/b/one"), "").unwrap();
-        symlink(at("a"), at("linked")).unwrap();
-        symlink(at("a/b/one"), at("a/link")).unwrap();
-        symlink(at("nowhere"), at("a/broken")).unwrap();
-        let real = RealPaths::default();
-        let below = [
-            "a/b/one",
-            "linked/b/one",
-            "a/link",
-            "linked/link",
-            "a/b/../link",
-            "a/b/..",
-            "a/broken",
-            "a/gone",
-            "gone/x",
-        ];
-        let paths: Vec<PathBuf> = below.map(at).into_iter().chain(["src".into(), "/".into(), "".into()]).collect();
-        for path in paths.iter().chain(&paths) {
-            assert_eq!(real.of(path), fs::canonicalize(path).ok(), "{}", path.display());
-        }
-    }
 }

@@ -62,6 +62,10 @@ pub(crate) fn is_open(session: &Digest, pis: &RunningPis) -> bool {
 /// Returns `true` if a session was written a moment ago. Both the file and its last entry must be recent. Labels and
 /// names are ignored, so that copies and changes by pitree do not count.
 pub(crate) fn is_fresh(session: &Digest, now: i64) -> bool {
-    let is_fresh = |time: i64| (now - time).abs() < MOMENT;
-    is_fresh(session.mtime) && session.written.is_some_and(is_fresh)
+    is_moment(session.mtime, now) && session.written.is_some_and(|written| is_moment(written, now))
+}
+
+/// Returns `true` if a time is about now; both are in milliseconds since 1970.
+pub(crate) fn is_moment(time: i64, now: i64) -> bool {
+    (now - time).abs() < MOMENT
 }

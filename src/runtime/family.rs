@@ -12,7 +12,7 @@ use crate::catalog::cost_sharing::SharedEntries;
 use crate::disk::load::{self, Bodies, LoadRequest};
 use crate::disk::parallel;
 use crate::runtime::jobs::{JobContext, MemberFile};
-use crate::session::digest::SharedDigest;
+use crate::session::digest::listed::SharedSession;
 use crate::session::family::{self, ForkPointIndex, MergedFamily};
 use crate::session::lines::Header;
 use crate::session::links::Index;
@@ -22,8 +22,8 @@ impl JobContext {
     /// Finds the fork points of a session. Returns `None` if the request was canceled.
     pub(super) fn forks(
         &self,
-        (tree, session): (&Tree, &SharedDigest),
-        forks: Vec<(SessionKey, SharedDigest)>,
+        (tree, session): (&Tree, &SharedSession),
+        forks: Vec<(SessionKey, SharedSession)>,
         is_wanted: impl Fn() -> bool,
     ) -> Option<Vec<ForkedFile>> {
         let (parent, mut found) = (ForkPointIndex::new(tree, session), Vec::new());
@@ -78,7 +78,7 @@ impl JobContext {
             |[a, b]: [(usize, Index); 2]| matches!((line(a), line(b)), (Some(a), Some(b)) if family::is_same(&a, &b));
         let joined = MergedFamily::new(&trees, base, header, &mut is_same);
         let mut rows = open_forks(&joined, &to_join);
-        let mut by_parent: BTreeMap<usize, Vec<(SessionKey, SharedDigest)>> = BTreeMap::new();
+        let mut by_parent: BTreeMap<usize, Vec<(SessionKey, SharedSession)>> = BTreeMap::new();
         for (parent, key, session) in forks {
             // An unreadable session has no fork points.
             let Some(&parent) = places.get(&parent) else { continue };
@@ -94,7 +94,7 @@ impl JobContext {
         let entry = |at| {
             let (file, at) = joined.of(at);
             let (key, session) = &to_join.members[file];
-            (*key, &**session, at)
+            (*key, &***session, at)
         };
         let others = SharedEntries::new(&to_join.sharing_sessions, (0..joined.tree.nodes.len() as Index).map(entry));
         Ok(FamilyTree { lost, ..FamilyTree::new(to_join, joined, rows, others) })

@@ -35,7 +35,7 @@ use crate::render::DocLine;
 use crate::runtime::clipboard;
 use crate::search::qualifier::value::ValueLists;
 use crate::search::text_match::Words;
-use crate::session::digest::SharedDigest;
+use crate::session::digest::listed::SharedSession;
 use crate::session::entry::parse;
 use crate::session::entry::text_fields::{self, TextField};
 use crate::session::prompt::listing::Listing;
@@ -146,7 +146,7 @@ impl JobContext {
             Work::FindForkPoints { tree, session, forks, sharing_sessions } => {
                 self.forget_members(&session.1.path);
                 let Some(found) = self.forks((&tree, &session.1), forks, is_wanted) else { return Ok(None) };
-                let entries = (0..tree.nodes.len() as Index).map(|at| (session.0, &*session.1, at));
+                let entries = (0..tree.nodes.len() as Index).map(|at| (session.0, &**session.1, at));
                 Reply::ForkPoints(found, SharedEntries::new(&sharing_sessions, entries))
             }
             Work::Join(to_join) => Reply::Joined(Arc::new(self.join(*to_join, &is_wanted)?)),
@@ -194,7 +194,7 @@ impl JobContext {
                 render::entry::source_text(&body.tree, body.at, (line, related), &self.setting.zone)
             }))),
             Work::ReadTexts(sessions) => {
-                let values = ValueLists::new(sessions.iter().map(|session| &*session.digest));
+                let values = ValueLists::new(sessions.iter().map(|session| session.digest.once()));
                 if reply(Reply::Values(Arc::new(values))) {
                     let reported = |done, total| is_wanted() && reply(Reply::TextsRead(done, total));
                     self.searcher.read(&sessions, reported);
@@ -370,9 +370,9 @@ impl JobContext {
     }
 
     /// Reports changes of the files from now on. `known` holds the sessions as last read.
-    fn watch(&self, known: &[SharedDigest], is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
+    fn watch(&self, known: &[SharedSession], is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
         let dirs = &self.setting.located.dirs;
-        let mut reader = IncrementalReader::new(&self.setting.home, dirs, known.iter().map(|digest| &**digest));
+        let mut reader = IncrementalReader::new(&self.setting.home, dirs, known);
         let mut watch = Watch::new(dirs, watch::of_system);
         let mut is_reported = false;
         // Finds changes that happened before the watch started.
@@ -410,8 +410,8 @@ impl JobContext {
                 changes.explain(&mut batch.unreadable);
             }
             cost_sharing::prepare(&batch.sessions);
-            let cwds: HashSet<&String> = batch.sessions.iter().map(|session| &session.header.cwd).collect();
-            let fresh: Vec<String> = cwds.into_iter().filter(|cwd| !known.contains(*cwd)).cloned().collect();
+            let cwds: HashSet<&str> = batch.sessions.iter().map(|session| session.facts().cwd).collect();
+            let fresh: Vec<String> = cwds.into_iter().filter(|cwd| !known.contains(*cwd)).map(String::from).collect();
             let is_gone = |cwd: &&String| self.is_missing_dir(cwd);
             let gone = fresh.iter().filter(is_gone).cloned().collect();
             known.extend(fresh);
@@ -440,7 +440,7 @@ impl JobContext {
             one.reason = missing_home.clone().unwrap_or_default();
             missing_home.is_some()
         });
-        let total = found.files.len();
+        let total = found.len();
         let unreadable = std::mem::take(&mut found.unreadable);
         let outdated = std::mem::take(&mut scan.outdated);
         if !reply(Reply::FilesFound { total, unreadable, outdated, pis: running::running(self.state_dir.as_deref()) }) {

@@ -32,6 +32,11 @@ impl IdHash {
         Self(number)
     }
 
+    /// Returns the hash as a number.
+    pub(crate) fn value(self) -> u64 {
+        self.0
+    }
+
     /// Combines two hashes.
     pub(crate) fn with(self, other: Self) -> Self {
         let mixed = (self.0.rotate_left(23) ^ other.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);

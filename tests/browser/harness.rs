@@ -17,7 +17,7 @@ use pitree::disk::demo;
 use pitree::disk::locate::Located;
 use pitree::pi::running::RunningPis;
 use pitree::runtime::jobs::JobContext;
-use pitree::session::digest::SharedDigest;
+use pitree::session::digest::listed::SharedSession;
 use pitree::ui;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -260,12 +260,12 @@ impl Browser {
     }
 
     /// Returns the selected session.
-    pub(crate) fn session(&self) -> Option<&SharedDigest> {
+    pub(crate) fn session(&self) -> Option<&SharedSession> {
         self.model.sessions.selected_session().map(|key| &self.model.catalog[key])
     }
 
     /// Returns all sessions.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &SharedDigest> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &SharedSession> {
         self.model.catalog.keys().map(|key| &self.model.catalog[key])
     }
 

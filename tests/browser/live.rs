@@ -27,7 +27,8 @@ impl Live {
     fn new() -> Self {
         let world = World::new();
         let browser = world.open(160, 40);
-        let reader = IncrementalReader::new("", &[world.dir.path().into()], browser.all().map(|digest| &**digest));
+        let known: Vec<_> = browser.all().cloned().collect();
+        let reader = IncrementalReader::new("", &[world.dir.path().into()], &known);
         // The browser matches replies by type, so any ticket works.
         let (claim, ticket) = Ticket::new(u64::MAX);
         Self { world, browser, reader, ticket, _claim: claim }

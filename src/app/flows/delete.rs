@@ -151,7 +151,7 @@ fn with_subagents(model: &Model, sessions: &[SessionKey]) -> Vec<SessionKey> {
     let mut next = 0;
     while let Some(&key) = all.get(next) {
         let below = catalog.families().forks(key).iter().copied();
-        all.extend(below.filter(|&below| catalog[below].owner.is_some() && seen.insert(below)));
+        all.extend(below.filter(|&below| catalog[below].facts().is_subagent && seen.insert(below)));
         next += 1;
     }
     all
@@ -169,7 +169,7 @@ fn named_project(model: &Model, cwd: &str) -> DocLine {
 }
 
 fn size(model: &Model, sessions: &[SessionKey]) -> String {
-    let total = sessions.iter().map(|&key| model.catalog[key].bytes).sum();
+    let total = sessions.iter().map(|&key| model.catalog[key].facts().bytes).sum();
     format!("{}, {}", count(sessions.len(), "file", "files"), bytes(total))
 }
 
@@ -180,7 +180,7 @@ fn facts(model: &Model, sessions: &[SessionKey], notes: &[String]) -> Vec<DocLin
     let named = |keys: &[SessionKey]| first_of(keys.iter().map(|&key| model.short_title(key))).collect::<Vec<_>>();
     let mut lines: Vec<DocLine> = notes.iter().map(|note| DocLine::new(Tone::Warning, note)).collect();
     lines.extend(named(sessions).iter().map(|title| DocLine::new(Tone::Strong, title)));
-    let newest = sessions.iter().filter_map(|&key| catalog[key].modified).max();
+    let newest = sessions.iter().filter_map(|&key| catalog[key].facts().modified).max();
     let newest = newest.map_or(String::new(), |newest| format!(", last active {}", time::ago(model.now, newest)));
     lines.push(DocLine::new(Tone::Text, &format!("{}{newest}", size(model, sessions))));
     lines.extend(running_pi_signs(model, sessions, None));

@@ -9,30 +9,35 @@
 
 mod cleanup;
 mod segment;
+mod table;
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
 use crate::disk::digest::{ResumeState, ScannedSession};
-use crate::disk::find::{IndexedFile, SessionFile};
 use crate::disk::fingerprint::{ContentHash, FileVersion, hash};
 use crate::disk::parallel;
+use crate::disk::session_file::{FoundFiles, IndexedFile, SessionFile, UnchangedFile};
+use crate::session::digest::Digest;
 use crate::session::digest::details::LazyDetails;
-use crate::session::digest::{Digest, SharedDigest};
+use crate::session::digest::listed::{ListedSession, SessionFacts, SharedSession};
 use crate::session::links::ById;
 use crate::session::search_text::{SearchTexts, SearchTextsBuf, TextBuffers};
 pub(super) use cleanup::related;
 use cleanup::remove;
 pub(crate) use cleanup::{clean_up, clear};
-use segment::{LazyPieces, RecordUse, Segment, SegmentDraft, SegmentPieces, SegmentRecord, SegmentTable};
+use segment::{PieceKind, RecordUse, Segment, SegmentDraft, SegmentPieces, SessionDirs, WrittenSession};
+use table::{SegmentRecord, TableDraft};
 
 /// The format version. Increase it with every change of the data read from a session or of its serialization.
-const FORM: u32 = 6;
+const FORM: u32 = 7;
 
 /// The maximum size in bytes of the additions, and their maximum share of the whole. Beyond it, both files are merged,
 /// because the additions are rewritten with each change.
@@ -48,13 +53,9 @@ pub(super) struct Index {
     paths: [PathBuf; 2],
     /// A hash of the directory, the home directory and this version of pitree.
     of: u64,
-    /// The directory as named, with a trailing separator.
-    named: PathBuf,
     /// The directory with symbolic links resolved.
     real: PathBuf,
-    /// `true` if `real` and `named` differ. Cached, because comparing two paths for each file is slow.
-    is_linked: bool,
-    home: Arc<str>,
+    dirs: Arc<SessionDirs>,
     volumes: Vec<Segment>,
     /// `true` if unusable files exist at its paths.
     has_unusable: bool,
@@ -64,8 +65,27 @@ pub(super) struct Index {
 /// The place of a record: the index of its segment, and the index in the segment.
 type RecordPlace = (usize, usize);
 
-/// A serialized digest after the path of its file below the directory, if the path is there.
-type PlacedDigest<'a, D> = (Option<&'a str>, D);
+/// The records of the files in a directory.
+pub(super) struct DirRecords<'a> {
+    index: &'a Index,
+    /// The length of the path of the directory below the session directory, with a separator.
+    prefix: usize,
+    /// The records in each segment.
+    ranges: Vec<Range<usize>>,
+}
+
+impl DirRecords<'_> {
+    /// Returns the record of a file that has not changed since it was added.
+    pub(super) fn unchanged(&self, name: &OsStr, stamp: &FileVersion) -> Option<(u32, u32)> {
+        let segments = self.index.volumes.iter().zip(&self.ranges).enumerate().rev();
+        let found = |(number, (kept, range)): (usize, (&Segment, &Range<usize>))| {
+            let at = kept.table().find(range, self.prefix, name.as_encoded_bytes())?;
+            let record = kept.table().record(at);
+            (record.is_settled && record.stamp == *stamp).then_some((number as u32, at as u32))
+        };
+        segments.filter_map(found).next()
+    }
+}
 
 /// The new records.
 #[derive(Debug)]
@@ -74,7 +94,7 @@ enum NewRecord {
     Some {
         draft: SegmentDraft,
         pieces: Arc<SegmentPieces>,
-        table: SegmentTable,
+        table: TableDraft,
     },
     /// The reason why they cannot be written.
     Failed(io::Error),
@@ -106,7 +126,7 @@ impl IndexFacts {
     pub(crate) fn new(cache: &Path, dir: &Path, home: &str) -> Self {
         let Index { paths, volumes, .. } = Index::open(cache, dir, home);
         let files: HashSet<(u64, u64)> =
-            volumes.iter().flat_map(|kept| &kept.table.records).map(|record| record.stamp.file).collect();
+            volumes.iter().flat_map(|kept| kept.table().records()).map(|record| record.stamp.file).collect();
         let bytes = volumes.iter().map(|kept| kept.bytes).sum();
         Self { dir: real(dir), paths, bytes, sessions: files.len() }
     }
@@ -117,8 +137,8 @@ impl Index {
     pub(super) fn open(cache: &Path, dir: &Path, home: &str) -> Self {
         let mut index = Self::empty(cache, dir, home);
         let [all, added] = &index.paths;
-        let opened = Segment::open(all, index.of, 0, &index.home);
-        let added = opened.as_ref().and_then(|all| Segment::open(added, index.of, all.number, &index.home));
+        let opened = Segment::open(all, index.of, 0, &index.dirs);
+        let added = opened.as_ref().and_then(|all| Segment::open(added, index.of, all.number, &index.dirs));
         index.volumes = opened.into_iter().chain(added).collect();
         index.has_unusable = index.paths[index.volumes.len()..].iter().any(|path| path.symlink_metadata().is_ok());
         index
@@ -134,10 +154,8 @@ impl Index {
         Self {
             paths,
             of,
-            named: dir.join(""),
-            is_linked: real != dir,
+            dirs: Arc::new(SessionDirs::new(dir, &real, home)),
             real,
-            home: home.into(),
             volumes: Vec::new(),
             has_unusable: true,
             draft: Mutex::new(NewRecord::Nothing),
@@ -146,64 +164,88 @@ impl Index {
 
     /// Returns the path of a file below the directory, if it determines the file.
     fn place<'a>(&self, file: &'a SessionFile) -> Option<&'a str> {
-        let named = self.named.as_os_str().as_encoded_bytes();
+        let named = self.dirs.named.as_os_str().as_encoded_bytes();
         let below = std::str::from_utf8(file.path.as_os_str().as_encoded_bytes().strip_prefix(named)?).ok()?;
-        let is_plain = !file.is_link && file.owner.is_none() && file.real_path == self.real_path(below);
-        is_plain.then_some(below)
-    }
-
-    /// Returns the resolved path, if it differs, of a file that is not a link itself and is not reached through one
-    /// below the directory.
-    fn real_path(&self, below: &str) -> Option<PathBuf> {
-        self.is_linked.then(|| self.real.join(below))
-    }
-
-    /// Returns the sessions as last read; some may have changed or be missing. `complete` adds file system metadata.
-    pub(super) fn show(&mut self, complete: impl Fn(SessionFile, Digest) -> Digest + Sync) -> Vec<SharedDigest> {
-        let added: HashSet<(u64, u64)> =
-            self.volumes.iter().skip(1).flat_map(|kept| &kept.table.records).map(|one| one.stamp.file).collect();
-        let records = |(number, kept): (usize, &Segment)| {
-            let records = kept.table.records.iter().enumerate();
-            let is_last = |(_, record): &(usize, &SegmentRecord)| number > 0 || !added.contains(&record.stamp.file);
-            records.filter(is_last).map(|(at, _)| (number, at)).collect::<Vec<_>>()
+        let is_real = match (&file.real_path, &self.dirs.real) {
+            (None, None) => true,
+            (Some(path), Some(real)) => {
+                let [path, real] = [path, real].map(|path| path.as_os_str().as_encoded_bytes());
+                path.strip_prefix(real) == Some(below.as_bytes())
+            }
+            _ => false,
         };
-        let places: Vec<(usize, usize)> = self.volumes.iter().enumerate().flat_map(records).collect();
-        let shown = parallel::map(&places, |&(number, at)| {
-            let (below, digest) = self.stored((number, at))?;
-            let (below, stamp) = (below?, self.volumes[number].table.records[at].stamp);
-            let (path, real_path) = (self.named.join(below), self.real_path(below));
-            Some(Arc::new(complete(SessionFile { path, real_path, stamp, ..SessionFile::default() }, digest)))
-        });
-        for ((number, at), session) in places.into_iter().zip(&shown) {
-            self.volumes[number].shown[at].clone_from(session);
+        (!file.is_link && file.owner.is_none() && is_real).then_some(below)
+    }
+
+    /// Returns the sessions as last read; some may have changed or be missing.
+    pub(super) fn show(&mut self) -> Vec<SharedSession> {
+        let added: HashSet<(u64, u64)> =
+            self.volumes.iter().skip(1).flat_map(|kept| kept.table().records()).map(|one| one.stamp.file).collect();
+        let mut sessions = Vec::with_capacity(self.volumes.iter().map(|kept| kept.uses.len()).sum());
+        for (number, kept) in self.volumes.iter_mut().enumerate() {
+            let source = &kept.source;
+            for (at, record) in kept.stored.table.records().enumerate() {
+                let is_last = number > 0 || added.is_empty() || !added.contains(&record.stamp.file);
+                if is_last && record.is_session && kept.stored.table.below(at).is_some() {
+                    kept.shown[at] = true;
+                    sessions.push(Arc::new(ListedSession::stored(source.clone(), at as u32)));
+                }
+            }
         }
-        shown.into_iter().flatten().collect()
+        sessions
     }
 
     /// Returns `true` if a session was shown and is unchanged.
     pub(super) fn is_shown(&self, (number, at): (usize, usize)) -> bool {
-        self.volumes[number].shown[at].is_some()
+        self.volumes[number].shown[at]
     }
 
     /// Iterates over the files of the shown sessions that have changed or are missing.
-    pub(super) fn outdated(&self) -> impl Iterator<Item = &Path> {
-        let shown = self.volumes.iter().flat_map(|kept| kept.shown.iter().zip(&kept.uses));
-        let outdated = shown.filter(|(_, is)| **is != RecordUse::Current).filter_map(|(session, _)| session.as_ref());
-        outdated.map(|session| session.path.as_path())
+    pub(super) fn outdated(&self) -> impl Iterator<Item = PathBuf> {
+        self.volumes.iter().flat_map(|kept| {
+            let shown = (0..).zip(&kept.shown).zip(&kept.uses);
+            let outdated = shown.filter(|((_, is_shown), is)| **is_shown && **is != RecordUse::Current);
+            outdated.filter_map(|((at, _), _)| Some(kept.stored.file(at)?.path))
+        })
+    }
+
+    /// Returns the records of the files in a directory, if its records have paths.
+    pub(super) fn records_in(&self, dir: &Path, real: &Path) -> Option<DirRecords<'_>> {
+        let mut prefix = dir.join("").into_os_string().into_string().ok()?;
+        let named = self.dirs.named.to_str()?;
+        let is_real = match &self.dirs.real {
+            None => dir == real,
+            Some(root) => {
+                let real = real.join("").into_os_string().into_string().ok()?;
+                real.strip_prefix(root.to_str()?) == prefix.strip_prefix(named)
+            }
+        };
+        prefix = prefix.strip_prefix(named).filter(|_| is_real)?.to_string();
+        let ranges = self.volumes.iter().map(|kept| kept.table().starting_with(prefix.as_bytes())).collect();
+        Some(DirRecords { index: self, prefix: prefix.len(), ranges })
     }
 
     /// Compares the records with all files found in these directories (`real`, symbolic links resolved). Sets the state
     /// of the files of this directory, if it has an index among them.
-    pub(super) fn look(&mut self, dir: Option<usize>, real: &[PathBuf], files: &mut [SessionFile]) {
-        let records = self.volumes.iter().map(|kept| kept.uses.len()).sum();
-        let (mut by_file, mut past) = (ById::with_capacity_and_hasher(records, Default::default()), Vec::new());
-        for (number, kept) in self.volumes.iter().enumerate() {
-            for (at, record) in kept.table.records.iter().enumerate() {
-                let key = record.stamp.key();
+    pub(super) fn look(&mut self, dir: Option<usize>, real: &[PathBuf], found: &mut FoundFiles) {
+        let uses = |number| self.uses_without_files(number, real);
+        let uses: Vec<Vec<RecordUse>> = (0..self.volumes.len()).map(uses).collect();
+        self.volumes.iter_mut().zip(uses).for_each(|(kept, uses)| kept.uses = uses);
+        let own = found.unchanged.iter().filter(|file| dir == Some(file.dir as usize));
+        for &UnchangedFile { place: (number, at), .. } in own {
+            self.volumes[number as usize].uses[at as usize] = RecordUse::Current;
+        }
+        // Only these records can belong to one of the other files, or to a file with two records.
+        let later = self.volumes.iter().skip(1).flat_map(|kept| kept.table().records());
+        let mut wanted: ById<()> = later.map(|record| (record.stamp.key(), ())).collect();
+        wanted.extend(found.files.iter().map(|file| (file.stamp.key(), ())));
+        let (mut by_file, mut past): (ById<RecordPlace>, Vec<_>) = (ById::default(), Vec::new());
+        for (number, kept) in self.volumes.iter().enumerate().filter(|_| !wanted.is_empty()) {
+            for (at, key) in kept.table().keys().enumerate().filter(|(_, key)| wanted.contains_key(key)) {
                 past.extend(by_file.insert(key, (number, at)).map(|place| (place, key)));
             }
         }
-        let known = parallel::map(files.iter_mut(), |file| {
+        let known = parallel::map(found.files.iter_mut(), |file| {
             let &place = by_file.get(&file.stamp.key())?;
             let (_, record) = self.record(place).filter(|(_, record)| record.stamp.file == file.stamp.file)?;
             let (known, is) = match record.compare(&file.stamp, &file.path) {
@@ -221,9 +263,6 @@ impl Index {
             }
             Some((place, is))
         });
-        let uses = |number| self.uses_without_files(number, real);
-        let uses: Vec<Vec<RecordUse>> = (0..self.volumes.len()).map(uses).collect();
-        self.volumes.iter_mut().zip(uses).for_each(|(kept, uses)| kept.uses = uses);
         for ((number, at), is) in known.into_iter().flatten() {
             self.volumes[number].uses[at] = is;
         }
@@ -247,92 +286,106 @@ impl Index {
         (0..self.volumes[number].uses.len()).map(one).collect()
     }
 
-    fn record(&self, (volume, at): RecordPlace) -> Option<(&Segment, &SegmentRecord)> {
+    fn record(&self, (volume, at): RecordPlace) -> Option<(&Segment, SegmentRecord)> {
         let kept = self.volumes.get(volume)?;
-        Some((kept, kept.table.records.get(at)?))
-    }
-
-    /// Returns the serialized digest of a record.
-    fn digest_bytes(&self, place: RecordPlace) -> Option<&[u8]> {
-        let (kept, record) = self.record(place)?;
-        kept.table.digest(record)
+        Some((kept, kept.table().record(at)))
     }
 
     /// Returns the path of the file of a record below the directory.
-    fn below(&self, place: RecordPlace) -> Option<&str> {
-        placed(self.digest_bytes(place)?)?.0
+    fn below(&self, (volume, at): RecordPlace) -> Option<&str> {
+        self.volumes.get(volume)?.table().below(at)
+    }
+
+    /// Returns an unchanged session that is loaded on demand. Returns `Some(None)` if the file is not a session, and
+    /// `None` if the session must be loaded now.
+    #[allow(clippy::option_option, reason = "files that are not sessions are recorded too")]
+    pub(super) fn session(&self, place: RecordPlace) -> Option<Option<SharedSession>> {
+        let (kept, record) = self.record(place)?;
+        if !record.is_session {
+            return Some(None);
+        }
+        self.below(place)?;
+        Some(Some(Arc::new(ListedSession::stored(kept.source.clone(), place.1 as u32))))
     }
 
     /// Returns the digest of an unchanged file. `None` if the record is damaged, `Some(None)` if the file is not a
     /// session.
     #[allow(clippy::option_option, reason = "files that are not sessions are recorded too")]
     pub(super) fn digest(&self, place: RecordPlace) -> Option<Option<Digest>> {
-        let is_none = self.digest_bytes(place)?.is_empty();
-        if is_none { Some(None) } else { self.stored(place).map(|(_, digest)| Some(digest)) }
+        let (kept, record) = self.record(place)?;
+        if record.is_session { kept.stored.digest_of(place.1).map(Some) } else { Some(None) }
     }
 
-    /// Returns a stored digest and the path of its file, or `None` if it is missing or damaged.
-    fn stored(&self, (volume, at): RecordPlace) -> Option<PlacedDigest<'_, Digest>> {
-        let lies = self.volumes.get(volume)?.lies.clone();
-        let (place, digest): PlacedDigest<'_, Digest> = postcard::from_bytes(self.digest_bytes((volume, at))?).ok()?;
-        Some((place, Digest { details: LazyDetails::stored(lies, at as u32), ..digest }))
+    /// Returns the file of a record, if the record determines its path.
+    pub(super) fn file(&self, (volume, at): RecordPlace) -> Option<SessionFile> {
+        self.volumes.get(volume)?.stored.file(at)
+    }
+
+    /// Returns the facts about an unchanged file, without its path; `None` if it is not a session.
+    pub(super) fn facts(&self, (volume, at): RecordPlace) -> Option<SessionFacts<'_>> {
+        let kept = self.volumes.get(volume)?;
+        kept.table().record(at).is_session.then(|| kept.table().facts(at))
     }
 
     /// Keeps the record of a file that was moved.
     pub(super) fn keep_moved(&self, (volume, at): (usize, usize), file: &SessionFile) {
-        let mut rooms = [const { Vec::new() }; 3];
+        let mut rooms = [const { Vec::new() }; 4];
         let kept = &self.volumes[volume];
-        let Some([digest, details, texts, state]) = kept.read(&kept.table.records[at], &mut rooms) else { return };
-        let Some((_, digest)) = placed(digest) else { return };
-        let pieces = [&[&bytes(&self.place(file)), digest].concat(), details, texts, state];
-        self.put(file, pieces, kept.table.records[at].content);
+        let record = kept.table().record(at);
+        let Some(pieces) = kept.read(&record, &mut rooms) else { return };
+        let facts = SessionFacts { bytes: file.stamp.bytes, mtime: file.stamp.mtime(), ..kept.table().facts(at) };
+        self.put(file, pieces, (record.is_session, record.content), &facts);
     }
 
     /// Returns the state for continuing to read a file that has grown, and its texts so far.
     pub(super) fn before(&self, place: RecordPlace) -> Option<(ResumeState, SearchTextsBuf)> {
         let (kept, record) = self.record(place)?;
         let TextBuffers { mut bytes, mut starts } = TextBuffers::default();
-        let texts = SearchTexts::from_bytes(kept.lies.pieces.read(record.texts, &mut bytes)?, &mut starts)?.into();
-        Some((kept.lies.pieces.get(record.state?)?, texts))
+        let pieces = &kept.stored.pieces;
+        let texts =
+            SearchTexts::from_bytes(pieces.read(record.pieces.piece(PieceKind::Texts), &mut bytes)?, &mut starts)?;
+        let state = record.pieces.piece(PieceKind::State);
+        (!state.is_empty()).then_some(())?;
+        Some((pieces.get(state)?, texts.into()))
     }
 
     /// Stores the data of a file, or records that it is not a session. If it can be written, the details of the digest
     /// are then loaded from there.
     pub(super) fn keep(&self, file: &SessionFile, read: Option<&mut ScannedSession>) {
-        let content = read.as_ref().map_or_else(ContentHash::default, |session| session.content);
-        let pieces = read.as_ref().map(|ScannedSession { digest, texts, state, .. }| {
-            [bytes(&(self.place(file), digest)), bytes(&**digest.details()), texts.as_texts().to_bytes(), state.clone()]
-        });
-        let [digest, details, texts, state] = pieces.unwrap_or_default();
-        let lazy = self.put(file, [&digest, &details, &texts, &state], content);
-        if let (Some(session), Some(lazy)) = (read, lazy) {
+        let Some(session) = read else {
+            self.put(file, [&[]; 4], (false, ContentHash::default()), &SessionFacts::default());
+            return;
+        };
+        let ScannedSession { digest, texts, state, content } = &*session;
+        let pieces = [bytes(digest), bytes(&**digest.details()), texts.as_texts().to_bytes()];
+        let facts = SessionFacts { bytes: file.stamp.bytes, mtime: file.stamp.mtime(), ..digest.facts() };
+        let [digest, details, texts] = &pieces;
+        if let Some(lazy) = self.put(file, [digest, details, texts, state], (true, *content), &facts) {
             session.digest.details = lazy;
         }
     }
 
     /// Writes the pieces of a file. If it can be written, the details are then loaded from there.
-    fn put(&self, file: &SessionFile, pieces: [&[u8]; 4], content: ContentHash) -> Option<LazyDetails> {
+    fn put(
+        &self,
+        file: &SessionFile,
+        pieces: [&[u8]; 4],
+        (is_session, content): (bool, ContentHash),
+        facts: &SessionFacts<'_>,
+    ) -> Option<LazyDetails> {
         let mut new = self.draft.lock().unwrap_or_else(PoisonError::into_inner);
         let mut add = || -> io::Result<Option<LazyDetails>> {
             if matches!(*new, NewRecord::Nothing) {
                 let draft = SegmentDraft::begin(&self.paths[0], &self.real)?;
-                *new = NewRecord::Some { pieces: Arc::new(draft.pieces()?), draft, table: SegmentTable::default() };
+                *new = NewRecord::Some { pieces: Arc::new(draft.pieces()?), draft, table: TableDraft::default() };
             }
             let NewRecord::Some { draft, pieces: written, table } = &mut *new else { return Ok(None) };
-            let [digest, details, texts, state] = pieces;
-            let [details, texts, stated] = draft.add([details, texts, state])?;
-            let record = SegmentRecord {
-                stamp: file.stamp,
-                is_settled: file.stamp.is_settled(&draft.begun),
-                digest: table.push(digest)?,
-                details,
-                texts,
-                content,
-                state: (!state.is_empty()).then_some(stated),
-            };
-            table.records.push(record);
-            let lies = LazyPieces { pieces: written.clone(), places: vec![(details, texts)], home: self.home.clone() };
-            Ok(Some(LazyDetails::stored(Arc::new(lies), 0)))
+            let places = draft.add(pieces)?;
+            let is_settled = file.stamp.is_settled(&draft.begun);
+            let record = SegmentRecord { stamp: file.stamp, is_settled, is_session, content, pieces: places };
+            table.push(record, self.place(file), facts)?;
+            let written = WrittenSession { pieces: written.clone(), places, home: self.dirs.home.clone() };
+            Ok(Some(LazyDetails::stored(Arc::new(written), 0)))
         };
         add().unwrap_or_else(|error| {
             *new = NewRecord::Failed(error);
@@ -351,7 +404,7 @@ impl Index {
         let written = match draft.into_inner().unwrap_or_else(PoisonError::into_inner) {
             NewRecord::Some { draft, table, .. } => write(&paths, of, &volumes, (draft, table)),
             NewRecord::Nothing if is_stale => SegmentDraft::begin(&paths[0], &real)
-                .and_then(|draft| write(&paths, of, &volumes, (draft, SegmentTable::default()))),
+                .and_then(|draft| write(&paths, of, &volumes, (draft, TableDraft::default()))),
             NewRecord::Nothing if has_unusable => remove(&paths[volumes.len()..]).map(drop),
             NewRecord::Nothing => Ok(()),
             NewRecord::Failed(error) => Err(error),
@@ -368,7 +421,7 @@ fn write(
     paths: &[PathBuf; 2],
     of: u64,
     volumes: &[Segment],
-    (mut draft, mut table): (SegmentDraft, SegmentTable),
+    (mut draft, mut table): (SegmentDraft, TableDraft),
 ) -> io::Result<()> {
     let [all, added] = [0, 1].map(|number| volumes.get(number));
     let past = |kept: &Segment| kept.uses.iter().filter(|is| **is != RecordUse::Current).count();
@@ -376,13 +429,13 @@ fn write(
         let bytes = draft.end + added.map_or(0, |added| added.bytes);
         all.is_clean() && bytes <= MOST_ADDED.0.max(all.bytes / MOST_ADDED.1) && past(all) <= all.uses.len() / 2
     });
-    let new: HashSet<(u64, u64)> = table.records.iter().map(|record| record.stamp.file).collect();
+    let new: HashSet<(u64, u64)> = table.records().map(|record| record.stamp.file).collect();
     for kept in [all.filter(|_| adds_to.is_none()), added].into_iter().flatten() {
         kept.copy(&new, &mut draft, &mut table)?;
     }
     let replaced = &paths[usize::from(adds_to.is_some())..];
     let [path, rest @ ..] = replaced else { return Ok(()) };
-    if table.records.is_empty() {
+    if table.is_empty() {
         return remove(replaced).map(drop);
     }
     draft.finish(&table, path, (of, adds_to.map_or(0, |all| all.number)))?;
@@ -396,23 +449,17 @@ impl Segment {
     }
 
     /// Copies the valid records to another segment, except those of files with `new` records.
-    fn copy(&self, new: &HashSet<(u64, u64)>, draft: &mut SegmentDraft, table: &mut SegmentTable) -> io::Result<()> {
-        let mut rooms = [const { Vec::new() }; 3];
-        let is_right = |(record, is): &(&SegmentRecord, &RecordUse)| {
-            matches!(is, RecordUse::Current | RecordUse::Held) && !new.contains(&record.stamp.file)
-        };
-        for (record, _) in self.table.records.iter().zip(&self.uses).filter(is_right) {
+    fn copy(&self, new: &HashSet<(u64, u64)>, draft: &mut SegmentDraft, table: &mut TableDraft) -> io::Result<()> {
+        let mut rooms = [const { Vec::new() }; 4];
+        for (at, is) in self.uses.iter().enumerate() {
+            let record = self.table().record(at);
+            if !matches!(is, RecordUse::Current | RecordUse::Held) || new.contains(&record.stamp.file) {
+                continue;
+            }
             // Damaged records are read from the session next time.
-            let Some([digest, details, texts, state]) = self.read(record, &mut rooms) else { continue };
-            let [details, texts, stated] = draft.add([details, texts, state])?;
-            let digest = table.push(digest)?;
-            table.records.push(SegmentRecord {
-                digest,
-                details,
-                texts,
-                state: record.state.map(|_| stated),
-                ..*record
-            });
+            let Some(pieces) = self.read(&record, &mut rooms) else { continue };
+            let pieces = draft.add(pieces)?;
+            table.push(SegmentRecord { pieces, ..record }, self.table().below(at), &self.table().facts(at))?;
         }
         Ok(())
     }
@@ -432,11 +479,6 @@ impl SegmentRecord {
 /// Returns the absolute path of a directory, with symbolic links resolved if it exists.
 pub(super) fn real(dir: &Path) -> PathBuf {
     fs::canonicalize(dir).or_else(|_| std::path::absolute(dir)).unwrap_or_else(|_| dir.into())
-}
-
-/// Parses the path of a file and its digest.
-fn placed(bytes: &[u8]) -> Option<PlacedDigest<'_, &[u8]>> {
-    postcard::take_from_bytes(bytes).ok()
 }
 
 /// Serializes a value. Serialization of the stored types cannot fail.
@@ -459,9 +501,7 @@ mod tests {
         let sources = ScanSources { dirs: &dirs, home: demo::HOME, cache: None };
         let mut written: Vec<Vec<u8>> = Vec::new();
         sources.scan().read(|scan::ScanBatch { sessions, .. }| {
-            let one = |session: &SharedDigest| {
-                [bytes(&(Some("p/s.jsonl"), &**session)), bytes(&**session.details())].concat()
-            };
+            let one = |session: &SharedSession| [bytes(&***session), bytes(&**session.details())].concat();
             written.extend(sessions.iter().map(one));
             true
         });
@@ -471,7 +511,7 @@ mod tests {
         written.push(texts.as_texts().to_bytes());
         assert_eq!(
             (FORM, hash(&written.concat())),
-            (6, 1_852_357_558_582_196_365),
+            (7, 11_844_257_576_456_709_151),
             "what is read of sessions, or how it is written, is another: raise FORM, and say so here"
         );
     }

@@ -8,14 +8,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use crate::disk::create;
 use crate::disk::digest::{self, ScanOptions};
 use crate::disk::files::open_regular;
-use crate::disk::fingerprint::{ContentHash, FileVersion, hash};
-use crate::session::digest::SharedDigest;
-use crate::session::digest::details::{Details, DetailsSource};
+use crate::disk::fingerprint::{FileVersion, hash};
+use crate::disk::index::table::{RecordPieces, SegmentRecord, SegmentTable, TableDraft};
+use crate::disk::session_file::{self, RealPaths, SessionFile};
+use crate::session::digest::Digest;
+use crate::session::digest::details::{Details, DetailsSource, LazyDetails};
+use crate::session::digest::listed::{JoinedPath, SessionFacts, SessionSource};
+use crate::session::lines::Header;
 use crate::session::search_text::{SearchTexts, TextBuffers};
 use crate::system;
 
@@ -32,7 +35,7 @@ const MOST_PATH: u64 = 1 << 16;
 const MOST_TABLE: u64 = 1 << 32;
 
 /// The place of a piece in a file. A hash precedes its bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SegmentPiece {
     at: u64,
     len: u32,
@@ -41,31 +44,27 @@ pub(super) struct SegmentPiece {
 /// The size of a hash in bytes.
 const HASH: usize = size_of::<u64>();
 
-/// The record of a session.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct SegmentRecord {
-    /// The version of the file when it was read.
-    pub(super) stamp: FileVersion,
-    /// `true` if every later change of the file would change its version.
-    pub(super) is_settled: bool,
-    /// The place of its digest in the table; empty if the file is not a session.
-    pub(super) digest: (u32, u32),
-    pub(super) details: SegmentPiece,
-    pub(super) texts: SegmentPiece,
-    /// The bytes of the file that were read.
-    pub(super) content: ContentHash,
-    /// The state for continuing to read after the file has grown, if worthwhile.
-    pub(super) state: Option<SegmentPiece>,
+impl SegmentPiece {
+    pub(super) fn is_empty(self) -> bool {
+        self.len == 0
+    }
 }
 
-/// The table of all records.
-#[derive(Debug, Default)]
-pub(super) struct SegmentTable {
-    pub(super) records: Vec<SegmentRecord>,
-    /// The digests; in a file that was read, after the records.
-    digests: Vec<u8>,
-    /// The offset of the digests.
-    from: usize,
+/// The kinds of pieces of a session, in their order in the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PieceKind {
+    Digest,
+    Details,
+    Texts,
+    State,
+}
+
+impl RecordPieces {
+    /// Returns the place of a piece.
+    pub(super) fn piece(self, kind: PieceKind) -> SegmentPiece {
+        let before = self.lens[..kind as usize].iter().map(|&len| HASH as u64 + u64::from(len)).sum::<u64>();
+        SegmentPiece { at: self.at.saturating_add(before), len: self.lens[kind as usize] }
+    }
 }
 
 /// The numbers of the header at the start of the file:
@@ -89,15 +88,16 @@ fn header_bytes(numbers: SegmentHeader) -> Vec<u8> {
 /// An open segment.
 #[derive(Debug)]
 pub(super) struct Segment {
-    pub(super) lies: Arc<LazyPieces>,
+    pub(super) stored: Arc<StoredSessions>,
+    /// The same sessions as a source for lists.
+    pub(super) source: Arc<SharedSource>,
     pub(super) number: u64,
-    pub(super) table: SegmentTable,
     /// The length of the file in bytes.
     pub(super) bytes: u64,
     /// The use of each record.
     pub(super) uses: Vec<RecordUse>,
-    /// The sessions shown before their files were checked, by record.
-    pub(super) shown: Vec<Option<SharedDigest>>,
+    /// `true` for each session that was shown before its file was checked.
+    pub(super) shown: Vec<bool>,
 }
 
 /// The use of a record.
@@ -113,40 +113,9 @@ pub(super) enum RecordUse {
     Stale,
 }
 
-impl SegmentTable {
-    fn to_bytes(&self) -> io::Result<Vec<u8>> {
-        let mut bytes = postcard::to_allocvec(&self.records).map_err(io::Error::other)?;
-        bytes.extend(&self.digests);
-        Ok(bytes)
-    }
-
-    fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
-        let (records, digests) = postcard::take_from_bytes(&bytes).ok()?;
-        Some(Self { records, from: bytes.len() - digests.len(), digests: bytes })
-    }
-
-    /// Returns the serialized digest of a record, or `None` if it is missing.
-    pub(super) fn digest(&self, record: &SegmentRecord) -> Option<&[u8]> {
-        let (from, len) = record.digest;
-        self.digests.get(self.from + from as usize..)?.get(..len as usize)
-    }
-
-    /// Appends a digest and returns its place.
-    ///
-    /// # Errors
-    /// There are too many digests.
-    pub(super) fn push(&mut self, digest: &[u8]) -> io::Result<(u32, u32)> {
-        let too_many = |_| io::ErrorKind::FileTooLarge;
-        let place =
-            (u32::try_from(self.digests.len()).map_err(too_many)?, u32::try_from(digest.len()).map_err(too_many)?);
-        self.digests.extend(digest);
-        Ok(place)
-    }
-}
-
 impl Segment {
     /// Opens a segment with this content that adds to the given segment. Returns `None` if there is no trustworthy one.
-    pub(super) fn open(path: &Path, of: u64, adds_to: u64, home: &Arc<str>) -> Option<Self> {
+    pub(super) fn open(path: &Path, of: u64, adds_to: u64, dirs: &Arc<SessionDirs>) -> Option<Self> {
         let (pieces, [is_of, number, is_added_to, _, at, len, table_hash]) = head(path)?;
         if is_of != of || is_added_to != adds_to {
             return None;
@@ -161,25 +130,31 @@ impl Segment {
         if hash(&table) != table_hash {
             return None;
         }
-        let table = SegmentTable::from_bytes(table)?;
+        let table = SegmentTable::new(table)?;
         if let Ok(written) = metadata.modified()
             && let Ok(age) = written.elapsed()
             && age > USED
         {
             let _ = File::options().write(true).open(path).and_then(|file| file.set_modified(written + age));
         }
-        let places: Vec<_> = table.records.iter().map(|record| (record.details, record.texts)).collect();
-        let (uses, shown) = (vec![RecordUse::Past; places.len()], vec![None; places.len()]);
-        let lies = Arc::new(LazyPieces { pieces: Arc::new(pieces), places, home: home.clone() });
-        Some(Self { lies, number, table, bytes, uses, shown })
+        let (uses, shown) = (vec![RecordUse::Past; table.len], vec![false; table.len]);
+        let stored = Arc::new(StoredSessions { pieces: Arc::new(pieces), table, dirs: dirs.clone() });
+        let source = Arc::new(SharedSource(stored.clone()));
+        Some(Self { stored, source, number, bytes, uses, shown })
+    }
+
+    pub(super) fn table(&self) -> &SegmentTable {
+        &self.stored.table
     }
 
     /// Returns the serialized digest, details, texts and state of a session, or `None` if they are damaged.
-    pub(super) fn read<'a>(&'a self, record: &SegmentRecord, rooms: &'a mut [Vec<u8>; 3]) -> Option<[&'a [u8]; 4]> {
-        let [one, two, three] = rooms;
-        let (digest, pieces) = (self.table.digest(record)?, &self.lies.pieces);
-        let state = record.state.map_or(Some(&[][..]), |state| pieces.read(state, three))?;
-        Some([digest, pieces.read(record.details, one)?, pieces.read(record.texts, two)?, state])
+    pub(super) fn read<'a>(&'a self, record: &SegmentRecord, rooms: &'a mut [Vec<u8>; 4]) -> Option<[&'a [u8]; 4]> {
+        const KINDS: [PieceKind; 4] = [PieceKind::Digest, PieceKind::Details, PieceKind::Texts, PieceKind::State];
+        let mut read = [&[][..]; 4];
+        for ((read, kind), room) in read.iter_mut().zip(KINDS).zip(rooms) {
+            *read = self.stored.pieces.read(record.pieces.piece(kind), room)?;
+        }
+        Some(read)
     }
 }
 
@@ -225,42 +200,141 @@ impl SegmentPieces {
         postcard::from_bytes(self.read(piece, &mut Vec::new())?).ok()
     }
 
+    /// Reads the texts of a session into reusable buffers.
+    fn texts<'a>(&self, places: RecordPieces, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
+        let TextBuffers { bytes, starts } = room;
+        SearchTexts::from_bytes(self.read(places.piece(PieceKind::Texts), bytes)?, starts)
+    }
+
     fn read_at(&self, at: u64, to: &mut [u8]) -> io::Result<()> {
         system::files::read_exact_at(&self.0, to, at)
     }
 }
 
-/// The details and texts of sessions in an index file.
+/// The session directory of an index.
 #[derive(Debug)]
-pub(super) struct LazyPieces {
-    pub(super) pieces: Arc<SegmentPieces>,
-    /// The places of the details and texts of each session.
-    pub(super) places: Vec<(SegmentPiece, SegmentPiece)>,
+pub(super) struct SessionDirs {
+    /// The directory as named, with a trailing separator.
+    pub(super) named: PathBuf,
+    /// The directory with symbolic links resolved and a trailing separator, if it differs.
+    pub(super) real: Option<PathBuf>,
     pub(super) home: Arc<str>,
+    real_paths: RealPaths,
 }
 
-impl LazyPieces {
-    fn place(&self, number: u32) -> Option<(SegmentPiece, SegmentPiece)> {
-        self.places.get(number as usize).copied()
+impl SessionDirs {
+    pub(super) fn new(named: &Path, real: &Path, home: &str) -> Self {
+        let real_dir = (real != named).then(|| real.join(""));
+        Self { named: named.join(""), real: real_dir, home: home.into(), real_paths: RealPaths::default() }
     }
 }
 
-impl DetailsSource for LazyPieces {
-    fn details(&self, number: u32, path: &Path) -> Details {
-        let kept = self.place(number).and_then(|(details, _)| self.pieces.get(details));
-        kept.unwrap_or_else(|| {
+/// The sessions of an open segment.
+#[derive(Debug)]
+pub(super) struct StoredSessions {
+    pub(super) pieces: Arc<SegmentPieces>,
+    pub(super) table: SegmentTable,
+    pub(super) dirs: Arc<SessionDirs>,
+}
+
+impl StoredSessions {
+    /// Returns the digest of a session without file system metadata, or `None` if it is missing or damaged.
+    pub(super) fn digest_of(self: &Arc<Self>, number: usize) -> Option<Digest> {
+        let digest: Digest = self.pieces.get(self.table.record(number).pieces.piece(PieceKind::Digest))?;
+        Some(Digest { details: LazyDetails::stored(self.clone(), number as u32), ..digest })
+    }
+
+    /// Returns the file of a record, if the record determines its path.
+    pub(super) fn file(&self, number: usize) -> Option<SessionFile> {
+        let facts = self.table.below(number).map(|_| self.paths(number))?;
+        let stamp = self.table.record(number).stamp;
+        let (path, real_path) = (facts.path.join(), facts.real_path.map(JoinedPath::join));
+        Some(SessionFile { path, real_path, stamp, ..SessionFile::default() })
+    }
+
+    /// Returns facts that contain only the paths.
+    fn paths(&self, number: usize) -> SessionFacts<'_> {
+        let rest = self.table.below(number).unwrap_or_default().as_ref();
+        let real_path = self.dirs.real.as_ref().map(|dir| JoinedPath { dir: dir.as_os_str(), rest });
+        let path = JoinedPath { dir: self.dirs.named.as_os_str(), rest };
+        SessionFacts { path, real_path, ..SessionFacts::default() }
+    }
+}
+
+/// A source that can be shared by its sessions.
+#[derive(Debug)]
+pub(super) struct SharedSource(pub(super) Arc<StoredSessions>);
+
+impl SessionSource for SharedSource {
+    fn facts(&self, number: u32) -> SessionFacts<'_> {
+        let SessionFacts { path, real_path, .. } = self.0.paths(number as usize);
+        SessionFacts { path, real_path, ..self.0.table.facts(number as usize) }
+    }
+
+    fn digest(&self, number: u32) -> Digest {
+        let Some(file) = self.0.file(number as usize) else { return Digest::default() };
+        let read = || {
             let options = ScanOptions::default();
-            let read = digest::read(&self.home, (path, 0), options, &mut Vec::new(), || false);
-            let read = read.ok().flatten().map(|session| (**session.digest.details()).clone());
-            read.unwrap_or_default() // treated as missing
-        })
+            let read =
+                digest::read(&self.0.dirs.home, (&file.path, file.version().1), options, &mut Vec::new(), || false);
+            read.ok().flatten().map(|session| session.digest)
+        };
+        let facts = || Digest { header: self.header(number), ..Digest::default() };
+        let digest = self.0.digest_of(number as usize).or_else(read).unwrap_or_else(facts);
+        session_file::complete(file, digest, &self.0.dirs.real_paths)
+    }
+}
+
+impl SharedSource {
+    /// Returns what is known of the header of a session whose digest is damaged and whose file is unreadable.
+    fn header(&self, number: u32) -> Header {
+        let facts = self.0.table.facts(number as usize);
+        Header {
+            id: facts.id.into(),
+            cwd: facts.cwd.into(),
+            created: facts.created,
+            parent_session: facts.parent_session.map(Into::into),
+            parent_id: facts.parent_id.map(Into::into),
+            ..Header::default()
+        }
+    }
+}
+
+impl DetailsSource for StoredSessions {
+    fn details(&self, number: u32, path: &Path) -> Details {
+        let kept = self.pieces.get(self.table.record(number as usize).pieces.piece(PieceKind::Details));
+        kept.unwrap_or_else(|| details_of(&self.dirs.home, path))
     }
 
     fn texts<'a>(&self, number: u32, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
-        let (_, texts) = self.place(number)?;
-        let TextBuffers { bytes, starts } = room;
-        SearchTexts::from_bytes(self.pieces.read(texts, bytes)?, starts)
+        self.pieces.texts(self.table.record(number as usize).pieces, room)
     }
+}
+
+/// The pieces of a session that was just written.
+#[derive(Debug)]
+pub(super) struct WrittenSession {
+    pub(super) pieces: Arc<SegmentPieces>,
+    pub(super) places: RecordPieces,
+    pub(super) home: Arc<str>,
+}
+
+impl DetailsSource for WrittenSession {
+    fn details(&self, _: u32, path: &Path) -> Details {
+        let kept = self.pieces.get(self.places.piece(PieceKind::Details));
+        kept.unwrap_or_else(|| details_of(&self.home, path))
+    }
+
+    fn texts<'a>(&self, _: u32, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
+        self.pieces.texts(self.places, room)
+    }
+}
+
+/// Reads the details of a session from its file. Details that cannot be read are treated as missing.
+fn details_of(home: &str, path: &Path) -> Details {
+    let read = digest::read(home, (path, 0), ScanOptions::default(), &mut Vec::new(), || false);
+    let read = read.ok().flatten().map(|session| (**session.digest.details()).clone());
+    read.unwrap_or_default()
 }
 
 /// A segment being written as a draft. It is removed on drop unless it is finished.
@@ -300,16 +374,15 @@ impl SegmentDraft {
         self.file.try_clone().map(SegmentPieces)
     }
 
-    /// Appends pieces and returns their places.
+    /// Appends the pieces of a session and returns their places.
     ///
     /// # Errors
     /// The pieces cannot be written.
-    pub(super) fn add<const N: usize>(&mut self, pieces: [&[u8]; N]) -> io::Result<[SegmentPiece; N]> {
+    pub(super) fn add(&mut self, pieces: [&[u8]; 4]) -> io::Result<RecordPieces> {
         let mut bytes = Vec::with_capacity(pieces.iter().map(|piece| HASH + piece.len()).sum());
-        let mut places = [SegmentPiece::default(); N];
-        for (place, piece) in places.iter_mut().zip(pieces) {
-            let len = u32::try_from(piece.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
-            *place = SegmentPiece { at: self.end + bytes.len() as u64, len };
+        let mut places = RecordPieces { at: self.end, lens: [0; 4] };
+        for (len, piece) in places.lens.iter_mut().zip(pieces) {
+            *len = u32::try_from(piece.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
             bytes.extend(hash(piece).to_le_bytes());
             bytes.extend(piece);
         }
@@ -322,8 +395,8 @@ impl SegmentDraft {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(super) fn finish(mut self, table: &SegmentTable, path: &Path, (of, adds_to): (u64, u64)) -> io::Result<()> {
-        let table = table.to_bytes()?;
+    pub(super) fn finish(mut self, table: &TableDraft, path: &Path, (of, adds_to): (u64, u64)) -> io::Result<()> {
+        let (table, _) = table.to_bytes();
         self.file.write_all(&table)?;
         let number = getrandom::u64().map_err(io::Error::other)?.max(1);
         let header = [of, number, adds_to, self.dir, self.end, table.len() as u64, hash(&table)];

@@ -7,6 +7,7 @@
 
 pub mod builder;
 pub mod details;
+pub mod listed;
 pub mod messages;
 pub mod touched_files;
 
@@ -111,9 +112,6 @@ pub struct SubagentOwner {
     /// The session file next to the directory of the subagent, if there is one.
     pub path: Option<PathBuf>,
 }
-
-/// A digest shared between the list and the interface.
-pub type SharedDigest = Arc<Digest>;
 
 /// pi's title for a session without user text.
 pub(crate) const NO_MESSAGES: &str = "(no messages)";

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -200,18 +200,18 @@ impl DirHandle {
         Self(rustix::fs::open(dir, flags, Mode::empty()).ok())
     }
 
-    /// Returns the version of a file in the directory, or `None` if it is not a regular file.
+    /// Returns the version of the file with this name in the directory at `path`, or `None` if it is not a regular file.
     ///
     /// # Errors
     /// The file is inaccessible.
     #[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
-    pub(crate) fn file(&self, path: &Path) -> io::Result<Option<FileVersion>> {
+    pub(crate) fn file(&self, path: &Path, name: &OsStr) -> io::Result<Option<FileVersion>> {
         let Some(dir) = &self.0 else {
-            let metadata = fs::metadata(path)?;
-            return Ok(metadata.is_file().then(|| version(&metadata, path)));
+            let path = path.join(name);
+            let metadata = fs::metadata(&path)?;
+            return Ok(metadata.is_file().then(|| version(&metadata, &path)));
         };
-        let name = path.file_name().map_or(&b""[..], OsStr::as_bytes);
-        let stat = rustix::fs::statat(dir, OsStr::from_bytes(name), AtFlags::empty())?;
+        let stat = rustix::fs::statat(dir, name, AtFlags::empty())?;
         let is_file = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file();
         Ok(is_file.then(|| FileVersion {
             file: (stat.st_dev as u64, stat.st_ino as u64),

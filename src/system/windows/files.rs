@@ -152,12 +152,13 @@ impl DirHandle {
         Self
     }
 
-    /// Returns the version of a file in the directory, or `None` if it is not a regular file.
+    /// Returns the version of the file with this name in the directory at `path`, or `None` if it is not a regular file.
     ///
     /// # Errors
     /// The file is inaccessible.
-    pub(crate) fn file(&self, path: &Path) -> io::Result<Option<FileVersion>> {
-        let metadata = fs::metadata(path)?;
-        Ok(metadata.is_file().then(|| version(&metadata, path)))
+    pub(crate) fn file(&self, path: &Path, name: &OsStr) -> io::Result<Option<FileVersion>> {
+        let path = path.join(name);
+        let metadata = fs::metadata(&path)?;
+        Ok(metadata.is_file().then(|| version(&metadata, &path)))
     }
 }

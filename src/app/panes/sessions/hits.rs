@@ -52,7 +52,7 @@ impl SessionsPane {
         }
         self.is_flat = true;
         if self.shows.newest_hits_first {
-            ranked.sort_by_key(|&(_, key)| Reverse(catalog[key].order_time()));
+            ranked.sort_by_key(|&(_, key)| Reverse(catalog[key].facts().order_time()));
         } else {
             ranked.sort_unstable();
         }

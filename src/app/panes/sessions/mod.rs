@@ -422,7 +422,10 @@ impl SessionsPane {
     /// Returns the marked sessions, newest first, and how many of them have no row now.
     pub fn marked(&self, catalog: &Catalog) -> (Vec<SessionKey>, usize) {
         let mut marked: Vec<SessionKey> = self.marks.iter().copied().filter(|&key| catalog.has(key)).collect();
-        marked.sort_by_key(|&key| (Reverse(catalog[key].order_time()), &catalog[key].path));
+        marked.sort_by_cached_key(|&key| {
+            let facts = catalog[key].facts();
+            (Reverse(facts.order_time()), facts.path.join())
+        });
         let seen = self.in_rows().iter().filter(|key| self.marks.contains(key)).count();
         let hidden = marked.len().saturating_sub(seen);
         (marked, hidden)

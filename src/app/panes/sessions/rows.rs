@@ -73,18 +73,17 @@ impl SessionsPane {
     }
 
     fn is_shown(&self, catalog: &Catalog, key: SessionKey) -> bool {
-        (catalog[key].owner.is_none() || self.shows.subagents) && self.passes(catalog, key)
+        (!catalog[key].facts().is_subagent || self.shows.subagents) && self.passes(catalog, key)
     }
 
     /// Returns `true` for a hidden subagent session whose parent session is shown.
     fn is_hidden(&self, catalog: &Catalog, key: SessionKey) -> bool {
-        catalog[key].owner.is_some() && !self.shows.subagents && self.passes(catalog, catalog.started_by(key))
+        catalog[key].facts().is_subagent && !self.shows.subagents && self.passes(catalog, catalog.started_by(key))
     }
 
     fn passes(&self, catalog: &Catalog, key: SessionKey) -> bool {
-        let session = &catalog[key];
-        (session.name.is_some() || !self.shows.named_only)
-            && (!self.shows.here_only || self.here.has(&session.header.cwd))
+        let facts = catalog[key].facts();
+        (facts.is_named || !self.shows.named_only) && (!self.shows.here_only || self.here.has(facts.cwd))
     }
 
     /// Computes the families and projects of the given sessions.
@@ -170,8 +169,8 @@ impl SessionsPane {
 
     fn flat(&mut self, catalog: &Catalog, mut shown: Vec<SessionKey>) {
         match self.shows.sort {
-            Sort::Name => shown.sort_by_cached_key(|&key| catalog[key].title().to_lowercase()),
-            Sort::Size => shown.sort_by_key(|&key| Reverse(catalog[key].bytes)),
+            Sort::Name => shown.sort_by_cached_key(|&key| catalog[key].once().title().to_lowercase()),
+            Sort::Size => shown.sort_by_key(|&key| Reverse(catalog[key].facts().bytes)),
             Sort::Cost => shown.sort_by(|&a, &b| catalog.own(b).cost.total_cmp(&catalog.own(a).cost)),
             Sort::Live => {
                 catalog.sort_newest_first(&mut shown);
@@ -196,7 +195,7 @@ impl SessionsPane {
             SessionRow::MissingParent(..) => false,
         };
         // A folded project has only its header row. Of two sessions with the same time, the first is selected.
-        let time = |row: &usize| (session(*row).map(|key| catalog[key].order_time()), Reverse(*row));
+        let time = |row: &usize| (session(*row).map(|key| catalog[key].facts().order_time()), Reverse(*row));
         match (0..self.rows.len()).filter(is_here).max_by_key(time) {
             Some(at) if self.alone.contains_key(&at) => Cursor { at, top: at },
             Some(at) => Cursor { at, top: (0..=at).rev().find(is_header).unwrap_or(at) },

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::base::text::{Span, Tone};
 use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::{Catalog, EntryRef, SessionKey};
-use crate::session::digest::SharedDigest;
+use crate::session::digest::listed::SharedSession;
 use crate::session::family::MergedFamily;
 use crate::session::tree::Index;
 
@@ -47,13 +47,13 @@ pub struct MergeRequest {
     /// The index of the open session among the members.
     pub base: usize,
     /// The sessions, parents before forks.
-    pub members: Vec<(SessionKey, SharedDigest)>,
+    pub members: Vec<(SessionKey, SharedSession)>,
     /// The number of each session of the family, shown or not.
     pub numbers: HashMap<SessionKey, usize>,
     /// Forks of the members that are not expanded, each with the index of its parent among the members.
-    pub forks: Vec<(usize, SessionKey, SharedDigest)>,
+    pub forks: Vec<(usize, SessionKey, SharedSession)>,
     /// All sessions that share entries with the open one.
-    pub sharing_sessions: Vec<(SessionKey, SharedDigest)>,
+    pub sharing_sessions: Vec<(SessionKey, SharedSession)>,
     /// `true` for the whole family.
     pub is_whole: bool,
 }
@@ -70,7 +70,7 @@ pub fn letter(number: usize) -> Span {
 impl MergeRequest {
     /// Returns `true` if both requests have the same sessions with unchanged files.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        let stamp = |(key, session): &(SessionKey, SharedDigest)| (*key, session.bytes, session.mtime);
+        let stamp = |(key, session): &(SessionKey, SharedSession)| (*key, session.bytes, session.mtime);
         let stamps = |request: &Self| request.members.iter().map(stamp).collect::<Vec<_>>();
         let forks = |request: &Self| request.forks.iter().map(|(_, key, _)| *key).collect::<Vec<_>>();
         (self.is_whole, stamps(self), forks(self)) == (other.is_whole, stamps(other), forks(other))

@@ -3,6 +3,7 @@
 pub(crate) mod bound;
 pub(crate) mod date;
 
+use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
@@ -80,10 +81,11 @@ impl ValueLists {
     const MAX: usize = 2000;
 
     /// Collects the values of digests.
-    pub fn new<'a>(digests: impl Iterator<Item = &'a Digest>) -> Self {
+    pub fn new(digests: impl Iterator<Item: Borrow<Digest>>) -> Self {
         let (mut files, mut labels) = (HashMap::new(), HashMap::new());
         let (mut models, mut tools) = (HashMap::new(), HashMap::new());
         for digest in digests {
+            let digest: &Digest = digest.borrow();
             let details = digest.details_once();
             count(&mut files, details.touches.paths.iter());
             count(&mut labels, digest.labels.iter().map(|label| &*label.text));

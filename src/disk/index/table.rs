@@ -1,0 +1,377 @@
+//! The table of a segment: a record of fixed size for each file, in order of their paths, and the strings of all records.
+//! It stays in memory as it is in the file, so that opening an index needs no memory and no time per session.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::io;
+use std::ops::Range;
+
+use crate::disk::fingerprint::{ContentHash, FileVersion};
+use crate::session::digest::details::EntryTotals;
+use crate::session::digest::listed::{RootKeys, SessionFacts};
+use crate::session::links::IdHash;
+
+/// The size of a record in bytes.
+pub(super) const RECORD: usize = 172;
+
+/// The offset of the place of the path in a record.
+const BELOW: usize = 13 * 8 + 6 * 4;
+
+/// The size of the head of a table: the number of records, and the size of the strings in bytes.
+const HEAD: usize = 16;
+
+/// The pieces of a file in the segment, one after another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct RecordPieces {
+    /// The offset of the first piece.
+    pub(super) at: u64,
+    /// The lengths of the digest, the details, the texts and the state.
+    pub(super) lens: [u32; 4],
+}
+
+/// The record of a file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SegmentRecord {
+    /// The version of the file when it was read.
+    pub(super) stamp: FileVersion,
+    /// `true` if every later change of the file would change its version.
+    pub(super) is_settled: bool,
+    /// `false` for files that are not sessions. Their pieces are empty.
+    pub(super) is_session: bool,
+    /// The bytes of the file that were read.
+    pub(super) content: ContentHash,
+    pub(super) pieces: RecordPieces,
+}
+
+/// A record with the facts about its session.
+#[derive(Clone, Copy, Debug)]
+struct FullRecord {
+    record: SegmentRecord,
+    flags: u32,
+    created: i64,
+    modified: i64,
+    all: EntryTotals,
+    /// The first key of a root entry, and the number of keys.
+    roots: (u32, u32),
+    /// The places of the strings: path below the session directory, ID, working directory, parent session, parent ID.
+    strings: [(u32, u32); 5],
+}
+
+/// Bits of the flags.
+const SETTLED: u32 = 1;
+const SESSION: u32 = 1 << 1;
+const NAMED: u32 = 1 << 2;
+const LABELED: u32 = 1 << 3;
+const CUT_OFF: u32 = 1 << 4;
+const CREATED: u32 = 1 << 5;
+const MODIFIED: u32 = 1 << 6;
+const PARENT: u32 = 1 << 7;
+const PARENT_ID: u32 = 1 << 8;
+
+/// A place that holds no string.
+const NOTHING: (u32, u32) = (0, 0);
+
+impl FullRecord {
+    fn to_bytes(self) -> Vec<u8> {
+        let Self { record, flags, created, modified, all, roots, strings } = self;
+        let FileVersion { file, bytes, written, changed } = record.stamp;
+        let mut out = Vec::with_capacity(RECORD);
+        let (read, hash) = record.content.parts();
+        let words = [
+            file.0,
+            file.1,
+            bytes,
+            written.cast_unsigned(),
+            changed.cast_unsigned(),
+            read,
+            hash,
+            record.pieces.at,
+            created.cast_unsigned(),
+            modified.cast_unsigned(),
+            all.cost.to_bits(),
+            all.tokens.to_bits(),
+            all.entries as u64,
+        ];
+        words.iter().for_each(|word| out.extend(word.to_le_bytes()));
+        let pairs = [roots].into_iter().chain(strings).flat_map(|(at, len)| [at, len]);
+        let halves = record.pieces.lens.into_iter().chain(pairs).chain([flags]);
+        halves.for_each(|half| out.extend(half.to_le_bytes()));
+        out.resize(RECORD, 0);
+        out
+    }
+
+    fn from_bytes(bytes: &[u8; RECORD]) -> Self {
+        let word = |at: usize| bytes[at * 8..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+        let half = |at: usize| bytes[104 + at * 4..].first_chunk().map_or(0, |half| u32::from_le_bytes(*half));
+        let flags = half(16);
+        let record = SegmentRecord {
+            stamp: FileVersion {
+                file: (word(0), word(1)),
+                bytes: word(2),
+                written: word(3).cast_signed(),
+                changed: word(4).cast_signed(),
+            },
+            is_settled: flags & SETTLED != 0,
+            is_session: flags & SESSION != 0,
+            content: ContentHash::of_parts(word(5), word(6)),
+            pieces: RecordPieces { at: word(7), lens: [half(0), half(1), half(2), half(3)] },
+        };
+        Self {
+            record,
+            flags,
+            created: word(8).cast_signed(),
+            modified: word(9).cast_signed(),
+            all: EntryTotals {
+                cost: f64::from_bits(word(10)),
+                tokens: f64::from_bits(word(11)),
+                entries: word(12) as usize,
+            },
+            roots: (half(4), half(5)),
+            strings: std::array::from_fn(|at| (half(6 + 2 * at), half(7 + 2 * at))),
+        }
+    }
+}
+
+/// The table of an open segment.
+#[derive(Debug, Default)]
+pub(super) struct SegmentTable {
+    records: Vec<u8>,
+    strings: String,
+    /// The keys of root entries.
+    roots: Vec<u8>,
+    /// The number of records.
+    pub(super) len: usize,
+}
+
+impl SegmentTable {
+    /// Opens a table whose bytes are verified. Returns `None` if they are not a table.
+    pub(super) fn new(mut bytes: Vec<u8>) -> Option<Self> {
+        let word = |at: usize| bytes.get(at..)?.first_chunk().map(|word| u64::from_le_bytes(*word));
+        let (len, strings) = (usize::try_from(word(0)?).ok()?, usize::try_from(word(8)?).ok()?);
+        let start = len.checked_mul(RECORD)?.checked_add(HEAD)?;
+        let end = start.checked_add(strings)?;
+        let roots = bytes.get(end..)?.to_vec();
+        let strings = String::from_utf8(bytes.get(start..end)?.to_vec()).ok()?;
+        bytes.truncate(start);
+        bytes.shrink_to_fit();
+        Some(Self { records: bytes, strings, roots, len })
+    }
+
+    fn bytes(&self, at: usize) -> &[u8; RECORD] {
+        const NONE: [u8; RECORD] = [0; RECORD];
+        self.records.get(HEAD + at * RECORD..).and_then(|rest| rest.first_chunk()).unwrap_or(&NONE)
+    }
+
+    fn full(&self, at: usize) -> FullRecord {
+        FullRecord::from_bytes(self.bytes(at))
+    }
+
+    /// Returns a record; empty if there is none.
+    pub(super) fn record(&self, at: usize) -> SegmentRecord {
+        self.full(at).record
+    }
+
+    /// Iterates over the keys of the files: see [`FileVersion::key`].
+    pub(super) fn keys(&self) -> impl Iterator<Item = IdHash> {
+        let word =
+            |record: &[u8; RECORD], at: usize| record[at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+        (0..self.len).map(move |at| {
+            let record = self.bytes(at);
+            FileVersion { file: (word(record, 0), word(record, 8)), ..FileVersion::default() }.key()
+        })
+    }
+
+    /// Iterates over the records.
+    pub(super) fn records(&self) -> impl Iterator<Item = SegmentRecord> {
+        (0..self.len).map(|at| self.record(at))
+    }
+
+    fn string(&self, (at, len): (u32, u32)) -> &str {
+        self.strings.get(at as usize..at as usize + len as usize).unwrap_or_default()
+    }
+
+    /// Returns the bytes of the path below the session directory.
+    fn below_bytes(&self, at: usize) -> &[u8] {
+        let record = self.bytes(at);
+        let half = |at: usize| record[at..].first_chunk().map_or(0, |half| u32::from_le_bytes(*half));
+        self.string((half(BELOW), half(BELOW + 4))).as_bytes()
+    }
+
+    /// Returns the path below the session directory, or `None` if it is not the only path of the file.
+    pub(super) fn below(&self, at: usize) -> Option<&str> {
+        Some(self.string(self.full(at).strings[0])).filter(|below| !below.is_empty())
+    }
+
+    /// Returns the records whose paths start with a prefix.
+    pub(super) fn starting_with(&self, prefix: &[u8]) -> Range<usize> {
+        let start = self.partition(0..self.len, |below| below < prefix);
+        start..self.partition(start..self.len, |below| below.starts_with(prefix))
+    }
+
+    /// Finds the record of a path that consists of a prefix and a rest, among those that start with the prefix.
+    pub(super) fn find(&self, starting: &Range<usize>, prefix: usize, rest: &[u8]) -> Option<usize> {
+        let rest_of = |below: &[u8]| below.get(prefix..).unwrap_or_default().cmp(rest);
+        let at = self.partition(starting.clone(), |below| rest_of(below) == Ordering::Less);
+        (at < starting.end && rest_of(self.below_bytes(at)) == Ordering::Equal).then_some(at)
+    }
+
+    /// Returns the first record of a range whose path does not fulfill a condition that holds for the first ones.
+    fn partition(&self, range: Range<usize>, holds: impl Fn(&[u8]) -> bool) -> usize {
+        let (mut low, mut high) = (range.start, range.end);
+        while low < high {
+            let middle = low.midpoint(high);
+            if holds(self.below_bytes(middle)) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// Returns the facts about a session, without its path.
+    pub(super) fn facts(&self, at: usize) -> SessionFacts<'_> {
+        let FullRecord { record, flags, created, modified, all, roots, strings } = self.full(at);
+        let has = |flag: u32| flags & flag != 0;
+        let keys = self.roots.get(roots.0 as usize * 8..).and_then(|rest| rest.get(..roots.1 as usize * 8));
+        SessionFacts {
+            is_named: has(NAMED),
+            is_labeled: has(LABELED),
+            is_cut_off: has(CUT_OFF),
+            id: self.string(strings[1]),
+            cwd: self.string(strings[2]),
+            parent_session: has(PARENT).then(|| self.string(strings[3])),
+            parent_id: has(PARENT_ID).then(|| self.string(strings[4])),
+            created: has(CREATED).then_some(created),
+            modified: has(MODIFIED).then_some(modified),
+            bytes: record.stamp.bytes,
+            mtime: record.stamp.mtime(),
+            all,
+            roots: RootKeys::Bytes(keys.unwrap_or_default()),
+            ..SessionFacts::default()
+        }
+    }
+}
+
+/// A table being built.
+#[derive(Debug, Default)]
+pub(super) struct TableDraft {
+    records: Vec<FullRecord>,
+    strings: String,
+    roots: Vec<u8>,
+    /// The places of strings that many records have.
+    known: HashMap<String, (u32, u32)>,
+}
+
+impl TableDraft {
+    pub(super) fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Iterates over the records in the order in which they were added.
+    pub(super) fn records(&self) -> impl Iterator<Item = &SegmentRecord> {
+        self.records.iter().map(|full| &full.record)
+    }
+
+    /// Adds a record with the path of its file below the session directory, if it is the only path.
+    ///
+    /// # Errors
+    /// The strings are too long.
+    pub(super) fn push(
+        &mut self,
+        record: SegmentRecord,
+        below: Option<&str>,
+        facts: &SessionFacts<'_>,
+    ) -> io::Result<()> {
+        let place = self.add(below.unwrap_or_default())?;
+        // pi names a file after the ID of its session.
+        let id = match below.filter(|_| !facts.id.is_empty()).and_then(|below| below.rfind(facts.id)) {
+            Some(at) => (place.0 + at as u32, facts.id.len() as u32),
+            None => self.add(facts.id)?,
+        };
+        let parents = [facts.parent_session, facts.parent_id];
+        let [parent, parent_id] = parents.map(|parent| parent.map_or(Ok(NOTHING), |parent| self.add(parent)));
+        let strings = [place, id, self.shared(facts.cwd)?, parent?, parent_id?];
+        let first = u32::try_from(self.roots.len() / 8).map_err(too_long)?;
+        facts.roots.iter().for_each(|key| self.roots.extend(key.value().to_le_bytes()));
+        let flag = |is: bool, flag: u32| if is { flag } else { 0 };
+        let flags = flag(record.is_settled, SETTLED)
+            | flag(record.is_session, SESSION)
+            | flag(facts.is_named, NAMED)
+            | flag(facts.is_labeled, LABELED)
+            | flag(facts.is_cut_off, CUT_OFF)
+            | flag(facts.created.is_some(), CREATED)
+            | flag(facts.modified.is_some(), MODIFIED)
+            | flag(facts.parent_session.is_some(), PARENT)
+            | flag(facts.parent_id.is_some(), PARENT_ID);
+        self.records.push(FullRecord {
+            record,
+            flags,
+            created: facts.created.unwrap_or_default(),
+            modified: facts.modified.unwrap_or_default(),
+            all: facts.all,
+            roots: (first, (self.roots.len() / 8) as u32 - first),
+            strings,
+        });
+        Ok(())
+    }
+
+    fn add(&mut self, string: &str) -> io::Result<(u32, u32)> {
+        let at = u32::try_from(self.strings.len()).map_err(too_long)?;
+        let len = u32::try_from(string.len()).map_err(too_long)?;
+        self.strings.push_str(string);
+        Ok((at, len))
+    }
+
+    fn shared(&mut self, string: &str) -> io::Result<(u32, u32)> {
+        if let Some(known) = self.known.get(string) {
+            return Ok(*known);
+        }
+        let place = self.add(string)?;
+        self.known.insert(string.into(), place);
+        Ok(place)
+    }
+
+    /// Serializes the table. Also returns the old index of each record in the new order.
+    pub(super) fn to_bytes(&self) -> (Vec<u8>, Vec<usize>) {
+        let below = |at: &usize| {
+            let (start, len) = self.records[*at].strings[0];
+            &self.strings[start as usize..(start + len) as usize]
+        };
+        let mut order: Vec<usize> = (0..self.records.len()).collect();
+        order.sort_by(|a, b| below(a).cmp(below(b)));
+        let size = HEAD + self.records.len() * RECORD + self.strings.len() + self.roots.len();
+        let mut bytes = Vec::with_capacity(size);
+        bytes.extend((self.records.len() as u64).to_le_bytes());
+        bytes.extend((self.strings.len() as u64).to_le_bytes());
+        // Strings and keys lie in the order of the records, because most readers read them in this order.
+        let (mut strings, mut roots) = (String::with_capacity(self.strings.len()), Vec::new());
+        let mut shared: HashMap<(u32, u32), (u32, u32)> = HashMap::new();
+        for &at in &order {
+            let mut full = self.records[at];
+            let copy = |(at, len): (u32, u32), strings: &mut String| {
+                let place = (strings.len() as u32, len);
+                strings.push_str(&self.strings[at as usize..(at + len) as usize]);
+                place
+            };
+            let [path, id, cwd, parent, parent_id] = full.strings;
+            let new_path = copy(path, &mut strings);
+            let is_in_path = id.0 >= path.0 && id.0 + id.1 <= path.0 + path.1;
+            let id = if is_in_path { (id.0 - path.0 + new_path.0, id.1) } else { copy(id, &mut strings) };
+            let cwd = *shared.entry(cwd).or_insert_with(|| copy(cwd, &mut strings));
+            full.strings = [new_path, id, cwd, copy(parent, &mut strings), copy(parent_id, &mut strings)];
+            let keys = &self.roots[full.roots.0 as usize * 8..][..full.roots.1 as usize * 8];
+            full.roots.0 = (roots.len() / 8) as u32;
+            roots.extend_from_slice(keys);
+            bytes.extend(full.to_bytes());
+        }
+        bytes[8..16].copy_from_slice(&(strings.len() as u64).to_le_bytes());
+        bytes.extend(strings.as_bytes());
+        bytes.extend(&roots);
+        (bytes, order)
+    }
+}
+
+fn too_long(_: std::num::TryFromIntError) -> io::Error {
+    io::ErrorKind::FileTooLarge.into()
+}

@@ -1,0 +1,283 @@
+//! Sessions in lists: the facts by which lists are sorted and grouped, and the digest on demand. A session from the
+//! index takes little memory until it is drawn.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use crate::session::digest::Digest;
+use crate::session::digest::details::EntryTotals;
+use crate::session::links::IdHash;
+
+/// A session whose digest is loaded on first use, by dereferencing it. Loops over many sessions should use
+/// [`ListedSession::facts`] or [`ListedSession::once`] instead.
+#[derive(Debug)]
+pub struct ListedSession {
+    digest: OnceLock<Box<Digest>>,
+    stored: Option<(Arc<dyn SessionSource>, u32)>,
+}
+
+/// A session shared between the list and the interface.
+pub type SharedSession = Arc<ListedSession>;
+
+/// A source of stored sessions.
+pub trait SessionSource: fmt::Debug + Send + Sync {
+    /// Returns the facts about the session with the given number.
+    fn facts(&self, number: u32) -> SessionFacts<'_>;
+
+    /// Loads the digest of the session with the given number.
+    fn digest(&self, number: u32) -> Digest;
+}
+
+/// The facts about a session that lists need of all sessions.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SessionFacts<'a> {
+    /// The path of the file.
+    pub path: JoinedPath<'a>,
+    /// The path with symbolic links resolved, if it differs.
+    pub real_path: Option<JoinedPath<'a>>,
+    /// `true` if the file itself is a symbolic link.
+    pub is_link: bool,
+    /// `true` if it is a subagent session.
+    pub is_subagent: bool,
+    /// `true` if it has a name.
+    pub is_named: bool,
+    /// `true` if it has labels.
+    pub is_labeled: bool,
+    /// `true` if its last line may be incomplete.
+    pub is_cut_off: bool,
+    /// The ID in the header.
+    pub id: &'a str,
+    /// The working directory.
+    pub cwd: &'a str,
+    /// The parent session in the header.
+    pub parent_session: Option<&'a str>,
+    /// The ID of the parent session in the header.
+    pub parent_id: Option<&'a str>,
+    /// The time in the header, in milliseconds since 1970.
+    pub created: Option<i64>,
+    /// See [`Digest::modified`].
+    pub modified: Option<i64>,
+    /// The length of the file in bytes.
+    pub bytes: u64,
+    /// The modification time of the file, in milliseconds since 1970.
+    pub mtime: i64,
+    /// See [`Digest::all`].
+    pub all: EntryTotals,
+    /// See [`Digest::roots`].
+    pub roots: RootKeys<'a>,
+}
+
+/// A path in two parts, which are stored once for many files.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct JoinedPath<'a> {
+    /// The directory with a trailing separator, or an empty string.
+    pub dir: &'a OsStr,
+    /// The rest.
+    pub rest: &'a OsStr,
+}
+
+/// The keys of root entries.
+#[derive(Clone, Copy, Debug)]
+pub enum RootKeys<'a> {
+    /// The keys.
+    Keys(&'a [IdHash]),
+    /// The keys as little-endian numbers.
+    Bytes(&'a [u8]),
+}
+
+impl Default for RootKeys<'_> {
+    fn default() -> Self {
+        Self::Keys(&[])
+    }
+}
+
+impl<'a> RootKeys<'a> {
+    /// Iterates over the keys.
+    pub fn iter(self) -> impl Iterator<Item = IdHash> + 'a {
+        let (keys, bytes) = match self {
+            Self::Keys(keys) => (keys, &[][..]),
+            Self::Bytes(bytes) => (&[][..], bytes),
+        };
+        let (words, _) = bytes.as_chunks();
+        keys.iter().copied().chain(words.iter().map(|word| IdHash::number(u64::from_le_bytes(*word))))
+    }
+
+    /// Returns `true` if a key is in both.
+    pub fn meets(self, other: Self) -> bool {
+        self.iter().any(|key| other.iter().any(|other| other == key))
+    }
+}
+
+impl<'a> JoinedPath<'a> {
+    /// Splits nothing: the whole path is one part.
+    pub fn whole(path: &'a Path) -> Self {
+        Self { dir: OsStr::new(""), rest: path.as_os_str() }
+    }
+
+    /// Returns the path.
+    pub fn join(self) -> PathBuf {
+        let mut path = OsString::with_capacity(self.dir.len() + self.rest.len());
+        path.push(self.dir);
+        path.push(self.rest);
+        path.into()
+    }
+
+    /// Returns both parts as bytes.
+    pub fn bytes(self) -> [&'a [u8]; 2] {
+        [self.dir.as_encoded_bytes(), self.rest.as_encoded_bytes()]
+    }
+
+    /// Returns a hash of the path, equal to [`IdHash::new`] of its bytes. `buffer` is reusable.
+    pub fn hash(self, buffer: &mut Vec<u8>) -> IdHash {
+        buffer.clear();
+        self.bytes().iter().for_each(|part| buffer.extend_from_slice(part));
+        IdHash::new(buffer)
+    }
+
+    /// Returns `true` if this is the given path.
+    pub fn is(self, path: &OsStr) -> bool {
+        let [dir, rest] = self.bytes();
+        path.as_encoded_bytes().strip_prefix(dir) == Some(rest)
+    }
+
+    /// Compares the bytes of two paths.
+    pub fn compare(self, other: Self) -> Ordering {
+        let ([dir, rest], [other_dir, other_rest]) = (self.bytes(), other.bytes());
+        if dir == other_dir {
+            return rest.cmp(other_rest);
+        }
+        dir.iter().chain(rest).cmp(other_dir.iter().chain(other_rest))
+    }
+
+    /// Returns the bytes of the directory of the file.
+    pub fn folder(self) -> Cow<'a, [u8]> {
+        let [dir, rest] = self.bytes();
+        let end = |bytes: &[u8]| memchr::memrchr(std::path::MAIN_SEPARATOR as u8, bytes);
+        match end(rest) {
+            Some(at) if dir.is_empty() => rest[..at].into(),
+            Some(at) => [dir, &rest[..at]].concat().into(),
+            None => dir[..end(dir).unwrap_or(0)].into(),
+        }
+    }
+}
+
+impl SessionFacts<'_> {
+    /// Returns `true` if the session is a fork.
+    pub fn is_fork(&self) -> bool {
+        self.parent_session.is_some() || self.parent_id.is_some()
+    }
+
+    /// Returns the sort key for times: see [`Digest::order_time`].
+    pub fn order_time(&self) -> i64 {
+        self.modified.unwrap_or(i64::MIN)
+    }
+
+    /// Compares two sessions by age, oldest first: see [`Digest::age`].
+    pub fn compare_age(&self, other: &Self) -> Ordering {
+        let created = |facts: &Self| facts.created.unwrap_or(i64::MAX);
+        created(self).cmp(&created(other)).then_with(|| self.path.compare(other.path))
+    }
+}
+
+impl Digest {
+    /// Returns the facts about the session.
+    pub fn facts(&self) -> SessionFacts<'_> {
+        SessionFacts {
+            path: JoinedPath::whole(&self.path),
+            real_path: self.real_path.as_deref().map(JoinedPath::whole),
+            is_link: self.is_link,
+            is_subagent: self.owner.is_some(),
+            is_named: self.name.is_some(),
+            is_labeled: !self.labels.is_empty(),
+            is_cut_off: self.problems.contains(&crate::session::problem::Problem::CutOff),
+            id: &self.header.id,
+            cwd: &self.header.cwd,
+            parent_session: self.header.parent_session.as_deref(),
+            parent_id: self.header.parent_id.as_deref(),
+            created: self.header.created,
+            modified: self.modified,
+            bytes: self.bytes,
+            mtime: self.mtime,
+            all: self.all,
+            roots: RootKeys::Keys(&self.roots),
+        }
+    }
+}
+
+impl ListedSession {
+    /// Creates a session that is loaded on demand, by its number in the source.
+    pub fn stored(source: Arc<dyn SessionSource>, number: u32) -> Self {
+        Self { digest: OnceLock::new(), stored: Some((source, number)) }
+    }
+
+    /// Returns the facts without loading the digest.
+    pub fn facts(&self) -> SessionFacts<'_> {
+        match (self.digest.get(), &self.stored) {
+            (None, Some((source, number))) => source.facts(*number),
+            _ => self.deref().facts(),
+        }
+    }
+
+    /// Returns `true` if the digest is loaded.
+    pub(crate) fn is_loaded(&self) -> bool {
+        self.digest.get().is_some()
+    }
+
+    /// Returns the digest without keeping it, for callers that read many sessions.
+    pub fn once(&self) -> Cow<'_, Digest> {
+        match (self.digest.get(), &self.stored) {
+            (None, Some((source, number))) => Cow::Owned(source.digest(*number)),
+            _ => Cow::Borrowed(self),
+        }
+    }
+}
+
+impl From<Digest> for ListedSession {
+    fn from(digest: Digest) -> Self {
+        Self { digest: OnceLock::from(Box::new(digest)), stored: None }
+    }
+}
+
+impl From<Digest> for SharedSession {
+    fn from(digest: Digest) -> Self {
+        Arc::new(digest.into())
+    }
+}
+
+impl Deref for ListedSession {
+    type Target = Digest;
+
+    fn deref(&self) -> &Digest {
+        let load = || {
+            let stored = self.stored.as_ref();
+            Box::new(stored.map(|(source, number)| source.digest(*number)).unwrap_or_default())
+        };
+        self.digest.get_or_init(load)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_in_two_parts_equal_whole_paths() {
+        let parts = [("", "/a/b.jsonl"), ("/a/", "b.jsonl"), ("/a/", "c/d.jsonl"), ("/", "a/b.jsonl"), ("", "x.jsonl")];
+        let paths = parts.map(|(dir, rest)| JoinedPath { dir: OsStr::new(dir), rest: OsStr::new(rest) });
+        for one in paths {
+            let whole = one.join();
+            assert!(one.is(whole.as_os_str()) && !one.is(OsStr::new("/a")));
+            assert_eq!(one.hash(&mut Vec::new()), IdHash::new(whole.as_os_str().as_encoded_bytes()));
+            let folder = whole.parent().unwrap().as_os_str().as_encoded_bytes();
+            assert_eq!(&*one.folder(), folder, "{}", whole.display());
+            for other in paths {
+                assert_eq!(one.compare(other), whole.as_os_str().cmp(other.join().as_os_str()));
+            }
+        }
+    }
+}
