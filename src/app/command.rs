@@ -8,7 +8,7 @@ use crate::app::layers::context;
 use crate::app::layers::dialogs::{Note, Prompt, Question, QuestionChoice};
 use crate::app::message::{Clip, Opener, PickerOutput, Work};
 use crate::base::text::Tone;
-use crate::catalog::{EntryRef, SessionKey};
+use crate::catalog::{EntryRef, ProjectKey, SessionKey};
 use crate::changes::{FileSnapshot, Request};
 use crate::keymap::Place;
 use crate::pi::launch::Start;
@@ -36,6 +36,8 @@ pub enum Command {
     Focus(Place),
     /// Selects a session.
     Select(SessionKey),
+    /// Selects a project and unfolds it.
+    SelectProject(ProjectKey),
     /// Selects an entry, even if a filter or a fold hides it.
     GoTo(EntryRef),
     /// Selects an entry of a session in that session's own tree.

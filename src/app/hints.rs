@@ -73,8 +73,8 @@ fn wanted(model: &Model) -> &'static [&'static [Action]] {
             &[A::NextPane, A::Rename, A::Copy, A::SearchEverything, A::Palette, A::Undo, A::Quit],
         ],
         Place::Sessions => &[
-            &[A::Help, A::Confirm, A::Unfold, A::NextPane, A::Search, A::NextSort, A::Labels, A::Rename, A::Delete],
-            &[A::Mark, A::Palette, A::Copy, A::Undo, A::NamedOnly, A::ShowPaths, A::ShowSubagents],
+            &[A::Help, A::Confirm, A::Unfold, A::NextPane, A::Search, A::Projects, A::NextSort, A::Labels, A::Rename],
+            &[A::Delete, A::Mark, A::Palette, A::Copy, A::Undo, A::NamedOnly, A::ShowPaths, A::ShowSubagents],
             &[A::FoldAll, A::UnfoldAll, A::Reload, A::Quit],
         ],
         Place::Tree | Place::Preview if is_searched(model) => {
@@ -136,6 +136,7 @@ fn does_something(model: &Model, action: Action) -> bool {
         A::Delete | A::Mark if model.focus == Place::Sessions && sessions.selected_missing_parent().is_some() => false,
         // A project in a list of hits cannot be folded.
         A::Confirm if is_project(model) => sessions.hits.is_none(),
+        A::Projects => sessions.starts_folded(),
         A::Search if !sessions.marks.is_empty() => model.search.is_some(),
         // On the first hit, up returns to the input line.
         A::Up if model.focus == Place::Sessions => sessions.cursor.at == 0,

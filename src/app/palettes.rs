@@ -1,13 +1,13 @@
-//! Rows of the palettes: actions, labels, sessions of a family, touched files, and the change history. All but the history
-//! come from the catalog: they appear at once and follow its changes.
+//! Rows of the palettes: actions, labels, projects, sessions of a family, touched files, and the change history. All but
+//! the history come from the catalog: they appear at once and follow its changes.
 
 use std::cmp::Reverse;
 
 use crate::app::command::{AfterChange, Command};
 use crate::app::layers::answer::{ChoiceAction, PromptPurpose};
-use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind, SessionScope};
+use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind, ProjectItem, SessionScope};
 use crate::app::model::Model;
-use crate::app::panes::sessions::{RowKey, SessionRow};
+use crate::app::panes::sessions::{Project, RowKey, SessionRow};
 use crate::app::panes::tree::family::letter;
 use crate::app::title::title;
 use crate::base::javascript::utf16_prefix;
@@ -35,6 +35,7 @@ pub(crate) fn palette(model: &Model, kind: PaletteKind) -> Palette {
         PaletteKind::Family => "Family".into(),
         PaletteKind::Trash => "Trash".into(),
         PaletteKind::History => "History".into(),
+        PaletteKind::Projects => "Projects".into(),
         PaletteKind::Files(SessionScope::All) => "Files".into(),
         PaletteKind::Files(SessionScope::Session(key)) => format!("Files of {}", model.short_title(*key)),
         PaletteKind::Files(SessionScope::Project(key)) => {
@@ -61,6 +62,7 @@ pub(crate) fn fill(model: &Model, palette: &mut Palette) {
         PaletteKind::Family => family_rows(model),
         PaletteKind::Trash => trash_rows(model),
         PaletteKind::History => history_rows(model),
+        PaletteKind::Projects => project_rows(model),
         PaletteKind::Files(scope) => file_rows(model, *scope),
         PaletteKind::Touches { file, scope } => touches(model, file, *scope),
     });
@@ -111,6 +113,27 @@ fn group_of(action: Action, focus: Place) -> &'static str {
     }
     let place = Some(focus).filter(is_in).or_else(|| Place::PANES.iter().copied().find(is_in));
     place.map_or(EVERYWHERE, Place::name)
+}
+
+/// Returns all projects, most recent first.
+fn project_rows(model: &Model) -> Vec<PaletteItem> {
+    let projects = model.sessions.all_projects(&model.catalog);
+    let sessions: Vec<String> =
+        projects.iter().map(|project| count(project.sessions.len(), "session", "sessions")).collect();
+    let widest = sessions.iter().map(String::len).max().unwrap_or_default();
+    let row = |(project, sessions): (&Project, String)| {
+        let is_gone = model.catalog.gone_dirs.contains(&*project.cwd);
+        let gone = if is_gone { format!(" {}", model.setting.glyphs.gone) } else { String::new() };
+        let cost = nonzero_dollars(project.sum.cost).unwrap_or_default();
+        let item = ProjectItem {
+            name: project.name(&model.setting.home),
+            symbol: Span::new(Tone::Dim, gone),
+            totals: Span::new(Tone::Dim, format!("  {sessions:>widest$} {cost:>7}")),
+        };
+        let age = age(model, Some(project.latest).filter(|&latest| latest > i64::MIN));
+        PaletteItem::project(item, &project.cwd, age, ChoiceAction::Project(project.key))
+    };
+    projects.iter().zip(sessions).map(row).collect()
 }
 
 /// Columns of a session's title in a row.

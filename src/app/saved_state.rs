@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneSizes;
+use crate::app::panes::sessions::SavedFolds;
 use crate::app::query_history::QueryHistory;
 
 /// The saved state.
@@ -19,10 +20,9 @@ pub struct SavedState {
     sort: Option<(String, String)>,
     tool_runs: Option<(bool, bool)>,
     here_only: bool,
-    /// Working directories of folded projects.
-    folded_projects: Vec<String>,
-    /// Files of sessions whose forks are folded.
-    folded_sessions: Vec<String>,
+    /// Folds of the sessions pane.
+    #[serde(flatten)]
+    folds: SavedFolds,
     /// `true` if the tour was offered.
     tour_offered: bool,
     /// Queries, most recent last.
@@ -46,7 +46,6 @@ impl SavedState {
     /// Returns the current state of the browser.
     pub fn of(model: &Model, before: &Self) -> Self {
         let config = &model.setting.config;
-        let (folded_projects, folded_sessions) = model.sessions.folded(&model.catalog);
         let sort = (config.sort.name().to_owned(), model.sessions.shows.sort.name().to_owned());
         Self {
             panes: model.pane_sizes,
@@ -55,8 +54,7 @@ impl SavedState {
                 .filter(|(setting, choice)| setting != choice),
             // A command-line option applies to this run only.
             here_only: if model.setting.here_only { before.here_only } else { model.sessions.shows.here_only },
-            folded_projects,
-            folded_sessions,
+            folds: model.sessions.saved_folds(&model.catalog),
             tour_offered: before.tour_offered,
             queries: model.queries.all.clone(),
             others: before.others.clone(),
@@ -75,8 +73,10 @@ impl SavedState {
         take(&mut self.sort, &before.sort, &left.sort);
         take(&mut self.tool_runs, &before.tool_runs, &left.tool_runs);
         take(&mut self.here_only, &before.here_only, &left.here_only);
-        take(&mut self.folded_projects, &before.folded_projects, &left.folded_projects);
-        take(&mut self.folded_sessions, &before.folded_sessions, &left.folded_sessions);
+        let (folds, before_folds, left_folds) = (&mut self.folds, &before.folds, &left.folds);
+        take(&mut folds.folded_projects, &before_folds.folded_projects, &left_folds.folded_projects);
+        take(&mut folds.unfolded_projects, &before_folds.unfolded_projects, &left_folds.unfolded_projects);
+        take(&mut folds.folded_sessions, &before_folds.folded_sessions, &left_folds.folded_sessions);
         // The queries of this browser are at the end.
         let mut earlier = before.queries.iter();
         let asked = left.queries.iter().skip_while(|query| earlier.any(|other| other == *query));
@@ -98,7 +98,7 @@ impl SavedState {
         }
         model.sessions.shows.here_only |= self.here_only;
         model.queries = QueryHistory::new(&self.queries);
-        model.sessions.fold_when_there(&self.folded_projects, &self.folded_sessions);
+        model.sessions.fold_when_there(self.folds.clone());
     }
 }
 
@@ -115,12 +115,12 @@ mod tests {
     fn merging_keeps_the_changes_of_both_browsers() {
         let before = remembered(false, &["a", "b", "c"]);
         let mut merged = remembered(true, &["a", "b", "c", "x"]);
-        merged.folded_projects = vec!["/p".into()];
+        merged.folds.folded_projects = ["/p".into()].into();
         let mut left = remembered(false, &["a", "c", "b", "y"]);
         left.sort = Some(("recent".into(), "name".into()));
         merged.merge(&before, &left);
         assert_eq!(merged.queries, ["a", "c", "x", "b", "y"]);
-        assert!(merged.here_only && merged.folded_projects.len() == 1 && merged.sort.is_some());
+        assert!(merged.here_only && merged.folds.folded_projects.len() == 1 && merged.sort.is_some());
         let same = merged.clone();
         merged.merge(&left, &left);
         assert_eq!(merged, same);

@@ -6,7 +6,7 @@ use crate::catalog::key::SessionKey;
 use crate::session::digest::listed::ListedSession;
 
 /// The forests of families among sessions.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Families {
     /// Sessions without a parent among them. The family with the newest member comes first.
     roots: Vec<SessionKey>,

@@ -195,6 +195,7 @@ actions! {
     JumpBack, "jump-back", ["backspace", "b"], PANES, Finding, "jump back", "Jump back", "Return to the position before the last jump.";
     JumpForward, "jump-forward", ["B"], PANES, Finding, "jump forward", "Jump forward", "Go to the next position in the jump history.";
     Labels, "labels", ["'"], PANES, Finding, "labels", "List labels", "List labels of all sessions; go to, rename or clear one.";
+    Projects, "projects", ["P"], PANES, Finding, "projects", "List projects", "List all projects, most recent first; go to one.";
     Files, "files", ["F"], PANES, Finding, "files", "List touched files", "List files that the session or project read or changed, with the entries that did it.";
     Palette, "palette", [":"], PANES, Finding, "commands", "Command palette", "Open the command palette; recent actions come first.";
 

@@ -58,6 +58,9 @@ pub(super) fn list(kind: &PaletteKind, pen: &Painter<'_>) -> Vec<DocLine> {
                 format!("Renames, labels, forks and sessions moved to the trash are listed here. {accept} undoes one.");
             ("no changes yet", text)
         }
+        PaletteKind::Projects => {
+            ("no projects yet", "A project is a directory in which you used pi. The list has all of them.".into())
+        }
         PaletteKind::Files(_) => (
             "no files read or changed by tools",
             "The list has the files that tool calls of pi read, wrote or edited.".into(),

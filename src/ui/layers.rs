@@ -171,9 +171,11 @@ fn draw_palette(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen: &P
     let is_reading = match palette.kind {
         PaletteKind::Actions => false,
         PaletteKind::Trash | PaletteKind::History => model.past.is_none(),
-        PaletteKind::Labels | PaletteKind::Family | PaletteKind::Files(_) | PaletteKind::Touches { .. } => {
-            !model.catalog.progress.finished
-        }
+        PaletteKind::Labels
+        | PaletteKind::Family
+        | PaletteKind::Projects
+        | PaletteKind::Files(_)
+        | PaletteKind::Touches { .. } => !model.catalog.progress.finished,
     };
     let counts = match (is_reading, shown == all) {
         (true, _) => format!(" {} so far", thousands(shown)),
@@ -213,6 +215,7 @@ fn keys(kind: &PaletteKind) -> &'static [(Action, &'static str)] {
         PaletteKind::Family => &[(Accept, "show or hide in tree"), (Cancel, "close")],
         PaletteKind::Trash => &[(Accept, "restore"), (Cancel, "close")],
         PaletteKind::History => &[(Accept, "undo"), (Cancel, "close")],
+        PaletteKind::Projects => &[(Accept, "go to project"), (Cancel, "close")],
         PaletteKind::Files(_) => &[(Accept, "list entries"), (Cancel, "close")],
         PaletteKind::Touches { .. } => &[(Accept, "go to entry"), (Cancel, "back")],
     }

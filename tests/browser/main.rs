@@ -31,6 +31,7 @@ mod panes;
 mod picker;
 mod pis;
 mod preview;
+mod projects;
 mod queries;
 mod real_sessions;
 mod resume;

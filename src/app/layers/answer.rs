@@ -1,6 +1,6 @@
 //! Results of input to a layer.
 
-use crate::catalog::{EntryRef, SessionKey};
+use crate::catalog::{EntryRef, ProjectKey, SessionKey};
 use crate::changes::{FileSnapshot, SessionIdentity};
 use crate::keymap::Action;
 use crate::pi::launch::Start;
@@ -59,6 +59,8 @@ pub enum ChoiceAction {
     Search(String),
     /// Go to an entry.
     Entry(EntryRef),
+    /// Go to a project.
+    Project(ProjectKey),
     /// List the entries that touched a file.
     File(String),
     /// List the entries of all sessions that touched a file.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use ratatui::layout::Rect;
 
 use crate::app::layers::answer::{ChoiceAction, LayerResult, movement};
+use crate::app::panes::sessions::ProjectName;
 use crate::app::widgets::cursor::Cursor;
 use crate::app::widgets::line::LineEdit;
 use crate::app::widgets::text_box::{largest, middle};
 use crate::base::normalize::fold;
-use crate::base::text::{Glyphs, Span, Tone, highlight, width};
+use crate::base::text::{Glyphs, Span, Tone, highlight, spans_width, width};
 use crate::catalog::{ProjectKey, SessionKey};
 use crate::keymap::{Action, Key, Place};
 use crate::search::text_match::Words;
@@ -20,6 +21,9 @@ const LARGEST: (u16, u16) = (116, 32);
 const COMMANDS: u16 = 66;
 /// Columns from which on the groups are shown.
 const GROUPED: usize = 48;
+
+/// Columns from which on a project has totals.
+const WITH_TOTALS: usize = 56;
 
 /// Content of a palette.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -35,6 +39,8 @@ pub enum PaletteKind {
     Trash,
     /// All changes.
     History,
+    /// All projects.
+    Projects,
     /// Files that sessions touched.
     Files(SessionScope),
     /// Entries that touched a file.
@@ -70,6 +76,8 @@ pub struct PaletteItem {
     pub action: ChoiceAction,
     /// The group; empty without groups.
     group: &'static str,
+    /// The project, whose name and facts depend on the width.
+    project: Option<ProjectItem>,
     /// The name that ranks first when typed; empty without a name.
     name: &'static str,
     folded: String,
@@ -77,11 +85,29 @@ pub struct PaletteItem {
     described: String,
 }
 
+/// The parts of an item of a project.
+#[derive(Clone, Debug)]
+pub(crate) struct ProjectItem {
+    /// The name, which is cut to the width.
+    pub(crate) name: ProjectName,
+    /// A symbol after the name; empty without one.
+    pub(crate) symbol: Span,
+    /// The number of sessions and their cost.
+    pub(crate) totals: Span,
+}
+
 impl PaletteItem {
     /// Creates an item.
     pub fn new(left: Vec<Span>, right: Vec<Span>, facts: Span, action: ChoiceAction) -> Self {
         let folded = fold(&text(&left, &right));
-        Self { left, right, facts, action, group: "", name: "", folded, described: String::new() }
+        Self { left, right, facts, action, group: "", project: None, name: "", folded, described: String::new() }
+    }
+
+    /// Creates an item of a project with an age. The working directory is searched but not drawn.
+    pub(crate) fn project(project: ProjectItem, cwd: &str, age: Span, action: ChoiceAction) -> Self {
+        let name = Span::new(Tone::Strong, format!("{}  {}", project.name.name, project.name.dir));
+        let item = Self::new(vec![name], Vec::new(), age, action).called("", cwd);
+        Self { project: Some(project), ..item }
     }
 
     /// Adds a name, and a description that is searched but not drawn.
@@ -172,17 +198,23 @@ impl Palette {
     pub fn drawn(&self, at: usize, columns: usize, glyphs: &Glyphs) -> (Vec<Span>, Vec<Span>) {
         let Some(row) = self.row(at) else { return Default::default() };
         let mut left = row.left.clone();
+        let mut facts = vec![row.facts.clone()];
+        let room = |facts: &[Span]| columns.saturating_sub(spans_width(facts) + 1);
+        if let Some(project) = &row.project {
+            facts.splice(..0, (columns >= WITH_TOTALS).then(|| project.totals.clone()));
+            left = project.name.cut(room(&facts).saturating_sub(width(&project.symbol.text)), glyphs);
+            left.push(project.symbol.clone());
+        }
         if let PaletteKind::Files(_) = self.kind {
             // Shorten a path at its start.
-            let room = columns.saturating_sub(width(&row.facts.text) + 1);
-            left.iter_mut().for_each(|path| path.text = glyphs.cut_path(&path.text, room).into_owned());
+            left.iter_mut().for_each(|path| path.text = glyphs.cut_path(&path.text, room(&facts)).into_owned());
         }
         let marks = self.words.marks(&text(&left, &row.right));
         let len: usize = left.iter().map(|span| span.text.len()).sum();
         let behind: Vec<_> = marks.iter().filter(|mark| mark.end > len).collect();
         let behind: Vec<_> = behind.into_iter().map(|mark| mark.start.saturating_sub(len)..mark.end - len).collect();
         let mut right = highlight(&row.right, &behind);
-        right.push(row.facts.clone());
+        right.extend(facts);
         (self.group(at, columns).into_iter().chain(highlight(&left, &marks)).collect(), right)
     }
 

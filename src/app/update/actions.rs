@@ -52,6 +52,7 @@ fn perform(model: &mut Model, action: Action) {
         Action::JumpBack | Action::JumpForward => jump(model, action == Action::JumpForward),
         Action::Palette => open_palette(model, PaletteKind::Actions),
         Action::Labels => open_palette(model, PaletteKind::Labels),
+        Action::Projects => open_palette(model, PaletteKind::Projects),
         Action::Files => {
             if let Some(scope) = palettes::selected_scope(model) {
                 open_palette(model, PaletteKind::Files(scope));

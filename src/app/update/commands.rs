@@ -9,7 +9,7 @@ use crate::app::message::{Clip, Effect, EntryBody, PickedEntry, PickerOutput, Wo
 use crate::app::model::{Errand, Model, Notice, PendingChange};
 use crate::app::startup::PickerFormat;
 use crate::base::text::{Tone, width};
-use crate::catalog::SessionKey;
+use crate::catalog::{ProjectKey, SessionKey};
 use crate::changes::Request;
 use crate::keymap::{Action, Place};
 use crate::pi::launch::Start;
@@ -35,6 +35,7 @@ impl Model {
                 self.jumps.leave(self.jump_position());
                 self.sessions.select(key, &self.catalog, &self.setting.glyphs);
             }
+            Command::SelectProject(key) => self.select_project(key),
             Command::GoTo(entry) => {
                 if self.tree.shown(entry).is_some() {
                     self.jumps.leave(self.jump_position());
@@ -90,6 +91,19 @@ impl Model {
             );
         }
         is_there
+    }
+
+    /// Selects a project and unfolds it.
+    fn select_project(&mut self, key: ProjectKey) {
+        let (here, sort) = (self.jump_position(), self.sessions.shows.sort);
+        if !self.sessions.select_project(key, &self.catalog, &self.setting.glyphs) {
+            return self.say(Tone::Warning, "this project no longer has sessions");
+        }
+        self.jumps.leave(here);
+        self.focus = Place::Sessions;
+        if sort != self.sessions.shows.sort {
+            self.say(Tone::Dim, format!("sorted by {}", self.sessions.shows.sort.name()));
+        }
     }
 
     /// Queues a change.

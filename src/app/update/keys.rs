@@ -233,6 +233,7 @@ fn choose(model: &mut Model, choice: ChoiceAction) {
             model.layers.close_palettes();
             search::open(model, &query);
         }
+        ChoiceAction::Project(key) => close_and_carry(model, Command::SelectProject(key)),
         ChoiceAction::Entry(entry) => close_and_carry(model, Command::GoTo(entry)),
         ChoiceAction::File(file) => {
             let scope = match model.layers.top() {

@@ -3,8 +3,7 @@
 
 use crate::app::panes::sessions::Project;
 use crate::app::title::{title, words};
-use crate::base::paths::{shorten, split_name};
-use crate::base::text::{Glyphs, Span, Tone, clean, width};
+use crate::base::text::{Glyphs, Span, Tone, width};
 use crate::catalog::{Catalog, SessionKey};
 
 /// The columns between a name and the words after it.
@@ -64,50 +63,24 @@ impl SessionName {
     }
 }
 
-/// Columns for the directory beside a long name that is not unique.
-const LEAST_DIR: usize = 12;
-
-/// The label of files that pi's list omits, in front of the directory in which they are.
-const UNLISTED: &str = "not listed by pi";
-
 /// Returns the name of the project at `at` and its parent directory, shortened at the start, in at most `room` columns.
 pub(super) fn project_name(projects: &[Project], at: usize, home: &str, glyphs: &Glyphs, room: usize) -> Vec<Span> {
     let project = &projects[at];
-    let mut spans = end_first(project, home, glyphs, room);
+    let name = |project: &Project, room| project.name(home).cut(room, glyphs);
+    let mut spans = name(project, room);
     // A path that is also cut at the end is ambiguous: another project may show the same text.
-    let is_cut_behind = spans.get(1).is_some_and(|dir| dir.text.ends_with(&*glyphs.ellipsis));
-    let looks_the_same = |&other: &usize| other != at && end_first(&projects[other], home, glyphs, room) == spans;
-    if is_cut_behind && project.namesakes.iter().any(looks_the_same) {
+    let shown = spans.get(1).and_then(|dir| dir.text.strip_suffix(&*glyphs.ellipsis));
+    let looks_the_same = |shown: &str| {
+        let part = shown.trim_start().trim_start_matches(&*glyphs.ellipsis).trim_start_matches('~');
+        // Thousands of projects may have the same name: cut only the paths that contain the shown part.
+        let mut others = project.namesakes.iter().filter(|&&other| other != at && projects[other].cwd.contains(part));
+        others.any(|&other| name(&projects[other], room) == spans)
+    };
+    if shown.is_some_and(looks_the_same) {
         let number = project.namesakes.iter().take_while(|&&other| other != at).count() + 1;
         let number = number.to_string();
-        spans = end_first(project, home, glyphs, room.saturating_sub(number.len() + 2));
+        spans = name(project, room.saturating_sub(number.len() + 2));
         spans.push(Span::new(Tone::Dim, format!(" #{number}")));
-    }
-    spans
-}
-
-/// Returns the name and as much of the parent directory as distinguishes the project from its neighbors.
-fn end_first(project: &Project, home: &str, glyphs: &Glyphs, room: usize) -> Vec<Span> {
-    if project.cwd.is_empty() {
-        return vec![Span::new(Tone::Strong, glyphs.cut("(no directory)", room))];
-    }
-    let path = clean(&shorten(&project.cwd, home)).into_owned();
-    if project.is_unlisted {
-        let rest = room.saturating_sub(width(UNLISTED) + 2);
-        let place = format!("  {}", glyphs.cut_start(&path, rest));
-        return vec![Span::new(Tone::Strong, glyphs.cut(UNLISTED, room)), Span::new(Tone::Dim, place)];
-    }
-    let (dir, name) = split_name(&path);
-    // Number of characters shared with another project in the name and in the directory.
-    let (of_name, of_dir) = (project.shared, project.shared.checked_sub(name.chars().count() + 1));
-    let least = if of_dir.is_some() { LEAST_DIR.min(width(dir)) + 2 } else { 0 };
-    let columns = width(name).min(room.saturating_sub(least).max(room / 2));
-    let shown = glyphs.cut_middle(name, columns, (of_name + 2).clamp(columns / 2, columns * 2 / 3));
-    let mut spans = vec![Span::new(Tone::Strong, shown)];
-    let rest = room.saturating_sub(width(&spans[0].text) + 2);
-    if !dir.is_empty() && (of_dir.is_some() || rest >= LEAST_DIR.min(width(dir))) {
-        let place = dir.chars().count().saturating_sub(of_dir.unwrap_or(0) + 1);
-        spans.push(Span::new(Tone::Dim, format!("  {}", glyphs.cut_around(dir, place, rest))));
     }
     spans
 }

@@ -1,13 +1,17 @@
-//! State of the sessions pane: rows of projects, families and sessions; order, folds, marks and filters. The rows are
-//! built in `rows`, grouped by `projects`; `hits` builds the rows of search results.
+//! State of the sessions pane: rows of projects, families and sessions; order, marks and filters. The rows are built in
+//! `rows`, grouped by `projects`; `folds` hides some of them, and `hits` builds the rows of search results.
 
+mod folds;
 mod hits;
 mod projects;
 mod rows;
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::Glyphs;
@@ -17,10 +21,7 @@ use crate::catalog::parents::MissingParentKey;
 use crate::catalog::search::SessionHit;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::config::Sort;
-pub use projects::{HiddenSubagents, Project};
-
-/// The maximum number of saved folds.
-const MOST_FOLDS: usize = 5_000;
+pub use projects::{HiddenSubagents, Project, ProjectName};
 
 /// The identity of a row, independent of its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,6 +99,33 @@ pub struct ListOptions {
     pub hits_flat: bool,
 }
 
+/// The folds of the rows.
+#[derive(Debug, Default)]
+struct Folds {
+    /// The rows that the user folded.
+    folded: HashSet<RowKey>,
+    /// The projects that the user unfolded while projects start folded.
+    unfolded: HashSet<ProjectKey>,
+    /// The projects that are unfolded for this run: that of the current directory, and those of selected sessions.
+    opened: HashSet<ProjectKey>,
+    /// `true` if projects start folded.
+    starts_folded: bool,
+    /// Saved folds of projects and sessions that are not loaded yet.
+    awaited: SavedFolds,
+}
+
+/// The folds saved between runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct SavedFolds {
+    /// Working directories of projects that the user folded.
+    pub(crate) folded_projects: BTreeSet<String>,
+    /// Working directories of projects that the user unfolded while projects start folded.
+    pub(crate) unfolded_projects: BTreeSet<String>,
+    /// Files of sessions whose forks are folded.
+    pub(crate) folded_sessions: BTreeSet<String>,
+}
+
 /// The state of the pane.
 #[derive(Debug, Default)]
 pub struct SessionsPane {
@@ -137,9 +165,7 @@ pub struct SessionsPane {
     aside: Option<(Families, Vec<Project>)>,
     /// Projects shown in the row of their only session, by row.
     alone: HashMap<usize, usize>,
-    folds: HashSet<RowKey>,
-    /// Saved folds of projects (directories) and sessions (files) that are not loaded yet.
-    to_fold: (HashSet<String>, HashSet<String>),
+    folds: Folds,
     pub(crate) selected: Option<RowKey>,
     /// The row selected by default rather than by the user.
     preselected: Option<RowKey>,
@@ -243,90 +269,6 @@ impl SessionsPane {
         self.projects.iter().find(|project| project.key == key)
     }
 
-    /// Returns `true` if a row is folded.
-    pub fn is_folded(&self, row: usize) -> bool {
-        self.hits.is_none() && self.key(row).is_some_and(|key| self.folds.contains(&key))
-    }
-
-    /// Returns `true` if the fold symbol of a row is at a column.
-    pub(crate) fn is_sign(&self, row: usize, column: usize) -> bool {
-        let start = match self.rows.get(row) {
-            Some(SessionRow::Session { prefix, .. }) => {
-                crate::base::text::width(prefix) + if self.is_flat { 0 } else { 2 }
-            }
-            Some(SessionRow::MissingParent(..)) => 2,
-            Some(SessionRow::Project(_)) | None => 0,
-        };
-        self.can_fold(row) && (start..start + 2).contains(&column)
-    }
-
-    /// Returns `true` if a row can be folded or is folded.
-    pub(crate) fn can_fold(&self, row: usize) -> bool {
-        match self.rows.get(row).filter(|_| self.hits.is_none()) {
-            Some(SessionRow::Project(_) | SessionRow::MissingParent(..)) => true,
-            Some(SessionRow::Session { below, .. }) => *below > 0,
-            None => false,
-        }
-    }
-
-    /// Folds the selected row or moves to its parent. Returns `true` if anything changed.
-    pub fn fold(&mut self, catalog: &Catalog, glyphs: &Glyphs) -> bool {
-        let row = self.cursor.at;
-        if self.can_fold(row) && !self.is_folded(row) {
-            self.folds.extend(self.key(row));
-            self.rebuild(catalog, glyphs);
-            return true;
-        }
-        let depth = match self.rows.get(row) {
-            Some(SessionRow::Session { prefix, .. }) => prefix.chars().count(),
-            Some(SessionRow::MissingParent(..)) => 0,
-            Some(SessionRow::Project(_)) | None => return false,
-        };
-        if self.alone.contains_key(&row) {
-            return false;
-        }
-        // The parent is the nearest less indented row above; the parent of a root is its project.
-        let is_parent = |row: &usize| match &self.rows[*row] {
-            SessionRow::Project(_) => true,
-            SessionRow::MissingParent(..) => depth > 0,
-            SessionRow::Session { prefix, .. } => prefix.chars().count() < depth,
-        };
-        let parent = (0..row).rev().find(is_parent);
-        if let Some(parent) = parent.filter(|_| !self.is_flat) {
-            self.cursor.at = parent;
-            return true;
-        }
-        false
-    }
-
-    /// Unfolds the selected row. Returns `true` if it was folded.
-    pub fn unfold(&mut self, catalog: &Catalog, glyphs: &Glyphs) -> bool {
-        let Some(key) = self.key(self.cursor.at) else { return false };
-        let was_folded = self.folds.remove(&key);
-        if was_folded {
-            self.rebuild(catalog, glyphs);
-        }
-        was_folded
-    }
-
-    /// Folds or unfolds the selected project.
-    pub(crate) fn toggle(&mut self, catalog: &Catalog, glyphs: &Glyphs) {
-        if !self.unfold(catalog, glyphs) {
-            self.fold(catalog, glyphs);
-        }
-    }
-
-    /// Folds or unfolds all projects and families.
-    pub(crate) fn fold_all(&mut self, fold: bool, catalog: &Catalog, glyphs: &Glyphs) {
-        self.folds.clear();
-        if fold {
-            self.rebuild(catalog, glyphs); // so that every row is there to be folded
-            self.folds =
-                (0..self.rows.len()).filter(|&row| self.can_fold(row)).filter_map(|row| self.key(row)).collect();
-        }
-        self.rebuild(catalog, glyphs);
-    }
-
     /// Selects a session, unfolds its ancestors and turns off filters that hide it. Returns `false` if the session does
     /// not exist.
     pub fn select(&mut self, key: SessionKey, catalog: &Catalog, glyphs: &Glyphs) -> bool {
@@ -338,56 +280,45 @@ impl SessionsPane {
         self.shows.named_only &= session.name.is_some();
         self.shows.here_only &= self.here.has(&session.header.cwd);
         for above in catalog.families().line(key).skip(1) {
-            self.folds.remove(&RowKey::Session(above));
+            self.folds.open(RowKey::Session(above));
         }
         if let Some(parent) = catalog.families().line(key).last().and_then(|root| catalog.missing_parent_of(root)) {
-            self.folds.remove(&RowKey::MissingParent(parent));
+            self.folds.open(RowKey::MissingParent(parent));
         }
-        self.folds.remove(&RowKey::Project(project_of(catalog, key)));
+        self.folds.open(RowKey::Project(project_of(catalog, key)));
         self.selected = Some(RowKey::Session(key));
         self.rebuild(catalog, glyphs);
         true
     }
 
-    /// Returns the directories of folded projects and the files of folded sessions, including those not loaded yet.
-    pub(crate) fn folded(&self, catalog: &Catalog) -> (Vec<String>, Vec<String>) {
-        let mut projects: Vec<String> = self.to_fold.0.iter().cloned().collect();
-        let is_folded = |key| self.folds.contains(&RowKey::Project(key));
-        projects.extend(self.projects.iter().filter(|one| is_folded(one.key)).map(|one| one.cwd.to_string()));
-        let mut sessions: Vec<String> = self.to_fold.1.iter().cloned().collect();
-        sessions.extend(self.folds.iter().filter_map(|fold| match fold {
-            RowKey::Session(key) => Some(catalog.get(*key)?.path.to_str()?.to_owned()),
-            RowKey::Project(_) | RowKey::MissingParent(_) => None,
-        }));
-        for names in [&mut projects, &mut sessions] {
-            names.sort_unstable();
-            names.truncate(MOST_FOLDS);
+    /// Selects a project and unfolds it, in the threaded order and without a search. Turns off filters that hide it.
+    /// Returns `false` if the project does not exist.
+    pub(crate) fn select_project(&mut self, key: ProjectKey, catalog: &Catalog, glyphs: &Glyphs) -> bool {
+        self.hits = None;
+        self.shows.sort = Sort::Threaded;
+        self.folds.open(RowKey::Project(key));
+        self.rebuild(catalog, glyphs);
+        if self.project(key).is_none() {
+            (self.shows.named_only, self.shows.here_only) = (false, false);
+            self.rebuild(catalog, glyphs);
         }
-        (projects, sessions)
+        let Some(project) = self.projects.iter().position(|project| project.key == key) else { return false };
+        let alone = || self.alone.iter().find(|&(_, &shown)| shown == project).map(|(&row, _)| row);
+        let Some(row) = self.row_of(RowKey::Project(key)).or_else(alone) else { return false };
+        self.cursor = Cursor { at: row, top: row };
+        self.note_selection();
+        true
     }
 
-    /// Folds projects by directory and sessions by file once they are loaded.
-    pub(crate) fn fold_when_there(&mut self, projects: &[String], sessions: &[String]) {
-        self.to_fold = (projects.iter().cloned().collect(), sessions.iter().cloned().collect());
-        self.as_of = None; // what is there already is folded as well
-    }
-
-    /// Applies saved folds to the sessions loaded so far.
-    fn fold_awaited(&mut self, catalog: &Catalog, shown: &[SessionKey]) {
-        let (projects, sessions) = &mut self.to_fold;
-        if projects.is_empty() && sessions.is_empty() {
-            return;
+    /// Returns all projects, newest first, whatever a search and filters hide.
+    pub(crate) fn all_projects(&self, catalog: &Catalog) -> Cow<'_, [Project]> {
+        if self.shows.named_only || self.shows.here_only {
+            let shows = ListOptions { named_only: false, here_only: false, ..self.shows };
+            let mut all = Self { shows, here: self.here.clone(), ..Self::default() };
+            all.take_sessions(catalog);
+            return Cow::Owned(all.projects);
         }
-        for project in &self.projects {
-            if projects.remove(&*project.cwd) {
-                self.folds.insert(RowKey::Project(project.key));
-            }
-        }
-        for &key in shown {
-            if catalog[key].path.to_str().is_some_and(|path| sessions.remove(path)) {
-                self.folds.insert(RowKey::Session(key));
-            }
-        }
+        Cow::Borrowed(self.aside.as_ref().map_or(&self.projects, |(_, projects)| projects))
     }
 
     /// Returns `true` if a row is marked. A project is marked if all of its sessions are.

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::base::numbers::{count, nonzero_dollars};
-use crate::base::paths::split_name;
+use crate::base::paths::{shorten, split_name};
+use crate::base::text::{Glyphs, Span, Tone, clean, width};
 use crate::catalog::families::Families;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::session::digest::details::EntryTotals;
@@ -49,6 +50,58 @@ pub struct Project {
     pub shared: usize,
     /// Indices of all projects with the same directory name, this one included; empty if the name is unique.
     pub namesakes: Arc<[usize]>,
+}
+
+/// The label of files that pi's list omits, in front of the directory in which they are.
+const UNLISTED: &str = "not listed by pi";
+
+/// Columns for the directory beside a long name that is not unique.
+const LEAST_DIR: usize = 12;
+
+/// The name of a project for display.
+#[derive(Clone, Debug)]
+pub struct ProjectName {
+    /// The last part of the path.
+    pub name: String,
+    /// The parent directory; empty without one.
+    pub dir: String,
+    /// Number of trailing characters shared with another project.
+    shared: usize,
+}
+
+impl Project {
+    /// Returns the name for display.
+    pub fn name(&self, home: &str) -> ProjectName {
+        let path = clean(&shorten(&self.cwd, home)).into_owned();
+        if self.cwd.is_empty() {
+            return ProjectName { name: "(no directory)".into(), dir: String::new(), shared: 0 };
+        }
+        if self.is_unlisted {
+            return ProjectName { name: UNLISTED.into(), dir: path, shared: 0 };
+        }
+        let (dir, name) = split_name(&path);
+        ProjectName { name: name.into(), dir: dir.into(), shared: self.shared }
+    }
+}
+
+impl ProjectName {
+    /// Returns the name and as much of the parent directory as distinguishes the project from its neighbors, in at most
+    /// `room` columns.
+    pub fn cut(&self, room: usize, glyphs: &Glyphs) -> Vec<Span> {
+        let Self { name, dir, shared } = self;
+        // Number of characters shared with another project in the name and in the directory.
+        let (of_name, of_dir) = (*shared, shared.checked_sub(name.chars().count() + 1));
+        let least = if of_dir.is_some() { LEAST_DIR.min(width(dir)) + 2 } else { 0 };
+        let columns = width(name).min(room.saturating_sub(least).max(room / 2));
+        let shown = glyphs.cut_middle(name, columns, (of_name + 2).clamp(columns / 2, columns * 2 / 3));
+        let mut spans = vec![Span::new(Tone::Strong, shown)];
+        let rest = room.saturating_sub(width(&spans[0].text) + 2);
+        if !dir.is_empty() && (of_dir.is_some() || rest >= LEAST_DIR.min(width(dir))) {
+            let place = dir.chars().count().saturating_sub(of_dir.unwrap_or(0) + 1);
+            spans.push(Span::new(Tone::Dim, format!("  {}", glyphs.cut_around(dir, place, rest))));
+        }
+        spans
+    }
 }
 
 /// Groups families into projects, newest first. A fork belongs to the project of its family's root.
@@ -103,7 +156,7 @@ pub(super) fn add_hidden(projects: &mut [Project], catalog: &Catalog, hidden: &[
 /// suffix is a neighbor.
 fn tell_apart(projects: &mut [Project]) {
     let mut order: Vec<usize> = (0..projects.len()).collect();
-    order.sort_unstable_by(|&a, &b| projects[a].cwd.chars().rev().cmp(projects[b].cwd.chars().rev()));
+    order.sort_unstable_by(|&a, &b| projects[a].cwd.bytes().rev().cmp(projects[b].cwd.bytes().rev()));
     for pair in order.windows(2) {
         let (a, b) = (projects[pair[0]].cwd.chars(), projects[pair[1]].cwd.chars());
         let shared = a.rev().zip(b.rev()).take_while(|(a, b)| a == b).count();

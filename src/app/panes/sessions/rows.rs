@@ -47,13 +47,16 @@ impl SessionsPane {
         match (&self.hits, self.is_flat) {
             (Some(_), _) => self.show_hits(catalog, &shown, glyphs),
             (None, true) => self.flat(catalog, shown.to_vec()),
-            (None, false) => self.threads(catalog, glyphs),
+            (None, false) => {
+                self.open_selected(catalog);
+                self.threads(catalog, glyphs);
+            }
         }
         self.find_selection(catalog);
     }
 
     /// Updates sessions, families, projects and totals from the catalog, filters applied.
-    fn take_sessions(&mut self, catalog: &Catalog) {
+    pub(super) fn take_sessions(&mut self, catalog: &Catalog) {
         self.here.find(catalog.dirs.iter());
         // A change to the selected session does not hide it until the user changes the filters.
         let is_same = self.as_of.is_some_and(|(_, shows)| shows == self.shows);
@@ -64,7 +67,7 @@ impl SessionsPane {
         self.tie(catalog, &shown);
         let hidden: Vec<SessionKey> = catalog.keys().filter(|&key| self.is_hidden(catalog, key)).collect();
         projects::add_hidden(&mut self.projects, catalog, &hidden);
-        self.fold_awaited(catalog, &shown);
+        self.update_folds(catalog, !is_same);
         let of_shown = catalog.sum(&*shown).cost;
         let cost = if hidden.is_empty() { of_shown } else { catalog.sum(shown.iter().chain(&hidden)).cost };
         let of_hidden = HiddenSubagents { sessions: hidden.len(), cost: cost - of_shown };
@@ -88,7 +91,10 @@ impl SessionsPane {
 
     /// Computes the families and projects of the given sessions.
     pub(super) fn tie(&mut self, catalog: &Catalog, shown: &[SessionKey]) {
-        self.families = catalog.families().of(shown, |key| &catalog[key]);
+        self.families = match shown.len() == catalog.len() {
+            true => catalog.families().clone(), // faster, because the order is known
+            false => catalog.families().of(shown, |key| &catalog[key]),
+        };
         self.projects = projects::of(catalog, &self.families);
     }
 
@@ -102,7 +108,7 @@ impl SessionsPane {
                 continue;
             }
             self.rows.push(SessionRow::Project(project));
-            if self.hits.is_some() || !self.folds.contains(&RowKey::Project(self.projects[project].key)) {
+            if self.hits.is_some() || !self.folds.has(RowKey::Project(self.projects[project].key)) {
                 self.thread(project, catalog, glyphs);
             }
         }
@@ -116,7 +122,7 @@ impl SessionsPane {
                 RowStep::Session(key, lines, last) => (key, lines, last),
                 RowStep::MissingParent(key, forks) => {
                     self.rows.push(SessionRow::MissingParent(key, forks.len()));
-                    if !self.folds.contains(&RowKey::MissingParent(key)) {
+                    if !self.folds.has(RowKey::MissingParent(key)) {
                         let end = forks.len().saturating_sub(1);
                         let step = |(place, fork)| RowStep::Session(fork, String::new(), Some(place == end));
                         stack.extend(forks.into_iter().enumerate().map(step).rev());
@@ -132,7 +138,7 @@ impl SessionsPane {
             };
             let is_tall = self.is_tall(catalog, key, &prefix);
             self.rows.push(SessionRow::Session { key, prefix, below: self.families.below(key), is_tall });
-            if self.hits.is_none() && self.folds.contains(&RowKey::Session(key)) {
+            if self.hits.is_none() && self.folds.has(RowKey::Session(key)) {
                 continue;
             }
             let lines = match last {
@@ -183,10 +189,13 @@ impl SessionsPane {
     }
 
     /// Returns the default selection: the newest session of the project in which pitree was started, with the project's
-    /// header at the top. Falls back to the first session, which is more useful than its project.
+    /// header at the top. Falls back to the first session, which is more useful than its project, or to the first row
+    /// if projects start folded.
     fn first_selection(&self, catalog: &Catalog) -> Cursor {
+        let starts_folded = self.starts_folded();
+        let is_here_dir = |dir: &str| if starts_folded { self.here.is_project(dir) } else { self.here.has(dir) };
         let here: HashSet<ProjectKey> =
-            self.projects.iter().map(|project| project.key).filter(|&key| self.here.has(catalog.dir(key))).collect();
+            self.projects.iter().map(|project| project.key).filter(|&key| is_here_dir(catalog.dir(key))).collect();
         let session = |row: usize| self.rows[row].session();
         let is_header = |row: &usize| matches!(self.rows[*row], SessionRow::Project(_));
         let is_here = |row: &usize| match self.rows[*row] {
@@ -199,6 +208,7 @@ impl SessionsPane {
         match (0..self.rows.len()).filter(is_here).max_by_key(time) {
             Some(at) if self.alone.contains_key(&at) => Cursor { at, top: at },
             Some(at) => Cursor { at, top: (0..=at).rev().find(is_header).unwrap_or(at) },
+            None if starts_folded => Cursor::default(),
             None => Cursor { at: (0..self.rows.len()).find(|&row| session(row).is_some()).unwrap_or_default(), top: 0 },
         }
     }
