@@ -65,9 +65,10 @@ fn wanted(model: &Model) -> &'static [&'static [Action]] {
     use Action as A;
     match model.place() {
         _ if model.layers.0.is_empty() && model.has_nothing() => &[&[A::Help, A::Reload, A::Undo, A::Quit]],
-        Place::Sessions if !model.sessions.marks.is_empty() => {
-            &[&[A::Help, A::Delete, A::Compare, A::Mark, A::MarkAll], &[A::Back, A::Search, A::Undo, A::Quit]]
-        }
+        Place::Sessions if !model.sessions.marks.is_empty() => &[
+            &[A::Help, A::Delete, A::Compare, A::Mark, A::MarkAll],
+            &[A::Back, A::Rename, A::Label, A::Search, A::Undo, A::Quit],
+        ],
         Place::Sessions if model.search.is_some() => &[
             &[A::Help, A::Confirm, A::Search, A::Up, A::MarkAll, A::Mark, A::Back, A::Delete, A::NextSort],
             &[A::NextPane, A::Rename, A::Copy, A::SearchEverything, A::Palette, A::Undo, A::Quit],
@@ -129,6 +130,8 @@ fn does_something(model: &Model, action: Action) -> bool {
         _ => sessions.selected_session().is_some(),
     };
     match action {
+        A::Rename | A::Label if model.focus == Place::Sessions && !sessions.marks.is_empty() => true,
+        A::Label if model.focus == Place::Sessions => sessions.selected_session().is_some(),
         A::Rename | A::Copy => sessions.selected_session().is_some(),
         A::Label | A::Fork | A::Context => model.meant_entry().is_some(),
         A::Files => sessions.selected_row().is_some(),

@@ -2,26 +2,25 @@
 //! interrupted change are removed before the next one. A dry run writes nothing.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::changes::change::{Change, ChangeState, ChangeStep};
-use crate::changes::journal::{Journal, JournalError, JournalRecord, JournalRecords, UndoLink};
+use crate::changes::change::{Change, ChangeStep};
+use crate::changes::journal::{Journal, JournalError, JournalRecord, UndoLink};
 use crate::changes::request::{ChangeEvent, ChangeObserver, ChangeProgress, Refusal};
-use crate::disk::append::{self, PendingLine};
+use crate::disk::append::{self, PreparedLine};
 use crate::disk::files::is_there;
 use crate::disk::fingerprint::Fingerprint;
-use crate::disk::load::{self, NewerFormat};
+use crate::disk::load::NewerFormat;
 use crate::disk::lock::LockObserver;
 use crate::disk::trash::{self, RestoreError, Trash, TrashEntry, TrashSession, merge};
-use crate::session::tree::Tree;
-use crate::session::write::line::new_id;
 
-/// The maximum number of file moves that are recorded before the first of them is made. Records must be synced to disk,
-/// and one sync serves many records.
-const TOGETHER: usize = 64;
+/// The maximum number of changes in a batch. They are recorded before the first of them is made. Records must be synced
+/// to disk, and one sync serves many records. The number of open files can be limited to 256.
+pub(crate) const TOGETHER: usize = 128;
 
 /// The execution of one request, with the locked journal.
 pub(crate) struct Engine<'a> {
@@ -33,9 +32,13 @@ pub(crate) struct Engine<'a> {
     pub(crate) now: i64,
     /// Moves that are recorded but not made yet, by change number.
     ahead: HashMap<u64, JournaledMove>,
+    /// Lines that are recorded but not written yet, by change number.
+    pub(super) lines_ahead: HashMap<u64, JournaledLine>,
+    /// Lines that are written, but neither synced nor recorded as such: the change numbers, steps and files.
+    pub(super) unsynced: Vec<(u64, ChangeStep, File)>,
     /// Problems that occurred after changes were made.
-    warnings: Vec<String>,
-    watch: ChangeObserver<'a>,
+    pub(super) warnings: Vec<String>,
+    pub(super) watch: ChangeObserver<'a>,
     /// `true` after the user canceled waiting.
     pub(crate) is_given_up: bool,
 }
@@ -52,6 +55,16 @@ struct JournaledMove {
     item: Option<PathBuf>,
     /// The result of reserving the place.
     claimed: Result<()>,
+}
+
+/// A recorded line of a file.
+pub(super) struct JournaledLine {
+    /// The step.
+    pub(super) step: ChangeStep,
+    /// The change.
+    pub(super) change: Change,
+    /// The line.
+    pub(super) line: PreparedLine,
 }
 
 impl<'a> Engine<'a> {
@@ -74,8 +87,18 @@ impl<'a> Engine<'a> {
             mend(&mut book, &mut bin)?;
             book
         };
-        let (ahead, warnings) = (HashMap::new(), Vec::new());
-        Ok(Self { bin, book, is_dry, now, ahead, warnings, watch, is_given_up: false })
+        Ok(Self {
+            bin,
+            book,
+            is_dry,
+            now,
+            ahead: HashMap::new(),
+            lines_ahead: HashMap::new(),
+            unsynced: Vec::new(),
+            warnings: Vec::new(),
+            watch,
+            is_given_up: false,
+        })
     }
 
     /// Reports the progress between two changes. Returns `true` if the request must stop there.
@@ -187,7 +210,7 @@ impl<'a> Engine<'a> {
                 Err(_) => {} // it is reported at its turn
             }
         }
-        self.write_down(moves)
+        if moves.is_empty() { Ok(()) } else { self.write_down(moves) }
     }
 
     /// Records a step that moves the file of a change to or from the trash. If a pi kept writing to the path, those
@@ -252,13 +275,16 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Reverts the record of a move that was not made.
+    /// Reverts the record of a move or a line that was not made.
     ///
     /// # Errors
     /// The journal cannot be written.
     pub(crate) fn withdraw(&mut self, number: u64, step: ChangeStep) -> Result<()> {
-        let Some(ahead) = self.ahead.remove(&number) else { return Ok(()) };
-        ahead.item.iter().for_each(|item| trash::give_up(item));
+        let line = self.lines_ahead.remove(&number);
+        let Some(item) = self.ahead.remove(&number).map(|ahead| ahead.item).or(line.map(|_| None)) else {
+            return Ok(());
+        };
+        item.iter().for_each(|item| trash::give_up(item));
         self.book.set(number, step.settled(false), UndoLink::default())
     }
 
@@ -291,93 +317,32 @@ impl<'a> Engine<'a> {
         self.settle(record.number, step, back.map_err(overtaken))
     }
 
-    /// Appends the line of the change that `build` creates from the tree and a new id. Returns the change, or `None` if
-    /// there is nothing to do.
-    pub(crate) fn append(
-        &mut self,
-        path: &Path,
-        keep_time: bool,
-        build: impl Fn(&Tree, &str) -> Result<Option<Change>>,
-    ) -> Result<Option<Change>> {
-        let (is_dry, now) = (self.is_dry, self.now);
-        let mut begun = None;
-        let mut step = |tree: &Tree| {
-            // The file was modified between reading and writing, so the recorded change was not made.
-            if let Some((number, _)) = begun.take() {
-                self.book.set(number, ChangeState::Dropped, UndoLink::default())?;
-            }
-            let id = free_id(tree);
-            let Some(change) = build(tree, &id)? else { return Ok(None) };
-            let draft = PendingLine::new(tree, &change.line(tree, ChangeStep::Make, (&id, now))?);
-            let number = self.book.begin(&change, UndoLink { draft: Some(draft.clone()), ..UndoLink::default() })?;
-            begun = Some((number, change));
-            self.book.sync()?;
-            Ok(Some(draft))
-        };
-        if is_dry {
-            step(&load::writable(path)?)?;
-            return Ok(begun.map(|(_, change)| change));
-        }
-        let appended = append::line(path, keep_time, &mut waiting(&mut self.watch, &mut self.is_given_up), step);
-        match begun {
-            Some((number, change)) => {
-                let made = self.took(appended);
-                self.settle(number, ChangeStep::Make, made)?;
-                Ok(Some(change))
-            }
-            None => appended.map(|_| None),
-        }
+    /// Syncs new lines, and records their changes as made. A failure of the sync becomes a warning.
+    ///
+    /// # Errors
+    /// [`JournalError`]; the lines are in the files.
+    pub(crate) fn sync_lines(&mut self) -> Result<()> {
+        let (changes, files): (Vec<_>, Vec<File>) =
+            std::mem::take(&mut self.unsynced).into_iter().map(|(number, step, file)| ((number, step), file)).unzip();
+        self.warnings.extend(append::sync(&files).err().map(|error| append::unsynced(&error)));
+        let noted = changes
+            .into_iter()
+            .try_for_each(|(number, step)| self.book.set(number, step.settled(true), UndoLink::default()));
+        noted.context("the changes were made, but")
     }
 
-    /// Appends a line to undo or redo a change, unless `check` fails.
-    pub(crate) fn append_again(
-        &mut self,
-        record: &JournalRecord,
-        step: ChangeStep,
-        keep_time: bool,
-        check: impl Fn(&JournalRecords, &Tree) -> Result<()>,
-    ) -> Result<()> {
-        let (path, is_dry, now) = (record.change.path(), self.is_dry, self.now);
-        let mut begun = false;
-        let mut line = |tree: &Tree| {
-            let id = free_id(tree);
-            check(&self.book.records, tree)?;
-            let draft = PendingLine::new(tree, &record.change.line(tree, step, (&id, now))?);
-            let by = UndoLink { entry: Some(&id), draft: Some(draft.clone()), ..UndoLink::default() };
-            self.book.set(record.number, step.begun(), by)?;
-            begun = true;
-            self.book.sync()?;
-            Ok(Some(draft))
-        };
-        if is_dry {
-            return line(&load::writable(path).map_err(overtaken)?).map(drop);
-        }
-        let appended = append::line(path, keep_time, &mut waiting(&mut self.watch, &mut self.is_given_up), line);
-        if !begun {
-            return appended.map(drop).map_err(overtaken);
-        }
-        let made = self.took(appended);
-        self.settle(record.number, step, made)
-    }
-
-    /// Records problems that occurred after a line was appended.
-    fn took(&mut self, appended: Result<Option<Vec<String>>>) -> Result<()> {
-        self.warnings.extend(appended?.into_iter().flatten());
-        Ok(())
-    }
-
-    /// Syncs moved files. Returns the problems that occurred after changes were made.
+    /// Syncs new lines and moved files. Returns the problems that occurred after changes were made.
     pub(crate) fn finish(mut self) -> Vec<String> {
-        if let Err(error) = self.bin.sync() {
-            self.warnings.push(format!("cannot sync to disk; a power failure may lose the change: {error}"));
-        }
+        let lines = self.sync_lines();
+        self.warnings.extend(lines.err().map(|error| format!("{error:#}")));
+        self.warnings.extend(self.bin.sync().err().map(|error| append::unsynced(&error)));
         self.warnings
     }
 
     /// Records the result of a step. A failed step can have taken effect, for example on a slow server, so the files
     /// decide. If they cannot be checked now, the next start resolves it. A failure to record the result is ignored for
     /// the same reason.
-    fn settle(&mut self, number: u64, step: ChangeStep, made: Result<()>) -> Result<()> {
+    pub(super) fn settle(&mut self, number: u64, step: ChangeStep, made: Result<()>) -> Result<()> {
         let mut is_made = Some(made.is_ok());
         let made = made.or_else(|error| {
             if !matches!(error.downcast_ref(), Some(Refusal::Overtaken { .. })) {
@@ -396,7 +361,7 @@ impl<'a> Engine<'a> {
 }
 
 /// Reports waiting to the observer, and records a cancellation.
-fn waiting<'b>(
+pub(super) fn waiting<'b>(
     watch: &'b mut ChangeObserver<'_>,
     is_given_up: &'b mut bool,
 ) -> impl FnMut(&str) -> ControlFlow<()> + 'b {
@@ -408,7 +373,7 @@ fn waiting<'b>(
 }
 
 /// Converts permanent trash errors and newer file versions to [`Refusal::Overtaken`].
-fn overtaken(error: anyhow::Error) -> anyhow::Error {
+pub(super) fn overtaken(error: anyhow::Error) -> anyhow::Error {
     let reason = error.downcast_ref().map(RestoreError::to_string);
     match reason.or_else(|| error.downcast_ref().map(NewerFormat::to_string)) {
         Some(reason) => Refusal::Overtaken { reason }.into(),
@@ -433,9 +398,4 @@ pub(crate) fn random() -> u128 {
     let mut bytes = [0; 16];
     let _ = getrandom::fill(&mut bytes); // tested before each change
     u128::from_ne_bytes(bytes)
-}
-
-/// Returns an id that no entry of the file has.
-fn free_id(tree: &Tree) -> String {
-    new_id(&mut random, |id| tree.find(id).is_some())
 }

@@ -10,6 +10,7 @@ mod engine;
 pub mod history;
 pub mod journal;
 mod kinds;
+mod lines;
 mod request;
 mod undo;
 
@@ -24,8 +25,8 @@ use crate::changes::engine::Engine;
 use crate::changes::journal::{JournalRecord, JournalRecords};
 use crate::changes::kinds::{fork, line, migrate, trash};
 pub use crate::changes::request::{
-    ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, EarlierChange, FileSnapshot, PartialFailure, Refusal,
-    Request, SessionIdentity, to_the_end, touched,
+    ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, EarlierChange, ExpectedSession, FileSnapshot,
+    PartialFailure, Refusal, Request, SessionIdentity, to_the_end, touched,
 };
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::trash::Trash;
@@ -118,6 +119,8 @@ impl Changes {
                 self.carry_out(work, then)
             }
             Request::Rename { path, name } => line::rename(work, path, name),
+            Request::RenameAll { sessions, name } => line::rename_all(work, sessions, name),
+            Request::LabelAll { sessions, label } => line::label_all(work, sessions, label),
             Request::Label { path, target, label, migrate } => {
                 migrate::before(work, (path, *migrate), |work| line::label(work, path, target, label))
             }

@@ -4,12 +4,15 @@ use std::mem::discriminant;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use thiserror::Error;
 
 use crate::base::numbers::thousands;
 use crate::changes::change::{Change, ChangeStep};
+use crate::changes::journal::JournalError;
+use crate::disk::trash::{CommandTimeout, TrashRefused};
 use crate::session::digest::Digest;
+use crate::session::digest::listed::SessionFacts;
 use crate::session::entry::EntryId;
 use crate::session::links::IdHash;
 
@@ -28,6 +31,28 @@ impl FileSnapshot {
     /// Creates it from a session in the list.
     pub fn of(session: &Digest) -> Self {
         Self { path: session.path.clone(), bytes: session.bytes, mtime: session.mtime }
+    }
+
+    /// Creates it from the facts about a session, without loading the digest.
+    pub(crate) fn listed(facts: &SessionFacts<'_>) -> Self {
+        Self { path: facts.path.join(), bytes: facts.bytes, mtime: facts.mtime }
+    }
+}
+
+/// A session file, and the id of the session that it contained when a request was prepared. Another session in the file
+/// is not changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExpectedSession {
+    /// The file.
+    pub path: PathBuf,
+    /// The id.
+    pub id: String,
+}
+
+impl ExpectedSession {
+    /// Creates it from a session in the list.
+    pub fn of(facts: &SessionFacts<'_>) -> Self {
+        Self { path: facts.path.join(), id: facts.id.into() }
     }
 }
 
@@ -73,6 +98,21 @@ pub enum Request {
         path: PathBuf,
         /// The name.
         name: String,
+    },
+    /// Rename several sessions; an empty name clears their names. A failure of one does not stop the others.
+    RenameAll {
+        /// The sessions.
+        sessions: Vec<ExpectedSession>,
+        /// The name.
+        name: String,
+    },
+    /// Label the last entry of several sessions that the model sees; an empty label clears it. A failure of one does not
+    /// stop the others.
+    LabelAll {
+        /// The sessions.
+        sessions: Vec<ExpectedSession>,
+        /// The label.
+        label: String,
     },
     /// Label an entry; an empty label clears it.
     Label {
@@ -149,6 +189,9 @@ impl Request {
             | Self::Label { path, .. }
             | Self::MoveLeaf { path, .. }
             | Self::Fork { path, .. } => vec![path],
+            Self::RenameAll { sessions, .. } | Self::LabelAll { sessions, .. } => {
+                sessions.iter().map(|session| &*session.path).collect()
+            }
             Self::Trash { files } | Self::Delete { files } => files.iter().map(|file| &*file.path).collect(),
             Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => Vec::new(),
         }
@@ -263,6 +306,21 @@ pub(crate) fn summary(step: ChangeStep, changes: &[Change]) -> String {
         ChangeStep::Undo => format!("undone: {}", all()),
         ChangeStep::Redo => format!("redone: {}", all()),
     })
+}
+
+/// Lists the reasons why some of several changes were not made.
+pub(crate) fn reasons<'a>(failed: impl ExactSizeIterator<Item = &'a str>) -> String {
+    /// The maximum number of listed reasons.
+    const MOST: usize = 3;
+    let more = failed.len().saturating_sub(MOST);
+    let mut reasons: Vec<String> = failed.take(MOST).map(String::from).collect();
+    reasons.extend((more > 0).then(|| format!("and {} more", thousands(more))));
+    reasons.join("; ")
+}
+
+/// Returns `true` if a failure affects every other change too.
+pub(crate) fn concerns_all(error: &Error) -> bool {
+    error.is::<JournalError>() || error.is::<TrashRefused>() || error.is::<CommandTimeout>()
 }
 
 /// A change that was not made, but can be tried again after a decision of the user. All other failures are plain error

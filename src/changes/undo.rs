@@ -1,14 +1,15 @@
 //! Undo and redo. A change whose target was changed by another program is marked as overtaken and not touched.
 
+use std::collections::HashSet;
+
 use anyhow::{Error, Result, anyhow, bail};
 
-use crate::base::numbers::thousands;
 use crate::changes::change::{Change, ChangeState, ChangeStep};
 use crate::changes::engine::Engine;
 use crate::changes::history;
-use crate::changes::journal::{JournalError, JournalRecord, UndoLink};
-use crate::changes::request::{ChangeResult, EarlierChange, PartialFailure, Refusal};
-use crate::disk::trash::{CommandTimeout, TrashRefused};
+use crate::changes::journal::{JournalRecord, UndoLink};
+use crate::changes::kinds::line;
+use crate::changes::request::{self, ChangeResult, EarlierChange, PartialFailure, Refusal, concerns_all};
 
 /// Undoes the last request.
 pub(crate) fn undo_last(work: &mut Engine<'_>) -> Result<ChangeResult> {
@@ -72,6 +73,7 @@ pub(crate) fn redo(work: &mut Engine<'_>) -> Result<ChangeResult> {
 fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_in_turn: bool) -> Result<ChangeResult> {
     let (mut changes, mut passed, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     let (mut left, together) = (0, work.together());
+    let mut blocked = HashSet::new();
     for (at, record) in records.iter().enumerate() {
         if work.is_stopped(at, records.len()) {
             left = records.len() - at;
@@ -79,19 +81,20 @@ fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_
             break;
         }
         if at % together == 0 {
-            work.will_do_again(&records[at..records.len().min(at + together)], step)?;
+            let batch = &records[at..records.len().min(at + together)];
+            work.will_do_again(batch, step)?;
+            line::will_do_again(work, batch, step)?;
         }
         // A change that depends on a later change of the same file shares its result.
-        let is_blocked = |(number, _): &(u64, String)| {
-            let other = records.iter().find(|other| other.number == *number);
-            other.is_some_and(|other| other.change.path() == record.change.path())
-        };
-        if failed.iter().chain(&passed).any(is_blocked) {
+        if blocked.contains(record.change.path()) {
             work.withdraw(record.number, step)?;
             continue;
         }
         let done = record.again(work, step);
         work.withdraw(record.number, step)?;
+        if done.is_err() {
+            blocked.insert(record.change.path());
+        }
         match done.map_err(|error| (concerns_all(&error), error.downcast())) {
             Ok(()) => changes.push(record.change.clone()),
             Err((_, Ok(Refusal::Overtaken { reason }))) => {
@@ -132,11 +135,6 @@ fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_
     Ok(ChangeResult::of(step, changes, left))
 }
 
-/// Returns `true` if a failure affects every other change too.
-fn concerns_all(error: &Error) -> bool {
-    error.is::<JournalError>() || error.is::<TrashRefused>() || error.is::<CommandTimeout>()
-}
-
 /// Creates the error for a request that was only partly completed.
 fn partly(changes: Vec<Change>, all: usize, step: ChangeStep, error: Error) -> Result<ChangeResult> {
     if changes.is_empty() {
@@ -149,13 +147,7 @@ fn partly(changes: Vec<Change>, all: usize, step: ChangeStep, error: Error) -> R
 
 /// Lists the reasons of skipped or failed changes.
 fn reasons(passed: &[(u64, String)]) -> String {
-    /// The maximum number of listed reasons.
-    const MOST: usize = 3;
-    let mut reasons: Vec<String> = passed.iter().take(MOST).map(|(_, reason)| reason.clone()).collect();
-    if passed.len() > MOST {
-        reasons.push(format!("and {} more", thousands(passed.len() - MOST)));
-    }
-    reasons.join("; ")
+    request::reasons(passed.iter().map(|(_, reason)| &**reason))
 }
 
 /// Returns the changes to undo, in this order: those of the last request that are done.

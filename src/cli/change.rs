@@ -15,7 +15,7 @@ use crate::base::paths::{self, shorten};
 use crate::base::text::clean;
 use crate::base::time;
 use crate::changes::journal::JournalRecord;
-use crate::changes::{Change, ChangeEvent, ChangeResult, Changes, Refusal, Request};
+use crate::changes::{Change, ChangeEvent, ChangeProgress, ChangeResult, Changes, Refusal, Request};
 use crate::cli::exit::{Exit, Stopped, by_signal};
 use crate::cli::output::{PathFields, object};
 use crate::cli::{CommandContext, now, output, resolve};
@@ -25,6 +25,12 @@ use crate::disk::trash::Trash;
 use crate::pi::running;
 use crate::pi::warnings::signs;
 use crate::system::signals;
+
+/// The time in milliseconds before a command shows its progress, because most changes are short.
+const QUIET: i64 = 500;
+
+/// The interval between progress reports in milliseconds.
+const BETWEEN_REPORTS: i64 = 100;
 
 /// Options of all commands that change something.
 #[derive(Debug, clap::Args)]
@@ -61,25 +67,38 @@ impl<'a> Changer<'a> {
         Ok(Self { changes, switches, home: &chosen.home })
     }
 
-    /// Makes a change. A signal stops it between two of several changes.
+    /// Makes a change, and shows its progress if it takes long. A signal stops it between two of several changes.
     ///
     /// # Errors
     /// The errors of [`Changes::make`].
     pub(super) fn make(&self, request: &Request) -> Result<ChangeResult> {
         let mut waits_since = None;
+        let (begun, mut shown) = (now(), None);
         let mut watch = |news: ChangeEvent<'_>| {
-            if let ChangeEvent::Waits(who) = news {
-                let since = waits_since.get_or_insert_with(|| {
-                    output::note(&format!("waiting for {who}; press Ctrl+C to cancel"));
-                    now()
-                });
-                if now() - *since >= i64::try_from(self.switches.wait.saturating_mul(1000)).unwrap_or(i64::MAX) {
-                    return ControlFlow::Break(());
+            match news {
+                ChangeEvent::Waits(who) => {
+                    let since = waits_since.get_or_insert_with(|| {
+                        output::note(&format!("waiting for {who}; press Ctrl+C to cancel"));
+                        now()
+                    });
+                    if now() - *since >= i64::try_from(self.switches.wait.saturating_mul(1000)).unwrap_or(i64::MAX) {
+                        return ControlFlow::Break(());
+                    }
+                }
+                ChangeEvent::Made(ChangeProgress { done, total }) => {
+                    let is_due = shown.map_or(begun + QUIET, |shown| shown + BETWEEN_REPORTS) <= now();
+                    if is_due {
+                        shown = Some(now());
+                        output::progress(&format!("{} of {}; Ctrl+C: stop", thousands(done), thousands(total)));
+                    }
                 }
             }
             signals::noted().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
         };
         let made = signals::held_during(|| self.changes.make(request, now(), &mut watch));
+        if shown.is_some() {
+            output::progress("");
+        }
         made.map_err(|error| match signals::noted() {
             Some(signal) => error.context(Stopped(by_signal(signal), "stopped")),
             None => error,

@@ -74,6 +74,14 @@ pub(super) fn note(message: &str) {
     }
 }
 
+/// Shows a progress message in the current line of standard error, if it is a terminal. An empty message clears it.
+pub(super) fn progress(message: &str) {
+    let mut stderr = io::stderr().lock();
+    if stderr.is_terminal() {
+        let _ = write!(stderr, "\r{message:<40}\r").and_then(|()| stderr.flush());
+    }
+}
+
 /// Returns `true` if a question is possible: input and standard error must be a terminal.
 pub(super) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()

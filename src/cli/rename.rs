@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use clap_complete::ArgValueCompleter;
 
-use crate::changes::Request;
+use crate::changes::{ExpectedSession, Request};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::resolve::{SessionPlace, SessionResolver};
 use crate::cli::{CommandContext, completions, output, resolve};
@@ -18,12 +18,12 @@ use crate::pi::running;
 use crate::pi::status::PiStatus;
 use crate::session::entry::EntryId;
 
-/// Rename a session
+/// Rename one or more sessions
 #[derive(Debug, clap::Args)]
 pub(super) struct RenameCommand {
-    /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command
-    #[arg(add = ArgValueCompleter::new(completions::sessions))]
-    session: OsString,
+    /// Session paths, ids, unique id prefixes, or names; `.` is the newest session of this project, or pi's own session if pi runs the command
+    #[arg(value_name = "SESSION", required = true, add = ArgValueCompleter::new(completions::sessions))]
+    sessions: Vec<OsString>,
     /// New name; "" clears it
     name: String,
     /// Have the running pi that has the session open write the change, so that pi shows it at once
@@ -36,12 +36,31 @@ pub(super) struct RenameCommand {
 impl RenameCommand {
     pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
-        let path = SessionResolver::new(chosen).file(&self.session)?;
+        let resolver = SessionResolver::new(chosen);
+        let [session] = &self.sessions[..] else { return self.rename_all(&changer, &resolver) };
+        let path = resolver.file(session)?;
         if self.by_pi {
             return ask_pi(&path, &PiRequest::Name(self.name.clone()));
         }
         warn(&path);
         let done = changer.make(&Request::Rename { path, name: self.name.clone() })?;
+        changer.say(&done, CliStep::Make)
+    }
+
+    fn rename_all(&self, changer: &Changer<'_>, resolver: &SessionResolver<'_>) -> Result<ExitCode> {
+        if self.by_pi {
+            bail!("--by-pi renames only one session");
+        }
+        let session = |word: &OsString| {
+            let digest = resolve::digest(&resolver.file(word)?)?;
+            Ok(ExpectedSession { path: digest.path, id: digest.header.id })
+        };
+        let sessions: Vec<ExpectedSession> = self.sessions.iter().map(session).collect::<Result<_>>()?;
+        running::reported(locate::state_dir().as_deref())
+            .iter()
+            .filter(|pi| sessions.iter().any(|session| is_open(pi, &session.path)))
+            .for_each(warn_of);
+        let done = changer.make(&Request::RenameAll { sessions, name: self.name.clone() })?;
         changer.say(&done, CliStep::Make)
     }
 }
@@ -121,18 +140,25 @@ fn ask_pi(session: &Path, what: &PiRequest) -> Result<ExitCode> {
 
 /// Warns that a running pi has the session open and does not see the change.
 fn warn(session: &Path) {
-    if let Some(pi) = pi_with(session) {
-        output::note(&format!(
-            "pi (pid {}) has the session open and shows the change only after reopening it; use --by-pi to have pi make the change",
-            pi.pid
-        ));
-    }
+    pi_with(session).iter().for_each(warn_of);
+}
+
+fn warn_of(pi: &PiStatus) {
+    output::note(&format!(
+        "pi (pid {}) has the session open and shows the change only after reopening it; use --by-pi to have pi make the change",
+        pi.pid
+    ));
+}
+
+/// Returns `true` if a pi reports a session as open.
+fn is_open(pi: &PiStatus, session: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
+    real(&pi.session) == real(session)
 }
 
 /// Returns the most urgent pi that reports a session as open.
 fn pi_with(session: &Path) -> Option<PiStatus> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
     let reported = running::reported(locate::state_dir().as_deref());
-    let in_it = reported.into_iter().filter(|reported| real(&reported.session) == real(session));
+    let in_it = reported.into_iter().filter(|pi| is_open(pi, session));
     in_it.min_by_key(PiStatus::urgency)
 }

@@ -4,20 +4,24 @@
 //! pi takes no lock and keeps no file open (0.74.2, 0.87.1), so it can append a line between our read and our write. In
 //! this case, the file is read again. In the remaining instant between the last check and the write, a line of pi would
 //! become a sibling of ours; no byte is lost.
+//!
+//! A line alone is synced before [`line`] returns. For many files, [`prepare`] and [`write`] leave the sync to [`sync`],
+//! once per batch.
 
-use std::fs::{File, FileTimes, Metadata, OpenOptions};
+use std::fs::{self, File, FileTimes, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::files::open_regular;
 use crate::disk::lock::LockObserver;
 use crate::disk::{load, lock};
 use crate::session::tree::Tree;
+use crate::system::kernel;
 
 /// The minimum number of attempts on a file that keeps growing, and how long to continue after them: on a busy machine, a
 /// few lines of pi can win many races in a row.
@@ -69,13 +73,77 @@ pub fn line(
         let Some(draft) = build(&tree)? else { return Ok(None) };
         let mut now = "file unchanged";
         let appended = append((&mut file, path), &seen, &draft, keep_time, &mut now);
-        let appended =
-            appended.map_err(|error| anyhow!(error).context(format!("cannot append to {}; {now}", path.display())))?;
-        if appended.is_some() {
-            return Ok(appended);
+        let appended = appended.map_err(|error| not_appended(error, path, now))?;
+        if let Some(problem) = appended {
+            let synced = sync(std::slice::from_ref(&file)).map_err(|error| unsynced(&error));
+            return Ok(Some(problem.map_or(synced, Err).err().into_iter().collect()));
         }
     }
     bail!("{} keeps changing: pi is writing to it; try again when pi is idle", path.display())
+}
+
+/// A line prepared for a file, which is not locked yet.
+pub(crate) struct PreparedLine {
+    line: PendingLine,
+    /// The file for which it was prepared.
+    seen: Metadata,
+}
+
+/// A written line that is not synced yet.
+pub(crate) struct WrittenLine {
+    /// The file, for [`sync`].
+    pub(crate) file: File,
+    /// The problem that occurred after the write.
+    pub(crate) problem: Option<String>,
+}
+
+/// Prepares the line that `build` creates from the current file. Returns `None` if `build` does.
+///
+/// # Errors
+/// The file cannot be read, is not a session, or `build` fails.
+pub(crate) fn prepare(
+    path: &Path,
+    build: impl FnOnce(&Tree) -> Result<Option<PendingLine>>,
+) -> Result<Option<PreparedLine>> {
+    let seen = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(build(&load::writable(path)?)?.map(|line| PreparedLine { line, seen }))
+}
+
+/// Appends a prepared line like [`line`], but does not sync it. Returns `None` if the file has changed since; then
+/// nothing is written.
+///
+/// # Errors
+/// The file cannot be written, or is locked. It is unchanged.
+pub(crate) fn write(
+    path: &Path,
+    PreparedLine { line, seen }: &PreparedLine,
+    keep_time: bool,
+    wait: LockObserver<'_>,
+) -> Result<Option<WrittenLine>> {
+    let mut file = open(path, wait).with_context(|| format!("cannot write to {}", path.display()))?;
+    let mut now = "file unchanged";
+    let appended = append((&mut file, path), seen, line, keep_time, &mut now);
+    let appended = appended.map_err(|error| not_appended(error, path, now))?;
+    // The next file of the batch can be a link to this one.
+    let _ = file.unlock();
+    Ok(appended.map(|problem| WrittenLine { file, problem }))
+}
+
+/// Syncs files with new lines. Afterward, a power failure does not lose the lines.
+///
+/// # Errors
+/// The disk fails.
+pub(crate) fn sync(files: &[File]) -> io::Result<()> {
+    kernel::sync_files(files)
+}
+
+/// Describes a failed sync.
+pub(crate) fn unsynced(error: &io::Error) -> String {
+    format!("cannot sync to disk; a power failure may lose the change: {error}")
+}
+
+fn not_appended(error: io::Error, path: &Path, now: &str) -> Error {
+    anyhow!(error).context(format!("cannot append to {}; {now}", path.display()))
 }
 
 /// Opens and locks a session file. On file systems without locks, the lock of the journal must suffice.
@@ -88,15 +156,16 @@ fn open(path: &Path, wait: LockObserver<'_>) -> io::Result<File> {
     }
 }
 
-/// Appends the line, unless the file has changed since it was `seen` or was replaced. If a part of the line is then in
-/// the file, changes the description of the file in `now`.
+/// Appends the line without a sync, unless the file has changed since it was `seen` or was replaced. Returns the problem
+/// that occurred after the write. If a part of the line is then in the file, changes the description of the file in
+/// `now`.
 fn append(
     (file, path): (&mut File, &Path),
     seen: &Metadata,
     draft: &PendingLine,
     keep_time: bool,
     now: &mut &str,
-) -> io::Result<Option<Vec<String>>> {
+) -> io::Result<Option<Option<String>>> {
     let before = file.metadata()?;
     if before.len() != draft.at || before.modified()? != seen.modified()? || !lock::is_at(file, path)? {
         return Ok(None);
@@ -109,12 +178,9 @@ fn append(
         }
         return Err(io::Error::new(io::ErrorKind::StorageFull, "incomplete write (is the disk full?)"));
     }
-    // The line is written, even if the following steps fail.
+    // The line is written, even if the following step fails.
     let time = if keep_time { restore_time(file, &before, bytes.len() as u64) } else { Ok(()) };
-    let time = time.map_err(|error| format!("cannot restore the modification time: {error}"));
-    let synced =
-        file.sync_all().map_err(|error| format!("cannot sync to disk; a power failure may lose the change: {error}"));
-    Ok(Some(time.and(synced).err().into_iter().collect()))
+    Ok(Some(time.err().map(|error| format!("cannot restore the modification time: {error}"))))
 }
 
 fn restore_time(file: &File, before: &Metadata, written: u64) -> io::Result<()> {
@@ -166,7 +232,6 @@ pub(crate) fn take_back_part(path: &Path, draft: &PendingLine) -> io::Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     fn patient(_: &str) -> ControlFlow<()> {
         ControlFlow::Continue(())

@@ -49,8 +49,8 @@ const TREE: &[Place] = &[P::Tree];
 const PREVIEW: &[Place] = &[P::Preview];
 /// Places with a selected entry.
 const ENTRIES: &[Place] = &[P::Tree, P::Preview];
-/// The same, and the ends of a compared branch.
-const ENTRIES_AND_ENDS: &[Place] = &[P::Tree, P::Preview, P::Compare];
+/// The same, the ends of a compared branch, and sessions, whose last messages are meant.
+const ENTRIES_AND_SESSIONS: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare];
 /// The same, and the model context.
 const ENTRIES_AND_CONTEXT: &[Place] = &[P::Tree, P::Preview, P::Context];
 /// Places with marks on sessions or entries.
@@ -216,8 +216,8 @@ actions! {
     Suspend, "suspend", ["ctrl+z"], SUSPENDING, Doing, "suspend", "Suspend pitree", "Suspend pitree; run fg in the shell to continue.";
     Quit, "quit", ["q", "ctrl+c"], LEAVING, Doing, "quit", "Quit pitree", "Quit pitree.";
 
-    Rename, "rename", ["ctrl+r", "R"], PANES_AND_SEARCH, Changing, "rename", "Rename session", "Rename the session; an empty name clears it.";
-    Label, "label", ["L"], ENTRIES_AND_ENDS, Changing, "label", "Label entry", "Set the entry's label; an empty label clears it.";
+    Rename, "rename", ["ctrl+r", "R"], PANES_AND_SEARCH, Changing, "rename", "Rename session", "Rename the marked sessions or the selected session; an empty name clears it.";
+    Label, "label", ["L"], ENTRIES_AND_SESSIONS, Changing, "label", "Label entry", "Set the label of the entry, or of the last message of the marked sessions; an empty label clears it.";
     Fork, "fork", ["f"], ENTRIES_AND_CONTEXT, Changing, "fork", "Fork at entry", "Fork the session: copy the path to this entry into a new session.";
     Delete, "delete", ["ctrl+d", "delete"], SEARCHED, Changing, "trash", "Move to trash", "Move the marked sessions, the selected session or a project's sessions to the trash.";
     Mark, "mark", ["space"], MARKING, Changing, "mark", "Mark or unmark", "Mark or unmark the session or all sessions of the project; in the tree, mark up to two entries to compare.";

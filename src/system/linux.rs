@@ -1,12 +1,16 @@
 //! Linux-specific functions with files in /proc and system calls.
 
+use std::collections::HashSet;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::{major, minor};
+use rustix::fs::{StatFs, major, minor};
+
+/// The number of files up to which single syncs are as fast as one of the file system.
+const FEW: usize = 8;
 
 /// The directory of all processes.
 pub(crate) const PROCESSES: Option<&str> = Some("/proc");
@@ -67,19 +71,39 @@ fn described(process: u32) -> Option<String> {
 /// # Errors
 /// The disk fails, or a file cannot be opened.
 pub(crate) fn sync_all(files: &[PathBuf]) -> io::Result<()> {
-    const FEW: usize = 8;
     match files {
         [first, ..] if files.len() > FEW => Ok(rustix::fs::syncfs(File::open(first)?)?),
         few => few.iter().try_for_each(|file| File::open(file)?.sync_all()),
     }
 }
 
-/// Returns `true` if a directory is on another machine, so that changes there are not reported.
+/// Syncs open files, which must have been opened before they were written. Many files take one call per file system,
+/// which reports write errors since Linux 5.8. On network file systems, only calls for single files reach the server.
+///
+/// # Errors
+/// The disk fails.
+pub(crate) fn sync_files(files: &[File]) -> io::Result<()> {
+    let mut synced = HashSet::new();
+    for file in files {
+        if files.len() <= FEW || rustix::fs::fstatfs(file).is_ok_and(|system| is_remote_type(&system)) {
+            file.sync_all()?;
+        } else if synced.insert(file.metadata()?.dev()) {
+            rustix::fs::syncfs(file)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns `true` if a directory is on another machine, so that changes made there are not reported.
 pub(crate) fn is_remote(dir: &Path) -> bool {
+    rustix::fs::statfs(dir).is_ok_and(|system| is_remote_type(&system))
+}
+
+fn is_remote_type(system: &StatFs) -> bool {
     // NFS, SMB, CIFS, SMB2, FUSE, 9P, AFS, Ceph.
     const REMOTE: [u32; 8] =
         [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x6573_5546, 0x0102_1997, 0x5346_414f, 0x00c3_6400];
-    rustix::fs::statfs(dir).is_ok_and(|system| REMOTE.contains(&(system.f_type as u32)))
+    REMOTE.contains(&(system.f_type as u32))
 }
 
 #[cfg(test)]

@@ -44,6 +44,14 @@ pub(crate) fn sync_all(files: &[PathBuf]) -> io::Result<()> {
     files.iter().try_for_each(|file| File::options().write(true).open(file)?.sync_all())
 }
 
+/// Syncs open files.
+///
+/// # Errors
+/// The disk fails.
+pub(crate) fn sync_files(files: &[File]) -> io::Result<()> {
+    files.iter().try_for_each(File::sync_all)
+}
+
 /// Returns `false`: remote directories are not detected.
 pub(crate) fn is_remote(_dir: &Path) -> bool {
     false

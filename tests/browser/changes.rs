@@ -417,3 +417,30 @@ fn labels_and_moved_leaves_apply_only_to_their_session() {
         fs::write(world.path("main"), before).unwrap();
     }
 }
+
+#[test]
+fn marked_sessions_are_renamed_and_labeled_together() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    let before = ["main", "fork", "twin", "other"].map(|name| world.text(name));
+    browser.press("space space R");
+    shows(&browser, "name of 2 marked sessions: ");
+    browser.type_text("both").press("enter");
+    shows(&browser, "Renamed 2 sessions");
+    assert_eq!(browser.all().filter(|session| session.name.as_deref() == Some("both")).count(), 2);
+    browser.press("L");
+    shows(&browser, "label of the last message of 2 marked sessions: ");
+    browser.type_text("good").press("enter");
+    shows(&browser, "Labeled 2 sessions");
+    assert!(["main", "fork"].iter().all(|name| world.text(name).contains(r#""targetId":"a3","label":"good""#)));
+    browser.press("u u");
+    shows(&browser, "Restored the names of 2 sessions");
+    assert!(browser.all().all(|session| session.name.is_none()));
+    browser.press("esc");
+    world.select(&mut browser, "other");
+    browser.press("L").type_text("one").press("enter");
+    assert!(world.text("other").contains(r#""targetId":"a3","label":"one""#));
+    browser.press("u");
+    let now = ["main", "fork", "twin", "other"].map(|name| world.text(name));
+    assert!(now.iter().zip(before).all(|(now, before)| now.starts_with(&before)));
+}

@@ -4,13 +4,17 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use pitree::changes::journal::ChangeState;
-use pitree::changes::{ChangeEvent, ChangeProgress, Changes, FileSnapshot, PartialFailure, Request, touched};
+use pitree::changes::{
+    ChangeEvent, ChangeProgress, Changes, ExpectedSession, FileSnapshot, PartialFailure, Request, touched,
+};
 use pitree::disk::trash::Trash;
 
-use crate::world::{NOW, World, in_own_home, rename, seen, session};
+use crate::common::effort::skipped;
+use crate::world::{NOW, View, World, around, in_own_home, rename, seen, session, theirs, tree};
 
 /// Creates sessions. Half of them are in folders of their own and share one file name.
 fn sessions(world: &World, count: usize) -> Vec<PathBuf> {
@@ -181,4 +185,137 @@ fn failed_in_the_middle() {
     assert_eq!(touched(&request, &result), all);
     let states: Vec<ChangeState> = changes.history().unwrap()[6..].iter().map(|record| record.state).collect();
     assert_eq!(states, [ChangeState::Done, ChangeState::Done, ChangeState::Dropped]);
+}
+
+/// Creates sessions with entries, in files of their own.
+fn named(world: &World, count: usize) -> Vec<ExpectedSession> {
+    let write = |at: usize| world.write(&format!("{at:04}.jsonl"), session(&[(0, 4), (0, 3), (0, 1)]));
+    (0..count).map(write).map(|path| ExpectedSession { path, id: "s".into() }).collect()
+}
+
+fn views(sessions: &[ExpectedSession]) -> Vec<(Option<String>, Vec<String>)> {
+    let view = |session: &ExpectedSession| {
+        let View { name, labels, .. } = View::of(&session.path);
+        (name, labels.into_iter().map(|(target, label)| format!("{target} {label}")).collect())
+    };
+    sessions.iter().map(view).collect()
+}
+
+fn view(name: &str, label: &str) -> (Option<String>, Vec<String>) {
+    (Some(name.into()), Some(label.into()).into_iter().filter(|label: &String| !label.is_empty()).collect())
+}
+
+#[test]
+fn many_sessions_are_renamed_and_labeled() {
+    let world = World::new();
+    let sessions = named(&world, 300);
+    let before: Vec<Vec<u8>> = sessions.iter().map(|session| fs::read(&session.path).unwrap()).collect();
+    let times = || sessions.iter().map(|session| fs::metadata(&session.path).unwrap().modified().unwrap());
+    let times_before: Vec<_> = times().collect();
+    let rename = Request::RenameAll { sessions: sessions.clone(), name: "new".into() };
+    let label = Request::LabelAll { sessions: sessions.clone(), label: "good".into() };
+    assert_eq!(world.make(&rename).unwrap().summary, "Renamed 300 sessions");
+    assert_eq!(views(&sessions), vec![view("new", ""); 300]);
+    assert_eq!(world.make(&rename).unwrap().summary, "nothing to change");
+    let labeled = world.make(&label).unwrap();
+    assert_eq!((labeled.summary.as_str(), labeled.changes.len()), ("Labeled 300 sessions", 300));
+    assert_eq!(views(&sessions), vec![view("new", "e1 good"); 300], "the last message, not the name after it");
+    assert_eq!(world.undo().unwrap().summary, "Restored the labels of 300 sessions");
+    assert_eq!(world.undo().unwrap().summary, "Restored the names of 300 sessions");
+    assert_eq!(views(&sessions), vec![view("name 2", ""); 300]);
+    assert_eq!(world.make(&Request::Redo).unwrap().summary, "Renamed 300 sessions again");
+    assert_eq!(views(&sessions), vec![view("new", ""); 300]);
+    assert!(times().eq(times_before), "`pi -c` opens the same session as before");
+    assert!(sessions.iter().zip(before).all(|(session, before)| fs::read(&session.path).unwrap().starts_with(&before)));
+    let states: Vec<ChangeState> = world.changes.history().unwrap().iter().map(|record| record.state).collect();
+    assert_eq!(states, [vec![ChangeState::Done; 300], vec![ChangeState::Undone; 300]].concat());
+}
+
+#[test]
+fn renaming_stops_between_two_sessions() {
+    let world = World::new();
+    let sessions = named(&world, 10);
+    let rename = Request::RenameAll { sessions: sessions.clone(), name: "new".into() };
+    let done = world.changes.make(&rename, NOW, &mut until(4)).unwrap();
+    assert_eq!((done.summary.as_str(), done.left), ("Renamed 4 sessions; interrupted, 6 remaining", 6));
+    assert_eq!(views(&sessions), [vec![view("new", ""); 4], vec![view("name 2", ""); 6]].concat());
+    let done = world.changes.make(&Request::Undo { number: None }, NOW, &mut until(1)).unwrap();
+    assert_eq!(done.summary, "undone: rename to \"new\" (was \"name 2\"); interrupted, 3 remaining");
+    assert_eq!(world.undo().unwrap().summary, "Restored the names of 3 sessions");
+    assert_eq!(views(&sessions), vec![view("name 2", ""); 10]);
+    let states: Vec<ChangeState> = world.changes.history().unwrap().iter().map(|record| record.state).collect();
+    assert_eq!(states, [vec![ChangeState::Undone; 4], vec![ChangeState::Dropped; 6]].concat());
+}
+
+#[test]
+fn a_session_that_cannot_be_renamed_does_not_stop_the_others() {
+    let world = World::new();
+    let mut sessions = named(&world, 6);
+    fs::remove_file(&sessions[1].path).unwrap();
+    fs::write(&sessions[2].path, session(&[(0, 4)]).replace("\"id\":\"s\"", "\"id\":\"other\"")).unwrap();
+    // A second name of the same file has the new name already; the same file twice is changed once.
+    let link = world.dir.join("link.jsonl");
+    std::os::unix::fs::symlink(&sessions[3].path, &link).unwrap();
+    sessions.push(ExpectedSession { path: link, id: "s".into() });
+    sessions.push(sessions[0].clone());
+    let rename = Request::RenameAll { sessions: sessions.clone(), name: "new".into() };
+    let error = world.make(&rename).unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with("Renamed 4 sessions; failed for 2 sessions: "), "{text}");
+    assert!(text.contains("0001.jsonl") && text.contains("was replaced by another session"), "{text}");
+    let partly: &PartialFailure = error.downcast_ref().unwrap();
+    assert_eq!(partly.changes.len(), 4);
+    assert_eq!(world.undo().unwrap().summary, "Restored the names of 4 sessions");
+    sessions.drain(1..3);
+    assert_eq!(views(&sessions), vec![view("name 2", ""); 6]);
+}
+
+#[test]
+fn a_session_that_grows_between_recording_and_writing_is_read_again() {
+    let world = World::new();
+    let sessions = named(&world, 3);
+    let rename = Request::RenameAll { sessions: sessions.clone(), name: "new".into() };
+    let done = world.changes.make(&rename, NOW, &mut |news| {
+        if news == ChangeEvent::Made(ChangeProgress { done: 1, total: 3 }) {
+            let mut grown = fs::read_to_string(&sessions[1].path).unwrap();
+            grown += &theirs("pi", "e2");
+            fs::write(&sessions[1].path, grown).unwrap();
+        }
+        ControlFlow::Continue(())
+    });
+    assert_eq!(done.unwrap().summary, "Renamed 3 sessions");
+    let tree = tree(&sessions[1].path);
+    assert_eq!(tree.parent(4), Some(3), "the name follows pi's line");
+    assert_eq!(views(&sessions), vec![view("new", ""); 3]);
+    let states: Vec<ChangeState> = world.changes.history().unwrap().iter().map(|record| record.state).collect();
+    assert_eq!(states, [ChangeState::Done, ChangeState::Dropped, ChangeState::Done, ChangeState::Done]);
+    world.undo().unwrap();
+    assert_eq!(views(&sessions), vec![view("name 2", ""); 3]);
+}
+
+#[test]
+fn a_batch_is_synced_at_once() {
+    let is_there = Command::new("strace").arg("--version").stdout(Stdio::null()).status();
+    if !is_there.is_ok_and(|status| status.success()) {
+        return skipped("there is no strace");
+    }
+    let home = tempfile::tempdir().unwrap();
+    let world = World::of(home.path());
+    let sessions: Vec<PathBuf> = named(&world, 256).into_iter().map(|session| session.path).collect();
+    let pitree = |words: &[&str], sessions: &[PathBuf]| {
+        let mut inner = Command::new(env!("CARGO_BIN_EXE_pitree"));
+        inner.args(&words[..1]).args(sessions).args(&words[1..]).arg("--dir").arg(&world.dir).env("HOME", home.path());
+        inner.env_remove("XDG_STATE_HOME").env_remove("XDG_DATA_HOME");
+        let trace = home.path().join("trace");
+        let options = ["-f", "-qq", "-e", "trace=fdatasync,fsync,syncfs", "-o", trace.to_str().unwrap()];
+        assert!(around("strace", &options, &inner).output().unwrap().status.success(), "{words:?}");
+        fs::read_to_string(trace).unwrap().lines().filter(|line| line.contains("sync")).count()
+    };
+    // For each of two batches, the journal and the sessions or the trash; then the folders.
+    for words in [&["rename", "new"][..], &["undo"], &["redo"], &["rm", "--yes"], &["undo"]] {
+        let files = if ["rename", "rm"].contains(&words[0]) { &sessions[..] } else { &[] };
+        let syncs = pitree(words, files);
+        assert!((2..=12).contains(&syncs), "{words:?}: {syncs} syncs");
+    }
+    assert_eq!(there(&sessions), 256);
 }

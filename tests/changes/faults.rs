@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use pitree::changes::change::{ForkChange, LabelChange, LeafMove, NameChange};
 use pitree::changes::journal::{ChangeState, JournalRecord};
-use pitree::changes::{Change, Request};
+use pitree::changes::{Change, ExpectedSession, Request};
 use pitree::disk::append;
 use pitree::disk::append::PendingLine;
 use pitree::session::entry::EntryId;
@@ -303,7 +303,10 @@ fn never_rests() {
     for at in 0.. {
         if path.exists() {
             let target = EntryId::Id(format!("e{}", at % 6));
+            let all = [(&path, "s"), (&old, "old")];
+            let all = all.map(|(path, id)| ExpectedSession { path: path.clone(), id: id.into() });
             let requests = [
+                Request::RenameAll { sessions: all.into(), name: format!("name {at} of all") },
                 rename(&path, &format!("name {at}")),
                 Request::Label { path: path.clone(), target: target.clone(), label: at.to_string(), migrate: false },
                 Request::MoveLeaf { path: path.clone(), to: Some(target.clone()), migrate: false },

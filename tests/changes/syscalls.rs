@@ -23,7 +23,7 @@ use crate::world::{around, home, in_own_home, myself, session, theirs};
 /// The words of a command.
 type Words = &'static [&'static str];
 
-/// A type of change: its name, the command that makes it, and `true` if it takes two changes.
+/// A type of change: its name, the command that makes it, and `true` if it takes two changes of one file.
 type Kind = (&'static str, Words, bool);
 
 /// A step applied to a change: its name, the preparing commands, and the command. An empty command stands for that of
@@ -32,6 +32,7 @@ type Step = (&'static str, &'static [Words], Words);
 
 const KINDS: &[Kind] = &[
     ("name", &["rename", "one.jsonl", "a name"], false),
+    (NAMES, &["rename", "one.jsonl", "old.jsonl", "a name"], false),
     ("label", &["label", "one.jsonl", "e1", "a label"], false),
     ("leaf", &["resume", "one.jsonl", "e1", "--print", "--allow-write"], false),
     ("fork", &["fork", "one.jsonl", "e1"], false),
@@ -42,6 +43,9 @@ const KINDS: &[Kind] = &[
 
 /// The trash case with a pi that continues to write to the path.
 const WENT_ON: &str = "trash beside a pi";
+
+/// The case with two files in a batch.
+const NAMES: &str = "names";
 
 const STEPS: &[Step] =
     &[("made", &[], &[]), ("undone", &[&[]], &["undo"]), ("made again", &[&[], &["undo"]], &["redo"])];
@@ -128,7 +132,7 @@ struct Case {
     /// Valid states: before, after, and between two changes.
     before: Snapshot,
     after: Snapshot,
-    between: Option<Snapshot>,
+    between: Vec<Snapshot>,
     /// State of the change's record when the step succeeds, and when it fails.
     states: (ChangeState, ChangeState),
     /// Texts that no fault may lose.
@@ -165,7 +169,7 @@ impl Case {
             command: command(change, then).into_iter().map(String::from).collect(),
             before: Snapshot::new(),
             after: Snapshot::new(),
-            between: None,
+            between: Vec::new(),
             states: match *step {
                 "undone" => (ChangeState::Undone, ChangeState::Done),
                 "made again" => (ChangeState::Done, ChangeState::Undone),
@@ -193,7 +197,15 @@ impl Case {
             // The migrated session without the label.
             let mut between = if *step == "undone" { case.before.clone() } else { case.after.clone() };
             between.get_mut("old.jsonl").unwrap().1.clear();
-            case.between = Some(between);
+            case.between.push(between);
+        }
+        if *kind == NAMES {
+            // One of the two files is changed.
+            for name in ["one.jsonl", "old.jsonl"] {
+                let mut between = case.before.clone();
+                between.insert(name.into(), case.after[name].clone());
+                case.between.push(between);
+            }
         }
         case
     }
@@ -275,7 +287,7 @@ impl Case {
             assert!(now != self.after || is_made, "{}", what());
             assert!(now != self.before || !said.contains("is made, but"), "{}", what());
         }
-        assert!(now == self.before || now == self.after || Some(&now) == self.between.as_ref(), "{}", what());
+        assert!(now == self.before || now == self.after || self.between.contains(&now), "{}", what());
         self.nothing_is_lost(&what());
 
         // The next pitree reports the right state.
@@ -288,10 +300,10 @@ impl Case {
         let taken = records.iter().filter(|record| record.state == self.states.0).count();
         let not_taken = records.iter().filter(|record| record.state == self.states.1).count();
         assert_eq!(taken + not_taken, records.len(), "{}\n{records:#?}", what());
-        match &self.between {
-            _ if now == self.before => assert_eq!(taken, 0, "{}\n{records:#?}", what()),
-            _ if now == self.after => assert_eq!(not_taken, 0, "{}\n{records:#?}", what()),
-            _ => assert_eq!(taken, 1, "{}\n{records:#?}", what()),
+        match () {
+            () if now == self.before => assert_eq!(taken, 0, "{}\n{records:#?}", what()),
+            () if now == self.after => assert_eq!(not_taken, 0, "{}\n{records:#?}", what()),
+            () => assert_eq!(taken, 1, "{}\n{records:#?}", what()),
         }
         // A file that could not be removed once stays where it is harmless.
         if !fault.contains("unlink:error") {

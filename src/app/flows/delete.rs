@@ -101,7 +101,7 @@ pub(crate) fn ask_for_good(reason: &str, left: Vec<FileSnapshot>) -> Command {
 
 /// Returns the choice that moves sessions to the trash.
 fn to_trash(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> QuestionChoice<Command> {
-    let files = sessions.iter().map(|&key| FileSnapshot::of(&model.catalog[key])).collect();
+    let files = sessions.iter().map(|&key| FileSnapshot::listed(&model.catalog[key].facts())).collect();
     QuestionChoice::new(key, word, size(model, sessions), Command::Trash(files))
 }
 

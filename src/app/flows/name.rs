@@ -7,20 +7,24 @@ use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::startup::PickerFormat;
+use crate::base::numbers::{count, thousands};
 use crate::base::text::Tone;
 use crate::catalog::SessionKey;
 use crate::catalog::live::SessionActivity;
-use crate::changes::{Request, SessionIdentity};
+use crate::changes::{ExpectedSession, Request, SessionIdentity};
 use crate::keymap::Place;
 use crate::pi::requests::PiRequest;
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
 
-/// Asks for a session name.
+/// Asks for the name of the marked sessions, or else of the selected one.
 ///
 /// # Errors
 /// No session is selected.
 pub fn rename(model: &Model) -> Result<Command, &'static str> {
+    if let Some((sessions, what)) = marked(model) {
+        return Ok(Command::prompt(PromptPurpose::Names(sessions), format!("name of {what}: "), ""));
+    }
     let no_session = || match (model.sessions.selected_project(), model.sessions.selected_missing_parent()) {
         (Some(_), _) => "cannot rename a project; select a session",
         (None, Some(_)) => "cannot rename a missing session; select one of its forks",
@@ -32,11 +36,32 @@ pub fn rename(model: &Model) -> Result<Command, &'static str> {
     Ok(Command::prompt(purpose, "name: ", name))
 }
 
-/// Asks for a label of the selected entry.
+/// Returns the marked sessions and their number in words, if the session list has the focus.
+fn marked(model: &Model) -> Option<(Vec<ExpectedSession>, String)> {
+    let (marked, hidden) = model.sessions.marked(&model.catalog);
+    if model.focus != Place::Sessions || marked.is_empty() {
+        return None;
+    }
+    let hidden = if hidden > 0 { format!(" ({} hidden)", thousands(hidden)) } else { String::new() };
+    let what = format!("{}{hidden}", count(marked.len(), "marked session", "marked sessions"));
+    Some((marked.iter().map(|&key| ExpectedSession::of(&model.catalog[key].facts())).collect(), what))
+}
+
+/// Asks for a label of the selected entry. In the session list, it is for the last message of each marked session, or of
+/// the selected one.
 ///
 /// # Errors
-/// No entry of a loaded session is selected.
+/// No entry of a loaded session, and no session in the list, is selected.
 pub fn label(model: &Model) -> Result<Command, &'static str> {
+    if let Some((sessions, what)) = marked(model) {
+        let question = format!("label of the last message of {what}: ");
+        return Ok(Command::prompt(PromptPurpose::Labels(sessions), question, ""));
+    }
+    if model.focus == Place::Sessions {
+        let (_, session) = model.meant_session().ok_or(NO_SESSION)?;
+        let purpose = PromptPurpose::Labels(vec![ExpectedSession::of(&session.facts())]);
+        return Ok(Command::prompt(purpose, "label of the last message: ", ""));
+    }
     let (session, tree, at) = model.whole_entry()?;
     Ok(label_at(model, session, &tree, at))
 }
@@ -86,6 +111,8 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
             let here = change(request.if_same(identity));
             by_pi(model, session, what, here)
         }
+        PromptPurpose::Names(sessions) => change(Request::RenameAll { sessions, name: text }),
+        PromptPurpose::Labels(sessions) => change(Request::LabelAll { sessions, label: text }),
         PromptPurpose::Word(files) if text.trim() == delete::WORD => change(Request::Delete { files }),
         PromptPurpose::Word(_) => Command::Say(Tone::Dim, "nothing was deleted".into()),
         PromptPurpose::Directory(start) => Command::remember_directory(ResumePlan::of(start), text),

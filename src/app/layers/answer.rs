@@ -1,7 +1,7 @@
 //! Results of input to a layer.
 
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};
-use crate::changes::{FileSnapshot, SessionIdentity};
+use crate::changes::{ExpectedSession, FileSnapshot, SessionIdentity};
 use crate::keymap::Action;
 use crate::pi::launch::Start;
 use crate::session::entry::EntryId;
@@ -44,6 +44,10 @@ pub enum PromptPurpose {
     Name(SessionKey, SessionIdentity),
     /// The label of an entry.
     Label(SessionKey, SessionIdentity, EntryId),
+    /// The name of several sessions.
+    Names(Vec<ExpectedSession>),
+    /// The label of the last message of each session.
+    Labels(Vec<ExpectedSession>),
     /// Confirmation of a permanent deletion, and the files.
     Word(Vec<FileSnapshot>),
     /// New location of a session's missing working directory.

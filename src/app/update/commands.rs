@@ -109,6 +109,8 @@ impl Model {
     /// Queues a change.
     fn queue_change(&mut self, request: Request, after: AfterChange) {
         let claim = self.ask(Work::Change { request: request.clone(), now: self.now });
+        // An earlier message would cover the progress.
+        self.notice = None;
         if !self.changes.is_empty() {
             self.say(Tone::Dim, "waiting for the previous change");
         }

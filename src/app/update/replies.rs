@@ -178,6 +178,7 @@ fn take_progress(model: &mut Model, ticket: u64, progress: Option<(usize, usize)
     let Some(pending) = model.changes.iter_mut().find(|pending| pending.claim.number == ticket) else { return };
     pending.progress = progress.or(pending.progress);
     pending.waits = waits;
+    model.clear_notice();
 }
 
 fn take_changed(model: &mut Model, ticket: u64, changed: Changed) {

@@ -1,15 +1,18 @@
 //! Changes that append a line: names, labels and leaf moves.
 
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
 use crate::base::javascript::js_trim;
+use crate::base::numbers::{count, thousands};
 use crate::changes::change::{Change, ChangeStep, LabelChange, LeafMove, NameChange};
-use crate::changes::engine::Engine;
-use crate::changes::journal::JournalRecord;
+use crate::changes::engine::{Engine, TOGETHER};
+use crate::changes::journal::{JournalRecord, JournalRecords};
 use crate::changes::kinds::{is_used_since, must_exist, overtaken, quoted};
-use crate::changes::request::ChangeResult;
+use crate::changes::lines::BuildChange;
+use crate::changes::request::{ChangeResult, ExpectedSession, PartialFailure, Refusal, concerns_all, reasons, summary};
 use crate::disk::files::is_there;
 use crate::disk::load::Bodies;
 use crate::session::entry::kind::EntryKind;
@@ -21,12 +24,7 @@ use crate::session::write::line::{self, NewEntry};
 pub(crate) fn rename(work: &mut Engine<'_>, path: &Path, name: &str) -> Result<ChangeResult> {
     let name = line::clean_name(name).context("invalid name")?;
     let after = Some(name).filter(|name| !name.is_empty());
-    let change = work.append(path, true, |tree, id| {
-        let before = name_of(tree, path)?;
-        let is_new = before != after;
-        let change = NameChange { path: path.into(), entry: id.into(), before, after: after.clone() };
-        Ok(is_new.then_some(Change::Name(change)))
-    })?;
+    let change = work.append(path, true, &|path, tree, id| named((path, tree, id), &after))?;
     Ok(done(
         change,
         if after.is_none() { "the session already has no name" } else { "the session already has this name" },
@@ -37,26 +35,119 @@ pub(crate) fn rename(work: &mut Engine<'_>, path: &Path, name: &str) -> Result<C
 pub(crate) fn label(work: &mut Engine<'_>, path: &Path, target: &EntryId, label: &str) -> Result<ChangeResult> {
     let label = line::clean_name(label).context("invalid label")?;
     let after = Some(label).filter(|label| !label.is_empty());
-    let change = work.append(path, true, |tree, id| {
-        let at = place_of(tree, path, target)?;
-        let before = label_of(tree, at);
-        if before == after {
-            return Ok(None);
-        }
-        let target = string_id(tree, path, at)?;
-        let change = LabelChange { path: path.into(), entry: id.into(), target, before, after: after.clone() };
-        Ok(Some(Change::Label(change)))
-    })?;
+    let change =
+        work.append(path, true, &|path, tree, id| labeled((path, tree, id), place_of(tree, path, target)?, &after))?;
     Ok(done(
         change,
         if after.is_none() { "the entry already has no label" } else { "the entry already has this label" },
     ))
 }
 
+/// Names several sessions, or clears their names.
+pub(crate) fn rename_all(work: &mut Engine<'_>, sessions: &[ExpectedSession], name: &str) -> Result<ChangeResult> {
+    let name = line::clean_name(name).context("invalid name")?;
+    let after = Some(name).filter(|name| !name.is_empty());
+    each(work, sessions, &|path, tree, id| named((path, tree, id), &after))
+}
+
+/// Labels the last entry of several sessions that the model sees, or clears its label.
+pub(crate) fn label_all(work: &mut Engine<'_>, sessions: &[ExpectedSession], label: &str) -> Result<ChangeResult> {
+    let label = line::clean_name(label).context("invalid label")?;
+    let after = Some(label).filter(|label| !label.is_empty());
+    each(work, sessions, &|path, tree, id| {
+        let version = tree.header.version;
+        if version < 3.0 {
+            return Err(Refusal::Old { path: path.into(), version: version as u32 }.into());
+        }
+        let is_visible = |at: &Index| !tree.nodes[*at as usize].kind.is_invisible_to_the_model();
+        let last = std::iter::successors(tree.leaf, |&at| tree.parent(at)).find(is_visible);
+        let last = last.with_context(|| format!("{} has no messages", path.display()))?;
+        labeled((path, tree, id), last, &after)
+    })
+}
+
+/// Makes a change of each session in batches, unless another session has replaced it.
+fn each(work: &mut Engine<'_>, sessions: &[ExpectedSession], build: BuildChange<'_>) -> Result<ChangeResult> {
+    let ids: HashMap<&Path, &str> = sessions.iter().map(|session| (&*session.path, &*session.id)).collect();
+    let build: BuildChange<'_> = &|path, tree, id| {
+        if ids.get(path) != Some(&&*tree.header.id) {
+            return Err(Refusal::Replaced { path: path.into() }.into());
+        }
+        build(path, tree, id)
+    };
+    let mut seen = HashSet::new();
+    let paths: Vec<&Path> = sessions.iter().map(|session| &*session.path).filter(|path| seen.insert(*path)).collect();
+    let (mut changes, mut failed, mut numbers, mut left) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    for (at, path) in paths.iter().enumerate() {
+        if work.is_stopped(at, paths.len()) {
+            left = paths.len() - at;
+            break;
+        }
+        let made = change_one(work, (&paths, at), &mut numbers, build);
+        match made.map_err(|error| (concerns_all(&error) || work.is_given_up, error)) {
+            Ok(change) => changes.extend(change),
+            Err((is_last, error)) => {
+                failed.push(format!("{}: {error:#}", path.display()));
+                if is_last {
+                    left = paths.len() - at - 1;
+                    break;
+                }
+            }
+        }
+    }
+    numbers.into_iter().flatten().try_for_each(|number| work.withdraw(number, ChangeStep::Make))?;
+    if failed.is_empty() {
+        let result = ChangeResult::of(ChangeStep::Make, changes, left);
+        return Ok(if result.changes.is_empty() { ChangeResult::nothing("nothing to change") } else { result });
+    }
+    let what = if changes.is_empty() { String::new() } else { summary(ChangeStep::Make, &changes) + "; " };
+    let stopped = if left > 0 { format!(", {} remaining", thousands(left)) } else { String::new() };
+    let count = count(failed.len(), "session", "sessions");
+    let summary = format!("{what}failed for {count}{stopped}: {}", reasons(failed.iter().map(String::as_str)));
+    Err(PartialFailure { changes, summary }.into())
+}
+
+/// Changes one of several files. The first of each batch records the changes of all; `numbers` are those of the batch.
+fn change_one(
+    work: &mut Engine<'_>,
+    (paths, at): (&[&Path], usize),
+    numbers: &mut Vec<Option<u64>>,
+    build: BuildChange<'_>,
+) -> Result<Option<Change>> {
+    if at.is_multiple_of(TOGETHER) {
+        *numbers = work.will_append(&paths[at..paths.len().min(at + TOGETHER)], build)?;
+    }
+    if let Some(number) = numbers.get(at % TOGETHER).copied().flatten()
+        && let Some(change) = work.append_ahead(number, true)?
+    {
+        return Ok(Some(change));
+    }
+    work.append(paths[at], true, build)
+}
+
+/// Creates the change of a session's name, if it is new.
+fn named((path, tree, id): (&Path, &Tree, &str), after: &Option<String>) -> Result<Option<Change>> {
+    let before = name_of(tree, path)?;
+    let is_new = before != *after;
+    let change = NameChange { path: path.into(), entry: id.into(), before, after: after.clone() };
+    Ok(is_new.then_some(Change::Name(change)))
+}
+
+/// Creates the change of an entry's label, if it is new.
+fn labeled((path, tree, id): (&Path, &Tree, &str), at: Index, after: &Option<String>) -> Result<Option<Change>> {
+    let before = label_of(tree, at);
+    if before == *after {
+        return Ok(None);
+    }
+    let target = string_id(tree, path, at)?;
+    let change = LabelChange { path: path.into(), entry: id.into(), target, before, after: after.clone() };
+    Ok(Some(Change::Label(change)))
+}
+
 /// Moves the leaf, so that pi resumes from another entry.
 pub(crate) fn move_leaf(work: &mut Engine<'_>, path: &Path, to: Option<&EntryId>) -> Result<ChangeResult> {
     // The file gets a new time, so that `pi -c` opens the session.
-    let change = work.append(path, false, |tree, id| {
+    let change = work.append(path, false, &|path, tree, id| {
         let to = to.map(|to| place_of(tree, path, to)).transpose()?;
         if tree.is_current_position(to) {
             return Ok(None);
@@ -78,26 +169,37 @@ pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeS
     let path = record.change.path();
     must_exist(path)?;
     let keep_time = !matches!(record.change, Change::Leaf(_));
-    work.append_again(record, step, keep_time, |past, tree| {
-        let reason = match &record.change {
-            Change::Name(NameChange { before, after, .. }) => {
-                let name = name_of(tree, path)?;
-                let is_other = &name != step.ends(before, after).0;
-                is_other.then(|| format!("the name has changed to {}", quoted(&name.unwrap_or_default())))
-            }
-            Change::Label(LabelChange { target, before, after, .. }) => {
-                let label = tree.find(target).and_then(|at| label_of(tree, at));
-                let is_other = &label != step.ends(before, after).0;
-                is_other.then(|| format!("the label has changed to {:?}", label.unwrap_or_default()))
-            }
-            _ => {
-                let last = record.entries.iter().rev().find_map(|entry| tree.find(entry));
-                let end = last.map_or(0, |last| tree.nodes[last as usize].offset);
-                is_used_since(past, tree, end).then(|| "the session has new entries".into())
-            }
-        };
-        reason.map_or(Ok(()), overtaken)
-    })
+    work.append_again(record, step, keep_time, &|record, past, tree| check(record, step, past, tree))
+}
+
+/// Prepares the next steps of those records that append a line: see [`Engine::will_append_again`].
+///
+/// # Errors
+/// The journal cannot be written; none of the steps may be taken.
+pub(crate) fn will_do_again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep) -> Result<()> {
+    work.will_append_again(records, step, &|record, past, tree| check(record, step, past, tree))
+}
+
+/// Returns an error if another program has changed the target of a change.
+fn check(record: &JournalRecord, step: ChangeStep, past: &JournalRecords, tree: &Tree) -> Result<()> {
+    let reason = match &record.change {
+        Change::Name(NameChange { before, after, path, .. }) => {
+            let name = name_of(tree, path)?;
+            let is_other = &name != step.ends(before, after).0;
+            is_other.then(|| format!("the name has changed to {}", quoted(&name.unwrap_or_default())))
+        }
+        Change::Label(LabelChange { target, before, after, .. }) => {
+            let label = tree.find(target).and_then(|at| label_of(tree, at));
+            let is_other = &label != step.ends(before, after).0;
+            is_other.then(|| format!("the label has changed to {:?}", label.unwrap_or_default()))
+        }
+        _ => {
+            let last = record.entries.iter().rev().find_map(|entry| tree.find(entry));
+            let end = last.map_or(0, |last| tree.nodes[last as usize].offset);
+            is_used_since(past, tree, end).then(|| "the session has new entries".into())
+        }
+    };
+    reason.map_or(Ok(()), overtaken)
 }
 
 impl Change {

@@ -79,6 +79,19 @@ impl Change {
     pub(crate) fn summary(&self, step: ChangeStep, count: usize) -> Option<String> {
         let sessions = numbers::count(count, "session", "sessions");
         Some(match (self, step) {
+            (Self::Name(_) | Self::Label(_), _) if count == 1 => return None,
+            (Self::Name(NameChange { after: None, .. }), ChangeStep::Make) => {
+                format!("Cleared the names of {sessions}")
+            }
+            (Self::Label(LabelChange { after: None, .. }), ChangeStep::Make) => {
+                format!("Cleared the labels of {sessions}")
+            }
+            (Self::Name(_), ChangeStep::Make) => format!("Renamed {sessions}"),
+            (Self::Name(_), ChangeStep::Undo) => format!("Restored the names of {sessions}"),
+            (Self::Name(_), ChangeStep::Redo) => format!("Renamed {sessions} again"),
+            (Self::Label(_), ChangeStep::Make) => format!("Labeled {sessions}"),
+            (Self::Label(_), ChangeStep::Undo) => format!("Restored the labels of {sessions}"),
+            (Self::Label(_), ChangeStep::Redo) => format!("Labeled {sessions} again"),
             (Self::Fork(_), _) if count > 1 => return None,
             (Self::Fork(_), ChangeStep::Make) => "Forked the session here".into(),
             (Self::Fork(_), ChangeStep::Undo) => "Moved the fork to the trash".into(),
