@@ -120,7 +120,7 @@ pub enum Reply {
         /// terminal.
         hold: Option<Sender<()>>,
     },
-    /// The files cannot be watched and are checked periodically; the reason.
+    /// Changes of files are found late; the reason, for the user.
     Polls(String),
     /// A session's tree.
     Opened(Arc<Tree>),

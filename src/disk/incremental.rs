@@ -1,12 +1,13 @@
 //! Incremental updates: detects changed session files and reads their digests. Of a file that grew, only the new bytes
 //! are read. An incomplete last line is given time to be completed.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use crate::base::catch_panic;
 use crate::disk::digest::ResumeState;
@@ -29,6 +30,9 @@ const PATIENCE: i64 = 5000;
 
 /// The maximum number of files whose state is kept to read only new bytes.
 const KEPT: usize = 64;
+
+/// The maximum number of directories that are checked without a file watcher.
+const RECENT: usize = 16;
 
 /// Returns `true` if a file was written so recently that an incomplete last line may still be completed.
 pub fn is_fresh(mtime: i64, now: i64) -> bool {
@@ -96,6 +100,8 @@ pub struct IncrementalReader {
     growing: Vec<(PathBuf, ResumeState)>,
     /// The files with an incomplete last line, and the time until which it can be completed.
     waiting: BTreeMap<PathBuf, i64>,
+    /// The modification times of directories at their last check. They change when files are added or removed.
+    checked: HashMap<PathBuf, Option<SystemTime>>,
 }
 
 impl IncrementalReader {
@@ -152,7 +158,14 @@ impl IncrementalReader {
         }
         let (mut changed, mut gone) = (Vec::new(), Vec::new());
         let mut is_all = seen.is_all;
-        for path in seen.paths.iter().flat_map(|path| self.same_as(path)) {
+        let mut paths = seen.paths.clone();
+        if seen.is_recent || is_all {
+            let recent = self.recent_dirs();
+            // Before a check of everything, this notes the times.
+            is_all |= self.have_changed(&recent);
+            paths.extend(recent.iter().flat_map(|dir| self.files_in(dir)));
+        }
+        for path in paths.iter().flat_map(|path| self.same_as(path)) {
             match self.known.get(path.as_os_str()) {
                 Some(known) => match scan::one(path, known.owner.clone()) {
                     Some(found) if known.as_of == Some(found.version()) => {}
@@ -176,6 +189,38 @@ impl IncrementalReader {
             self.know(&found.path, TrackedFile { as_of: Some(found.version()), owner, real_path });
         }
         self.read(&changed, gone, now, news);
+    }
+
+    /// Returns the directories whose files changed last.
+    fn recent_dirs(&self) -> Vec<PathBuf> {
+        let mut dirs = HashMap::<&Path, i64>::new();
+        for (path, known) in &self.known {
+            let mtime = known.as_of.map_or(i64::MAX, |(_, mtime)| mtime);
+            let last = Path::new(path).parent().map(|dir| dirs.entry(dir).or_insert(mtime));
+            last.into_iter().for_each(|last| *last = mtime.max(*last));
+        }
+        let mut dirs: Vec<(i64, &Path)> = dirs.into_iter().map(|(dir, mtime)| (mtime, dir)).collect();
+        dirs.sort_unstable_by(|one, other| other.cmp(one));
+        dirs.into_iter().take(RECENT).map(|(_, dir)| dir.into()).collect()
+    }
+
+    /// Returns `true` if files were added to, or removed from, some of these directories or the roots since the last
+    /// check, or if a directory was not checked then.
+    fn have_changed(&mut self, recent: &[PathBuf]) -> bool {
+        let now = self.dirs.iter().chain(recent).map(|dir| {
+            let time = fs::metadata(dir).and_then(|metadata| metadata.modified()).ok();
+            (dir.clone(), time)
+        });
+        let now: HashMap<PathBuf, Option<SystemTime>> = now.collect();
+        let before = std::mem::replace(&mut self.checked, now);
+        self.checked.iter().any(|(dir, time)| before.get(dir).is_none_or(|before| before != time))
+    }
+
+    /// Returns the known files in a directory.
+    fn files_in(&self, dir: &Path) -> impl Iterator<Item = PathBuf> {
+        let below = self.known.range(dir.join("").into_os_string()..).map(|(path, _)| Path::new(path));
+        let below = below.take_while(move |path| path.starts_with(dir));
+        below.filter(move |path| path.parent() == Some(dir)).map(Path::to_path_buf)
     }
 
     /// Returns `true` if an unknown path may be a session or a directory of sessions.
@@ -348,7 +393,8 @@ mod tests {
 
     /// Returns the result of checking some paths.
     fn look(reader: &mut IncrementalReader, paths: &[&Path], now: i64) -> FileChanges {
-        let seen = WatchEvents { paths: paths.iter().map(|path| path.to_path_buf()).collect(), is_all: false };
+        let seen =
+            WatchEvents { paths: paths.iter().map(|path| path.to_path_buf()).collect(), ..WatchEvents::default() };
         let mut all = FileChanges::default();
         reader.look(&seen, &OwnChanges::default(), now, &mut |news| {
             all.read.extend(news.read);
@@ -507,5 +553,48 @@ mod tests {
         fs::remove_file(&path).unwrap();
         noted.note(&[], &[path]);
         assert!(walk(&mut reader, &noted).is_empty());
+    }
+
+    #[test]
+    fn recent_directories_are_checked_without_a_watcher() {
+        let (dir, path, mut reader) = known(&format!("{HEADER}\n"));
+        let noted = OwnChanges::default();
+        let mut look = |is_all| {
+            let mut seen = Vec::new();
+            reader.look(
+                &WatchEvents { is_recent: true, is_all, ..WatchEvents::default() },
+                &noted,
+                LATE,
+                &mut |news| {
+                    seen.extend(news.read.into_iter().map(|digest| digest.path).chain(news.gone));
+                    true
+                },
+            );
+            seen
+        };
+        let write = |path: &Path, seconds| {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, format!("{HEADER}\n{}", lines(1..seconds))).unwrap();
+            let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds as u64);
+            fs::File::options().append(true).open(path).unwrap().set_modified(time).unwrap();
+        };
+        let folder = |at: usize| dir.path().join(format!("--{at:02}--/s.jsonl"));
+        assert_eq!(look(false), [""; 0].map(PathBuf::from));
+        (1..=RECENT).for_each(|at| write(&folder(at), 10 + at));
+        assert_eq!(look(false).len(), RECENT, "directories are new");
+        write(&path, 2);
+        assert_eq!(look(true), std::slice::from_ref(&path));
+        assert_eq!(look(false), [""; 0].map(PathBuf::from));
+        write(&path, 3);
+        assert_eq!(look(false), [""; 0].map(PathBuf::from), "its directory changed before the others");
+        write(&folder(1), 40);
+        assert_eq!(look(false), [folder(1)], "a file grew");
+        let new = folder(1).with_file_name("t.jsonl");
+        write(&new, 50);
+        let mut found = look(false);
+        found.sort();
+        assert_eq!(found, [folder(1).with_file_name("t.jsonl"), path], "a new file causes a check of everything");
+        fs::remove_file(&new).unwrap();
+        assert_eq!(look(false), [new]);
     }
 }

@@ -1,5 +1,9 @@
 //! Watches session directories for changes: with the file watcher of the system, or by polling. Idle while nothing
 //! happens.
+//!
+//! Without a watcher, for example at the limit of the system, the directories that changed last are checked every few
+//! seconds, and everything every few minutes. On network file systems, a watcher reports only changes made on this
+//! machine, so everything is checked every few minutes too.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,14 +19,28 @@ use crate::system::kernel;
 /// The time for which changes are collected before they are reported.
 const BATCH: Duration = Duration::from_millis(100);
 
-/// The polling interval without a file watcher.
+/// The interval without a file watcher between checks of the directories that changed last.
 const POLL: Duration = Duration::from_secs(3);
+
+/// The interval between checks of everything, without a file watcher or on a network file system.
+const REVIEW: Duration = Duration::from_secs(180);
+
+/// Too many open files in the system.
+const ENFILE: i32 = 23;
+
+/// Too many open files in the process, or too many watchers.
+const EMFILE: i32 = 24;
+
+/// No space for another watch.
+const ENOSPC: i32 = 28;
 
 /// Paths that may have changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchEvents {
     /// Changed files and directories.
     pub paths: BTreeSet<PathBuf>,
+    /// `true` if the directories that changed last may have changed again.
+    pub is_recent: bool,
     /// `true` if any other path may have changed too.
     pub is_all: bool,
 }
@@ -57,8 +75,11 @@ pub struct Watch {
     make: MakeWatcher,
     watcher: Option<Box<dyn Watcher>>,
     messages: Receiver<WatcherMessage>,
-    /// The reason for polling.
+    /// The reason why changes may be found late.
     problem: Option<String>,
+    /// The time of the next check of everything; `None` if the watcher reports all changes.
+    review: Option<Instant>,
+    is_remote: fn(&Path) -> bool,
 }
 
 /// A watched directory: its path as named, as an absolute path, and with symbolic links resolved as in events.
@@ -84,14 +105,25 @@ impl WatchedDir {
 impl Watch {
     /// Watches directories with watchers created by `make`.
     pub fn new(dirs: &[PathBuf], make: MakeWatcher) -> Self {
-        let dirs = dirs.iter().map(|dir| WatchedDir::new(dir)).collect();
-        let mut watch =
-            Self { dirs, links: Vec::new(), make, watcher: None, messages: mpsc::channel().1, problem: None };
+        Self::with(dirs, make, kernel::is_remote)
+    }
+
+    fn with(dirs: &[PathBuf], make: MakeWatcher, is_remote: fn(&Path) -> bool) -> Self {
+        let mut watch = Self {
+            dirs: dirs.iter().map(|dir| WatchedDir::new(dir)).collect(),
+            links: Vec::new(),
+            make,
+            watcher: None,
+            messages: mpsc::channel().1,
+            problem: None,
+            review: None,
+            is_remote,
+        };
         watch.begin();
         watch
     }
 
-    /// Returns the reason for polling.
+    /// Returns the reason why changes may be found late, for the user.
     pub fn problem(&self) -> Option<&str> {
         self.problem.as_deref()
     }
@@ -106,16 +138,20 @@ impl Watch {
         let links = self.dirs.iter().flat_map(|dir| links_in(&dir.named)).map(|link| WatchedDir::new(&link));
         self.links = links.filter(|link| !is_inside(link)).collect();
         match (self.make)(sender).and_then(|watcher| self.arm(watcher)) {
-            Ok(watcher) => self.watcher = Some(watcher),
+            Ok(watcher) => {
+                self.watcher = Some(watcher);
+                if self.dirs.iter().any(|dir| (self.is_remote)(&dir.absolute)) {
+                    self.problem =
+                        Some("network file system: changes on other machines appear within 3 minutes".into());
+                    self.review = self.review.or_else(|| Some(Instant::now() + REVIEW));
+                }
+            }
             Err(error) => self.give_up(&error),
         }
     }
 
     fn arm(&self, mut watcher: Box<dyn Watcher>) -> notify::Result<Box<dyn Watcher>> {
         for dir in &self.dirs {
-            if kernel::is_remote(&dir.absolute) {
-                return Err(notify::Error::generic("network file systems do not report changes"));
-            }
             // The directory can be created while its parent is being watched.
             while !dir.absolute.is_dir() {
                 let Some(above) = dir.absolute.ancestors().find(|above| above.is_dir()) else { break };
@@ -134,15 +170,30 @@ impl Watch {
         Ok(watcher)
     }
 
+    /// Starts polling. Dropping the watcher frees its watches for other programs.
     fn give_up(&mut self, error: &notify::Error) {
         self.watcher = None;
-        let is_full = |error: &std::io::Error| matches!(error.raw_os_error(), Some(23 | 24 | 28)); // ENFILE, EMFILE, ENOSPC
-        self.problem = Some(match &error.kind {
-            ErrorKind::MaxFilesWatch => "no watch left".into(),
-            ErrorKind::Io(error) if is_full(error) => "no watch left".into(),
-            ErrorKind::Generic(why) => why.clone(),
+        self.review = Some(Instant::now() + REVIEW);
+        let code = match &error.kind {
+            ErrorKind::MaxFilesWatch => Some(ENOSPC),
+            ErrorKind::Io(error) => error.raw_os_error(),
+            _ => None,
+        };
+        let reason = match code {
+            Some(ENOSPC) => format!("no file watches left{}", kernel::RAISE_WATCHES),
+            Some(ENFILE | EMFILE) => format!("no file watcher left{}", kernel::RAISE_WATCHERS),
             _ => format!("cannot watch for changes ({error})"),
-        });
+        };
+        self.problem = Some(format!("{reason}; polling instead"));
+    }
+
+    /// Returns `true` if everything is due to be checked, and plans the next check.
+    fn is_review_due(&mut self) -> bool {
+        let is_due = self.review.is_some_and(|at| at <= Instant::now());
+        if is_due {
+            self.review = Some(Instant::now() + REVIEW);
+        }
+        is_due
     }
 
     /// Waits until something may have changed, or `limit` has elapsed.
@@ -151,10 +202,10 @@ impl Watch {
         if self.watcher.is_none() {
             let wait = limit.unwrap_or(POLL).min(POLL);
             std::thread::sleep(wait);
-            seen.is_all = true;
+            (seen.is_recent, seen.is_all) = (true, self.is_review_due());
             return seen;
         }
-        let mut end = limit.map(|limit| Instant::now() + limit);
+        let mut end = limit.map(|limit| Instant::now() + limit).into_iter().chain(self.review).min();
         let mut is_first = true;
         loop {
             let message = match end {
@@ -170,10 +221,13 @@ impl Watch {
                         end = Some(Instant::now() + BATCH);
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => return seen,
+                Err(RecvTimeoutError::Timeout) => {
+                    seen.is_all |= self.is_review_due();
+                    return seen;
+                }
                 Err(RecvTimeoutError::Disconnected) => {
                     self.give_up(&notify::Error::generic("the file watcher stopped"));
-                    return seen;
+                    return WatchEvents { is_all: true, ..seen };
                 }
             }
         }
@@ -303,20 +357,49 @@ mod tests {
         }
     }
 
-    #[test]
-    fn without_a_watch_it_says_so_and_looks() {
-        let no_watch = |_: Sender<WatcherMessage>| Err(notify::Error::new(ErrorKind::MaxFilesWatch));
-        let no_file = |_: Sender<WatcherMessage>| Err(notify::Error::io(std::io::Error::from_raw_os_error(24)));
-        let later = |sender: Sender<WatcherMessage>| {
+    /// A watcher without a watch left, a system without a watcher left, and a watcher that reaches its limit later.
+    const AT_LIMITS: [MakeWatcher; 3] = [
+        |_| Err(notify::Error::new(ErrorKind::MaxFilesWatch)),
+        |_| Err(notify::Error::io(std::io::Error::from_raw_os_error(EMFILE))),
+        |sender| {
             sender.send(Err(notify::Error::new(ErrorKind::MaxFilesWatch))).unwrap();
-            Ok(Box::new(NullWatcher) as Box<dyn Watcher>)
-        };
+            Ok(Box::new(NullWatcher))
+        },
+    ];
+
+    #[test]
+    fn a_limit_is_named_and_recent_directories_are_polled() {
         let dir = tempfile::tempdir().unwrap();
-        for (make, is_late) in [(no_watch as MakeWatcher, false), (no_file, false), (later, true)] {
-            let mut watch = Watch::new(&[dir.path().into()], make);
-            assert_eq!(watch.problem().is_none(), is_late);
-            assert!(watch.wait(Some(Duration::ZERO)).is_all);
-            assert_eq!(watch.problem(), Some("no watch left"));
+        for (make, limit) in AT_LIMITS.into_iter().zip(["watches", "watcher", "watches"]) {
+            let mut watch = Watch::with(&[dir.path().into()], make, |_| false);
+            if watch.problem().is_none() {
+                assert!(watch.wait(Some(Duration::ZERO)).is_all, "changes may have been missed");
+            }
+            let problem = watch.problem().unwrap();
+            assert!(problem.starts_with(&format!("no file {limit} left")), "{problem}");
+            assert!(problem.ends_with("; polling instead"), "{problem}");
+            let recent = WatchEvents { is_recent: true, ..WatchEvents::default() };
+            assert_eq!(watch.wait(Some(Duration::ZERO)), recent);
+            watch.review = Some(Instant::now());
+            let all = WatchEvents { is_all: true, ..recent.clone() };
+            assert_eq!(watch.wait(Some(Duration::ZERO)), all);
+            assert_eq!(watch.wait(Some(Duration::ZERO)), recent, "the next one is in a few minutes");
         }
+    }
+
+    #[test]
+    fn network_file_systems_are_watched_and_reviewed() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut watch = Watch::with(&[dir.path().into()], of_system, |_| true);
+        assert!(watch.problem().unwrap().starts_with("network file system"));
+        let file = dir.path().join("s.jsonl");
+        fs::write(&file, "a").unwrap();
+        tells(&mut watch, &file);
+        while watch.wait(Some(BATCH)) != WatchEvents::default() {}
+        watch.review = Some(Instant::now() + BATCH);
+        assert_eq!(watch.wait(None), WatchEvents { is_all: true, ..WatchEvents::default() });
+        assert!(watch.review.is_some_and(|at| at > Instant::now() + REVIEW / 2));
+        let local = Watch::with(&[dir.path().into()], of_system, |_| false);
+        assert_eq!((local.problem(), local.review), (None, None), "an idle watch never wakes up");
     }
 }

@@ -12,6 +12,12 @@ use rustix::fs::{StatFs, major, minor};
 /// The number of files up to which single syncs are as fast as one of the file system.
 const FEW: usize = 8;
 
+/// The advice at the limit of file watches.
+pub(crate) const RAISE_WATCHES: &str = " (raise fs.inotify.max_user_watches)";
+
+/// The advice at the limit of file watchers.
+pub(crate) const RAISE_WATCHERS: &str = " (raise fs.inotify.max_user_instances)";
+
 /// The directory of all processes.
 pub(crate) const PROCESSES: Option<&str> = Some("/proc");
 

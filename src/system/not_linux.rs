@@ -9,6 +9,12 @@ use std::time::SystemTime;
 
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
+/// The limit of file watches is not a setting.
+pub(crate) const RAISE_WATCHES: &str = "";
+
+/// The limit of file watchers is not a setting.
+pub(crate) const RAISE_WATCHERS: &str = "";
+
 /// There is no process directory.
 pub(crate) const PROCESSES: Option<&str> = None;
 

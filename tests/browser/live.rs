@@ -207,8 +207,9 @@ fn a_second_read_waits_for_the_first() {
 #[test]
 fn a_missing_watcher_is_reported() {
     let mut live = Live::new();
-    live.browser.send(Msg::Reply(live.ticket.clone(), Reply::Polls("no watch left".into())));
-    assert_eq!(live.browser.footer(), "no watch left; checking for changes every few seconds");
+    let why = "no file watches left (raise fs.inotify.max_user_watches); polling instead";
+    live.browser.send(Msg::Reply(live.ticket.clone(), Reply::Polls(why.into())));
+    assert_eq!(live.browser.footer(), why);
 }
 
 #[test]

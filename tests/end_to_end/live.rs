@@ -122,7 +122,7 @@ fn without_a_watcher_changes_are_polled() {
     let home = Home::new();
     let script = format!("{limit}; exec {}", env!("CARGO_BIN_EXE_pitree"));
     let pitree = Launch::new("unshare", &home).env("PATH", "/usr/bin:/bin").args(args(&script)).open();
-    pitree.wait_for("checking for changes every few seconds");
+    pitree.wait_for("(raise fs.inotify.max_user_watches); polling instead");
     let path = home.session(&session("one", &home.dir("project"), "the first prompt"));
     pitree.wait_selected("the first prompt");
     append(&path, &format!("{}\n", user("late", "a2")));

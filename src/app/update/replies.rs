@@ -63,7 +63,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             open_wanted(model);
         }
         Reply::Polls(why) => {
-            model.say(Tone::Warning, format!("{why}; checking for changes every few seconds"));
+            model.say(Tone::Warning, why);
         }
         Reply::Opened(tree) => show_tree(model, tree),
         Reply::ForkPoints(forks, others) => model.tree.set_forks(forks, others),
