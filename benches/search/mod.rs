@@ -56,8 +56,7 @@ fn key_in_conversations_of_1_gb(bencher: Bencher, query: &str) {
 
 fn sessions_of_1_gb() -> Arc<[SearchedSession]> {
     let dirs = [crate::many(2000, 1_000_000_000)];
-    let catalog =
-        Catalog::read(scan::ScanSources { dirs: &dirs, home: "/home/dev", cache: None }, 0, Path::to_path_buf);
+    let catalog = Catalog::read(scan::ScanSources { dirs: &dirs, home: "/home/dev", cache: None }, 0);
     assert_eq!(catalog.len(), 2000);
     catalog.searched_sessions()
 }

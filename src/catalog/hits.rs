@@ -2,7 +2,7 @@
 //! and a fork without its own matching entries is not a hit.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::base::normalize::{fold, fold_into};
@@ -38,21 +38,22 @@ impl Searcher {
         if !parts.can_match_cached() {
             return Some(hits);
         }
-        let cache = self.cache_with_titles(sessions);
-        let by_key: HashMap<SessionKey, &SearchedSession> =
-            sessions.iter().map(|session| (session.key, session)).collect();
+        let found: HashSet<SessionKey> = hits.iter().map(|hit| hit.session).collect();
+        let found = sessions.iter().filter(|session| found.contains(&session.key));
+        let cache = self.cache_with_titles(found.clone());
+        let by_key: HashMap<SessionKey, &SearchedSession> = found.map(|session| (session.key, session)).collect();
         let searched = |hit: &SessionHit| by_key.get(&hit.session).copied();
         let is_on_disk = |hit: &SessionHit| searched(hit).is_some_and(|session| cache.is_on_disk(session));
         let alone = |hit: &mut SessionHit| {
             let is_nowhere = hit.hit.tier == Tier::Fuzzy && parts.is_single_word();
             let session = searched(hit).filter(|_| !is_nowhere)?;
             with(&cache, session, |candidate| {
-                let entries = parts.match_cached(&candidate).best();
+                let entries = parts.match_cached(candidate).best();
                 if let Some(group) = session.sharing_group {
                     return Some((group, hit.session, entries));
                 }
                 if let Some(entry) = entry_to_open(hit, &entries) {
-                    point_to((&cache, session), &candidate, &parts, hit, entry);
+                    point_to((&cache, session), candidate, &parts, hit, entry);
                 }
                 None
             })
@@ -72,7 +73,7 @@ impl Searcher {
             let (Some((entries, forks)), session) = (own.get(&hit.session)?, searched(hit)?) else { return None };
             hit.forks = *forks;
             let entry = entry_to_open(hit, entries)?;
-            with(&cache, session, |candidate| point_to((&cache, session), &candidate, &parts, hit, entry));
+            with(&cache, session, |candidate| point_to((&cache, session), candidate, &parts, hit, entry));
             None::<()>
         };
         each(&mut hits, (is_on_disk, &is_stale), in_family)?;
@@ -92,12 +93,11 @@ impl Searcher {
         }
         let mut matches = EntryMatches::default();
         if parts.can_match_cached() {
-            let cache = self.cache_with_titles(std::slice::from_ref(session));
-            matches = with(&cache, session, |candidate| {
+            matches = self.with_candidate(session, |candidate| {
                 let is_unread = candidate.texts.is_none();
                 let read = if is_unread { search_text::of(&session.digest.path).ok().flatten() } else { None };
                 let texts = candidate.texts.or_else(|| read.as_ref().map(SearchTextsBuf::as_texts));
-                parts.match_cached(&Candidate { texts, ..candidate })
+                parts.match_cached(&Candidate { texts, ..*candidate })
             });
         }
         let is_read = !parts.needs_lines() || {
@@ -121,8 +121,8 @@ impl Searcher {
 }
 
 /// Calls a function with the loaded data of a session.
-fn with<T>(cache: &SearchCache, session: &SearchedSession, act: impl FnOnce(Candidate<'_>) -> T) -> T {
-    cache.with_texts(session, |texts| act(cache.candidate(session, texts)))
+fn with<T>(cache: &SearchCache, session: &SearchedSession, act: impl FnOnce(&Candidate<'_>) -> T) -> T {
+    cache.with_texts(session, |texts| cache.with_candidate(session, texts, act))
 }
 
 /// The entries that belong to a session, and the number of forks that have no others; `None` for a fork that inherited

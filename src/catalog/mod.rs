@@ -94,18 +94,26 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Reads all sessions, and detects active pis. `now` is in milliseconds since 1970. `place` maps a path to the path
-    /// shown for a session.
-    pub fn read(sources: ScanSources<'_>, now: i64, place: impl Fn(&Path) -> PathBuf) -> Self {
+    /// Reads all sessions, and detects active pis. `now` is in milliseconds since 1970.
+    pub fn read(sources: ScanSources<'_>, now: i64) -> Self {
+        Self::read_as(sources, now, |session| session)
+    }
+
+    /// Like [`Catalog::read`], with other paths: `place` maps a path to the path shown for a session.
+    pub(crate) fn read_at(sources: ScanSources<'_>, now: i64, place: impl Fn(&Path) -> PathBuf) -> Self {
+        Self::read_as(sources, now, |session| match place(&session.path) {
+            path if path == session.path => session,
+            path => Digest { path, ..(**session).clone() }.into(),
+        })
+    }
+
+    fn read_as(sources: ScanSources<'_>, now: i64, show: impl Fn(SharedSession) -> SharedSession) -> Self {
         let mut scan = sources.scan();
         let mut unreadable = std::mem::take(&mut scan.found.unreadable);
         let mut all = Vec::new();
         scan.read(|batch| {
             unreadable.extend(batch.unreadable);
-            all.extend(batch.sessions.into_iter().map(|session| match place(&session.path) {
-                path if path == session.path => session,
-                path => Digest { path, ..(**session).clone() }.into(),
-            }));
+            all.extend(batch.sessions.into_iter().map(&show));
             true
         });
         let _ = scan.keep(); // a failure only costs time

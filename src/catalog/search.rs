@@ -10,10 +10,11 @@ pub use crate::catalog::search_cache::SearchedSession;
 use crate::catalog::search_cache::{CachedFile, SearchCache, TextState};
 use crate::catalog::{SessionKey, search_text};
 use crate::disk::parallel::{self, threads};
-use crate::search::candidate::MatchField;
+use crate::search::candidate::{Candidate, MatchField};
 use crate::search::matching::{Match, Matcher, Tier};
 use crate::search::qualifier::value::QueryScope;
 use crate::search::query::Query;
+use crate::session::digest::listed::SessionSource;
 use crate::session::entry::text_fields::TextField;
 use crate::session::search_text::{SearchTextBuilder, SearchTexts, TextBuffers};
 use crate::session::tree::{EntryFeature, Index, Tree};
@@ -27,6 +28,9 @@ const EXCERPT: (usize, usize) = (36, 120);
 
 /// The maximum size of cached texts in bytes. Texts beyond it are read for each search.
 const MAX_CACHED: usize = 128 * 1024 * 1024;
+
+/// The maximum number of sessions whose titles are cached.
+const MAX_KEPT: usize = 20_000;
 
 /// The maximum size in bytes of cached texts that are also in the index. Covers some thousand short sessions, for which
 /// system calls would dominate a search. Other texts are read from the index for each search, which is fast.
@@ -145,13 +149,19 @@ impl Searcher {
             let is_known = |known: &CachedFile| known.text_state != TextState::Unread;
             sessions.iter().filter(|session| !cache.get(session).is_some_and(is_known)).collect()
         };
-        missing.sort_by_key(|session| !session.digest.is_stored());
+        let is_large = sessions.len() > MAX_KEPT;
+        missing.retain(|session| !(is_large && session.digest.has_stored_texts()));
+        missing.sort_by_key(|session| !session.digest.has_stored_texts());
         let before = sessions.len() - missing.len();
         let load = |session: &&SearchedSession,
                     (indexed, builder, buffer): &mut (TextBuffers, SearchTextBuilder, Vec<u8>),
                     is_stopped: parallel::StopSignal<'_>| {
-            let (texts, most) = if session.digest.is_stored() {
-                (session.digest.texts(indexed), self.most.min(MAX_CACHED_INDEXED))
+            let (texts, most) = if session.digest.has_stored_texts() {
+                let most = self.most.min(MAX_CACHED_INDEXED);
+                if self.cache().bytes >= most {
+                    return None; // read from the index for each search
+                }
+                (session.digest.stored_texts(indexed), most)
             } else {
                 let read = search_text::read(&session.digest.path, (builder, buffer), is_stopped);
                 (read.ok().flatten(), self.most)
@@ -167,12 +177,16 @@ impl Searcher {
         self.cache().with_texts(session, act)
     }
 
-    /// Returns the cache with at least the titles of these sessions.
-    pub(super) fn cache_with_titles(&self, sessions: &[SearchedSession]) -> RwLockReadGuard<'_, SearchCache> {
+    /// Returns the cache with the titles of some sessions, unless there are many. Those of other sessions are folded for
+    /// each search.
+    pub(super) fn cache_with_titles<'a>(
+        &self,
+        sessions: impl Iterator<Item = &'a SearchedSession> + Clone,
+    ) -> RwLockReadGuard<'_, SearchCache> {
         loop {
             let cache = self.cache();
-            let missing: Vec<&SearchedSession> =
-                sessions.iter().filter(|session| cache.get(session).is_none()).collect();
+            let missing = sessions.clone().filter(|session| cache.get(session).is_none());
+            let missing: Vec<&SearchedSession> = missing.take(MAX_KEPT.saturating_sub(cache.sessions.len())).collect();
             if missing.is_empty() {
                 return cache;
             }
@@ -182,9 +196,15 @@ impl Searcher {
         }
     }
 
+    /// Calls a function with the data of a session for matching.
+    pub(super) fn with_candidate<T>(&self, session: &SearchedSession, act: impl FnOnce(&Candidate<'_>) -> T) -> T {
+        let cache = self.cache_with_titles(std::iter::once(session));
+        cache.with_texts(session, |texts| cache.with_candidate(session, texts, act))
+    }
+
     /// Returns the sessions to search: all, or the hits of the last search if the query narrows it.
-    fn to_search(&self, query: &Query, sessions: &Arc<[SearchedSession]>, generation: u64) -> Vec<usize> {
-        let last = self.previous();
+    fn to_search(&self, query: &Query, sessions: &Arc<[SearchedSession]>) -> Vec<usize> {
+        let (last, generation) = (self.previous(), self.cache().generation);
         let is_same = |last: &&PreviousSearch| Arc::ptr_eq(&last.sessions, sessions) && last.generation == generation;
         let narrowed = last.as_ref().filter(is_same).filter(|last| query.narrows(&last.query));
         narrowed.map_or_else(|| (0..sessions.len()).collect(), |last| last.hits.clone())
@@ -218,14 +238,41 @@ impl Searcher {
         (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
-        let cache = self.cache_with_titles(sessions);
-        let mut to_search = self.to_search(query, sessions, cache.generation);
         let matcher = Matcher::new(query, scope);
+        let all = self.to_search(query, sessions);
+        let is_stale = &is_stale;
+        let literal = with_keys(sessions, &all, &matcher.keys(false));
+        let is_complete = literal.len() == all.len();
+        let mut hits = self.find_among(literal, is_shown, sessions, (query, &matcher), is_stale)?;
+        // Fuzzy matches only count if no session has a literal match.
+        if hits.iter().any(|(_, found)| found.hit.tier < Tier::Fuzzy) {
+            hits.retain(|(_, found)| found.hit.tier < Tier::Fuzzy);
+        } else if !is_complete && matcher.is_fuzzy() {
+            let others = with_keys(sessions, &all, &matcher.keys(true));
+            hits = self.find_among(others, is_shown, sessions, (query, &matcher), is_stale)?;
+        }
+        hits.sort_by_key(|(_, found)| found.hit.rank());
+        Some(hits.into_iter().map(|(_, found)| found).collect())
+    }
+
+    /// Returns the matches among some sessions, by index. If it is all of them, a following narrower query only searches
+    /// these.
+    fn find_among(
+        &self,
+        mut to_search: Vec<usize>,
+        is_shown: bool,
+        sessions: &Arc<[SearchedSession]>,
+        (query, matcher): (&Query, &Matcher),
+        is_stale: impl Fn() -> bool + Sync,
+    ) -> Option<Vec<(usize, SessionHit)>> {
+        let cache = self.cache_with_titles(to_search.iter().map(|&at| &sessions[at]));
+        let is_all = to_search.len() == sessions.len();
         let is_on_disk = |at: &usize| cache.is_on_disk(&sessions[*at]);
         let work = |at: &mut usize| {
             let session = &sessions[*at];
             let hit = |texts: Option<SearchTexts<'_>>| {
-                let mut hit = SessionHit::new(session.key, matcher.matches(&cache.candidate(session, texts))?);
+                let found = cache.with_candidate(session, texts, |candidate| matcher.matches(candidate))?;
+                let mut hit = SessionHit::new(session.key, found);
                 if is_shown {
                     hit.quote(&cache, session, texts);
                 }
@@ -234,8 +281,8 @@ impl Searcher {
             let hit = if matcher.has_texts() { cache.with_texts(session, hit) } else { hit(None) };
             hit.map(|hit| (*at, hit))
         };
-        let mut hits = each(&mut to_search, (is_on_disk, is_stale), work)?;
-        if is_shown {
+        let hits = each(&mut to_search, (is_on_disk, is_stale), work)?;
+        if is_shown && is_all {
             *self.previous() = Some(PreviousSearch {
                 query: query.clone(),
                 sessions: sessions.clone(),
@@ -243,12 +290,7 @@ impl Searcher {
                 hits: hits.iter().map(|(at, _)| *at).collect(),
             });
         }
-        // Fuzzy matches only count if no session has a literal match.
-        if hits.iter().any(|(_, found)| found.hit.tier < Tier::Fuzzy) {
-            hits.retain(|(_, found)| found.hit.tier < Tier::Fuzzy);
-        }
-        hits.sort_by_key(|(_, found)| found.hit.rank());
-        Some(hits.into_iter().map(|(_, found)| found).collect())
+        Some(hits)
     }
 
     /// Returns the sessions to search completely: those that match all terms except words. Newest first. Returns `None`
@@ -300,6 +342,25 @@ impl Searcher {
     }
 }
 
+/// Returns those of some sessions whose texts and titles may have all keys (see [`crate::session::trigrams`]): sessions
+/// in the index that have them, and all others.
+fn with_keys(sessions: &[SearchedSession], all: &[usize], keys: &[u16]) -> Vec<usize> {
+    if keys.is_empty() {
+        return all.to_vec();
+    }
+    let mut filters: Vec<(&Arc<dyn SessionSource>, Box<dyn Fn(u32) -> bool + Send + Sync + '_>)> = Vec::new();
+    let may_match = |&&at: &&usize| {
+        let Some((source, number)) = sessions[at].digest.source() else { return true };
+        let known = filters.iter().position(|(known, _)| Arc::ptr_eq(known, source));
+        let place = known.unwrap_or_else(|| {
+            filters.push((source, source.with_keys(keys)));
+            filters.len() - 1
+        });
+        filters[place].1(number)
+    };
+    all.iter().filter(may_match).copied().collect()
+}
+
 /// Maps items with `work`, in parallel if there are many, and keeps their order. Returns `None` if `is_stale` returned
 /// `true`, which is checked periodically and before each item that `takes_long`.
 pub(super) fn each<T: Send, R: Send>(
@@ -341,8 +402,7 @@ impl SessionHit {
     /// Adds the place and the excerpt of a hit.
     pub(super) fn quote(&mut self, cache: &SearchCache, session: &SearchedSession, texts: Option<SearchTexts<'_>>) {
         let entry = self.hit.place.as_ref().and_then(|place| place.entry);
-        let is_active = |entry| Some(cache.facts(session)?.active.has(entry));
-        self.is_active = entry.and_then(is_active);
+        self.is_active = entry.map(|entry| cache.facts(session).active.has(entry));
         self.snippet = snippet(&self.hit, cache, session, texts);
     }
 }
@@ -354,17 +414,18 @@ fn snippet(
     session: &SearchedSession,
     texts: Option<SearchTexts<'_>>,
 ) -> Option<HitQuote> {
-    let (place, digest) = (hit.place.as_ref()?, &session.digest);
+    let place = hit.place.as_ref()?;
     let whole = |text: String| Some(HitQuote { of: None, text, is_cut: false });
     let passages = match place.field {
         MatchField::Conversation => texts?.conversation,
         MatchField::Summary => texts?.summaries,
         MatchField::Label => {
+            let digest = session.digest.once();
             let label = digest.labels.iter().find(|label| Some(label.at) == place.entry)?;
             return whole(format!("[{}]", label.text));
         }
         MatchField::File => {
-            let details = digest.details_once();
+            let details = session.digest.once().details_once();
             let touched = details.touches.all.iter().find(|touched| Some(touched.entry) == place.entry)?;
             return whole(details.touches.paths.get(touched.path).to_string());
         }
@@ -377,7 +438,7 @@ fn snippet(
     let end = (place.at.end + EXCERPT.1).min(text.end.max(place.at.end));
     let of = match place.field {
         MatchField::Summary => TextField::Summary,
-        _ if cache.facts(session)?.prompts.binary_search(&entry).is_ok() => TextField::User,
+        _ if cache.facts(session).prompts.binary_search(&entry).is_ok() => TextField::User,
         _ => TextField::Assistant,
     };
     let excerpt = passages.original_text(start..folded.ceil_char_boundary(end));
@@ -408,7 +469,7 @@ mod tests {
         demo::write(dir.path(), dir.path(), None).unwrap();
         let dirs = [dir.path().into()];
         let sources = ScanSources { dirs: &dirs, home: demo::HOME, cache: None };
-        let catalog = Catalog::read(sources, 0, std::path::Path::to_path_buf);
+        let catalog = Catalog::read(sources, 0);
         let sessions = catalog.searched_sessions();
         assert_eq!(sessions.len(), 44);
         let all = Searcher::default();

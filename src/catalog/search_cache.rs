@@ -1,14 +1,17 @@
 //! Cache of searched sessions: folded titles, and texts up to a size limit.
 
+use std::borrow::Cow;
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use crate::catalog::text_arena::{ArenaRange, TextArena};
 use crate::catalog::{Catalog, SessionKey, search_text};
-use crate::search::candidate::{Candidate, SearchTitles, TitlesBuf};
+use crate::search::candidate::Candidate;
 use crate::session::digest::listed::SharedSession;
 use crate::session::links::{ActivePath, Index};
 use crate::session::search_text::{Passages, SearchTexts, SearchTextsBuf, TextBuffers};
+use crate::session::search_titles::{SearchTitles, TitlesBuf};
 
 /// The maximum size in bytes of texts of outdated sessions before the cache is compacted.
 const MAX_OUTDATED: usize = 32 * 1024 * 1024;
@@ -54,8 +57,7 @@ impl Catalog {
 /// The cache.
 #[derive(Debug, Default)]
 pub(super) struct SearchCache {
-    /// The sessions, indexed by key.
-    pub(super) sessions: Vec<Option<CachedFile>>,
+    pub(super) sessions: HashMap<SessionKey, CachedFile>,
     pub(super) arena: TextArena,
     /// The size of the texts in bytes.
     pub(super) bytes: usize,
@@ -98,14 +100,14 @@ pub(super) enum TextState {
 }
 
 fn as_of(session: &SearchedSession) -> (u64, i64) {
-    (session.digest.bytes, session.digest.mtime)
+    let facts = session.digest.facts();
+    (facts.bytes, facts.mtime)
 }
 
 impl SearchCache {
     /// Returns the cached data of a session, if it is current.
     pub(super) fn get(&self, session: &SearchedSession) -> Option<&CachedFile> {
-        let known = self.sessions.get(session.key.place())?.as_ref();
-        known.filter(|known| known.as_of == as_of(session))
+        self.sessions.get(&session.key).filter(|known| known.as_of == as_of(session))
     }
 
     /// Releases all cached data.
@@ -128,11 +130,7 @@ impl SearchCache {
             text_state: TextState::Unread,
             facts: OnceLock::new(),
         };
-        let place = session.key.place();
-        if self.sessions.len() <= place {
-            self.sessions.resize(place + 1, None);
-        }
-        self.sessions[place] = Some(known);
+        self.sessions.insert(session.key, known);
     }
 
     /// Adds the texts of a session if there is space.
@@ -142,7 +140,7 @@ impl SearchCache {
         }
         let texts = [texts.conversation, texts.summaries];
         let has_space = self.bytes + texts.iter().map(Passages::bytes).sum::<usize>() <= most;
-        if let Some(known) = &mut self.sessions[session.key.place()] {
+        if let Some(known) = self.sessions.get_mut(&session.key) {
             known.text_state = if has_space { TextState::Cached } else { TextState::OnDisk };
             if has_space {
                 known.texts = texts.map(|passages| self.arena.put(passages));
@@ -153,7 +151,7 @@ impl SearchCache {
     }
 
     fn remove(&mut self, key: SessionKey) {
-        let Some(known) = self.sessions.get_mut(key.place()).and_then(Option::take) else { return };
+        let Some(known) = self.sessions.remove(&key) else { return };
         self.bytes -= bytes(&known.texts);
         self.outdated += bytes(&known.texts) + bytes(&known.titles);
         if self.outdated > MAX_OUTDATED {
@@ -165,33 +163,42 @@ impl SearchCache {
     fn compact(&mut self) {
         let old = std::mem::take(&mut self.arena);
         self.outdated = 0;
-        for known in self.sessions.iter_mut().flatten() {
+        for known in self.sessions.values_mut() {
             let places = known.titles.iter_mut().chain(&mut known.texts);
             places.for_each(|place| *place = self.arena.put(old.get(*place)));
         }
     }
 
-    /// Returns the data of a session for matching, with the given texts.
-    pub(super) fn candidate<'a>(
-        &'a self,
-        session: &'a SearchedSession,
-        texts: Option<SearchTexts<'a>>,
-    ) -> Candidate<'a> {
+    /// Calls a function with the data of a session for matching, with the given texts.
+    pub(super) fn with_candidate<T>(
+        &self,
+        session: &SearchedSession,
+        texts: Option<SearchTexts<'_>>,
+        act: impl FnOnce(&Candidate<'_>) -> T,
+    ) -> T {
         let &SearchedSession { ref digest, is_live, has_forks, .. } = session;
-        let titles = self.get(session).map_or_else(SearchTitles::default, |known| {
-            let [name, id, cwd, first_message, labels] = known.titles.map(|place| self.arena.get(place));
-            let [name, id, cwd, first_message] = [name, id, cwd, first_message].map(|passages| passages.folded);
-            SearchTitles { name, id, cwd, first_message, labels }
-        });
-        Candidate { digest, titles, texts, is_live, has_forks }
+        let Some(known) = self.get(session) else {
+            let digest = digest.once();
+            let titles = TitlesBuf::new(&digest);
+            return act(&Candidate { digest: &digest, titles: titles.as_titles(), texts, is_live, has_forks });
+        };
+        let [name, id, cwd, first_message, labels] = known.titles.map(|place| self.arena.get(place));
+        let [name, id, cwd, first_message] = [name, id, cwd, first_message].map(|passages| passages.folded);
+        let titles = SearchTitles { name, id, cwd, first_message, labels };
+        act(&Candidate { digest, titles, texts, is_live, has_forks })
     }
 
     /// Returns the details of a session that hits need. Loaded on demand.
-    pub(super) fn facts(&self, session: &SearchedSession) -> Option<&EntryFacts> {
-        Some(self.get(session)?.facts.get_or_init(|| {
-            let details = session.digest.details_once();
+    pub(super) fn facts(&self, session: &SearchedSession) -> Cow<'_, EntryFacts> {
+        let read = || {
+            let digest = session.digest.once();
+            let details = digest.details_once();
             EntryFacts { prompts: details.prompts.clone(), active: details.active.clone() }
-        }))
+        };
+        match self.get(session) {
+            Some(known) => Cow::Borrowed(known.facts.get_or_init(read)),
+            None => Cow::Owned(read()),
+        }
     }
 
     /// Returns `true` if the texts of a session must be read for each search.
@@ -206,16 +213,17 @@ impl SearchCache {
             let [conversation, summaries] = known.texts.map(|place| self.arena.get(place));
             return act(Some(SearchTexts { conversation, summaries }));
         }
-        if session.digest.is_stored() {
+        if session.digest.has_stored_texts() {
             let mut buffers = BUFFERS.take();
-            if let Some(texts) = session.digest.texts(&mut buffers) {
+            if let Some(texts) = session.digest.stored_texts(&mut buffers) {
                 let done = act(Some(texts));
                 BUFFERS.set(buffers);
                 return done;
             }
         }
-        let is_read_now = self.is_on_disk(session) || session.digest.is_stored();
-        let read = is_read_now.then(|| search_text::of(&session.digest.path).ok().flatten()).flatten();
+        let is_read_now = self.is_on_disk(session) || session.digest.has_stored_texts();
+        let path = session.digest.facts().path;
+        let read = is_read_now.then(|| search_text::of(&path.join()).ok().flatten()).flatten();
         act(read.as_ref().map(SearchTextsBuf::as_texts))
     }
 }

@@ -68,7 +68,7 @@ fn typed_line() -> Result<(ArgMatches, CommandContext)> {
 /// Calls a function with all listed sessions; returns nothing if they cannot be read.
 fn of_sessions(say: impl FnOnce(&Catalog) -> Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
     let Ok((_, chosen)) = typed_line() else { return Vec::new() };
-    let catalog = Catalog::read(chosen.sources(), now(), std::path::Path::to_path_buf);
+    let catalog = Catalog::read(chosen.sources(), now());
     say(&catalog)
 }
 

@@ -16,16 +16,17 @@ use crate::catalog::search::{HitPlace, SearchedSession, Searcher, SessionHit};
 use crate::cli::output::PathFields;
 use crate::cli::resolve;
 use crate::disk::load::Bodies;
+use crate::disk::parallel;
 use crate::disk::scan::Unreadable;
 use crate::search::byte_search::Snippet;
 use crate::search::candidate::MatchField;
-use crate::search::fuzzy::capped;
 use crate::search::matching::{Matcher, Tier};
 use crate::search::qualifier::value::QueryScope;
 use crate::search::query::Query;
 use crate::session::digest::Digest;
 use crate::session::entry::{RawTime, parse};
 use crate::session::search_text::searched;
+use crate::session::search_titles::capped;
 use crate::session::tree::Index;
 
 /// The maximum length of a title in a hit, in UTF-16 code units, because a first message can be very long.
@@ -106,7 +107,7 @@ impl HitSearch {
         let without_words = Matcher::new(&search.query.without_words(), &search.here);
         if !search.is_of_bytes() || without_words.has_texts() {
             // Texts in the index are searched there.
-            let is_unread = |session: &&SearchedSession| !session.digest.is_stored();
+            let is_unread = |session: &&SearchedSession| !session.digest.has_stored_texts();
             let unread: Vec<SearchedSession> = search.sessions.iter().filter(is_unread).cloned().collect();
             search.searcher.read(&unread, |_, _| true);
         }
@@ -165,14 +166,26 @@ impl HitSearch {
         if self.is_of_bytes() {
             return self.everything((limit, after), unreadable, each);
         }
-        let by_key: HashMap<SessionKey, &SearchedSession> =
-            self.sessions.iter().map(|session| (session.key, session)).collect();
+        let hits = self.found();
+        let keys: HashSet<SessionKey> = hits.iter().map(|hit| hit.session).collect();
+        let sessions = self.sessions.iter().filter(|session| keys.contains(&session.key));
+        let by_key: HashMap<SessionKey, &SearchedSession> = sessions.map(|session| (session.key, session)).collect();
         let matcher = Matcher::new(&self.query, &self.here);
         let (mut sum, mut total, mut is_more) = (HitTotals::default(), 0, false);
-        for found in self.found() {
+        for (at, found) in hits.iter().enumerate() {
+            if after.is_none() && sum.printed == limit {
+                // The rest is only counted.
+                let count = |found: &SessionHit| {
+                    let sought = by_key.get(&found.session).copied().filter(|_| found.at.is_some());
+                    sought.map_or(1, |sought| self.places(sought, &sought.digest.once(), found, &matcher).len())
+                };
+                let rest: usize = parallel::map(&hits[at..], count).into_iter().sum();
+                (total, is_more) = (total + rest, is_more || rest > 0);
+                break;
+            }
             let Some(&sought) = by_key.get(&found.session) else { continue };
-            let session = &*sought.digest;
-            let places = if found.at.is_none() { None } else { Some(self.places(sought, &found, &matcher)) };
+            let session = &*sought.digest.once();
+            let places = found.at.is_some().then(|| self.places(sought, session, found, &matcher));
             total += places.as_ref().map_or(1, Vec::len);
             // Hits up to the one after which to continue were printed before.
             let skipped = after.and_then(|after| skipped(session, places.as_deref(), after));
@@ -184,10 +197,10 @@ impl HitSearch {
             is_more |= places.as_ref().map_or(1, Vec::len) > skipped + room;
             let lines = match places {
                 None if skipped > 0 || room == 0 => Ok(Vec::new()),
-                None => title_line(session, &found, &matcher).map(|line| vec![line]),
+                None => title_line(session, found, &matcher).map(|line| vec![line]),
                 Some(places) => {
                     let places = places.into_iter().skip(skipped).take(room).collect();
-                    self.entries(session, places, &found, &matcher)
+                    self.entries(session, places, found, &matcher)
                 }
             };
             match lines {
@@ -245,10 +258,16 @@ impl HitSearch {
     }
 
     /// Returns the places of matches in a session.
-    fn places(&self, sought: &SearchedSession, found: &SessionHit, matcher: &Matcher) -> Vec<(Index, MatchField)> {
+    fn places(
+        &self,
+        sought: &SearchedSession,
+        session: &Digest,
+        found: &SessionHit,
+        matcher: &Matcher,
+    ) -> Vec<(Index, MatchField)> {
         let mut places: Vec<(Index, MatchField)> = self
             .searcher
-            .with_texts(sought, |texts| texts.map(|texts| matcher.entries(&sought.digest, texts)).unwrap_or_default());
+            .with_texts(sought, |texts| texts.map(|texts| matcher.entries(session, texts)).unwrap_or_default());
         if let (true, Some(HitPlace::Place(at)), Some(place)) = (places.is_empty(), found.at, &found.hit.place) {
             places.push((at, place.field));
         }

@@ -55,7 +55,7 @@ impl<'a> SessionResolver<'a> {
 
     /// Returns all sessions, loaded for their names.
     fn catalog(&self) -> &Catalog {
-        self.catalog.get_or_init(|| Catalog::read(self.chosen.sources(), now(), Path::to_path_buf))
+        self.catalog.get_or_init(|| Catalog::read(self.chosen.sources(), now()))
     }
 
     /// Returns the sessions with a name.

@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -109,15 +108,14 @@ impl SearchCommand {
     /// Returns all sessions, newest first, with the data that the browser uses.
     fn sessions(&self, chosen: &CommandContext, now: i64) -> Result<(Arc<[SearchedSession]>, Vec<Unreadable>)> {
         let here = self.here.then(|| SessionResolver::new(chosen).file(OsStr::new("."))).transpose()?;
-        let mut catalog = Catalog::read(chosen.sources(), now, Path::to_path_buf);
+        let mut catalog = Catalog::read(chosen.sources(), now);
         let is_here = |session: &SearchedSession| {
             here.as_ref().is_none_or(|here| resolve::absolute(&session.digest.path).is_ok_and(|path| path == *here))
         };
         let is_in_project = self.project.matcher(chosen);
         let is_wanted = |session: &&SearchedSession| {
-            is_in_project(&session.digest.header.cwd)
-                && (self.subagents || session.digest.owner.is_none())
-                && is_here(session)
+            let facts = session.digest.facts();
+            is_in_project(facts.cwd) && (self.subagents || !facts.is_subagent) && is_here(session)
         };
         let sessions: Arc<[SearchedSession]> = catalog.searched_sessions().iter().filter(is_wanted).cloned().collect();
         if let (Some(here), true) = (&here, sessions.is_empty()) {

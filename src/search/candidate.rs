@@ -3,59 +3,12 @@
 
 use std::ops::Range;
 
-use crate::base::normalize::fold;
-use crate::search::fuzzy::capped;
 use crate::session::digest::Digest;
 use crate::session::entry::Entry;
 use crate::session::links::Index;
-use crate::session::search_text::{Passages, PassagesBuf, SearchTexts};
+use crate::session::search_text::SearchTexts;
+use crate::session::search_titles::SearchTitles;
 use crate::session::tree::EntryFeature;
-
-/// The folded texts of a session in the list.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SearchTitles<'a> {
-    /// The name, or an empty string.
-    pub name: &'a str,
-    /// The id in the header.
-    pub id: &'a str,
-    /// The working directory.
-    pub cwd: &'a str,
-    /// The beginning of the first message.
-    pub first_message: &'a str,
-    /// The labels with their entries.
-    pub labels: Passages<'a>,
-}
-
-/// Owned [`SearchTitles`].
-#[derive(Clone, Debug, Default)]
-pub struct TitlesBuf {
-    name: String,
-    id: String,
-    cwd: String,
-    first_message: String,
-    labels: PassagesBuf,
-}
-
-impl TitlesBuf {
-    /// Folds the titles of a session.
-    pub fn new(digest: &Digest) -> Self {
-        let mut labels = PassagesBuf::default();
-        digest.labels.iter().for_each(|label| labels.push(label.at, &label.text));
-        Self {
-            name: fold(digest.name.as_deref().unwrap_or_default()),
-            id: fold(&digest.header.id),
-            cwd: fold(&digest.header.cwd),
-            first_message: fold(capped(digest.first_message.as_deref().unwrap_or_default())),
-            labels,
-        }
-    }
-
-    /// Borrows the titles.
-    pub fn as_titles(&self) -> SearchTitles<'_> {
-        let Self { name, id, cwd, first_message, labels } = self;
-        SearchTitles { name, id, cwd, first_message, labels: labels.as_passages() }
-    }
-}
 
 /// A session to match, with all available data.
 #[derive(Clone, Copy, Debug)]

@@ -1,14 +1,12 @@
 //! Fuzzy search for words without a literal match: their letters in order, starting at the beginning of a word, with
 //! small gaps. The only user of the crate `fuzzy-matcher`, which scores the matches.
 
+use crate::session::search_titles::capped;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use fuzzy_matcher::FuzzyMatcher;
 use fuzzy_matcher::skim::SkimMatcherV2;
-
-/// The maximum number of characters searched in a text.
-pub(crate) const MAX_TEXT: usize = 512;
 
 /// The minimum number of letters in a word. Shorter words match nearly every text.
 const MIN_LETTERS: usize = 3;
@@ -20,14 +18,6 @@ const MAX_GAP: u16 = 12;
 /// Returns `true` if a folded word is long enough to match fuzzily.
 pub(crate) fn is_long_enough(folded: &str) -> bool {
     folded.chars().nth(MIN_LETTERS - 1).is_some()
-}
-
-/// Returns the searched beginning of a text.
-pub(crate) fn capped(text: &str) -> &str {
-    if text.len() <= MAX_TEXT {
-        return text;
-    }
-    text.char_indices().nth(MAX_TEXT).map_or(text, |(end, _)| &text[..end])
 }
 
 /// A shared matcher, which keeps buffers of one megabyte per thread.
@@ -132,6 +122,7 @@ impl Fuzzy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::search_titles::MAX_TEXT;
     use proptest::prelude::*;
 
     fn found<'a>(word: &str, text: &'a str) -> Option<&'a str> {

@@ -17,6 +17,7 @@ use crate::search::text_match::{Word, marks};
 use crate::session::digest::Digest;
 use crate::session::links::Index;
 use crate::session::search_text::{Passages, SearchTexts};
+use crate::session::trigrams;
 
 /// The directness of a match, best first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,6 +99,18 @@ impl Matcher {
     /// Returns `true` if the query searches texts.
     pub(crate) fn has_texts(&self) -> bool {
         !self.texts.is_empty()
+    }
+
+    /// Returns the keys (see [`trigrams`]) of the texts and titles of every literally matching session; with
+    /// `fuzzily`, of every matching session. Returns no keys if all sessions can match.
+    pub(crate) fn keys(&self, fuzzily: bool) -> Vec<u16> {
+        let is_certain = |word: &&Word| !word.is_excluded && !(fuzzily && word.fuzzy.is_some());
+        trigrams::keys(self.texts.iter().filter(is_certain).flat_map(|word| word.needle.words()))
+    }
+
+    /// Returns `true` if sessions can match fuzzily.
+    pub(crate) fn is_fuzzy(&self) -> bool {
+        self.texts.iter().any(|word| word.fuzzy.is_some())
     }
 
     /// Matches a session.
@@ -239,10 +252,10 @@ fn name_score(name: &str, at: &Range<usize>) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::candidate::TitlesBuf;
     use crate::session::digest::builder::DigestBuilder;
     use crate::session::lines::Line;
     use crate::session::search_text::{self, SearchTextsBuf};
+    use crate::session::search_titles::TitlesBuf;
     use jiff::tz::TimeZone;
     use proptest::prelude::*;
 

@@ -61,6 +61,16 @@ impl Needle {
         }
     }
 
+    /// Returns the folded words that every matching text contains, without those that are parts of a pattern.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        let (word, words) = match self {
+            Self::Word(_) => (self.word(), &[][..]),
+            Self::Phrase { words, .. } => (None, &words[..]),
+            Self::Pattern(_) => (None, &[][..]),
+        };
+        word.into_iter().chain(words.iter().map(String::as_str))
+    }
+
     /// Returns the first match in a folded text.
     pub(crate) fn find(&self, folded: &str) -> Option<Range<usize>> {
         match self {

@@ -14,6 +14,8 @@ pub mod links;
 pub mod problem;
 pub mod prompt;
 pub mod search_text;
+pub mod search_titles;
 pub(crate) mod text_spans;
 pub mod tree;
+pub(crate) mod trigrams;
 pub mod write;

@@ -7,12 +7,13 @@ use std::path::PathBuf;
 use jiff::tz::TimeZone;
 use pitree::catalog::search_text;
 use pitree::disk::scan;
-use pitree::search::candidate::{Candidate, MatchField, TitlesBuf};
+use pitree::search::candidate::{Candidate, MatchField};
 use pitree::search::matching::{Matcher, Tier};
 use pitree::search::qualifier::value::QueryScope;
 use pitree::search::query::Query;
 use pitree::session::digest::Digest;
 use pitree::session::search_text::{PassagesBuf, SearchTextsBuf};
+use pitree::session::search_titles::TitlesBuf;
 use serde_json::Value;
 
 use crate::world::{DIRS, World, assert_same, golden, short};

@@ -8,8 +8,11 @@
 //! The index must not contain text that its session files no longer contain: see [`RecordUse::Stale`].
 
 mod cleanup;
+mod filter;
+mod pieces;
 mod segment;
 mod table;
+mod writing;
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -17,12 +20,10 @@ use std::fs;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-
-use serde::Serialize;
+use std::sync::Arc;
 
 use crate::disk::digest::{ResumeState, ScannedSession};
-use crate::disk::fingerprint::{ContentHash, FileVersion, hash};
+use crate::disk::fingerprint::{FileVersion, hash};
 use crate::disk::parallel;
 use crate::disk::session_file::{FoundFiles, IndexedFile, SessionFile, UnchangedFile};
 use crate::session::digest::Digest;
@@ -33,15 +34,12 @@ use crate::session::search_text::{SearchTexts, SearchTextsBuf, TextBuffers};
 pub(super) use cleanup::related;
 use cleanup::remove;
 pub(crate) use cleanup::{clean_up, clear};
-use segment::{PieceKind, RecordUse, Segment, SegmentDraft, SegmentPieces, SessionDirs, WrittenSession};
-use table::{SegmentRecord, TableDraft};
+use segment::{PieceKind, RecordUse, Segment, SessionDirs};
+use table::SegmentRecord;
+use writing::{Addition, Additions, bytes, keys, stored_keys};
 
 /// The format version. Increase it with every change of the data read from a session or of its serialization.
 const FORM: u32 = 7;
-
-/// The maximum size in bytes of the additions, and their maximum share of the whole. Beyond it, both files are merged,
-/// because the additions are rewritten with each change.
-const MOST_ADDED: (u64, u64) = (4 << 20, 8);
 
 /// The minimum size in bytes of a file for which reading continues at the previous end.
 pub(super) const WORTH_GOING_ON: u64 = 1 << 20;
@@ -59,7 +57,7 @@ pub(super) struct Index {
     volumes: Vec<Segment>,
     /// `true` if unusable files exist at its paths.
     has_unusable: bool,
-    draft: Mutex<NewRecord>,
+    additions: Additions,
 }
 
 /// The place of a record: the index of its segment, and the index in the segment.
@@ -85,19 +83,6 @@ impl DirRecords<'_> {
         };
         segments.filter_map(found).next()
     }
-}
-
-/// The new records.
-#[derive(Debug)]
-enum NewRecord {
-    Nothing,
-    Some {
-        draft: SegmentDraft,
-        pieces: Arc<SegmentPieces>,
-        table: TableDraft,
-    },
-    /// The reason why they cannot be written.
-    Failed(io::Error),
 }
 
 /// The state of the index of a directory.
@@ -152,13 +137,13 @@ impl Index {
         let about = [env!("CARGO_PKG_VERSION"), "\0", home, "\0"].concat().into_bytes();
         let of = hash(&[&about, real.as_os_str().as_encoded_bytes(), &FORM.to_le_bytes()].concat());
         Self {
+            additions: Additions::new(&paths[0], &real),
             paths,
             of,
             dirs: Arc::new(SessionDirs::new(dir, &real, home)),
             real,
             volumes: Vec::new(),
             has_unusable: true,
-            draft: Mutex::new(NewRecord::Nothing),
         }
     }
 
@@ -334,7 +319,51 @@ impl Index {
         let record = kept.table().record(at);
         let Some(pieces) = kept.read(&record, &mut rooms) else { return };
         let facts = SessionFacts { bytes: file.stamp.bytes, mtime: file.stamp.mtime(), ..kept.table().facts(at) };
-        self.put(file, pieces, (record.is_session, record.content), &facts);
+        self.put(
+            file,
+            Addition {
+                is_session: record.is_session,
+                content: record.content,
+                facts,
+                pieces,
+                keys: &stored_keys(pieces),
+                ..Addition::default()
+            },
+        );
+    }
+
+    /// Stores the data of a file, or records that it is not a session. If it can be written, the details of the digest
+    /// are then loaded from there.
+    pub(super) fn keep(&self, file: &SessionFile, read: Option<&mut ScannedSession>) {
+        let Some(session) = read else {
+            self.put(file, Addition::default());
+            return;
+        };
+        let ScannedSession { digest, texts, state, content } = &*session;
+        let pieces = [bytes(digest), bytes(&**digest.details()), texts.as_texts().to_bytes()];
+        let facts = SessionFacts { bytes: file.stamp.bytes, mtime: file.stamp.mtime(), ..digest.facts() };
+        let keys = keys(digest, texts.as_texts());
+        let [digest, details, texts] = &pieces;
+        let pieces = [&**digest, details, texts, state];
+        let addition =
+            Addition { is_session: true, content: *content, facts, pieces, keys: &keys, ..Addition::default() };
+        if let Some(lazy) = self.put(file, addition) {
+            session.digest.details = lazy;
+        }
+    }
+
+    fn put(&self, file: &SessionFile, addition: Addition<'_>) -> Option<LazyDetails> {
+        let addition = Addition { stamp: file.stamp, below: self.place(file), ..addition };
+        self.additions.put(&addition, &self.dirs.home)
+    }
+
+    /// Writes new records, and removes text that no file contains any more. If the index cannot be rewritten, it is
+    /// deleted.
+    ///
+    /// # Errors
+    /// The index cannot be written.
+    pub(super) fn finish(self) -> io::Result<()> {
+        self.additions.finish(&self.paths, self.of, &self.volumes, self.has_unusable)
     }
 
     /// Returns the state for continuing to read a file that has grown, and its texts so far.
@@ -347,121 +376,6 @@ impl Index {
         let state = record.pieces.piece(PieceKind::State);
         (!state.is_empty()).then_some(())?;
         Some((pieces.get(state)?, texts.into()))
-    }
-
-    /// Stores the data of a file, or records that it is not a session. If it can be written, the details of the digest
-    /// are then loaded from there.
-    pub(super) fn keep(&self, file: &SessionFile, read: Option<&mut ScannedSession>) {
-        let Some(session) = read else {
-            self.put(file, [&[]; 4], (false, ContentHash::default()), &SessionFacts::default());
-            return;
-        };
-        let ScannedSession { digest, texts, state, content } = &*session;
-        let pieces = [bytes(digest), bytes(&**digest.details()), texts.as_texts().to_bytes()];
-        let facts = SessionFacts { bytes: file.stamp.bytes, mtime: file.stamp.mtime(), ..digest.facts() };
-        let [digest, details, texts] = &pieces;
-        if let Some(lazy) = self.put(file, [digest, details, texts, state], (true, *content), &facts) {
-            session.digest.details = lazy;
-        }
-    }
-
-    /// Writes the pieces of a file. If it can be written, the details are then loaded from there.
-    fn put(
-        &self,
-        file: &SessionFile,
-        pieces: [&[u8]; 4],
-        (is_session, content): (bool, ContentHash),
-        facts: &SessionFacts<'_>,
-    ) -> Option<LazyDetails> {
-        let mut new = self.draft.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut add = || -> io::Result<Option<LazyDetails>> {
-            if matches!(*new, NewRecord::Nothing) {
-                let draft = SegmentDraft::begin(&self.paths[0], &self.real)?;
-                *new = NewRecord::Some { pieces: Arc::new(draft.pieces()?), draft, table: TableDraft::default() };
-            }
-            let NewRecord::Some { draft, pieces: written, table } = &mut *new else { return Ok(None) };
-            let places = draft.add(pieces)?;
-            let is_settled = file.stamp.is_settled(&draft.begun);
-            let record = SegmentRecord { stamp: file.stamp, is_settled, is_session, content, pieces: places };
-            table.push(record, self.place(file), facts)?;
-            let written = WrittenSession { pieces: written.clone(), places, home: self.dirs.home.clone() };
-            Ok(Some(LazyDetails::stored(Arc::new(written), 0)))
-        };
-        add().unwrap_or_else(|error| {
-            *new = NewRecord::Failed(error);
-            None
-        })
-    }
-
-    /// Writes new records, and removes text that no file contains any more. If the index cannot be rewritten, it is
-    /// deleted.
-    ///
-    /// # Errors
-    /// The index cannot be written.
-    pub(super) fn finish(self) -> io::Result<()> {
-        let Self { paths, of, real, volumes, has_unusable, draft, .. } = self;
-        let is_stale = !volumes.iter().all(Segment::is_clean);
-        let written = match draft.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            NewRecord::Some { draft, table, .. } => write(&paths, of, &volumes, (draft, table)),
-            NewRecord::Nothing if is_stale => SegmentDraft::begin(&paths[0], &real)
-                .and_then(|draft| write(&paths, of, &volumes, (draft, TableDraft::default()))),
-            NewRecord::Nothing if has_unusable => remove(&paths[volumes.len()..]).map(drop),
-            NewRecord::Nothing => Ok(()),
-            NewRecord::Failed(error) => Err(error),
-        };
-        if written.is_err() && is_stale {
-            remove(&paths)?;
-        }
-        written
-    }
-}
-
-/// Writes a draft with the remaining records: of both segments if it replaces the first, otherwise of the second.
-fn write(
-    paths: &[PathBuf; 2],
-    of: u64,
-    volumes: &[Segment],
-    (mut draft, mut table): (SegmentDraft, TableDraft),
-) -> io::Result<()> {
-    let [all, added] = [0, 1].map(|number| volumes.get(number));
-    let past = |kept: &Segment| kept.uses.iter().filter(|is| **is != RecordUse::Current).count();
-    let adds_to = all.filter(|all| {
-        let bytes = draft.end + added.map_or(0, |added| added.bytes);
-        all.is_clean() && bytes <= MOST_ADDED.0.max(all.bytes / MOST_ADDED.1) && past(all) <= all.uses.len() / 2
-    });
-    let new: HashSet<(u64, u64)> = table.records().map(|record| record.stamp.file).collect();
-    for kept in [all.filter(|_| adds_to.is_none()), added].into_iter().flatten() {
-        kept.copy(&new, &mut draft, &mut table)?;
-    }
-    let replaced = &paths[usize::from(adds_to.is_some())..];
-    let [path, rest @ ..] = replaced else { return Ok(()) };
-    if table.is_empty() {
-        return remove(replaced).map(drop);
-    }
-    draft.finish(&table, path, (of, adds_to.map_or(0, |all| all.number)))?;
-    remove(rest).map(drop) // it adds to a segment that was replaced
-}
-
-impl Segment {
-    /// Returns `true` if the files contain exactly these records.
-    fn is_clean(&self) -> bool {
-        !self.uses.contains(&RecordUse::Stale)
-    }
-
-    /// Copies the valid records to another segment, except those of files with `new` records.
-    fn copy(&self, new: &HashSet<(u64, u64)>, draft: &mut SegmentDraft, table: &mut TableDraft) -> io::Result<()> {
-        let mut rooms = [const { Vec::new() }; 4];
-        for (at, is) in self.uses.iter().enumerate() {
-            let record = self.table().record(at);
-            if !matches!(is, RecordUse::Current | RecordUse::Held) || new.contains(&record.stamp.file) {
-                continue;
-            }
-            // Damaged records are read from the session next time.
-            let Some(pieces) = self.read(&record, &mut rooms) else { continue };
-            let pieces = draft.add(pieces)?;
-            table.push(SegmentRecord { pieces, ..record }, self.table().below(at), &self.table().facts(at))?;
-        }
-        Ok(())
     }
 }
 
@@ -479,11 +393,6 @@ impl SegmentRecord {
 /// Returns the absolute path of a directory, with symbolic links resolved if it exists.
 pub(super) fn real(dir: &Path) -> PathBuf {
     fs::canonicalize(dir).or_else(|_| std::path::absolute(dir)).unwrap_or_else(|_| dir.into())
-}
-
-/// Serializes a value. Serialization of the stored types cannot fail.
-fn bytes(what: &impl Serialize) -> Vec<u8> {
-    postcard::to_allocvec(what).unwrap_or_default()
 }
 
 #[cfg(test)]

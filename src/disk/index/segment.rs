@@ -1,19 +1,20 @@
 //! A segment file of the index: a header, pieces of data, and a table at the end. It is written once as a draft and
 //! never changed. Processes that have it open can read on after it was replaced.
 
-use std::fs::{self, File};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::de::DeserializeOwned;
-
 use crate::disk::create;
 use crate::disk::digest::{self, ScanOptions};
 use crate::disk::files::open_regular;
-use crate::disk::fingerprint::{FileVersion, hash};
-use crate::disk::index::table::{RecordPieces, SegmentRecord, SegmentTable, TableDraft};
+use crate::disk::fingerprint::hash;
+use crate::disk::index::filter;
+use crate::disk::index::pieces::{
+    HASH, HEAD, MAGIC, RecordPieces, SegmentHeader, SegmentPiece, SegmentPieces, header_bytes,
+};
+use crate::disk::index::table::{SegmentRecord, SegmentTable};
 use crate::disk::session_file::{self, RealPaths, SessionFile};
 use crate::session::digest::Digest;
 use crate::session::digest::details::{Details, DetailsSource, LazyDetails};
@@ -21,9 +22,6 @@ use crate::session::digest::listed::{JoinedPath, SessionFacts, SessionSource};
 use crate::session::lines::Header;
 use crate::session::search_text::{SearchTexts, TextBuffers};
 use crate::system;
-
-/// The magic bytes at the start.
-const MAGIC: [u8; 8] = *b"pitree-i";
 
 /// The modification time of a segment is its time of last use, updated at most this often.
 const USED: Duration = Duration::from_secs(24 * 3600);
@@ -33,22 +31,6 @@ const MOST_PATH: u64 = 1 << 16;
 
 /// The maximum size of a table in bytes.
 const MOST_TABLE: u64 = 1 << 32;
-
-/// The place of a piece in a file. A hash precedes its bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct SegmentPiece {
-    at: u64,
-    len: u32,
-}
-
-/// The size of a hash in bytes.
-const HASH: usize = size_of::<u64>();
-
-impl SegmentPiece {
-    pub(super) fn is_empty(self) -> bool {
-        self.len == 0
-    }
-}
 
 /// The kinds of pieces of a session, in their order in the file.
 #[derive(Clone, Copy, Debug)]
@@ -65,24 +47,6 @@ impl RecordPieces {
         let before = self.lens[..kind as usize].iter().map(|&len| HASH as u64 + u64::from(len)).sum::<u64>();
         SegmentPiece { at: self.at.saturating_add(before), len: self.lens[kind as usize] }
     }
-}
-
-/// The numbers of the header at the start of the file:
-/// 1. The hash of what the index is for: see [`super::Index`].
-/// 2. A unique number.
-/// 3. The number of the segment to which this one adds; 0 for none.
-/// 4. The length of the path of the session directory. The path follows the header.
-/// 5. The offset, the length and the hash of the table (three numbers).
-type SegmentHeader = [u64; 7];
-
-/// The length of a header in bytes.
-const HEAD: usize = 9 * 8;
-
-/// Serializes a header: the magic bytes, the numbers, and a hash.
-fn header_bytes(numbers: SegmentHeader) -> Vec<u8> {
-    let mut bytes = [MAGIC.to_vec(), numbers.map(u64::to_le_bytes).concat()].concat();
-    bytes.extend(hash(&bytes).to_le_bytes());
-    bytes
 }
 
 /// An open segment.
@@ -182,35 +146,6 @@ fn is_own(file: &File) -> bool {
     file.metadata().is_ok_and(|metadata| system::files::is_own(&metadata)) && create::make_private(file).is_ok()
 }
 
-/// The pieces of a file.
-#[derive(Debug)]
-pub(super) struct SegmentPieces(File);
-
-impl SegmentPieces {
-    /// Reads a piece into a buffer. Returns its bytes unless they cannot be read or are damaged.
-    pub(super) fn read<'a>(&self, piece: SegmentPiece, room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
-        room.resize(HASH + piece.len as usize, 0);
-        self.read_at(piece.at, room).ok()?;
-        let (written, bytes) = room.split_first_chunk()?;
-        (hash(bytes) == u64::from_le_bytes(*written)).then_some(bytes)
-    }
-
-    /// Deserializes a piece.
-    pub(super) fn get<T: DeserializeOwned>(&self, piece: SegmentPiece) -> Option<T> {
-        postcard::from_bytes(self.read(piece, &mut Vec::new())?).ok()
-    }
-
-    /// Reads the texts of a session into reusable buffers.
-    fn texts<'a>(&self, places: RecordPieces, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
-        let TextBuffers { bytes, starts } = room;
-        SearchTexts::from_bytes(self.read(places.piece(PieceKind::Texts), bytes)?, starts)
-    }
-
-    fn read_at(&self, at: u64, to: &mut [u8]) -> io::Result<()> {
-        system::files::read_exact_at(&self.0, to, at)
-    }
-}
-
 /// The session directory of an index.
 #[derive(Debug)]
 pub(super) struct SessionDirs {
@@ -271,6 +206,15 @@ impl SessionSource for SharedSource {
         SessionFacts { path, real_path, ..self.0.table.facts(number as usize) }
     }
 
+    fn texts<'a>(&self, number: u32, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
+        DetailsSource::texts(&*self.0, number, buffers)
+    }
+
+    fn with_keys(&self, keys: &[u16]) -> Box<dyn Fn(u32) -> bool + Send + Sync + '_> {
+        let passed = filter::pass(&self.0.pieces, &self.0.table.blocks, keys);
+        Box::new(move |number| passed.has(self.0.table.number(number as usize)))
+    }
+
     fn digest(&self, number: u32) -> Digest {
         let Some(file) = self.0.file(number as usize) else { return Digest::default() };
         let read = || {
@@ -307,7 +251,7 @@ impl DetailsSource for StoredSessions {
     }
 
     fn texts<'a>(&self, number: u32, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
-        self.pieces.texts(self.table.record(number as usize).pieces, room)
+        texts(&self.pieces, self.table.record(number as usize).pieces, room)
     }
 }
 
@@ -326,7 +270,7 @@ impl DetailsSource for WrittenSession {
     }
 
     fn texts<'a>(&self, _: u32, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
-        self.pieces.texts(self.places, room)
+        texts(&self.pieces, self.places, room)
     }
 }
 
@@ -337,82 +281,8 @@ fn details_of(home: &str, path: &Path) -> Details {
     read.unwrap_or_default()
 }
 
-/// A segment being written as a draft. It is removed on drop unless it is finished.
-#[derive(Debug)]
-pub(super) struct SegmentDraft {
-    file: File,
-    path: PathBuf,
-    /// The time at which it was started, as a file version.
-    pub(super) begun: FileVersion,
-    dir: u64,
-    /// The number of bytes written.
-    pub(super) end: u64,
-    is_whole: bool,
-}
-
-impl SegmentDraft {
-    /// Starts a segment of a session directory that will replace `path`.
-    ///
-    /// # Errors
-    /// The draft cannot be created.
-    pub(super) fn begin(path: &Path, dir: &Path) -> io::Result<Self> {
-        create::private_folder(path.parent().unwrap_or(Path::new("")))?;
-        let (file, path) = create::locked_draft(path)?;
-        let dir = dir.as_os_str().as_encoded_bytes();
-        let (begun, length) = (FileVersion::default(), dir.len() as u64);
-        let mut draft = Self { file, path, begun, dir: length, end: HEAD as u64 + length, is_whole: false };
-        draft.file.write_all(&[&[0; HEAD], dir].concat())?;
-        draft.begun = FileVersion::new(&draft.file.metadata()?, &draft.path);
-        Ok(draft)
-    }
-
-    /// Opens the pieces written so far.
-    ///
-    /// # Errors
-    /// No file handles are left.
-    pub(super) fn pieces(&self) -> io::Result<SegmentPieces> {
-        self.file.try_clone().map(SegmentPieces)
-    }
-
-    /// Appends the pieces of a session and returns their places.
-    ///
-    /// # Errors
-    /// The pieces cannot be written.
-    pub(super) fn add(&mut self, pieces: [&[u8]; 4]) -> io::Result<RecordPieces> {
-        let mut bytes = Vec::with_capacity(pieces.iter().map(|piece| HASH + piece.len()).sum());
-        let mut places = RecordPieces { at: self.end, lens: [0; 4] };
-        for (len, piece) in places.lens.iter_mut().zip(pieces) {
-            *len = u32::try_from(piece.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
-            bytes.extend(hash(piece).to_le_bytes());
-            bytes.extend(piece);
-        }
-        self.file.write_all(&bytes)?;
-        self.end += bytes.len() as u64;
-        Ok(places)
-    }
-
-    /// Writes the table and replaces `path` by the draft. `of` and `adds_to` are as for [`Segment::open`].
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub(super) fn finish(mut self, table: &TableDraft, path: &Path, (of, adds_to): (u64, u64)) -> io::Result<()> {
-        let (table, _) = table.to_bytes();
-        self.file.write_all(&table)?;
-        let number = getrandom::u64().map_err(io::Error::other)?.max(1);
-        let header = [of, number, adds_to, self.dir, self.end, table.len() as u64, hash(&table)];
-        self.file.seek(SeekFrom::Start(0))?;
-        self.file.write_all(&header_bytes(header))?;
-        let _ = self.file.unlock(); // on Windows, a lock prevents reading
-        fs::rename(&self.path, path)?;
-        self.is_whole = true;
-        Ok(())
-    }
-}
-
-impl Drop for SegmentDraft {
-    fn drop(&mut self) {
-        if !self.is_whole {
-            let _ = fs::remove_file(&self.path);
-        }
-    }
+/// Reads the texts of a session into reusable buffers.
+fn texts<'a>(pieces: &SegmentPieces, places: RecordPieces, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
+    let TextBuffers { bytes, starts } = room;
+    SearchTexts::from_bytes(pieces.read(places.piece(PieceKind::Texts), bytes)?, starts)
 }

@@ -7,27 +7,24 @@ use std::io;
 use std::ops::Range;
 
 use crate::disk::fingerprint::{ContentHash, FileVersion};
+use crate::disk::index::filter::{FilterBlock, FilterDraft};
+use crate::disk::index::pieces::RecordPieces;
 use crate::session::digest::details::EntryTotals;
 use crate::session::digest::listed::{RootKeys, SessionFacts};
 use crate::session::links::IdHash;
 
 /// The size of a record in bytes.
-pub(super) const RECORD: usize = 172;
+pub(super) const RECORD: usize = 176;
+
+/// The offset of the number in a record.
+const NUMBER: usize = RECORD - 4;
 
 /// The offset of the place of the path in a record.
 const BELOW: usize = 13 * 8 + 6 * 4;
 
-/// The size of the head of a table: the number of records, and the size of the strings in bytes.
-const HEAD: usize = 16;
-
-/// The pieces of a file in the segment, one after another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct RecordPieces {
-    /// The offset of the first piece.
-    pub(super) at: u64,
-    /// The lengths of the digest, the details, the texts and the state.
-    pub(super) lens: [u32; 4],
-}
+/// The size of the head of a table: the number of records, and the sizes of the strings and of the filter blocks in
+/// bytes.
+const HEAD: usize = 24;
 
 /// The record of a file.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,6 +44,8 @@ pub(super) struct SegmentRecord {
 #[derive(Clone, Copy, Debug)]
 struct FullRecord {
     record: SegmentRecord,
+    /// The number of the session in the filter.
+    number: u32,
     flags: u32,
     created: i64,
     modified: i64,
@@ -73,7 +72,7 @@ const NOTHING: (u32, u32) = (0, 0);
 
 impl FullRecord {
     fn to_bytes(self) -> Vec<u8> {
-        let Self { record, flags, created, modified, all, roots, strings } = self;
+        let Self { record, number, flags, created, modified, all, roots, strings } = self;
         let FileVersion { file, bytes, written, changed } = record.stamp;
         let mut out = Vec::with_capacity(RECORD);
         let (read, hash) = record.content.parts();
@@ -94,9 +93,8 @@ impl FullRecord {
         ];
         words.iter().for_each(|word| out.extend(word.to_le_bytes()));
         let pairs = [roots].into_iter().chain(strings).flat_map(|(at, len)| [at, len]);
-        let halves = record.pieces.lens.into_iter().chain(pairs).chain([flags]);
+        let halves = record.pieces.lens.into_iter().chain(pairs).chain([flags, number]);
         halves.for_each(|half| out.extend(half.to_le_bytes()));
-        out.resize(RECORD, 0);
         out
     }
 
@@ -118,6 +116,7 @@ impl FullRecord {
         };
         Self {
             record,
+            number: half(17),
             flags,
             created: word(8).cast_signed(),
             modified: word(9).cast_signed(),
@@ -139,6 +138,8 @@ pub(super) struct SegmentTable {
     strings: String,
     /// The keys of root entries.
     roots: Vec<u8>,
+    /// The blocks of the filter.
+    pub(super) blocks: Vec<FilterBlock>,
     /// The number of records.
     pub(super) len: usize,
 }
@@ -150,11 +151,14 @@ impl SegmentTable {
         let (len, strings) = (usize::try_from(word(0)?).ok()?, usize::try_from(word(8)?).ok()?);
         let start = len.checked_mul(RECORD)?.checked_add(HEAD)?;
         let end = start.checked_add(strings)?;
-        let roots = bytes.get(end..)?.to_vec();
+        let blocks_end = end.checked_add(usize::try_from(word(16)?).ok()?)?;
+        let (blocks, _) = bytes.get(end..blocks_end)?.as_chunks();
+        let blocks = blocks.iter().map(FilterBlock::from_bytes).collect();
+        let roots = bytes.get(blocks_end..)?.to_vec();
         let strings = String::from_utf8(bytes.get(start..end)?.to_vec()).ok()?;
         bytes.truncate(start);
         bytes.shrink_to_fit();
-        Some(Self { records: bytes, strings, roots, len })
+        Some(Self { records: bytes, strings, roots, blocks, len })
     }
 
     fn bytes(&self, at: usize) -> &[u8; RECORD] {
@@ -164,6 +168,12 @@ impl SegmentTable {
 
     fn full(&self, at: usize) -> FullRecord {
         FullRecord::from_bytes(self.bytes(at))
+    }
+
+    /// Returns the number of a session in the filter.
+    pub(super) fn number(&self, at: usize) -> u32 {
+        let record = self.bytes(at);
+        record[NUMBER..].first_chunk().map_or(u32::MAX, |number| u32::from_le_bytes(*number))
     }
 
     /// Returns a record; empty if there is none.
@@ -231,7 +241,7 @@ impl SegmentTable {
 
     /// Returns the facts about a session, without its path.
     pub(super) fn facts(&self, at: usize) -> SessionFacts<'_> {
-        let FullRecord { record, flags, created, modified, all, roots, strings } = self.full(at);
+        let FullRecord { record, flags, created, modified, all, roots, strings, .. } = self.full(at);
         let has = |flag: u32| flags & flag != 0;
         let keys = self.roots.get(roots.0 as usize * 8..).and_then(|rest| rest.get(..roots.1 as usize * 8));
         SessionFacts {
@@ -261,6 +271,7 @@ pub(super) struct TableDraft {
     roots: Vec<u8>,
     /// The places of strings that many records have.
     known: HashMap<String, (u32, u32)>,
+    pub(super) filter: FilterDraft,
 }
 
 impl TableDraft {
@@ -273,7 +284,8 @@ impl TableDraft {
         self.records.iter().map(|full| &full.record)
     }
 
-    /// Adds a record with the path of its file below the session directory, if it is the only path.
+    /// Adds a record with the path of its file below the session directory, if it is the only path, and the keys of its
+    /// texts. Returns the sessions of a block of the filter if there are enough.
     ///
     /// # Errors
     /// The strings are too long.
@@ -282,7 +294,9 @@ impl TableDraft {
         record: SegmentRecord,
         below: Option<&str>,
         facts: &SessionFacts<'_>,
-    ) -> io::Result<()> {
+        keys: &[u16],
+    ) -> io::Result<Option<FilterDraft>> {
+        let number = self.filter.next();
         let place = self.add(below.unwrap_or_default())?;
         // pi names a file after the ID of its session.
         let id = match below.filter(|_| !facts.id.is_empty()).and_then(|below| below.rfind(facts.id)) {
@@ -306,6 +320,7 @@ impl TableDraft {
             | flag(facts.parent_id.is_some(), PARENT_ID);
         self.records.push(FullRecord {
             record,
+            number,
             flags,
             created: facts.created.unwrap_or_default(),
             modified: facts.modified.unwrap_or_default(),
@@ -313,7 +328,7 @@ impl TableDraft {
             roots: (first, (self.roots.len() / 8) as u32 - first),
             strings,
         });
-        Ok(())
+        Ok(self.filter.push(keys))
     }
 
     fn add(&mut self, string: &str) -> io::Result<(u32, u32)> {
@@ -332,8 +347,8 @@ impl TableDraft {
         Ok(place)
     }
 
-    /// Serializes the table. Also returns the old index of each record in the new order.
-    pub(super) fn to_bytes(&self) -> (Vec<u8>, Vec<usize>) {
+    /// Serializes the table.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
         let below = |at: &usize| {
             let (start, len) = self.records[*at].strings[0];
             &self.strings[start as usize..(start + len) as usize]
@@ -343,7 +358,9 @@ impl TableDraft {
         let size = HEAD + self.records.len() * RECORD + self.strings.len() + self.roots.len();
         let mut bytes = Vec::with_capacity(size);
         bytes.extend((self.records.len() as u64).to_le_bytes());
+        let blocks: Vec<u8> = self.filter.blocks.iter().flat_map(|block| block.to_bytes()).collect();
         bytes.extend((self.strings.len() as u64).to_le_bytes());
+        bytes.extend((blocks.len() as u64).to_le_bytes());
         // Strings and keys lie in the order of the records, because most readers read them in this order.
         let (mut strings, mut roots) = (String::with_capacity(self.strings.len()), Vec::new());
         let mut shared: HashMap<(u32, u32), (u32, u32)> = HashMap::new();
@@ -367,8 +384,9 @@ impl TableDraft {
         }
         bytes[8..16].copy_from_slice(&(strings.len() as u64).to_le_bytes());
         bytes.extend(strings.as_bytes());
+        bytes.extend(blocks);
         bytes.extend(&roots);
-        (bytes, order)
+        bytes
     }
 }
 

@@ -2,12 +2,13 @@
 
 use jiff::tz::TimeZone;
 
-use crate::search::candidate::{Candidate, TestResult, TitlesBuf};
+use crate::search::candidate::{Candidate, TestResult};
 use crate::search::qualifier::named;
 use crate::search::qualifier::value::QueryScope;
 use crate::session::digest::Digest;
 use crate::session::digest::builder::DigestBuilder;
 use crate::session::lines::Line;
+use crate::session::search_titles::TitlesBuf;
 
 /// A query scope 100 days after the beginning of 1970, in the home directory.
 pub(crate) fn here() -> QueryScope {

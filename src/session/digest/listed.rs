@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 use crate::session::digest::Digest;
 use crate::session::digest::details::EntryTotals;
 use crate::session::links::IdHash;
+use crate::session::search_text::{SearchTexts, TextBuffers};
 
 /// A session whose digest is loaded on first use, by dereferencing it. Loops over many sessions should use
 /// [`ListedSession::facts`] or [`ListedSession::once`] instead.
@@ -28,6 +29,13 @@ pub type SharedSession = Arc<ListedSession>;
 pub trait SessionSource: fmt::Debug + Send + Sync {
     /// Returns the facts about the session with the given number.
     fn facts(&self, number: u32) -> SessionFacts<'_>;
+
+    /// Returns a function that tells whether the texts and titles of the session with a number may have all keys: see
+    /// [`crate::session::trigrams`].
+    fn with_keys(&self, keys: &[u16]) -> Box<dyn Fn(u32) -> bool + Send + Sync + '_>;
+
+    /// Reads the search texts into reusable buffers. Returns `None` if they are not available.
+    fn texts<'a>(&self, number: u32, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>>;
 
     /// Loads the digest of the session with the given number.
     fn digest(&self, number: u32) -> Digest;
@@ -221,6 +229,24 @@ impl ListedSession {
             (None, Some((source, number))) => source.facts(*number),
             _ => self.deref().facts(),
         }
+    }
+
+    /// Returns `true` if the texts are in the index.
+    pub(crate) fn has_stored_texts(&self) -> bool {
+        self.stored.is_some() || self.is_stored()
+    }
+
+    /// Returns the search texts from the index in reusable buffers, or `None` if they are not available.
+    pub fn stored_texts<'a>(&self, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
+        match &self.stored {
+            Some((source, number)) => source.texts(*number, buffers),
+            None => self.texts(buffers),
+        }
+    }
+
+    /// Returns the source of the session and its number there, if it is stored.
+    pub(crate) fn source(&self) -> Option<(&Arc<dyn SessionSource>, u32)> {
+        self.stored.as_ref().map(|(source, number)| (source, *number))
     }
 
     /// Returns `true` if the digest is loaded.

@@ -1,0 +1,270 @@
+//! The text filter of a segment: for each key (see [`crate::session::trigrams`]), the sessions whose texts have it. A
+//! search reads the lists of the keys of its words, and only looks in the sessions that are in all of them.
+//!
+//! Sessions are numbered in the order in which they were added. The lists of consecutive sessions form a block, which is
+//! written once it is large enough, so that writing a filter takes little memory.
+
+use std::collections::HashMap;
+use std::io;
+
+use crate::disk::fingerprint::hash;
+use crate::disk::index::pieces::{SegmentDraft, SegmentPiece, SegmentPieces};
+
+/// The maximum number of keys of all sessions in a block; a session can have more. Two bytes of memory each.
+const BLOCK_KEYS: usize = 4 << 20;
+
+/// The maximum number of sessions in a block.
+const BLOCK_SESSIONS: usize = 1 << 16;
+
+/// The size of an item of the directory of a block: a key, the size of its list, and a hash of the list.
+const ITEM: usize = 2 + 4 + 4;
+
+/// A block of a filter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FilterBlock {
+    /// The number of the first session.
+    first: u32,
+    /// The number of sessions.
+    count: u32,
+    /// The directory: the keys with the sizes of their lists. The lists follow it.
+    directory: SegmentPiece,
+}
+
+/// The size of a serialized block in bytes.
+pub(super) const BLOCK: usize = 4 + 4 + 8 + 4;
+
+impl FilterBlock {
+    pub(super) fn to_bytes(self) -> [u8; BLOCK] {
+        let mut bytes = [0; BLOCK];
+        bytes[..4].copy_from_slice(&self.first.to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.count.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.directory.at.to_le_bytes());
+        bytes[16..].copy_from_slice(&self.directory.len.to_le_bytes());
+        bytes
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8; BLOCK]) -> Self {
+        let half = |at: usize| bytes[at..].first_chunk().map_or(0, |half| u32::from_le_bytes(*half));
+        let at = bytes[8..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+        Self { first: half(0), count: half(4), directory: SegmentPiece { at, len: half(16) } }
+    }
+}
+
+/// The keys of sessions that are not yet in a block.
+#[derive(Debug, Default)]
+pub(super) struct FilterDraft {
+    /// The number of the first session.
+    first: u32,
+    keys: Vec<u16>,
+    /// The end of the keys of each session.
+    ends: Vec<u32>,
+    pub(super) blocks: Vec<FilterBlock>,
+}
+
+/// The lists of a block, ready to be written.
+pub(super) struct FullBlock {
+    first: u32,
+    count: u32,
+    directory: Vec<u8>,
+    lists: Vec<u8>,
+}
+
+impl FilterDraft {
+    /// Returns the number of the next session.
+    pub(super) fn next(&self) -> u32 {
+        self.first + self.ends.len() as u32
+    }
+
+    /// Adds the keys of the next session. Returns the sessions of a block if there are enough.
+    pub(super) fn push(&mut self, keys: &[u16]) -> Option<Self> {
+        self.keys.extend_from_slice(keys);
+        self.ends.push(self.keys.len() as u32);
+        (self.keys.len() >= BLOCK_KEYS || self.ends.len() >= BLOCK_SESSIONS).then(|| self.take())
+    }
+
+    /// Takes all sessions that are not yet in a block.
+    pub(super) fn take(&mut self) -> Self {
+        let next = Self { first: self.next(), blocks: std::mem::take(&mut self.blocks), ..Self::default() };
+        std::mem::replace(self, next)
+    }
+
+    /// Builds the lists of the sessions.
+    pub(super) fn build(self) -> FullBlock {
+        let count = self.ends.len();
+        let mut starts = vec![0_u32; (1 << 16) + 1];
+        self.keys.iter().for_each(|key| starts[usize::from(*key) + 1] += 1);
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let (mut next, mut sessions) = (starts.clone(), vec![0_u16; self.keys.len()]);
+        let mut from = 0;
+        for (session, &end) in (0..).zip(&self.ends) {
+            for key in &self.keys[from..end as usize] {
+                let place = &mut next[usize::from(*key)];
+                sessions[*place as usize] = session;
+                *place += 1;
+            }
+            from = end as usize;
+        }
+        let (mut directory, mut lists) = (Vec::new(), Vec::new());
+        for key in 0..1 << 16 {
+            let list = &sessions[starts[key] as usize..starts[key + 1] as usize];
+            if !list.is_empty() {
+                let start = lists.len();
+                put(list, count, &mut lists);
+                directory.extend((key as u16).to_le_bytes());
+                directory.extend(((lists.len() - start) as u32).to_le_bytes());
+                directory.extend((hash(&lists[start..]) as u32).to_le_bytes());
+            }
+        }
+        FullBlock { first: self.first, count: count as u32, directory, lists }
+    }
+}
+
+impl FullBlock {
+    /// Writes the block.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(super) fn write(self, draft: &mut SegmentDraft) -> io::Result<FilterBlock> {
+        let directory = draft.add_piece(&self.directory)?;
+        draft.add_bytes(&self.lists)?;
+        Ok(FilterBlock { first: self.first, count: self.count, directory })
+    }
+}
+
+/// Serializes a list: the distances of the sessions, or a bit for each session of the block if that is smaller.
+fn put(list: &[u16], count: usize, to: &mut Vec<u8>) {
+    let start = to.len();
+    let bits = count.div_ceil(8);
+    to.push(0);
+    let mut before = 0;
+    for &session in list {
+        let distance = session - before;
+        before = session;
+        match distance {
+            0..0x80 => to.push(distance as u8),
+            0x80..0x4000 => to.extend([distance as u8 | 0x80, (distance >> 7) as u8]),
+            _ => to.extend([distance as u8 | 0x80, (distance >> 7) as u8 | 0x80, (distance >> 14) as u8]),
+        }
+        if to.len() - start > bits {
+            to.truncate(start);
+            to.push(1);
+            to.resize(start + 1 + bits, 0);
+            list.iter().for_each(|&session| to[start + 1 + usize::from(session / 8)] |= 1 << (session % 8));
+            return;
+        }
+    }
+}
+
+/// Calls a function with each session of a serialized list.
+fn each(list: &[u8], mut session: impl FnMut(usize)) {
+    match list.split_first() {
+        Some((0, mut distances)) => {
+            let mut at = 0;
+            while !distances.is_empty() {
+                let len = distances.iter().take(2).take_while(|byte| **byte & 0x80 != 0).count() + 1;
+                let (bytes, rest) = distances.split_at(len.min(distances.len()));
+                let parts = bytes.iter().zip([0, 7, 14]);
+                at += parts.map(|(byte, shift)| usize::from(byte & 0x7f) << shift).sum::<usize>();
+                session(at);
+                distances = rest;
+            }
+        }
+        Some((_, bits)) => {
+            for (at, byte) in bits.iter().enumerate().filter(|(_, byte)| **byte != 0) {
+                (0..8).filter(|bit| byte >> bit & 1 == 1).for_each(|bit| session(at * 8 + bit));
+            }
+        }
+        None => {}
+    }
+}
+
+/// The sessions that a filter lets pass.
+#[derive(Debug, Default)]
+pub(super) struct Passed(Vec<u64>);
+
+impl Passed {
+    pub(super) fn has(&self, number: u32) -> bool {
+        self.0.get(number as usize / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
+    }
+}
+
+/// Returns the sessions that have all keys. Damaged lists let all sessions pass.
+pub(super) fn pass(pieces: &SegmentPieces, blocks: &[FilterBlock], keys: &[u16]) -> Passed {
+    let end = blocks.iter().map(|block| block.first as usize + block.count as usize).max().unwrap_or_default();
+    let mut passed = Passed(vec![0; end.div_ceil(64)]);
+    let (mut room, mut list) = (Vec::new(), Vec::new());
+    for block in blocks {
+        let count = block.count as usize;
+        let mut hits = vec![u64::MAX; count.div_ceil(64)];
+        if let Some(directory) = pieces.read(block.directory, &mut room) {
+            let lists = places(directory, block.directory, keys);
+            for key in keys {
+                let found = lists.get(key).map(|&(at, len, hash_of)| {
+                    list.resize(len, 0);
+                    let is_read = pieces.read_at(at, &mut list).is_ok();
+                    is_read && hash(&list) as u32 == hash_of
+                });
+                let mut having = vec![0_u64; hits.len()];
+                match found {
+                    Some(true) => each(&list, |session| {
+                        if let Some(word) = having.get_mut(session / 64) {
+                            *word |= 1 << (session % 64);
+                        }
+                    }),
+                    Some(false) => continue, // damaged
+                    None => {}
+                }
+                hits.iter_mut().zip(&having).for_each(|(hits, having)| *hits &= having);
+                if hits.iter().all(|word| *word == 0) {
+                    break;
+                }
+            }
+        }
+        for session in (0..count).filter(|session| hits[session / 64] >> (session % 64) & 1 == 1) {
+            let number = block.first as usize + session;
+            passed.0[number / 64] |= 1 << (number % 64);
+        }
+    }
+    passed
+}
+
+/// Returns the offset, the length and the hash of the lists of keys.
+fn places(directory: &[u8], piece: SegmentPiece, keys: &[u16]) -> HashMap<u16, (u64, usize, u32)> {
+    let mut found = HashMap::new();
+    let mut at = piece.end();
+    for item in directory.chunks_exact(ITEM) {
+        let half = |at: usize| item[at..].first_chunk().map_or(0, |half| u32::from_le_bytes(*half));
+        let (key, len) = (u16::from_le_bytes([item[0], item[1]]), half(2));
+        if keys.binary_search(&key).is_ok() {
+            found.insert(key, (at, len as usize, half(6)));
+        }
+        at = at.saturating_add(u64::from(len));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn lists_are_read_as_written(sessions in proptest::collection::btree_set(any::<u16>(), 0..300), limit in 1u16..) {
+            let sessions: Vec<u16> = sessions.into_iter().filter(|session| *session < limit).collect();
+            let mut bytes = Vec::new();
+            put(&sessions, usize::from(limit), &mut bytes);
+            let mut read = Vec::new();
+            each(&bytes, |session| read.push(session as u16));
+            prop_assert_eq!(read, sessions);
+            prop_assert!(bytes.len() <= 1 + usize::from(limit).div_ceil(8));
+        }
+
+        #[test]
+        fn damaged_lists_are_no_danger(bytes in proptest::collection::vec(any::<u8>(), 0..50)) {
+            each(&bytes, |_| {});
+        }
+    }
+}
