@@ -131,8 +131,8 @@ impl Search {
         (self.taken, self.is_put_off) = (now, false);
         self.sessions = catalog.searched_sessions();
         let mut seen = HashSet::new();
-        let dirs = self.sessions.iter().map(|session| &session.digest.header.cwd);
-        self.dirs = dirs.filter(|cwd| !cwd.is_empty() && seen.insert(*cwd)).cloned().collect();
+        let dirs = self.sessions.iter().map(|session| session.digest.facts().cwd);
+        self.dirs = dirs.filter(|cwd| !cwd.is_empty() && seen.insert(*cwd)).map(String::from).collect();
         let total = self.sessions.len();
         self.read = (total > 0).then_some((0, total));
     }

@@ -56,7 +56,11 @@ impl CostSharing {
         let mut known: HashMap<usize, SharingGroup> = HashMap::new();
         known.extend(before.groups.into_iter().filter_map(|group| Some((group.members.first()?.0, group))));
         let mut shares = Self::default();
-        for mut group in groups_by_root(&sessions) {
+        let groups = groups_by_root(&sessions);
+        parallel::map(&groups.concat(), |&at| {
+            sessions[at].1.details();
+        });
+        for mut group in groups {
             group.sort_by(|&a, &b| sessions[a].1.facts().compare_age(&sessions[b].1.facts()));
             let members = group.iter().map(|&at| (sessions[at].0, sessions[at].1.details().clone()));
             let members: Vec<(usize, Arc<Details>)> = members.collect();
@@ -133,32 +137,32 @@ fn is_same(some: &[(usize, Arc<Details>)], others: &[(usize, Arc<Details>)]) -> 
 
 /// Groups sessions with a common root, by index.
 fn groups_by_root(sessions: &[(usize, &SharedSession)]) -> Vec<Vec<usize>> {
-    let mut with_root: ById<usize> = ById::with_capacity_and_hasher(sessions.len(), Default::default());
+    // Sorting takes less memory than a map.
+    let mut by_root: Vec<(u64, u32)> = Vec::with_capacity(sessions.len());
+    for (at, (_, session)) in (0..).zip(sessions) {
+        by_root.extend(session.facts().roots.iter().map(|root| (root.value(), at)));
+    }
+    by_root.sort_unstable();
     // Each index points to an earlier one of its group, and the first index to itself.
-    let mut first: Vec<usize> = (0..sessions.len()).collect();
-    fn end(first: &mut [usize], mut at: usize) -> usize {
-        while first[at] != at {
-            first[at] = first[first[at]];
-            at = first[at];
+    let mut first: HashMap<u32, u32> = HashMap::new();
+    fn end(first: &HashMap<u32, u32>, mut at: u32) -> u32 {
+        while let Some(&before) = first.get(&at).filter(|before| **before != at) {
+            at = before;
         }
         at
     }
-    for (at, (_, digest)) in sessions.iter().enumerate() {
-        for root in digest.facts().roots.iter() {
-            let other = *with_root.entry(root).or_insert(at);
-            if other != at {
-                let (one, other) = (end(&mut first, at), end(&mut first, other));
-                first[one.max(other)] = one.min(other);
-            }
+    for (&(root, one), &(other_root, other)) in by_root.iter().zip(by_root.iter().skip(1)) {
+        if root == other_root && one != other {
+            let (one, other) = (end(&first, one), end(&first, other));
+            first.insert(one.min(other), one.min(other));
+            first.insert(one.max(other), one.min(other));
         }
     }
-    drop(with_root);
-    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for at in 0..sessions.len() {
-        let first = end(&mut first, at);
-        if first != at {
-            groups.entry(first).or_insert_with(|| vec![first]).push(at);
-        }
+    let mut groups: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    let mut members: Vec<u32> = first.keys().copied().collect();
+    members.sort_unstable();
+    for at in members {
+        groups.entry(end(&first, at)).or_default().push(at as usize);
     }
     groups.into_values().collect()
 }

@@ -40,7 +40,7 @@ impl Searcher {
         }
         let found: HashSet<SessionKey> = hits.iter().map(|hit| hit.session).collect();
         let found = sessions.iter().filter(|session| found.contains(&session.key));
-        let cache = self.cache_with_titles(found.clone());
+        let cache = self.cache_with_titles(&found);
         let by_key: HashMap<SessionKey, &SearchedSession> = found.map(|session| (session.key, session)).collect();
         let searched = |hit: &SessionHit| by_key.get(&hit.session).copied();
         let is_on_disk = |hit: &SessionHit| searched(hit).is_some_and(|session| cache.is_on_disk(session));

@@ -70,8 +70,11 @@ impl Catalog {
 
     /// Returns the missing parent of a fork as far as the scan has progressed.
     fn lost_parent(&self, fork: SessionKey) -> Option<MissingParentKey> {
+        if !self.orphans.contains(&fork) {
+            return None;
+        }
         let key = MissingParentKey::new(self.get(fork)?.parent_path.as_deref()?);
-        self.missing_parent(key).filter(|_| self.orphans.contains(&fork)).map(|_| key)
+        self.missing_parent(key).map(|_| key)
     }
 
     /// Returns the session whose project contains a family: its root, or the oldest of those with a missing parent.

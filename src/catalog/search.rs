@@ -14,7 +14,7 @@ use crate::search::candidate::{Candidate, MatchField};
 use crate::search::matching::{Match, Matcher, Tier};
 use crate::search::qualifier::value::QueryScope;
 use crate::search::query::Query;
-use crate::session::digest::listed::SessionSource;
+use crate::session::digest::listed::{SessionFilter, SessionSource};
 use crate::session::entry::text_fields::TextField;
 use crate::session::search_text::{SearchTextBuilder, SearchTexts, TextBuffers};
 use crate::session::tree::{EntryFeature, Index, Tree};
@@ -181,7 +181,7 @@ impl Searcher {
     /// each search.
     pub(super) fn cache_with_titles<'a>(
         &self,
-        sessions: impl Iterator<Item = &'a SearchedSession> + Clone,
+        sessions: &(impl Iterator<Item = &'a SearchedSession> + Clone),
     ) -> RwLockReadGuard<'_, SearchCache> {
         loop {
             let cache = self.cache();
@@ -198,7 +198,7 @@ impl Searcher {
 
     /// Calls a function with the data of a session for matching.
     pub(super) fn with_candidate<T>(&self, session: &SearchedSession, act: impl FnOnce(&Candidate<'_>) -> T) -> T {
-        let cache = self.cache_with_titles(std::iter::once(session));
+        let cache = self.cache_with_titles(&std::iter::once(session));
         cache.with_texts(session, |texts| cache.with_candidate(session, texts, act))
     }
 
@@ -243,13 +243,13 @@ impl Searcher {
         let is_stale = &is_stale;
         let literal = with_keys(sessions, &all, &matcher.keys(false));
         let is_complete = literal.len() == all.len();
-        let mut hits = self.find_among(literal, is_shown, sessions, (query, &matcher), is_stale)?;
+        let mut hits = self.find_among((literal, sessions), is_shown, (query, &matcher), is_stale)?;
         // Fuzzy matches only count if no session has a literal match.
         if hits.iter().any(|(_, found)| found.hit.tier < Tier::Fuzzy) {
             hits.retain(|(_, found)| found.hit.tier < Tier::Fuzzy);
         } else if !is_complete && matcher.is_fuzzy() {
             let others = with_keys(sessions, &all, &matcher.keys(true));
-            hits = self.find_among(others, is_shown, sessions, (query, &matcher), is_stale)?;
+            hits = self.find_among((others, sessions), is_shown, (query, &matcher), is_stale)?;
         }
         hits.sort_by_key(|(_, found)| found.hit.rank());
         Some(hits.into_iter().map(|(_, found)| found).collect())
@@ -259,13 +259,12 @@ impl Searcher {
     /// these.
     fn find_among(
         &self,
-        mut to_search: Vec<usize>,
+        (mut to_search, sessions): (Vec<usize>, &Arc<[SearchedSession]>),
         is_shown: bool,
-        sessions: &Arc<[SearchedSession]>,
         (query, matcher): (&Query, &Matcher),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<(usize, SessionHit)>> {
-        let cache = self.cache_with_titles(to_search.iter().map(|&at| &sessions[at]));
+        let cache = self.cache_with_titles(&to_search.iter().map(|&at| &sessions[at]));
         let is_all = to_search.len() == sessions.len();
         let is_on_disk = |at: &usize| cache.is_on_disk(&sessions[*at]);
         let work = |at: &mut usize| {
@@ -348,7 +347,7 @@ fn with_keys(sessions: &[SearchedSession], all: &[usize], keys: &[u16]) -> Vec<u
     if keys.is_empty() {
         return all.to_vec();
     }
-    let mut filters: Vec<(&Arc<dyn SessionSource>, Box<dyn Fn(u32) -> bool + Send + Sync + '_>)> = Vec::new();
+    let mut filters: Vec<(&Arc<dyn SessionSource>, SessionFilter<'_>)> = Vec::new();
     let may_match = |&&at: &&usize| {
         let Some((source, number)) = sessions[at].digest.source() else { return true };
         let known = filters.iter().position(|(known, _)| Arc::ptr_eq(known, source));

@@ -16,7 +16,7 @@ use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
 use crate::base::time;
 use crate::catalog::Catalog;
-use crate::catalog::cost_sharing::{self, CostSharing};
+use crate::catalog::cost_sharing::CostSharing;
 use crate::catalog::parents::{ForkParent, parents};
 use crate::cli::hits::HitSearch;
 use crate::cli::output::{Output, PathFields};
@@ -81,21 +81,31 @@ impl LsCommand {
             unlisted = sessions.extract_if(.., |session| !self.subagents && session.facts().is_subagent).collect();
             HitSearch::new(query, all, here).files()
         });
-        cost_sharing::prepare(&sessions);
         let shares = CostSharing::new(sessions.iter().enumerate(), CostSharing::default());
-        let mut rows: Vec<SessionRow<'_>> =
-            (0..).zip(&sessions).map(|(at, session)| (at, &**session, shares.own(at, session))).collect();
+        let mut rows: Vec<u32> = (0..sessions.len() as u32).collect();
         // pi orders by time only; files of the same time keep a fixed order here.
-        rows.retain(|(_, session, _)| found.as_ref().is_none_or(|found| found.contains(&session.facts().path.join())));
-        let is_in_project = self.project.matcher(chosen);
-        rows.retain(|(_, session, _)| is_in_project(session.facts().cwd));
+        if let Some(found) = &found {
+            rows.retain(|&at| found.contains(&sessions[at as usize].facts().path.join()));
+        }
+        if self.project.dir.is_some() {
+            let is_in_project = self.project.matcher(chosen);
+            rows.retain(|&at| is_in_project(sessions[at as usize].facts().cwd));
+        }
         let times: Vec<i64> = sessions.iter().map(|session| session.facts().order_time()).collect();
-        rows.sort_by(|(a, one, _), (b, other, _)| {
-            let path = |session: &ListedSession| session.facts().path.join();
-            times[*b].cmp(&times[*a]).then_with(|| path(other).cmp(&path(one)))
+        rows.sort_unstable_by(|&a, &b| {
+            let path = |at: u32| sessions[at as usize].facts().path.join();
+            times[b as usize].cmp(&times[a as usize]).then_with(|| path(b).cmp(&path(a)))
         });
+        drop(times);
         let all = rows.len();
         rows.truncate(self.limit.map_or(all, NonZeroUsize::get));
+        let rows_of = |part: &[u32]| {
+            let row = |&at: &u32| {
+                let session = &*sessions[at as usize];
+                (at as usize, session, shares.own(at as usize, session))
+            };
+            part.iter().map(row).collect::<Vec<SessionRow<'_>>>()
+        };
         if self.json {
             let reported = running::reported(locate::state_dir().as_deref());
             let reported = running::by_session(&reported);
@@ -124,22 +134,22 @@ impl LsCommand {
                 let path = path.map(|path| absolute(&path, &here).to_string_lossy().into_owned());
                 Some(ParentFields { state, path })
             };
-            let lines = |part: &&[SessionRow<'_>]| {
-                part.iter().try_fold(Vec::new(), |mut lines, (at, session, own)| {
+            let lines = |part: &&[u32]| {
+                rows_of(part).into_iter().try_fold(Vec::new(), |mut lines, (at, session, own)| {
                     let session = session.once();
-                    let line = SessionLine::new(&session, *own, &here, &reported, parent(*at, &session));
+                    let line = SessionLine::new(&session, own, &here, &reported, parent(at, &session));
                     output::push_json_line(&mut lines, &line)?;
                     Ok::<_, anyhow::Error>(lines)
                 })
             };
             for some in rows.chunks(AT_ONCE.0) {
-                let parts: Vec<&[SessionRow<'_>]> = some.chunks(AT_ONCE.1).collect();
+                let parts: Vec<&[u32]> = some.chunks(AT_ONCE.1).collect();
                 for lines in parallel::map(&parts, lines) {
                     out.write_all(&lines?)?;
                 }
             }
         } else {
-            table(out, &rows, chosen)?;
+            table(out, &rows_of(&rows), chosen)?;
             if rows.len() < all {
                 output::note(&format!("{} of {}", thousands(rows.len()), count(all, "session", "sessions")));
             }

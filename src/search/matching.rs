@@ -104,7 +104,7 @@ impl Matcher {
     /// Returns the keys (see [`trigrams`]) of the texts and titles of every literally matching session; with
     /// `fuzzily`, of every matching session. Returns no keys if all sessions can match.
     pub(crate) fn keys(&self, fuzzily: bool) -> Vec<u16> {
-        let is_certain = |word: &&Word| !word.is_excluded && !(fuzzily && word.fuzzy.is_some());
+        let is_certain = |word: &&Word| !(word.is_excluded || fuzzily && word.fuzzy.is_some());
         trigrams::keys(self.texts.iter().filter(is_certain).flat_map(|word| word.needle.words()))
     }
 

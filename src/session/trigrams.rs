@@ -6,39 +6,31 @@ use std::cell::RefCell;
 /// The number of different keys. More would make the index larger, and fewer would make different sequences equal.
 const KEYS: usize = 1 << 16;
 
-/// A set of keys.
-#[derive(Debug)]
-struct KeySet {
-    bits: Box<[u64]>,
-    keys: Vec<u16>,
-}
-
 thread_local! {
-    static SET: RefCell<KeySet> = RefCell::new(KeySet { bits: vec![0; KEYS / 64].into(), keys: Vec::new() });
-}
-
-/// Returns the key of three bytes.
-fn key(bytes: [u8; 3]) -> u16 {
-    let [a, b, c] = bytes.map(u32::from);
-    ((a | b << 8 | c << 16).wrapping_mul(0x9e37_79b1) >> 16) as u16
+    /// A bit for each key.
+    static SET: RefCell<Box<[u64]>> = RefCell::new(vec![0; KEYS / 64].into());
 }
 
 /// Returns the keys of texts, each once, in order.
 pub(crate) fn keys<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<u16> {
     SET.with_borrow_mut(|set| {
         for text in texts {
-            for three in text.as_bytes().windows(3) {
-                let key = key([three[0], three[1], three[2]]);
-                let (word, bit) = (&mut set.bits[usize::from(key) / 64], 1 << (key % 64));
-                if *word & bit == 0 {
-                    *word |= bit;
-                    set.keys.push(key);
-                }
+            let (first, rest) = text.as_bytes().split_at(text.len().min(2));
+            let mut three = first.iter().fold(0, |three, byte| three << 8 | u32::from(*byte));
+            for byte in rest {
+                three = (three << 8 | u32::from(*byte)) & 0xff_ffff;
+                let key = three.wrapping_mul(0x9e37_79b1) >> 16;
+                set[key as usize / 64] |= 1 << (key % 64);
             }
         }
-        let mut keys = set.keys.clone();
-        set.keys.drain(..).for_each(|key| set.bits[usize::from(key) / 64] = 0);
-        keys.sort_unstable();
+        let mut keys = Vec::with_capacity(1024);
+        for (at, word) in (0..).zip(set.iter_mut()).filter(|(_, word)| **word != 0) {
+            let mut bits = std::mem::take(word);
+            while bits != 0 {
+                keys.push(at * 64 + bits.trailing_zeros() as u16);
+                bits &= bits - 1;
+            }
+        }
         keys
     })
 }

@@ -9,7 +9,6 @@ use std::time::Duration;
 use crate::disk::create;
 use crate::disk::digest::{self, ScanOptions};
 use crate::disk::files::open_regular;
-use crate::disk::fingerprint::hash;
 use crate::disk::index::filter;
 use crate::disk::index::pieces::{
     HASH, HEAD, MAGIC, RecordPieces, SegmentHeader, SegmentPiece, SegmentPieces, header_bytes,
@@ -18,7 +17,7 @@ use crate::disk::index::table::{SegmentRecord, SegmentTable};
 use crate::disk::session_file::{self, RealPaths, SessionFile};
 use crate::session::digest::Digest;
 use crate::session::digest::details::{Details, DetailsSource, LazyDetails};
-use crate::session::digest::listed::{JoinedPath, SessionFacts, SessionSource};
+use crate::session::digest::listed::{JoinedPath, SessionFacts, SessionFilter, SessionSource};
 use crate::session::lines::Header;
 use crate::session::search_text::{SearchTexts, TextBuffers};
 use crate::system;
@@ -89,12 +88,7 @@ impl Segment {
         if len > MOST_TABLE || at.checked_add(len) != Some(bytes) {
             return None;
         }
-        let mut table = vec![0; usize::try_from(len).ok()?];
-        pieces.read_at(at, &mut table).ok()?;
-        if hash(&table) != table_hash {
-            return None;
-        }
-        let table = SegmentTable::new(table)?;
+        let table = SegmentTable::read(&pieces, at, len, table_hash)?;
         if let Ok(written) = metadata.modified()
             && let Ok(age) = written.elapsed()
             && age > USED
@@ -210,7 +204,7 @@ impl SessionSource for SharedSource {
         DetailsSource::texts(&*self.0, number, buffers)
     }
 
-    fn with_keys(&self, keys: &[u16]) -> Box<dyn Fn(u32) -> bool + Send + Sync + '_> {
+    fn with_keys(&self, keys: &[u16]) -> SessionFilter<'_> {
         let passed = filter::pass(&self.0.pieces, &self.0.table.blocks, keys);
         Box::new(move |number| passed.has(self.0.table.number(number as usize)))
     }

@@ -3,12 +3,15 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::hash::Hasher;
 use std::io;
 use std::ops::Range;
 
+use twox_hash::XxHash3_64;
+
 use crate::disk::fingerprint::{ContentHash, FileVersion};
 use crate::disk::index::filter::{FilterBlock, FilterDraft};
-use crate::disk::index::pieces::RecordPieces;
+use crate::disk::index::pieces::{RecordPieces, SegmentPieces};
 use crate::session::digest::details::EntryTotals;
 use crate::session::digest::listed::{RootKeys, SessionFacts};
 use crate::session::links::IdHash;
@@ -145,25 +148,37 @@ pub(super) struct SegmentTable {
 }
 
 impl SegmentTable {
-    /// Opens a table whose bytes are verified. Returns `None` if they are not a table.
-    pub(super) fn new(mut bytes: Vec<u8>) -> Option<Self> {
-        let word = |at: usize| bytes.get(at..)?.first_chunk().map(|word| u64::from_le_bytes(*word));
-        let (len, strings) = (usize::try_from(word(0)?).ok()?, usize::try_from(word(8)?).ok()?);
-        let start = len.checked_mul(RECORD)?.checked_add(HEAD)?;
-        let end = start.checked_add(strings)?;
-        let blocks_end = end.checked_add(usize::try_from(word(16)?).ok()?)?;
-        let (blocks, _) = bytes.get(end..blocks_end)?.as_chunks();
+    /// Reads a table of `len` bytes at an offset. Returns `None` if it cannot be read, has another hash, or is no table.
+    pub(super) fn read(pieces: &SegmentPieces, at: u64, len: u64, table_hash: u64) -> Option<Self> {
+        let mut hasher = XxHash3_64::new();
+        let mut from = at;
+        let mut part = |len: usize| {
+            let mut bytes = vec![0; len];
+            pieces.read_at(from, &mut bytes).ok()?;
+            from += len as u64;
+            hasher.write(&bytes);
+            Some(bytes)
+        };
+        let head = part(HEAD)?;
+        let word =
+            |at: usize| head[at..].first_chunk().and_then(|word| usize::try_from(u64::from_le_bytes(*word)).ok());
+        let (records, strings, blocks) = (word(0)?.checked_mul(RECORD)?, word(8)?, word(16)?);
+        let roots = usize::try_from(len).ok()?.checked_sub(HEAD)?.checked_sub(records)?;
+        let roots = roots.checked_sub(strings)?.checked_sub(blocks)?;
+        // Each part is read into its own memory, because copies of a large table would take long.
+        let (records, strings, blocks, roots) = (part(records)?, part(strings)?, part(blocks)?, part(roots)?);
+        if hasher.finish() != table_hash {
+            return None;
+        }
+        let (blocks, _) = blocks.as_chunks();
         let blocks = blocks.iter().map(FilterBlock::from_bytes).collect();
-        let roots = bytes.get(blocks_end..)?.to_vec();
-        let strings = String::from_utf8(bytes.get(start..end)?.to_vec()).ok()?;
-        bytes.truncate(start);
-        bytes.shrink_to_fit();
-        Some(Self { records: bytes, strings, roots, blocks, len })
+        let (len, strings) = (records.len() / RECORD, String::from_utf8(strings).ok()?);
+        Some(Self { records, strings, roots, blocks, len })
     }
 
     fn bytes(&self, at: usize) -> &[u8; RECORD] {
         const NONE: [u8; RECORD] = [0; RECORD];
-        self.records.get(HEAD + at * RECORD..).and_then(|rest| rest.first_chunk()).unwrap_or(&NONE)
+        self.records.get(at * RECORD..).and_then(|rest| rest.first_chunk()).unwrap_or(&NONE)
     }
 
     fn full(&self, at: usize) -> FullRecord {

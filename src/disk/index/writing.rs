@@ -48,7 +48,7 @@ pub(super) struct Additions {
 }
 
 /// A file to add.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Addition<'a> {
     pub(super) stamp: FileVersion,
     /// The path below the session directory, if it is the only path of the file.

@@ -25,6 +25,9 @@ pub struct ListedSession {
 /// A session shared between the list and the interface.
 pub type SharedSession = Arc<ListedSession>;
 
+/// A function that tells whether the session with a number passes a filter.
+pub type SessionFilter<'a> = Box<dyn Fn(u32) -> bool + Send + Sync + 'a>;
+
 /// A source of stored sessions.
 pub trait SessionSource: fmt::Debug + Send + Sync {
     /// Returns the facts about the session with the given number.
@@ -32,7 +35,7 @@ pub trait SessionSource: fmt::Debug + Send + Sync {
 
     /// Returns a function that tells whether the texts and titles of the session with a number may have all keys: see
     /// [`crate::session::trigrams`].
-    fn with_keys(&self, keys: &[u16]) -> Box<dyn Fn(u32) -> bool + Send + Sync + '_>;
+    fn with_keys(&self, keys: &[u16]) -> SessionFilter<'_>;
 
     /// Reads the search texts into reusable buffers. Returns `None` if they are not available.
     fn texts<'a>(&self, number: u32, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>>;

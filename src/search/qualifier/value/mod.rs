@@ -77,14 +77,17 @@ pub struct ValueLists {
 }
 
 impl ValueLists {
+    /// The maximum number of sessions whose values are collected; more would take too long.
+    const MAX_SESSIONS: usize = 20_000;
+
     /// The maximum number of values per list.
     const MAX: usize = 2000;
 
-    /// Collects the values of digests.
+    /// Collects the values of the first digests.
     pub fn new(digests: impl Iterator<Item: Borrow<Digest>>) -> Self {
         let (mut files, mut labels) = (HashMap::new(), HashMap::new());
         let (mut models, mut tools) = (HashMap::new(), HashMap::new());
-        for digest in digests {
+        for digest in digests.take(Self::MAX_SESSIONS) {
             let digest: &Digest = digest.borrow();
             let details = digest.details_once();
             count(&mut files, details.touches.paths.iter());
