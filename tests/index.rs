@@ -16,10 +16,14 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use pitree::catalog::search_text;
+use pitree::catalog::search::{Searcher, SessionHit};
+use pitree::catalog::{Catalog, search_text};
 use pitree::disk::scan::{ScanBatch, ScanSources};
+use pitree::search::qualifier::value::QueryScope;
+use pitree::search::query::Query;
+use pitree::session::digest::Digest;
 use pitree::session::digest::details::Details;
-use pitree::session::digest::listed::SharedSession;
+use pitree::session::digest::listed::{JoinedPath, RootKeys, SessionFacts, SharedSession};
 use pitree::session::search_text::{SearchTextsBuf, TextBuffers};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -33,6 +37,24 @@ struct World {
     root: TempDir,
     dirs: Vec<PathBuf>,
 }
+
+/// Queries by words with and without literal matches, of any length and script, in any field.
+const QUERIES: [&str; 14] = [
+    "begin",
+    "goes so",
+    "o",
+    "\"it goes\"",
+    "fix -redis",
+    "größe",
+    "漢",
+    "bgn",
+    "rdsx cookie",
+    "re:s.*s",
+    "src/x.rs",
+    "nowhere",
+    "is:fork the",
+    "qqqq",
+];
 
 /// All data of a session: file metadata, lines, details, texts.
 type View = (Value, Value, Details, String);
@@ -126,12 +148,31 @@ impl World {
         shown.extend(again);
         let (with, read) = self.scan("/home/me", Some(&self.cache()));
         let (without, _) = self.scan("/home/me", None);
+        for query in QUERIES {
+            assert_eq!(self.search(query, Some(&self.cache())), self.search(query, None), "{query}");
+        }
         for (path, expected) in &without {
             assert_eq!(with.get(path), Some(expected), "{}", path.display());
             assert_eq!(shown.get(path).map(view).as_ref(), Some(expected), "{}", path.display());
         }
         assert_eq!((with.len(), shown.len()), (without.len(), without.len()));
         read
+    }
+
+    /// Returns the sessions that match a query, with the rank of the match.
+    fn search(&self, query: &str, cache: Option<&Path>) -> BTreeMap<PathBuf, String> {
+        let sources = ScanSources { dirs: &self.dirs, home: "/home/me", cache };
+        let sessions = Catalog::read(sources, 0).searched_sessions();
+        let searcher = Searcher::default();
+        searcher.read(&sessions, |_, _| true);
+        let scope =
+            QueryScope { now_ms: 0, home: "/home/me".into(), dir: String::new(), zone: jiff::tz::TimeZone::UTC };
+        let query = Query::parse(query).unwrap();
+        let hits = searcher.search(&sessions, (&query, &scope), || false).unwrap();
+        let session = |key| sessions.iter().find(|session| session.key == key).unwrap();
+        let hit =
+            |hit: &SessionHit| (session(hit.session).digest.path.clone(), format!("{:?} {:?}", hit.hit, hit.snippet));
+        hits.iter().map(hit).collect()
     }
 
     /// Returns `true` if a word is in the bytes of the cache directory.
@@ -156,7 +197,18 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// Returns the facts about a session in a form that does not depend on where they are stored.
+fn plain(facts: &SessionFacts<'_>) -> String {
+    let roots: Vec<_> = facts.roots.iter().collect();
+    let (path, real_path) = (facts.path.join(), facts.real_path.map(JoinedPath::join));
+    let rest = SessionFacts { path: JoinedPath::default(), real_path: None, roots: RootKeys::default(), ..*facts };
+    format!("{path:?} {real_path:?} {roots:?} {rest:?}")
+}
+
 fn view(session: &SharedSession) -> View {
+    // These come from the index until the digest is loaded.
+    let facts = plain(&session.facts());
+    assert_eq!(facts, plain(&Digest::facts(session)));
     let facts =
         json!([session.path, session.real_path, session.parent_path, session.bytes, session.mtime, session.is_link]);
     let mut room = TextBuffers::default();
@@ -496,6 +548,86 @@ fn concurrent_writers_do_no_harm() {
     finish(three); // adds to an index that is gone
     assert_eq!(world.list(), 0);
     assert_eq!(world.list(), 0);
+}
+
+/// A change of the session files.
+#[derive(Clone, Debug)]
+enum Change {
+    Create(u8, String),
+    Append(u8, String),
+    /// Other content with the same size and modification time.
+    Replace(u8),
+    Truncate(u8),
+    Rename(u8, u8),
+    Delete(u8),
+    /// The modification time goes back.
+    Earlier(u8),
+}
+
+impl Change {
+    fn make(&self, world: &World) {
+        let path = |number: u8| world.path(&format!("{}.jsonl", number % 4));
+        let line = |text: &str| json!({"type": "message", "id": "m", "message": {"role": "user", "content": text}});
+        match self {
+            Self::Create(number, text) => {
+                fs::write(path(*number), format!("{}{}\n", Session::new("s").text(), line(text))).unwrap();
+            }
+            Self::Append(number, text) => {
+                let file = File::options().append(true).open(path(*number));
+                file.into_iter().for_each(|mut file| writeln!(file, "{}", line(text)).unwrap());
+            }
+            Self::Replace(number) => {
+                let Ok(text) = fs::read_to_string(path(*number)) else { return };
+                let time = fs::metadata(path(*number)).unwrap().modified().unwrap();
+                fs::write(path(*number), text.replace('e', "a")).unwrap();
+                File::options().append(true).open(path(*number)).unwrap().set_modified(time).unwrap();
+            }
+            Self::Truncate(number) => {
+                let text = fs::read(path(*number)).unwrap_or_default();
+                fs::write(path(*number), &text[..text.len() / 2]).unwrap();
+            }
+            Self::Rename(from, to) => drop(fs::rename(path(*from), path(*to))),
+            Self::Delete(number) => drop(fs::remove_file(path(*number))),
+            Self::Earlier(number) => {
+                let file = File::options().append(true).open(path(*number));
+                file.into_iter().for_each(|file| file.set_modified(std::time::UNIX_EPOCH).unwrap());
+            }
+        }
+    }
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let (number, text) = (0..4u8, "[a-e ]{0,12}|so it goes|größe 漢字|begin");
+    prop_oneof![
+        (number.clone(), text).prop_map(|(number, text)| Change::Create(number, text)),
+        (number.clone(), text).prop_map(|(number, text)| Change::Append(number, text)),
+        number.clone().prop_map(Change::Replace),
+        number.clone().prop_map(Change::Truncate),
+        (number.clone(), number.clone()).prop_map(|(from, to)| Change::Rename(from, to)),
+        number.clone().prop_map(Change::Delete),
+        number.prop_map(Change::Earlier),
+    ]
+}
+
+#[test]
+fn answers_are_right_after_any_changes() {
+    let mut runner =
+        proptest::test_runner::TestRunner::new(ProptestConfig { cases: effort::rounds(4, 40), ..Default::default() });
+    let changes = proptest::collection::vec((change(), any::<bool>()), 1..8);
+    runner
+        .run(&changes, |changes| {
+            let world = World::new();
+            world.write("4.jsonl", &long("other", 3000));
+            for (change, is_later) in changes {
+                change.make(&world);
+                if is_later {
+                    world.settle();
+                }
+                world.list();
+            }
+            Ok(())
+        })
+        .unwrap();
 }
 
 /// Faults of an index file.
