@@ -2,14 +2,13 @@
 //! list omits: those directly in its default session directory, which should only contain project folders (1.5.2). They
 //! are shown as one project.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::catalog::parents::{MissingParent, MissingParentKey};
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::disk::locate::is_project_folder;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::{JoinedPath, SharedSession};
 
 /// The files that pi's list omits.
 #[derive(Debug, Default)]
@@ -85,14 +84,14 @@ impl Catalog {
 
     /// Finds the files that pi's list omits.
     pub(super) fn find_unlisted(&mut self, keys: &[SessionKey]) {
-        let folder = |key: SessionKey| self[key].facts().path.folder();
-        let mut folders: HashSet<Cow<'_, [u8]>> = HashSet::new();
-        let mut last: Cow<'_, [u8]> = Cow::default();
+        // Consecutive sessions are mostly in the same directory.
+        let mut folders: HashSet<Vec<u8>> = HashSet::new();
+        let mut last = None;
         for &key in keys {
-            let one = folder(key);
-            if one != last {
-                folders.insert(one.clone());
-                last = one;
+            let path = self[key].facts().path;
+            if last.is_none_or(|last: JoinedPath<'_>| !path.is_beside(last)) {
+                last = Some(path);
+                folders.insert(path.folder());
             }
         }
         let with_projects: HashSet<&[u8]> = folders
@@ -101,9 +100,16 @@ impl Catalog {
             .filter(|(_, name)| is_project_folder(name))
             .map(|(dir, _)| dir)
             .collect();
-        let is_unlisted = |key: SessionKey| !self[key].facts().is_subagent && with_projects.contains(&*folder(key));
-        let unlisted: Vec<SessionKey> =
-            keys.iter().copied().filter(|&key| !with_projects.is_empty() && is_unlisted(key)).collect();
+        let (mut unlisted, mut last) = (Vec::new(), None);
+        for &key in keys.iter().filter(|_| !with_projects.is_empty()) {
+            let facts = self[key].facts();
+            let is_here = match last {
+                Some((last, is_here)) if facts.path.is_beside(last) => is_here,
+                _ => with_projects.contains(&*facts.path.folder()),
+            };
+            last = Some((facts.path, is_here));
+            unlisted.extend(Some(key).filter(|_| is_here && !facts.is_subagent));
+        }
         self.unlisted.projects.clear();
         for key in unlisted {
             let dir = self[key].path.parent().unwrap_or(&self[key].path).to_string_lossy().into_owned();

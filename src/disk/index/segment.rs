@@ -175,18 +175,11 @@ impl StoredSessions {
 
     /// Returns the file of a record, if the record determines its path.
     pub(super) fn file(&self, number: usize) -> Option<SessionFile> {
-        let facts = self.table.below(number).map(|_| self.paths(number))?;
+        let below = self.table.below(number)?;
         let stamp = self.table.record(number).stamp;
-        let (path, real_path) = (facts.path.join(), facts.real_path.map(JoinedPath::join));
+        let joined = |dir: &PathBuf| JoinedPath { dir: dir.as_os_str(), rest: below.as_ref() }.join();
+        let (path, real_path) = (joined(&self.dirs.named), self.dirs.real.as_ref().map(joined));
         Some(SessionFile { path, real_path, stamp, ..SessionFile::default() })
-    }
-
-    /// Returns facts that contain only the paths.
-    fn paths(&self, number: usize) -> SessionFacts<'_> {
-        let rest = self.table.below(number).unwrap_or_default().as_ref();
-        let real_path = self.dirs.real.as_ref().map(|dir| JoinedPath { dir: dir.as_os_str(), rest });
-        let path = JoinedPath { dir: self.dirs.named.as_os_str(), rest };
-        SessionFacts { path, real_path, ..SessionFacts::default() }
     }
 }
 
@@ -196,8 +189,11 @@ pub(super) struct SharedSource(pub(super) Arc<StoredSessions>);
 
 impl SessionSource for SharedSource {
     fn facts(&self, number: u32) -> SessionFacts<'_> {
-        let SessionFacts { path, real_path, .. } = self.0.paths(number as usize);
-        SessionFacts { path, real_path, ..self.0.table.facts(number as usize) }
+        let facts = self.0.table.facts(number as usize);
+        let JoinedPath { rest, .. } = facts.path;
+        let dirs = &self.0.dirs;
+        let real_path = dirs.real.as_ref().map(|dir| JoinedPath { dir: dir.as_os_str(), rest });
+        SessionFacts { path: JoinedPath { dir: dirs.named.as_os_str(), rest }, real_path, ..facts }
     }
 
     fn texts<'a>(&self, number: u32, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {

@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::hash::Hasher;
 use std::io;
 use std::ops::Range;
@@ -13,7 +14,7 @@ use crate::disk::fingerprint::{ContentHash, FileVersion};
 use crate::disk::index::filter::{FilterBlock, FilterDraft};
 use crate::disk::index::pieces::{RecordPieces, SegmentPieces};
 use crate::session::digest::details::EntryTotals;
-use crate::session::digest::listed::{RootKeys, SessionFacts};
+use crate::session::digest::listed::{JoinedPath, RootKeys, SessionFacts};
 use crate::session::links::IdHash;
 
 /// The size of a record in bytes.
@@ -254,12 +255,13 @@ impl SegmentTable {
         low
     }
 
-    /// Returns the facts about a session, without its path.
+    /// Returns the facts about a session. Its path lacks the session directory.
     pub(super) fn facts(&self, at: usize) -> SessionFacts<'_> {
         let FullRecord { record, flags, created, modified, all, roots, strings, .. } = self.full(at);
         let has = |flag: u32| flags & flag != 0;
         let keys = self.roots.get(roots.0 as usize * 8..).and_then(|rest| rest.get(..roots.1 as usize * 8));
         SessionFacts {
+            path: JoinedPath { dir: OsStr::new(""), rest: self.string(strings[0]).as_ref() },
             is_named: has(NAMED),
             is_labeled: has(LABELED),
             is_cut_off: has(CUT_OFF),

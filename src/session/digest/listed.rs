@@ -165,16 +165,24 @@ impl<'a> JoinedPath<'a> {
         dir.iter().chain(rest).cmp(other_dir.iter().chain(other_rest))
     }
 
+    /// Returns `true` if another path has the same parts up to the name of the file.
+    pub(crate) fn is_beside(self, other: Self) -> bool {
+        let parent = |path: Self| &path.bytes()[1][..last_separator(path.bytes()[1]).unwrap_or(0)];
+        self.dir == other.dir && parent(self) == parent(other)
+    }
+
     /// Returns the bytes of the directory of the file.
-    pub fn folder(self) -> Cow<'a, [u8]> {
+    pub fn folder(self) -> Vec<u8> {
         let [dir, rest] = self.bytes();
-        let end = |bytes: &[u8]| memchr::memrchr(std::path::MAIN_SEPARATOR as u8, bytes);
-        match end(rest) {
-            Some(at) if dir.is_empty() => rest[..at].into(),
-            Some(at) => [dir, &rest[..at]].concat().into(),
-            None => dir[..end(dir).unwrap_or(0)].into(),
+        match last_separator(rest) {
+            Some(at) => [dir, &rest[..at]].concat(),
+            None => dir[..last_separator(dir).unwrap_or(0)].into(),
         }
     }
+}
+
+fn last_separator(bytes: &[u8]) -> Option<usize> {
+    memchr::memrchr(std::path::MAIN_SEPARATOR as u8, bytes)
 }
 
 impl SessionFacts<'_> {
@@ -303,7 +311,7 @@ mod tests {
             assert!(one.is(whole.as_os_str()) && !one.is(OsStr::new("/a")));
             assert_eq!(one.hash(&mut Vec::new()), IdHash::new(whole.as_os_str().as_encoded_bytes()));
             let folder = whole.parent().unwrap().as_os_str().as_encoded_bytes();
-            assert_eq!(&*one.folder(), folder, "{}", whole.display());
+            assert_eq!(one.folder(), folder, "{}", whole.display());
             for other in paths {
                 assert_eq!(one.compare(other), whole.as_os_str().cmp(other.join().as_os_str()));
             }
