@@ -2,13 +2,14 @@
 
 use std::sync::OnceLock;
 
-use pitree::search::candidate::{Candidate, TitlesBuf};
+use pitree::search::candidate::Candidate;
 use pitree::search::matching::Matcher;
 use pitree::search::qualifier::value::{QueryScope, ValueList, ValueLists};
 use pitree::search::query::Query;
 use pitree::search::query::complete::complete;
 use pitree::session::digest::Digest;
 use pitree::session::search_text;
+use pitree::session::search_titles::TitlesBuf;
 
 use crate::{seeds, sessions};
 

@@ -5,7 +5,7 @@
 //! this case, the file is read again. In the remaining instant between the last check and the write, a line of pi would
 //! become a sibling of ours; no byte is lost.
 //!
-//! A line alone is synced before [`line`] returns. For many files, [`prepare`] and [`write`] leave the sync to [`sync`],
+//! A line alone is synced before [`line()`] returns. For many files, `prepare` and `write` leave the sync to `sync`,
 //! once per batch.
 
 use std::fs::{self, File, FileTimes, Metadata, OpenOptions};

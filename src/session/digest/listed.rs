@@ -33,8 +33,8 @@ pub trait SessionSource: fmt::Debug + Send + Sync {
     /// Returns the facts about the session with the given number.
     fn facts(&self, number: u32) -> SessionFacts<'_>;
 
-    /// Returns a function that tells whether the texts and titles of the session with a number may have all keys: see
-    /// [`crate::session::trigrams`].
+    /// Returns a function that tells whether the texts and titles of the session with a number may have all keys of
+    /// `session::trigrams`.
     fn with_keys(&self, keys: &[u16]) -> SessionFilter<'_>;
 
     /// Reads the search texts into reusable buffers. Returns `None` if they are not available.
@@ -196,7 +196,7 @@ impl SessionFacts<'_> {
         self.modified.unwrap_or(i64::MIN)
     }
 
-    /// Compares two sessions by age, oldest first: see [`Digest::age`].
+    /// Compares two sessions by age, oldest first, then by path.
     pub fn compare_age(&self, other: &Self) -> Ordering {
         let created = |facts: &Self| facts.created.unwrap_or(i64::MAX);
         created(self).cmp(&created(other)).then_with(|| self.path.compare(other.path))
