@@ -52,7 +52,7 @@ fn output(random: &mut Random, bytes: usize) -> String {
     text
 }
 
-/// Words with the frequencies of a language: the most frequent one is in every text, and most are rare (Zipf's law).
+/// Words with the frequencies of a language (Zipf's law): every text contains the most frequent word; most are rare.
 pub(crate) struct Vocabulary {
     words: Vec<String>,
     /// The sum of the frequencies up to each word.
@@ -64,7 +64,7 @@ impl Vocabulary {
         const PARTS: [&str; 40] = [
             "er", "in", "con", "ti", "on", "re", "ate", "al", "de", "pro", "st", "en", "com", "ing", "lo", "ma", "tra",
             "is", "or", "per", "ent", "us", "ca", "ble", "mi", "su", "ver", "the", "ra", "na", "ph", "to", "ki", "qu",
-            "zo", "wa", "by", "ful", "ex", "gr",
+            "zo", "wa", "by", "fu", "ex", "gr",
         ];
         let mut random = Random::new(23);
         let mut words = vec![String::from("the")];
