@@ -43,10 +43,7 @@ struct SharedPart {
 /// Loads the details needed for sharing in parallel, so that drawing never waits for them.
 pub(crate) fn prepare(sessions: &[SharedSession]) {
     let numbered: Vec<(usize, &SharedSession)> = sessions.iter().enumerate().collect();
-    let members: Vec<usize> = groups_by_root(&numbered).into_iter().flatten().collect();
-    parallel::map(&members, |&at| {
-        sessions[at].details();
-    });
+    load_details(&numbered, &groups_by_root(&numbered));
 }
 
 impl CostSharing {
@@ -57,9 +54,7 @@ impl CostSharing {
         known.extend(before.groups.into_iter().filter_map(|group| Some((group.members.first()?.0, group))));
         let mut shares = Self::default();
         let groups = groups_by_root(&sessions);
-        parallel::map(&groups.concat(), |&at| {
-            sessions[at].1.details();
-        });
+        load_details(&sessions, &groups);
         for mut group in groups {
             group.sort_by(|&a, &b| sessions[a].1.facts().compare_age(&sessions[b].1.facts()));
             let members = group.iter().map(|&at| (sessions[at].0, sessions[at].1.details().clone()));
@@ -138,33 +133,41 @@ fn is_same(some: &[(usize, Arc<Details>)], others: &[(usize, Arc<Details>)]) -> 
 /// Groups sessions with a common root, by index.
 fn groups_by_root(sessions: &[(usize, &SharedSession)]) -> Vec<Vec<usize>> {
     // Sorting takes less memory than a map.
-    let mut by_root: Vec<(u64, u32)> = Vec::with_capacity(sessions.len());
-    for (at, (_, session)) in (0..).zip(sessions) {
+    let mut by_root: Vec<(u64, usize)> = Vec::with_capacity(sessions.len());
+    for (at, (_, session)) in sessions.iter().enumerate() {
         by_root.extend(session.facts().roots.iter().map(|root| (root.value(), at)));
     }
     by_root.sort_unstable();
     // Each index points to an earlier one of its group, and the first index to itself.
-    let mut first: HashMap<u32, u32> = HashMap::new();
-    fn end(first: &HashMap<u32, u32>, mut at: u32) -> u32 {
-        while let Some(&before) = first.get(&at).filter(|before| **before != at) {
-            at = before;
+    let mut first: Vec<usize> = (0..sessions.len()).collect();
+    fn end(first: &mut [usize], mut at: usize) -> usize {
+        while first[at] != at {
+            first[at] = first[first[at]];
+            at = first[at];
         }
         at
     }
-    for (&(root, one), &(other_root, other)) in by_root.iter().zip(by_root.iter().skip(1)) {
-        if root == other_root && one != other {
-            let (one, other) = (end(&first, one), end(&first, other));
-            first.insert(one.min(other), one.min(other));
-            first.insert(one.max(other), one.min(other));
+    for same in by_root.chunk_by(|(root, _), (other, _)| root == other) {
+        for &(_, other) in &same[1..] {
+            let (one, other) = (end(&mut first, same[0].1), end(&mut first, other));
+            first[one.max(other)] = one.min(other);
         }
     }
-    let mut groups: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-    let mut members: Vec<u32> = first.keys().copied().collect();
-    members.sort_unstable();
-    for at in members {
-        groups.entry(end(&first, at)).or_default().push(at as usize);
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for at in 0..sessions.len() {
+        let first = end(&mut first, at);
+        if first != at {
+            groups.entry(first).or_insert_with(|| vec![first]).push(at);
+        }
     }
     groups.into_values().collect()
+}
+
+/// Loads the details of the sessions of groups in parallel.
+fn load_details(sessions: &[(usize, &SharedSession)], groups: &[Vec<usize>]) {
+    parallel::map(&groups.concat(), |&at| {
+        sessions[at].1.details();
+    });
 }
 
 impl SharingGroup {

@@ -31,7 +31,7 @@ impl Families {
     pub(super) fn new<'a>(
         sessions: &[SessionKey],
         parent: impl Fn(SessionKey) -> Option<SessionKey>,
-        digest: impl Fn(SessionKey) -> &'a ListedSession,
+        listed: impl Fn(SessionKey) -> &'a ListedSession,
     ) -> Self {
         let size = sessions.iter().map(|key| key.place() + 1).max().unwrap_or_default();
         let mut is_member = vec![false; size];
@@ -43,7 +43,7 @@ impl Families {
         for &key in sessions {
             let parent = parent(key).filter(|parent| is_member.get(parent.place()).is_some_and(|is| *is));
             let member = &mut families.members[key.place()];
-            (member.parent, member.latest) = (parent, digest(key).facts().order_time());
+            (member.parent, member.latest) = (parent, listed(key).facts().order_time());
             match parent {
                 Some(parent) => families.members[parent.place()].forks.push(key),
                 None => families.roots.push(key),
@@ -59,7 +59,7 @@ impl Families {
         }
         let latest: Vec<i64> = families.members.iter().map(|member| member.latest).collect();
         let newest_first = |keys: &mut Vec<SessionKey>| {
-            keys.sort_by(|&a, &b| order([a, b].map(|key| (latest[key.place()], digest(key)))));
+            keys.sort_by(|&a, &b| order([a, b].map(|key| (latest[key.place()], listed(key)))));
         };
         newest_first(&mut families.roots);
         families.members.iter_mut().for_each(|member| newest_first(&mut member.forks));
@@ -67,11 +67,11 @@ impl Families {
     }
 
     /// Moves a session whose time changed, and its ancestors, to their new positions.
-    pub(super) fn reorder<'a>(&mut self, key: SessionKey, digest: impl Fn(SessionKey) -> &'a ListedSession) {
+    pub(super) fn reorder<'a>(&mut self, key: SessionKey, listed: impl Fn(SessionKey) -> &'a ListedSession) {
         let mut next = Some(key);
         while let Some(key) = next {
             let newest_fork = self.forks(key).first().map_or(i64::MIN, |&fork| self.latest(fork));
-            let latest = digest(key).facts().order_time().max(newest_fork);
+            let latest = listed(key).facts().order_time().max(newest_fork);
             let parent = self.parent(key);
             if latest == self.latest(key) {
                 return;
@@ -80,7 +80,7 @@ impl Families {
                 Some(parent) => std::mem::take(&mut self.members[parent.place()].forks),
                 None => std::mem::take(&mut self.roots),
             };
-            let order = |families: &Self, a, b| order([a, b].map(|key| (families.latest(key), digest(key))));
+            let order = |families: &Self, a, b| order([a, b].map(|key| (families.latest(key), listed(key))));
             if let Ok(place) = siblings.binary_search_by(|&one| order(self, one, key)) {
                 siblings.remove(place);
             }
@@ -96,8 +96,8 @@ impl Families {
     }
 
     /// Returns the families among a subset of the sessions.
-    pub fn of<'a>(&self, sessions: &[SessionKey], digest: impl Fn(SessionKey) -> &'a ListedSession) -> Self {
-        Self::new(sessions, |key| self.parent(key), digest)
+    pub fn of<'a>(&self, sessions: &[SessionKey], listed: impl Fn(SessionKey) -> &'a ListedSession) -> Self {
+        Self::new(sessions, |key| self.parent(key), listed)
     }
 
     /// Returns the number of sessions.
@@ -168,8 +168,8 @@ impl Families {
     }
 }
 
-/// Compares two sessions, given by latest time and session: newest first. Copies have equal times, so the path breaks the
-/// tie and their order is the same at each start.
+/// Compares two sessions with their latest times: newest first. Copies have equal times, so the path breaks the tie and
+/// their order is the same at each start.
 pub(super) fn order([(latest_a, a), (latest_b, b)]: [(i64, &ListedSession); 2]) -> Ordering {
     latest_b.cmp(&latest_a).then_with(|| a.facts().path.compare(b.facts().path))
 }

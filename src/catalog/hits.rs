@@ -93,7 +93,8 @@ impl Searcher {
         }
         let mut matches = EntryMatches::default();
         if parts.can_match_cached() {
-            matches = self.with_candidate(session, |candidate| {
+            let cache = self.cache_with_titles(&std::iter::once(session));
+            matches = with(&cache, session, |candidate| {
                 let is_unread = candidate.texts.is_none();
                 let read = if is_unread { search_text::of(&session.digest.path).ok().flatten() } else { None };
                 let texts = candidate.texts.or_else(|| read.as_ref().map(SearchTextsBuf::as_texts));

@@ -65,14 +65,14 @@ impl ParentIndex {
     /// real path.
     pub(super) fn new<'a>(
         keys: &[SessionKey],
-        digest: impl Fn(SessionKey) -> &'a ListedSession,
+        listed: impl Fn(SessionKey) -> &'a ListedSession,
         known: impl Fn(&Path) -> Option<SessionKey>,
     ) -> Self {
-        let by_id = || keys.iter().map(|&key| (digest(key).facts().id, key)).collect::<HashMap<_, _>>();
+        let by_id = || keys.iter().map(|&key| (listed(key).facts().id, key)).collect::<HashMap<_, _>>();
         let by_id = LazyCell::new(by_id);
         let (mut parents, mut lost_forks) = (Self::default(), Vec::new());
         for &key in keys {
-            let session = digest(key);
+            let session = listed(key);
             let facts = session.facts();
             if !facts.is_fork() && !session.is_loaded() {
                 continue;
@@ -80,7 +80,7 @@ impl ParentIndex {
             // The usual case needs no digest: a parent that is not reached through a link.
             let direct = facts.parent_session.map(Path::new).and_then(&known);
             let is_direct = |&parent: &SessionKey| {
-                let parent = digest(parent).facts();
+                let parent = listed(parent).facts();
                 !parent.is_link && parent.real_path.is_none()
             };
             if let Some(parent) = direct.filter(|_| !session.is_loaded()).filter(is_direct) {
@@ -99,7 +99,7 @@ impl ParentIndex {
                 continue;
             }
             let other = named.and_then(id_in_name).and_then(|id| by_id.get(id).copied());
-            match other.filter(|&other| other != key && digest(other).facts().roots.meets(session.facts().roots)) {
+            match other.filter(|&other| other != key && listed(other).facts().roots.meets(session.facts().roots)) {
                 Some(other) => parents.add_moved(key, other),
                 None => {
                     lost_forks.extend(named.map(|_| key));
@@ -107,7 +107,7 @@ impl ParentIndex {
                 }
             }
         }
-        for (fork, parent) in by_entries(lost_forks, keys, digest) {
+        for (fork, parent) in by_entries(lost_forks, keys, listed) {
             parents.orphans.remove(&fork);
             parents.add_moved(fork, parent);
         }
@@ -125,34 +125,34 @@ impl ParentIndex {
 fn by_entries<'a>(
     mut forks: Vec<SessionKey>,
     keys: &[SessionKey],
-    digest: impl Fn(SessionKey) -> &'a ListedSession,
+    listed: impl Fn(SessionKey) -> &'a ListedSession,
 ) -> Vec<(SessionKey, SessionKey)> {
-    let roots_of = |key: SessionKey| digest(key).facts().roots.iter();
+    let roots_of = |key: SessionKey| listed(key).facts().roots.iter();
     let mut roots: ById<u32> = forks.iter().flat_map(|&fork| roots_of(fork)).map(|root| (root, 0)).collect();
     for root in keys.iter().filter(|_| !forks.is_empty()).flat_map(|&key| roots_of(key)) {
         roots.entry(root).and_modify(|sessions| *sessions += 1);
     }
     let has_relative = |key: &SessionKey| roots_of(*key).any(|root| roots.get(&root).is_some_and(|&n| n > 1));
     forks.retain(has_relative);
-    let last = |fork: SessionKey| digest(fork).details().entries.last_inherited();
+    let last = |fork: SessionKey| listed(fork).details().entries.last_inherited();
     let mut holders: ById<Vec<SessionKey>> = forks.iter().filter_map(|&fork| Some((last(fork)?, Vec::new()))).collect();
     let relatives = keys.iter().filter(|key| !forks.is_empty() && has_relative(key));
     for &key in relatives {
-        for id in &digest(key).details().entries.ids {
+        for id in &listed(key).details().entries.ids {
             holders.entry(*id).and_modify(|holders| holders.push(key));
         }
     }
     let parent = |fork: SessionKey| {
-        let session = digest(fork);
+        let session = listed(fork);
         let may_be = |other: &SessionKey| {
-            let other = digest(*other);
+            let other = listed(*other);
             other.parent_path != session.parent_path && other.header.created < session.header.created
         };
         let holders = holders.get(&last(fork)?)?.iter().copied().filter(may_be);
         // A moved file usually keeps its name.
         let has_name =
             |other: &ListedSession| other.path.file_name() == session.parent_path.as_deref().and_then(Path::file_name);
-        Some((fork, holders.max_by_key(|&other| (has_name(digest(other)), digest(other).age()))?))
+        Some((fork, holders.max_by_key(|&other| (has_name(listed(other)), listed(other).age()))?))
     };
     forks.into_iter().filter_map(parent).collect()
 }

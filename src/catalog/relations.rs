@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::catalog::parents::{MissingParent, MissingParentKey};
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::disk::locate::is_project_folder;
-use crate::session::digest::listed::{JoinedPath, SharedSession};
+use crate::session::digest::listed::SharedSession;
 
 /// The files that pi's list omits.
 #[derive(Debug, Default)]
@@ -84,32 +84,18 @@ impl Catalog {
 
     /// Finds the files that pi's list omits.
     pub(super) fn find_unlisted(&mut self, keys: &[SessionKey]) {
+        let path = |key: SessionKey| self[key].facts().path;
         // Consecutive sessions are mostly in the same directory.
-        let mut folders: HashSet<Vec<u8>> = HashSet::new();
-        let mut last = None;
-        for &key in keys {
-            let path = self[key].facts().path;
-            if last.is_none_or(|last: JoinedPath<'_>| !path.is_beside(last)) {
-                last = Some(path);
-                folders.insert(path.folder());
-            }
-        }
-        let with_projects: HashSet<&[u8]> = folders
+        let runs = keys.chunk_by(|&one, &other| path(one).is_beside(path(other)));
+        let runs: Vec<(Vec<u8>, &[SessionKey])> = runs.map(|run| (path(run[0]).folder(), run)).collect();
+        let with_projects: HashSet<&[u8]> = runs
             .iter()
-            .filter_map(|folder| split(folder))
+            .filter_map(|(folder, _)| split(folder))
             .filter(|(_, name)| is_project_folder(name))
             .map(|(dir, _)| dir)
             .collect();
-        let (mut unlisted, mut last) = (Vec::new(), None);
-        for &key in keys.iter().filter(|_| !with_projects.is_empty()) {
-            let facts = self[key].facts();
-            let is_here = match last {
-                Some((last, is_here)) if facts.path.is_beside(last) => is_here,
-                _ => with_projects.contains(&*facts.path.folder()),
-            };
-            last = Some((facts.path, is_here));
-            unlisted.extend(Some(key).filter(|_| is_here && !facts.is_subagent));
-        }
+        let unlisted = runs.iter().filter(|(folder, _)| with_projects.contains(&**folder)).flat_map(|(_, run)| *run);
+        let unlisted: Vec<SessionKey> = unlisted.copied().filter(|&key| !self[key].facts().is_subagent).collect();
         self.unlisted.projects.clear();
         for key in unlisted {
             let dir = self[key].path.parent().unwrap_or(&self[key].path).to_string_lossy().into_owned();

@@ -10,7 +10,7 @@ pub use crate::catalog::search_cache::SearchedSession;
 use crate::catalog::search_cache::{CachedFile, SearchCache, TextState};
 use crate::catalog::{SessionKey, search_text};
 use crate::disk::parallel::{self, threads};
-use crate::search::candidate::{Candidate, MatchField};
+use crate::search::candidate::MatchField;
 use crate::search::matching::{Match, Matcher, Tier};
 use crate::search::qualifier::value::QueryScope;
 use crate::search::query::Query;
@@ -177,8 +177,8 @@ impl Searcher {
         self.cache().with_texts(session, act)
     }
 
-    /// Returns the cache with the titles of some sessions, unless there are many. Those of other sessions are folded for
-    /// each search.
+    /// Returns the cache with the titles of some sessions, unless there are many. Other titles are folded for each
+    /// search.
     pub(super) fn cache_with_titles<'a>(
         &self,
         sessions: &(impl Iterator<Item = &'a SearchedSession> + Clone),
@@ -194,12 +194,6 @@ impl Searcher {
             let mut cache = self.cache_mut();
             missing.into_iter().for_each(|session| cache.add_titles(session));
         }
-    }
-
-    /// Calls a function with the data of a session for matching.
-    pub(super) fn with_candidate<T>(&self, session: &SearchedSession, act: impl FnOnce(&Candidate<'_>) -> T) -> T {
-        let cache = self.cache_with_titles(&std::iter::once(session));
-        cache.with_texts(session, |texts| cache.with_candidate(session, texts, act))
     }
 
     /// Returns the sessions to search: all, or the hits of the last search if the query narrows it.
@@ -255,8 +249,8 @@ impl Searcher {
         Some(hits.into_iter().map(|(_, found)| found).collect())
     }
 
-    /// Returns the matches among some sessions, by index. If it is all of them, a following narrower query only searches
-    /// these.
+    /// Returns the matches among some sessions, by index. If all are searched, a following narrower query only searches
+    /// the matches.
     fn find_among(
         &self,
         (mut to_search, sessions): (Vec<usize>, &Arc<[SearchedSession]>),

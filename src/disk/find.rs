@@ -116,17 +116,16 @@ impl Listings {
 impl FoundFiles {
     /// Sorts the files, newest first, and removes those that were found twice.
     fn without_repetitions(mut self, dirs: usize) -> Self {
-        let found = &mut self;
         // Records lie in this order in memory.
-        found.unchanged.sort_unstable_by_key(|file| (file.dir, file.place));
+        self.unchanged.sort_unstable_by_key(|file| (file.dir, file.place));
         if dirs > 1 {
             // One directory can contain another one.
-            let mut seen = HashSet::with_capacity(found.files.len());
-            let is_new: Vec<bool> = found.files.iter().map(|file| seen.insert(file.path.as_os_str())).collect();
+            let mut seen = HashSet::with_capacity(self.files.len());
+            let is_new: Vec<bool> = self.files.iter().map(|file| seen.insert(file.path.as_os_str())).collect();
             let mut is_new = is_new.into_iter();
-            found.files.retain(|_| is_new.next() == Some(true));
+            self.files.retain(|_| is_new.next() == Some(true));
         }
-        newest_first(&mut found.files);
+        newest_first(&mut self.files);
         self
     }
 }

@@ -204,8 +204,8 @@ impl IncrementalReader {
         dirs.into_iter().take(RECENT).map(|(_, dir)| dir.into()).collect()
     }
 
-    /// Returns `true` if files were added to, or removed from, some of these directories or the roots since the last
-    /// check, or if a directory was not checked then.
+    /// Returns `true` if the files in one of these directories, or in a root, are others than at the last check. A
+    /// directory that was not checked before counts as changed.
     fn have_changed(&mut self, recent: &[PathBuf]) -> bool {
         let now = self.dirs.iter().chain(recent).map(|dir| {
             let time = fs::metadata(dir).and_then(|metadata| metadata.modified()).ok();

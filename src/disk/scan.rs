@@ -14,7 +14,7 @@ use crate::disk::index::{self, Index, WORTH_GOING_ON};
 use crate::disk::lines;
 use crate::disk::parallel;
 pub use crate::disk::session_file::{FoundFiles, SessionFile, Unreadable, milliseconds, one};
-use crate::disk::session_file::{IndexedFile, RealPaths, UnchangedFile, complete};
+use crate::disk::session_file::{IndexedFile, RealPaths, complete};
 use crate::session::digest::listed::SharedSession;
 use crate::session::digest::{Digest, SubagentOwner};
 use crate::session::lines::Header;
@@ -155,9 +155,10 @@ impl Scan<'_> {
         let files = std::mem::take(&mut self.found.files);
         let unchanged = std::mem::take(&mut self.found.unchanged);
         let (index, sources, real, all) = (&self.index, &self.sources, &self.real, files.len() + unchanged.len());
-        let unchanged = unchanged.into_iter().filter_map(|UnchangedFile { dir, place: (number, at) }| {
-            let (index, place) = (index.get(dir as usize)?, (number as usize, at as usize));
-            index.session(place).flatten().filter(|_| !index.is_shown(place))
+        let unchanged = unchanged.into_iter().filter_map(|file| {
+            let (dir, place) = file.record();
+            let index = index.get(dir).filter(|index| !index.is_shown(place))?;
+            index.session(place).flatten()
         });
         let mut sessions: Vec<SharedSession> = unchanged.collect();
         let known = parallel::map(files, |file| {
@@ -208,8 +209,8 @@ impl Scan<'_> {
     /// are not in the index.
     pub(crate) fn headers(&self, mut each: impl FnMut(&SessionFile, &str, &str)) {
         let mut buffer = Vec::new();
-        for &UnchangedFile { dir, place: (number, at) } in &self.found.unchanged {
-            let (index, place) = (&self.index[dir as usize], (number as usize, at as usize));
+        for (dir, place) in self.found.unchanged.iter().map(|file| file.record()) {
+            let index = &self.index[dir];
             if let (Some(facts), Some(file)) = (index.facts(place), index.file(place)) {
                 each(&file, facts.id, facts.cwd);
             }

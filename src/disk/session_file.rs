@@ -98,6 +98,14 @@ pub(super) struct UnchangedFile {
     pub(super) place: (u32, u32),
 }
 
+impl UnchangedFile {
+    /// Returns the index of the session directory, and the record: a segment and an index in it.
+    pub(super) fn record(self) -> (usize, (usize, usize)) {
+        let (segment, at) = self.place;
+        (self.dir as usize, (segment as usize, at as usize))
+    }
+}
+
 impl FoundFiles {
     /// Returns the number of files.
     pub fn len(&self) -> usize {

@@ -383,7 +383,7 @@ mod tests {
             watch.review = Some(Instant::now());
             let all = WatchEvents { is_all: true, ..recent.clone() };
             assert_eq!(watch.wait(Some(Duration::ZERO)), all);
-            assert_eq!(watch.wait(Some(Duration::ZERO)), recent, "the next one is in a few minutes");
+            assert_eq!(watch.wait(Some(Duration::ZERO)), recent, "all are checked again after a few minutes");
         }
     }
 

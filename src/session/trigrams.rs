@@ -1,5 +1,5 @@
-//! Keys of the sequences of three bytes in folded texts. A text that contains a word has all keys of the word, so that
-//! an index of keys narrows the sessions in which a search must look.
+//! Keys of the sequences of three bytes in folded texts. A text that contains a word has all keys of the word. An
+//! index of keys therefore tells a search which sessions it can skip.
 
 use std::cell::RefCell;
 

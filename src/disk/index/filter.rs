@@ -1,8 +1,8 @@
 //! The text filter of a segment: for each key (see [`crate::session::trigrams`]), the sessions whose texts have it. A
 //! search reads the lists of the keys of its words, and only looks in the sessions that are in all of them.
 //!
-//! Sessions are numbered in the order in which they were added. The lists of consecutive sessions form a block, which is
-//! written once it is large enough, so that writing a filter takes little memory.
+//! Sessions are numbered in the order in which they were added. The lists of consecutive sessions form a block, which
+//! is written once it is large enough, so that writing a filter takes little memory.
 
 use std::collections::HashMap;
 use std::io;
@@ -88,6 +88,17 @@ impl FilterDraft {
         std::mem::replace(self, next)
     }
 
+    /// Writes a block.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(super) fn write(&mut self, block: &FullBlock, draft: &mut SegmentDraft) -> io::Result<()> {
+        let directory = draft.add_piece(&block.directory)?;
+        draft.add_bytes(&block.lists)?;
+        self.blocks.push(FilterBlock { first: block.first, count: block.count, directory });
+        Ok(())
+    }
+
     /// Builds the lists of the sessions.
     pub(super) fn build(self) -> FullBlock {
         let count = self.ends.len();
@@ -118,18 +129,6 @@ impl FilterDraft {
             }
         }
         FullBlock { first: self.first, count: count as u32, directory, lists }
-    }
-}
-
-impl FullBlock {
-    /// Writes the block.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub(super) fn write(self, draft: &mut SegmentDraft) -> io::Result<FilterBlock> {
-        let directory = draft.add_piece(&self.directory)?;
-        draft.add_bytes(&self.lists)?;
-        Ok(FilterBlock { first: self.first, count: self.count, directory })
     }
 }
 
@@ -194,40 +193,43 @@ impl Passed {
 pub(super) fn pass(pieces: &SegmentPieces, blocks: &[FilterBlock], keys: &[u16]) -> Passed {
     let end = blocks.iter().map(|block| block.first as usize + block.count as usize).max().unwrap_or_default();
     let mut passed = Passed(vec![0; end.div_ceil(64)]);
-    let (mut room, mut list) = (Vec::new(), Vec::new());
     for block in blocks {
-        let count = block.count as usize;
-        let mut hits = vec![u64::MAX; count.div_ceil(64)];
-        if let Some(directory) = pieces.read(block.directory, &mut room) {
-            let lists = places(directory, block.directory, keys);
-            for key in keys {
-                let found = lists.get(key).map(|&(at, len, hash_of)| {
-                    list.resize(len, 0);
-                    let is_read = pieces.read_at(at, &mut list).is_ok();
-                    is_read && hash(&list) as u32 == hash_of
-                });
-                let mut having = vec![0_u64; hits.len()];
-                match found {
-                    Some(true) => each(&list, |session| {
-                        if let Some(word) = having.get_mut(session / 64) {
-                            *word |= 1 << (session % 64);
-                        }
-                    }),
-                    Some(false) => continue, // damaged
-                    None => {}
-                }
-                hits.iter_mut().zip(&having).for_each(|(hits, having)| *hits &= having);
-                if hits.iter().all(|word| *word == 0) {
-                    break;
-                }
-            }
-        }
-        for session in (0..count).filter(|session| hits[session / 64] >> (session % 64) & 1 == 1) {
+        let hits = block.sessions_with(pieces, keys);
+        for session in (0..block.count as usize).filter(|session| hits[session / 64] >> (session % 64) & 1 == 1) {
             let number = block.first as usize + session;
             passed.0[number / 64] |= 1 << (number % 64);
         }
     }
     passed
+}
+
+impl FilterBlock {
+    /// Returns a bit for each session of the block: 1 if it has all keys.
+    fn sessions_with(self, pieces: &SegmentPieces, keys: &[u16]) -> Vec<u64> {
+        let (mut room, mut list) = (Vec::new(), Vec::new());
+        let mut hits = vec![u64::MAX; self.count.div_ceil(64) as usize];
+        let Some(directory) = pieces.read(self.directory, &mut room) else { return hits };
+        let lists = places(directory, self.directory, keys);
+        for key in keys {
+            let mut having = vec![0_u64; hits.len()];
+            if let Some(&(at, len, hash_of)) = lists.get(key) {
+                list.resize(len, 0);
+                if pieces.read_at(at, &mut list).is_err() || hash(&list) as u32 != hash_of {
+                    continue; // damaged
+                }
+                each(&list, |session| {
+                    if let Some(word) = having.get_mut(session / 64) {
+                        *word |= 1 << (session % 64);
+                    }
+                });
+            }
+            hits.iter_mut().zip(&having).for_each(|(hits, having)| *hits &= having);
+            if hits.iter().all(|word| *word == 0) {
+                break;
+            }
+        }
+        hits
+    }
 }
 
 /// Returns the offset, the length and the hash of the lists of keys.

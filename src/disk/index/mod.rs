@@ -1,6 +1,8 @@
 //! Cache of sessions between runs: digests and searched texts of a directory. The index only saves time. Missing,
 //! damaged, foreign or outdated data is read from the sessions again, and deleting the index loses nothing.
 //!
+//! A filter of each index file narrows the sessions in which a search must look: see [`filter`].
+//!
 //! There are two files: one with all sessions, and one with later additions, so that small changes need small writes.
 //! Each is written as a draft and renamed. Data is only used if it is verifiably correct: the session file has the
 //! recorded version, each piece has the recorded hash, and the index file has the right owner and format.
@@ -25,7 +27,7 @@ use std::sync::Arc;
 use crate::disk::digest::{ResumeState, ScannedSession};
 use crate::disk::fingerprint::{FileVersion, hash};
 use crate::disk::parallel;
-use crate::disk::session_file::{FoundFiles, IndexedFile, SessionFile, UnchangedFile};
+use crate::disk::session_file::{FoundFiles, IndexedFile, SessionFile};
 use crate::session::digest::Digest;
 use crate::session::digest::details::LazyDetails;
 use crate::session::digest::listed::{ListedSession, SessionFacts, SharedSession};
@@ -216,9 +218,9 @@ impl Index {
         let uses = |number| self.uses_without_files(number, real);
         let uses: Vec<Vec<RecordUse>> = (0..self.volumes.len()).map(uses).collect();
         self.volumes.iter_mut().zip(uses).for_each(|(kept, uses)| kept.uses = uses);
-        let own = found.unchanged.iter().filter(|file| dir == Some(file.dir as usize));
-        for &UnchangedFile { place: (number, at), .. } in own {
-            self.volumes[number as usize].uses[at as usize] = RecordUse::Current;
+        let unchanged = found.unchanged.iter().map(|file| file.record());
+        for (_, (number, at)) in unchanged.filter(|(of, _)| dir == Some(*of)) {
+            self.volumes[number].uses[at] = RecordUse::Current;
         }
         // Only these records can belong to one of the other files, or to a file with two records.
         let later = self.volumes.iter().skip(1).flat_map(|kept| kept.table().records());

@@ -1,5 +1,5 @@
-//! A segment file of the index: a header, pieces of data, and a table at the end. It is written once as a draft and
-//! never changed. Processes that have it open can read on after it was replaced.
+//! An open segment of the index, and its sessions. A segment is written once as a draft and never changed. Processes
+//! that have it open can read on after it was replaced.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! The table of a segment: a record of fixed size for each file, in order of their paths, and the strings of all records.
-//! It stays in memory as it is in the file, so that opening an index needs no memory and no time per session.
+//! The table of a segment: a record of fixed size for each file, in order of their paths, and the strings of all
+//! records. It stays in memory as it is in the file, so that opening an index needs no memory and no time per session.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;

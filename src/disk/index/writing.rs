@@ -91,8 +91,7 @@ impl Additions {
             if let Some(block) = block.map(FilterDraft::build)
                 && let NewRecord::Some { draft, table, .. } = &mut *lock()
             {
-                let written = block.write(draft)?;
-                table.filter.blocks.push(written);
+                table.filter.write(&block, draft)?;
             }
             Ok(Some(lazy))
         });
@@ -148,8 +147,8 @@ fn write(
     if table.is_empty() {
         return remove(replaced).map(drop);
     }
-    let block = table.filter.take().build().write(&mut draft)?;
-    table.filter.blocks.push(block);
+    let last = table.filter.take().build();
+    table.filter.write(&last, &mut draft)?;
     draft.finish(&table.to_bytes(), path, (of, adds_to.map_or(0, |all| all.number)))?;
     remove(rest).map(drop) // it adds to a segment that was replaced
 }
@@ -172,11 +171,9 @@ impl Segment {
             let Some(pieces) = self.read(&record, &mut rooms) else { continue };
             let places = draft.add(pieces)?;
             let (below, facts) = (self.table().below(at), self.table().facts(at));
-            if let Some(block) =
-                table.push(SegmentRecord { pieces: places, ..record }, below, &facts, &stored_keys(pieces))?
-            {
-                let written = block.build().write(draft)?;
-                table.filter.blocks.push(written);
+            let record = SegmentRecord { pieces: places, ..record };
+            if let Some(block) = table.push(record, below, &facts, &stored_keys(pieces))? {
+                table.filter.write(&block.build(), draft)?;
             }
         }
         Ok(())
