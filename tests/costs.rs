@@ -178,7 +178,7 @@ fn startup_with_an_index_has_low_cost_per_session() {
     // Few enough for a single thread.
     write(&dirs, 8, 10);
     let dirs = [dirs];
-    let sources = ScanSources { dirs: &dirs, home: "/home/me", cache: Some(&cache) };
+    let sources = ScanSources { dirs: &dirs, home: "/home/me", cache: Some((&*cache).into()) };
     let mut scan = sources.scan();
     scan.read(|_| true);
     scan.keep().unwrap();
@@ -199,7 +199,7 @@ fn a_search_keeps_little_of_each_entry() {
         fs::create_dir(&sessions).unwrap();
         write(&sessions, 8, entries);
         let dirs = [sessions];
-        let sources = ScanSources { dirs: &dirs, home: "/home/me", cache: Some(&cache) };
+        let sources = ScanSources { dirs: &dirs, home: "/home/me", cache: Some((&*cache).into()) };
         let mut scan = sources.scan();
         scan.read(|_| true);
         scan.keep().unwrap();

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use pitree::catalog::search::{Searcher, SessionHit};
 use pitree::catalog::{Catalog, search_text};
-use pitree::disk::scan::{ScanBatch, ScanSources};
+use pitree::disk::scan::{IndexPlace, ScanBatch, ScanSources};
 use pitree::search::qualifier::value::QueryScope;
 use pitree::search::query::Query;
 use pitree::session::digest::Digest;
@@ -111,7 +111,7 @@ impl World {
 
     /// Returns the listed sessions and the number of files read.
     fn scan(&self, home: &str, cache: Option<&Path>) -> (BTreeMap<PathBuf, View>, usize) {
-        let mut scan = ScanSources { dirs: &self.dirs, home, cache }.scan();
+        let mut scan = ScanSources { dirs: &self.dirs, home, cache: cache.map(Into::into) }.scan();
         let mut views = BTreeMap::new();
         let read = scan.read(|ScanBatch { sessions, .. }| {
             views.extend(sessions.iter().map(|session| (session.path.clone(), view(session))));
@@ -123,7 +123,8 @@ impl World {
 
     /// Returns the sessions shown from the index, those of them that are gone, and those read afterward.
     fn show(&self) -> [BTreeMap<PathBuf, SharedSession>; 3] {
-        let sources = ScanSources { dirs: &self.dirs, home: "/home/me", cache: Some(&self.cache()) };
+        let cache = self.cache();
+        let sources = ScanSources { dirs: &self.dirs, home: "/home/me", cache: Some((&*cache).into()) };
         let by_path = |sessions: Vec<SharedSession>| sessions.into_iter().map(|one| (one.path.clone(), one)).collect();
         let mut remembered = sources.remembered();
         let shown: BTreeMap<PathBuf, SharedSession> = by_path(remembered.sessions());
@@ -161,7 +162,7 @@ impl World {
 
     /// Returns the sessions that match a query, with the rank of the match.
     fn search(&self, query: &str, cache: Option<&Path>) -> BTreeMap<PathBuf, String> {
-        let sources = ScanSources { dirs: &self.dirs, home: "/home/me", cache };
+        let sources = ScanSources { dirs: &self.dirs, home: "/home/me", cache: cache.map(Into::into) };
         let sessions = Catalog::read(sources, 0).searched_sessions();
         let searcher = Searcher::default();
         searcher.read(&sessions, |_, _| true);
@@ -180,12 +181,18 @@ impl World {
         self.index().iter().any(|path| String::from_utf8_lossy(&fs::read(path).unwrap()).contains(word))
     }
 
-    /// Returns the existing files of the index: the main file and the additions.
+    /// Returns the files of the index: lists, segments from the largest to the smallest, and others.
     fn index(&self) -> Vec<PathBuf> {
         let files = fs::read_dir(self.cache()).into_iter().flatten();
         let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
-        files.sort_by_key(|path| path.extension().unwrap() != "all");
+        let kind = |path: &Path| ["index", "segment"].iter().position(|kind| path.extension().unwrap() == *kind);
+        files.sort_by_key(|path| (kind(path).unwrap_or(2), std::cmp::Reverse(fs::metadata(path).unwrap().len())));
         files
+    }
+
+    /// Returns the segments, from the largest to the smallest.
+    fn segments(&self) -> Vec<PathBuf> {
+        self.index().into_iter().filter(|path| path.extension().unwrap() == "segment").collect()
     }
 }
 
@@ -236,8 +243,8 @@ fn unchanged_files_are_not_read_again() {
     let all = world.list();
     assert!(all > 30, "{all}");
     let files = world.index();
-    assert_eq!(files.len(), 1);
-    assert_eq!(fs::metadata(&files[0]).unwrap().mode() & 0o777, 0o600);
+    assert_eq!(files.len(), 3, "a list, a segment, and a lock");
+    assert!(files.iter().all(|file| fs::metadata(file).unwrap().mode() & 0o777 == 0o600));
     assert_eq!(fs::metadata(world.cache()).unwrap().mode() & 0o777, 0o700);
     let before = fs::metadata(&files[0]).unwrap().ino();
     // Files that cannot be read as sessions are read each time.
@@ -281,9 +288,7 @@ fn changed_sessions_are_added() {
     assert_eq!((world.list(), world.list()), (3, 0));
     world.add("b.jsonl", Session::new("b").user("z", "More").text().split_once('\n').unwrap().1);
     world.write("d.jsonl", &long("d", 3000));
-    let before = fs::metadata(&world.index()[0]).unwrap().ino();
     assert_eq!((world.list(), world.list()), (2, 0));
-    assert_eq!((world.index().len(), fs::metadata(&world.index()[0]).unwrap().ino()), (2, before));
     fs::rename(world.path("a.jsonl"), world.path("renamed.jsonl")).unwrap();
     fs::remove_file(world.path("d.jsonl")).unwrap();
     world.settle();
@@ -293,21 +298,31 @@ fn changed_sessions_are_added() {
     assert_eq!(world.list(), 0);
 }
 
+/// A session that takes more than the size up to which segments are always merged.
+fn large(id: &str) -> String {
+    long(id, 700_000)
+}
+
 #[test]
-fn large_additions_rebuild_the_index() {
+fn additions_rewrite_only_what_is_not_much_larger() {
     let world = World::new();
-    for number in 0..4 {
-        world.write(&format!("{number}.jsonl"), &long("s", 4000));
-    }
+    world.write("large.jsonl", &large("a"));
     world.list();
-    let before = fs::metadata(&world.index()[0]).unwrap().ino();
-    for number in 0..3 {
-        fs::remove_file(world.path(&format!("{number}.jsonl"))).unwrap();
+    let first = world.segments();
+    for (number, segments) in [(0, 2), (1, 2), (2, 2)] {
+        world.write(&format!("{number}.jsonl"), &long("s", 80_000));
+        assert_eq!((world.list(), world.segments().len()), (1, segments));
+        assert_eq!(world.segments()[0], first[0], "the large segment stays");
     }
-    world.write("new.jsonl", &long("s", 4000));
-    assert_eq!((world.list(), world.list()), (1, 0));
-    assert_eq!(world.index().len(), 1, "most of the index was for deleted files");
-    assert_ne!(fs::metadata(&world.index()[0]).unwrap().ino(), before);
+    world.write("other.jsonl", &large("b"));
+    assert_eq!((world.list(), world.segments().len()), (1, 1), "it is as large as the rest");
+    assert_ne!(world.segments()[0], first[0]);
+    let before = world.segments();
+    for name in ["0", "1", "2", "large"] {
+        fs::remove_file(world.path(&format!("{name}.jsonl"))).unwrap();
+    }
+    assert_eq!((world.list(), world.segments().len()), (0, 1));
+    assert_ne!(world.segments(), before, "most records were of deleted files");
 }
 
 #[test]
@@ -327,6 +342,7 @@ fn deleted_sessions_leave_no_data() {
     }
     let before = fs::metadata(&world.index()[0]).unwrap().ino();
     assert_eq!((world.list(), fs::metadata(&world.index()[0]).unwrap().ino()), (0, before));
+    assert!(!world.holds("secret.jsonl"), "names are removed too");
     fs::remove_dir_all(world.path("")).unwrap();
     assert_eq!((world.list(), world.index()), (0, Vec::new()), "an empty index has no files");
 }
@@ -346,9 +362,7 @@ fn text_that_was_replaced_leaves_the_index() {
         world.list();
         // The segment of additions replaces the record of the first one.
         world.add("s.jsonl", &line("x", "halibut"));
-        let before = fs::metadata(&world.index()[0]).unwrap().ino();
         world.list();
-        assert_eq!(fs::metadata(&world.index()[0]).unwrap().ino(), before, "an appended line rewrites nothing");
         assert!(world.holds("swordfish") && world.holds("halibut"));
         let more = if more { line("x", "and more") + &line("y", &"much more ".repeat(100)) } else { String::new() };
         world.write("s.jsonl", &(text("*********") + &more));
@@ -395,7 +409,7 @@ fn unrequested_sessions_stay_indexed() {
     assert_eq!(world.list(), 4);
     world.write("new.jsonl", &long("n", 3000));
     let cache = world.cache();
-    let mut scan = ScanSources { dirs: &world.dirs, home: "/home/me", cache: Some(&cache) }.scan();
+    let mut scan = ScanSources { dirs: &world.dirs, home: "/home/me", cache: Some((&*cache).into()) }.scan();
     scan.skip_subagents();
     assert_eq!(scan.read(|_| true), 1);
     scan.keep().unwrap();
@@ -454,17 +468,19 @@ fn files_writable_by_others_are_not_trusted() {
     let world = World::new();
     world.write("s.jsonl", &long("s", 3000));
     world.list();
-    let mode = |mode: u32| fs::set_permissions(&world.index()[0], Permissions::from_mode(mode)).unwrap();
-    mode(0o644);
-    assert_eq!((world.list(), fs::metadata(&world.index()[0]).unwrap().mode() & 0o777), (0, 0o600));
-    mode(0o620);
-    assert_eq!((world.list(), fs::metadata(&world.index()[0]).unwrap().mode() & 0o777), (1, 0o600));
-    let (file, elsewhere) = (world.index()[0].clone(), world.root.path().join("elsewhere"));
-    fs::rename(&file, &elsewhere).unwrap();
-    fs::create_dir(&file).unwrap();
+    for at in 0..2 {
+        let file = || world.index()[at].clone();
+        let mode = |mode: u32| fs::set_permissions(file(), Permissions::from_mode(mode)).unwrap();
+        mode(0o644);
+        assert_eq!((world.list(), fs::metadata(file()).unwrap().mode() & 0o777), (0, 0o600));
+        mode(0o620);
+        assert_eq!((world.list(), fs::metadata(file()).unwrap().mode() & 0o777), (1, 0o600));
+    }
+    let segment = world.segments().remove(0);
+    fs::remove_file(&segment).unwrap();
+    fs::create_dir(&segment).unwrap();
     assert_eq!(world.list(), 1);
-    fs::remove_dir(&file).unwrap();
-    fs::rename(&elsewhere, &file).unwrap();
+    fs::remove_dir(&segment).unwrap();
     assert_eq!(world.list(), 0);
 }
 
@@ -473,7 +489,7 @@ fn drafts_of_ended_processes_are_removed() {
     let world = World::new();
     world.write("s.jsonl", &long("s", 3000));
     world.list();
-    let [ended, running] = [1, 2].map(|number| world.index()[0].with_extension(format!("all.{number}.new")));
+    let [ended, running] = [1, 2].map(|number| world.index()[0].with_extension(format!("index.{number}.new")));
     fs::write(&ended, "half").unwrap();
     let writing = File::create(&running).unwrap();
     writing.try_lock().unwrap();
@@ -498,7 +514,66 @@ fn another_home_or_directory_has_an_index_of_its_own() {
     let of = |home: &str| world.scan(home, Some(&cache)).1;
     assert_eq!([of("/a"), of("/a"), of("/b"), of("/b"), of("/a")], [1, 0, 1, 0, 1]);
     let other = World { root: tempfile::tempdir().unwrap(), dirs: vec![world.dirs[0].join("project")] };
-    assert_eq!((other.scan("/a", Some(&cache)).1, of("/a"), world.index().len()), (1, 0, 2));
+    assert_eq!((other.scan("/a", Some(&cache)).1, of("/a"), world.segments().len()), (1, 0, 2));
+}
+
+#[test]
+fn the_oldest_sessions_are_left_out_of_an_index_that_is_too_large() {
+    let world = World::new();
+    let write = |number: u64| {
+        world.write(&format!("{number}.jsonl"), &long("s", 100_000));
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000 + number);
+        File::options().append(true).open(world.path(&format!("{number}.jsonl"))).unwrap().set_modified(time).unwrap();
+        world.settle();
+    };
+    (0..6).for_each(write);
+    let cache = world.cache();
+    let bytes = || world.segments().iter().map(|path| fs::metadata(path).unwrap().len()).sum::<u64>();
+    // Returns the number of files read.
+    let list = |limit: u64| {
+        let place = IndexPlace { dir: &cache, limit };
+        let mut scan = ScanSources { dirs: &world.dirs, home: "/home/me", cache: Some(place) }.scan();
+        let mut sessions = 0;
+        let read = scan.read(|batch| {
+            sessions += batch.sessions.len();
+            true
+        });
+        scan.keep().unwrap();
+        (sessions, read)
+    };
+    assert_eq!((list(u64::MAX), list(u64::MAX)), ((6, 6), (6, 0)));
+    let limit = bytes() * 3 / 5;
+    assert_eq!(list(limit), (6, 0));
+    write(6); // the next change applies the limit
+    assert_eq!(list(limit), (7, 1));
+    assert!(bytes() <= limit);
+    let left_out = list(limit).1;
+    assert!((3..6).contains(&left_out), "{left_out}");
+    assert_eq!(list(limit), (7, left_out), "they are not added again");
+    write(7);
+    assert_eq!(list(limit), (8, left_out + 1), "the newest is added");
+    assert!(bytes() <= limit && list(limit).1 <= left_out + 1);
+    assert_eq!(list(u64::MAX).0, 8);
+    assert_eq!(list(u64::MAX), (8, 0), "without the limit, all are added");
+    world.list();
+    // A new index starts with the newest sessions.
+    fs::remove_dir_all(&cache).unwrap();
+    assert_eq!(list(limit), (8, 8));
+    assert!(bytes() <= limit && (1..7).contains(&list(limit).1));
+}
+
+#[test]
+fn segments_that_are_not_listed_are_removed() {
+    let world = World::new();
+    world.write("s.jsonl", &Session::new("s").user("a", "swordfish").text());
+    world.list();
+    let unlisted = world.segments()[0].with_file_name(format!(
+        "{}-0123456789abcdef.segment",
+        world.index()[0].file_stem().unwrap().to_str().unwrap()
+    ));
+    fs::copy(&world.segments()[0], &unlisted).unwrap();
+    world.write("t.jsonl", &Session::new("t").user("a", "halibut").text());
+    assert_eq!((world.list(), unlisted.exists()), (1, false));
 }
 
 #[test]
@@ -522,7 +597,7 @@ fn nested_directories_keep_their_own_indexes() {
 fn concurrent_writers_do_no_harm() {
     let world = World::new();
     let cache = world.cache();
-    let begin = || ScanSources { dirs: &world.dirs, home: "/home/me", cache: Some(&cache) }.scan();
+    let begin = || ScanSources { dirs: &world.dirs, home: "/home/me", cache: Some((&*cache).into()) }.scan();
     let finish = |mut scan: pitree::disk::scan::Scan<'_>| {
         scan.read(|_| true);
         scan.keep().unwrap();
@@ -612,12 +687,16 @@ fn change() -> impl Strategy<Value = Change> {
 #[test]
 fn answers_are_right_after_any_changes() {
     let mut runner =
-        proptest::test_runner::TestRunner::new(ProptestConfig { cases: effort::rounds(4, 40), ..Default::default() });
+        proptest::test_runner::TestRunner::new(ProptestConfig { cases: effort::rounds(4, 16), ..Default::default() });
     let changes = proptest::collection::vec((change(), any::<bool>()), 1..8);
     runner
         .run(&changes, |changes| {
             let world = World::new();
-            world.write("4.jsonl", &long("other", 3000));
+            // A large segment, which is not merged, has earlier records of files that change.
+            world.write("0.jsonl", &Session::new("s").user("a", "Begin").text());
+            world.write("1.jsonl", &Session::new("t").user("a", "So it goes").text());
+            world.write("4.jsonl", &large("other"));
+            world.list();
             for (change, is_later) in changes {
                 change.make(&world);
                 if is_later {
@@ -674,15 +753,14 @@ fn a_damaged_index_is_only_slower() {
     world.write("long.jsonl", &long("s", 1_100_000));
     world.list();
     world.write("added.jsonl", &long("s", 3000));
-    world.add("long.jsonl", "{\"type\":\"custom\",\"id\":\"c\",\"parentId\":null}\n");
     world.list();
-    let good: Vec<(PathBuf, Vec<u8>)> =
-        world.index().into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
-    assert_eq!(good.len(), 2);
+    let good = [&world.index()[..1], &world.segments()].concat();
+    let good: Vec<(PathBuf, Vec<u8>)> = good.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    assert_eq!(good.len(), 3);
     let (without, _) = world.scan("/home/me", None);
     let mut runner =
         proptest::test_runner::TestRunner::new(ProptestConfig { cases: effort::rounds(16, 200), ..Default::default() });
-    let damages = proptest::collection::vec((0usize..2, damage()), 1..3);
+    let damages = proptest::collection::vec((0usize..3, damage()), 1..3);
     runner
         .run(&damages, |damages| {
             let mut files = good.clone();

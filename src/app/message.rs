@@ -120,8 +120,8 @@ pub enum Reply {
         /// terminal.
         hold: Option<Sender<()>>,
     },
-    /// Changes of files are found late; the reason, for the user.
-    Polls(String),
+    /// A problem that makes something slower, for the user.
+    Warning(String),
     /// A session's tree.
     Opened(Arc<Tree>),
     /// Entries at which forks left the open session, and the sessions that share its entries.

@@ -88,6 +88,8 @@ pub struct Catalog {
     pub gone_dirs: HashSet<String>,
     /// Unreadable files and directories.
     pub unreadable: Vec<Unreadable>,
+    /// The reason why the index could not be written.
+    pub index_error: Option<String>,
     /// The progress of the scan.
     pub progress: ScanProgress,
     version: u64,
@@ -116,8 +118,8 @@ impl Catalog {
             all.extend(batch.sessions.into_iter().map(&show));
             true
         });
-        let _ = scan.keep(); // a failure only costs time
-        Self { unreadable, ..Self::of(all, now) }
+        let index_error = scan.keep().err().map(|error| error.to_string());
+        Self { unreadable, index_error, ..Self::of(all, now) }
     }
 
     /// Creates a catalog of digests, and detects active pis. `now` is in milliseconds since 1970.

@@ -45,7 +45,7 @@ impl FilesCommand {
         let unreadable = crate::cli::read(&mut scan, |batch| {
             sessions.extend(batch.into_iter().filter(|session| is_wanted(session.facts().cwd)));
         });
-        let _ = scan.keep(); // a failure only costs time
+        chosen.keep(scan);
         if let (Some(_), [one]) = (&self.session, &unreadable[..])
             && one.is_headless
         {

@@ -27,7 +27,7 @@ pub(super) struct IndexCommand {
     /// Delete the index files of all directories, or of those named with --dir
     #[arg(long, conflicts_with_all = ["rebuild", "path", "stats", "json"])]
     clear: bool,
-    /// Print the paths of the index files: full index and additions
+    /// Print the paths of the index files
     #[arg(long, conflicts_with = "stats")]
     path: bool,
     /// Print the size of the index (default)
@@ -57,14 +57,13 @@ impl IndexCommand {
                 format!("{what}; the previous index is unchanged; free disk space or check permissions")
             })?;
         } else {
-            let _ = chosen.sources().scan().keep(); // removes text that no session contains any more
+            chosen.keep(chosen.sources().scan()); // removes text that no session contains any more
         }
         for dir in &chosen.located.dirs {
             let one = IndexFacts::new(cache, dir, &chosen.home);
-            let there = one.paths.iter().filter(|path| path.exists());
             match () {
                 () if self.json => {
-                    let files: Vec<PathFields> = there.map(|path| (&**path).into()).collect();
+                    let files: Vec<PathFields> = one.paths.iter().map(|path| (&**path).into()).collect();
                     let IndexFacts { sessions, bytes, .. } = one;
                     output::json(out, &object! { dir: PathFields::from(&*one.dir), files, sessions, bytes })?;
                 }

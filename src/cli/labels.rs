@@ -40,7 +40,7 @@ impl LabelsCommand {
             ids.extend(batch.iter().map(|session| session.facts().id.to_string()));
             sessions.extend(batch.into_iter().filter(is_wanted));
         });
-        let _ = scan.keep(); // a failure only costs time
+        chosen.keep(scan);
         let ids = resolve::shortest(ids.iter().map(String::as_str));
         sessions.sort_by(|a, b| a.age().cmp(&b.age()));
         let all = sessions.iter().enumerate().flat_map(|(number, session)| {

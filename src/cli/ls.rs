@@ -155,7 +155,7 @@ impl LsCommand {
             }
         }
         out.flush()?;
-        let _ = scan.keep(); // a failure only costs time
+        chosen.keep(scan);
         if sessions.is_empty() && !self.json {
             let dirs: Vec<_> = chosen.located.dirs.iter().map(|dir| dir.to_string_lossy()).collect();
             let (dirs, origin) = (dirs.join(", "), &chosen.located.origin);

@@ -47,6 +47,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::app::startup::PickerFormat;
 use crate::base::paths::shorten;
 use crate::base::{catch_panic, typo};
+use crate::catalog::Catalog;
 use crate::cli::exit::{Exit, Stopped};
 use crate::config::{Config, Filter, ThemeName};
 use crate::disk::demo::DemoDir;
@@ -54,7 +55,7 @@ use crate::disk::index as index_files;
 use crate::disk::locate;
 use crate::disk::locate::{Environment, Located};
 use crate::disk::scan;
-use crate::disk::scan::{Scan, ScanSources, Unreadable};
+use crate::disk::scan::{IndexPlace, Scan, ScanSources, Unreadable};
 use crate::search::qualifier::value::QueryScope;
 use crate::session::digest::listed::SharedSession;
 use crate::system::signals;
@@ -195,7 +196,37 @@ pub(crate) struct CommandContext {
 impl CommandContext {
     /// Returns the session directories and the parameters for reading them.
     fn sources(&self) -> ScanSources<'_> {
-        ScanSources { dirs: &self.located.dirs, home: &self.home, cache: self.cache.as_deref() }
+        ScanSources { dirs: &self.located.dirs, home: &self.home, cache: self.index_place() }
+    }
+
+    fn index_place(&self) -> Option<IndexPlace<'_>> {
+        let limit = self.config.index_bytes();
+        self.cache.as_deref().map(|dir| IndexPlace { dir, limit })
+    }
+
+    /// Adds the sessions of a scan to the index. A failure is reported and only costs time.
+    fn keep(&self, scan: Scan<'_>) {
+        self.report_index(scan.keep().err().map(|error| error.to_string()));
+    }
+
+    /// Reads all sessions.
+    fn catalog(&self) -> Catalog {
+        self.report(Catalog::read(self.sources(), now()))
+    }
+
+    /// Reports that the index could not be written for a catalog.
+    fn report(&self, mut catalog: Catalog) -> Catalog {
+        self.report_index(catalog.index_error.take());
+        catalog
+    }
+
+    fn report_index(&self, error: Option<String>) {
+        if let (Some(error), Some(cache)) = (error, &self.cache) {
+            let cache = cache.display();
+            output::note(&format!(
+                "cannot write the index in {cache}: {error}; searches take longer until this is corrected"
+            ));
+        }
     }
 
     /// Returns the initial tree filter: from the configuration or pi's settings. Unknown filters of pi are ignored.
@@ -346,7 +377,7 @@ fn chosen(options: &Options) -> Result<CommandContext> {
     };
     let corrected: Vec<String> = located.correct().into_iter().map(said).collect();
     let corrected = (!corrected.is_empty()).then(|| corrected.join("; "));
-    let cache = locate::index_dir().filter(|_| !options.no_index);
+    let cache = locate::index_dir().filter(|_| !options.no_index && config.index_megabytes > 0);
     if let Some(cache) = &cache {
         index_files::clean_up(cache);
     }

@@ -11,8 +11,8 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use crate::base::numbers::thousands;
 use crate::catalog::current_dir::CurrentDir;
 use crate::catalog::{Catalog, SessionKey};
+use crate::cli::CommandContext;
 use crate::cli::table::{TITLE, words};
-use crate::cli::{CommandContext, now};
 use crate::disk::locate::{self, Environment};
 use crate::disk::scan;
 use crate::disk::scan::{SessionFile, Unreadable};
@@ -46,7 +46,7 @@ impl<'a> SessionResolver<'a> {
             let mut all: Vec<(String, PathBuf)> = Vec::new();
             scan.headers(|file, id, _| all.push((id.into(), file.path.clone())));
             all.sort_by(|(one, _), (other, _)| one.cmp(other));
-            let _ = scan.keep(); // the next command tries again
+            self.chosen.keep(scan);
             all
         });
         let from = &all[all.partition_point(|(id, _)| id.as_str() < start)..];
@@ -55,7 +55,7 @@ impl<'a> SessionResolver<'a> {
 
     /// Returns all sessions, loaded for their names.
     fn catalog(&self) -> &Catalog {
-        self.catalog.get_or_init(|| Catalog::read(self.chosen.sources(), now()))
+        self.catalog.get_or_init(|| self.chosen.catalog())
     }
 
     /// Returns the sessions with a name.
@@ -90,7 +90,7 @@ impl<'a> SessionResolver<'a> {
                 those.push(file.clone());
             }
         });
-        let _ = scan.keep(); // the next command tries again
+        self.chosen.keep(scan);
         let mut sessions = Vec::new();
         scan::read(&those, home, |batch| {
             sessions.extend(batch.sessions);

@@ -88,7 +88,7 @@ impl RmCommand {
     fn removal(&self, chosen: &CommandContext, asks: bool) -> Result<Removal> {
         let mut catalog = if asks || self.family {
             let place = |path: &Path| resolve::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-            Catalog::read_at(chosen.sources(), now(), place)
+            chosen.report(Catalog::read_at(chosen.sources(), now(), place))
         } else {
             let mut none = Catalog::default();
             none.set_pis(running::running(locate::state_dir().as_deref()), now());

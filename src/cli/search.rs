@@ -10,7 +10,6 @@ use anyhow::{Error, Result, bail};
 
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{clean, width};
-use crate::catalog::Catalog;
 use crate::catalog::search::SearchedSession;
 use crate::cli::hits::{HitLine, HitSearch, HitTotals};
 use crate::cli::output::Output;
@@ -74,7 +73,7 @@ impl SearchCommand {
         query.everything |= self.all;
         let here = chosen.here_and_now();
         let now_ms = here.now_ms;
-        let (sessions, mut unreadable) = self.sessions(chosen, now_ms)?;
+        let (sessions, mut unreadable) = self.sessions(chosen)?;
         let search = HitSearch::new(query, sessions, here);
         let page = (self.limit.get(), self.after.as_deref());
         let mut lines = Vec::new();
@@ -106,9 +105,9 @@ impl SearchCommand {
     }
 
     /// Returns all sessions, newest first, with the data that the browser uses.
-    fn sessions(&self, chosen: &CommandContext, now: i64) -> Result<(Arc<[SearchedSession]>, Vec<Unreadable>)> {
+    fn sessions(&self, chosen: &CommandContext) -> Result<(Arc<[SearchedSession]>, Vec<Unreadable>)> {
         let here = self.here.then(|| SessionResolver::new(chosen).file(OsStr::new("."))).transpose()?;
-        let mut catalog = Catalog::read(chosen.sources(), now);
+        let mut catalog = chosen.catalog();
         let is_here = |session: &SearchedSession| {
             here.as_ref().is_none_or(|here| resolve::absolute(&session.digest.path).is_ok_and(|path| path == *here))
         };

@@ -192,6 +192,8 @@ pub struct Config {
     pub trash: Vec<String>,
     /// The timeout of this command per file, in seconds.
     pub trash_seconds: u64,
+    /// The maximum size of the index of a directory in megabytes; 0 for no index.
+    pub index_megabytes: u64,
     /// Session directories to read instead of pi's; `~` is not expanded yet.
     pub dirs: Vec<String>,
     /// The symbols, unless ASCII is set.
@@ -219,6 +221,7 @@ impl Default for Config {
             go_by: GoBy::default(),
             trash: Vec::new(),
             trash_seconds: 60,
+            index_megabytes: 4000,
             dirs: Vec::new(),
             glyphs: UNICODE.clone(),
             colors: HashMap::new(),
@@ -266,6 +269,11 @@ const SETTINGS: &[(&str, SettingReader)] = &[
         config.trash_seconds = seconds.ok_or_else(|| wrong_type("a number of seconds, from 1", value))?;
         Ok(())
     }),
+    ("index-megabytes", |config, value| {
+        let megabytes = value.as_integer().and_then(|number| number.as_str().parse().ok());
+        config.index_megabytes = megabytes.ok_or_else(|| wrong_type("a number of megabytes, from 0", value))?;
+        Ok(())
+    }),
     ("dirs", |config, value| {
         config.dirs = strings(value)?;
         let empty = config.dirs.iter().any(String::is_empty);
@@ -274,6 +282,11 @@ const SETTINGS: &[(&str, SettingReader)] = &[
 ];
 
 impl Config {
+    /// Returns the maximum size of the index of a directory in bytes.
+    pub(crate) fn index_bytes(&self) -> u64 {
+        self.index_megabytes.saturating_mul(1_000_000)
+    }
+
     /// Returns the symbols to draw with.
     pub(crate) fn signs(&self) -> &Glyphs {
         if self.ascii { &ASCII } else { &self.glyphs }

@@ -10,7 +10,8 @@ use crate::disk::digest::{self, ScanOptions};
 use crate::disk::files;
 use crate::disk::find::Listings;
 pub use crate::disk::find::find;
-use crate::disk::index::{self, Index, WORTH_GOING_ON};
+pub use crate::disk::index::IndexPlace;
+use crate::disk::index::{self, Index, MergeScope, WORTH_GOING_ON};
 use crate::disk::lines;
 use crate::disk::parallel;
 pub use crate::disk::session_file::{FoundFiles, SessionFile, Unreadable, milliseconds, one};
@@ -37,8 +38,8 @@ pub struct ScanSources<'a> {
     pub dirs: &'a [PathBuf],
     /// The home directory; in tool calls, paths below it start with `~`.
     pub home: &'a str,
-    /// The directory of the index; `None` to ignore the index.
-    pub cache: Option<&'a Path>,
+    /// The directory of the index, and its size limit; `None` to ignore the index.
+    pub cache: Option<IndexPlace<'a>>,
 }
 
 /// The files of a scan.
@@ -119,7 +120,7 @@ impl Scan<'_> {
         let found = if let Some(cache) = sources.cache.filter(|_| !index.is_empty()) {
             let dirs: Vec<PathBuf> = sources.dirs.iter().map(|dir| index::real(dir)).collect();
             let open = |dir: &PathBuf| Index::open(cache, dir, sources.home);
-            related = index::related(cache, &dirs).iter().map(open).collect();
+            related = index::related(cache.dir, &dirs).iter().map(open).collect();
             // Indexes of nested directories need all files.
             let is_nested = |(at, dir): (usize, &PathBuf)| dirs[..at].iter().any(|other| is_inside(dir, other));
             let is_alone = related.is_empty() && !dirs.iter().enumerate().any(is_nested);
@@ -237,7 +238,20 @@ impl Scan<'_> {
     /// # Errors
     /// The index cannot be written; the next scan takes longer.
     pub fn keep(self) -> io::Result<()> {
-        let written: Vec<_> = self.index.into_iter().chain(self.related).map(Index::finish).collect();
+        self.keep_and_merge(MergeScope::Quick)
+    }
+
+    /// Like [`Scan::keep`], but may take long.
+    ///
+    /// # Errors
+    /// Those of [`Scan::keep`].
+    pub fn keep_in_background(self) -> io::Result<()> {
+        self.keep_and_merge(MergeScope::Any)
+    }
+
+    fn keep_and_merge(self, scope: MergeScope) -> io::Result<()> {
+        let all = self.index.into_iter().chain(self.related);
+        let written: Vec<_> = all.map(|index| index.finish(scope)).collect();
         written.into_iter().collect()
     }
 }

@@ -24,7 +24,7 @@ use crate::config::GoBy;
 use crate::disk::incremental::{IncrementalReader, OwnChanges, is_fresh};
 use crate::disk::load::{self, Bodies, LoadRequest, OpenFile};
 use crate::disk::locate::missing_home;
-use crate::disk::scan::{ScanBatch, ScanSources, milliseconds};
+use crate::disk::scan::{IndexPlace, ScanBatch, ScanSources, milliseconds};
 use crate::disk::watch::{self, Watch, WatchEvents};
 use crate::disk::{locate, prompt, relocations, scan};
 use crate::pi::launch;
@@ -392,7 +392,7 @@ impl JobContext {
                 is_heard
             });
             if let Some(problem) = watch.problem().filter(|_| !is_reported) {
-                (is_reported, is_heard) = (true, reply(Reply::Polls(problem.into())));
+                (is_reported, is_heard) = (true, reply(Reply::Warning(problem.into())));
             }
             let left = reader.due().map(|due| Duration::from_millis((due - now()).max(1).unsigned_abs()));
             seen = watch.wait(left);
@@ -402,7 +402,8 @@ impl JobContext {
     /// Scans all sessions. The first scan shows the content of the index before it checks the files.
     fn scan(&self, is_first: bool, is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
         let located = &self.setting.located;
-        let cache = self.cache.as_deref();
+        let limit = self.setting.config.index_bytes();
+        let cache = self.cache.as_deref().map(|dir| IndexPlace { dir, limit });
         let sources = ScanSources { dirs: &located.dirs, home: &self.setting.home, cache };
         let mut known = HashSet::new();
         let mut scanned = |mut batch: ScanBatch, held| {
@@ -448,7 +449,9 @@ impl JobContext {
         }
         scan.read(|batch| is_wanted() && reply(scanned(batch, None)));
         reply(Reply::ScanDone);
-        let _ = scan.keep(); // a failure only costs time
+        if let Err(error) = scan.keep_in_background() {
+            reply(Reply::Warning(format!("cannot write the index: {error}; the next start takes longer")));
+        }
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) enum Input {
 
 /// File system metadata. If it is equal, the file is unchanged, unless it was written again within the granularity of
 /// its timestamps: see [`FileVersion::is_settled`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct FileVersion {
     /// The device and inode number, or a hash of the path.
     pub(crate) file: (u64, u64),

@@ -208,7 +208,7 @@ fn a_second_read_waits_for_the_first() {
 fn a_missing_watcher_is_reported() {
     let mut live = Live::new();
     let why = "no file watches left (raise fs.inotify.max_user_watches); polling instead";
-    live.browser.send(Msg::Reply(live.ticket.clone(), Reply::Polls(why.into())));
+    live.browser.send(Msg::Reply(live.ticket.clone(), Reply::Warning(why.into())));
     assert_eq!(live.browser.footer(), why);
 }
 

@@ -229,7 +229,7 @@ fn killed_processes_leave_complete_files_and_a_correct_journal() {
 #[test]
 #[ignore = "run by killed_processes_leave_complete_files_and_a_correct_journal, in a home of its own"]
 fn killed_many_times() {
-    let worlds = kills().div_ceil(10);
+    let worlds = kills(20, 2000).div_ceil(10);
     let (mut cut_short, mut gone_through) = (0, 0);
     // On a busy machine more of the kills happen between two changes.
     while gone_through < worlds || (cut_short <= worlds && gone_through < 4 * worlds) {

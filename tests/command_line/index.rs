@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
+use crate::common::effort;
 use crate::common::home::{files_below, set_modified};
 use crate::common::session::Session;
 use crate::pitree::{Outcome, Pitree};
@@ -17,10 +19,15 @@ fn world() -> Pitree {
     pitree
 }
 
-/// Returns the files of the index.
-fn files(pitree: &Pitree) -> Vec<PathBuf> {
+/// Returns the files of the index with an extension: `index` for lists, `segment` for segments.
+fn files_of(pitree: &Pitree, kind: &str) -> Vec<PathBuf> {
     let files = fs::read_dir(pitree.home().join(".cache/pitree/index")).into_iter().flatten();
-    files.map(|file| file.unwrap().path()).collect()
+    files.map(|file| file.unwrap().path()).filter(|path| path.extension().unwrap() == kind).collect()
+}
+
+/// Returns the lists of the index.
+fn files(pitree: &Pitree) -> Vec<PathBuf> {
+    files_of(pitree, "index")
 }
 
 #[test]
@@ -120,9 +127,10 @@ fn indexes_of_missing_or_unused_directories_are_removed() {
     pitree.run(&["resume", "--print", "branches"]);
     assert_eq!(files(&pitree).len(), 1, "of the other directory");
     // An index in an older format does not name its directory.
-    fs::write(files(&pitree)[0].with_file_name("0123456789abcdef.all"), "pitree-i").unwrap();
+    let old = files(&pitree)[0].with_file_name("0123456789abcdef.all");
+    fs::write(&old, "pitree-i").unwrap();
     pitree.print(&["ls", "--dir", "used"]);
-    assert_eq!(files(&pitree).len(), 1);
+    assert_eq!((files(&pitree).len(), files_of(&pitree, "segment").len(), old.exists()), (1, 1, false));
 }
 
 #[test]
@@ -136,11 +144,11 @@ fn clear_deletes_index_files() {
     };
     list();
     let said = pitree.print(&["index", "--clear", "--dir", "other"]);
-    assert!(said.starts_with("Deleted 1 index file, "), "{said}");
+    assert!(said.starts_with("Deleted 3 index files, "), "a list, a segment and a lock: {said}");
     assert_eq!(files(&pitree).len(), 1);
     list();
-    assert!(pitree.print(&["index", "--clear"]).starts_with("Deleted 2 index files, "));
-    assert_eq!(files(&pitree).len(), 0);
+    pitree.print(&["index", "--clear"]);
+    assert_eq!(fs::read_dir(pitree.home().join(".cache/pitree/index")).unwrap().count(), 0);
     let outcome = pitree.run(&["index", "--clear"]);
     assert_eq!((outcome.code, &*outcome.out), (1, "Deleted 0 index files, 0 B\n"), "nothing to do");
 }
@@ -173,7 +181,8 @@ fn a_full_disk_disables_only_the_index() {
     let pitree = world();
     let wanted = pitree.print(&["ls", "--json", "--no-index"]);
     let outcome = by_shell(&pitree, "ulimit -f 1; exec \"$0\" \"$@\" | cat", &["ls", "--json"]);
-    assert_eq!((outcome.out, outcome.err, files(&pitree).len()), (wanted, String::new(), 0));
+    assert_eq!((outcome.out, files(&pitree).len()), (wanted, 0));
+    assert_eq!(outcome.err.matches("cannot write the index in ").count(), 1, "{}", outcome.err);
 }
 
 #[cfg(unix)]
@@ -181,7 +190,8 @@ fn a_full_disk_disables_only_the_index() {
 fn a_rebuild_on_a_full_disk_fails_and_keeps_the_index() {
     let pitree = world();
     pitree.print(&["ls"]);
-    let before = fs::read(&files(&pitree)[0]).unwrap();
+    let segment = || fs::read(&files_of(&pitree, "segment")[0]).unwrap();
+    let before = (segment(), fs::read(&files(&pitree)[0]).unwrap());
     let outcome = by_shell(&pitree, "ulimit -f 1; exec \"$0\" \"$@\"", &["index", "--rebuild"]);
     assert_eq!((outcome.code, &*outcome.out), (2, ""), "{}", outcome.err);
     assert!(
@@ -189,5 +199,48 @@ fn a_rebuild_on_a_full_disk_fails_and_keeps_the_index() {
         "{}",
         outcome.err
     );
-    assert_eq!((files(&pitree).len(), fs::read(&files(&pitree)[0]).unwrap()), (1, before));
+    assert_eq!((segment(), fs::read(&files(&pitree)[0]).unwrap()), before);
+}
+
+/// Kills pitree while it writes or merges segments, at another time in each round, and compares its next answers with
+/// those without an index.
+#[test]
+fn kills_while_the_index_is_written_do_no_harm() {
+    let pitree = Pitree::new();
+    let write = |round: usize, number: usize| {
+        let text = format!("word{number} in round{round} ").repeat(1 + round * 7919 % 10_000);
+        pitree.write_session(&Session::new(&format!("s{number}")).user("a", &text).user("b", "the end"))
+    };
+    let is_writing = || !files_of(&pitree, "new").is_empty();
+    (0..11).for_each(|number| drop(write(number, number)));
+    pitree.print(&["ls"]);
+    let mut killed = 0;
+    let rounds = effort::kills(5, 50);
+    for round in 0..rounds {
+        let changed = [round % 7, round * 5 % 11];
+        let paths = changed.map(|number| write(round, number));
+        if round % 3 == 0 {
+            fs::remove_file(&paths[0]).unwrap();
+        }
+        let mut running = pitree.command(&["ls"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while running.try_wait().unwrap().is_none() && !is_writing() {}
+        sleep(Duration::from_micros(round as u64 * 613 % 6000));
+        if running.try_wait().unwrap().is_none() {
+            running.kill().unwrap();
+            killed += 1;
+        }
+        running.wait().unwrap();
+        for command in [&["ls", "--json"][..], &["search", "end word3", "--json"], &["search", "round1", "--json"]] {
+            let run = |more: &[&str]| {
+                let Outcome { code, out, err } = pitree.run(&[command, more].concat());
+                (code, out, err)
+            };
+            assert_eq!(run(&[]), run(&["--no-index"]), "round {round}: {command:?}");
+        }
+        if round % 3 == 0 {
+            assert!(!cache_holds(&pitree, &format!("word{} in", changed[0])), "round {round}: text of a deleted file");
+        }
+        assert_eq!(files_of(&pitree, "new").len(), 0, "round {round}: a draft is left");
+    }
+    assert!(killed * 2 > rounds, "{killed} of {rounds} were killed");
 }

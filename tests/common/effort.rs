@@ -8,9 +8,9 @@ pub(crate) fn rounds<T>(short: T, long: T) -> T {
 }
 
 /// Returns how often a program is killed: `PITREE_KILLS`, or else the result of [`rounds`].
-pub(crate) fn kills() -> usize {
+pub(crate) fn kills(short: usize, long: usize) -> usize {
     let asked = std::env::var("PITREE_KILLS").ok().and_then(|kills| kills.parse().ok());
-    asked.unwrap_or_else(|| rounds(20, 2000))
+    asked.unwrap_or_else(|| rounds(short, long))
 }
 
 /// Reports that the calling test was skipped, and why. Writes past the test harness, which hides the output of passing

@@ -62,9 +62,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             take_news(model, news, gone);
             open_wanted(model);
         }
-        Reply::Polls(why) => {
-            model.say(Tone::Warning, why);
-        }
+        Reply::Warning(why) => model.say(Tone::Warning, why),
         Reply::Opened(tree) => show_tree(model, tree),
         Reply::ForkPoints(forks, others) => model.tree.set_forks(forks, others),
         Reply::Joined(joined) => {

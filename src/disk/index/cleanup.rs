@@ -9,16 +9,13 @@ use std::thread;
 use std::time::Duration;
 
 use crate::disk::create;
-use crate::disk::index::segment;
+use crate::disk::index::list::{IndexFiles, LIST, LOCK, MERGE_LOCK, SEGMENT, SegmentList, files, remove};
 
 /// The age at which an unused index is removed.
 const UNUSED: Duration = Duration::from_secs(90 * 24 * 3600);
 
 /// The maximum wait for the cleanup, which blocks on an unresponsive network file system.
 const PATIENCE: Duration = Duration::from_secs(1);
-
-/// The files of an index: all sessions, and later additions.
-const PARTS: [&str; 2] = ["all", "added"];
 
 /// Removes abandoned drafts, and the indexes of directories that are missing or were not used for 90 days.
 pub(crate) fn clean_up(cache: &Path) {
@@ -33,17 +30,24 @@ pub(crate) fn clean_up(cache: &Path) {
 
 fn remove_outdated(cache: &Path) {
     for path in files(cache) {
-        let is_outdated = match extension(&path) {
-            "new" => {
-                create::remove_abandoned(&path);
-                false
+        match extension(&path) {
+            "new" => create::remove_abandoned(&path),
+            LIST if is_unused(&path) || SegmentList::read(&path).is_none_or(|list| is_gone(&list.dir)) => {
+                let _ = IndexFiles { list: path }.remove(); // the next start tries again
             }
-            "all" => is_unused(&path) || segment::dir(&path).is_none_or(|dir| is_gone(&dir)),
-            "added" => !path.with_extension(PARTS[0]).exists(),
-            _ => false,
-        };
-        if is_outdated {
-            let _ = PARTS.map(|part| fs::remove_file(path.with_extension(part))); // the next start tries again
+            SEGMENT => {
+                let Some(files) = IndexFiles::of(&path) else { continue };
+                let list = || SegmentList::read(&files.list).unwrap_or_default();
+                let is_listed = |list: &SegmentList| list.segments.iter().any(|&number| files.segment(number) == path);
+                if !is_listed(&list())
+                    && let Ok(_lock) = files.lock()
+                {
+                    let _ = files.remove_unlisted(&list()); // the next start tries again
+                }
+            }
+            // Of an earlier format.
+            "all" | "added" => drop(fs::remove_file(path)),
+            _ => {}
         }
     }
 }
@@ -51,9 +55,10 @@ fn remove_outdated(cache: &Path) {
 /// Returns the directories of other indexes that are inside one of these directories or contain one. Symbolic links are
 /// resolved.
 pub(in crate::disk) fn related(cache: &Path, real: &[PathBuf]) -> Vec<PathBuf> {
-    let volumes = files(cache).into_iter().filter(|path| extension(path) == PARTS[0]);
+    let lists = files(cache).into_iter().filter(|path| extension(path) == LIST);
     let is_related = |dir: &PathBuf| real.iter().any(|one| one.starts_with(dir) || dir.starts_with(one));
-    volumes.filter_map(|path| segment::dir(&path)).filter(|dir| !real.contains(dir) && is_related(dir)).collect()
+    let dirs = lists.filter_map(|path| Some(SegmentList::read(&path)?.dir));
+    dirs.filter(|dir| !real.contains(dir) && is_related(dir)).collect()
 }
 
 /// Removes all index files. Returns their number and their total size in bytes.
@@ -62,28 +67,7 @@ pub(in crate::disk) fn related(cache: &Path, real: &[PathBuf]) -> Vec<PathBuf> {
 /// A file cannot be removed.
 pub(crate) fn clear(cache: &Path) -> io::Result<(usize, u64)> {
     let all = files(cache);
-    remove(all.iter().filter(|path| PARTS.contains(&extension(path))))
-}
-
-/// Removes the existing ones of some files. Returns their number and their total size in bytes.
-///
-/// # Errors
-/// A file cannot be removed.
-pub(super) fn remove<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> io::Result<(usize, u64)> {
-    let (mut count, mut bytes) = (0, 0);
-    for path in paths {
-        let length = path.symlink_metadata().map_or(0, |found| found.len());
-        match fs::remove_file(path) {
-            Ok(()) => (count, bytes) = (count + 1, bytes + length),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
-        }
-    }
-    Ok((count, bytes))
-}
-
-fn files(cache: &Path) -> Vec<PathBuf> {
-    fs::read_dir(cache).into_iter().flatten().flatten().map(|file| file.path()).collect()
+    remove(all.iter().filter(|path| [LIST, SEGMENT, LOCK, MERGE_LOCK].contains(&extension(path))))
 }
 
 fn extension(path: &Path) -> &str {

@@ -25,7 +25,7 @@ pub(super) struct FilterBlock {
     /// The number of the first session.
     first: u32,
     /// The number of sessions.
-    count: u32,
+    pub(super) count: u32,
     /// The directory: the keys with the sizes of their lists. The lists follow it.
     directory: SegmentPiece,
 }

@@ -3,24 +3,25 @@
 //!
 //! A filter of each index file narrows the sessions in which a search must look: see [`filter`].
 //!
-//! There are two files: one with all sessions, and one with later additions, so that small changes need small writes.
-//! Each is written as a draft and renamed. Data is only used if it is verifiably correct: the session file has the
-//! recorded version, each piece has the recorded hash, and the index file has the right owner and format.
+//! An index is a list of segments: see [`list`]. Additions are written to a new segment, and [`merging`] combines
+//! segments, so that small changes need small writes. Data is only used if it is verifiably correct: the session file
+//! has the recorded version, each piece has the recorded hash, and the index file has the right owner and format.
 //!
-//! The index must not contain text that its session files no longer contain: see [`RecordUse::Stale`].
+//! The index must not contain text that its session files no longer contain: such text is overwritten at once. See
+//! [`RecordUse::Stale`].
 
 mod cleanup;
 mod filter;
+mod list;
+mod merging;
 mod pieces;
 mod segment;
 mod table;
 mod writing;
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -34,14 +35,20 @@ use crate::session::digest::listed::{ListedSession, SessionFacts, SharedSession}
 use crate::session::links::ById;
 use crate::session::search_text::{SearchTexts, SearchTextsBuf, TextBuffers};
 pub(super) use cleanup::related;
-use cleanup::remove;
 pub(crate) use cleanup::{clean_up, clear};
+pub use list::IndexPlace;
+use list::{IndexFiles, SegmentList};
+pub(super) use merging::MergeScope;
+pub(super) use segment::DirRecords;
 use segment::{PieceKind, RecordUse, Segment, SessionDirs};
 use table::SegmentRecord;
 use writing::{Addition, Additions, bytes, keys, stored_keys};
 
 /// The format version. Increase it with every change of the data read from a session or of its serialization.
-const FORM: u32 = 7;
+const FORM: u32 = 8;
+
+/// The maximum number of attempts to open all segments of an index that other processes change.
+const TRIES: usize = 5;
 
 /// The minimum size in bytes of a file for which reading continues at the previous end.
 pub(super) const WORTH_GOING_ON: u64 = 1 << 20;
@@ -49,51 +56,28 @@ pub(super) const WORTH_GOING_ON: u64 = 1 << 20;
 /// The index of a session directory.
 #[derive(Debug)]
 pub(super) struct Index {
-    /// The paths of the two files: all sessions, and additions.
-    paths: [PathBuf; 2],
-    /// A hash of the directory, the home directory and this version of pitree.
-    of: u64,
+    files: IndexFiles,
+    /// The list of segments when it was opened; of a new index, an empty list.
+    list: SegmentList,
     /// The directory with symbolic links resolved.
     real: PathBuf,
     dirs: Arc<SessionDirs>,
     volumes: Vec<Segment>,
-    /// `true` if unusable files exist at its paths.
-    has_unusable: bool,
+    /// `true` if it replaces existing files that are unusable or were not opened.
+    replaces: bool,
     additions: Additions,
 }
 
 /// The place of a record: the index of its segment, and the index in the segment.
 type RecordPlace = (usize, usize);
 
-/// The records of the files in a directory.
-pub(super) struct DirRecords<'a> {
-    index: &'a Index,
-    /// The length of the path of the directory below the session directory, with a separator.
-    prefix: usize,
-    /// The records in each segment.
-    ranges: Vec<Range<usize>>,
-}
-
-impl DirRecords<'_> {
-    /// Returns the record of a file that has not changed since it was added.
-    pub(super) fn unchanged(&self, name: &OsStr, stamp: &FileVersion) -> Option<(u32, u32)> {
-        let segments = self.index.volumes.iter().zip(&self.ranges).enumerate().rev();
-        let found = |(number, (kept, range)): (usize, (&Segment, &Range<usize>))| {
-            let at = kept.table().find(range, self.prefix, name.as_encoded_bytes())?;
-            let record = kept.table().record(at);
-            (record.is_settled && record.stamp == *stamp).then_some((number as u32, at as u32))
-        };
-        segments.filter_map(found).next()
-    }
-}
-
 /// The state of the index of a directory.
 #[derive(Clone, Debug)]
 pub(crate) struct IndexFacts {
     /// The directory with symbolic links resolved.
     pub(crate) dir: PathBuf,
-    /// The paths of the two files: all sessions, and additions.
-    pub(crate) paths: [PathBuf; 2],
+    /// The paths of its existing files.
+    pub(crate) paths: Vec<PathBuf>,
     /// The sizes of the usable files in bytes.
     pub(crate) bytes: u64,
     /// The number of sessions in the index.
@@ -106,46 +90,59 @@ impl IndexFacts {
     /// # Errors
     /// A file cannot be removed.
     pub(crate) fn remove(&self) -> io::Result<(usize, u64)> {
-        remove(&self.paths)
+        list::remove(&self.paths)
     }
 
     /// Returns the state of the index of a directory for a home directory.
     pub(crate) fn new(cache: &Path, dir: &Path, home: &str) -> Self {
-        let Index { paths, volumes, .. } = Index::open(cache, dir, home);
-        let files: HashSet<(u64, u64)> =
+        let Index { files, volumes, .. } = Index::open(IndexPlace::from(cache), dir, home);
+        let sessions: HashSet<(u64, u64)> =
             volumes.iter().flat_map(|kept| kept.table().records()).map(|record| record.stamp.file).collect();
         let bytes = volumes.iter().map(|kept| kept.bytes).sum();
-        Self { dir: real(dir), paths, bytes, sessions: files.len() }
+        Self { dir: real(dir), paths: files.existing(), bytes, sessions: sessions.len() }
     }
 }
 
 impl Index {
     /// Opens the index of a directory; empty if there is no usable one.
-    pub(super) fn open(cache: &Path, dir: &Path, home: &str) -> Self {
-        let mut index = Self::empty(cache, dir, home);
-        let [all, added] = &index.paths;
-        let opened = Segment::open(all, index.of, 0, &index.dirs);
-        let added = opened.as_ref().and_then(|all| Segment::open(added, index.of, all.number, &index.dirs));
-        index.volumes = opened.into_iter().chain(added).collect();
-        index.has_unusable = index.paths[index.volumes.len()..].iter().any(|path| path.symlink_metadata().is_ok());
+    pub(super) fn open(place: IndexPlace<'_>, dir: &Path, home: &str) -> Self {
+        let mut index = Self::empty(place, dir, home);
+        let mut list = SegmentList::read(&index.files.list);
+        for _ in 0..TRIES {
+            let Some(opened) = list.take().filter(|list| list.of == index.list.of) else { break };
+            let segment = |&number: &u64| Segment::open(&index.files.segment(number), opened.of, &index.dirs);
+            index.volumes = opened.segments.iter().filter_map(segment).collect();
+            index.replaces = false;
+            index.list = opened;
+            // If segments are missing, another process may have merged them meanwhile.
+            list = SegmentList::read(&index.files.list);
+            if index.has_all_segments() || list.as_ref() == Some(&index.list) {
+                break;
+            }
+        }
+        index.additions.set_oldest(&index.list);
+        index.files.touch();
         index
     }
 
+    fn has_all_segments(&self) -> bool {
+        self.volumes.len() == self.list.segments.len()
+    }
+
     /// Creates an index that replaces the existing one.
-    pub(super) fn empty(cache: &Path, dir: &Path, home: &str) -> Self {
+    pub(super) fn empty(place: IndexPlace<'_>, dir: &Path, home: &str) -> Self {
         let real = real(dir);
-        let name = format!("{:016x}", hash(real.as_os_str().as_encoded_bytes()));
-        let paths = ["all", "added"].map(|part| cache.join(format!("{name}.{part}")));
+        let files = IndexFiles::new(place.dir, &real);
         let about = [env!("CARGO_PKG_VERSION"), "\0", home, "\0"].concat().into_bytes();
         let of = hash(&[&about, real.as_os_str().as_encoded_bytes(), &FORM.to_le_bytes()].concat());
         Self {
-            additions: Additions::new(&paths[0], &real),
-            paths,
-            of,
+            additions: Additions::new(&files, place.limit),
+            list: SegmentList { of, dir: real.clone(), ..SegmentList::default() },
             dirs: Arc::new(SessionDirs::new(dir, &real, home)),
+            replaces: true,
+            files,
             real,
             volumes: Vec::new(),
-            has_unusable: true,
         }
     }
 
@@ -166,17 +163,19 @@ impl Index {
 
     /// Returns the sessions as last read; some may have changed or be missing.
     pub(super) fn show(&mut self) -> Vec<SharedSession> {
-        let added: HashSet<(u64, u64)> =
-            self.volumes.iter().skip(1).flat_map(|kept| kept.table().records()).map(|one| one.stamp.file).collect();
         let mut sessions = Vec::with_capacity(self.volumes.iter().map(|kept| kept.uses.len()).sum());
-        for (number, kept) in self.volumes.iter_mut().enumerate() {
+        let mut later: HashSet<(u64, u64)> = HashSet::new();
+        for (number, kept) in self.volumes.iter_mut().enumerate().rev() {
             let source = &kept.source;
             for (at, record) in kept.stored.table.records().enumerate() {
-                let is_last = number > 0 || added.is_empty() || !added.contains(&record.stamp.file);
+                let is_last = later.is_empty() || !later.contains(&record.stamp.file);
                 if is_last && record.is_session && kept.stored.table.below(at).is_some() {
                     kept.shown[at] = true;
                     sessions.push(Arc::new(ListedSession::stored(source.clone(), at as u32)));
                 }
+            }
+            if number > 0 {
+                later.extend(kept.stored.table.records().map(|record| record.stamp.file));
             }
         }
         sessions
@@ -209,7 +208,7 @@ impl Index {
         };
         prefix = prefix.strip_prefix(named).filter(|_| is_real)?.to_string();
         let ranges = self.volumes.iter().map(|kept| kept.table().starting_with(prefix.as_bytes())).collect();
-        Some(DirRecords { index: self, prefix: prefix.len(), ranges })
+        Some(DirRecords { segments: &self.volumes, prefix: prefix.len(), ranges })
     }
 
     /// Compares the records with all files found in these directories (`real`, symbolic links resolved). Sets the state
@@ -359,13 +358,19 @@ impl Index {
         self.additions.put(&addition, &self.dirs.home)
     }
 
-    /// Writes new records, and removes text that no file contains any more. If the index cannot be rewritten, it is
-    /// deleted.
+    /// Writes new records, removes text that no file contains any more, and merges segments. If text cannot be
+    /// removed, the index is deleted.
     ///
     /// # Errors
     /// The index cannot be written.
-    pub(super) fn finish(self) -> io::Result<()> {
-        self.additions.finish(&self.paths, self.of, &self.volumes, self.has_unusable)
+    pub(super) fn finish(self, scope: MergeScope) -> io::Result<()> {
+        let Self { files, list, dirs, volumes, replaces, additions, .. } = self;
+        let limit = additions.limit;
+        let is_changed = additions.finish(&list, &volumes, replaces)?;
+        if is_changed || !volumes.iter().all(|kept| kept.table().written().is_some()) {
+            merging::merge(&files, (list.of, &dirs), volumes, (limit, scope))?;
+        }
+        Ok(())
     }
 
     /// Returns the state for continuing to read a file that has grown, and its texts so far.
@@ -401,6 +406,7 @@ pub(super) fn real(dir: &Path) -> PathBuf {
 mod tests {
     use super::*;
     use crate::disk::demo;
+    use crate::disk::index::pieces::SegmentHeader;
     use crate::disk::scan::{self, ScanSources};
     use crate::session::search_text::SearchTextsBuf;
 
@@ -422,8 +428,52 @@ mod tests {
         written.push(texts.as_texts().to_bytes());
         assert_eq!(
             (FORM, hash(&written.concat())),
-            (7, 11_844_257_576_456_709_151),
+            (8, 11_844_257_576_456_709_151),
             "what is read of sessions, or how it is written, is another: raise FORM, and say so here"
         );
+    }
+
+    #[test]
+    fn segments_are_completed_without_reading_sessions() {
+        let dir = tempfile::tempdir().unwrap();
+        let (sessions, cache) = (dir.path().join("sessions"), dir.path().join("cache"));
+        demo::write(&sessions, std::path::Path::new(demo::ROOT), None).unwrap();
+        let dirs = [sessions];
+        let sources = ScanSources { dirs: &dirs, home: demo::HOME, cache: Some((&*cache).into()) };
+        let read = || {
+            let mut scan = sources.scan();
+            let read = scan.read(|_| true);
+            scan.keep().unwrap();
+            read
+        };
+        let change = |change: &dyn Fn(&mut Vec<u8>, SegmentHeader) -> SegmentHeader| {
+            let index = Index::open((&*cache).into(), &dirs[0], demo::HOME);
+            let path = index.files.segment(index.list.segments[0]);
+            let mut bytes = fs::read(&path).unwrap();
+            let header = change(&mut bytes, index.volumes[0].header).to_bytes();
+            bytes[..header.len()].copy_from_slice(&header);
+            fs::write(&path, bytes).unwrap();
+        };
+        std::thread::sleep(std::time::Duration::from_millis(50)); // else, files are read again
+        assert_eq!((read() > 40, read()), (true, 0));
+        let segments = || Index::open((&*cache).into(), &dirs[0], demo::HOME).volumes;
+        let written = segments()[0].table().written();
+        // Gives the filter, the fourth column, another form.
+        change(&|bytes, header| {
+            let table = header.table as usize..(header.table + header.table_len) as usize;
+            bytes[table.start + 8 + 3 * 16 + 4] ^= 1;
+            SegmentHeader { table_hash: hash(&bytes[table]), ..header }
+        });
+        assert_eq!(segments()[0].table().written(), None);
+        assert_eq!(read(), 0);
+        assert!(written.is_some() && segments()[0].table().written() == written);
+        // An interrupted process has not overwritten its previous table.
+        change(&|bytes, header| {
+            bytes.extend(b"swordfish");
+            SegmentHeader { is_removing: 1, ..header }
+        });
+        assert_eq!((read(), segments()[0].header.is_removing), (0, 0));
+        let holds = |path: PathBuf| String::from_utf8_lossy(&fs::read(path).unwrap()).contains("swordfish");
+        assert!(!IndexFacts::new(&cache, &dirs[0], demo::HOME).paths.into_iter().any(holds));
     }
 }

@@ -13,22 +13,70 @@ use crate::system;
 /// The magic bytes at the start.
 pub(super) const MAGIC: [u8; 8] = *b"pitree-i";
 
-/// The numbers of the header at the start of the file:
-/// 1. The hash of what the index is for: see [`super::Index`].
-/// 2. A unique number.
-/// 3. The number of the segment to which this one adds; 0 for none.
-/// 4. The length of the path of the session directory. The path follows the header.
-/// 5. The offset, the length and the hash of the table (three numbers).
-pub(super) type SegmentHeader = [u64; 7];
+/// The header at the start of the file.
+///
+/// The table follows the pieces. If records are removed, a smaller table is written, and its predecessor is overwritten.
+/// The two places for tables are used alternately: after the pieces, and after the longest table there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SegmentHeader {
+    /// The hash of what the index is for: see [`super::Index`].
+    pub(super) of: u64,
+    /// The number of the segment.
+    pub(super) number: u64,
+    /// The offset after the pieces: the first place for a table.
+    pub(super) pieces_end: u64,
+    /// The length of the first table; no later one is longer.
+    pub(super) longest_table: u64,
+    /// The offset of the table.
+    pub(super) table: u64,
+    pub(super) table_len: u64,
+    pub(super) table_hash: u64,
+    /// 1 until the table at the other place is overwritten.
+    pub(super) is_removing: u64,
+}
 
 /// The length of a header in bytes.
-pub(super) const HEAD: usize = 9 * 8;
+pub(super) const HEAD: usize = 10 * 8;
 
-/// Serializes a header: the magic bytes, the numbers, and a hash.
-pub(super) fn header_bytes(numbers: SegmentHeader) -> Vec<u8> {
-    let mut bytes = [MAGIC.to_vec(), numbers.map(u64::to_le_bytes).concat()].concat();
-    bytes.extend(hash(&bytes).to_le_bytes());
-    bytes
+impl SegmentHeader {
+    /// Serializes the header: the magic bytes, the numbers, and a hash.
+    pub(super) fn to_bytes(self) -> Vec<u8> {
+        let Self { of, number, pieces_end, longest_table, table, table_len, table_hash, is_removing } = self;
+        let numbers = [of, number, pieces_end, longest_table, table, table_len, table_hash, is_removing];
+        let mut bytes = [MAGIC.to_vec(), numbers.map(u64::to_le_bytes).concat()].concat();
+        bytes.extend(hash(&bytes).to_le_bytes());
+        bytes
+    }
+
+    /// Reads the header of a file, or returns `None` if it is damaged or no header.
+    pub(super) fn read(pieces: &SegmentPieces) -> Option<Self> {
+        let mut bytes = [0; HEAD];
+        pieces.read_at(0, &mut bytes).ok()?;
+        let word = |at: usize| bytes[8 + 8 * at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+        let header = Self {
+            of: word(0),
+            number: word(1),
+            pieces_end: word(2),
+            longest_table: word(3),
+            table: word(4),
+            table_len: word(5),
+            table_hash: word(6),
+            is_removing: word(7),
+        };
+        (header.to_bytes() == bytes && header.table_places().contains(&header.table)).then_some(header)
+    }
+
+    /// Returns the two offsets at which a table can be.
+    pub(super) fn table_places(self) -> [u64; 2] {
+        [self.pieces_end, self.pieces_end.saturating_add(self.longest_table)]
+    }
+
+    /// Returns the header with a table at the other place.
+    pub(super) fn with_table(self, table: &[u8]) -> Self {
+        let [first, second] = self.table_places();
+        let place = if self.table == first { second } else { first };
+        Self { table: place, table_len: table.len() as u64, table_hash: hash(table), is_removing: 1, ..self }
+    }
 }
 
 /// The place of a piece in a file. A hash precedes its bytes.
@@ -82,6 +130,31 @@ impl SegmentPieces {
     pub(super) fn read_at(&self, at: u64, to: &mut [u8]) -> io::Result<()> {
         system::files::read_exact_at(&self.0, to, at)
     }
+
+    /// Writes bytes at an offset.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub(super) fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut file = &self.0;
+        file.seek(SeekFrom::Start(at))?;
+        file.write_all(bytes)
+    }
+
+    /// Overwrites all bytes from one offset to another with zeros.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub(super) fn overwrite(&self, from: u64, to: u64) -> io::Result<()> {
+        static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+        let mut at = from;
+        while at < to {
+            let len = (to - at).min(ZEROS.len() as u64);
+            self.write_at(at, &ZEROS[..len as usize])?;
+            at += len;
+        }
+        Ok(())
+    }
 }
 
 /// A segment being written as a draft. It is removed on drop unless it is finished.
@@ -91,24 +164,21 @@ pub(super) struct SegmentDraft {
     path: PathBuf,
     /// The time at which it was started, as a file version.
     pub(super) begun: FileVersion,
-    dir: u64,
     /// The number of bytes written.
     pub(super) end: u64,
     is_whole: bool,
 }
 
 impl SegmentDraft {
-    /// Starts a segment of a session directory that will replace `path`.
+    /// Starts a segment in the directory of a list of segments.
     ///
     /// # Errors
     /// The draft cannot be created.
-    pub(super) fn begin(path: &Path, dir: &Path) -> io::Result<Self> {
-        create::private_folder(path.parent().unwrap_or(Path::new("")))?;
-        let (file, path) = create::locked_draft(path)?;
-        let dir = dir.as_os_str().as_encoded_bytes();
-        let (begun, length) = (FileVersion::default(), dir.len() as u64);
-        let mut draft = Self { file, path, begun, dir: length, end: HEAD as u64 + length, is_whole: false };
-        draft.file.write_all(&[&[0; HEAD], dir].concat())?;
+    pub(super) fn begin(list: &Path) -> io::Result<Self> {
+        create::private_folder(list.parent().unwrap_or(Path::new("")))?;
+        let (file, path) = create::locked_draft(list)?;
+        let mut draft = Self { file, path, begun: FileVersion::default(), end: HEAD as u64, is_whole: false };
+        draft.file.write_all(&[0; HEAD])?;
         draft.begun = FileVersion::new(&draft.file.metadata()?, &draft.path);
         Ok(draft)
     }
@@ -160,16 +230,18 @@ impl SegmentDraft {
         Ok(())
     }
 
-    /// Writes the table and replaces `path` by the draft. `of` and `adds_to` are as for [`super::segment::Segment::open`].
+    /// Writes the table, and renames the draft to `path`, the path of segment `number`.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(super) fn finish(mut self, table: &[u8], path: &Path, (of, adds_to): (u64, u64)) -> io::Result<()> {
+    pub(super) fn finish(mut self, table: &[u8], path: &Path, (of, number): (u64, u64)) -> io::Result<()> {
         self.file.write_all(table)?;
-        let number = getrandom::u64().map_err(io::Error::other)?.max(1);
-        let header = [of, number, adds_to, self.dir, self.end, table.len() as u64, hash(table)];
+        let (table_len, table_hash) = (table.len() as u64, hash(table));
+        let (pieces_end, longest_table, table) = (self.end, table_len, self.end);
+        let is_removing = 0;
+        let header = SegmentHeader { of, number, pieces_end, longest_table, table, table_len, table_hash, is_removing };
         self.file.seek(SeekFrom::Start(0))?;
-        self.file.write_all(&header_bytes(header))?;
+        self.file.write_all(&header.to_bytes())?;
         let _ = self.file.unlock(); // on Windows, a lock prevents reading
         fs::rename(&self.path, path)?;
         self.is_whole = true;

@@ -1,18 +1,20 @@
-//! An open segment of the index, and its sessions. A segment is written once as a draft and never changed. Processes
-//! that have it open can read on after it was replaced.
+//! An open segment of the index, and its sessions. A segment is written once as a draft; later, records are only removed
+//! from it. Processes that have it open can read on after other segments replaced it.
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs::File;
+use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::disk::create;
 use crate::disk::digest::{self, ScanOptions};
 use crate::disk::files::open_regular;
+use crate::disk::fingerprint::FileVersion;
 use crate::disk::index::filter;
-use crate::disk::index::pieces::{
-    HASH, HEAD, MAGIC, RecordPieces, SegmentHeader, SegmentPiece, SegmentPieces, header_bytes,
-};
+use crate::disk::index::pieces::{HASH, HEAD, RecordPieces, SegmentHeader, SegmentPiece, SegmentPieces};
 use crate::disk::index::table::{SegmentRecord, SegmentTable};
 use crate::disk::session_file::{self, RealPaths, SessionFile};
 use crate::session::digest::Digest;
@@ -21,15 +23,6 @@ use crate::session::digest::listed::{JoinedPath, SessionFacts, SessionFilter, Se
 use crate::session::lines::Header;
 use crate::session::search_text::{SearchTexts, TextBuffers};
 use crate::system;
-
-/// The modification time of a segment is its time of last use, updated at most this often.
-const USED: Duration = Duration::from_secs(24 * 3600);
-
-/// The maximum length in bytes of the path of a directory.
-const MOST_PATH: u64 = 1 << 16;
-
-/// The maximum size of a table in bytes.
-const MOST_TABLE: u64 = 1 << 32;
 
 /// The kinds of pieces of a session, in their order in the file.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +39,16 @@ impl RecordPieces {
         let before = self.lens[..kind as usize].iter().map(|&len| HASH as u64 + u64::from(len)).sum::<u64>();
         SegmentPiece { at: self.at.saturating_add(before), len: self.lens[kind as usize] }
     }
+
+    /// Returns the size of the pieces in bytes.
+    pub(super) fn bytes(self) -> u64 {
+        self.end() - self.at
+    }
+
+    /// Returns the offset after the last piece.
+    pub(super) fn end(self) -> u64 {
+        self.piece(PieceKind::State).end()
+    }
 }
 
 /// An open segment.
@@ -54,7 +57,7 @@ pub(super) struct Segment {
     pub(super) stored: Arc<StoredSessions>,
     /// The same sessions as a source for lists.
     pub(super) source: Arc<SharedSource>,
-    pub(super) number: u64,
+    pub(super) header: SegmentHeader,
     /// The length of the file in bytes.
     pub(super) bytes: u64,
     /// The use of each record.
@@ -77,28 +80,28 @@ pub(super) enum RecordUse {
 }
 
 impl Segment {
-    /// Opens a segment with this content that adds to the given segment. Returns `None` if there is no trustworthy one.
-    pub(super) fn open(path: &Path, of: u64, adds_to: u64, dirs: &Arc<SessionDirs>) -> Option<Self> {
-        let (pieces, [is_of, number, is_added_to, _, at, len, table_hash]) = head(path)?;
-        if is_of != of || is_added_to != adds_to {
-            return None;
-        }
-        let metadata = pieces.0.metadata().ok()?;
-        let bytes = metadata.len();
-        if len > MOST_TABLE || at.checked_add(len) != Some(bytes) {
-            return None;
-        }
-        let table = SegmentTable::read(&pieces, at, len, table_hash)?;
-        if let Ok(written) = metadata.modified()
-            && let Ok(age) = written.elapsed()
-            && age > USED
-        {
-            let _ = File::options().write(true).open(path).and_then(|file| file.set_modified(written + age));
-        }
+    /// Opens a segment of an index. Returns `None` if there is no trustworthy one.
+    pub(super) fn open(path: &Path, of: u64, dirs: &Arc<SessionDirs>) -> Option<Self> {
+        let pieces = SegmentPieces(open_own(path)?);
+        let header = SegmentHeader::read(&pieces).filter(|header| header.of == of)?;
+        let bytes = pieces.0.metadata().ok()?.len();
+        header.table.checked_add(header.table_len).filter(|end| *end <= bytes)?;
+        let table = SegmentTable::read(&pieces, &header)?;
         let (uses, shown) = (vec![RecordUse::Past; table.len], vec![false; table.len]);
         let stored = Arc::new(StoredSessions { pieces: Arc::new(pieces), table, dirs: dirs.clone() });
         let source = Arc::new(SharedSource(stored.clone()));
-        Some(Self { stored, source, number, bytes, uses, shown })
+        Some(Self { stored, source, header, bytes, uses, shown })
+    }
+
+    /// Returns `true` if the segment holds no text that is not in a session file.
+    pub(super) fn is_clean(&self) -> bool {
+        self.header.is_removing == 0 && !self.uses.contains(&RecordUse::Stale)
+    }
+
+    /// Returns the versions of the files of the stale records.
+    pub(super) fn stale(&self) -> impl Iterator<Item = FileVersion> {
+        let stale = self.uses.iter().enumerate().filter(|(_, is)| **is == RecordUse::Stale);
+        stale.map(|(at, _)| self.table().record(at).stamp)
     }
 
     pub(super) fn table(&self) -> &SegmentTable {
@@ -116,28 +119,66 @@ impl Segment {
     }
 }
 
-/// Opens a trustworthy segment and reads its header.
-fn head(path: &Path) -> Option<(SegmentPieces, SegmentHeader)> {
+/// The records of the files in a directory.
+pub(in crate::disk) struct DirRecords<'a> {
+    pub(super) segments: &'a [Segment],
+    /// The length of the path of the directory below the session directory, with a separator.
+    pub(super) prefix: usize,
+    /// The records in each segment.
+    pub(super) ranges: Vec<Range<usize>>,
+}
+
+impl DirRecords<'_> {
+    /// Returns the record of a file that has not changed since it was added.
+    pub(in crate::disk) fn unchanged(&self, name: &OsStr, stamp: &FileVersion) -> Option<(u32, u32)> {
+        let segments = self.segments.iter().zip(&self.ranges).enumerate().rev();
+        let found = |(number, (kept, range)): (usize, (&Segment, &Range<usize>))| {
+            let at = kept.table().find(range, self.prefix, name.as_encoded_bytes())?;
+            let record = kept.table().record(at);
+            (record.is_settled && record.stamp == *stamp).then_some((number as u32, at as u32))
+        };
+        segments.filter_map(found).next()
+    }
+}
+
+/// Overwrites the pieces of the records of some file versions, and removes these records from the table. The segment
+/// stays readable at any time: see [`SegmentHeader`]. The caller holds the lock. Returns the number of records left.
+///
+/// # Errors
+/// The segment is damaged or cannot be written.
+pub(super) fn remove(path: &Path, stale: &HashSet<FileVersion>) -> io::Result<usize> {
+    let damaged = || io::Error::from(io::ErrorKind::InvalidData);
+    let pieces = SegmentPieces(open_regular(path, File::options().read(true).write(true))?);
+    let header = SegmentHeader::read(&pieces).ok_or_else(damaged)?;
+    let table = SegmentTable::read(&pieces, &header).ok_or_else(damaged)?;
+    let removed: Vec<bool> = table.records().map(|record| stale.contains(&record.stamp)).collect();
+    let count = removed.iter().filter(|is_removed| **is_removed).count();
+    if count > 0 {
+        for record in table.records().filter(|record| stale.contains(&record.stamp)) {
+            let places = record.pieces;
+            pieces.overwrite(places.at.max(HEAD as u64), places.end().min(header.pieces_end))?;
+        }
+        let bytes = table.without(|at| removed[at]);
+        let next = header.with_table(&bytes);
+        pieces.write_at(next.table, &bytes)?;
+        pieces.write_at(0, &next.to_bytes())?;
+    }
+    if count > 0 || header.is_removing != 0 {
+        let now = SegmentHeader::read(&pieces).ok_or_else(damaged)?;
+        let [first, second] = now.table_places();
+        let other = if now.table == first { second } else { first };
+        pieces.overwrite(other, other.saturating_add(now.longest_table))?;
+        pieces.write_at(0, &SegmentHeader { is_removing: 0, ..now }.to_bytes())?;
+    }
+    Ok(table.len - count)
+}
+
+/// Opens a file of the index, if it belongs to the user and only they can write to it. Removes read permission for
+/// others.
+pub(super) fn open_own(path: &Path) -> Option<File> {
     let file = open_regular(path, File::options().read(true)).ok()?;
-    let pieces = is_own(&file).then_some(SegmentPieces(file))?;
-    let mut head = [0; HEAD];
-    pieces.read_at(0, &mut head).ok()?;
-    let (words, _) = head[MAGIC.len()..].as_chunks();
-    let numbers = std::array::from_fn(|at| words.get(at).map_or(0, |word| u64::from_le_bytes(*word)));
-    (header_bytes(numbers) == head).then_some((pieces, numbers))
-}
-
-/// Returns the session directory of a segment, or `None` if the file is not a segment of this format.
-pub(super) fn dir(path: &Path) -> Option<PathBuf> {
-    let (pieces, [_, _, _, len, ..]) = head(path)?;
-    let mut dir = vec![0; usize::try_from(len.min(MOST_PATH)).ok()?];
-    pieces.read_at(HEAD as u64, &mut dir).ok()?;
-    system::files::path_of(dir)
-}
-
-/// Returns `true` if a file belongs to the user and only they can write to it. Removes read permission for others.
-fn is_own(file: &File) -> bool {
-    file.metadata().is_ok_and(|metadata| system::files::is_own(&metadata)) && create::make_private(file).is_ok()
+    let is_own = file.metadata().is_ok_and(|metadata| system::files::is_own(&metadata));
+    (is_own && create::make_private(&file).is_ok()).then_some(file)
 }
 
 /// The session directory of an index.
@@ -201,7 +242,8 @@ impl SessionSource for SharedSource {
     }
 
     fn with_keys(&self, keys: &[u16]) -> SessionFilter<'_> {
-        let passed = filter::pass(&self.0.pieces, &self.0.table.blocks, keys);
+        let Some(blocks) = &self.0.table.blocks else { return Box::new(|_| true) };
+        let passed = filter::pass(&self.0.pieces, blocks, keys);
         Box::new(move |number| passed.has(self.0.table.number(number as usize)))
     }
 

@@ -1,8 +1,9 @@
-//! The table of a segment: a record of fixed size for each file, in order of their paths, and the strings of all
-//! records. It stays in memory as it is in the file, so that opening an index needs no memory and no time per session.
+//! The table of a segment: columns with a record of fixed size for each file, in order of their paths, and with the
+//! strings of all records. It stays in memory as it is in the file, so that opening an index needs no memory and no time
+//! per session.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::hash::Hasher;
 use std::io;
@@ -12,7 +13,7 @@ use twox_hash::XxHash3_64;
 
 use crate::disk::fingerprint::{ContentHash, FileVersion};
 use crate::disk::index::filter::{FilterBlock, FilterDraft};
-use crate::disk::index::pieces::{RecordPieces, SegmentPieces};
+use crate::disk::index::pieces::{RecordPieces, SegmentHeader, SegmentPieces};
 use crate::session::digest::details::EntryTotals;
 use crate::session::digest::listed::{JoinedPath, RootKeys, SessionFacts};
 use crate::session::links::IdHash;
@@ -26,9 +27,36 @@ const NUMBER: usize = RECORD - 4;
 /// The offset of the place of the path in a record.
 const BELOW: usize = 13 * 8 + 6 * 4;
 
-/// The size of the head of a table: the number of records, and the sizes of the strings and of the filter blocks in
-/// bytes.
-const HEAD: usize = 24;
+/// A column of the table: its ID, and the form of its data. A column whose data can be derived from the pieces has a
+/// form of its own: in a segment without it or with another form, it is missing until the segment is rewritten.
+type Column = (u32, u32);
+
+const RECORDS: Column = (0, 0);
+const STRINGS: Column = (1, 0);
+/// The keys of root entries.
+const ROOTS: Column = (2, 0);
+/// The blocks of the filter. Increase the form with every change of the filter or of its keys.
+const FILTER: Column = (3, 1);
+
+/// The size of the description of a column: its ID, form, and length in bytes.
+const COLUMN: usize = 4 + 4 + 8;
+
+/// The maximum number of columns.
+const MOST_COLUMNS: u64 = 64;
+
+/// Serializes a table: the number of columns, their descriptions, and their data.
+fn table_bytes(columns: &[(Column, &[u8])]) -> Vec<u8> {
+    let size = columns.iter().map(|(_, data)| COLUMN + data.len()).sum::<usize>();
+    let mut bytes = Vec::with_capacity(8 + size);
+    bytes.extend((columns.len() as u64).to_le_bytes());
+    for ((id, form), data) in columns {
+        bytes.extend(id.to_le_bytes());
+        bytes.extend(form.to_le_bytes());
+        bytes.extend((data.len() as u64).to_le_bytes());
+    }
+    columns.iter().for_each(|(_, data)| bytes.extend_from_slice(data));
+    bytes
+}
 
 /// The record of a file.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,6 +98,9 @@ const CREATED: u32 = 1 << 5;
 const MODIFIED: u32 = 1 << 6;
 const PARENT: u32 = 1 << 7;
 const PARENT_ID: u32 = 1 << 8;
+
+/// The kind of string that several records can share: the working directory.
+const CWD: usize = 2;
 
 /// A place that holds no string.
 const NOTHING: (u32, u32) = (0, 0);
@@ -142,39 +173,69 @@ pub(super) struct SegmentTable {
     strings: String,
     /// The keys of root entries.
     roots: Vec<u8>,
-    /// The blocks of the filter.
-    pub(super) blocks: Vec<FilterBlock>,
+    /// The blocks of the filter, unless it is missing.
+    pub(super) blocks: Option<Vec<FilterBlock>>,
     /// The number of records.
     pub(super) len: usize,
 }
 
 impl SegmentTable {
-    /// Reads a table of `len` bytes at an offset. Returns `None` if it cannot be read, has another hash, or is no table.
-    pub(super) fn read(pieces: &SegmentPieces, at: u64, len: u64, table_hash: u64) -> Option<Self> {
+    /// Reads the table of a segment. Returns `None` if it cannot be read, has another hash, or is no table.
+    pub(super) fn read(pieces: &SegmentPieces, header: &SegmentHeader) -> Option<Self> {
         let mut hasher = XxHash3_64::new();
-        let mut from = at;
-        let mut part = |len: usize| {
-            let mut bytes = vec![0; len];
+        let (mut from, end) = (header.table, header.table.checked_add(header.table_len)?);
+        let mut part = |len: u64| {
+            let next = from.checked_add(len).filter(|next| *next <= end)?;
+            let mut bytes = vec![0; usize::try_from(len).ok()?];
             pieces.read_at(from, &mut bytes).ok()?;
-            from += len as u64;
+            from = next;
             hasher.write(&bytes);
             Some(bytes)
         };
-        let head = part(HEAD)?;
-        let word =
-            |at: usize| head[at..].first_chunk().and_then(|word| usize::try_from(u64::from_le_bytes(*word)).ok());
-        let (records, strings, blocks) = (word(0)?.checked_mul(RECORD)?, word(8)?, word(16)?);
-        let roots = usize::try_from(len).ok()?.checked_sub(HEAD)?.checked_sub(records)?;
-        let roots = roots.checked_sub(strings)?.checked_sub(blocks)?;
-        // Each part is read into its own memory, because copies of a large table would take long.
-        let (records, strings, blocks, roots) = (part(records)?, part(strings)?, part(blocks)?, part(roots)?);
-        if hasher.finish() != table_hash {
-            return None;
+        let count = part(8)?.first_chunk().map_or(0, |count| u64::from_le_bytes(*count));
+        let columns = part(count.min(MOST_COLUMNS) * COLUMN as u64)?;
+        let mut table = Self::default();
+        for column in columns.as_chunks::<COLUMN>().0 {
+            let half = |at: usize| column[at..].first_chunk().map_or(0, |half| u32::from_le_bytes(*half));
+            let len = column[8..].first_chunk().map_or(0, |len| u64::from_le_bytes(*len));
+            // Each column is read into its own memory, because copies of a large table would take long.
+            let data = part(len)?;
+            match (half(0), half(4)) {
+                RECORDS => table.records = data,
+                STRINGS => table.strings = String::from_utf8(data).ok()?,
+                ROOTS => table.roots = data,
+                FILTER => table.blocks = Some(data.as_chunks().0.iter().map(FilterBlock::from_bytes).collect()),
+                _ => {}
+            }
         }
-        let (blocks, _) = blocks.as_chunks();
-        let blocks = blocks.iter().map(FilterBlock::from_bytes).collect();
-        let (len, strings) = (records.len() / RECORD, String::from_utf8(strings).ok()?);
-        Some(Self { records, strings, roots, blocks, len })
+        table.len = table.records.len() / RECORD;
+        (hasher.finish() == header.table_hash).then_some(table)
+    }
+
+    /// Serializes the table without some records. Their strings are overwritten.
+    pub(super) fn without(&self, is_removed: impl Fn(usize) -> bool) -> Vec<u8> {
+        let (removed, left): (Vec<usize>, Vec<usize>) = (0..self.len).partition(|at| is_removed(*at));
+        let shared: HashSet<(u32, u32)> = left.iter().map(|&at| self.full(at).strings[CWD]).collect();
+        let mut strings = self.strings.clone().into_bytes();
+        for at in removed {
+            let places = self.full(at).strings.into_iter().enumerate();
+            for (_, (start, len)) in places.filter(|(kind, place)| *kind != CWD || !shared.contains(place)) {
+                strings
+                    .get_mut(start as usize..start as usize + len as usize)
+                    .into_iter()
+                    .for_each(|part| part.fill(0));
+            }
+        }
+        let records: Vec<u8> = left.iter().flat_map(|&at| self.bytes(at)).copied().collect();
+        let blocks = self.blocks.as_deref().map(blocks_to_bytes);
+        let filter = blocks.as_deref().map(|blocks| (FILTER, blocks));
+        let columns = [(RECORDS, &*records), (STRINGS, &*strings), (ROOTS, &*self.roots)];
+        table_bytes(&columns.into_iter().chain(filter).collect::<Vec<_>>())
+    }
+
+    /// Returns the number of records when the segment was written, or `None` if a column is missing.
+    pub(super) fn written(&self) -> Option<usize> {
+        self.blocks.as_ref().map(|blocks| blocks.iter().map(|block| block.count as usize).sum())
     }
 
     fn bytes(&self, at: usize) -> &[u8; RECORD] {
@@ -296,11 +357,6 @@ impl TableDraft {
         self.records.is_empty()
     }
 
-    /// Iterates over the records in the order in which they were added.
-    pub(super) fn records(&self) -> impl Iterator<Item = &SegmentRecord> {
-        self.records.iter().map(|full| &full.record)
-    }
-
     /// Adds a record with the path of its file below the session directory, if it is the only path, and the keys of its
     /// texts. Returns the sessions of a block of the filter if there are enough.
     ///
@@ -372,12 +428,7 @@ impl TableDraft {
         };
         let mut order: Vec<usize> = (0..self.records.len()).collect();
         order.sort_by(|a, b| below(a).cmp(below(b)));
-        let size = HEAD + self.records.len() * RECORD + self.strings.len() + self.roots.len();
-        let mut bytes = Vec::with_capacity(size);
-        bytes.extend((self.records.len() as u64).to_le_bytes());
-        let blocks: Vec<u8> = self.filter.blocks.iter().flat_map(|block| block.to_bytes()).collect();
-        bytes.extend((self.strings.len() as u64).to_le_bytes());
-        bytes.extend((blocks.len() as u64).to_le_bytes());
+        let mut records = Vec::with_capacity(self.records.len() * RECORD);
         // Strings and keys lie in the order of the records, because most readers read them in this order.
         let (mut strings, mut roots) = (String::with_capacity(self.strings.len()), Vec::new());
         let mut shared: HashMap<(u32, u32), (u32, u32)> = HashMap::new();
@@ -397,14 +448,15 @@ impl TableDraft {
             let keys = &self.roots[full.roots.0 as usize * 8..][..full.roots.1 as usize * 8];
             full.roots.0 = (roots.len() / 8) as u32;
             roots.extend_from_slice(keys);
-            bytes.extend(full.to_bytes());
+            records.extend(full.to_bytes());
         }
-        bytes[8..16].copy_from_slice(&(strings.len() as u64).to_le_bytes());
-        bytes.extend(strings.as_bytes());
-        bytes.extend(blocks);
-        bytes.extend(&roots);
-        bytes
+        let blocks = blocks_to_bytes(&self.filter.blocks);
+        table_bytes(&[(RECORDS, &records), (STRINGS, strings.as_bytes()), (ROOTS, &roots), (FILTER, &blocks)])
     }
+}
+
+fn blocks_to_bytes(blocks: &[FilterBlock]) -> Vec<u8> {
+    blocks.iter().flat_map(|block| block.to_bytes()).collect()
 }
 
 fn too_long(_: std::num::TryFromIntError) -> io::Error {

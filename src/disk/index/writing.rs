@@ -1,17 +1,16 @@
-//! Additions to the index: new records are written to a draft, which replaces or extends the segments at the end.
+//! Additions to the index: new records are written to a draft, which becomes a segment at the end.
 
 use std::collections::HashSet;
 use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
 use crate::disk::fingerprint::{ContentHash, FileVersion};
-use crate::disk::index::cleanup::remove;
 use crate::disk::index::filter::FilterDraft;
+use crate::disk::index::list::{IndexFiles, SegmentList, remove};
 use crate::disk::index::pieces::{SegmentDraft, SegmentPieces};
-use crate::disk::index::segment::{RecordUse, Segment, WrittenSession};
+use crate::disk::index::segment::{self, Segment, WrittenSession};
 use crate::disk::index::table::{SegmentRecord, TableDraft};
 use crate::session::digest::Digest;
 use crate::session::digest::details::LazyDetails;
@@ -19,10 +18,6 @@ use crate::session::digest::listed::SessionFacts;
 use crate::session::search_text::SearchTexts;
 use crate::session::search_titles::{SearchTitles, TitlesBuf};
 use crate::session::trigrams;
-
-/// The maximum size in bytes of the additions, and their maximum share of the whole. Beyond it, both files are merged,
-/// because the additions are rewritten with each change.
-const MOST_ADDED: (u64, u64) = (4 << 20, 8);
 
 /// The new records.
 #[derive(Debug)]
@@ -32,6 +27,8 @@ enum NewRecord {
         draft: SegmentDraft,
         pieces: Arc<SegmentPieces>,
         table: Box<TableDraft>,
+        /// The latest modification time of a file omitted because of the size limit.
+        omitted: Option<i64>,
     },
     /// The reason why they cannot be written.
     Failed(io::Error),
@@ -40,10 +37,11 @@ enum NewRecord {
 /// The additions to an index. They are written to a draft as they come.
 #[derive(Debug)]
 pub(super) struct Additions {
-    /// The path of the segment that the draft may replace.
-    path: PathBuf,
-    /// The session directory with symbolic links resolved.
-    real: PathBuf,
+    files: IndexFiles,
+    /// The maximum size of the index in bytes.
+    pub(super) limit: u64,
+    /// Files with earlier modification times are omitted because of the limit.
+    oldest: i64,
     new: Mutex<NewRecord>,
 }
 
@@ -63,20 +61,34 @@ pub(super) struct Addition<'a> {
 }
 
 impl Additions {
-    pub(super) fn new(path: &Path, real: &Path) -> Self {
-        Self { path: path.into(), real: real.into(), new: Mutex::new(NewRecord::Nothing) }
+    pub(super) fn new(files: &IndexFiles, limit: u64) -> Self {
+        Self { files: files.clone(), limit, oldest: i64::MIN, new: Mutex::new(NewRecord::Nothing) }
+    }
+
+    /// Omits the same files as before.
+    pub(super) fn set_oldest(&mut self, list: &SegmentList) {
+        self.oldest = if list.limit == self.limit { list.oldest } else { i64::MIN };
     }
 
     /// Writes the pieces of a file. If it can be written, the details are then loaded from there.
     pub(super) fn put(&self, addition: &Addition<'_>, home: &Arc<str>) -> Option<LazyDetails> {
         let lock = || self.new.lock().unwrap_or_else(PoisonError::into_inner);
         let add = || -> io::Result<Option<(LazyDetails, Option<FilterDraft>)>> {
+            let mtime = addition.stamp.mtime();
+            if mtime < self.oldest {
+                return Ok(None);
+            }
             let mut new = lock();
             if matches!(*new, NewRecord::Nothing) {
-                let draft = SegmentDraft::begin(&self.path, &self.real)?;
-                *new = NewRecord::Some { pieces: Arc::new(draft.pieces()?), draft, table: Box::default() };
+                let draft = SegmentDraft::begin(&self.files.list)?;
+                let pieces = Arc::new(draft.pieces()?);
+                *new = NewRecord::Some { pieces, draft, table: Box::default(), omitted: None };
             }
-            let NewRecord::Some { draft, pieces: written, table } = &mut *new else { return Ok(None) };
+            let NewRecord::Some { draft, pieces: written, table, omitted } = &mut *new else { return Ok(None) };
+            if draft.end > self.limit {
+                *omitted = (*omitted).max(Some(mtime)); // the newest files come first
+                return Ok(None);
+            }
             let &Addition { stamp, below, is_session, content, ref facts, pieces, keys } = addition;
             let places = draft.add(pieces)?;
             let is_settled = stamp.is_settled(&draft.begun);
@@ -101,83 +113,84 @@ impl Additions {
         })
     }
 
-    /// Writes the new records, and removes text that no file contains any more: see [`super::Index::finish`].
-    pub(super) fn finish(
-        self,
-        paths: &[PathBuf; 2],
-        of: u64,
-        volumes: &[Segment],
-        has_unusable: bool,
-    ) -> io::Result<()> {
+    /// Writes the new records, and removes text that no file contains any more: see [`super::Index::finish`]. `opened`
+    /// is the list of segments as it was when `volumes` were opened. Returns `true` if anything was to be done.
+    pub(super) fn finish(self, opened: &SegmentList, volumes: &[Segment], replaces: bool) -> io::Result<bool> {
+        let Self { files, limit, new, .. } = self;
+        let new = new.into_inner().unwrap_or_else(PoisonError::into_inner);
         let is_stale = !volumes.iter().all(Segment::is_clean);
-        let written = match self.new.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            NewRecord::Some { draft, table, .. } => write(paths, of, volumes, (draft, *table)),
-            NewRecord::Nothing if is_stale => SegmentDraft::begin(&self.path, &self.real)
-                .and_then(|draft| write(paths, of, volumes, (draft, TableDraft::default()))),
-            NewRecord::Nothing if has_unusable => remove(&paths[volumes.len()..]).map(drop),
-            NewRecord::Nothing => Ok(()),
-            NewRecord::Failed(error) => Err(error),
-        };
+        let is_usable = if replaces { files.existing().is_empty() } else { volumes.len() == opened.segments.len() };
+        if matches!(new, NewRecord::Nothing) && !is_stale && is_usable {
+            return Ok(false);
+        }
+        let written = write(&files, (opened, volumes, replaces), new, limit);
         if written.is_err() && is_stale {
-            remove(paths)?;
+            files.remove()?;
         }
-        written
+        written.map(|()| true)
     }
 }
 
-/// Writes a draft with the remaining records: of both segments if it replaces the first, otherwise of the second.
+/// Changes the segments, and then the list.
 fn write(
-    paths: &[PathBuf; 2],
-    of: u64,
-    volumes: &[Segment],
-    (mut draft, mut table): (SegmentDraft, TableDraft),
+    files: &IndexFiles,
+    (opened, volumes, replaces): (&SegmentList, &[Segment], bool),
+    new: NewRecord,
+    limit: u64,
 ) -> io::Result<()> {
-    let [all, added] = [0, 1].map(|number| volumes.get(number));
-    let past = |kept: &Segment| kept.uses.iter().filter(|is| **is != RecordUse::Current).count();
-    let adds_to = all.filter(|all| {
-        let bytes = draft.end + added.map_or(0, |added| added.bytes);
-        all.is_clean() && bytes <= MOST_ADDED.0.max(all.bytes / MOST_ADDED.1) && past(all) <= all.uses.len() / 2
-    });
-    let new: HashSet<(u64, u64)> = table.records().map(|record| record.stamp.file).collect();
-    for kept in [all.filter(|_| adds_to.is_none()), added].into_iter().flatten() {
-        kept.copy(&new, &mut draft, &mut table)?;
+    let _lock = files.lock()?;
+    let current = || SegmentList::read(&files.list).filter(|list| list.of == opened.of);
+    let before = if replaces { None } else { current() };
+    let mut list = before.clone().unwrap_or_else(|| SegmentList { segments: Vec::new(), ..opened.clone() });
+    let is_open = |number: &u64| volumes.iter().any(|kept| kept.header.number == *number);
+    list.segments.retain(|number| is_open(number) || !opened.segments.contains(number));
+    remove_stale(files, volumes, &mut list)?;
+    let added = match new {
+        NewRecord::Some { mut draft, mut table, omitted, .. } => (|| {
+            let last = table.filter.take().build();
+            table.filter.write(&last, &mut draft)?;
+            let number = getrandom::u64().map_err(io::Error::other)?;
+            draft.finish(&table.to_bytes(), &files.segment(number), (list.of, number))?;
+            list.segments.push(number);
+            if let Some(omitted) = omitted {
+                let oldest = if list.limit == limit { list.oldest } else { i64::MIN };
+                (list.limit, list.oldest) = (limit, oldest.max(omitted + 1));
+            }
+            Ok(())
+        })(),
+        NewRecord::Nothing => Ok(()),
+        NewRecord::Failed(error) => Err(error),
+    };
+    if replaces && added.is_err() {
+        return added; // the previous index stays
     }
-    let replaced = &paths[usize::from(adds_to.is_some())..];
-    let [path, rest @ ..] = replaced else { return Ok(()) };
-    if table.is_empty() {
-        return remove(replaced).map(drop);
+    if list.segments.is_empty() {
+        files.remove()?;
+        return added;
     }
-    let last = table.filter.take().build();
-    table.filter.write(&last, &mut draft)?;
-    draft.finish(&table.to_bytes(), path, (of, adds_to.map_or(0, |all| all.number)))?;
-    remove(rest).map(drop) // it adds to a segment that was replaced
+    if before.as_ref() != Some(&list) {
+        list.write(&files.list)?;
+        files.remove_unlisted(&list)?;
+    }
+    added
 }
 
-impl Segment {
-    /// Returns `true` if the files contain exactly these records.
-    fn is_clean(&self) -> bool {
-        !self.uses.contains(&RecordUse::Stale)
+/// Overwrites the text of stale records, or removes segments in which this is impossible.
+fn remove_stale(files: &IndexFiles, volumes: &[Segment], list: &mut SegmentList) -> io::Result<()> {
+    let stale: HashSet<FileVersion> = volumes.iter().flat_map(Segment::stale).collect();
+    if volumes.iter().all(Segment::is_clean) {
+        return Ok(());
     }
-
-    /// Copies the valid records to another segment, except those of files with `new` records.
-    fn copy(&self, new: &HashSet<(u64, u64)>, draft: &mut SegmentDraft, table: &mut TableDraft) -> io::Result<()> {
-        let mut rooms = [const { Vec::new() }; 4];
-        for (at, is) in self.uses.iter().enumerate() {
-            let record = self.table().record(at);
-            if !matches!(is, RecordUse::Current | RecordUse::Held) || new.contains(&record.stamp.file) {
-                continue;
-            }
-            // Damaged records are read from the session next time.
-            let Some(pieces) = self.read(&record, &mut rooms) else { continue };
-            let places = draft.add(pieces)?;
-            let (below, facts) = (self.table().below(at), self.table().facts(at));
-            let record = SegmentRecord { pieces: places, ..record };
-            if let Some(block) = table.push(record, below, &facts, &stored_keys(pieces))? {
-                table.filter.write(&block.build(), draft)?;
-            }
+    // Another process may have merged segments with these records since they were opened.
+    let is_clean = |number: u64| volumes.iter().any(|kept| kept.header.number == number && kept.is_clean());
+    for number in list.segments.clone().into_iter().filter(|number| !is_clean(*number)) {
+        let path = files.segment(number);
+        if segment::remove(&path, &stale).unwrap_or_default() == 0 {
+            list.segments.retain(|listed| *listed != number);
+            remove([&path])?;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// Returns the keys of the texts and titles of a session, by which words are found.

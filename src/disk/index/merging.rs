@@ -1,0 +1,163 @@
+//! Merging of segments. A segment is merged with those after it if these are together at least half as large, so that
+//! each record is rewritten only a few times, and a directory of any size has few segments.
+//!
+//! Only one process merges segments. Others can read and add meanwhile, and interruptions change nothing.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::sync::Arc;
+
+use crate::disk::index::list::{IndexFiles, SegmentList};
+use crate::disk::index::pieces::{SegmentDraft, SegmentHeader, SegmentPieces};
+use crate::disk::index::segment::{RecordUse, Segment, SessionDirs, open_own};
+use crate::disk::index::table::{SegmentRecord, TableDraft};
+use crate::disk::index::writing::stored_keys;
+
+/// Segments up to this size in bytes are always merged.
+const SMALL: u64 = 1 << 18;
+
+/// The maximum size in bytes of segments that are merged while a user waits.
+const QUICK: u64 = 64 << 20;
+
+/// The segments that may be merged now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::disk) enum MergeScope {
+    /// Those that take a short time.
+    Quick,
+    /// All.
+    Any,
+}
+
+/// Merges segments if needed, given those that this process has open. Removes the oldest records if the index is larger
+/// than `limit` bytes.
+///
+/// # Errors
+/// The merged segment cannot be written.
+pub(super) fn merge(
+    files: &IndexFiles,
+    (of, dirs): (u64, &Arc<SessionDirs>),
+    mut open: Vec<Segment>,
+    (limit, scope): (u64, MergeScope),
+) -> io::Result<()> {
+    let Some(list) = SegmentList::read(&files.list).filter(|list| list.of == of) else { return Ok(()) };
+    let size = |number: &u64| fs::metadata(files.segment(*number)).map_or(0, |found| found.len());
+    let sizes: Vec<u64> = list.segments.iter().map(size).collect();
+    let is_too_large = sizes.iter().sum::<u64>() > limit;
+    let must_rewrite = |number: &u64| open.iter().any(|kept| kept.header.number == *number && kept.must_rewrite());
+    let first = list.segments.iter().position(must_rewrite);
+    let start = if is_too_large { 0 } else { start(&sizes).min(first.unwrap_or(usize::MAX)) };
+    let numbers = &list.segments[start..];
+    let is_quick = sizes[start..].iter().sum::<u64>() <= QUICK;
+    let is_needed = is_too_large || first.is_some() || (numbers.len() > 1 && (is_quick || scope == MergeScope::Any));
+    let Some(_lock) = is_needed.then(|| files.lock_merging()).flatten() else { return Ok(()) };
+    let headers = |numbers: &[u64]| -> Option<Vec<SegmentHeader>> {
+        numbers.iter().map(|number| SegmentHeader::read(&SegmentPieces(open_own(&files.segment(*number))?))).collect()
+    };
+    let before = headers(numbers);
+    let segments = numbers.iter().map(|number| {
+        if let Some(at) = open.iter().position(|kept| kept.header.number == *number) {
+            return Some(open.swap_remove(at));
+        }
+        let mut added = Segment::open(&files.segment(*number), of, dirs)?;
+        added.uses.fill(RecordUse::Current);
+        Some(added)
+    });
+    let (Some(before), Some(segments)) = (before, segments.collect::<Option<Vec<Segment>>>()) else { return Ok(()) };
+    let oldest = if is_too_large { oldest_within(&segments, limit) } else { i64::MIN };
+    let (mut draft, mut table) = (SegmentDraft::begin(&files.list)?, TableDraft::default());
+    let mut later = HashSet::new();
+    for kept in segments.iter().rev() {
+        kept.copy(&later, oldest, &mut draft, &mut table)?;
+        later.extend(kept.live().map(|(_, record)| record.stamp.file));
+    }
+    let last = table.filter.take().build();
+    table.filter.write(&last, &mut draft)?;
+
+    let _lock = files.lock()?;
+    let Some(mut list) = SegmentList::read(&files.list).filter(|list| list.of == of) else { return Ok(()) };
+    let at = list.segments.windows(numbers.len()).position(|window| window == numbers);
+    // Another process may have removed text from the segments.
+    let Some(at) = at.filter(|_| headers(numbers).as_ref() == Some(&before)) else { return Ok(()) };
+    let mut merged = None;
+    if !table.is_empty() {
+        let number = getrandom::u64().map_err(io::Error::other)?;
+        draft.finish(&table.to_bytes(), &files.segment(number), (of, number))?;
+        merged = Some(number);
+    }
+    list.segments.splice(at..at + numbers.len(), merged);
+    if is_too_large {
+        (list.limit, list.oldest) = (limit, oldest);
+    }
+    list.write(&files.list)?;
+    files.remove_unlisted(&list)
+}
+
+/// Returns the first of the segments to merge, given the sizes of all in bytes.
+fn start(sizes: &[u64]) -> usize {
+    let mut start = sizes.len();
+    let mut later = 0;
+    for (at, &size) in sizes.iter().enumerate().rev() {
+        if at + 1 < sizes.len() && size > SMALL.max(2 * later) {
+            break;
+        }
+        (start, later) = (at, later + size);
+    }
+    start
+}
+
+/// Returns the earliest modification time of the latest files whose records take four fifths of the limit in bytes.
+fn oldest_within(segments: &[Segment], limit: u64) -> i64 {
+    let live = segments.iter().flat_map(|kept| kept.live());
+    let mut files: Vec<(i64, u64)> = live.map(|(_, record)| (record.stamp.mtime(), record.pieces.bytes())).collect();
+    files.sort_unstable_by_key(|&(mtime, _)| Reverse(mtime));
+    let (mut bytes, mut oldest) = (0, i64::MAX);
+    for (mtime, size) in files {
+        bytes += size;
+        if bytes > limit / 5 * 4 {
+            break;
+        }
+        oldest = mtime;
+    }
+    oldest
+}
+
+impl Segment {
+    /// Iterates over the records that are or may be used.
+    fn live(&self) -> impl Iterator<Item = (usize, SegmentRecord)> {
+        let live = self.uses.iter().enumerate().filter(|(_, is)| matches!(is, RecordUse::Current | RecordUse::Held));
+        live.map(|(at, _)| (at, self.table().record(at)))
+    }
+
+    /// Returns `true` if a column is missing, or if most of the records are unused.
+    fn must_rewrite(&self) -> bool {
+        self.table().written().is_none_or(|written| self.live().count() < written / 2)
+    }
+
+    /// Copies the records that are or may be used, except those of `later` files with records in later segments, and of
+    /// files older than `oldest` (in milliseconds since 1970).
+    fn copy(
+        &self,
+        later: &HashSet<(u64, u64)>,
+        oldest: i64,
+        draft: &mut SegmentDraft,
+        table: &mut TableDraft,
+    ) -> io::Result<()> {
+        let mut rooms = [const { Vec::new() }; 4];
+        for (at, record) in self.live() {
+            if later.contains(&record.stamp.file) || record.stamp.mtime() < oldest {
+                continue;
+            }
+            // Damaged records are read from the session next time.
+            let Some(pieces) = self.read(&record, &mut rooms) else { continue };
+            let places = draft.add(pieces)?;
+            let (below, facts) = (self.table().below(at), self.table().facts(at));
+            let record = SegmentRecord { pieces: places, ..record };
+            if let Some(block) = table.push(record, below, &facts, &stored_keys(pieces))? {
+                table.filter.write(&block.build(), draft)?;
+            }
+        }
+        Ok(())
+    }
+}
