@@ -24,13 +24,14 @@ pub(crate) fn nonzero_dollars(cost: f64) -> Option<String> {
     (cost >= 0.005).then(|| dollars(cost))
 }
 
-/// Formats a duration in milliseconds: `0.3 s`, `45 s`, `2 min 5 s`.
+/// Formats a duration in milliseconds: `0.3 s`, `45 s`, `2 min 5 s`, `3 h 10 min`.
 pub(crate) fn duration(ms: f64) -> String {
     let seconds = (ms / 1000.0).max(0.0);
     match seconds {
         s if s < 9.95 => format!("{s:.1} s"),
         s if s < 59.5 => format!("{s:.0} s"),
-        s => format!("{:.0} min {:.0} s", (s.round() / 60.0).floor(), s.round() % 60.0),
+        s if s < 3599.5 => format!("{:.0} min {:.0} s", (s.round() / 60.0).floor(), s.round() % 60.0),
+        s => format!("{:.0} h {:.0} min", (s / 3600.0).floor(), (s % 3600.0 / 60.0).floor()),
     }
 }
 

@@ -18,6 +18,7 @@ mod relations;
 pub mod search;
 mod search_cache;
 pub mod search_text;
+pub mod stats;
 pub mod suggestions;
 mod text_arena;
 
@@ -355,6 +356,12 @@ impl Catalog {
     /// Returns the totals of the entries that no older session has; zero for a missing session.
     pub fn own(&self, key: SessionKey) -> EntryTotals {
         self.get(key).map_or(EntryTotals::default(), |session| self.shares.own(key.place(), session))
+    }
+
+    /// Returns the sessions that share entries with a session, including itself, oldest first.
+    pub(crate) fn sharing(&self, key: SessionKey) -> Vec<SessionKey> {
+        let members: Vec<SessionKey> = self.shares.members(key.place()).map(SessionKey::new).collect();
+        if members.is_empty() { vec![key] } else { members }
     }
 
     /// Describes the origin of the entries of a session if older sessions have some of them. Returns `None` if all are

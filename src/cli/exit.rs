@@ -12,6 +12,8 @@ pub(super) enum Exit {
     Nothing = 1,
     /// An error, wrong usage, or output that lacks a file that could not be read.
     Failed = 2,
+    /// A check found something, such as a cost above the budget.
+    Over = 3,
 }
 
 impl Exit {
@@ -22,11 +24,12 @@ impl Exit {
 }
 
 /// Each exit code with its meaning, in the order of the codes.
-pub(super) const TABLE: [(&str, &str); 5] = [
+pub(super) const TABLE: [(&str, &str); 6] = [
     ("0", "done, or found"),
     ("1", "nothing found, nothing to do, or declined"),
     ("2", "error or wrong usage; also if a file could not be read for the output"),
-    ("3, 4", "not used yet"),
+    ("3", "a check found something: `stats --check` above the budget"),
+    ("4", "not used yet"),
     ("128+N", "ended by signal N"),
 ];
 

@@ -40,7 +40,7 @@ pub fn command() -> Command {
 }
 
 /// Exit codes, each with its meaning.
-pub const EXIT_CODES: [(&str, &str); 5] = exit::TABLE;
+pub const EXIT_CODES: [(&str, &str); 6] = exit::TABLE;
 
 /// The exit codes as a table of Markdown.
 pub fn exit_code_table() -> String {

@@ -30,6 +30,7 @@ mod search;
 mod setup;
 mod show;
 mod skill;
+mod stats;
 mod table;
 mod tree;
 mod undo;
@@ -128,6 +129,7 @@ enum OnSessions {
     Files(files::FilesCommand),
     Diff(diff::DiffCommand),
     Search(search::SearchCommand),
+    Stats(stats::StatsCommand),
     Show(show::ShowCommand),
     Path(path::PathCommand),
     Resume(resume::ResumeCommand),
@@ -331,6 +333,7 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Files(command) => command.run(&chosen, out),
         OnSessions::Diff(command) => command.run(&chosen, out).map(success),
         OnSessions::Search(command) => command.run(&chosen, out),
+        OnSessions::Stats(command) => command.run(&chosen, out),
         OnSessions::Show(command) => command.run(&chosen, out).map(success),
         OnSessions::Path(command) => command.run(&chosen, out).map(success),
         OnSessions::Resume(command) => command.run(&chosen),

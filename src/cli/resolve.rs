@@ -102,6 +102,12 @@ impl<'a> SessionResolver<'a> {
         newest.map(|session| session.path.clone()).with_context(none)
     }
 
+    /// Returns `true` if a word names sessions by a path or by the start of an id, and not by words of a title.
+    pub(super) fn is_session(&self, word: &OsStr) -> bool {
+        let is_id = |word: &str| word.len() >= ID_START && !self.starting(word).is_empty();
+        is_path(word) || word == "." || word.to_str().is_some_and(is_id)
+    }
+
     /// Resolves `word` to a session file.
     ///
     /// # Errors
@@ -119,6 +125,9 @@ impl<'a> SessionResolver<'a> {
         absolute(&self.session(word)?)
     }
 }
+
+/// The minimum length of the start of an id where words of a query are allowed too.
+const ID_START: usize = 6;
 
 /// Returns `true` if a word names a session by its path.
 fn is_path(word: &OsStr) -> bool {

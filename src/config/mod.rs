@@ -3,6 +3,7 @@
 //! Pure: converts text to settings or errors. Callers locate and read the file; [`keymap`](crate::keymap) defines key
 //! bindings.
 
+mod stats;
 mod tables;
 
 use std::collections::HashMap;
@@ -10,6 +11,7 @@ use std::fmt::Write as _;
 use std::str::FromStr;
 
 use clap::builder::PossibleValue;
+pub use stats::StatsConfig;
 pub use tables::{ColorOverride, SavedQuery};
 use tables::{ConfigProblems, advice, wrong_type};
 use toml::Spanned;
@@ -194,6 +196,8 @@ pub struct Config {
     pub trash_seconds: u64,
     /// The maximum size of the index of a directory in megabytes; 0 for no index.
     pub index_megabytes: u64,
+    /// The settings of statistics.
+    pub stats: StatsConfig,
     /// Session directories to read instead of pi's; `~` is not expanded yet.
     pub dirs: Vec<String>,
     /// The symbols, unless ASCII is set.
@@ -222,6 +226,7 @@ impl Default for Config {
             trash: Vec::new(),
             trash_seconds: 60,
             index_megabytes: 4000,
+            stats: StatsConfig::default(),
             dirs: Vec::new(),
             glyphs: UNICODE.clone(),
             colors: HashMap::new(),
@@ -329,10 +334,14 @@ fn read(problems: &mut ConfigProblems, table: &DeTable<'_>, config: &mut Config)
             "glyphs" => config.glyphs = tables::glyphs(problems, value),
             "colors" => config.colors = tables::colors(problems, value),
             "queries" => saved = Some(value),
+            "stats" => config.stats = stats::stats(problems, value),
             _ => match SETTINGS.iter().find(|(known, _)| *known == name) {
                 Some((_, set)) => drop(problems.parsed(name, value, |value| set(config, value))),
                 None => {
-                    let names = SETTINGS.iter().map(|(known, _)| *known).chain(["glyphs", "colors", "queries", "keys"]);
+                    let names = SETTINGS
+                        .iter()
+                        .map(|(known, _)| *known)
+                        .chain(["glyphs", "colors", "queries", "stats", "keys"]);
                     let advice = advice(name, "settings", names);
                     problems.add(key.span(), format!("unknown setting {name:?}; {advice}"));
                 }

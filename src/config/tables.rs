@@ -37,7 +37,7 @@ impl ConfigProblems {
     }
 
     /// Returns the rows of a table, or records that `wanted` is expected.
-    fn table<'a, 'b>(
+    pub(super) fn table<'a, 'b>(
         &mut self,
         name: &str,
         value: &'b Spanned<DeValue<'a>>,

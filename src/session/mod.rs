@@ -15,6 +15,7 @@ pub mod problem;
 pub mod prompt;
 pub mod search_text;
 pub mod search_titles;
+pub mod stats;
 pub(crate) mod text_spans;
 pub mod tree;
 pub(crate) mod trigrams;

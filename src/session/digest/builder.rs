@@ -6,6 +6,7 @@ use crate::base::javascript::{js_trim, utf16_prefix};
 use crate::base::text::clean;
 use crate::base::time;
 use crate::session::digest::details::{Details, EntryKeys, Models, identity};
+use crate::session::digest::entry_stats::StatsCollector;
 use crate::session::digest::messages::MessageTexts;
 use crate::session::digest::touched_files::TouchCollector;
 use crate::session::digest::{Digest, DigestLabel};
@@ -44,6 +45,7 @@ pub struct DigestBuilder {
     /// The entries that are labels.
     label_lines: Vec<Index>,
     touches: TouchCollector,
+    stats: StatsCollector,
     messages: MessageTexts,
     is_hidden_in_pi: bool,
     is_undrawn_in_pi: bool,
@@ -122,6 +124,7 @@ impl DigestBuilder {
         details.prompts = self.messages.prompts().collect();
         (details.last_prompt, details.last_answer) = self.messages.last(&parent_links);
         details.touches = self.touches.finish(&parent_links, &self.messages);
+        details.stats = self.stats.finish(&parent_links, &self.messages);
         details.models = self.models.busiest_first();
         details.active = ActivePath::new(&parent_links);
         digest.header = header;
@@ -159,6 +162,7 @@ impl DigestBuilder {
             tokens,
             inherits,
         );
+        self.stats.push(at, time, entry);
         self.digest.message_count += usize::from(entry.type_name.is("message"));
         if !matches!(entry.kind, EntryKind::Label | EntryKind::SessionInfo) {
             self.digest.written = time;

@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
+use crate::session::digest::entry_stats::SessionStats;
 use crate::session::digest::messages::LastMessage;
 use crate::session::digest::touched_files::TouchedFiles;
 use crate::session::entry::Entry;
@@ -44,6 +45,8 @@ pub struct Details {
     pub response_models: BTreeSet<Box<str>>,
     /// The active path as a bit set.
     pub active: ActivePath,
+    /// What each entry used and did.
+    pub stats: SessionStats,
 }
 
 impl Details {

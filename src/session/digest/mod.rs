@@ -7,6 +7,7 @@
 
 pub mod builder;
 pub mod details;
+pub mod entry_stats;
 pub mod listed;
 pub mod messages;
 pub mod touched_files;

@@ -1,0 +1,378 @@
+//! `pitree stats`: what sessions cost and did, as sums by time, model, project and others.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, anyhow};
+use clap_complete::ArgValueCompleter;
+use jiff::tz::TimeZone;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::base::numbers::{count, dollars, duration, tokens};
+use crate::base::text::clean;
+use crate::catalog::Catalog;
+use crate::catalog::key::SessionKey;
+use crate::catalog::stats::{GroupKey, StatsRequest, StatsRow, StatsTable};
+use crate::cli::exit::Exit;
+use crate::cli::hits::HitSearch;
+use crate::cli::output::{self, Output};
+use crate::cli::project::ProjectArg;
+use crate::cli::resolve::{self, SessionResolver};
+use crate::cli::search::read_query;
+use crate::cli::table::{self, Column, TITLE};
+use crate::cli::{CommandContext, completions, now};
+use crate::search::qualifier::value::QueryScope;
+use crate::search::qualifier::value::date::DateValue;
+use crate::session::stats::StatsSum;
+use crate::session::stats::columns::StatsColumn;
+use crate::session::stats::grouping::{Calendar, Grouping};
+
+/// Which sessions of subagents are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum SubagentChoice {
+    /// All sessions
+    With,
+    /// No sessions of subagents
+    Without,
+    /// Only sessions of subagents
+    Only,
+}
+
+/// Returns a parser of a name.
+fn named_value<T: Copy>(all: &'static [T], name: fn(T) -> &'static str) -> impl Fn(&str) -> Result<T> + Clone {
+    move |text: &str| {
+        let names = || all.iter().map(|&one| name(one)).collect::<Vec<_>>().join(", ");
+        all.iter().copied().find(|&one| name(one) == text).ok_or_else(|| anyhow!("use one of {}", names()))
+    }
+}
+
+/// Show what sessions cost and did, by day, model, project and others
+///
+/// Each entry is counted once, in the session in which it was made, and belongs to one row of a grouping. So the rows of
+/// every grouping add up to the same total.
+#[derive(Debug, clap::Args)]
+#[command(after_help = crate::cli::exit::help("Examples:
+  pitree stats --by day --since 1w           cost per day of the last week
+  pitree stats --by project --by model       projects, each by model
+  pitree stats --by prompt --limit 10        the most expensive prompts
+  pitree stats --by branch 0199f2c1          what each branch of a session cost
+  pitree stats is:abandoned after:2w         sessions with abandoned branches
+  pitree stats --json --by month | jq .cost  sums for scripts"))]
+pub(super) struct StatsCommand {
+    /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
+    #[arg(value_name = "SESSION|QUERY", add = ArgValueCompleter::new(completions::sessions))]
+    words: Vec<OsString>,
+    /// Group by day, week, month, hour, weekday, model, provider, project, family, session, branch, tool or prompt; twice for two groupings [default: month]
+    #[arg(long, value_name = "GROUPING", value_parser = named_value(Grouping::ALL, Grouping::name))]
+    by: Vec<Grouping>,
+    /// Count only entries since this date or age (2026-05-01, today, 2w)
+    #[arg(long, value_name = "DATE", value_parser = DateValue::read)]
+    since: Option<DateValue>,
+    /// Count only entries before this date or age
+    #[arg(long, value_name = "DATE", value_parser = DateValue::read)]
+    until: Option<DateValue>,
+    /// Sort by key or by a column of the JSON output [default: key for times, cost for others]
+    #[arg(long, value_name = "COLUMN", value_parser = named_value(StatsColumn::ALL, StatsColumn::name))]
+    sort: Option<StatsColumn>,
+    /// Print at most N rows; the rest becomes one row
+    #[arg(long, value_name = "N", value_parser = crate::cli::some)]
+    limit: Option<NonZeroUsize>,
+    /// Count sessions of subagents
+    #[arg(long, value_name = "WHICH", default_value = "with")]
+    subagents: SubagentChoice,
+    #[command(flatten)]
+    project: ProjectArg,
+    /// Use days in UTC instead of the local time zone
+    #[arg(long)]
+    utc: bool,
+    /// Print JSON Lines; the last line is the total
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+    /// Print comma-separated values with a header
+    #[arg(long)]
+    csv: bool,
+    /// Compare this month with the budget stats.budget.month; the exit code is 3 if the cost is higher
+    #[arg(long, conflicts_with_all = ["by", "since", "until", "sort", "limit", "json", "csv"])]
+    check: bool,
+}
+
+impl StatsCommand {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+        let zone = if self.utc { TimeZone::UTC } else { TimeZone::system() };
+        let here = QueryScope { zone: zone.clone(), ..chosen.here_and_now() };
+        let settings = &chosen.config.stats;
+        let calendar = Calendar { zone, week_start: settings.week_start };
+        let mut groupings = if self.by.is_empty() { vec![Grouping::Month] } else { self.by.clone() };
+        groupings.dedup();
+        if groupings.len() > 2 {
+            return Err(anyhow!("too many groupings: use --by once or twice"));
+        }
+        let mut catalog = chosen.catalog();
+        let is_found = self.found(&catalog, chosen, here.clone())?;
+        let is_in_project = self.project.matcher(chosen);
+        let is_wanted = |key: SessionKey| {
+            let Some(session) = catalog.get(key) else { return false };
+            let facts = session.facts();
+            let is_of_kind = match self.subagents {
+                SubagentChoice::With => true,
+                SubagentChoice::Without => !facts.is_subagent,
+                SubagentChoice::Only => facts.is_subagent,
+            };
+            is_of_kind && is_in_project(facts.cwd) && is_found.as_ref().is_none_or(|found| found.contains(&key))
+        };
+        let wanted: HashSet<SessionKey> = catalog.keys().filter(|&key| is_wanted(key)).collect();
+        let mut request = StatsRequest {
+            groupings,
+            calendar,
+            prices: settings.all_prices(),
+            since: self.since.map(|date| date.ms(&here)),
+            until: self.until.map(|date| date.ms(&here)),
+            pause: i64::from(settings.pause_minutes) * 60_000,
+        };
+        if self.check {
+            request.groupings.clear();
+            request.since = request.calendar.month_start(now());
+        }
+        let table = StatsTable::new(&catalog, &request, &|key| wanted.contains(&key));
+        let unreadable = std::mem::take(&mut catalog.unreadable);
+        if self.check {
+            return check(settings.month_budget, table.total.cost, out);
+        }
+        let rows = self.sorted(table.rows, &request);
+        let rows = self.limited(rows);
+        let report = Report { groupings: &request.groupings, rows: &rows, total: &table.total };
+        match () {
+            () if self.json => report.json(out)?,
+            () if self.csv => report.csv(out)?,
+            () => report.table(out, chosen)?,
+        }
+        Ok(output::end(out, unreadable)?.found(!rows.is_empty()).into())
+    }
+
+    /// Returns the sessions given as arguments or found by a query; `None` for all.
+    fn found(
+        &self,
+        catalog: &Catalog,
+        chosen: &CommandContext,
+        here: QueryScope,
+    ) -> Result<Option<HashSet<SessionKey>>> {
+        if self.words.is_empty() {
+            return Ok(None);
+        }
+        let resolver = SessionResolver::new(chosen);
+        if self.words.iter().all(|word| resolver.is_session(word)) {
+            let key = |word: &OsString| {
+                let path = resolver.session(word)?;
+                let absolute = resolve::absolute(&path)?;
+                let find = |path: &PathBuf| catalog.key_of(path);
+                find(&path).or_else(|| find(&absolute)).ok_or_else(|| {
+                    anyhow!("{} is not among the sessions; specify its directory with --dir", path.display())
+                })
+            };
+            return self.words.iter().map(key).collect::<Result<_>>().map(Some);
+        }
+        let words = self.words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
+        let files = HitSearch::new(read_query(&words)?, catalog.searched_sessions(), here).files();
+        Ok(Some(files.iter().filter_map(|path| catalog.key_of(path)).collect()))
+    }
+
+    /// Sorts rows: times by key, others by cost, unless a column is given. Equal rows are sorted by key.
+    fn sorted(&self, mut rows: Vec<StatsRow>, request: &StatsRequest) -> Vec<StatsRow> {
+        let is_time = request.groupings.first().is_some_and(|grouping| grouping.is_time());
+        let column = self.sort.unwrap_or(if is_time { StatsColumn::Key } else { StatsColumn::Cost });
+        let by_key = |(one, _): &StatsRow, (other, _): &StatsRow| {
+            let rank = |grouping: Grouping, key: &GroupKey| {
+                let rank = key.key.as_deref().map_or(0, |key| request.calendar.rank(grouping, key));
+                (key.key.is_none(), rank, key.key.clone())
+            };
+            let ranks = one.iter().zip(other).zip(&request.groupings);
+            ranks.fold(Ordering::Equal, |order, ((one, other), &grouping)| {
+                order.then_with(|| rank(grouping, one).cmp(&rank(grouping, other)))
+            })
+        };
+        let value = |(_, sum): &StatsRow| column.value(sum, 1.0).unwrap_or(f64::NEG_INFINITY);
+        match column {
+            StatsColumn::Key => rows.sort_by(by_key),
+            _ => rows.sort_by(|one, other| value(other).total_cmp(&value(one)).then_with(|| by_key(one, other))),
+        }
+        rows
+    }
+
+    /// Combines the rows after the limit into one.
+    fn limited(&self, mut rows: Vec<StatsRow>) -> Vec<StatsRow> {
+        let rest = self.limit.map_or(Vec::new(), |limit| rows.split_off(limit.get().min(rows.len())));
+        if let Some((keys, _)) = rest.first() {
+            let other = GroupKey { key: Some("other".into()), title: Some(count(rest.len(), "row", "rows")) };
+            let keys = vec![other; keys.len()];
+            let mut sum = StatsSum::default();
+            rest.iter().for_each(|(_, other)| sum += other);
+            rows.push((keys, sum));
+        }
+        rows
+    }
+}
+
+/// Compares the cost of this month with the budget.
+fn check(budget: Option<f64>, cost: f64, out: &mut Output) -> Result<ExitCode> {
+    let Some(budget) = budget else {
+        return Err(anyhow!("no budget is set; add `stats.budget.month = 200` to config.toml"));
+    };
+    writeln!(out, "{} of {} this month", dollars(cost), dollars(budget))?;
+    out.flush()?;
+    Ok(if cost > budget { Exit::Over } else { Exit::Done }.into())
+}
+
+/// The rows to print.
+struct Report<'a> {
+    groupings: &'a [Grouping],
+    rows: &'a [StatsRow],
+    total: &'a StatsSum,
+}
+
+impl Report<'_> {
+    fn columns() -> impl Iterator<Item = StatsColumn> {
+        StatsColumn::ALL.iter().copied().filter(|column| *column != StatsColumn::Key)
+    }
+
+    /// Prints a line for each row, and one for the total.
+    fn json(&self, out: &mut Output) -> Result<()> {
+        for (keys, sum) in self.rows {
+            output::json(out, &StatsLine { report: self, kind: "row", keys, sum })?;
+        }
+        output::json(out, &StatsLine { report: self, kind: "total", keys: &[], sum: self.total })
+    }
+
+    /// Prints a header and a line for each row.
+    fn csv(&self, out: &mut Output) -> Result<()> {
+        let names = self.groupings.iter().map(|grouping| grouping.name());
+        let header: Vec<&str> = names.chain(Self::columns().map(StatsColumn::name)).collect();
+        writeln!(out, "{}", header.join(","))?;
+        for (keys, sum) in self.rows {
+            let keys = keys.iter().map(|key| csv_field(key.key.as_deref().unwrap_or_default()));
+            let values = Self::columns().map(|column| {
+                let value = column.value(sum, self.total.cost).and_then(output::number);
+                Cow::Owned(value.map_or_else(String::new, |value| value.to_string()))
+            });
+            let fields: Vec<Cow<'_, str>> = keys.chain(values).collect();
+            writeln!(out, "{}", fields.join(","))?;
+        }
+        Ok(())
+    }
+
+    /// Prints a table with bars of the cost.
+    fn table(&self, out: &mut Output, chosen: &CommandContext) -> Result<()> {
+        const NUMBER: Column = Column::Number;
+        let first =
+            if self.groupings.first() == Some(&Grouping::Project) { Column::Path(TITLE) } else { Column::Words(TITLE) };
+        let columns =
+            [first, Column::Words(TITLE), NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, Column::Words(BAR)];
+        let glyphs = chosen.config.signs();
+        let bar = if chosen.config.ascii { "#" } else { "█" };
+        let most = self.rows.iter().map(|(_, sum)| sum.cost).fold(0.0, f64::max);
+        let cells = |keys: [String; 2], sum: &StatsSum, bar: String| {
+            let [first, second] = keys;
+            let rate = sum.cache_hit_rate().map_or_else(String::new, |rate| format!("{:.0} %", 100.0 * rate));
+            let money = |cost: f64| if cost == 0.0 { String::new() } else { dollars(cost) };
+            let time = if sum.working_time > 0 { duration(sum.working_time as f64) } else { String::new() };
+            let [sessions, prompts] = [sum.session_count(), sum.prompts].map(|count| count.to_string());
+            let tokens = tokens(sum.all_tokens());
+            [first, second, sessions, prompts, tokens, rate, time, dollars(sum.cost), money(sum.abandoned_cost), bar]
+        };
+        let names = self.groupings.iter().map(|grouping| grouping.name());
+        let mut head: Vec<String> = names.chain(["", ""]).take(2).map(Into::into).collect();
+        let header = ["sessions", "prompts", "tokens", "cached", "time", "cost", "abandoned", ""].map(String::from);
+        head.extend(header);
+        let mut rows: Vec<[String; 10]> = head.try_into().into_iter().collect();
+        for (keys, sum) in self.rows {
+            let mut words =
+                keys.iter().zip(self.groupings).map(|(key, grouping)| row_words(key, *grouping, &chosen.home));
+            let [first, second] = std::array::from_fn(|_| words.next().unwrap_or_default());
+            let width = if most > 0.0 { (BAR as f64 * (sum.cost / most).max(0.0)).round() as usize } else { 0 };
+            rows.push(cells([first, second], sum, bar.repeat(width)));
+        }
+        if self.rows.len() != 1 {
+            rows.push(cells(["total".into(), String::new()], self.total, String::new()));
+        }
+        table::print(out, columns, &rows, glyphs)?;
+        if self.total.unpriced_tokens > 0.0 && self.total.cost == 0.0 {
+            output::note(
+                "the sessions record no cost; add prices to [stats.prices] in config.toml and see listedCost in --json",
+            );
+        }
+        Ok(())
+    }
+}
+
+/// A row or the total in JSON. The key is a list for two groupings.
+struct StatsLine<'a> {
+    report: &'a Report<'a>,
+    kind: &'a str,
+    keys: &'a [GroupKey],
+    sum: &'a StatsSum,
+}
+
+impl Serialize for StatsLine<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { report, kind, keys, sum } = self;
+        let mut line = serializer.serialize_map(None)?;
+        line.serialize_entry("type", kind)?;
+        match keys {
+            [] => {}
+            [one] => line.serialize_entry("key", &one.key)?,
+            several => line.serialize_entry("key", &several.iter().map(|key| &key.key).collect::<Vec<_>>())?,
+        }
+        for (grouping, key) in report.groupings.iter().zip(*keys) {
+            line.serialize_entry(grouping.name(), &key.key)?;
+        }
+        if let Some(title) = keys.iter().find_map(|key| key.title.as_ref()) {
+            line.serialize_entry("title", title)?;
+        }
+        for column in Report::columns() {
+            let value = column.value(sum, report.total.cost).and_then(output::number);
+            line.serialize_entry(column.name(), &value)?;
+        }
+        line.end()
+    }
+}
+
+/// The maximum width of a bar.
+const BAR: usize = 16;
+
+/// Returns the words of a key for people.
+fn row_words(key: &GroupKey, grouping: Grouping, home: &str) -> String {
+    let Some(text) = &key.key else { return "none".into() };
+    match (grouping, &key.title) {
+        (Grouping::Project, None) => crate::base::paths::shorten(text, home).into_owned(),
+        (Grouping::Branch, Some(title)) => {
+            let leaf = text.rsplit_once('@').map_or("", |(_, leaf)| leaf);
+            format!("{leaf}  {title}")
+        }
+        (Grouping::Session | Grouping::Family | Grouping::Prompt, Some(title)) if !title.is_empty() => title.clone(),
+        (_, Some(title)) => format!("{text} ({title})"),
+        (_, None) => text.clone(),
+    }
+}
+
+/// Returns a field of a CSV file, quoted if needed and safe for a terminal.
+fn csv_field(text: &str) -> Cow<'_, str> {
+    let text = clean(text);
+    if text.contains([',', '"', '\n', '\r']) { Cow::Owned(format!("\"{}\"", text.replace('"', "\"\""))) } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted() {
+        let fields = ["a", "a,b", "say \"x\"", "\u{1b}[31m", ""].map(|text| csv_field(text).into_owned());
+        assert_eq!(fields[..3], ["a", "\"a,b\"", "\"say \"\"x\"\"\""]);
+        assert!(!fields[3].contains('\u{1b}') && fields[4].is_empty());
+    }
+}

@@ -1,0 +1,96 @@
+//! Groupings: by what entries are grouped, and the keys of groups.
+
+use jiff::civil::Weekday;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+
+use crate::base::named::named;
+
+named! {
+    /// A property by which entries are grouped.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Grouping {
+        /// The day of the entry.
+        Day = "day",
+        /// The week of the entry, by its first day.
+        Week = "week",
+        /// The month of the entry.
+        Month = "month",
+        /// The hour of the day, from 00 to 23.
+        Hour = "hour",
+        /// The day of the week.
+        Weekday = "weekday",
+        /// The model.
+        Model = "model",
+        /// The provider of the model.
+        Provider = "provider",
+        /// The working directory of the session.
+        Project = "project",
+        /// The oldest ancestor of the session.
+        Family = "family",
+        /// The session in which the entry was made.
+        Session = "session",
+        /// The branch, by its leaf.
+        Branch = "branch",
+        /// The tool: of an answer, that of its first call.
+        Tool = "tool",
+        /// The prompt to which the entry belongs.
+        Prompt = "prompt",
+    }
+}
+
+impl Grouping {
+    /// Returns `true` if the groups have an order in time.
+    pub fn is_time(self) -> bool {
+        matches!(self, Self::Day | Self::Week | Self::Month | Self::Hour | Self::Weekday)
+    }
+}
+
+/// The names of days of the week, as keys.
+const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+
+/// The calendar: a time zone, and the first day of a week.
+#[derive(Clone, Debug)]
+pub struct Calendar {
+    /// The time zone.
+    pub zone: TimeZone,
+    /// The first day of a week.
+    pub week_start: Weekday,
+}
+
+impl Calendar {
+    /// Returns the key of the time group of a time in milliseconds since 1970, or `None` for other groupings, and for
+    /// times out of range.
+    pub fn key(&self, grouping: Grouping, time: i64) -> Option<String> {
+        let time = Timestamp::from_millisecond(time).ok()?.to_zoned_datetime(self.zone.clone());
+        let date = time.date();
+        Some(match grouping {
+            Grouping::Day => date.to_string(),
+            Grouping::Week => {
+                let since = date.weekday().since(self.week_start);
+                date.checked_sub(i64::from(since).days()).ok()?.to_string()
+            }
+            Grouping::Month => format!("{:04}-{:02}", date.year(), date.month()),
+            Grouping::Hour => format!("{:02}", time.hour()),
+            Grouping::Weekday => WEEKDAYS[usize::from(date.weekday().to_monday_zero_offset().unsigned_abs())].into(),
+            _ => return None,
+        })
+    }
+
+    /// Returns the first millisecond of the month of a time, both since 1970.
+    pub fn month_start(&self, time: i64) -> Option<i64> {
+        let time = Timestamp::from_millisecond(time).ok()?.to_zoned_datetime(self.zone.clone());
+        let first = time.date().first_of_month().to_zoned_datetime(self.zone.clone()).ok()?;
+        Some(first.timestamp().as_millisecond())
+    }
+
+    /// Returns the order of a key among the keys of its grouping, if that is not alphabetical.
+    pub fn rank(&self, grouping: Grouping, key: &str) -> usize {
+        let weekday = WEEKDAYS.iter().position(|name| *name == key).filter(|_| grouping == Grouping::Weekday);
+        let start = usize::from(self.week_start.to_monday_zero_offset().unsigned_abs());
+        weekday.map_or(0, |weekday| (weekday + 7 - start) % 7)
+    }
+}
+
+/// The interval in which all times have the same keys, in milliseconds. Time zones differ by multiples of it since 1973.
+pub const SAME_KEYS: i64 = 15 * 60_000;

@@ -1,0 +1,118 @@
+//! Statistics: sums of what entries used and did, grouped by time, model, tool and others.
+
+pub mod columns;
+pub mod grouping;
+pub mod paths;
+pub mod prices;
+
+use std::ops::AddAssign;
+
+/// Sums over entries. Times are in milliseconds, costs in US dollars.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StatsSum {
+    /// The numbers of the sessions with such entries; a number can occur several times.
+    pub sessions: Vec<u32>,
+    /// The number of prompts.
+    pub prompts: usize,
+    /// The number of entries.
+    pub entries: usize,
+    /// Tokens sent, received, read from the cache, and written to the cache.
+    pub tokens: [f64; 4],
+    /// The recorded cost.
+    pub cost: f64,
+    /// The cost according to the price table.
+    pub listed_cost: f64,
+    /// The number of tokens without a listed price.
+    pub unpriced_tokens: f64,
+    /// The recorded cost of entries that are on the path to the last entry of no file of their family.
+    pub abandoned_cost: f64,
+    /// The time between entries, without pauses.
+    pub working_time: i64,
+    /// The number of lines added by `edit` and `write`.
+    pub lines_added: u64,
+    /// The number of lines removed by `edit`.
+    pub lines_removed: u64,
+    /// The number of tool calls.
+    pub tool_calls: u64,
+    /// The number of failed tool calls.
+    pub tool_failures: u64,
+    /// The time from each prompt to the last entry of its turn.
+    pub prompt_times: Vec<i64>,
+    /// The number of compactions.
+    pub compactions: usize,
+    /// The number of images.
+    pub images: u64,
+}
+
+impl AddAssign<&Self> for StatsSum {
+    fn add_assign(&mut self, other: &Self) {
+        self.sessions.extend(&other.sessions);
+        self.prompts += other.prompts;
+        self.entries += other.entries;
+        self.tokens.iter_mut().zip(other.tokens).for_each(|(sum, tokens)| *sum += tokens);
+        self.cost += other.cost;
+        self.listed_cost += other.listed_cost;
+        self.unpriced_tokens += other.unpriced_tokens;
+        self.abandoned_cost += other.abandoned_cost;
+        self.working_time = self.working_time.saturating_add(other.working_time);
+        self.lines_added += other.lines_added;
+        self.lines_removed += other.lines_removed;
+        self.tool_calls += other.tool_calls;
+        self.tool_failures += other.tool_failures;
+        self.prompt_times.extend(&other.prompt_times);
+        self.compactions += other.compactions;
+        self.images += other.images;
+    }
+}
+
+impl StatsSum {
+    /// Returns the number of sessions.
+    pub fn session_count(&self) -> usize {
+        let mut sessions = self.sessions.clone();
+        sessions.sort_unstable();
+        sessions.dedup();
+        sessions.len()
+    }
+
+    /// Returns the number of all tokens.
+    pub fn all_tokens(&self) -> f64 {
+        self.tokens.iter().sum()
+    }
+
+    /// Returns the share of the tokens sent that were read from the cache, from 0 to 1. `None` if none were sent.
+    pub fn cache_hit_rate(&self) -> Option<f64> {
+        let [input, _, read, written] = self.tokens;
+        let sent = input + read + written;
+        (sent > 0.0).then(|| read / sent).filter(|rate| rate.is_finite())
+    }
+
+    /// Returns the time that a share of the prompts took at most, in milliseconds: 0.5 for the median. Of an even number,
+    /// the median is the smaller one of the two in the middle.
+    pub fn prompt_time(&self, share: f64) -> Option<i64> {
+        let mut times = self.prompt_times.clone();
+        times.sort_unstable();
+        let rank = (times.len() as f64 * share).ceil() as usize;
+        times.get(rank.saturating_sub(1)).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_measured_times() {
+        let of = |times: &[i64]| StatsSum { prompt_times: times.into(), ..StatsSum::default() };
+        assert_eq!(of(&[]).prompt_time(0.5), None);
+        assert_eq!([0.5, 0.9].map(|share| of(&[7]).prompt_time(share)), [Some(7); 2]);
+        let ten = of(&[10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
+        assert_eq!([0.5, 0.9, 1.0].map(|share| ten.prompt_time(share)), [Some(5), Some(9), Some(10)]);
+    }
+
+    #[test]
+    fn odd_numbers_have_no_rate() {
+        let of = |tokens: [f64; 4]| StatsSum { tokens, ..StatsSum::default() }.cache_hit_rate();
+        assert_eq!(of([25.0, 9.0, 50.0, 25.0]), Some(0.5));
+        assert_eq!([of([0.0; 4]), of([-1.0, 0.0, 0.0, 0.0]), of([f64::NAN, 0.0, 1.0, 0.0])], [None; 3]);
+    }
+}
