@@ -1,0 +1,254 @@
+//! Statistics: the rows of every grouping add up to the totals of the sessions, whatever the files contain.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail anywhere, not only in a function marked #[test]")]
+
+#[path = "common/mod.rs"]
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use jiff::civil::Weekday;
+use jiff::tz::TimeZone;
+use pitree::catalog::Catalog;
+use pitree::catalog::stats::{StatsRequest, StatsTable};
+use pitree::disk::scan::ScanSources;
+use pitree::session::stats::StatsSum;
+use pitree::session::stats::grouping::{Calendar, Grouping};
+use pitree::session::stats::prices::Prices;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::{Value, json};
+
+use common::effort;
+use common::session::Session;
+
+fn request(groupings: &[Grouping]) -> StatsRequest {
+    StatsRequest {
+        groupings: groupings.into(),
+        calendar: Calendar { zone: TimeZone::UTC, week_start: Weekday::Monday },
+        prices: Prices::default(),
+        since: None,
+        until: None,
+        pause: 300_000,
+    }
+}
+
+fn read(dir: &Path, cache: Option<&Path>) -> Catalog {
+    let dirs = [dir.to_path_buf()];
+    Catalog::read(ScanSources { dirs: &dirs, home: "/home/me", cache: cache.map(Into::into) }, 0)
+}
+
+fn sums(catalog: &Catalog, groupings: &[Grouping]) -> StatsTable {
+    StatsTable::new(catalog, &request(groupings), &|_| true)
+}
+
+/// Returns the sum of the row with a key.
+fn row(table: &StatsTable, key: Option<&str>) -> StatsSum {
+    let found = table.rows.iter().filter(|(keys, _)| keys[0].key.as_deref() == key);
+    let found: Vec<_> = found.collect();
+    assert_eq!(found.len(), 1, "{key:?} in {:?}", table.rows);
+    found[0].1.clone()
+}
+
+/// An entry with odd values: its kind, its parent among the entries before, its time, and its numbers.
+type Odd = (u8, Index, Option<String>, [f64; 3], bool);
+
+fn odd() -> impl Strategy<Value = Odd> {
+    let time = prop_oneof![
+        4 => (0i64..5_000).prop_map(|second| Some(format!("{:.3}", jiff::Timestamp::from_second(1_767_600_000 + second).unwrap()))),
+        1 => Just(Some("1970-01-01T00:00:00.000Z".into())),
+        1 => Just(Some("9999-12-31T23:59:59.999Z".into())),
+        1 => Just(Some("when".into())),
+        1 => Just(None),
+    ];
+    let number = prop_oneof![
+        4 => (0u32..1000).prop_map(f64::from),
+        1 => Just(-3.5),
+        1 => Just(1e300),
+        1 => Just(0.0001),
+    ];
+    (0u8..8, any::<Index>(), time, [number.clone(), number.clone(), number], any::<bool>())
+}
+
+fn line(number: usize, id: &str, parent: Option<&str>, (kind, _, time, [input, output, cost], flag): &Odd) -> Value {
+    let mut usage = json!({"input": input, "output": output, "cacheRead": 1, "cacheWrite": 0, "cost": {"total": cost}});
+    if *flag {
+        usage = json!({"input": "much", "cost": null, "totalTokens": input});
+    }
+    let message = |message: Value| json!({"type": "message", "message": message});
+    let mut entry = match kind {
+        0 | 1 => message(json!({"role": "user", "content": format!("prompt {number}")})),
+        2 => message(json!({"role": "assistant", "content": [], "provider": "p", "model": "m", "usage": usage})),
+        3 => message(
+            json!({"role": "assistant", "content": [{"type": "toolCall", "id": "c", "name": "bash"}], "model": "n", "usage": usage}),
+        ),
+        4 => message(
+            json!({"role": "toolResult", "toolCallId": "c", "toolName": "bash", "isError": flag, "content": [], "usage": usage}),
+        ),
+        5 => json!({"type": "compaction", "summary": "s", "usage": usage}),
+        6 => json!({"type": "usage", "provider": "p", "model": "m", "usage": usage}),
+        _ => json!({"type": "label", "targetId": parent, "label": "l"}),
+    };
+    entry["id"] = id.into();
+    entry["parentId"] = parent.into();
+    if let Some(time) = time {
+        entry["timestamp"] = time.clone().into();
+    }
+    entry
+}
+
+/// Writes a session; each fork of it starts with some of its lines. Some IDs occur twice.
+fn family(dir: &Path, name: usize, entries: &[Odd], forks: &[(Index, Vec<Odd>)]) {
+    let write = |name: &str, lines: &[String]| {
+        let head = Session::new(name).text().lines().next().unwrap().to_string();
+        fs::write(dir.join(format!("{name}.jsonl")), format!("{head}\n{}\n", lines.join("\n"))).unwrap();
+    };
+    let add = |lines: &mut Vec<String>, ids: &mut Vec<String>, entries: &[Odd], mark: &str| {
+        for (number, odd) in entries.iter().enumerate() {
+            let parent = if ids.is_empty() {
+                None
+            } else {
+                Some(ids[ids.len() - 1 - odd.1.index(ids.len()).min(3).min(ids.len() - 1)].clone())
+            };
+            let id = if odd.0 == 1 && number > 2 { ids[0].clone() } else { format!("{name}{mark}{number}") };
+            lines.push(line(number, &id, parent.as_deref(), odd).to_string());
+            ids.push(id);
+        }
+    };
+    let (mut lines, mut ids) = (Vec::new(), Vec::new());
+    add(&mut lines, &mut ids, entries, "");
+    write(&format!("s{name}"), &lines);
+    for (number, (from, more)) in forks.iter().enumerate() {
+        let from = from.index(lines.len() + 1);
+        let (mut lines, mut ids) = (lines[..from].to_vec(), ids[..from].to_vec());
+        add(&mut lines, &mut ids, more, &format!("f{number}"));
+        write(&format!("s{name}f{number}"), &lines);
+    }
+}
+
+#[test]
+fn the_rows_of_every_grouping_add_up_to_the_costs_of_the_sessions() {
+    let entries = |most| proptest::collection::vec(odd(), 1..most);
+    let forks = proptest::collection::vec((any::<Index>(), entries(6)), 0..3);
+    let families = proptest::collection::vec((entries(20), forks), 1..4);
+    let groupings = proptest::collection::vec(proptest::sample::select(Grouping::ALL), 1..=2);
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        cases: effort::rounds(64, 1000),
+        ..Default::default()
+    });
+    runner
+        .run(&(families, groupings), |(families, groupings)| {
+            let dir = tempfile::tempdir().unwrap();
+            for (name, (entries, forks)) in families.iter().enumerate() {
+                family(dir.path(), name, entries, forks);
+            }
+            let catalog = read(dir.path(), None);
+            let own: Vec<_> = catalog.keys().map(|key| catalog.own(key)).collect();
+            let is_near = |one: f64, other: f64| (one - other).abs() <= 1e-9 * one.abs().max(1e-9) || one == other;
+            let cost = own.iter().map(|own| own.cost).sum::<f64>();
+            let table = sums(&catalog, &groupings);
+            let mut sum = StatsSum::default();
+            table.rows.iter().for_each(|(_, row)| sum += row);
+            prop_assert!(is_near(table.total.cost, cost), "{} and {cost}", table.total.cost);
+            prop_assert!(is_near(sum.cost, cost), "{} and {cost}", sum.cost);
+            let entries = own.iter().map(|own| own.entries).sum::<usize>();
+            prop_assert_eq!((sum.entries, table.total.entries), (entries, entries));
+            prop_assert_eq!(sum.prompts, table.total.prompts);
+            prop_assert_eq!(sum.working_time, table.total.working_time);
+            let mut keys: Vec<_> = table.rows.iter().map(|(keys, _)| keys.clone()).collect();
+            let count = keys.len();
+            keys.sort();
+            keys.dedup();
+            prop_assert_eq!(keys.len(), count);
+            // The index gives the same sums.
+            let cache = dir.path().join("cache");
+            read(dir.path(), Some(&cache));
+            let mut indexed = sums(&read(dir.path(), Some(&cache)), &groupings);
+            let mut table = table;
+            table.rows.sort_by(|one, other| one.0.cmp(&other.0));
+            indexed.rows.sort_by(|one, other| one.0.cmp(&other.0));
+            for ((keys, row), (other_keys, other)) in table.rows.iter().zip(&indexed.rows) {
+                prop_assert_eq!(keys, other_keys);
+                prop_assert!(is_near(row.cost, other.cost) && row.entries == other.entries);
+            }
+            Ok(())
+        })
+        .unwrap();
+}
+
+/// Writes a session with two branches and a fork, and returns its directory.
+fn example() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let write = json!({"path": "a.rs", "content": "one\ntwo\nthree\n"});
+    let main = Session::new("main")
+        .cwd("/work/app")
+        .user("u1", "Write it")
+        .costing(1.0)
+        .call("a1", "write", &write)
+        .result("r1", "a1", "write", "done")
+        .costing(0.5)
+        .assistant("a2", "It is done.")
+        .under("u1")
+        .costing(4.0)
+        .assistant("b1", "Another way")
+        .user("u2", "Go on")
+        .costing(2.0)
+        .assistant("a3", "It went on.");
+    fs::write(dir.path().join("main.jsonl"), main.text()).unwrap();
+    // The fork keeps the branch that the session left.
+    let lines: Vec<String> = main.lines().lines().map(String::from).collect();
+    let fork = Session::new("fork").cwd("/work/app").parent(&dir.path().join("main.jsonl")).at(5000).text();
+    let kept = lines
+        .iter()
+        .filter(|line| ["\"u1\"", "\"a1\"", "\"r1\""].iter().any(|id| line.contains(&format!("\"id\":{id}"))));
+    let more = json!({"type": "message", "id": "f1", "parentId": "r1", "timestamp": "2026-01-06T00:00:00.000Z",
+        "message": {"role": "assistant", "content": [], "provider": "p", "model": "other", "usage": {"input": 5, "output": 7, "cacheRead": 15, "cacheWrite": 0, "cost": {"total": 8.0}}}});
+    let text = format!("{}\n{}\n{more}\n", fork.lines().next().unwrap(), kept.cloned().collect::<Vec<_>>().join("\n"));
+    fs::write(dir.path().join("fork.jsonl"), text).unwrap();
+    dir
+}
+
+#[test]
+fn each_entry_belongs_to_the_row_of_its_origin() {
+    let dir = example();
+    let catalog = read(dir.path(), None);
+    let cost = |grouping: Grouping, key: Option<&str>| row(&sums(&catalog, &[grouping]), key).cost;
+    assert_eq!(sums(&catalog, &[]).total.cost, 15.5);
+    // Shared entries belong to the session in which they were made.
+    assert_eq!([cost(Grouping::Session, Some("main")), cost(Grouping::Session, Some("fork"))], [7.5, 8.0]);
+    assert_eq!(cost(Grouping::Family, Some("main")), 15.5);
+    assert_eq!(cost(Grouping::Project, Some("/work/app")), 15.5);
+    // The common entries belong to the branch of the last entry.
+    assert_eq!([cost(Grouping::Branch, Some("main@a3")), cost(Grouping::Branch, Some("main@a2"))], [6.0, 1.5]);
+    assert_eq!([cost(Grouping::Prompt, Some("main@u1")), cost(Grouping::Prompt, Some("main@u2"))], [5.5, 2.0]);
+    assert_eq!(cost(Grouping::Tool, Some("write")), 1.0);
+    assert_eq!(cost(Grouping::Model, Some("other")), 8.0);
+    let total = sums(&catalog, &[]).total;
+    assert_eq!((total.lines_added, total.tool_calls, total.tool_failures, total.prompts), (3, 1, 0, 2));
+    // Of the branch that was left, the fork goes on with all but the last answer.
+    assert_eq!(total.abandoned_cost, 0.5);
+    assert_eq!(
+        (total.session_count(), row(&sums(&catalog, &[Grouping::Session]), Some("fork")).cache_hit_rate()),
+        (2, Some(0.75))
+    );
+}
+
+#[test]
+fn times_and_prices_decide_what_is_counted() {
+    let dir = example();
+    let catalog = read(dir.path(), None);
+    let day = |day: &str| format!("{day}T00:00:00Z").parse::<jiff::Timestamp>().unwrap().as_millisecond();
+    let sixth = StatsRequest { since: Some(day("2026-01-06")), ..request(&[Grouping::Day]) };
+    let table = StatsTable::new(&catalog, &sixth, &|_| true);
+    assert_eq!((table.total.cost, row(&table, Some("2026-01-06")).cost), (8.0, 8.0));
+    let until = StatsRequest { until: Some(day("2026-01-06")), ..request(&[]) };
+    assert_eq!(StatsTable::new(&catalog, &until, &|_| true).total.cost, 7.5);
+    let mut priced = request(&[Grouping::Model]);
+    priced.prices.providers.entry("p".into()).or_default().insert("other".into(), [1.0, 2.0, 0.5, 0.0]);
+    let other = row(&StatsTable::new(&catalog, &priced, &|_| true), Some("other"));
+    assert!((other.listed_cost - 26.5e-6).abs() < 1e-12 && other.unpriced_tokens == 0.0);
+    // Sessions that are not wanted keep what they share.
+    let fork = catalog.keys().find(|key| catalog.get(*key).unwrap().facts().id == "fork").unwrap();
+    assert_eq!(StatsTable::new(&catalog, &request(&[]), &|key| key == fork).total.cost, 8.0);
+}
