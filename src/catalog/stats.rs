@@ -1,6 +1,7 @@
 //! Statistics of sessions. Each entry is counted once, in the oldest session that contains it, and belongs to one group.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::base::javascript::utf16_prefix;
 use crate::catalog::Catalog;
@@ -8,13 +9,15 @@ use crate::catalog::key::SessionKey;
 use crate::disk::load::Bodies;
 use crate::disk::parallel;
 use crate::session::digest::Digest;
-use crate::session::digest::entry_stats::{EntryRole, EntryStats, SessionStats};
+use crate::session::digest::details::Details;
+use crate::session::digest::entry_stats::SessionStats;
+use crate::session::digest::listed::{ListedSession, SharedSession};
 use crate::session::entry::parse;
 use crate::session::links::{ById, IdHash, Index};
 use crate::session::stats::StatsSum;
 use crate::session::stats::grouping::{Calendar, Grouping, SAME_KEYS};
 use crate::session::stats::paths;
-use crate::session::stats::prices::{Prices, listed_cost};
+use crate::session::stats::prices::Prices;
 
 /// The maximum length of a title, in UTF-16 code units.
 const TITLE: usize = 80;
@@ -61,8 +64,9 @@ pub struct StatsTable {
 }
 
 /// The key of an entry within its session for one grouping.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum EntryKey {
+    #[default]
     None,
     /// A number of intervals of [`SAME_KEYS`].
     Time(i64),
@@ -71,6 +75,9 @@ enum EntryKey {
     Entry(Index),
     Session,
 }
+
+/// The keys of an entry for up to two groupings.
+type EntryKeys = [EntryKey; 2];
 
 impl StatsTable {
     /// Sums the entries of the sessions for which `is_wanted` returns `true`.
@@ -86,9 +93,10 @@ impl StatsTable {
         }
         let chunks: Vec<&[Vec<SessionKey>]> = groups.chunks(AT_ONCE).collect();
         let tables = parallel::map(&chunks, |chunk| {
-            let mut sums = GroupSums { catalog, request, rows: HashMap::new(), times: HashMap::new(), total: None };
+            let (rows, times, total) = Default::default();
+            let mut sums = GroupSums { catalog, request, rows, times, total };
             chunk.iter().for_each(|group| sums.add(group, is_wanted));
-            (sums.rows, sums.total.unwrap_or_default())
+            (sums.rows, sums.total)
         });
         let mut table = Self::default();
         let mut rows: HashMap<Vec<GroupKey>, StatsSum> = HashMap::new();
@@ -110,47 +118,47 @@ struct GroupSums<'a> {
     rows: HashMap<Vec<GroupKey>, StatsSum>,
     /// The keys of times by grouping and number of intervals.
     times: HashMap<(Grouping, i64), Option<String>>,
-    total: Option<StatsSum>,
+    total: StatsSum,
 }
 
 impl GroupSums<'_> {
     /// Adds the sessions of a group that share entries, oldest first.
     fn add(&mut self, group: &[SessionKey], is_wanted: &(dyn Fn(SessionKey) -> bool + Sync)) {
-        let members: Vec<(SessionKey, Digest)> =
-            group.iter().filter_map(|&key| Some((key, self.catalog.get(key)?.once().into_owned()))).collect();
-        let on_paths: Option<HashSet<IdHash>> = (members.len() > 1).then(|| {
-            let active = members.iter().flat_map(|(_, digest)| {
-                let details = digest.details();
-                (0..).zip(&details.entries.ids).filter(|(at, _)| details.active.has(*at)).map(|(_, id)| *id)
-            });
-            active.collect()
-        });
+        let members: Vec<(SessionKey, &SharedSession)> =
+            group.iter().filter_map(|&key| Some((key, self.catalog.get(key)?))).collect();
+        if let [(key, session)] = members[..] {
+            let stats = session.stats();
+            let is_repeated = |at: Index| stats.repeated.binary_search(&at).is_ok();
+            let owned = |at: Index| (!is_repeated(at)).then(|| !stats.active.has(at));
+            self.add_session(key, session, &stats, owned);
+            return;
+        }
+        let details: Vec<Arc<Details>> = members.iter().map(|(_, session)| session.once().details_once()).collect();
+        let on_paths: HashSet<IdHash> = details
+            .iter()
+            .flat_map(|of| (0..).zip(&of.entries.ids).filter(|(at, _)| of.active.has(*at)).map(|(_, id)| *id))
+            .collect();
         let mut seen = ById::<()>::default();
-        for (key, digest) in &members {
-            let details = digest.details();
-            let is_own = |at: usize, seen: &mut ById<()>| {
-                details.entries.ids.get(at).is_none_or(|id| seen.insert(*id, ()).is_none())
-            };
-            if !is_wanted(*key) {
-                (0..details.entries.ids.len()).for_each(|at| {
-                    is_own(at, &mut seen);
-                });
-                continue;
+        for ((key, session), details) in members.into_iter().zip(&details) {
+            let ids = &details.entries.ids;
+            let owned: Vec<Option<bool>> =
+                ids.iter().map(|id| seen.insert(*id, ()).is_none().then(|| !on_paths.contains(id))).collect();
+            if is_wanted(key) {
+                self.add_session(key, session, &session.stats(), |at| owned.get(at as usize).copied().flatten());
             }
-            let is_abandoned = |at: usize| match (&on_paths, details.entries.ids.get(at)) {
-                (Some(on_paths), Some(id)) => !on_paths.contains(id),
-                _ => !details.active.has(at as Index),
-            };
-            let own: Vec<Option<bool>> =
-                (0..details.entries.ids.len()).map(|at| is_own(at, &mut seen).then(|| is_abandoned(at))).collect();
-            self.add_session(*key, digest, &own);
         }
     }
 
-    /// Adds a session. For each entry, `own` is `None` if an older session has it, or else `true` if it is abandoned.
-    fn add_session(&mut self, session: SessionKey, digest: &Digest, own: &[Option<bool>]) {
-        let StatsRequest { groupings, pause, since, until, .. } = self.request;
-        let stats = &digest.details().stats;
+    /// Adds a session. For each entry, `owned` returns `None` if it was counted already, or else `true` if it is
+    /// abandoned.
+    fn add_session(
+        &mut self,
+        session: SessionKey,
+        listed: &ListedSession,
+        stats: &SessionStats,
+        owned: impl Fn(Index) -> Option<bool>,
+    ) {
+        let StatsRequest { groupings, pause, since, until, prices, .. } = self.request;
         let (entries, parents) = (stats.entries(), stats.parents());
         if entries.len() != parents.len() {
             return; // damaged
@@ -159,87 +167,80 @@ impl GroupSums<'_> {
         let prompt_times = paths::prompt_times(&entries, &prompts);
         let working_times = paths::working_times(&entries, *pause);
         let leaves = if groupings.contains(&Grouping::Branch) { paths::leaves(&parents) } else { Vec::new() };
-        let mut sums: HashMap<Vec<EntryKey>, StatsSum> = HashMap::new();
-        let mut total = StatsSum::default();
         let is_in_time = |time: Option<i64>| match time {
             Some(time) => since.is_none_or(|since| time >= since) && until.is_none_or(|until| time < until),
             None => since.is_none() && until.is_none(),
         };
-        for (at, entry) in entries.iter().enumerate() {
-            let Some(is_abandoned) = own.get(at).copied().flatten().filter(|_| is_in_time(entry.time)) else {
-                continue;
+        let model_prices: Vec<_> = stats.models.iter().map(|(provider, model)| prices.of(provider, model)).collect();
+        let mut sums: Vec<(EntryKeys, StatsSum)> = Vec::new();
+        let mut places: HashMap<EntryKeys, usize> = HashMap::new();
+        let mut last = None;
+        for (at, entry) in (0..).zip(&entries) {
+            let Some(is_abandoned) = owned(at).filter(|_| is_in_time(entry.time)) else { continue };
+            let mut keys = EntryKeys::default();
+            for (key, grouping) in keys.iter_mut().zip(groupings) {
+                *key = match grouping {
+                    Grouping::Day | Grouping::Week | Grouping::Month | Grouping::Hour | Grouping::Weekday => {
+                        entry.time.map_or(EntryKey::None, |time| EntryKey::Time(time.div_euclid(SAME_KEYS)))
+                    }
+                    Grouping::Model | Grouping::Provider => {
+                        let model = entry.usage.as_ref().and_then(|usage| usage.model);
+                        model.map_or(EntryKey::None, EntryKey::Model)
+                    }
+                    Grouping::Tool => entry.tool.map_or(EntryKey::None, EntryKey::Tool),
+                    Grouping::Prompt => prompts[at as usize].map_or(EntryKey::None, EntryKey::Entry),
+                    Grouping::Branch => EntryKey::Entry(leaves[at as usize]),
+                    Grouping::Project | Grouping::Family | Grouping::Session => EntryKey::Session,
+                };
+            }
+            // Most entries are in the group of the entry before.
+            let place = match last {
+                Some((before, place)) if before == keys => place,
+                _ => *places.entry(keys).or_insert_with(|| {
+                    sums.push((keys, StatsSum::default()));
+                    sums.len() - 1
+                }),
             };
-            let key_of = |grouping: &Grouping| match grouping {
-                Grouping::Day | Grouping::Week | Grouping::Month | Grouping::Hour | Grouping::Weekday => {
-                    entry.time.map_or(EntryKey::None, |time| EntryKey::Time(time.div_euclid(SAME_KEYS)))
-                }
-                Grouping::Model | Grouping::Provider => {
-                    let model = entry.usage.as_ref().and_then(|usage| usage.model);
-                    model.map_or(EntryKey::None, EntryKey::Model)
-                }
-                Grouping::Tool => entry.tool.map_or(EntryKey::None, EntryKey::Tool),
-                Grouping::Prompt => prompts[at].map_or(EntryKey::None, EntryKey::Entry),
-                Grouping::Branch => EntryKey::Entry(leaves[at]),
-                Grouping::Project | Grouping::Family | Grouping::Session => EntryKey::Session,
-            };
-            let one = self.sum_of(entry, stats, is_abandoned, (working_times[at], prompt_times[at]));
-            *sums.entry(groupings.iter().map(key_of).collect()).or_default() += &one;
-            total += &one;
+            last = Some((keys, place));
+            let model = entry.usage.as_ref().and_then(|usage| usage.model);
+            let prices = model.and_then(|model| *model_prices.get(model as usize)?);
+            let sum = &mut sums[place].1;
+            sum.add(entry, is_abandoned, prices);
+            sum.working_time = sum.working_time.saturating_add(working_times[at as usize]);
+            sum.prompt_times.extend(prompt_times[at as usize]);
         }
-        if total.entries > 0 {
-            total.sessions.push(session.place() as u32);
+        if sums.is_empty() {
+            return;
         }
-        *self.total.get_or_insert_default() += &total;
+        sums.iter().for_each(|(_, sum)| self.total += sum);
+        self.total.sessions.push(session.place() as u32);
         let mut rows: HashMap<Vec<GroupKey>, StatsSum> = HashMap::new();
         for (keys, sum) in sums {
-            let keys =
-                keys.iter().zip(groupings).map(|(&key, &grouping)| self.group_key(session, digest, (grouping, key)));
+            let keys = groupings
+                .iter()
+                .zip(keys)
+                .map(|(&grouping, key)| self.group_key(session, listed, stats, (grouping, key)));
             *rows.entry(keys.collect()).or_default() += &sum;
         }
         for (keys, mut sum) in rows {
             sum.sessions = vec![session.place() as u32];
-            *self.rows.entry(keys).or_default() += &sum;
-        }
-    }
-
-    /// Returns the sum of one entry, which took a working time and, as a prompt, a time until its last answer.
-    fn sum_of(
-        &self,
-        entry: &EntryStats,
-        stats: &SessionStats,
-        is_abandoned: bool,
-        (working_time, prompt_time): (i64, Option<i64>),
-    ) -> StatsSum {
-        let mut sum = StatsSum {
-            prompts: usize::from(entry.role == EntryRole::Prompt),
-            entries: 1,
-            working_time,
-            lines_added: entry.added.into(),
-            lines_removed: entry.removed.into(),
-            tool_calls: entry.calls.into(),
-            tool_failures: entry.failures.into(),
-            prompt_times: prompt_time.into_iter().collect(),
-            compactions: usize::from(entry.role == EntryRole::Compaction),
-            images: entry.images.into(),
-            ..StatsSum::default()
-        };
-        if let Some(usage) = &entry.usage {
-            sum.tokens = usage.tokens.map(|tokens| tokens.number());
-            sum.cost = usage.cost;
-            sum.abandoned_cost = if is_abandoned { usage.cost } else { 0.0 };
-            let model = usage.model.and_then(|model| stats.models.get(model as usize));
-            match model.and_then(|(provider, model)| self.request.prices.of(provider, model)) {
-                Some(prices) => sum.listed_cost = listed_cost(&sum.tokens, prices),
-                None => sum.unpriced_tokens = sum.all_tokens(),
+            match self.rows.get_mut(&keys) {
+                Some(row) => *row += &sum,
+                None => drop(self.rows.insert(keys, sum)),
             }
         }
-        sum
     }
 
     /// Returns the key of a group from the key of an entry within its session.
-    fn group_key(&mut self, session: SessionKey, digest: &Digest, (grouping, key): (Grouping, EntryKey)) -> GroupKey {
-        let details = digest.details();
-        let id = &digest.header.id;
+    fn group_key(
+        &mut self,
+        session: SessionKey,
+        listed: &ListedSession,
+        stats: &SessionStats,
+        (grouping, key): (Grouping, EntryKey),
+    ) -> GroupKey {
+        let facts = listed.facts();
+        let id = facts.id;
         let named = |text: &str| GroupKey { key: Some(text.to_string()).filter(|text| !text.is_empty()), title: None };
         match (grouping, key) {
             (_, EntryKey::None) => GroupKey::default(),
@@ -248,16 +249,16 @@ impl GroupSums<'_> {
                 let key = || calendar.key(grouping, number.saturating_mul(SAME_KEYS));
                 GroupKey { key: self.times.entry((grouping, number)).or_insert_with(key).clone(), title: None }
             }
-            (_, EntryKey::Model(model)) => match details.stats.models.get(model as usize) {
+            (_, EntryKey::Model(model)) => match stats.models.get(model as usize) {
                 Some((provider, _)) if grouping == Grouping::Provider => named(provider),
                 Some((_, model)) => named(model),
                 None => GroupKey::default(),
             },
             (_, EntryKey::Tool(tool)) => {
-                details.stats.tools.get(tool as usize).map_or_else(GroupKey::default, |tool| named(tool))
+                stats.tools.get(tool as usize).map_or_else(GroupKey::default, |tool| named(tool))
             }
             (Grouping::Prompt, EntryKey::Entry(at)) => {
-                let prompts = &details.stats.prompts;
+                let prompts = &stats.prompts;
                 let Ok(prompt) = prompts.binary_search_by_key(&at, |prompt| prompt.at) else {
                     return GroupKey::default();
                 };
@@ -265,18 +266,19 @@ impl GroupSums<'_> {
                 GroupKey { key: Some(format!("{id}@{}", prompt.id)), title: Some(prompt.words.to_string()) }
             }
             (_, EntryKey::Entry(leaf)) => {
-                let leaf = entry_id(digest, leaf).unwrap_or_else(|| format!("#{leaf}"));
-                GroupKey { key: Some(format!("{id}@{leaf}")), title: Some(title(digest)) }
+                let digest = listed.once();
+                let leaf = entry_id(&digest, leaf).unwrap_or_else(|| format!("#{leaf}"));
+                GroupKey { key: Some(format!("{id}@{leaf}")), title: Some(title(&digest)) }
             }
-            (Grouping::Project, EntryKey::Session) => named(&digest.header.cwd),
+            (Grouping::Project, EntryKey::Session) => named(facts.cwd),
             (Grouping::Family, EntryKey::Session) => {
                 let root = self.catalog.families().line(session).last().and_then(|root| self.catalog.get(root));
-                root.map_or_else(GroupKey::default, |root| {
-                    let root = root.once();
-                    GroupKey { key: Some(root.header.id.to_string()), title: Some(title(&root)) }
+                root.map_or_else(GroupKey::default, |root| GroupKey {
+                    key: Some(root.facts().id.to_string()),
+                    title: Some(title(&root.once())),
                 })
             }
-            (_, EntryKey::Session) => GroupKey { key: Some(id.to_string()), title: Some(title(digest)) },
+            (_, EntryKey::Session) => GroupKey { key: Some(id.to_string()), title: Some(title(&listed.once())) },
         }
     }
 }
@@ -288,6 +290,6 @@ fn title(digest: &Digest) -> String {
 
 /// Reads the ID of an entry from the session file.
 fn entry_id(digest: &Digest, at: Index) -> Option<String> {
-    let line = Bodies::open(&digest.path).ok()?.line_at(*digest.details().offsets.get(at as usize)?).ok()?;
+    let line = Bodies::open(&digest.path).ok()?.line_at(*digest.details_once().offsets.get(at as usize)?).ok()?;
     Some(parse::line(&line).ok()??.id?.text().into_owned())
 }

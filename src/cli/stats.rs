@@ -187,13 +187,14 @@ impl StatsCommand {
         let is_time = request.groupings.first().is_some_and(|grouping| grouping.is_time());
         let column = self.sort.unwrap_or(if is_time { StatsColumn::Key } else { StatsColumn::Cost });
         let by_key = |(one, _): &StatsRow, (other, _): &StatsRow| {
-            let rank = |grouping: Grouping, key: &GroupKey| {
-                let rank = key.key.as_deref().map_or(0, |key| request.calendar.rank(grouping, key));
-                (key.key.is_none(), rank, key.key.clone())
+            let order = |grouping: Grouping, one: &GroupKey, other: &GroupKey| {
+                let rank = |key: &GroupKey| key.key.as_deref().map_or(0, |key| request.calendar.rank(grouping, key));
+                let is_none = one.key.is_none().cmp(&other.key.is_none());
+                is_none.then_with(|| rank(one).cmp(&rank(other))).then_with(|| one.key.cmp(&other.key))
             };
-            let ranks = one.iter().zip(other).zip(&request.groupings);
-            ranks.fold(Ordering::Equal, |order, ((one, other), &grouping)| {
-                order.then_with(|| rank(grouping, one).cmp(&rank(grouping, other)))
+            let pairs = one.iter().zip(other).zip(&request.groupings);
+            pairs.fold(Ordering::Equal, |sofar, ((one, other), &grouping)| {
+                sofar.then_with(|| order(grouping, one, other))
             })
         };
         let value = |(_, sum): &StatsRow| column.value(sum, 1.0).unwrap_or(f64::NEG_INFINITY);

@@ -10,7 +10,7 @@ use std::io;
 use std::sync::Arc;
 
 use crate::disk::index::list::{IndexFiles, SegmentList};
-use crate::disk::index::pieces::{SegmentDraft, SegmentHeader, SegmentPieces};
+use crate::disk::index::pieces::{KINDS, SegmentDraft, SegmentHeader, SegmentPieces};
 use crate::disk::index::segment::{RecordUse, Segment, SessionDirs, open_own};
 use crate::disk::index::table::{SegmentRecord, TableDraft};
 use crate::disk::index::writing::stored_keys;
@@ -144,7 +144,7 @@ impl Segment {
         draft: &mut SegmentDraft,
         table: &mut TableDraft,
     ) -> io::Result<()> {
-        let mut rooms = [const { Vec::new() }; 4];
+        let mut rooms = [const { Vec::new() }; KINDS];
         for (at, record) in self.live() {
             if later.contains(&record.stamp.file) || record.stamp.mtime() < oldest {
                 continue;

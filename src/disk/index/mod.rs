@@ -315,7 +315,7 @@ impl Index {
 
     /// Keeps the record of a file that was moved.
     pub(super) fn keep_moved(&self, (volume, at): (usize, usize), file: &SessionFile) {
-        let mut rooms = [const { Vec::new() }; 4];
+        let mut rooms = [const { Vec::new() }; pieces::KINDS];
         let kept = &self.volumes[volume];
         let record = kept.table().record(at);
         let Some(pieces) = kept.read(&record, &mut rooms) else { return };
@@ -341,11 +341,11 @@ impl Index {
             return;
         };
         let ScannedSession { digest, texts, state, content } = &*session;
-        let pieces = [bytes(digest), bytes(&**digest.details()), texts.as_texts().to_bytes()];
+        let pieces = [bytes(digest), bytes(&**digest.details()), texts.as_texts().to_bytes(), bytes(&*digest.stats())];
         let facts = SessionFacts { bytes: file.stamp.bytes, mtime: file.stamp.mtime(), ..digest.facts() };
         let keys = keys(digest, texts.as_texts());
-        let [digest, details, texts] = &pieces;
-        let pieces = [&**digest, details, texts, state];
+        let [digest, details, texts, stats] = &pieces;
+        let pieces = [&**digest, details, texts, state, stats];
         let addition =
             Addition { is_session: true, content: *content, facts, pieces, keys: &keys, ..Addition::default() };
         if let Some(lazy) = self.put(file, addition) {

@@ -100,13 +100,16 @@ impl SegmentPiece {
     }
 }
 
+/// The number of pieces of a session.
+pub(super) const KINDS: usize = 5;
+
 /// The pieces of a file in the segment, one after another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RecordPieces {
     /// The offset of the first piece.
     pub(super) at: u64,
-    /// The lengths of the digest, the details, the texts and the state.
-    pub(super) lens: [u32; 4],
+    /// The lengths of the pieces: see [`super::segment::PieceKind`].
+    pub(super) lens: [u32; KINDS],
 }
 
 /// The pieces of a file.
@@ -195,9 +198,9 @@ impl SegmentDraft {
     ///
     /// # Errors
     /// The pieces cannot be written.
-    pub(super) fn add(&mut self, pieces: [&[u8]; 4]) -> io::Result<RecordPieces> {
+    pub(super) fn add(&mut self, pieces: [&[u8]; KINDS]) -> io::Result<RecordPieces> {
         let mut bytes = Vec::with_capacity(pieces.iter().map(|piece| HASH + piece.len()).sum());
-        let mut places = RecordPieces { at: self.end, lens: [0; 4] };
+        let mut places = RecordPieces { at: self.end, lens: [0; KINDS] };
         for (len, piece) in places.lens.iter_mut().zip(pieces) {
             *len = u32::try_from(piece.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
             bytes.extend(hash(piece).to_le_bytes());

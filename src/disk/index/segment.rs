@@ -14,11 +14,12 @@ use crate::disk::digest::{self, ScanOptions};
 use crate::disk::files::open_regular;
 use crate::disk::fingerprint::FileVersion;
 use crate::disk::index::filter;
-use crate::disk::index::pieces::{HASH, HEAD, RecordPieces, SegmentHeader, SegmentPiece, SegmentPieces};
+use crate::disk::index::pieces::{HASH, HEAD, KINDS, RecordPieces, SegmentHeader, SegmentPiece, SegmentPieces};
 use crate::disk::index::table::{SegmentRecord, SegmentTable};
 use crate::disk::session_file::{self, RealPaths, SessionFile};
 use crate::session::digest::Digest;
 use crate::session::digest::details::{Details, DetailsSource, LazyDetails};
+use crate::session::digest::entry_stats::SessionStats;
 use crate::session::digest::listed::{JoinedPath, SessionFacts, SessionFilter, SessionSource};
 use crate::session::lines::Header;
 use crate::session::search_text::{SearchTexts, TextBuffers};
@@ -31,6 +32,7 @@ pub(super) enum PieceKind {
     Details,
     Texts,
     State,
+    Stats,
 }
 
 impl RecordPieces {
@@ -47,7 +49,7 @@ impl RecordPieces {
 
     /// Returns the offset after the last piece.
     pub(super) fn end(self) -> u64 {
-        self.piece(PieceKind::State).end()
+        self.piece(PieceKind::Stats).end()
     }
 }
 
@@ -108,11 +110,15 @@ impl Segment {
         &self.stored.table
     }
 
-    /// Returns the serialized digest, details, texts and state of a session, or `None` if they are damaged.
-    pub(super) fn read<'a>(&'a self, record: &SegmentRecord, rooms: &'a mut [Vec<u8>; 4]) -> Option<[&'a [u8]; 4]> {
-        const KINDS: [PieceKind; 4] = [PieceKind::Digest, PieceKind::Details, PieceKind::Texts, PieceKind::State];
-        let mut read = [&[][..]; 4];
-        for ((read, kind), room) in read.iter_mut().zip(KINDS).zip(rooms) {
+    /// Returns the serialized pieces of a session, or `None` if they are damaged.
+    pub(super) fn read<'a>(
+        &'a self,
+        record: &SegmentRecord,
+        rooms: &'a mut [Vec<u8>; KINDS],
+    ) -> Option<[&'a [u8]; KINDS]> {
+        use PieceKind::{Details, Digest, State, Stats, Texts};
+        let mut read = [&[][..]; KINDS];
+        for ((read, kind), room) in read.iter_mut().zip([Digest, Details, Texts, State, Stats]).zip(rooms) {
             *read = self.stored.pieces.read(record.pieces.piece(kind), room)?;
         }
         Some(read)
@@ -259,6 +265,11 @@ impl SessionSource for SharedSource {
         let digest = self.0.digest_of(number as usize).or_else(read).unwrap_or_else(facts);
         session_file::complete(file, digest, &self.0.dirs.real_paths)
     }
+
+    fn stats(&self, number: u32) -> SessionStats {
+        let path = self.0.file(number as usize).map(|file| file.path).unwrap_or_default();
+        DetailsSource::stats(&*self.0, number, &path)
+    }
 }
 
 impl SharedSource {
@@ -282,6 +293,11 @@ impl DetailsSource for StoredSessions {
         kept.unwrap_or_else(|| details_of(&self.dirs.home, path))
     }
 
+    fn stats(&self, number: u32, path: &Path) -> SessionStats {
+        let kept = self.pieces.get(self.table.record(number as usize).pieces.piece(PieceKind::Stats));
+        kept.unwrap_or_else(|| stats_of(&self.dirs.home, path))
+    }
+
     fn texts<'a>(&self, number: u32, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
         texts(&self.pieces, self.table.record(number as usize).pieces, room)
     }
@@ -301,6 +317,11 @@ impl DetailsSource for WrittenSession {
         kept.unwrap_or_else(|| details_of(&self.home, path))
     }
 
+    fn stats(&self, _: u32, path: &Path) -> SessionStats {
+        let kept = self.pieces.get(self.places.piece(PieceKind::Stats));
+        kept.unwrap_or_else(|| stats_of(&self.home, path))
+    }
+
     fn texts<'a>(&self, _: u32, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
         texts(&self.pieces, self.places, room)
     }
@@ -308,9 +329,17 @@ impl DetailsSource for WrittenSession {
 
 /// Reads the details of a session from its file. Details that cannot be read are treated as missing.
 fn details_of(home: &str, path: &Path) -> Details {
+    digest_of(home, path).map(|digest| (**digest.details()).clone()).unwrap_or_default()
+}
+
+/// Reads the statistics of a session from its file. Those that cannot be read are treated as missing.
+fn stats_of(home: &str, path: &Path) -> SessionStats {
+    digest_of(home, path).map(|digest| (*digest.stats()).clone()).unwrap_or_default()
+}
+
+fn digest_of(home: &str, path: &Path) -> Option<Digest> {
     let read = digest::read(home, (path, 0), ScanOptions::default(), &mut Vec::new(), || false);
-    let read = read.ok().flatten().map(|session| (**session.digest.details()).clone());
-    read.unwrap_or_default()
+    Some(read.ok()??.digest)
 }
 
 /// Reads the texts of a session into reusable buffers.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::disk::fingerprint::{ContentHash, FileVersion};
 use crate::disk::index::filter::FilterDraft;
 use crate::disk::index::list::{IndexFiles, SegmentList, remove};
-use crate::disk::index::pieces::{SegmentDraft, SegmentPieces};
+use crate::disk::index::pieces::{KINDS, SegmentDraft, SegmentPieces};
 use crate::disk::index::segment::{self, Segment, WrittenSession};
 use crate::disk::index::table::{SegmentRecord, TableDraft};
 use crate::session::digest::Digest;
@@ -54,8 +54,8 @@ pub(super) struct Addition<'a> {
     pub(super) is_session: bool,
     pub(super) content: ContentHash,
     pub(super) facts: SessionFacts<'a>,
-    /// The serialized digest, details, texts and state.
-    pub(super) pieces: [&'a [u8]; 4],
+    /// The serialized pieces.
+    pub(super) pieces: [&'a [u8]; KINDS],
     /// The keys of the texts and titles.
     pub(super) keys: &'a [u16],
 }
@@ -201,7 +201,7 @@ pub(super) fn keys(digest: &Digest, texts: SearchTexts<'_>) -> Vec<u16> {
 }
 
 /// Returns the keys of a session from its pieces.
-pub(super) fn stored_keys([digest, _, texts, _]: [&[u8]; 4]) -> Vec<u16> {
+pub(super) fn stored_keys([digest, _, texts, ..]: [&[u8]; KINDS]) -> Vec<u16> {
     let mut starts = Default::default();
     let digest = postcard::from_bytes(digest).unwrap_or_default();
     keys(&digest, SearchTexts::from_bytes(texts, &mut starts).unwrap_or_default())

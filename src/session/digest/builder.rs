@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::javascript::{js_trim, utf16_prefix};
 use crate::base::text::clean;
 use crate::base::time;
-use crate::session::digest::details::{Details, EntryKeys, Models, identity};
+use crate::session::digest::details::{Details, EntryKeys, LazyDetails, Models, identity};
 use crate::session::digest::entry_stats::StatsCollector;
 use crate::session::digest::messages::MessageTexts;
 use crate::session::digest::touched_files::TouchCollector;
@@ -96,7 +96,8 @@ impl DigestBuilder {
         let mut digest = self.digest;
         let mut details = self.details;
         let may_repeat = header.version < 2.0 || !parent_links.duplicates.is_empty() || self.label_lines.len() > 1;
-        digest.all = self.entries.finish(may_repeat);
+        let (all, repeated) = self.entries.finish(may_repeat);
+        digest.all = all;
         let is_label = |at: Index| self.label_lines.binary_search(&at).is_ok();
         let is_root = |at: &Index| parent_links.parents[*at as usize].is_none_or(is_label);
         let roots = (0..parent_links.parents.len() as Index).filter(is_root);
@@ -124,11 +125,11 @@ impl DigestBuilder {
         details.prompts = self.messages.prompts().collect();
         (details.last_prompt, details.last_answer) = self.messages.last(&parent_links);
         details.touches = self.touches.finish(&parent_links, &self.messages);
-        details.stats = self.stats.finish(&parent_links, &self.messages);
         details.models = self.models.busiest_first();
         details.active = ActivePath::new(&parent_links);
         digest.header = header;
-        digest.details = details.into();
+        let stats = self.stats.finish((&parent_links, details.active.clone(), repeated), &self.messages);
+        digest.details = LazyDetails::new(details, stats);
         Ok((digest, self.texts.unwrap_or_default()))
     }
 

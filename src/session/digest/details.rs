@@ -3,7 +3,7 @@
 //! for once.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::AddAssign;
 use std::path::Path;
@@ -45,8 +45,6 @@ pub struct Details {
     pub response_models: BTreeSet<Box<str>>,
     /// The active path as a bit set.
     pub active: ActivePath,
-    /// What each entry used and did.
-    pub stats: SessionStats,
 }
 
 impl Details {
@@ -62,27 +60,36 @@ pub trait DetailsSource: fmt::Debug + Send + Sync {
     /// Returns the details of the session with the given number and file path.
     fn details(&self, number: u32, path: &Path) -> Details;
 
+    /// Returns the statistics of its entries.
+    fn stats(&self, number: u32, path: &Path) -> SessionStats;
+
     /// Reads the search texts into reusable buffers. Returns `None` if they are not available.
     fn texts<'a>(&self, number: u32, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>>;
 }
 
-/// Details that are loaded, or read on demand.
+/// Details and statistics that are loaded, or read on demand.
 #[derive(Clone, Debug, Default)]
 pub struct LazyDetails {
     pub(super) here: OnceLock<Arc<Details>>,
+    pub(super) stats: Option<Arc<SessionStats>>,
     pub(super) stored: Option<(Arc<dyn DetailsSource>, u32)>,
 }
 
 impl From<Details> for LazyDetails {
     fn from(details: Details) -> Self {
-        Self { here: Arc::new(details).into(), stored: None }
+        Self { here: Arc::new(details).into(), ..Self::default() }
     }
 }
 
 impl LazyDetails {
+    /// Creates details and statistics that were just read.
+    pub(crate) fn new(details: Details, stats: SessionStats) -> Self {
+        Self { stats: Some(Arc::new(stats)), ..details.into() }
+    }
+
     /// Creates details that are read on demand, by their number in the source.
     pub(crate) fn stored(source: Arc<dyn DetailsSource>, number: u32) -> Self {
-        Self { here: OnceLock::new(), stored: Some((source, number)) }
+        Self { stored: Some((source, number)), ..Self::default() }
     }
 }
 
@@ -160,15 +167,16 @@ impl EntryKeys {
         self.ids.get((self.inherited as usize).checked_sub(1)?).copied()
     }
 
-    /// Returns the totals and counts each entry once. `may_repeat` is `true` if entries may occur twice.
-    pub(crate) fn finish(&mut self, may_repeat: bool) -> EntryTotals {
+    /// Returns the totals, in which each entry counts once, and the entries that repeat earlier ones. `may_repeat` is
+    /// `true` if entries may occur twice.
+    pub(crate) fn finish(&mut self, may_repeat: bool) -> (EntryTotals, Vec<Index>) {
         let mut all = EntryTotals { entries: self.ids.len(), ..EntryTotals::default() };
+        let mut repeated = Vec::new();
         if may_repeat {
             let mut seen = ById::<()>::default();
             let ids = (0..).zip(&self.ids);
-            let repeated: HashSet<Index> =
-                ids.filter(|(_, id)| seen.insert(**id, ()).is_some()).map(|(at, _)| at).collect();
-            self.used.retain(|used| !repeated.contains(&used.at));
+            repeated.extend(ids.filter(|(_, id)| seen.insert(**id, ()).is_some()).map(|(at, _)| at));
+            self.used.retain(|used| repeated.binary_search(&used.at).is_err());
             all.entries -= repeated.len();
         }
         for used in &self.used {
@@ -177,7 +185,7 @@ impl EntryKeys {
         }
         self.ids.shrink_to_fit();
         self.used.shrink_to_fit();
-        all
+        (all, repeated)
     }
 }
 

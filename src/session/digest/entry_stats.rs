@@ -9,7 +9,7 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Block, Entry, Message, ToolCall};
 use crate::session::json::Str;
 use crate::session::json::value::{Fields, Value};
-use crate::session::links::{ById, IdHash, Index, ParentLinks};
+use crate::session::links::{ActivePath, ById, IdHash, Index, ParentLinks};
 
 /// The maximum length of the words of a prompt, in UTF-16 code units.
 const PROMPT_WORDS: usize = 80;
@@ -120,6 +120,10 @@ pub struct SessionStats {
     pub tools: Vec<Box<str>>,
     /// The prompts, in file order.
     pub prompts: Vec<PromptText>,
+    /// The active path.
+    pub active: ActivePath,
+    /// The entries that repeat earlier ones, in file order.
+    pub repeated: Vec<Index>,
 }
 
 impl SessionStats {
@@ -246,8 +250,12 @@ impl StatsCollector {
     }
 
     /// Returns the statistics; `messages` contains the texts of the prompts.
-    pub(crate) fn finish(self, parent_links: &ParentLinks, messages: &MessageTexts) -> SessionStats {
-        let mut stats = self.stats;
+    pub(crate) fn finish(
+        self,
+        (parent_links, active, repeated): (&ParentLinks, ActivePath, Vec<Index>),
+        messages: &MessageTexts,
+    ) -> SessionStats {
+        let mut stats = SessionStats { active, repeated, ..self.stats };
         for prompt in &mut stats.prompts {
             let words = messages.row(prompt.at).map_or("", |row| messages.text(row));
             prompt.words = utf16_prefix(words, PROMPT_WORDS).into();

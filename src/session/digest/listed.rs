@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::session::digest::Digest;
 use crate::session::digest::details::EntryTotals;
+use crate::session::digest::entry_stats::SessionStats;
 use crate::session::links::IdHash;
 use crate::session::search_text::{SearchTexts, TextBuffers};
 
@@ -42,6 +43,9 @@ pub trait SessionSource: fmt::Debug + Send + Sync {
 
     /// Loads the digest of the session with the given number.
     fn digest(&self, number: u32) -> Digest;
+
+    /// Loads the statistics of its entries.
+    fn stats(&self, number: u32) -> SessionStats;
 }
 
 /// The facts about a session that lists need of all sessions.
@@ -263,6 +267,14 @@ impl ListedSession {
     /// Returns `true` if the digest is loaded.
     pub(crate) fn is_loaded(&self) -> bool {
         self.digest.get().is_some()
+    }
+
+    /// Returns the statistics of the entries, without loading the digest.
+    pub fn stats(&self) -> Arc<SessionStats> {
+        match (self.digest.get(), &self.stored) {
+            (None, Some((source, number))) => source.stats(*number).into(),
+            _ => self.deref().stats(),
+        }
     }
 
     /// Returns the digest without keeping it, for callers that read many sessions.

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::session::digest::details::{Details, EntryTotals, LazyDetails};
+use crate::session::digest::entry_stats::SessionStats;
 use crate::session::entry::EntryId;
 use crate::session::lines::Header;
 use crate::session::links::{IdHash, Index};
@@ -138,6 +139,14 @@ impl Digest {
     /// Returns the details without caching them, for callers that read many sessions and keep little of each.
     pub(crate) fn details_once(&self) -> Arc<Details> {
         self.details.here.get().cloned().unwrap_or_else(|| self.read_details())
+    }
+
+    /// Returns the statistics of the entries, without caching them if they are read.
+    pub fn stats(&self) -> Arc<SessionStats> {
+        let LazyDetails { stats, stored, .. } = &self.details;
+        let read =
+            || stored.as_ref().map(|(source, number)| source.stats(*number, &self.path)).unwrap_or_default().into();
+        stats.clone().unwrap_or_else(read)
     }
 
     fn read_details(&self) -> Arc<Details> {

@@ -7,6 +7,9 @@ pub mod prices;
 
 use std::ops::AddAssign;
 
+use crate::session::digest::entry_stats::{EntryRole, EntryStats, TokenCount};
+use crate::session::stats::prices::{ModelPrices, listed_cost};
+
 /// Sums over entries. Times are in milliseconds, costs in US dollars.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StatsSum {
@@ -66,6 +69,28 @@ impl AddAssign<&Self> for StatsSum {
 }
 
 impl StatsSum {
+    /// Adds an entry, without its times. `prices` are those of its model.
+    pub fn add(&mut self, entry: &EntryStats, is_abandoned: bool, prices: Option<&ModelPrices>) {
+        self.entries += 1;
+        self.prompts += usize::from(entry.role == EntryRole::Prompt);
+        self.compactions += usize::from(entry.role == EntryRole::Compaction);
+        self.lines_added += u64::from(entry.added);
+        self.lines_removed += u64::from(entry.removed);
+        self.tool_calls += u64::from(entry.calls);
+        self.tool_failures += u64::from(entry.failures);
+        self.images += u64::from(entry.images);
+        if let Some(usage) = &entry.usage {
+            let tokens = usage.tokens.map(TokenCount::number);
+            self.tokens.iter_mut().zip(tokens).for_each(|(sum, tokens)| *sum += tokens);
+            self.cost += usage.cost;
+            self.abandoned_cost += if is_abandoned { usage.cost } else { 0.0 };
+            match prices {
+                Some(prices) => self.listed_cost += listed_cost(&tokens, prices),
+                None => self.unpriced_tokens += tokens.iter().sum::<f64>(),
+            }
+        }
+    }
+
     /// Returns the number of sessions.
     pub fn session_count(&self) -> usize {
         let mut sessions = self.sessions.clone();
