@@ -1,5 +1,6 @@
 //! Statistics of sessions. Each entry is counted once, in the oldest session that contains it, and belongs to one group.
 
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ const TITLE: usize = 80;
 /// The number of groups of sessions per task.
 const AT_ONCE: usize = 64;
 
-/// What to sum.
+/// The groupings and the range of a statistic.
 #[derive(Clone, Debug)]
 pub struct StatsRequest {
     /// The groupings: none, one or two.
@@ -43,12 +44,67 @@ pub struct StatsRequest {
 }
 
 /// The key of a group for one grouping.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct GroupKey {
-    /// The key; `None` for entries without one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub enum GroupKey {
+    /// Entries without a key.
+    #[default]
+    None,
+    /// A time, model, provider, project or tool.
+    Text(String),
+    /// A session, or a family by its oldest session.
+    Session(SessionKey),
+    /// A prompt, or the leaf of a branch.
+    Entry(SessionKey, Index),
+}
+
+/// A key in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupName {
+    /// The key; `None` for entries without one. Of an entry, `SESSION@ENTRY`.
     pub key: Option<String>,
     /// The title of a session, or the words of a prompt.
     pub title: Option<String>,
+}
+
+impl GroupKey {
+    /// Compares keys in a fixed order: texts alphabetically, sessions by ID, entries by their place in the file.
+    pub fn compare(&self, other: &Self, catalog: &Catalog) -> Ordering {
+        let id = |key: &SessionKey| catalog.get(*key).map(|session| session.facts().id);
+        match (self, other) {
+            (Self::Text(one), Self::Text(other)) => one.cmp(other),
+            (Self::Session(one), Self::Session(other)) => id(one).cmp(&id(other)).then(one.cmp(other)),
+            (Self::Entry(one, at), Self::Entry(other, other_at)) => {
+                id(one).cmp(&id(other)).then(one.cmp(other)).then(at.cmp(other_at))
+            }
+            _ => matches!(self, Self::None).cmp(&matches!(other, Self::None)),
+        }
+    }
+
+    /// Returns the key in words. Reads the ID of a leaf from its file.
+    pub fn name(&self, grouping: Grouping, catalog: &Catalog) -> GroupName {
+        match self {
+            Self::None => GroupName::default(),
+            Self::Text(text) => GroupName { key: Some(text.clone()), title: None },
+            Self::Session(key) => catalog.get(*key).map_or_else(GroupName::default, |session| GroupName {
+                key: Some(session.facts().id.to_string()),
+                title: Some(title(&session.once())),
+            }),
+            Self::Entry(key, at) => {
+                let Some(session) = catalog.get(*key) else { return GroupName::default() };
+                let digest = session.once();
+                let (entry, title) = if grouping == Grouping::Prompt {
+                    let stats = session.stats();
+                    let found = stats.prompts.binary_search_by_key(at, |prompt| prompt.at);
+                    let prompt = found.ok().and_then(|found| stats.prompts.get(found));
+                    prompt.map_or_else(Default::default, |prompt| (prompt.id.to_string(), prompt.words.to_string()))
+                } else {
+                    (entry_id(&digest, *at).unwrap_or_default(), title(&digest))
+                };
+                let entry = if entry.is_empty() { format!("#{at}") } else { entry };
+                GroupName { key: Some(format!("{}@{entry}", digest.header.id)), title: Some(title) }
+            }
+        }
+    }
 }
 
 /// A group with its sums: a key for each grouping.
@@ -93,20 +149,21 @@ impl StatsTable {
         }
         let chunks: Vec<&[Vec<SessionKey>]> = groups.chunks(AT_ONCE).collect();
         let tables = parallel::map(&chunks, |chunk| {
-            let (rows, times, total) = Default::default();
-            let mut sums = GroupSums { catalog, request, rows, times, total };
+            let (own_rows, rows, times, total) = Default::default();
+            let mut sums = GroupSums { catalog, request, own_rows, rows, times, total };
             chunk.iter().for_each(|group| sums.add(group, is_wanted));
-            (sums.rows, sums.total)
+            (sums.own_rows, sums.rows, sums.total)
         });
         let mut table = Self::default();
         let mut rows: HashMap<Vec<GroupKey>, StatsSum> = HashMap::new();
-        for (some, total) in tables {
+        for (own_rows, some, total) in tables {
             table.total += &total;
+            table.rows.extend(own_rows);
             for (key, sum) in some {
                 *rows.entry(key).or_default() += &sum;
             }
         }
-        table.rows = rows.into_iter().collect();
+        table.rows.extend(rows);
         table
     }
 }
@@ -115,6 +172,9 @@ impl StatsTable {
 struct GroupSums<'a> {
     catalog: &'a Catalog,
     request: &'a StatsRequest,
+    /// Groups of one session each.
+    own_rows: Vec<StatsRow>,
+    /// Groups that several sessions can have.
     rows: HashMap<Vec<GroupKey>, StatsSum>,
     /// The keys of times by grouping and number of intervals.
     times: HashMap<(Grouping, i64), Option<String>>,
@@ -215,19 +275,19 @@ impl GroupSums<'_> {
         sums.iter().for_each(|(_, sum)| self.total += sum);
         self.total.sessions.push(session.place() as u32);
         let mut rows: HashMap<Vec<GroupKey>, StatsSum> = HashMap::new();
-        for (keys, sum) in sums {
-            let keys = groupings
-                .iter()
-                .zip(keys)
-                .map(|(&grouping, key)| self.group_key(session, listed, stats, (grouping, key)));
-            *rows.entry(keys.collect()).or_default() += &sum;
-        }
-        for (keys, mut sum) in rows {
+        for (keys, mut sum) in sums {
             sum.sessions = vec![session.place() as u32];
-            match self.rows.get_mut(&keys) {
-                Some(row) => *row += &sum,
-                None => drop(self.rows.insert(keys, sum)),
+            let keys = groupings.iter().zip(keys);
+            let keys: Vec<GroupKey> =
+                keys.map(|(&grouping, key)| self.group_key(session, listed, stats, (grouping, key))).collect();
+            if matches!(keys[..], [GroupKey::Entry(..)]) {
+                self.own_rows.push((keys, sum));
+            } else {
+                *rows.entry(keys).or_default() += &sum;
             }
+        }
+        for (keys, sum) in rows {
+            *self.rows.entry(keys).or_default() += &sum;
         }
     }
 
@@ -239,46 +299,27 @@ impl GroupSums<'_> {
         stats: &SessionStats,
         (grouping, key): (Grouping, EntryKey),
     ) -> GroupKey {
-        let facts = listed.facts();
-        let id = facts.id;
-        let named = |text: &str| GroupKey { key: Some(text.to_string()).filter(|text| !text.is_empty()), title: None };
+        let named = |text: &str| if text.is_empty() { GroupKey::None } else { GroupKey::Text(text.into()) };
         match (grouping, key) {
-            (_, EntryKey::None) => GroupKey::default(),
+            (_, EntryKey::None) => GroupKey::None,
             (_, EntryKey::Time(number)) => {
                 let calendar = &self.request.calendar;
                 let key = || calendar.key(grouping, number.saturating_mul(SAME_KEYS));
-                GroupKey { key: self.times.entry((grouping, number)).or_insert_with(key).clone(), title: None }
+                let key = self.times.entry((grouping, number)).or_insert_with(key);
+                key.as_deref().map_or(GroupKey::None, named)
             }
             (_, EntryKey::Model(model)) => match stats.models.get(model as usize) {
                 Some((provider, _)) if grouping == Grouping::Provider => named(provider),
                 Some((_, model)) => named(model),
-                None => GroupKey::default(),
+                None => GroupKey::None,
             },
-            (_, EntryKey::Tool(tool)) => {
-                stats.tools.get(tool as usize).map_or_else(GroupKey::default, |tool| named(tool))
-            }
-            (Grouping::Prompt, EntryKey::Entry(at)) => {
-                let prompts = &stats.prompts;
-                let Ok(prompt) = prompts.binary_search_by_key(&at, |prompt| prompt.at) else {
-                    return GroupKey::default();
-                };
-                let prompt = &prompts[prompt];
-                GroupKey { key: Some(format!("{id}@{}", prompt.id)), title: Some(prompt.words.to_string()) }
-            }
-            (_, EntryKey::Entry(leaf)) => {
-                let digest = listed.once();
-                let leaf = entry_id(&digest, leaf).unwrap_or_else(|| format!("#{leaf}"));
-                GroupKey { key: Some(format!("{id}@{leaf}")), title: Some(title(&digest)) }
-            }
-            (Grouping::Project, EntryKey::Session) => named(facts.cwd),
+            (_, EntryKey::Tool(tool)) => stats.tools.get(tool as usize).map_or(GroupKey::None, |tool| named(tool)),
+            (_, EntryKey::Entry(at)) => GroupKey::Entry(session, at),
+            (Grouping::Project, EntryKey::Session) => named(listed.facts().cwd),
             (Grouping::Family, EntryKey::Session) => {
-                let root = self.catalog.families().line(session).last().and_then(|root| self.catalog.get(root));
-                root.map_or_else(GroupKey::default, |root| GroupKey {
-                    key: Some(root.facts().id.to_string()),
-                    title: Some(title(&root.once())),
-                })
+                GroupKey::Session(self.catalog.families().line(session).last().unwrap_or(session))
             }
-            (_, EntryKey::Session) => GroupKey { key: Some(id.to_string()), title: Some(title(&listed.once())) },
+            (_, EntryKey::Session) => GroupKey::Session(session),
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::base::numbers::{count, dollars, duration, tokens};
 use crate::base::text::clean;
 use crate::catalog::Catalog;
 use crate::catalog::key::SessionKey;
-use crate::catalog::stats::{GroupKey, StatsRequest, StatsRow, StatsTable};
+use crate::catalog::stats::{GroupKey, GroupName, StatsRequest, StatsRow, StatsTable};
 use crate::cli::exit::Exit;
 use crate::cli::hits::HitSearch;
 use crate::cli::output::{self, Output};
@@ -27,6 +27,7 @@ use crate::cli::resolve::{self, SessionResolver};
 use crate::cli::search::read_query;
 use crate::cli::table::{self, Column, TITLE};
 use crate::cli::{CommandContext, completions, now};
+use crate::disk::parallel;
 use crate::search::qualifier::value::QueryScope;
 use crate::search::qualifier::value::date::DateValue;
 use crate::session::stats::StatsSum;
@@ -48,7 +49,10 @@ enum SubagentChoice {
 fn named_value<T: Copy>(all: &'static [T], name: fn(T) -> &'static str) -> impl Fn(&str) -> Result<T> + Clone {
     move |text: &str| {
         let names = || all.iter().map(|&one| name(one)).collect::<Vec<_>>().join(", ");
-        all.iter().copied().find(|&one| name(one) == text).ok_or_else(|| anyhow!("use one of {}", names()))
+        all.iter()
+            .copied()
+            .find(|&one| name(one) == text)
+            .ok_or_else(|| anyhow!("unknown name; use one of {}", names()))
     }
 }
 
@@ -114,6 +118,7 @@ impl StatsCommand {
             return Err(anyhow!("too many groupings: use --by once or twice"));
         }
         let mut catalog = chosen.catalog();
+        let unreadable = std::mem::take(&mut catalog.unreadable);
         let is_found = self.found(&catalog, chosen, here.clone())?;
         let is_in_project = self.project.matcher(chosen);
         let is_wanted = |key: SessionKey| {
@@ -140,19 +145,19 @@ impl StatsCommand {
             request.since = request.calendar.month_start(now());
         }
         let table = StatsTable::new(&catalog, &request, &|key| wanted.contains(&key));
-        let unreadable = std::mem::take(&mut catalog.unreadable);
         if self.check {
             return check(settings.month_budget, table.total.cost, out);
         }
-        let rows = self.sorted(table.rows, &request);
-        let rows = self.limited(rows);
+        let rows = self.sorted(table.rows, &request, &catalog);
+        let rows = self.named(rows, &request.groupings, &catalog);
         let report = Report { groupings: &request.groupings, rows: &rows, total: &table.total };
         match () {
             () if self.json => report.json(out)?,
             () if self.csv => report.csv(out)?,
             () => report.table(out, chosen)?,
         }
-        Ok(output::end(out, unreadable)?.found(!rows.is_empty()).into())
+        let is_narrowed = !self.words.is_empty() || self.project.dir.is_some();
+        Ok(output::end(out, unreadable)?.found(!rows.is_empty() || !is_narrowed).into())
     }
 
     /// Returns the sessions given as arguments or found by a query; `None` for all.
@@ -183,41 +188,50 @@ impl StatsCommand {
     }
 
     /// Sorts rows: times by key, others by cost, unless a column is given. Equal rows are sorted by key.
-    fn sorted(&self, mut rows: Vec<StatsRow>, request: &StatsRequest) -> Vec<StatsRow> {
+    fn sorted(&self, rows: Vec<StatsRow>, request: &StatsRequest, catalog: &Catalog) -> Vec<StatsRow> {
         let is_time = request.groupings.first().is_some_and(|grouping| grouping.is_time());
         let column = self.sort.unwrap_or(if is_time { StatsColumn::Key } else { StatsColumn::Cost });
         let by_key = |(one, _): &StatsRow, (other, _): &StatsRow| {
             let order = |grouping: Grouping, one: &GroupKey, other: &GroupKey| {
-                let rank = |key: &GroupKey| key.key.as_deref().map_or(0, |key| request.calendar.rank(grouping, key));
-                let is_none = one.key.is_none().cmp(&other.key.is_none());
-                is_none.then_with(|| rank(one).cmp(&rank(other))).then_with(|| one.key.cmp(&other.key))
+                let rank = |key: &GroupKey| match key {
+                    GroupKey::Text(key) => request.calendar.rank(grouping, key),
+                    _ => 0,
+                };
+                rank(one).cmp(&rank(other)).then_with(|| one.compare(other, catalog))
             };
             let pairs = one.iter().zip(other).zip(&request.groupings);
             pairs.fold(Ordering::Equal, |sofar, ((one, other), &grouping)| {
                 sofar.then_with(|| order(grouping, one, other))
             })
         };
+        // Values are computed once, because quantiles take long.
         let value = |(_, sum): &StatsRow| column.value(sum, 1.0).unwrap_or(f64::NEG_INFINITY);
-        match column {
-            StatsColumn::Key => rows.sort_by(by_key),
-            _ => rows.sort_by(|one, other| value(other).total_cmp(&value(one)).then_with(|| by_key(one, other))),
-        }
-        rows
+        let mut rows: Vec<(f64, StatsRow)> = rows.into_iter().map(|row| (value(&row), row)).collect();
+        rows.sort_unstable_by(|(one_value, one), (other_value, other)| match column {
+            StatsColumn::Key => by_key(one, other),
+            _ => other_value.total_cmp(one_value).then_with(|| by_key(one, other)),
+        });
+        rows.into_iter().map(|(_, row)| row).collect()
     }
 
-    /// Combines the rows after the limit into one.
-    fn limited(&self, mut rows: Vec<StatsRow>) -> Vec<StatsRow> {
+    /// Names the rows, and combines those after the limit into one.
+    fn named(&self, mut rows: Vec<StatsRow>, groupings: &[Grouping], catalog: &Catalog) -> Vec<NamedRow> {
         let rest = self.limit.map_or(Vec::new(), |limit| rows.split_off(limit.get().min(rows.len())));
-        if let Some((keys, _)) = rest.first() {
-            let other = GroupKey { key: Some("other".into()), title: Some(count(rest.len(), "row", "rows")) };
-            let keys = vec![other; keys.len()];
+        let mut named = parallel::map(rows, |(keys, sum)| {
+            (keys.iter().zip(groupings).map(|(key, &grouping)| key.name(grouping, catalog)).collect(), sum)
+        });
+        if !rest.is_empty() {
+            let other = GroupName { key: Some("other".into()), title: Some(count(rest.len(), "row", "rows")) };
             let mut sum = StatsSum::default();
             rest.iter().for_each(|(_, other)| sum += other);
-            rows.push((keys, sum));
+            named.push((vec![other; groupings.len()], sum));
         }
-        rows
+        named
     }
 }
+
+/// A row with the names of its keys.
+type NamedRow = (Vec<GroupName>, StatsSum);
 
 /// Compares the cost of this month with the budget.
 fn check(budget: Option<f64>, cost: f64, out: &mut Output) -> Result<ExitCode> {
@@ -232,7 +246,7 @@ fn check(budget: Option<f64>, cost: f64, out: &mut Output) -> Result<ExitCode> {
 /// The rows to print.
 struct Report<'a> {
     groupings: &'a [Grouping],
-    rows: &'a [StatsRow],
+    rows: &'a [NamedRow],
     total: &'a StatsSum,
 }
 
@@ -310,11 +324,11 @@ impl Report<'_> {
     }
 }
 
-/// A row or the total in JSON. The key is a list for two groupings.
+/// A row or the total in JSON.
 struct StatsLine<'a> {
     report: &'a Report<'a>,
     kind: &'a str,
-    keys: &'a [GroupKey],
+    keys: &'a [GroupName],
     sum: &'a StatsSum,
 }
 
@@ -323,10 +337,8 @@ impl Serialize for StatsLine<'_> {
         let Self { report, kind, keys, sum } = self;
         let mut line = serializer.serialize_map(None)?;
         line.serialize_entry("type", kind)?;
-        match keys {
-            [] => {}
-            [one] => line.serialize_entry("key", &one.key)?,
-            several => line.serialize_entry("key", &several.iter().map(|key| &key.key).collect::<Vec<_>>())?,
+        for (name, key) in ["key", "secondKey"].iter().zip(*keys) {
+            line.serialize_entry(name, &key.key)?;
         }
         for (grouping, key) in report.groupings.iter().zip(*keys) {
             line.serialize_entry(grouping.name(), &key.key)?;
@@ -346,7 +358,7 @@ impl Serialize for StatsLine<'_> {
 const BAR: usize = 16;
 
 /// Returns the words of a key for people.
-fn row_words(key: &GroupKey, grouping: Grouping, home: &str) -> String {
+fn row_words(key: &GroupName, grouping: Grouping, home: &str) -> String {
     let Some(text) = &key.key else { return "none".into() };
     match (grouping, &key.title) {
         (Grouping::Project, None) => crate::base::paths::shorten(text, home).into_owned(),

@@ -129,6 +129,18 @@ fn the_schema_describes_the_output() {
     holds("context", &[&["--all", &compacted], &["--demo", "01a1ceea"], &[&images]]);
     holds("labels", &[&["--demo"]]);
     holds("files", &[&["--demo", "01a1ceea"], &["--demo", "--project", "/home/demo/code/webshop"]]);
+    holds(
+        "stats",
+        &[
+            &["--demo"],
+            &["--demo", "--by", "day", "--by", "week"],
+            &["--demo", "--by", "hour", "--by", "weekday"],
+            &["--demo", "--by", "model", "--by", "provider"],
+            &["--demo", "--by", "project", "--by", "tool"],
+            &["--demo", "--by", "family", "--by", "session"],
+            &["--demo", "--by", "branch", "--by", "prompt"],
+        ],
+    );
     holds("live", &[&[]]);
     holds("setup", &[&[]]);
 }

@@ -26,6 +26,7 @@ mod session_arguments;
 mod setup;
 mod shells;
 mod showing;
+mod stats;
 mod trashing;
 #[cfg(unix)]
 mod waiting;

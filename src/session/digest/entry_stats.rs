@@ -1,5 +1,5 @@
-//! What each entry of a session used and did, for statistics by time, model, tool, prompt and branch. Stored in a compact
-//! form, because a session can have 100,000 entries.
+//! Usage and actions of each entry of a session, for statistics by time, model, tool, prompt and branch. They are stored in
+//! a compact form, because a session can have 100,000 entries.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,7 @@ pub enum EntryRole {
     Other,
 }
 
-/// What an entry used and did.
+/// The usage and the actions of an entry.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EntryStats {
     /// The time in milliseconds since 1970.

@@ -1,0 +1,105 @@
+//! `pitree stats`: output, sums and the budget.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::common::session::Session;
+use crate::pitree::{Pitree, samples};
+
+fn number(object: &Value, field: &str) -> f64 {
+    object[field].as_f64().unwrap_or_else(|| panic!("{field} of {object}"))
+}
+
+#[test]
+fn the_rows_of_each_grouping_add_up_to_the_own_costs_of_ls() {
+    let pitree = Pitree::new();
+    let ls = pitree.objects(&["ls", "--json", "--subagents", "--dir", samples()]);
+    let own: f64 = ls.iter().map(|session| number(session, "ownCost")).sum();
+    let entries: f64 = ls.iter().map(|session| number(session, "ownEntries")).sum();
+    assert!(own > 20.0 && entries > 1000.0);
+    let groupings = [
+        "day", "week", "month", "hour", "weekday", "model", "provider", "project", "family", "session", "branch",
+        "tool", "prompt",
+    ];
+    let crosses = [("project", "model"), ("model", "weekday"), ("tool", "prompt")];
+    let runs = groupings.map(|by| vec!["--by", by]).into_iter();
+    for by in runs.chain(crosses.map(|(one, other)| vec!["--by", one, "--by", other])) {
+        for limit in [&[][..], &["--limit", "3"]] {
+            let args = [&["stats", "--json", "--dir", samples()], &by[..], limit].concat();
+            let mut rows = pitree.objects(&args);
+            let total = rows.pop().unwrap();
+            assert_eq!(total["type"], "total");
+            assert!(rows.iter().all(|row| row["type"] == "row"), "{by:?}");
+            for (field, expected) in [("cost", own), ("entries", entries), ("share", 1.0)] {
+                let sum: f64 = rows.iter().map(|row| number(row, field)).sum();
+                for sum in [sum, number(&total, field)] {
+                    assert!((sum - expected).abs() <= 1e-9 * expected, "{by:?} {field}: {sum}, not {expected}");
+                }
+            }
+            for field in ["prompts", "toolCalls", "output", "abandonedCost"] {
+                let sum: f64 = rows.iter().map(|row| number(row, field)).sum();
+                assert!((sum - number(&total, field)).abs() < 1e-6, "{by:?} {field}");
+            }
+            if !limit.is_empty() && rows.len() > 3 {
+                let other = rows.last().unwrap();
+                assert_eq!((rows.len(), other["title"].is_string()), (4, true));
+                assert!(number(other, "sessions") <= number(&total, "sessions"));
+            }
+        }
+    }
+}
+
+#[test]
+fn sessions_queries_and_subagents_narrow_the_sum() {
+    let pitree = Pitree::new();
+    let sessions = |args: &[&str]| {
+        let args = [&["stats", "--json", "--by", "session", "--dir", samples()], args].concat();
+        let mut rows = pitree.objects(&args);
+        number(&rows.pop().unwrap(), "sessions")
+    };
+    let all = sessions(&[]);
+    assert_eq!(sessions(&["--subagents", "without"]) + sessions(&["--subagents", "only"]), all);
+    assert_eq!(sessions(&["01a1ceea"]), 1.0);
+    let found = sessions(&["is:abandoned"]);
+    assert!(found > 0.0 && found < all);
+    assert!(sessions(&["--project", "/home/demo/code/webshop"]) < all);
+    assert_eq!(sessions(&["--until", "2000"]), 0.0);
+    let outcome = pitree.run(&["stats", "--dir", samples(), "--by", "day", "--by", "model", "--by", "tool"]);
+    assert_eq!((outcome.code, &*outcome.err), (2, "pitree: too many groupings: use --by once or twice\n"));
+    assert!(pitree.refuse(&["stats", "--by", "year"]).contains("use one of day, week"));
+}
+
+#[test]
+fn tables_and_comma_separated_values_have_a_header() {
+    let pitree = Pitree::new();
+    let table = pitree.print(&["stats", "--dir", samples(), "--by", "model"]);
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[0].starts_with("model ") && lines[1].starts_with("claude-opus-4-5 "), "{table}");
+    assert!(lines[1].ends_with('█') && lines.last().unwrap().starts_with("total "), "{table}");
+    assert!(pitree.print(&["stats", "--ascii", "--dir", samples(), "--by", "model"]).is_ascii());
+    let csv = pitree.print(&["stats", "--dir", samples(), "--by", "project", "--by", "model", "--csv"]);
+    let fields = csv.lines().next().unwrap().split(',').count();
+    assert!(csv.starts_with("project,model,sessions,prompts,"), "{csv}");
+    assert!(csv.lines().all(|line| line.split(',').count() == fields), "{csv}");
+}
+
+#[test]
+fn the_check_compares_this_month_with_the_budget() {
+    let pitree = Pitree::new();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let session = |id: &str, at: u64| Session::new(id).at(at as i64 - crate::common::session::START);
+    pitree.write_session(&session("new", now).costing(7.0).user("a", "Hello").assistant("b", "Yes"));
+    pitree.write_session(&session("old", now - 40 * 24 * 3600).costing(100.0).user("c", "Hi").assistant("d", "Yes"));
+    let check = |budget: &str| {
+        let config = pitree.home().join("c.toml");
+        fs::write(&config, budget).unwrap();
+        pitree.run(&["stats", "--check", "--config", config.to_str().unwrap()])
+    };
+    let over = check("stats.budget.month = 6.5");
+    assert_eq!((over.code, &*over.out), (3, "$7.00 of $6.50 this month\n"));
+    assert_eq!(check("stats.budget.month = 7").code, 0);
+    let none = check("");
+    assert_eq!(none.code, 2);
+    assert!(none.err.contains("no budget is set"), "{}", none.err);
+}
