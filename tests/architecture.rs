@@ -25,7 +25,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("catalog", &["session", "search", "disk", "pi"]),
     ("changes", &["session", "disk", "pi"]),
     ("keymap", &[]),
-    ("config", &["search", "keymap"]),
+    ("config", &["session", "search", "keymap"]),
     ("app", &["session", "search", "render", "disk", "pi", "catalog", "changes", "keymap", "config"]),
     ("ui", &["session", "search", "render", "pi", "catalog", "keymap", "config", "app"]),
     ("runtime", &["session", "search", "render", "disk", "pi", "catalog", "changes", "keymap", "config", "app", "ui"]),

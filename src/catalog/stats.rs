@@ -94,9 +94,8 @@ impl GroupKey {
                 let digest = session.once();
                 let (entry, title) = if grouping == Grouping::Prompt {
                     let stats = session.stats();
-                    let found = stats.prompts.binary_search_by_key(at, |prompt| prompt.at);
-                    let prompt = found.ok().and_then(|found| stats.prompts.get(found));
-                    prompt.map_or_else(Default::default, |prompt| (prompt.id.to_string(), prompt.words.to_string()))
+                    let (id, words) = stats.prompt(*at).unwrap_or_default();
+                    (id.to_string(), words.to_string())
                 } else {
                     (entry_id(&digest, *at).unwrap_or_default(), title(&digest))
                 };

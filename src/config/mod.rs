@@ -13,7 +13,7 @@ use std::str::FromStr;
 use clap::builder::PossibleValue;
 pub use stats::StatsConfig;
 pub use tables::{ColorOverride, SavedQuery};
-use tables::{ConfigProblems, advice, wrong_type};
+use tables::{ConfigProblems, advice, one_of, wrong_type};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -368,16 +368,6 @@ fn strings(value: &DeValue<'_>) -> Result<Vec<String>, String> {
     let text =
         |item: &Spanned<DeValue<'_>>| item.get_ref().as_str().map(str::to_owned).ok_or_else(|| wrong(item.get_ref()));
     items.iter().map(text).collect()
-}
-
-/// Formats names as `"a", "b" or "c"`.
-fn one_of(names: &[&str]) -> String {
-    let quoted: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
-    match quoted.split_last() {
-        Some((last, [])) => last.clone(),
-        Some((last, others)) => format!("{} or {last}", others.join(", ")),
-        None => String::new(),
-    }
 }
 
 /// Returns a configuration file with all defaults and explanations.

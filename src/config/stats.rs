@@ -6,7 +6,7 @@ use jiff::civil::Weekday;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::config::tables::{ConfigProblems, advice, wrong_type};
+use crate::config::tables::{ConfigProblems, advice, one_of, wrong_type};
 use crate::session::stats::prices::{ModelPrices, Prices};
 
 /// The days with which a week can begin.
@@ -63,7 +63,7 @@ pub(super) fn stats(problems: &mut ConfigProblems, value: &Spanned<DeValue<'_>>)
                     let name = value.as_str().ok_or_else(|| wrong_type("a name in quotes", value))?;
                     let found = WEEK_STARTS.iter().find(|(known, _)| *known == name);
                     found.map(|(_, day)| *day).ok_or_else(|| {
-                        format!("unknown value {name:?}; use {}", super::one_of(&WEEK_STARTS.map(|(name, _)| name)))
+                        format!("unknown value {name:?}; use {}", one_of(&WEEK_STARTS.map(|(name, _)| name)))
                     })
                 });
                 stats.week_start = start.unwrap_or(stats.week_start);

@@ -66,6 +66,16 @@ pub(super) fn advice<'a>(unknown: &str, what: &str, names: impl Iterator<Item = 
     }
 }
 
+/// Formats names as `"a", "b" or "c"`.
+pub(super) fn one_of(names: &[&str]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
+    match quoted.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
 /// Describes a type mismatch.
 pub(super) fn wrong_type(wanted: &str, value: &DeValue<'_>) -> String {
     format!("must be {wanted}, but is of type {}", value.type_str())

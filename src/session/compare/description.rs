@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn formats_facts() {
-        assert_eq!([4_000, 7_199_000, 10_800_000, 400_000_000].map(long), ["4.0 s", "119 min 59 s", "3.0 h", "5 days"]);
+        assert_eq!([4_000, 7_199_000, 10_800_000, 400_000_000].map(long), ["4.0 s", "1 h 59 min", "3.0 h", "5 days"]);
         let wrong = Failures { tools: 2, aborted: 1, ..Failures::default() };
         assert_eq!(
             (failures(&wrong).as_str(), &*failures(&Failures::default())),

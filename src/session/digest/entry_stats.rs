@@ -96,15 +96,13 @@ impl TokenCount {
     }
 }
 
-/// A prompt with its ID and its first words.
+/// A prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PromptText {
+struct Prompt {
     /// The entry.
-    pub at: Index,
-    /// The ID of the entry; empty without one.
-    pub id: Box<str>,
-    /// The first words.
-    pub words: Box<str>,
+    at: Index,
+    /// The end of its ID, and of its words, in the texts of all prompts.
+    ends: (u32, u32),
 }
 
 /// The statistics of the entries of a session.
@@ -119,7 +117,9 @@ pub struct SessionStats {
     /// The names of the tools.
     pub tools: Vec<Box<str>>,
     /// The prompts, in file order.
-    pub prompts: Vec<PromptText>,
+    prompts: Vec<Prompt>,
+    /// The ID and the first words of each prompt, one after another.
+    prompt_texts: String,
     /// The active path.
     pub active: ActivePath,
     /// The entries that repeat earlier ones, in file order.
@@ -139,6 +139,15 @@ impl SessionStats {
             rest = after;
         }
         all
+    }
+
+    /// Returns the ID of a prompt, empty without one, and its first words.
+    pub fn prompt(&self, at: Index) -> Option<(&str, &str)> {
+        let place = self.prompts.binary_search_by_key(&at, |prompt| prompt.at).ok()?;
+        let start = place.checked_sub(1).map_or(0, |before| self.prompts[before].ends.1);
+        let (id_end, end) = self.prompts[place].ends;
+        let text = |from: u32, to: u32| self.prompt_texts.get(from as usize..to as usize);
+        Some((text(start, id_end)?, text(id_end, end)?))
     }
 
     /// Returns the parent of each entry.
@@ -177,8 +186,10 @@ impl StatsCollector {
         match (entry.kind, &entry.message) {
             (EntryKind::User, _) => {
                 one.role = EntryRole::Prompt;
-                let id = entry.id.map_or_else(Default::default, |id| id.text().into());
-                self.stats.prompts.push(PromptText { at, id, words: Box::default() });
+                let stats = &mut self.stats;
+                stats.prompt_texts.extend(entry.id.iter().map(|id| id.text()));
+                let end = stats.prompt_texts.len() as u32;
+                stats.prompts.push(Prompt { at, ends: (end, end) });
             }
             (EntryKind::Assistant, Some(message)) => {
                 one.role = EntryRole::Answer;
@@ -200,7 +211,7 @@ impl StatsCollector {
             let tokens = [used.input, used.output, used.cache_read, used.cache_write].map(TokenCount::from);
             TokenUse { model: model.map(|model| self.model(provider, model)), tokens, cost: used.cost }
         });
-        self.stats.entries.extend(postcard::to_allocvec(&one).unwrap_or_default());
+        put(&one, &mut self.stats.entries);
     }
 
     fn add_call(&mut self, one: &mut EntryStats, call: &ToolCall<'_>) {
@@ -209,7 +220,7 @@ impl StatsCollector {
         if call.name.is("write")
             && let Some(content) = Fields::new(call.arguments).get("content").and_then(Value::str)
         {
-            self.writes.insert(IdHash::of(call.id), content.text().lines().count() as u32);
+            self.writes.insert(IdHash::of(call.id), line_starts(content).count() as u32);
         }
     }
 
@@ -223,10 +234,10 @@ impl StatsCollector {
         }
         one.added = written.unwrap_or_default();
         if let Some(diff) = message.diff {
-            let diff = diff.text();
-            let lines = |sign: char| diff.lines().filter(|line| line.starts_with(sign)).count() as u32;
-            one.added += lines('+');
-            one.removed += lines('-');
+            for sign in line_starts(diff) {
+                one.added += u32::from(sign == b'+');
+                one.removed += u32::from(sign == b'-');
+            }
         }
     }
 
@@ -256,16 +267,70 @@ impl StatsCollector {
         messages: &MessageTexts,
     ) -> SessionStats {
         let mut stats = SessionStats { active, repeated, ..self.stats };
+        let ids = std::mem::take(&mut stats.prompt_texts);
+        let mut from = 0;
         for prompt in &mut stats.prompts {
+            let to = prompt.ends.0 as usize;
+            stats.prompt_texts.push_str(ids.get(from..to).unwrap_or_default());
+            from = to;
+            let id_end = stats.prompt_texts.len() as u32;
             let words = messages.row(prompt.at).map_or("", |row| messages.text(row));
-            prompt.words = utf16_prefix(words, PROMPT_WORDS).into();
+            stats.prompt_texts.push_str(utf16_prefix(words, PROMPT_WORDS));
+            prompt.ends = (id_end, stats.prompt_texts.len() as u32);
         }
+        stats.prompt_texts.shrink_to_fit();
         for (at, parent) in (0..).zip(&parent_links.parents) {
             let distance = parent.map_or(0, |parent| at - i64::from(parent));
-            stats.parents.extend(postcard::to_allocvec(&distance).unwrap_or_default());
+            put(&distance, &mut stats.parents);
         }
         stats.entries.shrink_to_fit();
         stats.parents.shrink_to_fit();
         stats
+    }
+}
+
+/// Returns the first byte of each line of a text as written in JSON. Line breaks are escapes there.
+fn line_starts(text: Str<'_>) -> impl Iterator<Item = u8> {
+    let raw = text.raw();
+    let mut next = Some(0);
+    std::iter::from_fn(move || {
+        let first = *raw.get(next?)?;
+        let mut at = next?;
+        next = loop {
+            let Some(escape) = memchr::memchr(b'\\', &raw[at..]) else { break None };
+            at = (at + escape + 2).min(raw.len());
+            if raw[..at].ends_with(b"\\n") {
+                break Some(at);
+            }
+        };
+        Some(first)
+    })
+}
+
+/// Appends a serialized value. Serialization of the stored types cannot fail.
+fn put(what: &impl Serialize, to: &mut Vec<u8>) {
+    if let Ok(longer) = postcard::to_extend(what, std::mem::take(to)) {
+        *to = longer;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn lines_are_counted_without_decoding(text in "([+-]|a|\\\\|n|\"|\n|\u{e9}){0,40}") {
+            let json = serde_json::json!({"text": text}).to_string();
+            let raw = Fields::new(json.as_bytes()).get("text").and_then(Value::str).unwrap();
+            let starts: Vec<char> = line_starts(raw).map(char::from).collect();
+            let lines: Vec<&str> = text.lines().collect();
+            prop_assert_eq!(starts.len(), lines.len());
+            for sign in ['+', '-'] {
+                let counted = starts.iter().filter(|start| **start == sign).count();
+                prop_assert_eq!(counted, lines.iter().filter(|line| line.starts_with(sign)).count());
+            }
+        }
     }
 }
