@@ -201,7 +201,7 @@ impl SegmentList {
         bytes.extend(hash(&bytes).to_le_bytes());
         let (mut file, draft) = create::locked_draft(path)?;
         let written = io::Write::write_all(&mut file, &bytes);
-        let _ = file.unlock(); // on Windows, a lock prevents reading
+        // Until it has its name, the lock protects it from cleanups.
         written.and_then(|()| fs::rename(&draft, path)).inspect_err(|_| drop(fs::remove_file(&draft)))
     }
 }

@@ -245,9 +245,10 @@ impl SegmentDraft {
         let header = SegmentHeader { of, number, pieces_end, longest_table, table, table_len, table_hash, is_removing };
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(&header.to_bytes())?;
-        let _ = self.file.unlock(); // on Windows, a lock prevents reading
+        // Until it has its name, the lock protects it from cleanups.
         fs::rename(&self.path, path)?;
         self.is_whole = true;
+        let _ = self.file.unlock(); // on Windows, a lock prevents reading
         Ok(())
     }
 }

@@ -307,12 +307,14 @@ fn line_starts(text: Str<'_>) -> impl Iterator<Item = u8> {
     })
 }
 
-/// Appends a serialized value. Serialization of the stored types cannot fail.
+/// Appends a serialized value of at most [`LARGEST`] bytes.
 fn put(what: &impl Serialize, to: &mut Vec<u8>) {
-    if let Ok(longer) = postcard::to_extend(what, std::mem::take(to)) {
-        *to = longer;
-    }
+    let mut buffer = [0; LARGEST];
+    to.extend_from_slice(postcard::to_slice(what, &mut buffer).unwrap_or_default());
 }
+
+/// The maximum size in bytes of serialized statistics of an entry: it has 18 numbers and tags of at most 10 bytes.
+const LARGEST: usize = 180;
 
 #[cfg(test)]
 mod tests {
