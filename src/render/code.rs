@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use syntect::dumps;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
 use crate::base::text::{Span, Tone, clean_lines, push_span};
@@ -95,6 +96,12 @@ struct SyntaxCache {
 /// The syntaxes, loaded for the first code block and reloaded after too many languages.
 static SYNTAXES: Mutex<Option<SyntaxCache>> = Mutex::new(None);
 
+/// Loads the syntaxes that `examples/syntaxes.rs` wrote.
+fn embedded_syntaxes() -> SyntaxSet {
+    let data = include_bytes!("../../assets/syntaxes.bin");
+    dumps::from_uncompressed_data(data).unwrap_or_else(|_| SyntaxSet::new())
+}
+
 /// Returns the syntaxes, and registers the use of the one with the given name.
 fn syntaxes(name: Option<&str>) -> Arc<SyntaxSet> {
     let mut loaded = SYNTAXES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -102,7 +109,7 @@ fn syntaxes(name: Option<&str>) -> Arc<SyntaxSet> {
     if loaded.as_ref().is_some_and(|loaded| loaded.used.len() >= MAX_CACHED_LANGUAGES && is_new(&loaded.used)) {
         *loaded = None;
     }
-    let load = || SyntaxCache { set: Arc::new(two_face::syntax::extra_newlines()), used: Vec::new() };
+    let load = || SyntaxCache { set: Arc::new(embedded_syntaxes()), used: Vec::new() };
     let loaded = loaded.get_or_insert_with(load);
     loaded.used.extend(name.filter(|_| is_new(&loaded.used)).map(String::from));
     loaded.set.clone()
@@ -229,6 +236,25 @@ const SCOPES: [(Tone, &[&str]); 9] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_syntaxes_highlight_like_those_they_were_made_from() {
+        const CODE: &str = "# a\n// b\n/* c */ fn main() { let x = \"d\\n\" + 'e' + 1.5e3; }\n<p class=\"x\">\n<script>\nlet a = `b${c}`\n\
+                            </script>\n<style>a { color: red }</style></p>\n---\nkey: [1, true] # f\n```rust\nlet y = 2;\n```\n@x $y %z\n";
+        let (all, ours) = (two_face::syntax::extra_newlines(), embedded_syntaxes());
+        let mut count = 0;
+        for syntax in ours.syntaxes().iter().filter(|syntax| !syntax.name.is_empty()) {
+            let parse = |set: &SyntaxSet| {
+                let mut state = ParseState::new(set.find_syntax_by_name(&syntax.name).unwrap());
+                CODE.split_inclusive('\n').map(|line| state.parse_line(line, set).ok()).collect::<Vec<_>>()
+            };
+            assert_eq!(parse(&ours), parse(&all), "{}", syntax.name);
+            let same = all.find_syntax_by_name(&syntax.name).unwrap();
+            assert_eq!(same.file_extensions, syntax.file_extensions);
+            count += 1;
+        }
+        assert!(count > 100, "{count}");
+    }
 
     /// Highlights, however long it takes.
     fn highlight(language: &str, code: &str) -> Vec<Vec<Span>> {
