@@ -15,7 +15,8 @@ use jiff::tz::TimeZone;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::base::numbers::{count, dollars, duration, tokens};
-use crate::base::text::clean;
+use crate::base::paths::shorten;
+use crate::base::text::{clean, width};
 use crate::catalog::Catalog;
 use crate::catalog::key::SessionKey;
 use crate::catalog::stats::{GroupKey, GroupName, StatsRequest, StatsRow, StatsTable};
@@ -25,7 +26,7 @@ use crate::cli::output::{self, Output};
 use crate::cli::project::ProjectArg;
 use crate::cli::resolve::{self, SessionResolver};
 use crate::cli::search::read_query;
-use crate::cli::table::{self, Column, TITLE};
+use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{CommandContext, completions, now};
 use crate::disk::parallel;
 use crate::search::qualifier::value::QueryScope;
@@ -280,41 +281,53 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// Prints a table with bars of the cost.
+    /// Prints a table with bars of the cost. The keys come last, because that column is dropped last.
     fn table(&self, out: &mut Output, chosen: &CommandContext) -> Result<()> {
         const NUMBER: Column = Column::Number;
-        let first =
-            if self.groupings.first() == Some(&Grouping::Project) { Column::Path(TITLE) } else { Column::Words(TITLE) };
-        let columns =
-            [first, Column::Words(TITLE), NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, Column::Words(BAR)];
+        const COLUMNS: [Column; 9] =
+            [NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, Column::Words(BAR), Column::Words(LAST)];
         let glyphs = chosen.config.signs();
         let bar = if chosen.config.ascii { "#" } else { "█" };
         let most = self.rows.iter().map(|(_, sum)| sum.cost).fold(0.0, f64::max);
-        let cells = |keys: [String; 2], sum: &StatsSum, bar: String| {
-            let [first, second] = keys;
+        // A narrow terminal shows fewer columns, so that there is room for the keys.
+        let room = output::columns().unwrap_or(usize::MAX);
+        let fitted = |mut cells: [String; 9]| {
+            let dropped: &[usize] = if room < 72 { &[3, 4, 5, 6, 7] } else { &[3, 5, 7] };
+            dropped.iter().filter(|_| room < 100).for_each(|&at| cells[at].clear());
+            cells
+        };
+        let cells = |sum: &StatsSum, bar: String, keys: String| {
             let rate = sum.cache_hit_rate().map_or_else(String::new, |rate| format!("{:.0} %", 100.0 * rate));
             let money = |cost: f64| if cost == 0.0 { String::new() } else { dollars(cost) };
             let time = if sum.working_time > 0 { duration(sum.working_time as f64) } else { String::new() };
             let [sessions, prompts] = [sum.session_count(), sum.prompts].map(|count| count.to_string());
             let tokens = tokens(sum.all_tokens());
-            [first, second, sessions, prompts, tokens, rate, time, dollars(sum.cost), money(sum.abandoned_cost), bar]
+            fitted([dollars(sum.cost), money(sum.abandoned_cost), tokens, rate, time, sessions, prompts, bar, keys])
         };
-        let names = self.groupings.iter().map(|grouping| grouping.name());
-        let mut head: Vec<String> = names.chain(["", ""]).take(2).map(Into::into).collect();
-        let header = ["sessions", "prompts", "tokens", "cached", "time", "cost", "abandoned", ""].map(String::from);
-        head.extend(header);
-        let mut rows: Vec<[String; 10]> = head.try_into().into_iter().collect();
-        for (keys, sum) in self.rows {
-            let mut words =
-                keys.iter().zip(self.groupings).map(|(key, grouping)| row_words(key, *grouping, &chosen.home));
-            let [first, second] = std::array::from_fn(|_| words.next().unwrap_or_default());
+        let names = self.groupings.iter().map(|grouping| grouping.name().to_string()).collect();
+        let words = |(keys, _): &NamedRow| {
+            let words = keys.iter().zip(self.groupings);
+            words.map(|(key, grouping)| row_words(key, *grouping, chosen)).collect()
+        };
+        let keys: Vec<Vec<String>> = std::iter::once(names).chain(self.rows.iter().map(words)).collect();
+        let widest = keys.iter().filter_map(|keys| keys.first()).map(|key| width(key)).max().unwrap_or_default();
+        let joined = |keys: &Vec<String>| match &keys[..] {
+            [first, second] => format!("{first}{}  {second}", " ".repeat(widest - width(first))),
+            keys => keys.concat(),
+        };
+        let mut keys = keys.iter().map(joined);
+        let header = ["cost", "abandoned", "tokens", "cached", "time", "sessions", "prompts", ""].map(String::from);
+        let [cost, abandoned, tokens, cached, time, sessions, prompts, none] = header;
+        let names = keys.next().unwrap_or_default();
+        let mut rows = vec![fitted([cost, abandoned, tokens, cached, time, sessions, prompts, none, names])];
+        for ((_, sum), keys) in self.rows.iter().zip(keys) {
             let width = if most > 0.0 { (BAR as f64 * (sum.cost / most).max(0.0)).round() as usize } else { 0 };
-            rows.push(cells([first, second], sum, bar.repeat(width)));
+            rows.push(cells(sum, bar.repeat(width), keys));
         }
         if self.rows.len() != 1 {
-            rows.push(cells(["total".into(), String::new()], self.total, String::new()));
+            rows.push(cells(self.total, String::new(), "total".into()));
         }
-        table::print(out, columns, &rows, glyphs)?;
+        table::print(out, COLUMNS, &rows, glyphs)?;
         if self.total.unpriced_tokens > 0.0 && self.total.cost == 0.0 {
             output::note(
                 "the sessions record no cost; add prices to [stats.prices] in config.toml and see listedCost in --json",
@@ -357,11 +370,11 @@ impl Serialize for StatsLine<'_> {
 /// The maximum width of a bar.
 const BAR: usize = 16;
 
-/// Returns the words of a key for people.
-fn row_words(key: &GroupName, grouping: Grouping, home: &str) -> String {
+/// Returns the words of a key for people, safe for a terminal.
+fn row_words(key: &GroupName, grouping: Grouping, chosen: &CommandContext) -> String {
     let Some(text) = &key.key else { return "none".into() };
-    match (grouping, &key.title) {
-        (Grouping::Project, None) => crate::base::paths::shorten(text, home).into_owned(),
+    let words = match (grouping, &key.title) {
+        (Grouping::Project, None) => shorten(text, &chosen.home).into_owned(),
         (Grouping::Branch, Some(title)) => {
             let leaf = text.rsplit_once('@').map_or("", |(_, leaf)| leaf);
             format!("{leaf}  {title}")
@@ -369,7 +382,8 @@ fn row_words(key: &GroupName, grouping: Grouping, home: &str) -> String {
         (Grouping::Session | Grouping::Family | Grouping::Prompt, Some(title)) if !title.is_empty() => title.clone(),
         (_, Some(title)) => format!("{text} ({title})"),
         (_, None) => text.clone(),
-    }
+    };
+    table::words(&words, TITLE, chosen.config.signs())
 }
 
 /// Returns a field of a CSV file, quoted if needed and safe for a terminal.
