@@ -4,7 +4,7 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const platforms = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "win32-x64"];
@@ -26,7 +26,7 @@ function fail(reason) {
 }
 
 function pack(dir, manifest) {
-  copyFileSync(join(repository, "LICENSE"), join(dir, "LICENSE"));
+  for (const file of ["LICENSE", "assets/syntaxes-licenses.md"]) copyFileSync(join(repository, file), join(dir, basename(file)));
   writeFileSync(join(dir, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
   execFileSync("npm", ["pack", "--silent", "--pack-destination", resolve(out)], { cwd: dir, stdio: ["ignore", "inherit", "inherit"], shell: process.platform === "win32" });
 }

@@ -96,7 +96,7 @@ struct SyntaxCache {
 /// The syntaxes, loaded for the first code block and reloaded after too many languages.
 static SYNTAXES: Mutex<Option<SyntaxCache>> = Mutex::new(None);
 
-/// Loads the syntaxes that `examples/syntaxes.rs` wrote.
+/// Loads the syntaxes that `tests/docs/syntaxes.rs` selects and shortens.
 fn embedded_syntaxes() -> SyntaxSet {
     let data = include_bytes!("../../assets/syntaxes.bin");
     dumps::from_uncompressed_data(data).unwrap_or_else(|_| SyntaxSet::new())
@@ -206,8 +206,8 @@ fn tone_of(stack: &ScopeStack) -> Tone {
     stack.as_slice().iter().rev().find_map(tone).unwrap_or(Tone::Code)
 }
 
-/// The scopes of each tone; the first match wins.
-const SCOPES: [(Tone, &[&str]); 9] = [
+/// The scopes of each tone; the first match wins. `assets/syntaxes.bin` contains no other scopes.
+pub const SCOPES: [(Tone, &[&str]); 9] = [
     (Tone::Comment, &["comment"]),
     (Tone::Str, &["string"]),
     (Tone::Number, &["constant"]),
@@ -241,12 +241,13 @@ mod tests {
     fn the_syntaxes_highlight_like_those_they_were_made_from() {
         const CODE: &str = "# a\n// b\n/* c */ fn main() { let x = \"d\\n\" + 'e' + 1.5e3; }\n<p class=\"x\">\n<script>\nlet a = `b${c}`\n\
                             </script>\n<style>a { color: red }</style></p>\n---\nkey: [1, true] # f\n```rust\nlet y = 2;\n```\n@x $y %z\n";
-        let (all, ours) = (two_face::syntax::extra_newlines(), embedded_syntaxes());
+        let (all, ours) = (Arc::new(two_face::syntax::extra_newlines()), Arc::new(embedded_syntaxes()));
         let mut count = 0;
         for syntax in ours.syntaxes().iter().filter(|syntax| !syntax.name.is_empty()) {
-            let parse = |set: &SyntaxSet| {
-                let mut state = ParseState::new(set.find_syntax_by_name(&syntax.name).unwrap());
-                CODE.split_inclusive('\n').map(|line| state.parse_line(line, set).ok()).collect::<Vec<_>>()
+            let parse = |set: &Arc<SyntaxSet>| {
+                let state = ParseState::new(set.find_syntax_by_name(&syntax.name).unwrap());
+                let mut highlighter = Highlighter { set: set.clone(), state, stack: ScopeStack::new() };
+                CODE.lines().map(|line| highlighter.line(line)).collect::<Vec<_>>()
             };
             assert_eq!(parse(&ours), parse(&all), "{}", syntax.name);
             let same = all.find_syntax_by_name(&syntax.name).unwrap();
@@ -315,6 +316,28 @@ mod tests {
         assert_eq!(tone("rust", code, "let"), Tone::Keyword);
         assert_eq!(tone("rust", "/* a\nb */", "b"), Tone::Comment, "state is kept between lines");
         assert_eq!(tone("js", "`a ${name} b`", "name"), Tone::Code, "code within a string is code");
+    }
+
+    #[test]
+    fn embedded_languages_have_tones() {
+        let script = "<script>\nlet a = 1 // note\n</script>\n<style>\n/* more */\n</style>\n";
+        for language in ["html", "vue", "svelte"] {
+            assert_eq!(tone(language, script, "let"), Tone::Keyword, "{language}");
+            assert_eq!(tone(language, script, "note"), Tone::Comment, "{language}");
+            assert_eq!(tone(language, script, "more"), Tone::Comment, "{language}");
+        }
+        let typed = "<script lang=\"ts\">\ninterface A { b: string }\n</script>\n";
+        for language in ["vue", "svelte"] {
+            assert_eq!(tone(language, typed, "interface"), Tone::Keyword, "{language}");
+        }
+        assert_eq!(tone("vue", "<style lang=\"scss\">\n// note\n</style>\n", "note"), Tone::Comment);
+        assert_eq!(tone("tsx", "const a = <b c=\"d\">{1}</b>;", "1"), Tone::Number);
+        assert_eq!(tone("php", "<p><?php echo 12; ?></p>", "12"), Tone::Number);
+        for fence in ["rust", "python", "js", "ts", "bash", "json", "sql", "java", "c++", "ruby", "xml"] {
+            let text = format!("```{fence}\n<a b=\"text\">\n```\n# Title");
+            assert_eq!(tone("markdown", &text, "text"), Tone::Str, "{fence}");
+            assert_eq!(tone("markdown", &text, "Title"), Tone::Heading, "{fence}");
+        }
     }
 
     #[test]

@@ -1,0 +1,208 @@
+//! Generates `assets/syntaxes.bin`, the syntaxes for highlighted code, and their licenses: those of the crate `two-face`
+//! without languages that rarely occur in coding sessions, and without parts that pitree does not use. They would take
+//! a tenth of the packed program.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use pitree::render::code::SCOPES;
+use serde::Serialize;
+use serde_json::Value;
+use syntect::dumps;
+use syntect::parsing::Scope;
+use syntect::parsing::syntax_definition::{Context, Pattern, SyntaxDefinition};
+
+/// The languages to omit.
+const OMITTED: [&str; 79] = [
+    "ASP",
+    "ActionScript",
+    "AppleScript",
+    "AsciiDoc (Asciidoctor)",
+    "Authorized Keys",
+    "BibTeX",
+    "CFML",
+    "CFML Script",
+    "CFML Script (Tags)",
+    "CMakeCache",
+    "Command Help",
+    "CpuInfo",
+    "Crontab",
+    "Crystal",
+    "D",
+    "DMD Output",
+    "Elm Compile Messages",
+    "Elm Documentation",
+    "Email",
+    "Fortran (Fixed Form)",
+    "Fortran (Modern)",
+    "Fortran Namelist",
+    "GFortran Build Results",
+    "HTML (ASP)",
+    "HTML (EEx)",
+    "HTML (Erlang)",
+    "HTML (Tcl)",
+    "Highlight non-printables",
+    "Idris",
+    "JavaScript (Rails)",
+    "Known Hosts",
+    "LaTeX Log",
+    "Lean 4",
+    "Literate Haskell",
+    "MATLAB",
+    "Make Output",
+    "MediaWiki",
+    "MediawikerPanel",
+    "MemInfo",
+    "NAnt Build File",
+    "NSIS",
+    "Navigational Bar SV",
+    "Navigational Bar VHDL",
+    "OCamllex",
+    "OCamlyacc",
+    "Odin",
+    "OpenMP (Fortran)",
+    "PureScript",
+    "Private Key",
+    "QML",
+    "R Console",
+    "Rd (R Documentation)",
+    "Robot Framework",
+    "Ruby Haml",
+    "Ruby Slim",
+    "SML",
+    "SQL (Rails)",
+    "SSH Common",
+    "SSH Config",
+    "SSH Crypto",
+    "SSHD Config",
+    "Strace",
+    "SystemVerilog",
+    "TestBox",
+    "Textile",
+    "Todo.txt",
+    "Typst",
+    "Typst Build Results",
+    "Typst Code",
+    "VHDL",
+    "Verilog",
+    "Vyper",
+    "fstab",
+    "gnuplot",
+    "group",
+    "orgmode",
+    "passwd",
+    "resolv",
+    "varlink",
+];
+
+/// The context in which the parser starts.
+const START: &str = "__start";
+
+/// The serialized form of [`syntect::parsing::SyntaxSet`].
+#[derive(Serialize)]
+struct Set<'a> {
+    syntaxes: Vec<Syntax<'a>>,
+    path_syntaxes: Vec<(&'a str, usize)>,
+}
+
+/// A syntax, or an empty one in the place of an omitted one, because references are numbers.
+#[derive(Default, Serialize)]
+struct Syntax<'a> {
+    name: &'a str,
+    file_extensions: &'a [String],
+    scope: Scope,
+    first_line_match: Option<&'a str>,
+    hidden: bool,
+    variables: BTreeMap<&'a str, &'a str>,
+    /// A compressed dump of [`Contexts`].
+    serialized_lazy_contexts: Vec<u8>,
+}
+
+#[derive(Serialize)]
+struct Contexts {
+    /// The numbers of the syntax and of the context by name. The parser only looks for [`START`].
+    context_ids: BTreeMap<&'static str, (usize, usize)>,
+    contexts: Vec<Context>,
+}
+
+#[test]
+fn the_syntaxes_are_current() {
+    let builder = two_face::syntax::extra_newlines().into_builder();
+    let all = builder.syntaxes();
+    let is_omitted = |name: &str| OMITTED.contains(&name);
+    assert!(OMITTED.iter().all(|name| all.iter().any(|syntax| syntax.name == *name)), "a name is wrong");
+    let mut used = BTreeSet::new();
+    for (at, syntax) in all.iter().enumerate().filter(|(_, syntax)| !is_omitted(&syntax.name)) {
+        used.insert(at);
+        references(&serde_json::to_value(&syntax.contexts).unwrap(), &mut used);
+    }
+    let syntax = |(at, syntax)| if used.contains(&at) { shortened(at, syntax) } else { Syntax::default() };
+    let set = Set { syntaxes: all.iter().enumerate().map(syntax).collect(), path_syntaxes: Vec::new() };
+    let file = tempfile::NamedTempFile::new().unwrap();
+    dumps::dump_to_uncompressed_file(&set, file.path()).unwrap();
+    let wanted = fs::read(file.path()).unwrap();
+    crate::is_current_file("assets/syntaxes.bin", &wanted, |path| fs::read(path).unwrap() == wanted);
+}
+
+#[test]
+fn the_licenses_of_the_syntaxes_are_current() {
+    let mut licenses = "# Licenses of the syntaxes in syntaxes.bin\n\n".to_string();
+    let listing = two_face::acknowledgement::listing();
+    listing.for_syntaxes().iter().for_each(|license| license.write_md(&mut licenses));
+    crate::is_current("assets/syntaxes-licenses.md", &licenses.replace("\r\n", "\n"));
+}
+
+/// Collects the indexes of the syntaxes that contexts refer to.
+fn references(value: &Value, found: &mut BTreeSet<usize>) {
+    match value {
+        Value::Object(fields) => {
+            found.extend(fields.get("syntax_index").and_then(Value::as_u64).map(|at| at as usize));
+            fields.values().for_each(|value| references(value, found));
+        }
+        Value::Array(items) => items.iter().for_each(|value| references(value, found)),
+        _ => {}
+    }
+}
+
+/// Returns the syntax with the given number, without parts that pitree does not use.
+fn shortened(number: usize, syntax: &SyntaxDefinition) -> Syntax<'_> {
+    // In the order of their numbers.
+    let mut contexts: BTreeMap<&String, Context> =
+        syntax.contexts.iter().map(|(name, context)| (name, context.clone())).collect();
+    let start = contexts.keys().position(|name| *name == START).unwrap();
+    contexts.values_mut().for_each(shorten);
+    let contexts =
+        Contexts { context_ids: [(START, (number, start))].into(), contexts: contexts.into_values().collect() };
+    Syntax {
+        name: &syntax.name,
+        file_extensions: &syntax.file_extensions,
+        scope: syntax.scope,
+        hidden: syntax.hidden,
+        serialized_lazy_contexts: dumps::dump_binary(&contexts),
+        ..Syntax::default()
+    }
+}
+
+/// Replaces each scope by the prefix that decides its tone, or by the empty scope. `clear_scopes` counts those of
+/// contexts, but not those of matches and captures, of which empty ones are removed.
+fn shorten(context: &mut Context) {
+    let prefixes: Vec<Scope> =
+        SCOPES.iter().flat_map(|(_, names)| *names).map(|name| Scope::new(name).unwrap()).collect();
+    let short = |scope: &mut Scope| {
+        *scope = prefixes.iter().find(|prefix| prefix.is_prefix_of(*scope)).copied().unwrap_or_default();
+    };
+    let shorten_all = |scopes: &mut Vec<Scope>| {
+        scopes.iter_mut().for_each(short);
+        scopes.retain(|scope| !scope.is_empty());
+    };
+    context.meta_scope.iter_mut().chain(&mut context.meta_content_scope).for_each(short);
+    for pattern in &mut context.patterns {
+        if let Pattern::Match(pattern) = pattern {
+            shorten_all(&mut pattern.scope);
+            let mut captures = pattern.captures.take().unwrap_or_default();
+            captures.iter_mut().for_each(|(_, scopes)| shorten_all(scopes));
+            captures.retain(|(_, scopes)| !scopes.is_empty());
+            pattern.captures = (!captures.is_empty()).then_some(captures);
+        }
+    }
+}
