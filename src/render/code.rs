@@ -164,7 +164,7 @@ fn syntax_of<'s>(set: &'s SyntaxSet, language: &str) -> Option<&'s SyntaxReferen
     set.find_syntax_by_extension(dotted)
         .or_else(|| set.find_syntax_by_token(alias))
         .or_else(|| set.find_syntax_by_token(language_of(alias)))
-        .filter(|syntax| syntax.name != "Plain Text")
+        .filter(|syntax| !matches!(syntax.name.as_str(), "" | "Plain Text")) // an omitted syntax has no name
 }
 
 /// The state of the highlighter between two lines.
@@ -406,7 +406,7 @@ mod tests {
         ] {
             assert!(syntax_of(&syntaxes(None), known).is_some(), "{known}");
         }
-        for unknown in ["", " ", "text", "plain", "nonsense", "{}", "..."] {
+        for unknown in ["", " ", "text", "plain", "nonsense", "{}", "...", "a/", "Typst"] {
             assert!(syntax_of(&syntaxes(None), unknown).is_none(), "{unknown}");
         }
         assert_eq!(language_of("/a/b.c/main.rs"), "rs");
