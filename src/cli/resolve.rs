@@ -42,11 +42,16 @@ impl<'a> SessionResolver<'a> {
     /// Returns the ids with a prefix, with their files.
     fn starting(&self, start: &str) -> &[(String, PathBuf)] {
         let all = self.by_id.get_or_init(|| {
-            let scan = self.chosen.sources().scan();
             let mut all: Vec<(String, PathBuf)> = Vec::new();
-            scan.headers(|file, id, _| all.push((id.into(), file.path.clone())));
+            if let Some(catalog) = self.catalog.get() {
+                let facts = catalog.keys().filter_map(|key| Some(catalog.get(key)?.facts()));
+                all.extend(facts.map(|facts| (facts.id.into(), facts.path.join())));
+            } else {
+                let scan = self.chosen.sources().scan();
+                scan.headers(|file, id, _| all.push((id.into(), file.path.clone())));
+                self.chosen.keep(scan);
+            }
             all.sort_by(|(one, _), (other, _)| one.cmp(other));
-            self.chosen.keep(scan);
             all
         });
         let from = &all[all.partition_point(|(id, _)| id.as_str() < start)..];
@@ -54,7 +59,7 @@ impl<'a> SessionResolver<'a> {
     }
 
     /// Returns all sessions, loaded for their names.
-    fn catalog(&self) -> &Catalog {
+    pub(super) fn catalog(&self) -> &Catalog {
         self.catalog.get_or_init(|| self.chosen.catalog())
     }
 

@@ -118,9 +118,9 @@ impl StatsCommand {
         if groupings.len() > 2 {
             return Err(anyhow!("too many groupings: use --by once or twice"));
         }
-        let mut catalog = chosen.catalog();
-        let unreadable = std::mem::take(&mut catalog.unreadable);
-        let is_found = self.found(&catalog, chosen, here.clone())?;
+        let resolver = SessionResolver::new(chosen);
+        let catalog = resolver.catalog();
+        let is_found = self.found(&resolver, here.clone())?;
         let is_in_project = self.project.matcher(chosen);
         let is_wanted = |key: SessionKey| {
             let Some(session) = catalog.get(key) else { return false };
@@ -145,12 +145,12 @@ impl StatsCommand {
             request.groupings.clear();
             request.since = request.calendar.month_start(now());
         }
-        let table = StatsTable::new(&catalog, &request, &|key| wanted.contains(&key));
+        let table = StatsTable::new(catalog, &request, &|key| wanted.contains(&key));
         if self.check {
             return check(settings.month_budget, table.total.cost, out);
         }
-        let rows = self.sorted(table.rows, &request, &catalog);
-        let rows = self.named(rows, &request.groupings, &catalog);
+        let rows = self.sorted(table.rows, &request, catalog);
+        let rows = self.named(rows, &request.groupings, catalog);
         let report = Report { groupings: &request.groupings, rows: &rows, total: &table.total };
         match () {
             () if self.json => report.json(out)?,
@@ -158,20 +158,15 @@ impl StatsCommand {
             () => report.table(out, chosen)?,
         }
         let is_narrowed = !self.words.is_empty() || self.project.dir.is_some();
-        Ok(output::end(out, unreadable)?.found(!rows.is_empty() || !is_narrowed).into())
+        Ok(output::end(out, catalog.unreadable.clone())?.found(!rows.is_empty() || !is_narrowed).into())
     }
 
     /// Returns the sessions given as arguments or found by a query; `None` for all.
-    fn found(
-        &self,
-        catalog: &Catalog,
-        chosen: &CommandContext,
-        here: QueryScope,
-    ) -> Result<Option<HashSet<SessionKey>>> {
+    fn found(&self, resolver: &SessionResolver<'_>, here: QueryScope) -> Result<Option<HashSet<SessionKey>>> {
         if self.words.is_empty() {
             return Ok(None);
         }
-        let resolver = SessionResolver::new(chosen);
+        let catalog = resolver.catalog();
         if self.words.iter().all(|word| resolver.is_session(word)) {
             let key = |word: &OsString| {
                 let path = resolver.session(word)?;

@@ -8,12 +8,13 @@ mod tables;
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::num::NonZeroU64;
 use std::str::FromStr;
 
 use clap::builder::PossibleValue;
 pub use stats::StatsConfig;
 pub use tables::{ColorOverride, SavedQuery};
-use tables::{ConfigProblems, advice, one_of, wrong_type};
+use tables::{ConfigProblems, advice, one_of, whole, wrong_type};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -270,14 +271,10 @@ const SETTINGS: &[(&str, SettingReader)] = &[
             .ok_or_else(|| "program name is empty; use [\"trash-put\"], or [] for the system trash".to_owned())
     }),
     ("trash-seconds", |config, value| {
-        let seconds = value.as_integer().and_then(|number| number.as_str().parse().ok()).filter(|&seconds| seconds > 0);
-        config.trash_seconds = seconds.ok_or_else(|| wrong_type("a number of seconds, from 1", value))?;
-        Ok(())
+        whole(value, "a number of seconds, from 1").map(|seconds: NonZeroU64| config.trash_seconds = seconds.get())
     }),
     ("index-megabytes", |config, value| {
-        let megabytes = value.as_integer().and_then(|number| number.as_str().parse().ok());
-        config.index_megabytes = megabytes.ok_or_else(|| wrong_type("a number of megabytes, from 0", value))?;
-        Ok(())
+        whole(value, "a number of megabytes, from 0").map(|megabytes| config.index_megabytes = megabytes)
     }),
     ("dirs", |config, value| {
         config.dirs = strings(value)?;

@@ -6,7 +6,7 @@ use jiff::civil::Weekday;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::config::tables::{ConfigProblems, advice, one_of, wrong_type};
+use crate::config::tables::{ConfigProblems, advice, one_of, whole, wrong_type};
 use crate::session::stats::prices::{ModelPrices, Prices};
 
 /// The days with which a week can begin.
@@ -69,10 +69,8 @@ pub(super) fn stats(problems: &mut ConfigProblems, value: &Spanned<DeValue<'_>>)
                 stats.week_start = start.unwrap_or(stats.week_start);
             }
             "pause-minutes" => {
-                let minutes = problems.parsed("pause-minutes", value, |value| {
-                    let minutes = value.as_integer().and_then(|number| number.as_str().parse().ok());
-                    minutes.ok_or_else(|| wrong_type("a number of minutes, from 0", value))
-                });
+                let minutes =
+                    problems.parsed("pause-minutes", value, |value| whole(value, "a number of minutes, from 0"));
                 stats.pause_minutes = minutes.unwrap_or(stats.pause_minutes);
             }
             "prices" => {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;
+use std::str::FromStr;
 
 use toml::Spanned;
 use toml::de::{DeString, DeValue};
@@ -64,6 +65,12 @@ pub(super) fn advice<'a>(unknown: &str, what: &str, names: impl Iterator<Item = 
         Some(name) => format!("did you mean {name:?}?"),
         None => format!("the {what} are {}", names.collect::<Vec<_>>().join(", ")),
     }
+}
+
+/// Reads a whole number, or describes the number `wanted`.
+pub(super) fn whole<T: FromStr>(value: &DeValue<'_>, wanted: &str) -> Result<T, String> {
+    let number = value.as_integer().and_then(|number| number.as_str().parse().ok());
+    number.ok_or_else(|| wrong_type(wanted, value))
 }
 
 /// Formats names as `"a", "b" or "c"`.

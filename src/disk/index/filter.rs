@@ -99,6 +99,15 @@ impl FilterDraft {
         Ok(())
     }
 
+    /// Writes the last block.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(super) fn finish(&mut self, draft: &mut SegmentDraft) -> io::Result<()> {
+        let last = self.take().build();
+        self.write(&last, draft)
+    }
+
     /// Builds the lists of the sessions.
     pub(super) fn build(self) -> FullBlock {
         let count = self.ends.len();

@@ -1,7 +1,8 @@
 //! The files of an index: a list of segments, the segments, and locks. The list is replaced at once, so that all
 //! processes see the same segments. A process that changes the list or the segments holds a lock meanwhile.
 
-use std::fs::{self, File};
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -71,6 +72,11 @@ impl IndexFiles {
         Some(Self { list: path.with_file_name(name).with_extension(LIST) })
     }
 
+    /// Reads the list of an index with this content.
+    pub(super) fn read(&self, of: u64) -> Option<SegmentList> {
+        SegmentList::read(&self.list).filter(|list| list.of == of)
+    }
+
     /// Returns the path of a segment.
     pub(super) fn segment(&self, number: u64) -> PathBuf {
         let name = self.list.file_stem().unwrap_or_default().to_string_lossy();
@@ -90,8 +96,9 @@ impl IndexFiles {
     fn segments(&self) -> impl Iterator<Item = PathBuf> {
         let name = self.list.file_stem().unwrap_or_default().to_os_string();
         files(self.list.parent().unwrap_or(Path::new(""))).into_iter().filter(move |path| {
-            let rest = path.file_name().map(|file| file.as_encoded_bytes().strip_prefix(name.as_encoded_bytes()));
-            rest.flatten().is_some_and(|rest| rest.starts_with(b"-") && rest.ends_with(b".segment"))
+            let file = path.file_stem().unwrap_or_default().as_encoded_bytes();
+            let rest = file.strip_prefix(name.as_encoded_bytes());
+            rest.is_some_and(|rest| rest.starts_with(b"-")) && path.extension() == Some(OsStr::new(SEGMENT))
         })
     }
 
@@ -104,8 +111,7 @@ impl IndexFiles {
         let begun = Instant::now();
         let mut wait =
             |_: &str| if begun.elapsed() < PATIENCE { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-        let (mut options, path) = (create::private(), self.list.with_extension(LOCK));
-        options.read(true).write(true).create(true).truncate(false);
+        let (options, path) = (lock_options(), self.list.with_extension(LOCK));
         for _ in 0..TRIES {
             match lock::open(&options, &path, &mut wait) {
                 Ok(file) => return Ok(Some(file)),
@@ -120,9 +126,7 @@ impl IndexFiles {
 
     /// Takes the lock for merging segments. Returns `None` if another process merges them, or without locks.
     pub(super) fn lock_merging(&self) -> Option<File> {
-        let mut options = create::private();
-        options.read(true).write(true).create(true).truncate(false);
-        let file = options.open(self.list.with_extension(MERGE_LOCK)).ok()?;
+        let file = lock_options().open(self.list.with_extension(MERGE_LOCK)).ok()?;
         file.try_lock().is_ok().then_some(file)
     }
 
@@ -154,6 +158,13 @@ impl IndexFiles {
             let _ = File::options().write(true).open(&self.list).and_then(|file| file.set_modified(written + age));
         }
     }
+}
+
+/// Returns the options to open a lock file or create it.
+fn lock_options() -> OpenOptions {
+    let mut options = create::private();
+    options.read(true).write(true).create(true).truncate(false);
+    options
 }
 
 /// The list of the segments of an index.

@@ -1,5 +1,5 @@
-//! Merging of segments. A segment is merged with those after it if these are together at least half as large, so that
-//! each record is rewritten only a few times, and a directory of any size has few segments.
+//! Merging of segments. A segment is merged with those after it once they have at least half its size together. So each
+//! record is rewritten only a few times, and there are few segments.
 //!
 //! Only one process merges segments. Others can read and add meanwhile, and interruptions change nothing.
 
@@ -9,11 +9,11 @@ use std::fs;
 use std::io;
 use std::sync::Arc;
 
-use crate::disk::index::list::{IndexFiles, SegmentList};
+use crate::disk::index::list::IndexFiles;
 use crate::disk::index::pieces::{KINDS, SegmentDraft, SegmentHeader, SegmentPieces};
 use crate::disk::index::segment::{RecordUse, Segment, SessionDirs, open_own};
 use crate::disk::index::table::{SegmentRecord, TableDraft};
-use crate::disk::index::writing::stored_keys;
+use crate::disk::index::writing::{self, stored_keys};
 
 /// Segments up to this size in bytes are always merged.
 const SMALL: u64 = 1 << 18;
@@ -41,7 +41,7 @@ pub(super) fn merge(
     mut open: Vec<Segment>,
     (limit, scope): (u64, MergeScope),
 ) -> io::Result<()> {
-    let Some(list) = SegmentList::read(&files.list).filter(|list| list.of == of) else { return Ok(()) };
+    let Some(list) = files.read(of) else { return Ok(()) };
     let size = |number: &u64| fs::metadata(files.segment(*number)).map_or(0, |found| found.len());
     let sizes: Vec<u64> = list.segments.iter().map(size).collect();
     let is_too_large = sizes.iter().sum::<u64>() > limit;
@@ -72,20 +72,14 @@ pub(super) fn merge(
         kept.copy(&later, oldest, &mut draft, &mut table)?;
         later.extend(kept.live().map(|(_, record)| record.stamp.file));
     }
-    let last = table.filter.take().build();
-    table.filter.write(&last, &mut draft)?;
+    table.filter.finish(&mut draft)?;
 
     let _lock = files.lock()?;
-    let Some(mut list) = SegmentList::read(&files.list).filter(|list| list.of == of) else { return Ok(()) };
+    let Some(mut list) = files.read(of) else { return Ok(()) };
     let at = list.segments.windows(numbers.len()).position(|window| window == numbers);
     // Another process may have removed text from the segments.
     let Some(at) = at.filter(|_| headers(numbers).as_ref() == Some(&before)) else { return Ok(()) };
-    let mut merged = None;
-    if !table.is_empty() {
-        let number = getrandom::u64().map_err(io::Error::other)?;
-        draft.finish(&table.to_bytes(), &files.segment(number), (of, number))?;
-        merged = Some(number);
-    }
+    let merged = if table.is_empty() { None } else { Some(writing::finish(files, of, draft, &table)?) };
     list.segments.splice(at..at + numbers.len(), merged);
     if is_too_large {
         (list.limit, list.oldest) = (limit, oldest);
@@ -135,8 +129,8 @@ impl Segment {
         self.table().written().is_none_or(|written| self.live().count() < written / 2)
     }
 
-    /// Copies the records that are or may be used, except those of `later` files with records in later segments, and of
-    /// files older than `oldest` (in milliseconds since 1970).
+    /// Copies the records that are or may be used. Leaves out those of `later` files, which have records in later
+    /// segments, and of files older than `oldest`, in milliseconds since 1970.
     fn copy(
         &self,
         later: &HashSet<(u64, u64)>,

@@ -107,26 +107,22 @@ impl Index {
     /// Opens the index of a directory; empty if there is no usable one.
     pub(super) fn open(place: IndexPlace<'_>, dir: &Path, home: &str) -> Self {
         let mut index = Self::empty(place, dir, home);
-        let mut list = SegmentList::read(&index.files.list);
         for _ in 0..TRIES {
-            let Some(opened) = list.take().filter(|list| list.of == index.list.of) else { break };
-            let segment = |&number: &u64| Segment::open(&index.files.segment(number), opened.of, &index.dirs);
-            index.volumes = opened.segments.iter().filter_map(segment).collect();
-            index.replaces = false;
-            index.list = opened;
+            let Some(list) = index.files.read(index.list.of) else { break };
             // If segments are missing, another process may have merged them meanwhile.
-            list = SegmentList::read(&index.files.list);
-            if index.has_all_segments() || list.as_ref() == Some(&index.list) {
+            if !index.replaces && list == index.list {
+                break;
+            }
+            let segment = |&number: &u64| Segment::open(&index.files.segment(number), list.of, &index.dirs);
+            index.volumes = list.segments.iter().filter_map(segment).collect();
+            (index.replaces, index.list) = (false, list);
+            if index.volumes.len() == index.list.segments.len() {
                 break;
             }
         }
         index.additions.set_oldest(&index.list);
         index.files.touch();
         index
-    }
-
-    fn has_all_segments(&self) -> bool {
-        self.volumes.len() == self.list.segments.len()
     }
 
     /// Creates an index that replaces the existing one.

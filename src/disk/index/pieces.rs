@@ -25,7 +25,7 @@ pub(super) struct SegmentHeader {
     pub(super) number: u64,
     /// The offset after the pieces: the first place for a table.
     pub(super) pieces_end: u64,
-    /// The length of the first table; no later one is longer.
+    /// The length of the first table, which is the longest.
     pub(super) longest_table: u64,
     /// The offset of the table.
     pub(super) table: u64,
@@ -67,15 +67,20 @@ impl SegmentHeader {
     }
 
     /// Returns the two offsets at which a table can be.
-    pub(super) fn table_places(self) -> [u64; 2] {
+    fn table_places(self) -> [u64; 2] {
         [self.pieces_end, self.pieces_end.saturating_add(self.longest_table)]
+    }
+
+    /// Returns the place that the table does not use.
+    pub(super) fn other_place(self) -> u64 {
+        let [first, second] = self.table_places();
+        if self.table == first { second } else { first }
     }
 
     /// Returns the header with a table at the other place.
     pub(super) fn with_table(self, table: &[u8]) -> Self {
-        let [first, second] = self.table_places();
-        let place = if self.table == first { second } else { first };
-        Self { table: place, table_len: table.len() as u64, table_hash: hash(table), is_removing: 1, ..self }
+        let (table_len, table_hash) = (table.len() as u64, hash(table));
+        Self { table: self.other_place(), table_len, table_hash, is_removing: 1, ..self }
     }
 }
 

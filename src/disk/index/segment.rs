@@ -155,26 +155,24 @@ impl DirRecords<'_> {
 pub(super) fn remove(path: &Path, stale: &HashSet<FileVersion>) -> io::Result<usize> {
     let damaged = || io::Error::from(io::ErrorKind::InvalidData);
     let pieces = SegmentPieces(open_regular(path, File::options().read(true).write(true))?);
-    let header = SegmentHeader::read(&pieces).ok_or_else(damaged)?;
+    let mut header = SegmentHeader::read(&pieces).ok_or_else(damaged)?;
     let table = SegmentTable::read(&pieces, &header).ok_or_else(damaged)?;
-    let removed: Vec<bool> = table.records().map(|record| stale.contains(&record.stamp)).collect();
+    let mut removed = vec![false; table.len];
+    for (record, is_removed) in table.records().zip(&mut removed).filter(|(record, _)| stale.contains(&record.stamp)) {
+        *is_removed = true;
+        pieces.overwrite(record.pieces.at.max(HEAD as u64), record.pieces.end().min(header.pieces_end))?;
+    }
     let count = removed.iter().filter(|is_removed| **is_removed).count();
     if count > 0 {
-        for record in table.records().filter(|record| stale.contains(&record.stamp)) {
-            let places = record.pieces;
-            pieces.overwrite(places.at.max(HEAD as u64), places.end().min(header.pieces_end))?;
-        }
         let bytes = table.without(|at| removed[at]);
-        let next = header.with_table(&bytes);
-        pieces.write_at(next.table, &bytes)?;
-        pieces.write_at(0, &next.to_bytes())?;
+        header = header.with_table(&bytes);
+        pieces.write_at(header.table, &bytes)?;
+        pieces.write_at(0, &header.to_bytes())?;
     }
-    if count > 0 || header.is_removing != 0 {
-        let now = SegmentHeader::read(&pieces).ok_or_else(damaged)?;
-        let [first, second] = now.table_places();
-        let other = if now.table == first { second } else { first };
-        pieces.overwrite(other, other.saturating_add(now.longest_table))?;
-        pieces.write_at(0, &SegmentHeader { is_removing: 0, ..now }.to_bytes())?;
+    if header.is_removing != 0 {
+        let other = header.other_place();
+        pieces.overwrite(other, other.saturating_add(header.longest_table))?;
+        pieces.write_at(0, &SegmentHeader { is_removing: 0, ..header }.to_bytes())?;
     }
     Ok(table.len - count)
 }
@@ -218,6 +216,11 @@ impl StoredSessions {
     pub(super) fn digest_of(self: &Arc<Self>, number: usize) -> Option<Digest> {
         let digest: Digest = self.pieces.get(self.table.record(number).pieces.piece(PieceKind::Digest))?;
         Some(Digest { details: LazyDetails::stored(self.clone(), number as u32), ..digest })
+    }
+
+    fn pieces_of(&self, number: u32) -> SessionPieces<'_> {
+        let places = self.table.record(number as usize).pieces;
+        SessionPieces { pieces: &self.pieces, places, home: &self.dirs.home }
     }
 
     /// Returns the file of a record, if the record determines its path.
@@ -289,17 +292,15 @@ impl SharedSource {
 
 impl DetailsSource for StoredSessions {
     fn details(&self, number: u32, path: &Path) -> Details {
-        let kept = self.pieces.get(self.table.record(number as usize).pieces.piece(PieceKind::Details));
-        kept.unwrap_or_else(|| details_of(&self.dirs.home, path))
+        self.pieces_of(number).details(path)
     }
 
     fn stats(&self, number: u32, path: &Path) -> SessionStats {
-        let kept = self.pieces.get(self.table.record(number as usize).pieces.piece(PieceKind::Stats));
-        kept.unwrap_or_else(|| stats_of(&self.dirs.home, path))
+        self.pieces_of(number).stats(path)
     }
 
     fn texts<'a>(&self, number: u32, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
-        texts(&self.pieces, self.table.record(number as usize).pieces, room)
+        self.pieces_of(number).texts(room)
     }
 }
 
@@ -313,37 +314,54 @@ pub(super) struct WrittenSession {
 
 impl DetailsSource for WrittenSession {
     fn details(&self, _: u32, path: &Path) -> Details {
-        let kept = self.pieces.get(self.places.piece(PieceKind::Details));
-        kept.unwrap_or_else(|| details_of(&self.home, path))
+        self.pieces().details(path)
     }
 
     fn stats(&self, _: u32, path: &Path) -> SessionStats {
-        let kept = self.pieces.get(self.places.piece(PieceKind::Stats));
-        kept.unwrap_or_else(|| stats_of(&self.home, path))
+        self.pieces().stats(path)
     }
 
     fn texts<'a>(&self, _: u32, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
-        texts(&self.pieces, self.places, room)
+        self.pieces().texts(room)
     }
 }
 
-/// Reads the details of a session from its file. Details that cannot be read are treated as missing.
-fn details_of(home: &str, path: &Path) -> Details {
-    digest_of(home, path).map(|digest| (**digest.details()).clone()).unwrap_or_default()
+impl WrittenSession {
+    fn pieces(&self) -> SessionPieces<'_> {
+        SessionPieces { pieces: &self.pieces, places: self.places, home: &self.home }
+    }
 }
 
-/// Reads the statistics of a session from its file. Those that cannot be read are treated as missing.
-fn stats_of(home: &str, path: &Path) -> SessionStats {
-    digest_of(home, path).map(|digest| (*digest.stats()).clone()).unwrap_or_default()
+/// The pieces of a session in a segment.
+struct SessionPieces<'a> {
+    pieces: &'a SegmentPieces,
+    places: RecordPieces,
+    home: &'a str,
 }
 
+impl SessionPieces<'_> {
+    /// Returns the details. Damaged ones are read from the session file.
+    fn details(&self, path: &Path) -> Details {
+        let kept = self.pieces.get(self.places.piece(PieceKind::Details));
+        kept.unwrap_or_else(|| {
+            digest_of(self.home, path).map(|digest| (**digest.details()).clone()).unwrap_or_default()
+        })
+    }
+
+    /// Returns the statistics. Damaged ones are read from the session file.
+    fn stats(&self, path: &Path) -> SessionStats {
+        let kept = self.pieces.get(self.places.piece(PieceKind::Stats));
+        kept.unwrap_or_else(|| digest_of(self.home, path).map(|digest| (*digest.stats()).clone()).unwrap_or_default())
+    }
+
+    /// Reads the texts into reusable buffers.
+    fn texts<'a>(&self, TextBuffers { bytes, starts }: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
+        SearchTexts::from_bytes(self.pieces.read(self.places.piece(PieceKind::Texts), bytes)?, starts)
+    }
+}
+
+/// Reads a session from its file. A session that cannot be read counts as missing.
 fn digest_of(home: &str, path: &Path) -> Option<Digest> {
     let read = digest::read(home, (path, 0), ScanOptions::default(), &mut Vec::new(), || false);
     Some(read.ok()??.digest)
-}
-
-/// Reads the texts of a session into reusable buffers.
-fn texts<'a>(pieces: &SegmentPieces, places: RecordPieces, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
-    let TextBuffers { bytes, starts } = room;
-    SearchTexts::from_bytes(pieces.read(places.piece(PieceKind::Texts), bytes)?, starts)
 }

@@ -139,19 +139,15 @@ fn write(
     limit: u64,
 ) -> io::Result<()> {
     let _lock = files.lock()?;
-    let current = || SegmentList::read(&files.list).filter(|list| list.of == opened.of);
-    let before = if replaces { None } else { current() };
+    let before = if replaces { None } else { files.read(opened.of) };
     let mut list = before.clone().unwrap_or_else(|| SegmentList { segments: Vec::new(), ..opened.clone() });
     let is_open = |number: &u64| volumes.iter().any(|kept| kept.header.number == *number);
     list.segments.retain(|number| is_open(number) || !opened.segments.contains(number));
     remove_stale(files, volumes, &mut list)?;
     let added = match new {
         NewRecord::Some { mut draft, mut table, omitted, .. } => (|| {
-            let last = table.filter.take().build();
-            table.filter.write(&last, &mut draft)?;
-            let number = getrandom::u64().map_err(io::Error::other)?;
-            draft.finish(&table.to_bytes(), &files.segment(number), (list.of, number))?;
-            list.segments.push(number);
+            table.filter.finish(&mut draft)?;
+            list.segments.push(finish(files, list.of, draft, &table)?);
             if let Some(omitted) = omitted {
                 let oldest = if list.limit == limit { list.oldest } else { i64::MIN };
                 (list.limit, list.oldest) = (limit, oldest.max(omitted + 1));
@@ -175,12 +171,22 @@ fn write(
     added
 }
 
+/// Writes the table of a draft, and gives it a number and its name. Returns the number.
+///
+/// # Errors
+/// The segment cannot be written.
+pub(super) fn finish(files: &IndexFiles, of: u64, draft: SegmentDraft, table: &TableDraft) -> io::Result<u64> {
+    let number = getrandom::u64().map_err(io::Error::other)?;
+    draft.finish(&table.to_bytes(), &files.segment(number), (of, number))?;
+    Ok(number)
+}
+
 /// Overwrites the text of stale records, or removes segments in which this is impossible.
 fn remove_stale(files: &IndexFiles, volumes: &[Segment], list: &mut SegmentList) -> io::Result<()> {
-    let stale: HashSet<FileVersion> = volumes.iter().flat_map(Segment::stale).collect();
     if volumes.iter().all(Segment::is_clean) {
         return Ok(());
     }
+    let stale: HashSet<FileVersion> = volumes.iter().flat_map(Segment::stale).collect();
     // Another process may have merged segments with these records since they were opened.
     let is_clean = |number: u64| volumes.iter().any(|kept| kept.header.number == number && kept.is_clean());
     for number in list.segments.clone().into_iter().filter(|number| !is_clean(*number)) {
