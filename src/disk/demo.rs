@@ -7,6 +7,7 @@ use std::fs::{self, File, FileTimes};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
 use aho_corasick::AhoCorasick;
@@ -34,6 +35,9 @@ const PREFIX: &str = "pitree-demo-";
 
 /// The time after which a demo directory without a lock file is abandoned: its program was killed at the start.
 const ABANDONED_AFTER: Duration = Duration::from_mins(1);
+
+/// The number of attempts to remove a directory in which files are still written.
+const REMOVALS: usize = 20;
 
 /// The demo directory that this process uses instead of the user's directories.
 static ENTERED: OnceLock<PathBuf> = OnceLock::new();
@@ -80,7 +84,13 @@ impl DemoDir {
 
 impl Drop for DemoDir {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.root); // what remains is removed at the next start
+        // While the browser ends, its threads can still write files. What remains is removed at the next start.
+        for _ in 0..REMOVALS {
+            if fs::remove_dir_all(&self.root).is_ok() || !self.root.exists() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 
@@ -228,6 +238,26 @@ mod tests {
         });
         digests.sort_by(|a, b| a.header.id.cmp(&b.header.id));
         digests
+    }
+
+    #[test]
+    fn a_directory_is_removed_while_files_are_written() {
+        let dir = DemoDir::new(0).unwrap();
+        let root = dir.root.clone();
+        let (writing, stop) = (root.join("agent"), std::sync::atomic::AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for number in 0.. {
+                    if stop.load(std::sync::atomic::Ordering::Relaxed) || number == 20_000 {
+                        break;
+                    }
+                    let _ = fs::write(writing.join(number.to_string()), "");
+                }
+            });
+            drop(dir);
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        assert!(!root.exists());
     }
 
     #[test]

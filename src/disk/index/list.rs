@@ -102,12 +102,12 @@ impl IndexFiles {
         })
     }
 
-    /// Locks the list and the segments against other writers. Returns `None` on a file system without locks.
+    /// Locks the list and the segments against other writers. Returns `None` on a file system without locks. Does not
+    /// create the directory, which may have been removed on purpose.
     ///
     /// # Errors
     /// The lock cannot be created, or another process holds it for long.
     pub(super) fn lock(&self) -> io::Result<Option<File>> {
-        create::private_folder(self.list.parent().unwrap_or(Path::new("")))?;
         let begun = Instant::now();
         let mut wait =
             |_: &str| if begun.elapsed() < PATIENCE { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
