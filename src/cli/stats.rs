@@ -217,7 +217,7 @@ impl StatsCommand {
             (keys.iter().zip(groupings).map(|(key, &grouping)| key.name(grouping, catalog)).collect(), sum)
         });
         if !rest.is_empty() {
-            let other = GroupName { key: Some("other".into()), title: Some(count(rest.len(), "row", "rows")) };
+            let other = GroupName { key: Some(OTHER.into()), title: Some(count(rest.len(), "row", "rows")) };
             let mut sum = StatsSum::default();
             rest.iter().for_each(|(_, other)| sum += other);
             named.push((vec![other; groupings.len()], sum));
@@ -279,8 +279,10 @@ impl Report<'_> {
     /// Prints a table with bars of the cost. The keys come last, because that column is dropped last.
     fn table(&self, out: &mut Output, chosen: &CommandContext) -> Result<()> {
         const NUMBER: Column = Column::Number;
-        const COLUMNS: [Column; 9] =
-            [NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, Column::Words(BAR), Column::Words(LAST)];
+        let is_paths = self.groupings == [Grouping::Project];
+        let most_words = if self.groupings.len() == 1 { LAST } else { TITLE };
+        let last = if is_paths { Column::Path(LAST) } else { Column::Words(LAST) };
+        let columns = [NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, Column::Words(BAR), last];
         let glyphs = chosen.config.signs();
         let bar = if chosen.config.ascii { "#" } else { "█" };
         let most = self.rows.iter().map(|(_, sum)| sum.cost).fold(0.0, f64::max);
@@ -302,7 +304,7 @@ impl Report<'_> {
         let names = self.groupings.iter().map(|grouping| grouping.name().to_string()).collect();
         let words = |(keys, _): &NamedRow| {
             let words = keys.iter().zip(self.groupings);
-            words.map(|(key, grouping)| row_words(key, *grouping, chosen)).collect()
+            words.map(|(key, &grouping)| row_words(key, grouping, most_words, chosen)).collect()
         };
         let keys: Vec<Vec<String>> = std::iter::once(names).chain(self.rows.iter().map(words)).collect();
         let widest = keys.iter().filter_map(|keys| keys.first()).map(|key| width(key)).max().unwrap_or_default();
@@ -322,7 +324,7 @@ impl Report<'_> {
         if self.rows.len() != 1 {
             rows.push(cells(self.total, String::new(), "total".into()));
         }
-        table::print(out, COLUMNS, &rows, glyphs)?;
+        table::print(out, columns, &rows, glyphs)?;
         if self.total.unpriced_tokens > 0.0 && self.total.cost == 0.0 {
             output::note(
                 "the sessions record no cost; add prices to [stats.prices] in config.toml and see listedCost in --json",
@@ -365,11 +367,17 @@ impl Serialize for StatsLine<'_> {
 /// The maximum width of a bar.
 const BAR: usize = 16;
 
-/// Returns the words of a key for people, safe for a terminal.
-fn row_words(key: &GroupName, grouping: Grouping, chosen: &CommandContext) -> String {
-    let Some(text) = &key.key else { return "none".into() };
+/// The key of the row that combines the rows after the limit.
+const OTHER: &str = "other";
+
+/// Returns the words of a key for people in at most `most` columns, safe for a terminal. Of a path, the end is kept.
+fn row_words(key: &GroupName, grouping: Grouping, most: usize, chosen: &CommandContext) -> String {
+    let (Some(text), glyphs) = (&key.key, chosen.config.signs()) else { return "none".into() };
     let words = match (grouping, &key.title) {
-        (Grouping::Project, None) => shorten(text, &chosen.home).into_owned(),
+        (Grouping::Project, None) => {
+            return glyphs.cut_start(&clean(&shorten(text, &chosen.home)), most).into_owned();
+        }
+        (_, Some(title)) if text == OTHER => format!("{text} ({title})"),
         (Grouping::Branch, Some(title)) => {
             let leaf = text.rsplit_once('@').map_or("", |(_, leaf)| leaf);
             format!("{leaf}  {title}")
@@ -378,7 +386,7 @@ fn row_words(key: &GroupName, grouping: Grouping, chosen: &CommandContext) -> St
         (_, Some(title)) => format!("{text} ({title})"),
         (_, None) => text.clone(),
     };
-    table::words(&words, TITLE, chosen.config.signs())
+    table::words(&words, most, glyphs)
 }
 
 /// Returns a field of a CSV file, quoted if needed and safe for a terminal.

@@ -77,6 +77,12 @@ fn tables_and_comma_separated_values_have_a_header() {
     let lines: Vec<&str> = table.lines().collect();
     assert!(lines[0].ends_with(" model") && lines[1].ends_with("█  claude-opus-4-5"), "{table}");
     assert!(lines.last().unwrap().ends_with(" total"), "{table}");
+    let long = "/home/me/a long directory name/with many/levels/of/folders/app";
+    pitree.write_session(&Session::new("long").cwd(long).user("a", "Hello").assistant("b", "Yes"));
+    let projects = pitree.print(&["stats", "--by", "project", "--by", "model"]);
+    assert!(projects.contains("  …ry name/with many/levels/of/folders/app  "), "{projects}");
+    let prompts = pitree.print(&["stats", "--dir", samples(), "--by", "prompt", "--limit", "2"]);
+    assert!(prompts.lines().rev().nth(1).unwrap().contains("other ("), "{prompts}");
     assert!(pitree.print(&["stats", "--ascii", "--dir", samples(), "--by", "model"]).is_ascii());
     let csv = pitree.print(&["stats", "--dir", samples(), "--by", "project", "--by", "model", "--csv"]);
     let fields = csv.lines().next().unwrap().split(',').count();
