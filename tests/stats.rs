@@ -11,7 +11,8 @@ use std::path::Path;
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use pitree::catalog::Catalog;
-use pitree::catalog::stats::{GroupKey, StatsRequest, StatsRow, StatsTable};
+use pitree::catalog::stats::keys::GroupKey;
+use pitree::catalog::stats::{StatsRow, StatsRules, StatsSessions, StatsTable, TableRequest};
 use pitree::disk::scan::ScanSources;
 use pitree::session::stats::StatsSum;
 use pitree::session::stats::grouping::{Calendar, Grouping};
@@ -23,15 +24,9 @@ use serde_json::{Value, json};
 use common::effort;
 use common::session::Session;
 
-fn request(groupings: &[Grouping]) -> StatsRequest {
-    StatsRequest {
-        groupings: groupings.into(),
-        calendar: Calendar { zone: TimeZone::UTC, week_start: Weekday::Monday },
-        prices: Prices::default(),
-        since: None,
-        until: None,
-        pause: 300_000,
-    }
+fn rules() -> StatsRules {
+    let calendar = Calendar { zone: TimeZone::UTC, week_start: Weekday::Monday };
+    StatsRules { calendar, prices: Prices::default(), pause: 300_000 }
 }
 
 fn read(dir: &Path, cache: Option<&Path>) -> Catalog {
@@ -40,12 +35,17 @@ fn read(dir: &Path, cache: Option<&Path>) -> Catalog {
 }
 
 fn sums(catalog: &Catalog, groupings: &[Grouping]) -> StatsTable {
-    StatsTable::new(catalog, &request(groupings), &|_| true)
+    table(catalog, &TableRequest::by(groupings))
+}
+
+fn table(catalog: &Catalog, request: &TableRequest) -> StatsTable {
+    StatsTable::new(&StatsSessions::new(catalog, |_| true), &rules(), request)
 }
 
 /// Returns the rows in a fixed order, with the names of their keys.
 fn named(catalog: &Catalog, groupings: &[Grouping], rows: Vec<StatsRow>) -> Vec<(Vec<Option<String>>, StatsSum)> {
-    let name = |(key, grouping): (&GroupKey, &Grouping)| key.name(*grouping, catalog).key;
+    let sessions = StatsSessions::new(catalog, |_| true);
+    let name = |(key, grouping): (&GroupKey, &Grouping)| key.name(*grouping, &sessions).key;
     let mut rows: Vec<_> =
         rows.into_iter().map(|(keys, sum)| (keys.iter().zip(groupings).map(name).collect::<Vec<_>>(), sum)).collect();
     rows.sort_by(|one, other| one.0.cmp(&other.0));
@@ -157,7 +157,15 @@ fn the_rows_of_every_grouping_add_up_to_the_costs_of_the_sessions() {
             let own: Vec<_> = catalog.keys().map(|key| catalog.own(key)).collect();
             let is_near = |one: f64, other: f64| (one - other).abs() <= 1e-9 * one.abs().max(1e-9) || one == other;
             let cost = own.iter().map(|own| own.cost).sum::<f64>();
-            let table = sums(&catalog, &groupings);
+            let limited = TableRequest { limit: Some(2), ..TableRequest::by(&groupings) };
+            let [table, limited] = <[StatsTable; 2]>::try_from(StatsTable::all(
+                &StatsSessions::new(&catalog, |_| true),
+                &rules(),
+                &[TableRequest::by(&groupings), limited],
+            ))
+            .unwrap();
+            let rest = table.rows.len().saturating_sub(2);
+            prop_assert_eq!((limited.other.0, &limited.rows[..]), (rest, &table.rows[..table.rows.len() - rest]));
             let mut sum = StatsSum::default();
             table.rows.iter().for_each(|(_, row)| sum += row);
             prop_assert!(is_near(table.total.cost, cost), "{} and {cost}", table.total.cost);
@@ -254,16 +262,19 @@ fn times_and_prices_decide_what_is_counted() {
     let dir = example();
     let catalog = read(dir.path(), None);
     let day = |day: &str| format!("{day}T00:00:00Z").parse::<jiff::Timestamp>().unwrap().as_millisecond();
-    let sixth = StatsRequest { since: Some(day("2026-01-06")), ..request(&[Grouping::Day]) };
-    let table = StatsTable::new(&catalog, &sixth, &|_| true);
-    assert_eq!((table.total.cost, row(&catalog, (Grouping::Day, &table), Some("2026-01-06")).cost), (8.0, 8.0));
-    let until = StatsRequest { until: Some(day("2026-01-06")), ..request(&[]) };
-    assert_eq!(StatsTable::new(&catalog, &until, &|_| true).total.cost, 7.5);
-    let mut priced = request(&[Grouping::Model]);
+    let sixth = TableRequest { since: Some(day("2026-01-06")), ..TableRequest::by(&[Grouping::Day]) };
+    let sixth = table(&catalog, &sixth);
+    assert_eq!((sixth.total.cost, row(&catalog, (Grouping::Day, &sixth), Some("2026-01-06")).cost), (8.0, 8.0));
+    let until = TableRequest { until: Some(day("2026-01-06")), ..TableRequest::by(&[]) };
+    assert_eq!(table(&catalog, &until).total.cost, 7.5);
+    let mut priced = rules();
     priced.prices.providers.entry("p".into()).or_default().insert("other".into(), [1.0, 2.0, 0.5, 0.0]);
-    let other = row(&catalog, (Grouping::Model, &StatsTable::new(&catalog, &priced, &|_| true)), Some("other"));
+    let sessions = StatsSessions::new(&catalog, |_| true);
+    let models = StatsTable::new(&sessions, &priced, &TableRequest::by(&[Grouping::Model]));
+    let other = row(&catalog, (Grouping::Model, &models), Some("other"));
     assert!((other.listed_cost - 26.5e-6).abs() < 1e-12 && other.unpriced_tokens == 0.0);
     // Sessions that are not wanted keep what they share.
     let fork = catalog.keys().find(|key| catalog.get(*key).unwrap().facts().id == "fork").unwrap();
-    assert_eq!(StatsTable::new(&catalog, &request(&[]), &|key| key == fork).total.cost, 8.0);
+    let sessions = StatsSessions::new(&catalog, |key| key == fork);
+    assert_eq!(StatsTable::new(&sessions, &rules(), &TableRequest::by(&[])).total.cost, 8.0);
 }

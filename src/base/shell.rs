@@ -40,6 +40,49 @@ fn substituted(word: &[u8]) -> String {
     format!("\"$(printf '{escaped}')\"{breaks}")
 }
 
+/// The maximum number of bytes of a command in which its program is searched.
+const COMMAND_START: usize = 2000;
+
+/// Commands before the one that matters, such as `cd app && make`.
+const PREPARATIONS: [&str; 6] = ["cd", "export", "set", "source", ".", "pushd"];
+
+/// Returns the program that a shell command runs, without its directory. Skips assignments, `cd` and similar commands.
+pub(crate) fn program(command: &str) -> Option<&str> {
+    let end = command.floor_char_boundary(COMMAND_START);
+    let parts = command[..end].split(['\n', ';', '|', '&']);
+    let mut programs = parts.filter_map(|part| {
+        let word = part.split_whitespace().find(|word| !word.contains('='))?.trim_matches(['(', ')', '{', '}', '"', '\'', '!']);
+        let name = word.rsplit_once('/').map_or(word, |(_, name)| name);
+        let is_name = name.contains(|c: char| !c.is_ascii_digit()) && !name.starts_with('#');
+        is_name.then_some(name)
+    });
+    let first = programs.next()?;
+    let is_preparation = |name: &&str| PREPARATIONS.contains(name);
+    Some(first).filter(|name| !is_preparation(name)).or_else(|| programs.find(|name| !is_preparation(name))).or(Some(first))
+}
+
+#[cfg(test)]
+mod program_tests {
+    use super::program;
+
+    #[test]
+    fn the_program_of_a_command_is_found() {
+        for (command, name) in [
+            ("git status", Some("git")),
+            ("cd /work/app && RUST_LOG=debug cargo test 2>&1 | tail", Some("cargo")),
+            ("/usr/bin/env python3 x.py", Some("env")),
+            ("(make -j2)", Some("make")),
+            ("# a comment\nls -la", Some("ls")),
+            ("cd .. 2>&1; make", Some("make")),
+            ("cd ..", Some("cd")),
+            ("A=1 B=2", None),
+            (" \n ", None),
+        ] {
+            assert_eq!(program(command), name, "{command}");
+        }
+    }
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::ffi::OsStrExt;

@@ -1,7 +1,6 @@
 //! `pitree stats`: what sessions cost and did, as sums by time, model, project and others.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::Write;
@@ -17,9 +16,9 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use crate::base::numbers::{count, dollars, duration, tokens};
 use crate::base::paths::shorten;
 use crate::base::text::{clean, width};
-use crate::catalog::Catalog;
 use crate::catalog::key::SessionKey;
-use crate::catalog::stats::{GroupKey, GroupName, StatsRequest, StatsRow, StatsTable};
+use crate::catalog::stats::keys::GroupName;
+use crate::catalog::stats::{StatsRow, StatsRules, StatsSessions, StatsTable, TableRequest};
 use crate::cli::exit::Exit;
 use crate::cli::hits::HitSearch;
 use crate::cli::output::{self, Output};
@@ -73,7 +72,7 @@ pub(super) struct StatsCommand {
     /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
     #[arg(value_name = "SESSION|QUERY", add = ArgValueCompleter::new(completions::sessions))]
     words: Vec<OsString>,
-    /// Group by day, week, month, hour, weekday, model, provider, project, family, session, branch, tool or prompt; twice for two groupings [default: month]
+    /// Group by day, week, month, hour, weekday, model, provider, project, family, session, branch, tool, program or prompt; twice for two groupings [default: month]
     #[arg(long, value_name = "GROUPING", value_parser = named_value(Grouping::ALL, Grouping::name))]
     by: Vec<Grouping>,
     /// Count only entries since this date or age (2026-05-01, today, 2w)
@@ -132,26 +131,27 @@ impl StatsCommand {
             };
             is_of_kind && is_in_project(facts.cwd) && is_found.as_ref().is_none_or(|found| found.contains(&key))
         };
-        let wanted: HashSet<SessionKey> = catalog.keys().filter(|&key| is_wanted(key)).collect();
-        let mut request = StatsRequest {
-            groupings,
-            calendar,
-            prices: settings.all_prices(),
-            since: self.since.map(|date| date.ms(&here)),
-            until: self.until.map(|date| date.ms(&here)),
-            pause: i64::from(settings.pause_minutes) * 60_000,
+        let sessions = StatsSessions::new(catalog, is_wanted);
+        let pause = i64::from(settings.pause_minutes) * 60_000;
+        let rules = StatsRules { calendar, prices: settings.all_prices(), pause };
+        let is_time = groupings.first().is_some_and(|grouping| grouping.is_time());
+        let request = if self.check {
+            TableRequest { since: rules.calendar.month_start(now()), ..TableRequest::by(&[]) }
+        } else {
+            TableRequest {
+                since: self.since.map(|date| date.ms(&here)),
+                until: self.until.map(|date| date.ms(&here)),
+                sort: self.sort.unwrap_or(if is_time { StatsColumn::Key } else { StatsColumn::Cost }),
+                limit: self.limit.map(NonZeroUsize::get),
+                ..TableRequest::by(&groupings)
+            }
         };
-        if self.check {
-            request.groupings.clear();
-            request.since = request.calendar.month_start(now());
-        }
-        let table = StatsTable::new(catalog, &request, &|key| wanted.contains(&key));
+        let table = StatsTable::new(&sessions, &rules, &request);
         if self.check {
             return check(settings.month_budget, table.total.cost, out);
         }
-        let rows = self.sorted(table.rows, &request, catalog);
-        let rows = self.named(rows, &request.groupings, catalog);
-        let report = Report { groupings: &request.groupings, rows: &rows, total: &table.total };
+        let rows = named(table.rows, table.other, &groupings, &sessions);
+        let report = Report { groupings: &groupings, rows: &rows, total: &table.total };
         match () {
             () if self.json => report.json(out)?,
             () if self.csv => report.csv(out)?,
@@ -182,48 +182,23 @@ impl StatsCommand {
         let files = HitSearch::new(read_query(&words)?, catalog.searched_sessions(), here).files();
         Ok(Some(files.iter().filter_map(|path| catalog.key_of(path)).collect()))
     }
+}
 
-    /// Sorts rows: times by key, others by cost, unless a column is given. Equal rows are sorted by key.
-    fn sorted(&self, rows: Vec<StatsRow>, request: &StatsRequest, catalog: &Catalog) -> Vec<StatsRow> {
-        let is_time = request.groupings.first().is_some_and(|grouping| grouping.is_time());
-        let column = self.sort.unwrap_or(if is_time { StatsColumn::Key } else { StatsColumn::Cost });
-        let by_key = |(one, _): &StatsRow, (other, _): &StatsRow| {
-            let order = |grouping: Grouping, one: &GroupKey, other: &GroupKey| {
-                let rank = |key: &GroupKey| match key {
-                    GroupKey::Text(key) => request.calendar.rank(grouping, key),
-                    _ => 0,
-                };
-                rank(one).cmp(&rank(other)).then_with(|| one.compare(other, catalog))
-            };
-            let pairs = one.iter().zip(other).zip(&request.groupings);
-            pairs.fold(Ordering::Equal, |sofar, ((one, other), &grouping)| {
-                sofar.then_with(|| order(grouping, one, other))
-            })
-        };
-        // Values are computed once, because quantiles take long.
-        let value = |(_, sum): &StatsRow| column.value(sum, 1.0).unwrap_or(f64::NEG_INFINITY);
-        let mut rows: Vec<(f64, StatsRow)> = rows.into_iter().map(|row| (value(&row), row)).collect();
-        rows.sort_unstable_by(|(one_value, one), (other_value, other)| match column {
-            StatsColumn::Key => by_key(one, other),
-            _ => other_value.total_cmp(one_value).then_with(|| by_key(one, other)),
-        });
-        rows.into_iter().map(|(_, row)| row).collect()
+/// Names the rows; the last one combines those after the limit.
+fn named(
+    rows: Vec<StatsRow>,
+    (others, sum): (usize, StatsSum),
+    groupings: &[Grouping],
+    sessions: &StatsSessions,
+) -> Vec<NamedRow> {
+    let mut named = parallel::map(rows, |(keys, sum)| {
+        (keys.iter().zip(groupings).map(|(key, &grouping)| key.name(grouping, sessions)).collect(), sum)
+    });
+    if others > 0 {
+        let other = GroupName { key: Some(OTHER.into()), title: Some(count(others, "row", "rows")) };
+        named.push((vec![other; groupings.len()], sum));
     }
-
-    /// Names the rows, and combines those after the limit into one.
-    fn named(&self, mut rows: Vec<StatsRow>, groupings: &[Grouping], catalog: &Catalog) -> Vec<NamedRow> {
-        let rest = self.limit.map_or(Vec::new(), |limit| rows.split_off(limit.get().min(rows.len())));
-        let mut named = parallel::map(rows, |(keys, sum)| {
-            (keys.iter().zip(groupings).map(|(key, &grouping)| key.name(grouping, catalog)).collect(), sum)
-        });
-        if !rest.is_empty() {
-            let other = GroupName { key: Some(OTHER.into()), title: Some(count(rest.len(), "row", "rows")) };
-            let mut sum = StatsSum::default();
-            rest.iter().for_each(|(_, other)| sum += other);
-            named.push((vec![other; groupings.len()], sum));
-        }
-        named
-    }
+    named
 }
 
 /// A row with the names of its keys.

@@ -45,7 +45,7 @@ use table::SegmentRecord;
 use writing::{Addition, Additions, bytes, keys, stored_keys};
 
 /// The format version. Increase it with every change of the data read from a session or of its serialization.
-const FORM: u32 = 9;
+const FORM: u32 = 10;
 
 /// The maximum number of attempts to open all segments of an index that other processes change.
 const TRIES: usize = 5;

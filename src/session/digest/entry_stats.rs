@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::javascript::utf16_prefix;
+use crate::base::shell::program;
 use crate::session::digest::messages::MessageTexts;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Block, Entry, Message, ToolCall};
@@ -41,6 +42,9 @@ pub struct EntryStats {
     pub usage: Option<TokenUse>,
     /// The tool: an index into [`SessionStats::tools`]. Of an answer, the tool of its first call.
     pub tool: Option<u32>,
+    /// The program that the first call of an answer runs, if that is a shell command: an index into
+    /// [`SessionStats::programs`].
+    pub program: Option<u32>,
     /// The number of tool calls.
     pub calls: u32,
     /// 1 if it is the result of a failed call.
@@ -116,6 +120,8 @@ pub struct SessionStats {
     pub models: Vec<(Box<str>, Box<str>)>,
     /// The names of the tools.
     pub tools: Vec<Box<str>>,
+    /// The programs of shell commands.
+    pub programs: Vec<Box<str>>,
     /// The prompts, in file order.
     prompts: Vec<Prompt>,
     /// The ID and the first words of each prompt, one after another.
@@ -172,6 +178,7 @@ pub(crate) struct StatsCollector {
     writes: ById<u32>,
     model_numbers: ById<u32>,
     tool_numbers: ById<u32>,
+    program_numbers: ById<u32>,
 }
 
 impl StatsCollector {
@@ -216,7 +223,15 @@ impl StatsCollector {
 
     fn add_call(&mut self, one: &mut EntryStats, call: &ToolCall<'_>) {
         one.calls += 1;
-        one.tool = one.tool.or_else(|| Some(self.tool(call.name)));
+        if one.tool.is_none() {
+            one.tool = Some(self.tool(call.name));
+            let command = || Fields::new(call.arguments).get("command").and_then(Value::str);
+            if let Some(command) = call.name.is("bash").then(command).flatten() {
+                one.program = program(&command.text()).map(|program| {
+                    number(program, &mut self.stats.programs, &mut self.program_numbers)
+                });
+            }
+        }
         if call.name.is("write")
             && let Some(content) = Fields::new(call.arguments).get("content").and_then(Value::str)
         {
@@ -252,12 +267,7 @@ impl StatsCollector {
     }
 
     fn tool(&mut self, name: Str<'_>) -> u32 {
-        let name = name.text();
-        let tools = &mut self.stats.tools;
-        *self.tool_numbers.entry(IdHash::new(name.as_bytes())).or_insert_with(|| {
-            tools.push((&*name).into());
-            tools.len() as u32 - 1
-        })
+        number(&name.text(), &mut self.stats.tools, &mut self.tool_numbers)
     }
 
     /// Returns the statistics; `messages` contains the texts of the prompts.
@@ -289,6 +299,14 @@ impl StatsCollector {
     }
 }
 
+/// Returns the number of a name; a new name is added.
+fn number(name: &str, names: &mut Vec<Box<str>>, numbers: &mut ById<u32>) -> u32 {
+    *numbers.entry(IdHash::new(name.as_bytes())).or_insert_with(|| {
+        names.push(name.into());
+        names.len() as u32 - 1
+    })
+}
+
 /// Returns the first byte of each line of a text as written in JSON. Line breaks are escapes there.
 fn line_starts(text: Str<'_>) -> impl Iterator<Item = u8> {
     let raw = text.raw();
@@ -313,8 +331,8 @@ fn put(what: &impl Serialize, to: &mut Vec<u8>) {
     to.extend_from_slice(postcard::to_slice(what, &mut buffer).unwrap_or_default());
 }
 
-/// The maximum size in bytes of serialized statistics of an entry: it has 18 numbers and tags of at most 10 bytes.
-const LARGEST: usize = 180;
+/// The maximum size in bytes of serialized statistics of an entry: it has 20 numbers and tags of at most 10 bytes.
+const LARGEST: usize = 200;
 
 #[cfg(test)]
 mod tests {

@@ -15,6 +15,8 @@ named! {
         Prompts = "prompts",
         /// The number of entries.
         Entries = "entries",
+        /// All tokens.
+        Tokens = "tokens",
         /// Tokens sent.
         Input = "input",
         /// Tokens received.
@@ -66,6 +68,7 @@ impl StatsColumn {
             Self::Sessions => sum.session_count() as f64,
             Self::Prompts => sum.prompts as f64,
             Self::Entries => sum.entries as f64,
+            Self::Tokens => sum.all_tokens(),
             Self::Input => input,
             Self::Output => output,
             Self::CacheRead => read,

@@ -34,6 +34,8 @@ named! {
         Branch = "branch",
         /// The tool: of an answer, that of its first call.
         Tool = "tool",
+        /// The program of the first call of an answer, if that is a shell command.
+        Program = "program",
         /// The prompt to which the entry belongs.
         Prompt = "prompt",
     }

@@ -1,0 +1,89 @@
+//! Keys of groups, their order, and their names.
+
+use std::cmp::Ordering;
+
+use crate::base::javascript::utf16_prefix;
+use crate::catalog::key::SessionKey;
+use crate::catalog::stats::StatsSessions;
+use crate::disk::load::Bodies;
+use crate::session::digest::Digest;
+use crate::session::entry::parse;
+use crate::session::links::Index;
+use crate::session::stats::grouping::Grouping;
+
+/// The maximum length of a title, in UTF-16 code units.
+const TITLE: usize = 80;
+
+/// The key of a group for one grouping.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub enum GroupKey {
+    /// Entries without a key.
+    #[default]
+    None,
+    /// A time, model, provider, project or tool.
+    Text(String),
+    /// A session, or a family by its oldest session.
+    Session(SessionKey),
+    /// A prompt, or the leaf of a branch.
+    Entry(SessionKey, Index),
+}
+
+/// A key in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupName {
+    /// The key; `None` for entries without one. Of an entry, `SESSION@ENTRY`.
+    pub key: Option<String>,
+    /// The title of a session, or the words of a prompt.
+    pub title: Option<String>,
+}
+
+impl GroupKey {
+    /// Compares keys in a fixed order: texts alphabetically, sessions by ID, entries by their place in the file.
+    pub fn compare(&self, other: &Self, sessions: &StatsSessions) -> Ordering {
+        let id = |key: &SessionKey| sessions.get(*key).map(|session| session.facts().id);
+        match (self, other) {
+            (Self::Text(one), Self::Text(other)) => one.cmp(other),
+            (Self::Session(one), Self::Session(other)) => id(one).cmp(&id(other)).then(one.cmp(other)),
+            (Self::Entry(one, at), Self::Entry(other, other_at)) => {
+                id(one).cmp(&id(other)).then(one.cmp(other)).then(at.cmp(other_at))
+            }
+            _ => matches!(self, Self::None).cmp(&matches!(other, Self::None)),
+        }
+    }
+
+    /// Returns the key in words. Reads the ID of a leaf from its file.
+    pub fn name(&self, grouping: Grouping, sessions: &StatsSessions) -> GroupName {
+        match self {
+            Self::None => GroupName::default(),
+            Self::Text(text) => GroupName { key: Some(text.clone()), title: None },
+            Self::Session(key) => sessions.get(*key).map_or_else(GroupName::default, |session| GroupName {
+                key: Some(session.facts().id.to_string()),
+                title: Some(title(&session.once())),
+            }),
+            Self::Entry(key, at) => {
+                let Some(session) = sessions.get(*key) else { return GroupName::default() };
+                let digest = session.once();
+                let (entry, title) = if grouping == Grouping::Prompt {
+                    let stats = session.stats();
+                    let (id, words) = stats.prompt(*at).unwrap_or_default();
+                    (id.to_string(), words.to_string())
+                } else {
+                    (entry_id(&digest, *at).unwrap_or_default(), title(&digest))
+                };
+                let entry = if entry.is_empty() { format!("#{at}") } else { entry };
+                GroupName { key: Some(format!("{}@{entry}", digest.header.id)), title: Some(title) }
+            }
+        }
+    }
+}
+
+/// Returns the beginning of the title of a session.
+fn title(digest: &Digest) -> String {
+    utf16_prefix(digest.title(), TITLE).to_string()
+}
+
+/// Reads the ID of an entry from the session file.
+fn entry_id(digest: &Digest, at: Index) -> Option<String> {
+    let line = Bodies::open(&digest.path).ok()?.line_at(*digest.details_once().offsets.get(at as usize)?).ok()?;
+    Some(parse::line(&line).ok()??.id?.text().into_owned())
+}

@@ -1,0 +1,270 @@
+//! Adds the entries of sessions to the groups of tables.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::catalog::key::SessionKey;
+use crate::catalog::stats::keys::GroupKey;
+use crate::catalog::stats::{RowOrder, StatsRow, StatsRules, StatsSessions, TableRequest};
+use crate::session::digest::details::Details;
+use crate::session::digest::entry_stats::{EntryStats, SessionStats};
+use crate::session::digest::listed::{ListedSession, SharedSession};
+use crate::session::links::{ById, IdHash, Index};
+use crate::session::stats::StatsSum;
+use crate::session::stats::grouping::{Grouping, SAME_KEYS};
+use crate::session::stats::paths;
+use crate::session::stats::prices::ModelPrices;
+
+/// The key of an entry within its session for one grouping.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+enum EntryKey {
+    #[default]
+    None,
+    /// A number of intervals of [`SAME_KEYS`].
+    Time(i64),
+    Model(u32),
+    Tool(u32),
+    Program(u32),
+    Entry(Index),
+    Session,
+}
+
+/// The keys of an entry for up to two groupings.
+type EntryKeys = [EntryKey; 2];
+
+/// A table of some sessions.
+#[derive(Default)]
+pub(super) struct PartialTable {
+    /// Groups of one session each.
+    pub(super) own_rows: Vec<StatsRow>,
+    /// Groups that several sessions can have.
+    pub(super) rows: HashMap<Vec<GroupKey>, StatsSum>,
+    /// The groups of one session after the limit.
+    pub(super) other: (usize, StatsSum),
+    /// The sum over all entries.
+    pub(super) total: StatsSum,
+}
+
+/// The sums of some sessions.
+pub(super) struct GroupSums<'a> {
+    sessions: &'a StatsSessions,
+    rules: &'a StatsRules,
+    requests: &'a [TableRequest],
+    /// The keys of times by grouping and number of intervals.
+    times: HashMap<(Grouping, i64), Option<String>>,
+    /// The tables, one for each request.
+    pub(super) tables: Vec<PartialTable>,
+}
+
+/// A session whose entries are counted.
+struct CountedSession<'a> {
+    key: SessionKey,
+    listed: &'a ListedSession,
+    stats: &'a SessionStats,
+    /// The prompt of each entry.
+    prompts: Vec<Option<Index>>,
+    /// The leaf of each entry, if needed.
+    leaves: Vec<Index>,
+    /// The entries that no older session has.
+    entries: Vec<CountedEntry<'a>>,
+}
+
+/// An entry to count.
+struct CountedEntry<'a> {
+    at: Index,
+    stats: &'a EntryStats,
+    is_abandoned: bool,
+    prices: Option<&'a ModelPrices>,
+    /// The time since the entry before, without pauses.
+    working_time: i64,
+    /// The time that the prompt took.
+    prompt_time: Option<i64>,
+}
+
+impl<'a> GroupSums<'a> {
+    pub(super) fn new(sessions: &'a StatsSessions, rules: &'a StatsRules, requests: &'a [TableRequest]) -> Self {
+        let tables = requests.iter().map(|_| PartialTable::default()).collect();
+        Self { sessions, rules, requests, times: HashMap::new(), tables }
+    }
+
+    /// Returns the tables after all sessions.
+    pub(super) fn finish(mut self) -> Vec<PartialTable> {
+        (0..self.tables.len()).for_each(|number| self.limit(number));
+        self.tables
+    }
+
+    /// Adds the sessions of a group that share entries, oldest first.
+    pub(super) fn add(&mut self, group: &[SessionKey]) {
+        let members: Vec<(SessionKey, &SharedSession)> =
+            group.iter().filter_map(|&key| Some((key, self.sessions.get(key)?))).collect();
+        if let [(key, session)] = members[..] {
+            let stats = session.stats();
+            let is_repeated = |at: Index| stats.repeated.binary_search(&at).is_ok();
+            let owned = |at: Index| (!is_repeated(at)).then(|| !stats.active.has(at));
+            self.add_session((key, session), &stats, owned);
+            return;
+        }
+        let details: Vec<Arc<Details>> = members.iter().map(|(_, session)| session.once().details_once()).collect();
+        let on_paths: HashSet<IdHash> = details
+            .iter()
+            .flat_map(|of| (0..).zip(&of.entries.ids).filter(|(at, _)| of.active.has(*at)).map(|(_, id)| *id))
+            .collect();
+        let mut seen = ById::<()>::default();
+        for ((key, session), details) in members.into_iter().zip(&details) {
+            let ids = &details.entries.ids;
+            let owned: Vec<Option<bool>> =
+                ids.iter().map(|id| seen.insert(*id, ()).is_none().then(|| !on_paths.contains(id))).collect();
+            if self.sessions.is_wanted(key) {
+                self.add_session((key, session), &session.stats(), |at| owned.get(at as usize).copied().flatten());
+            }
+        }
+    }
+
+    /// Adds a session. For each entry, `owned` returns `None` if it was counted already, or else `true` if it is
+    /// abandoned.
+    fn add_session(
+        &mut self,
+        (key, listed): (SessionKey, &ListedSession),
+        stats: &SessionStats,
+        owned: impl Fn(Index) -> Option<bool>,
+    ) {
+        let (entries, parents) = (stats.entries(), stats.parents());
+        if entries.len() != parents.len() {
+            return; // damaged
+        }
+        let prompts = paths::prompts(&entries, &parents);
+        let prompt_times = paths::prompt_times(&entries, &prompts);
+        let working_times = paths::working_times(&entries, self.rules.pause);
+        let has_branches = self.requests.iter().any(|request| request.groupings.contains(&Grouping::Branch));
+        let leaves = if has_branches { paths::leaves(&parents) } else { Vec::new() };
+        let prices = |(provider, model): &(Box<str>, Box<str>)| self.rules.prices.of(provider, model);
+        let prices: Vec<_> = stats.models.iter().map(prices).collect();
+        let counted = (0..).zip(&entries).filter_map(|(at, stats): (Index, _)| {
+            let model = stats.usage.as_ref().and_then(|usage| usage.model);
+            Some(CountedEntry {
+                at,
+                stats,
+                is_abandoned: owned(at)?,
+                prices: model.and_then(|model| *prices.get(model as usize)?),
+                working_time: working_times[at as usize],
+                prompt_time: prompt_times[at as usize],
+            })
+        });
+        let entries = counted.collect();
+        let session = CountedSession { key, listed, stats, prompts, leaves, entries };
+        for number in 0..self.requests.len() {
+            self.add_to_table(number, &session);
+        }
+    }
+
+    /// Adds the entries of a session to a table.
+    fn add_to_table(&mut self, number: usize, session: &CountedSession<'_>) {
+        let TableRequest { groupings, since, until, limit, .. } = &self.requests[number];
+        let is_in_time = |time: Option<i64>| match time {
+            Some(time) => since.is_none_or(|since| time >= since) && until.is_none_or(|until| time < until),
+            None => since.is_none() && until.is_none(),
+        };
+        let mut sums: Vec<(EntryKeys, StatsSum)> = Vec::new();
+        let mut places: HashMap<EntryKeys, usize> = HashMap::new();
+        let mut last = None;
+        for entry in session.entries.iter().filter(|entry| is_in_time(entry.stats.time)) {
+            let mut keys = EntryKeys::default();
+            keys.iter_mut().zip(groupings).for_each(|(key, grouping)| *key = session.entry_key(*grouping, entry));
+            // Most entries are in the group of the entry before.
+            let place = match last {
+                Some((before, place)) if before == keys => place,
+                _ => *places.entry(keys).or_insert_with(|| {
+                    sums.push((keys, StatsSum::default()));
+                    sums.len() - 1
+                }),
+            };
+            last = Some((keys, place));
+            let sum = &mut sums[place].1;
+            sum.add(entry.stats, entry.is_abandoned, entry.prices);
+            sum.working_time = sum.working_time.saturating_add(entry.working_time);
+            sum.prompt_times.extend(entry.prompt_time);
+        }
+        if sums.is_empty() {
+            return;
+        }
+        let total = &mut self.tables[number].total;
+        sums.iter().for_each(|(_, sum)| *total += sum);
+        total.sessions.push(session.key.place() as u32);
+        let mut rows: HashMap<Vec<GroupKey>, StatsSum> = HashMap::new();
+        for (keys, mut sum) in sums {
+            sum.sessions = vec![session.key.place() as u32];
+            let keys = groupings.iter().zip(keys);
+            let keys: Vec<GroupKey> = keys.map(|(&grouping, key)| self.group_key(session, grouping, key)).collect();
+            if matches!(keys[..], [GroupKey::Entry(..)]) {
+                self.tables[number].own_rows.push((keys, sum));
+            } else {
+                *rows.entry(keys).or_default() += &sum;
+            }
+        }
+        let table = &mut self.tables[number];
+        for (keys, sum) in rows {
+            *table.rows.entry(keys).or_default() += &sum;
+        }
+        if limit.is_some_and(|limit| table.own_rows.len() > limit.saturating_add(ROWS_BEFORE_LIMIT)) {
+            self.limit(number);
+        }
+    }
+
+    /// Keeps only as many groups of single sessions as the table will have.
+    fn limit(&mut self, number: usize) {
+        let (request, calendar) = (&self.requests[number], &self.rules.calendar);
+        let PartialTable { own_rows, other, .. } = &mut self.tables[number];
+        if request.limit.is_some_and(|limit| limit < own_rows.len()) {
+            RowOrder { request, calendar, sessions: self.sessions }.sort(own_rows, other);
+        }
+    }
+
+    /// Returns the key of a group from the key of an entry within its session.
+    fn group_key(&mut self, session: &CountedSession<'_>, grouping: Grouping, key: EntryKey) -> GroupKey {
+        let named = |text: &str| if text.is_empty() { GroupKey::None } else { GroupKey::Text(text.into()) };
+        let of_names = |names: &[Box<str>], at: u32| names.get(at as usize).map_or(GroupKey::None, |name| named(name));
+        let CountedSession { key: session, listed, stats, .. } = *session;
+        match (grouping, key) {
+            (_, EntryKey::None) => GroupKey::None,
+            (_, EntryKey::Time(number)) => {
+                let calendar = &self.rules.calendar;
+                let key = || calendar.key(grouping, number.saturating_mul(SAME_KEYS));
+                let key = self.times.entry((grouping, number)).or_insert_with(key);
+                key.as_deref().map_or(GroupKey::None, named)
+            }
+            (_, EntryKey::Model(model)) => match stats.models.get(model as usize) {
+                Some((provider, _)) if grouping == Grouping::Provider => named(provider),
+                Some((_, model)) => named(model),
+                None => GroupKey::None,
+            },
+            (_, EntryKey::Tool(tool)) => of_names(&stats.tools, tool),
+            (_, EntryKey::Program(program)) => of_names(&stats.programs, program),
+            (_, EntryKey::Entry(at)) => GroupKey::Entry(session, at),
+            (Grouping::Project, EntryKey::Session) => named(listed.facts().cwd),
+            (Grouping::Family, EntryKey::Session) => GroupKey::Session(self.sessions.oldest(session)),
+            (_, EntryKey::Session) => GroupKey::Session(session),
+        }
+    }
+}
+
+/// The number of rows over the limit from which on they are sorted and dropped.
+const ROWS_BEFORE_LIMIT: usize = 1000;
+
+impl CountedSession<'_> {
+    fn entry_key(&self, grouping: Grouping, entry: &CountedEntry<'_>) -> EntryKey {
+        let CountedEntry { at, stats, .. } = entry;
+        match grouping {
+            Grouping::Day | Grouping::Week | Grouping::Month | Grouping::Hour | Grouping::Weekday => {
+                stats.time.map_or(EntryKey::None, |time| EntryKey::Time(time.div_euclid(SAME_KEYS)))
+            }
+            Grouping::Model | Grouping::Provider => {
+                stats.usage.as_ref().and_then(|usage| usage.model).map_or(EntryKey::None, EntryKey::Model)
+            }
+            Grouping::Tool => stats.tool.map_or(EntryKey::None, EntryKey::Tool),
+            Grouping::Program => stats.program.map_or(EntryKey::None, EntryKey::Program),
+            Grouping::Prompt => self.prompts[*at as usize].map_or(EntryKey::None, EntryKey::Entry),
+            Grouping::Branch => EntryKey::Entry(self.leaves[*at as usize]),
+            Grouping::Project | Grouping::Family | Grouping::Session => EntryKey::Session,
+        }
+    }
+}
