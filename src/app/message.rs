@@ -13,6 +13,8 @@ use crate::app::ticket::Ticket;
 use crate::catalog::compare::{CompareRequest, ComparedBranches};
 use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::search::{SearchedSession, SessionHit};
+use crate::catalog::stats::overview::{OverviewPart, OverviewRequest};
+use crate::catalog::stats::{StatsRules, StatsSessions, TableRequest};
 use crate::catalog::suggestions::Suggestions;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::history::HistoryEntry;
@@ -32,6 +34,7 @@ use crate::search::text_match::Words;
 use crate::session::digest::Digest;
 use crate::session::digest::listed::SharedSession;
 use crate::session::prompt::listing::Listing;
+use crate::session::stats::StatsSum;
 use crate::session::tree::{Index, Tree};
 
 /// An event.
@@ -156,6 +159,10 @@ pub enum Reply {
     },
     /// Hits in the text of the preview, or where else the entry has them.
     PreviewHits(Vec<PreviewHit>, Option<HiddenHits>),
+    /// A part of the screen of statistics.
+    Counted(OverviewPart),
+    /// The sum of a table.
+    Summed(Box<StatsSum>),
     /// A comparison.
     Compared(Arc<ComparedBranches>),
     /// The model context at an entry.
@@ -320,6 +327,10 @@ pub enum Work {
         /// The entry, if a search of the tree found it.
         found: Option<EntryBody>,
     },
+    /// Count for the screen of statistics.
+    Count(Box<OverviewRequest>),
+    /// Sum entries of sessions.
+    Sum(Arc<(StatsSessions, StatsRules, TableRequest)>),
     /// Compare two branches.
     Compare([CompareRequest; 2]),
     /// Read the model context at an entry.

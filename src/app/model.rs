@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
 use crate::app::jump_history::{JumpHistory, JumpPosition};
 use crate::app::layers::Layers;
+use crate::app::layers::stats::StatsView;
 use crate::app::message::{Effect, EntryBody, Work};
 use crate::app::panes::layout::{Layout, PaneArea, PaneSizes, ScreenShape};
 use crate::app::panes::preview::PreviewSubject;
@@ -82,6 +83,21 @@ pub struct ScanState {
     pub changed: HashSet<PathBuf>,
 }
 
+/// State of statistics.
+#[derive(Debug, Default)]
+pub struct StatsState {
+    /// Claim on the content of the screen.
+    pub counting: Option<Claim>,
+    /// The screen that the user left for one of its rows.
+    pub left: Option<Box<StatsView>>,
+    /// The cost of the current month in US dollars, if there is a budget.
+    pub month_cost: Option<f64>,
+    /// Claim on that cost.
+    pub counting_month: Option<Claim>,
+    /// The version of the catalog for which it was requested.
+    pub month_as_of: Option<u64>,
+}
+
 /// State of the browser.
 #[derive(Debug, Default)]
 pub struct Model {
@@ -145,6 +161,8 @@ pub struct Model {
     pub seeing: Option<Claim>,
     /// The change history, as last read.
     pub past: Option<Vec<HistoryEntry>>,
+    /// State of statistics.
+    pub stats: StatsState,
     /// Claim on the change history.
     pub looking_back: Option<Claim>,
     /// Claim on freeing the search cache; the next search cancels it.

@@ -51,14 +51,20 @@ pub(crate) fn program(command: &str) -> Option<&str> {
     let end = command.floor_char_boundary(COMMAND_START);
     let parts = command[..end].split(['\n', ';', '|', '&']);
     let mut programs = parts.filter_map(|part| {
-        let word = part.split_whitespace().find(|word| !word.contains('='))?.trim_matches(['(', ')', '{', '}', '"', '\'', '!']);
+        let word = part
+            .split_whitespace()
+            .find(|word| !word.contains('='))?
+            .trim_matches(['(', ')', '{', '}', '"', '\'', '!']);
         let name = word.rsplit_once('/').map_or(word, |(_, name)| name);
         let is_name = name.contains(|c: char| !c.is_ascii_digit()) && !name.starts_with('#');
         is_name.then_some(name)
     });
     let first = programs.next()?;
     let is_preparation = |name: &&str| PREPARATIONS.contains(name);
-    Some(first).filter(|name| !is_preparation(name)).or_else(|| programs.find(|name| !is_preparation(name))).or(Some(first))
+    Some(first)
+        .filter(|name| !is_preparation(name))
+        .or_else(|| programs.find(|name| !is_preparation(name)))
+        .or(Some(first))
 }
 
 #[cfg(test)]

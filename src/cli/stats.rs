@@ -13,12 +13,11 @@ use clap_complete::ArgValueCompleter;
 use jiff::tz::TimeZone;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::base::numbers::{count, dollars, duration, tokens};
-use crate::base::paths::shorten;
+use crate::base::numbers::dollars;
 use crate::base::text::{clean, width};
 use crate::catalog::key::SessionKey;
 use crate::catalog::stats::keys::GroupName;
-use crate::catalog::stats::{StatsRow, StatsRules, StatsSessions, StatsTable, TableRequest};
+use crate::catalog::stats::{NamedRow, StatsRules, StatsSessions, StatsTable, TableRequest};
 use crate::cli::exit::Exit;
 use crate::cli::hits::HitSearch;
 use crate::cli::output::{self, Output};
@@ -27,7 +26,6 @@ use crate::cli::resolve::{self, SessionResolver};
 use crate::cli::search::read_query;
 use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{CommandContext, completions, now};
-use crate::disk::parallel;
 use crate::search::qualifier::value::QueryScope;
 use crate::search::qualifier::value::date::DateValue;
 use crate::session::stats::StatsSum;
@@ -150,8 +148,9 @@ impl StatsCommand {
         if self.check {
             return check(settings.month_budget, table.total.cost, out);
         }
-        let rows = named(table.rows, table.other, &groupings, &sessions);
-        let report = Report { groupings: &groupings, rows: &rows, total: &table.total };
+        let total = table.total.clone();
+        let rows = table.named(&groupings, &sessions);
+        let report = Report { groupings: &groupings, rows: &rows, total: &total };
         match () {
             () if self.json => report.json(out)?,
             () if self.csv => report.csv(out)?,
@@ -184,26 +183,6 @@ impl StatsCommand {
     }
 }
 
-/// Names the rows; the last one combines those after the limit.
-fn named(
-    rows: Vec<StatsRow>,
-    (others, sum): (usize, StatsSum),
-    groupings: &[Grouping],
-    sessions: &StatsSessions,
-) -> Vec<NamedRow> {
-    let mut named = parallel::map(rows, |(keys, sum)| {
-        (keys.iter().zip(groupings).map(|(key, &grouping)| key.name(grouping, sessions)).collect(), sum)
-    });
-    if others > 0 {
-        let other = GroupName { key: Some(OTHER.into()), title: Some(count(others, "row", "rows")) };
-        named.push((vec![other; groupings.len()], sum));
-    }
-    named
-}
-
-/// A row with the names of its keys.
-type NamedRow = (Vec<GroupName>, StatsSum);
-
 /// Compares the cost of this month with the budget.
 fn check(budget: Option<f64>, cost: f64, out: &mut Output) -> Result<ExitCode> {
     let Some(budget) = budget else {
@@ -228,8 +207,8 @@ impl Report<'_> {
 
     /// Prints a line for each row, and one for the total.
     fn json(&self, out: &mut Output) -> Result<()> {
-        for (keys, sum) in self.rows {
-            output::json(out, &StatsLine { report: self, kind: "row", keys, sum })?;
+        for NamedRow { names, sum, .. } in self.rows {
+            output::json(out, &StatsLine { report: self, kind: "row", keys: names, sum })?;
         }
         output::json(out, &StatsLine { report: self, kind: "total", keys: &[], sum: self.total })
     }
@@ -239,8 +218,8 @@ impl Report<'_> {
         let names = self.groupings.iter().map(|grouping| grouping.name());
         let header: Vec<&str> = names.chain(Self::columns().map(StatsColumn::name)).collect();
         writeln!(out, "{}", header.join(","))?;
-        for (keys, sum) in self.rows {
-            let keys = keys.iter().map(|key| csv_field(key.key.as_deref().unwrap_or_default()));
+        for NamedRow { names, sum, .. } in self.rows {
+            let keys = names.iter().map(|key| csv_field(key.key.as_deref().unwrap_or_default()));
             let values = Self::columns().map(|column| {
                 let value = column.value(sum, self.total.cost).and_then(output::number);
                 Cow::Owned(value.map_or_else(String::new, |value| value.to_string()))
@@ -260,7 +239,7 @@ impl Report<'_> {
         let columns = [NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, Column::Words(BAR), last];
         let glyphs = chosen.config.signs();
         let bar = if chosen.config.ascii { "#" } else { "█" };
-        let most = self.rows.iter().map(|(_, sum)| sum.cost).fold(0.0, f64::max);
+        let most = self.rows.iter().map(|row| row.sum.cost).fold(0.0, f64::max);
         // A narrow terminal shows fewer columns, so that there is room for the keys.
         let room = output::columns().unwrap_or(usize::MAX);
         let fitted = |mut cells: [String; 9]| {
@@ -269,16 +248,19 @@ impl Report<'_> {
             cells
         };
         let cells = |sum: &StatsSum, bar: String, keys: String| {
-            let rate = sum.cache_hit_rate().map_or_else(String::new, |rate| format!("{:.0} %", 100.0 * rate));
-            let money = |cost: f64| if cost == 0.0 { String::new() } else { dollars(cost) };
-            let time = if sum.working_time > 0 { duration(sum.working_time as f64) } else { String::new() };
-            let [sessions, prompts] = [sum.session_count(), sum.prompts].map(|count| count.to_string());
-            let tokens = tokens(sum.all_tokens());
-            fitted([dollars(sum.cost), money(sum.abandoned_cost), tokens, rate, time, sessions, prompts, bar, keys])
+            let words = |column: StatsColumn| column.words(sum, self.total.cost);
+            let some = |column: StatsColumn| {
+                if column.value(sum, 1.0) == Some(0.0) { String::new() } else { words(column) }
+            };
+            use StatsColumn as C;
+            let [abandoned, time] = [C::AbandonedCost, C::WorkingTime].map(some);
+            let [cost, tokens, rate, sessions, prompts] =
+                [C::Cost, C::Tokens, C::CacheHitRate, C::Sessions, C::Prompts].map(words);
+            fitted([cost, abandoned, tokens, rate, time, sessions, prompts, bar, keys])
         };
         let names = self.groupings.iter().map(|grouping| grouping.name().to_string()).collect();
-        let words = |(keys, _): &NamedRow| {
-            let words = keys.iter().zip(self.groupings);
+        let words = |row: &NamedRow| {
+            let words = row.names.iter().zip(self.groupings);
             words.map(|(key, &grouping)| row_words(key, grouping, most_words, chosen)).collect()
         };
         let keys: Vec<Vec<String>> = std::iter::once(names).chain(self.rows.iter().map(words)).collect();
@@ -292,7 +274,7 @@ impl Report<'_> {
         let [cost, abandoned, tokens, cached, time, sessions, prompts, none] = header;
         let names = keys.next().unwrap_or_default();
         let mut rows = vec![fitted([cost, abandoned, tokens, cached, time, sessions, prompts, none, names])];
-        for ((_, sum), keys) in self.rows.iter().zip(keys) {
+        for (NamedRow { sum, .. }, keys) in self.rows.iter().zip(keys) {
             let width = if most > 0.0 { (BAR as f64 * (sum.cost / most).max(0.0)).round() as usize } else { 0 };
             rows.push(cells(sum, bar.repeat(width), keys));
         }
@@ -342,26 +324,13 @@ impl Serialize for StatsLine<'_> {
 /// The maximum width of a bar.
 const BAR: usize = 16;
 
-/// The key of the row that combines the rows after the limit.
-const OTHER: &str = "other";
-
 /// Returns the words of a key for people in at most `most` columns, safe for a terminal. Of a path, the end is kept.
 fn row_words(key: &GroupName, grouping: Grouping, most: usize, chosen: &CommandContext) -> String {
-    let (Some(text), glyphs) = (&key.key, chosen.config.signs()) else { return "none".into() };
-    let words = match (grouping, &key.title) {
-        (Grouping::Project, None) => {
-            return glyphs.cut_start(&clean(&shorten(text, &chosen.home)), most).into_owned();
-        }
-        (_, Some(title)) if text == OTHER => format!("{text} ({title})"),
-        (Grouping::Branch, Some(title)) => {
-            let leaf = text.rsplit_once('@').map_or("", |(_, leaf)| leaf);
-            format!("{leaf}  {title}")
-        }
-        (Grouping::Session | Grouping::Family | Grouping::Prompt, Some(title)) if !title.is_empty() => title.clone(),
-        (_, Some(title)) => format!("{text} ({title})"),
-        (_, None) => text.clone(),
-    };
-    table::words(&words, most, glyphs)
+    let (words, glyphs) = (key.words(grouping, &chosen.home), chosen.config.signs());
+    match grouping {
+        Grouping::Project => glyphs.cut_start(&clean(&words), most).into_owned(),
+        _ => table::words(&words, most, glyphs),
+    }
 }
 
 /// Returns a field of a CSV file, quoted if needed and safe for a terminal.

@@ -37,6 +37,8 @@ named! {
         Help = "help",
         /// The model context at an entry.
         Context = "model context",
+        /// Statistics.
+        Stats = "statistics",
     }
 }
 
@@ -58,22 +60,26 @@ const MARKING: &[Place] = &[P::Sessions, P::Tree];
 const COMPARE: &[Place] = &[P::Compare];
 /// Panes and layers with the same keys for scrolling and selection.
 const ROWS: &[Place] =
-    &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Note, P::Compare, P::Help, P::Context];
+    &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Note, P::Compare, P::Help, P::Context, P::Stats];
 /// Panes and layers with the same keys for folding.
 const FOLDING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare];
-const PANES_AND_LONG: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare, P::Help, P::Context];
+const PANES_AND_LONG: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare, P::Help, P::Context, P::Stats];
 /// Panes and boxes closed with the same keys.
-const PANES_AND_BOXES: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Question, P::Compare, P::Help, P::Context];
+const PANES_AND_BOXES: &[Place] =
+    &[P::Sessions, P::Tree, P::Preview, P::Question, P::Compare, P::Help, P::Context, P::Stats];
+const PANES_AND_STATS: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Stats];
+const STATS: &[Place] = &[P::Stats];
 /// The list of sessions, also while a search is typed.
 const SEARCHED: &[Place] = &[P::Sessions, P::Search];
 /// The same, and the model context.
 const SORTED: &[Place] = &[P::Sessions, P::Search, P::Context];
 const PANES_AND_SEARCH: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search];
 /// Places where the quit key quits pitree.
-const LEAVING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Compare, P::Help, P::Context];
+const LEAVING: &[Place] =
+    &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Compare, P::Help, P::Context, P::Stats];
 /// The same, and boxes that any key closes.
 const SUSPENDING: &[Place] =
-    &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Note, P::Compare, P::Help, P::Context];
+    &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Note, P::Compare, P::Help, P::Context, P::Stats];
 const EVERYWHERE: &[Place] = Place::ALL;
 /// Input lines that end with a key.
 const LINES: &[Place] = &[P::Search, P::Find, P::Prompt, P::Palette, P::Labels];
@@ -100,6 +106,8 @@ named! {
         Changing = "Changing sessions",
         /// Options of the session list.
         Sessions = "Session list",
+        /// The screen of statistics.
+        Statistics = "Statistics",
         /// Options of the tree, and jumps in it.
         Tree = "Session tree",
         /// Lists and input lines.
@@ -203,13 +211,14 @@ actions! {
     Back, "back", ["esc"], PANES_AND_BOXES, Doing, "back", "Go back", "Go back one step: end a search, close a box, clear marks or leave the pane.";
     Context, "context", ["c"], ENTRIES_AND_CONTEXT, Doing, "context", "Show model context", "Show the context sent to the model at this entry: messages, token counts and omissions.";
     ResumeHere, "resume-here", ["r"], &[P::Context], Doing, "resume here", "Resume from context", "Resume the session from the entry whose context is shown.";
-    Copy, "copy", ["y"], PANES, Doing, "copy", "Copy to clipboard", "Copy the entry text, an ID, the session path or the resume command.";
+    Copy, "copy", ["y"], PANES_AND_STATS, Doing, "copy", "Copy to clipboard", "Copy the entry text, an ID, the session path or the resume command; in statistics, the table as Markdown.";
     Pager, "pager", ["v"], PANES, Doing, "pager", "Open in pager", "Open the previewed item as source text in $PAGER.";
     Editor, "editor", ["E"], PANES, Doing, "editor", "Open in editor", "Open a copy of the previewed item in $VISUAL or $EDITOR; the session is unchanged.";
     Compare, "compare", ["="], PANES, Doing, "compare", "Compare branches", "Compare two branches from where they diverge: two marks, a mark and the selection, or the selected entry and the leaf.";
     SideA, "side-a", ["a"], COMPARE, Doing, "choose A", "Choose branch A", "In a comparison, choose branch A to resume or label.";
     SideB, "side-b", ["b"], COMPARE, Doing, "choose B", "Choose branch B", "In a comparison, choose branch B to resume or label.";
     GoToCommon, "go-to-common", ["o"], COMPARE, Doing, "common entry", "Go to common entry", "In a comparison, go to the last common entry in the chosen branch's session.";
+    Stats, "statistics", ["$"], PANES_AND_STATS, Doing, "statistics", "Show statistics", "Show costs, tokens and working time of the listed sessions, by project, model, day and others.";
     Reload, "reload", ["f5"], PANES, Doing, "reload", "Reload sessions", "Reload all sessions from disk.";
     Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show help", "Show key bindings, query syntax and symbols.";
     Tour, "tour", ["i"], PANES, Doing, "tour", "Start the tour", "Start a tour of eight steps; during the tour, skip a step.";
@@ -233,6 +242,14 @@ actions! {
     HereOnly, "here-only", ["H"], SESSIONS, Sessions, "here", "Current project only", "Show only sessions of the project in which pitree was started, or all.";
     ShowPaths, "show-paths", ["ctrl+p"], SEARCHED, Sessions, "paths", "Toggle session paths", "Show or hide the paths of session files.";
     ShowSubagents, "show-subagents", ["ctrl+g"], SEARCHED, Sessions, "subagents", "Toggle subagent sessions", "Show or hide subagent sessions.";
+
+    NextGrouping, "next-grouping", ["tab"], STATS, Statistics, "grouping", "Next grouping", "Group by the next property: project, model, tool, program, day and others.";
+    PreviousGrouping, "previous-grouping", ["shift+tab"], STATS, Statistics, "grouping", "Previous grouping", "Group by the previous property.";
+    PreviousPeriod, "previous-period", ["left", "h"], STATS, Statistics, "earlier", "Previous period", "Show the period before.";
+    NextPeriod, "next-period", ["right", "l"], STATS, Statistics, "later", "Next period", "Show the period after.";
+    LongerPeriod, "longer-period", [">", "+"], STATS, Statistics, "longer", "Longer period", "Show a longer period: a week, a month, a year, or all time.";
+    ShorterPeriod, "shorter-period", ["<", "-"], STATS, Statistics, "shorter", "Shorter period", "Show a shorter period: a year, a month, a week, or a day.";
+    NextColumn, "next-column", ["c"], STATS, Statistics, "column", "Next column", "Show another column as bars and in the calendar: cost, tokens, prompts, time and others.";
 
     NextFilter, "next-filter", ["ctrl+o"], TREE, Tree, "filter", "Next tree filter", "Switch to the next tree filter.";
     PreviousFilter, "previous-filter", ["alt+o", "ctrl+shift+o"], TREE, Tree, "filter", "Previous tree filter", "Switch to the previous tree filter.";

@@ -18,6 +18,7 @@ use crate::catalog;
 use crate::catalog::compare::{self, ComparedBranches};
 use crate::catalog::cost_sharing::{self, SharedEntries};
 use crate::catalog::search::Searcher;
+use crate::catalog::stats::StatsTable;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::{ChangeEvent, ChangeProgress, Changes, Request, touched};
 use crate::config::GoBy;
@@ -189,6 +190,11 @@ impl JobContext {
                 let reading = compare::CompareControl { home, is_wanted: &is_wanted };
                 Reply::Compared(Arc::new(ComparedBranches::read(asked, reading)?))
             }
+            Work::Count(request) => {
+                request.read(|part| is_wanted() && reply(Reply::Counted(part)));
+                return Ok(None);
+            }
+            Work::Sum(asked) => Reply::Summed(Box::new(StatsTable::new(&asked.0, &asked.1, &asked.2).total)),
             Work::ReadHistory => Reply::History(self.changes.as_ref().context(NO_JOURNAL)?.past(is_wanted)?),
             Work::ReadSource(body) => Reply::Text(with_text_error(self.read(&body, |line, related| {
                 render::entry::source_text(&body.tree, body.at, (line, related), &self.setting.zone)

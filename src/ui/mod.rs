@@ -7,6 +7,7 @@ mod header;
 mod layers;
 mod paint;
 mod panes;
+mod stats;
 pub mod theme;
 mod tour;
 mod widgets;
@@ -38,7 +39,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model) {
         layout.preview.into_iter().for_each(|area| panes::preview::draw(frame, area, model, &pen));
     }
     footer::draw(frame, layout.footer, model, &pen);
-    let is_full = matches!(model.layers.top(), Some(Layer::Context(_) | Layer::Compare(_)));
+    let is_full = matches!(model.layers.top(), Some(Layer::Context(_) | Layer::Compare(_) | Layer::Stats(_)));
     if !is_full {
         tour::draw(frame, model, &pen);
     }

@@ -10,6 +10,7 @@ pub mod missing_parent;
 pub mod name;
 pub mod picker;
 pub mod resume;
+pub(crate) mod stats_view;
 pub mod tour;
 
 use crate::app::command::Command;

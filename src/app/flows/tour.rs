@@ -167,6 +167,7 @@ fn close(model: &Model, step: TourStep) -> Option<TourHint> {
         Layer::Search | Layer::Find(_) | Layer::Prompt(_) => hint(Action::Cancel, "Press {} to leave this line."),
         Layer::Palette(_) => hint(Action::Cancel, "Press {} to close this list."),
         Layer::Context(_) => hint(Action::Back, "Press {} to close the model context."),
+        Layer::Stats(_) => hint(Action::Back, "Press {} to close the statistics."),
         Layer::Question(_) | Layer::Note(_) | Layer::Compare(_) | Layer::Help(_) => {
             hint(Action::Back, "Press {} to close the box.")
         }

@@ -9,6 +9,7 @@ pub mod context;
 pub mod dialogs;
 pub mod help;
 pub mod palette;
+pub mod stats;
 
 use crate::app::layers::answer::ChoiceAction;
 use crate::app::widgets::line::LineEdit;
@@ -19,6 +20,7 @@ use context::ContextView;
 use dialogs::{Note, Prompt, Question};
 use help::Help;
 use palette::Palette;
+use stats::StatsView;
 
 /// A layer over the panes.
 #[derive(Clone, Debug)]
@@ -41,6 +43,8 @@ pub enum Layer<C> {
     Help(Help),
     /// A model context.
     Context(ContextView),
+    /// Statistics.
+    Stats(Box<StatsView>),
 }
 
 /// The stack of layers, the one on top last.
@@ -96,6 +100,14 @@ impl<C: Clone> Layers<C> {
         })
     }
 
+    /// Returns the statistics.
+    pub(crate) fn stats_mut(&mut self) -> Option<&mut StatsView> {
+        self.0.iter_mut().find_map(|layer| match layer {
+            Layer::Stats(view) => Some(&mut **view),
+            _ => None,
+        })
+    }
+
     /// Returns the place in which the layer on top resolves keys.
     pub fn place(&self) -> Option<Place> {
         self.top().map(Layer::place)
@@ -126,6 +138,7 @@ impl<C: Clone> Layers<C> {
             Some(Layer::Compare(compare)) => compare.press(action, size),
             Some(Layer::Help(help)) => help.press(key, action, size),
             Some(Layer::Context(context)) => context.press(action, size),
+            Some(Layer::Stats(stats)) => stats.press(action, size),
         }
     }
 
@@ -140,7 +153,8 @@ impl<C: Clone> Layers<C> {
             Some(Layer::Prompt(prompt)) => prompt.paste(text),
             Some(Layer::Palette(palette)) => palette.paste(text),
             Some(Layer::Help(help)) => help.paste(text),
-            Some(Layer::Question(_) | Layer::Note(_) | Layer::Compare(_) | Layer::Context(_)) => {} // there is nothing to paste into
+            // There is nothing to paste into.
+            Some(Layer::Question(_) | Layer::Note(_) | Layer::Compare(_) | Layer::Context(_) | Layer::Stats(_)) => {}
         }
         LayerResult::Stay
     }
@@ -156,6 +170,7 @@ impl<C: Clone> Layers<C> {
             Some(Layer::Compare(compare)) => compare.click((column, row), size),
             Some(Layer::Note(_) | Layer::Help(_)) => LayerResult::Close,
             Some(Layer::Context(context)) => context.click(row, size),
+            Some(Layer::Stats(stats)) => stats.click((column, row), size),
         }
     }
 
@@ -169,6 +184,7 @@ impl<C: Clone> Layers<C> {
             Some(Layer::Compare(compare)) => compare.wheel(by, size),
             Some(Layer::Help(help)) => help.scroll(by, size),
             Some(Layer::Context(context)) => context.wheel(by, size),
+            Some(Layer::Stats(stats)) => stats.wheel(by, size),
         }
         LayerResult::Stay
     }
@@ -187,6 +203,7 @@ impl<C> Layer<C> {
             Self::Compare(_) => Place::Compare,
             Self::Help(_) => Place::Help,
             Self::Context(_) => Place::Context,
+            Self::Stats(_) => Place::Stats,
         }
     }
 }

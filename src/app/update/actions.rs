@@ -2,7 +2,7 @@
 
 use ratatui::layout::Size;
 
-use super::{comparison, family, find_in_session, search, tour};
+use super::{comparison, family, find_in_session, search, stats, tour};
 use crate::app::card;
 use crate::app::command::{AfterChange, Command, NextStep};
 use crate::app::flows::{self, context_view, copy, delete, name, resume};
@@ -61,6 +61,7 @@ fn perform(model: &mut Model, action: Action) {
         Action::Pager => open_program(model, Opener::Pager),
         Action::Editor => open_program(model, Opener::Editor),
         Action::Compare => comparison::open(model),
+        Action::Stats => stats::open(model),
         Action::Reload => reload(model),
         Action::PreviewUp => model.preview.scroll(-1),
         Action::PreviewDown => model.preview.scroll(1),
@@ -356,6 +357,9 @@ fn back(model: &mut Model) {
         return tour::end(model);
     }
     if find_in_session::end(model) {
+        return;
+    }
+    if model.focus == Place::Sessions && model.sessions.marks.is_empty() && stats::go_back(model) {
         return;
     }
     match model.focus {

@@ -12,6 +12,7 @@ mod find_in_session;
 mod keys;
 mod replies;
 mod search;
+mod stats;
 mod sync;
 mod tour;
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{family, search, tour};
+use super::{family, search, stats, tour};
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{change, context_view, copy, missing_directory, name, resume};
 use crate::app::message::{Changed, Effect, Reply, TextCopy, Work};
@@ -85,6 +85,8 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::EntriesFound { hits, first_last, progress } => model.tree.take_hits(hits, first_last, progress),
         Reply::Context(listing) => take_context(model, Ok(listing)),
         Reply::Text(text) => take_text(model, ticket, text),
+        Reply::Counted(part) => stats::take(model, part),
+        Reply::Summed(sum) => stats::take_month(model, &sum),
         Reply::Compared(compared) => {
             model.comparing = None;
             model.layers.comparisons_mut().for_each(|compare| compare.take(compared.clone()));
@@ -212,6 +214,7 @@ fn take_failure(model: &mut Model, ticket: u64, error: String) {
     } else if is_it(&model.looking_back) {
         model.say(Tone::Error, error);
         take_past(model, Vec::new());
+    } else if stats::take_failure(model, ticket, &error) {
     } else if is_it(&model.comparing) {
         model.comparing = None;
         model.layers.close(Place::Compare);

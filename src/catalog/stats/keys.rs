@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::base::javascript::utf16_prefix;
+use crate::base::paths::shorten;
 use crate::catalog::key::SessionKey;
 use crate::catalog::stats::StatsSessions;
 use crate::disk::load::Bodies;
@@ -35,6 +36,29 @@ pub struct GroupName {
     pub key: Option<String>,
     /// The title of a session, or the words of a prompt.
     pub title: Option<String>,
+}
+
+/// The key of the row that combines the rows after the limit.
+pub const OTHER: &str = "other";
+
+impl GroupName {
+    /// Returns the words of the key for people, not yet safe for a terminal. `home` is shortened in paths.
+    pub fn words(&self, grouping: Grouping, home: &str) -> String {
+        let Some(text) = &self.key else { return "none".into() };
+        match (grouping, &self.title) {
+            (Grouping::Project, None) => shorten(text, home).into_owned(),
+            (_, Some(title)) if text == OTHER => format!("{text} ({title})"),
+            (Grouping::Branch, Some(title)) => {
+                let leaf = text.rsplit_once('@').map_or("", |(_, leaf)| leaf);
+                format!("{leaf}  {title}")
+            }
+            (Grouping::Session | Grouping::Family | Grouping::Prompt, Some(title)) if !title.is_empty() => {
+                title.clone()
+            }
+            (_, Some(title)) => format!("{text} ({title})"),
+            (_, None) => text.clone(),
+        }
+    }
 }
 
 impl GroupKey {

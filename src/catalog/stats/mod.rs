@@ -1,12 +1,14 @@
 //! Statistics of sessions. Each entry is counted once, in the oldest session that contains it, and belongs to one group.
 
 pub mod keys;
+pub mod overview;
 mod sums;
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use crate::base::numbers::count;
 use crate::catalog::Catalog;
 use crate::catalog::key::SessionKey;
 use crate::disk::parallel;
@@ -15,7 +17,7 @@ use crate::session::stats::StatsSum;
 use crate::session::stats::columns::StatsColumn;
 use crate::session::stats::grouping::{Calendar, Grouping};
 use crate::session::stats::prices::Prices;
-use keys::GroupKey;
+use keys::{GroupKey, GroupName, OTHER};
 use sums::GroupSums;
 
 /// The number of groups of sessions per task.
@@ -159,6 +161,33 @@ impl StatsTable {
     }
 }
 
+/// A row with the names of its keys.
+#[derive(Clone, Debug, Default)]
+pub struct NamedRow {
+    /// The keys; empty for the row that combines those after the limit.
+    pub keys: Vec<GroupKey>,
+    /// Their names.
+    pub names: Vec<GroupName>,
+    /// The sum.
+    pub sum: StatsSum,
+}
+
+impl StatsTable {
+    /// Names the rows; the last one combines those after the limit.
+    pub fn named(self, groupings: &[Grouping], sessions: &StatsSessions) -> Vec<NamedRow> {
+        let mut named = parallel::map(self.rows, |(keys, sum)| {
+            let names = keys.iter().zip(groupings).map(|(key, &grouping)| key.name(grouping, sessions)).collect();
+            NamedRow { keys, names, sum }
+        });
+        let (others, sum) = self.other;
+        if others > 0 {
+            let name = GroupName { key: Some(OTHER.into()), title: Some(count(others, "row", "rows")) };
+            named.push(NamedRow { keys: Vec::new(), names: vec![name; groupings.len()], sum });
+        }
+        named
+    }
+}
+
 /// The order of rows.
 #[derive(Clone, Copy)]
 struct RowOrder<'a> {
@@ -193,6 +222,7 @@ impl RowOrder<'_> {
             rank(one).cmp(&rank(other)).then_with(|| one.compare(other, self.sessions))
         };
         let pairs = one.iter().zip(other).zip(&self.request.groupings);
-        pairs.fold(Ordering::Equal, |so_far, ((one, other), &grouping)| so_far.then_with(|| order(grouping, one, other)))
+        pairs
+            .fold(Ordering::Equal, |so_far, ((one, other), &grouping)| so_far.then_with(|| order(grouping, one, other)))
     }
 }

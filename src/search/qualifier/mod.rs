@@ -1,5 +1,6 @@
 //! The qualifiers of queries (`cost:>1`): their table, parsing and printing, and their conditions.
 
+mod counted;
 mod is;
 mod path;
 #[cfg(test)]
@@ -11,10 +12,11 @@ use std::fmt::Write as _;
 
 use crate::base::normalize::fold;
 use crate::search::candidate::{EntryScope, MatchField, MatchPlace, Test};
+use crate::search::qualifier::counted::EntryTest;
 use crate::search::qualifier::is::Category;
 pub(crate) use crate::search::qualifier::path::is_in_dir;
 use crate::search::qualifier::value::bound::{self, Bound};
-use crate::search::qualifier::value::date::{self, DateValue};
+use crate::search::qualifier::value::date::{self, DateRange, DateValue};
 use crate::search::qualifier::value::{QueryScope, Text, ValueList};
 use crate::session::digest::Digest;
 use crate::session::entry::kind::EntryKind;
@@ -38,6 +40,7 @@ enum ValueType {
     Text(fn(Text) -> Qualified, fn(ValueList<'_>) -> &[String]),
     Category(fn(Category) -> Qualified),
     Date(fn(DateValue) -> Qualified),
+    Range(fn(DateRange) -> Qualified),
     Bound(fn(Bound) -> Qualified),
 }
 
@@ -78,10 +81,22 @@ pub(crate) static TABLE: &[QualifierRow] = &[
         ValueType::Text(Qualified::Model, |values| &values.lists.models),
     ),
     row(
+        "provider",
+        "provider:anthropic",
+        "with an answer from a matching provider",
+        ValueType::Text(Qualified::Provider, |_| &[]),
+    ),
+    row(
         "tool",
         "tool:bash",
         "with a call to a matching tool",
         ValueType::Text(Qualified::Tool, |values| &values.lists.tools),
+    ),
+    row(
+        "program",
+        "program:cargo",
+        "with a shell command that runs a matching program first",
+        ValueType::Text(Qualified::Program, |_| &[]),
     ),
     row(
         "is",
@@ -91,6 +106,7 @@ pub(crate) static TABLE: &[QualifierRow] = &[
     ),
     row("after", "after:2w", "last active at or after this time", ValueType::Date(Qualified::After)),
     row("before", "before:2026-05", "last active before this time", ValueType::Date(Qualified::Before)),
+    row("active", "active:2026-05", "with entries in this time", ValueType::Range(Qualified::Active)),
     row("cost", "cost:>1", "by cost in US dollars", ValueType::Bound(Qualified::Cost)),
     row("size", "size:>1M", "by file size in bytes", ValueType::Bound(Qualified::Size)),
     row("entries", "entries:<=20", "by number of entries", ValueType::Bound(Qualified::Entries)),
@@ -103,6 +119,7 @@ impl QualifierRow {
             ValueType::Text(qualified, _) => Some(qualified(Text(value.into()))),
             ValueType::Category(qualified) => Some(qualified(Category::read(value)?)),
             ValueType::Date(qualified) => Some(qualified(DateValue::read(value)?)),
+            ValueType::Range(qualified) => Some(qualified(DateRange::read(value)?)),
             ValueType::Bound(qualified) => Bound::read(value)?.map(qualified),
         })
     }
@@ -113,6 +130,7 @@ impl QualifierRow {
             ValueType::Text(..) => Vec::new(),
             ValueType::Category(_) => Category::names(),
             ValueType::Date(_) => date::FORMS.to_vec(),
+            ValueType::Range(_) => date::RANGE_FORMS.to_vec(),
             ValueType::Bound(_) => bound::FORMS.to_vec(),
         }
     }
@@ -122,7 +140,7 @@ impl QualifierRow {
         match self.value {
             ValueType::Text(_, known) => known(values).iter().map(String::as_str).collect(),
             ValueType::Category(_) => Category::names(),
-            ValueType::Date(_) => date::SUGGESTED.to_vec(),
+            ValueType::Date(_) | ValueType::Range(_) => date::SUGGESTED.to_vec(),
             ValueType::Bound(_) => Vec::new(),
         }
     }
@@ -146,14 +164,20 @@ pub(crate) enum Qualified {
     Label(Text),
     /// The models that answered.
     Model(Text),
+    /// The providers of models that answered.
+    Provider(Text),
     /// The tools that were called.
     Tool(Text),
+    /// The programs that shell commands ran.
+    Program(Text),
     /// Categories of sessions.
     Is(Category),
     /// Sessions last active at or after a time.
     After(DateValue),
     /// Sessions last active before a time.
     Before(DateValue),
+    /// Sessions with entries in a time span.
+    Active(DateRange),
     /// The cost of a session.
     Cost(Bound),
     /// The file size of a session.
@@ -170,10 +194,13 @@ impl fmt::Display for Qualified {
             Self::Edited(path) => write!(f, "edited:{path}"),
             Self::Label(label) => write!(f, "label:{label}"),
             Self::Model(model) => write!(f, "model:{model}"),
+            Self::Provider(provider) => write!(f, "provider:{provider}"),
             Self::Tool(tool) => write!(f, "tool:{tool}"),
+            Self::Program(program) => write!(f, "program:{program}"),
             Self::Is(category) => write!(f, "is:{category}"),
             Self::After(date) => write!(f, "after:{date}"),
             Self::Before(date) => write!(f, "before:{date}"),
+            Self::Active(range) => write!(f, "active:{range}"),
             Self::Cost(bound) => write!(f, "cost:{bound}"),
             Self::Size(bound) => write!(f, "size:{bound}"),
             Self::Entries(bound) => write!(f, "entries:{bound}"),
@@ -207,6 +234,7 @@ impl Qualified {
                 let is_such = contains(tool);
                 Box::new(move |session| session.digest.details_once().tools.keys().any(|tool| is_such(tool)).into())
             }
+            Self::Provider(_) | Self::Program(_) | Self::Active(_) => counted::test(self.counted(here)),
             Self::Is(category) => {
                 let holds = category.holds();
                 Box::new(move |session| holds(session).into())
@@ -257,8 +285,31 @@ impl Qualified {
                     })
                 }))
             }
+            Self::Provider(_) | Self::Program(_) | Self::Active(_) => counted::scope(self.counted(here)),
             Self::Is(category) => category.feature().map_or(EntryScope::Session, EntryScope::Tree),
             _ => EntryScope::Session,
+        }
+    }
+
+    /// Returns the test of the statistics of entries; no entry passes that of other qualifiers.
+    fn counted(&self, here: &QueryScope) -> EntryTest {
+        match self {
+            Self::Provider(provider) => {
+                let is_such = contains(provider);
+                Box::new(move |stats, entry| stats.model_of(entry).is_some_and(|(provider, _)| is_such(provider)))
+            }
+            Self::Program(program) => {
+                let is_such = contains(program);
+                Box::new(move |stats, entry| {
+                    let program = entry.program.and_then(|program| stats.programs.get(program as usize));
+                    program.is_some_and(|program| is_such(program))
+                })
+            }
+            Self::Active(range) => {
+                let (from, end) = range.ms(here);
+                Box::new(move |_, entry| entry.time.is_some_and(|time| (from..end).contains(&time)))
+            }
+            _ => Box::new(|_, _| false),
         }
     }
 
@@ -267,7 +318,9 @@ impl Qualified {
         match (self, wide) {
             (Self::Label(narrow), Self::Label(wide))
             | (Self::Model(narrow), Self::Model(wide))
-            | (Self::Tool(narrow), Self::Tool(wide)) => narrow.has_piece(wide),
+            | (Self::Provider(narrow), Self::Provider(wide))
+            | (Self::Tool(narrow), Self::Tool(wide))
+            | (Self::Program(narrow), Self::Program(wide)) => narrow.has_piece(wide),
             _ => self == wide,
         }
     }
@@ -377,6 +430,23 @@ mod tests {
         let session = Sample::calling("read", "a");
         assert!(session.is("model:sonnet") && session.is("model:Claude") && !session.is("model:opus"));
         assert!(session.is("tool:READ") && session.is("tool:ea") && !session.is("tool:edit"));
+    }
+
+    #[test]
+    fn statistics_of_entries_are_tested() {
+        let session = Sample::of(&[
+            r#"{"type":"message","id":"1","parentId":null,"timestamp":"1970-04-01T10:00:00Z","message":{"role":"user","content":"x"}}"#,
+            r#"{"type":"message","id":"2","parentId":"1","timestamp":"1970-04-03T10:00:00Z","message":{"role":"assistant","provider":"Anthropic","model":"m","usage":{"input":1},"content":[{"type":"toolCall","id":"c","name":"bash","arguments":{"command":"cd app && cargo test"}}]}}"#,
+        ]);
+        assert!(session.is("provider:anthropic") && !session.is("provider:openai"));
+        assert!(session.is("program:cargo") && !session.is("program:cd"));
+        assert!(session.is("active:1970-04-01") && !session.is("active:1970-04-02") && session.is("active:1970-04"));
+        assert!(session.is("active:1970-04-02..1970-04-05") && !session.is("active:1970-03..1970-03-31"));
+        let scope = |text: &str| match named("active").unwrap().read(text).unwrap().unwrap().scope(&here()) {
+            EntryScope::Known(known) => known(&session.candidate()),
+            _ => panic!("entries are known"),
+        };
+        assert_eq!([scope("1970-04-03"), scope("1970-04")], [vec![1], vec![0, 1]]);
     }
 
     #[test]

@@ -156,6 +156,12 @@ impl SessionStats {
         Some((text(start, id_end)?, text(id_end, end)?))
     }
 
+    /// Returns the provider and the model of an entry with a usage.
+    pub fn model_of(&self, entry: &EntryStats) -> Option<(&str, &str)> {
+        let model = entry.usage.as_ref()?.model?;
+        self.models.get(model as usize).map(|(provider, model)| (&**provider, &**model))
+    }
+
     /// Returns the parent of each entry.
     pub fn parents(&self) -> Vec<Option<Index>> {
         let (mut rest, mut all) = (&self.parents[..], Vec::new());
@@ -227,9 +233,8 @@ impl StatsCollector {
             one.tool = Some(self.tool(call.name));
             let command = || Fields::new(call.arguments).get("command").and_then(Value::str);
             if let Some(command) = call.name.is("bash").then(command).flatten() {
-                one.program = program(&command.text()).map(|program| {
-                    number(program, &mut self.stats.programs, &mut self.program_numbers)
-                });
+                one.program = program(&command.text())
+                    .map(|program| number(program, &mut self.stats.programs, &mut self.program_numbers));
             }
         }
         if call.name.is("write")

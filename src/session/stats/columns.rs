@@ -1,6 +1,7 @@
 //! The columns of statistics, by their names in JSON.
 
 use crate::base::named::named;
+use crate::base::numbers::{dollars, duration, thousands, tokens};
 use crate::session::stats::StatsSum;
 
 named! {
@@ -89,5 +90,31 @@ impl StatsColumn {
             Self::Compactions => sum.compactions as f64,
             Self::Images => sum.images as f64,
         })
+    }
+
+    /// Returns the value for people; empty if it is unknown. `all` is the cost of all rows.
+    pub fn words(self, sum: &StatsSum, all: f64) -> String {
+        let Some(value) = self.value(sum, all) else { return String::new() };
+        match self {
+            Self::Cost | Self::ListedCost | Self::AbandonedCost => dollars(value),
+            Self::Tokens | Self::Input | Self::Output | Self::CacheRead | Self::CacheWrite | Self::UnpricedTokens => {
+                tokens(value)
+            }
+            Self::CacheHitRate | Self::Share => format!("{:.0} %", 100.0 * value),
+            Self::WorkingTime | Self::PromptTimeMedian | Self::PromptTime90 => duration(value),
+            _ => thousands(value as usize),
+        }
+    }
+
+    /// Returns the heading of the column for people.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::CacheHitRate => "cached",
+            Self::AbandonedCost => "abandoned",
+            Self::WorkingTime => "time",
+            Self::ListedCost => "listed cost",
+            Self::ToolCalls => "tool calls",
+            other => other.name(),
+        }
     }
 }

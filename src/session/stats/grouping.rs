@@ -1,6 +1,6 @@
 //! Groupings: by what entries are grouped, and the keys of groups.
 
-use jiff::civil::Weekday;
+use jiff::civil::{Date, Weekday};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
@@ -68,15 +68,18 @@ impl Calendar {
         let date = time.date();
         Some(match grouping {
             Grouping::Day => date.to_string(),
-            Grouping::Week => {
-                let since = date.weekday().since(self.week_start);
-                date.checked_sub(i64::from(since).days()).ok()?.to_string()
-            }
+            Grouping::Week => self.week_of(date)?.to_string(),
             Grouping::Month => format!("{:04}-{:02}", date.year(), date.month()),
             Grouping::Hour => format!("{:02}", time.hour()),
             Grouping::Weekday => WEEKDAYS[usize::from(date.weekday().to_monday_zero_offset().unsigned_abs())].into(),
             _ => return None,
         })
+    }
+
+    /// Returns the first day of the week of a day.
+    pub(crate) fn week_of(&self, day: Date) -> Option<Date> {
+        let since = day.weekday().since(self.week_start);
+        day.checked_sub(i64::from(since).days()).ok()
     }
 
     /// Returns the first millisecond of the month of a time, both since 1970.

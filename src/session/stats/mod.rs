@@ -3,6 +3,7 @@
 pub mod columns;
 pub mod grouping;
 pub mod paths;
+pub mod period;
 pub mod prices;
 
 use std::ops::AddAssign;

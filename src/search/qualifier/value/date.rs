@@ -68,17 +68,72 @@ impl DateValue {
 
     /// Returns the time in milliseconds since 1970.
     pub(crate) fn ms(self, here: &QueryScope) -> i64 {
-        let start = |date: Date| {
-            // Days beyond the supported range become the largest time.
-            date.to_zoned_datetime(here.zone.clone()).map_or(i64::MAX, |time| time.timestamp().as_millisecond())
-        };
-        let now = Timestamp::from_millisecond(here.now_ms).unwrap_or_default();
-        let today = now.to_zoned_datetime(here.zone.clone()).date();
         match self {
-            Self::Today => start(today),
-            Self::Yesterday => start(today.saturating_sub(1.day())),
-            Self::Date(date, _) => start(date),
+            Self::Today => start(today(here), here),
+            Self::Yesterday => start(today(here).saturating_sub(1.day()), here),
+            Self::Date(date, _) => start(date, here),
             Self::Ago(count, unit) => here.now_ms.saturating_sub(i64::from(count).saturating_mul(UNITS[unit].1)),
+        }
+    }
+
+    /// Returns the time at which the day, month or year ends, in milliseconds since 1970; of an age, now.
+    fn end(self, here: &QueryScope) -> i64 {
+        match self {
+            Self::Today => start(today(here).saturating_add(1.day()), here),
+            Self::Yesterday => start(today(here), here),
+            Self::Date(date, len) => {
+                let next = match len {
+                    4 => date.checked_add(1.year()),
+                    7 => date.checked_add(1.month()),
+                    _ => date.checked_add(1.day()),
+                };
+                next.map_or(i64::MAX, |next| start(next, here))
+            }
+            Self::Ago(..) => i64::MAX,
+        }
+    }
+}
+
+/// Returns the beginning of a day. Days beyond the supported range become the largest time.
+fn start(date: Date, here: &QueryScope) -> i64 {
+    date.to_zoned_datetime(here.zone.clone()).map_or(i64::MAX, |time| time.timestamp().as_millisecond())
+}
+
+fn today(here: &QueryScope) -> Date {
+    let now = Timestamp::from_millisecond(here.now_ms).unwrap_or_default();
+    now.to_zoned_datetime(here.zone.clone()).date()
+}
+
+/// A time span: a day, month, year or age, or from one to the end of another (`2026-05-01..2026-05-14`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DateRange {
+    from: DateValue,
+    to: Option<DateValue>,
+}
+
+/// An example of each form of a time span.
+pub(crate) const RANGE_FORMS: &[&str] =
+    &["2026-05-01", "2026-05", "2026", "today", "yesterday", "2w", "2026-05..2026-07"];
+
+impl DateRange {
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        Ok(match text.split_once("..") {
+            Some((from, to)) => Self { from: DateValue::read(from)?, to: Some(DateValue::read(to)?) },
+            None => Self { from: DateValue::read(text)?, to: None },
+        })
+    }
+
+    /// Returns its beginning and its end in milliseconds since 1970.
+    pub(crate) fn ms(self, here: &QueryScope) -> (i64, i64) {
+        (self.from.ms(here), self.to.unwrap_or(self.from).end(here))
+    }
+}
+
+impl fmt::Display for DateRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.to {
+            Some(to) => write!(f, "{}..{to}", self.from),
+            None => self.from.fmt(f),
         }
     }
 }
@@ -119,6 +174,13 @@ mod tests {
         {
             assert!(DateValue::read(text).is_err(), "{text}");
         }
+        let ends = |text: &str| crate::base::time::iso(DateRange::read(text).unwrap().ms(&here).1).unwrap();
+        assert_eq!([ends("today"), ends("yesterday")], ["2026-05-10T22:00:00.000Z", "2026-05-09T22:00:00.000Z"]);
+        assert_eq!([ends("2026-02"), ends("2025")], ["2026-02-28T22:00:00.000Z", "2025-12-31T22:00:00.000Z"]);
+        assert_eq!(ends("2026-01..2026-02-03"), "2026-02-03T22:00:00.000Z");
+        assert_eq!(DateRange::read("2w..yesterday").unwrap().ms(&here).0, DateValue::read("2w").unwrap().ms(&here));
+        assert!(["..", "2026..", "..2026", "2026..2027..2028"].iter().all(|text| DateRange::read(text).is_err()));
+        assert_eq!(DateRange::read("9999-12-31").unwrap().ms(&here).1, i64::MAX);
         assert_eq!(DateValue::read("9999-12-31").unwrap().ms(&here).signum(), 1);
         assert!(DateValue::read("4294967295y").unwrap().ms(&here) < 0);
     }

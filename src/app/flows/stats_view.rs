@@ -1,0 +1,161 @@
+//! The screen of statistics: which sessions it counts, and where its rows lead.
+
+use std::sync::Arc;
+
+use crate::app::command::Command;
+use crate::app::layers::stats::StatsView;
+use crate::app::message::Clip;
+use crate::app::model::Model;
+use crate::app::widgets::cursor::Cursor;
+use crate::base::numbers::count;
+use crate::base::paths::shorten;
+use crate::base::text::clean;
+use crate::catalog::stats::keys::GroupKey;
+use crate::catalog::stats::{StatsRules, StatsSessions};
+use crate::catalog::{EntryRef, SessionKey};
+use crate::keymap::Place;
+use crate::search::qualifier::value::in_quotes;
+use crate::session::stats::columns::StatsColumn;
+use crate::session::stats::grouping::{Calendar, Grouping};
+use crate::session::stats::period::{Period, PeriodLength};
+
+/// Creates the view of the listed sessions before they are counted.
+///
+/// # Errors
+/// The current time is unknown.
+pub(crate) fn view(model: &Model) -> Result<StatsView, &'static str> {
+    let today = model.setting.zoned(model.now).ok_or("the current time is out of range")?.date();
+    let rules = rules(model);
+    let mut view = StatsView {
+        scope: String::new(),
+        query: String::new(),
+        as_of: 0,
+        sessions: Arc::default(),
+        period: Period { length: PeriodLength::Month, day: today },
+        today,
+        rules: Arc::new(rules),
+        grouping: Grouping::Project,
+        column: StatsColumn::Cost,
+        days: None,
+        table: None,
+        panels: Arc::default(),
+        problem: None,
+        cursor: Cursor::default(),
+    };
+    take_sessions(model, &mut view);
+    // The shortest period in which something happened.
+    let newest = model.catalog.keys().filter(|&key| is_listed(model, key));
+    let newest = newest.filter_map(|key| model.catalog[key].facts().modified).max();
+    view.period.length = [PeriodLength::Month, PeriodLength::Year]
+        .into_iter()
+        .find(|&length| {
+            let since = Period { length, ..view.period }.range(&view.rules.calendar).0;
+            newest.zip(since).is_some_and(|(newest, since)| newest >= since)
+        })
+        .unwrap_or(PeriodLength::All);
+    Ok(view)
+}
+
+/// Returns how entries are counted.
+pub(crate) fn rules(model: &Model) -> StatsRules {
+    let settings = &model.setting.config.stats;
+    StatsRules {
+        calendar: Calendar { zone: model.setting.zone.clone(), week_start: settings.week_start },
+        prices: settings.all_prices(),
+        pause: i64::from(settings.pause_minutes) * 60_000,
+    }
+}
+
+/// Takes the sessions that are listed now.
+pub(crate) fn take_sessions(model: &Model, view: &mut StatsView) {
+    let shows = &model.sessions.shows;
+    let search = model.search.as_ref().filter(|_| model.sessions.hits.is_some());
+    view.query = search.map_or_else(String::new, |search| search.line.value().trim().into());
+    view.scope = match () {
+        () if !model.sessions.marks.is_empty() => {
+            count(model.sessions.marks.len(), "marked session", "marked sessions")
+        }
+        () if search.is_some() => format!("search: {}", clean(&view.query)),
+        () if shows.here_only => clean(&shorten(&model.setting.here, &model.setting.home)).into_owned(),
+        () if shows.named_only => "named sessions".into(),
+        () => "all sessions".into(),
+    };
+    view.sessions = Arc::new(StatsSessions::new(&model.catalog, |key| is_listed(model, key)));
+    view.as_of = model.catalog.version();
+}
+
+/// Returns `true` if a session is marked, or else listed. Hidden subagents count.
+fn is_listed(model: &Model, key: SessionKey) -> bool {
+    let pane = &model.sessions;
+    if !pane.marks.is_empty() {
+        return pane.marks.contains(&key);
+    }
+    if let Some(hits) = &pane.hits {
+        return hits.contains_key(&key);
+    }
+    let facts = model.catalog[key].facts();
+    (!pane.shows.here_only || pane.here.has(facts.cwd)) && (!pane.shows.named_only || facts.is_named)
+}
+
+/// Where a row leads.
+pub(crate) enum StatsTarget {
+    /// A session or an entry.
+    Command(Command),
+    /// A search.
+    Query(String),
+}
+
+/// Returns where the selected row leads.
+///
+/// # Errors
+/// It leads nowhere; the message says why.
+pub(crate) fn target(view: &StatsView) -> Result<StatsTarget, &'static str> {
+    let row = view.selected().ok_or("there is nothing to open")?;
+    let key = row.keys.first().ok_or("this row stands for several groups")?;
+    let name = match (view.grouping, key) {
+        (_, GroupKey::None) => return Err("entries without such a property have no search"),
+        (_, &GroupKey::Session(session)) => {
+            let commands = vec![Command::Select(session), Command::Focus(Place::Sessions)];
+            return Ok(StatsTarget::Command(Command::All(commands)));
+        }
+        (_, &GroupKey::Entry(session, at)) => {
+            return Ok(StatsTarget::Command(Command::GoTo(EntryRef { session, at })));
+        }
+        (Grouping::Hour | Grouping::Weekday, _) => return Err("there is no search for hours and weekdays"),
+        (Grouping::Project, _) => "in",
+        (Grouping::Model, _) => "model",
+        (Grouping::Provider, _) => "provider",
+        (Grouping::Tool, _) => "tool",
+        (Grouping::Program, _) => "program",
+        (_, GroupKey::Text(_)) => "active",
+    };
+    let GroupKey::Text(text) = key else { return Err("this row leads nowhere") };
+    let mut parts = Vec::new();
+    if view.grouping == Grouping::Week {
+        let week = text.parse().ok().map(|day| Period { length: PeriodLength::Week, day });
+        parts.extend(week.and_then(|week| active(week, view)));
+    } else {
+        parts.push(format!("{name}:{}", in_quotes(text)));
+        if name != "active" {
+            parts.extend(active(view.period, view));
+        }
+    }
+    parts.extend(Some(view.query.clone()).filter(|query| !query.is_empty()));
+    Ok(StatsTarget::Query(parts.join(" ")))
+}
+
+/// Returns the query for sessions with entries in a period; `None` for all time.
+fn active(period: Period, view: &StatsView) -> Option<String> {
+    let (first, end) = period.days(&view.rules.calendar)?;
+    let last = end.yesterday().ok()?;
+    let text = if first == last { first.to_string() } else { format!("{first}..{last}") };
+    Some(format!("active:{text}"))
+}
+
+/// Copies the table as Markdown.
+pub(crate) fn copy(model: &Model, view: &StatsView) -> Command {
+    if view.table.is_none() {
+        return Command::warn("the sessions are still being counted");
+    }
+    Command::copy(Clip::Text(view.markdown(&model.setting.home)))
+}

@@ -1,0 +1,403 @@
+//! Statistics over the whole screen: totals, a table of groups, a calendar of a year, and the largest groups.
+
+use std::sync::Arc;
+
+use jiff::civil::Date;
+use jiff::{Span, ToSpan};
+use ratatui::layout::Rect;
+
+use crate::app::layers::answer::{LayerResult, movement};
+use crate::app::widgets::cursor::Cursor;
+use crate::catalog::stats::keys::OTHER;
+use crate::catalog::stats::overview::{DaySums, NamedTable, OverviewPart, OverviewRequest, PANELS, sum_of_days};
+use crate::catalog::stats::{NamedRow, StatsRules, StatsSessions};
+use crate::keymap::Action;
+use crate::session::stats::StatsSum;
+use crate::session::stats::columns::StatsColumn;
+use crate::session::stats::grouping::Grouping;
+use crate::session::stats::period::{Period, PeriodLength};
+
+/// The groupings of the table, in the order of the key.
+const GROUPINGS: [Grouping; 14] = [
+    Grouping::Project,
+    Grouping::Model,
+    Grouping::Tool,
+    Grouping::Program,
+    Grouping::Day,
+    Grouping::Week,
+    Grouping::Month,
+    Grouping::Prompt,
+    Grouping::Session,
+    Grouping::Family,
+    Grouping::Branch,
+    Grouping::Provider,
+    Grouping::Hour,
+    Grouping::Weekday,
+];
+
+/// The columns that bars and the calendar can show, in the order of the key.
+const COLUMNS: [StatsColumn; 7] = [
+    StatsColumn::Cost,
+    StatsColumn::Tokens,
+    StatsColumn::Prompts,
+    StatsColumn::WorkingTime,
+    StatsColumn::AbandonedCost,
+    StatsColumn::ListedCost,
+    StatsColumn::ToolCalls,
+];
+
+/// The days of a week.
+const WEEK: u16 = 7;
+
+/// Rows of the calendar: the months, the days of a week, and the legend.
+const CALENDAR_ROWS: u16 = WEEK + 2;
+
+/// Columns of the names of weekdays beside the calendar.
+pub const WEEKDAY_COLUMNS: u16 = 4;
+
+/// The number of weeks in the calendar.
+const YEAR: u16 = 53;
+
+/// The minimum number of rows of a panel with its title and a blank row.
+const PANEL_ROWS: u16 = 4;
+
+/// Columns from which on the calendar and the panels are beside the table.
+const WIDE: u16 = 120;
+
+/// The areas of the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatsLayout {
+    /// The totals.
+    pub head: Rect,
+    /// The heading of the table.
+    pub heading: Rect,
+    /// The rows of the table.
+    pub list: Rect,
+    /// The calendar.
+    pub calendar: Option<Rect>,
+    /// The panels, in the order of [`PANELS`].
+    pub panels: [Option<Rect>; PANELS.len()],
+}
+
+impl StatsLayout {
+    /// Divides the terminal above the footer. `panel_rows` are the numbers of rows of the panels.
+    fn new((columns, rows): (u16, u16), panel_rows: [usize; PANELS.len()]) -> Self {
+        let all = Rect { x: 1, y: 0, width: columns.saturating_sub(2), height: rows.saturating_sub(1) };
+        let row = |y: u16, height: u16, of: Rect| Rect {
+            y: of.y + y.min(of.height),
+            height: height.min(of.height.saturating_sub(y)),
+            ..of
+        };
+        let above = if rows < 16 { 2 } else { 4 };
+        let head = row(0, above, all);
+        let body = row(above, all.height, all);
+        let (mut list, mut calendar, mut panels) = (body, None, [None; PANELS.len()]);
+        let below = |area: &mut Rect, height: u16| {
+            let part = Rect { y: area.bottom().saturating_sub(height), height, ..*area };
+            area.height = area.height.saturating_sub(height);
+            part
+        };
+        if columns >= WIDE && rows >= 16 {
+            let side = (YEAR + WEEKDAY_COLUMNS).min(body.width / 2);
+            list.width = body.width - side - 2;
+            let mut side = Rect { x: list.right() + 2, width: side, ..body };
+            calendar = Some(row(0, CALENDAR_ROWS, side));
+            side = row(CALENDAR_ROWS + 1, side.height, side);
+            // Each panel has a title, at least two rows, and a blank row; the first ones get the rest.
+            let needed = panel_rows.map(|rows| rows as u16 + 2);
+            let shown = usize::from(side.height / PANEL_ROWS).min(PANELS.len());
+            let mut spare = side.height.saturating_sub(shown as u16 * PANEL_ROWS);
+            for (place, needed) in panels.iter_mut().zip(needed).take(shown) {
+                let more = needed.saturating_sub(PANEL_ROWS).min(spare);
+                spare -= more;
+                let height = needed.min(PANEL_ROWS + more);
+                *place = Some(row(0, height, side));
+                side = row(height, side.height, side);
+            }
+        } else if rows >= 22 {
+            if rows >= 36 {
+                panels[0] = Some(below(&mut list, PANELS[0].1 as u16 + 2));
+            }
+            calendar = Some(below(&mut list, CALENDAR_ROWS));
+            list.height -= 1; // a row between them
+        }
+        Self { head, heading: row(0, 1, list), list: row(1, list.height, list), calendar, panels }
+    }
+}
+
+/// The weeks of the calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CalendarWeeks {
+    /// The first day of the first week.
+    pub first: Date,
+    /// The number of weeks.
+    pub weeks: u16,
+}
+
+impl CalendarWeeks {
+    /// Returns the day in a column and a row of the calendar.
+    pub fn day(self, week: u16, weekday: u16) -> Option<Date> {
+        let days = i64::from(week) * i64::from(WEEK) + i64::from(weekday);
+        self.first.checked_add(Span::new().try_days(days).ok()?).ok()
+    }
+}
+
+/// The statistics of some sessions.
+#[derive(Clone, Debug)]
+pub struct StatsView {
+    /// The sessions in words, cleaned.
+    pub scope: String,
+    /// The search whose hits are counted, empty for none.
+    pub query: String,
+    /// The version of the catalog that was counted.
+    pub as_of: u64,
+    /// The sessions.
+    pub sessions: Arc<StatsSessions>,
+    /// How they are counted.
+    pub rules: Arc<StatsRules>,
+    /// The current day.
+    pub today: Date,
+    /// The period of the table and the panels.
+    pub period: Period,
+    /// The grouping of the table.
+    pub grouping: Grouping,
+    /// The column that bars and the calendar show.
+    pub column: StatsColumn,
+    /// The sums of all days, once counted.
+    pub days: Option<Arc<DaySums>>,
+    /// The table, once counted.
+    pub table: Option<Arc<NamedTable>>,
+    /// The panels, once counted.
+    pub panels: Arc<[NamedTable]>,
+    /// The error.
+    pub problem: Option<String>,
+    /// The selected row.
+    pub cursor: Cursor,
+}
+
+/// The part of the screen that was clicked.
+enum Clicked<'a> {
+    Row(usize),
+    Day(Date),
+    Panel(&'a NamedRow),
+}
+
+impl StatsView {
+    /// Returns the request for the content.
+    pub(crate) fn request(&self) -> OverviewRequest {
+        OverviewRequest {
+            sessions: self.sessions.clone(),
+            rules: self.rules.clone(),
+            period: self.period,
+            grouping: self.grouping,
+            column: self.column,
+            has_days: self.days.is_none(),
+        }
+    }
+
+    /// Takes a part of the content.
+    pub(crate) fn take(&mut self, part: OverviewPart, size: (u16, u16)) {
+        match part {
+            OverviewPart::Table(days, mut table) => {
+                if matches!(table.grouping, Grouping::Day | Grouping::Week | Grouping::Month) {
+                    table.rows.reverse(); // the newest first
+                }
+                let selected = self.selected().filter(|_| self.cursor.at > 0).map(|row| row.keys.clone());
+                let same_row = |row: &NamedRow| selected.as_ref() == Some(&row.keys);
+                self.cursor.at = table.rows.iter().position(same_row).unwrap_or_default();
+                self.days = days.map(Arc::new).or_else(|| self.days.take());
+                self.table = Some(Arc::new(table));
+            }
+            OverviewPart::Panels(panels) => self.panels = panels.into(),
+        }
+        self.problem = None;
+        self.fit(size);
+    }
+
+    /// Returns the rows of the table.
+    pub fn rows(&self) -> &[NamedRow] {
+        self.table.as_ref().map_or(&[], |table| &table.rows)
+    }
+
+    /// Returns the selected row.
+    pub(crate) fn selected(&self) -> Option<&NamedRow> {
+        self.rows().get(self.cursor.at)
+    }
+
+    /// Returns the sum of the period.
+    pub fn total(&self) -> Option<StatsSum> {
+        Some(sum_of_days(self.days.as_deref()?, self.period.days(&self.rules.calendar)))
+    }
+
+    /// Returns the sum of the days before the period to compare with, and these days.
+    pub fn before(&self) -> Option<(StatsSum, (Date, Date))> {
+        let days = self.period.days_before(&self.rules.calendar, self.today)?;
+        Some((sum_of_days(self.days.as_deref()?, Some(days)), days))
+    }
+
+    /// Returns the weeks of a calendar with some columns. It ends with the period, or today.
+    pub fn weeks(&self, columns: u16) -> CalendarWeeks {
+        let weeks = columns.saturating_sub(WEEKDAY_COLUMNS).clamp(1, YEAR);
+        let calendar = &self.rules.calendar;
+        let newest = self.days.iter().flat_map(|days| days.iter().rev()).find_map(|(day, _)| *day);
+        let end = match self.period.days(calendar) {
+            Some((first, _)) if first > self.today => first,
+            Some((_, end)) if end <= self.today.saturating_sub(1.year()) => end.yesterday().unwrap_or(end),
+            // Sessions may all be old.
+            None => newest.map_or(self.today, |newest| newest.min(self.today)),
+            Some(_) => self.today,
+        };
+        let last_week = calendar.week_of(end).unwrap_or(end);
+        CalendarWeeks { first: last_week.saturating_sub((i64::from(weeks) - 1).weeks()), weeks }
+    }
+
+    /// Returns the sum of a day.
+    pub fn day(&self, day: Date) -> Option<&StatsSum> {
+        let days = self.days.as_deref()?;
+        let at = days.binary_search_by_key(&Some(day), |(day, _)| *day).ok()?;
+        Some(&days[at].1)
+    }
+
+    /// Scrolls to the selection.
+    pub(crate) fn fit(&mut self, size: (u16, u16)) {
+        self.cursor.fit(self.rows().len(), self.height(size));
+    }
+
+    /// Returns the areas of the screen.
+    pub fn layout(&self, size: (u16, u16)) -> StatsLayout {
+        let mut rows = PANELS.map(|(_, rows)| rows);
+        rows.iter_mut().zip(&*self.panels).for_each(|(rows, panel)| *rows = panel.rows.len());
+        StatsLayout::new(size, rows)
+    }
+
+    fn height(&self, size: (u16, u16)) -> usize {
+        self.layout(size).list.height.max(1).into()
+    }
+
+    /// Handles an action. Actions that need another content, or something outside, are returned.
+    pub(super) fn press<C>(&mut self, action: Option<Action>, size: (u16, u16)) -> LayerResult<C> {
+        let page = self.height(size).saturating_sub(1).max(1);
+        let Some(action) = action else { return LayerResult::Stay };
+        match action {
+            Action::Back | Action::Stats => return LayerResult::Close,
+            Action::NextGrouping | Action::PreviousGrouping => {
+                self.grouping = next(&GROUPINGS, self.grouping, action == Action::NextGrouping);
+                self.cursor = Cursor::default();
+            }
+            Action::NextColumn => self.column = next(&COLUMNS, self.column, true),
+            Action::NextPeriod | Action::PreviousPeriod => {
+                let forward = action == Action::NextPeriod;
+                let Some(period) = self.period.step(&self.rules.calendar, forward) else { return LayerResult::Stay };
+                if forward && period.days(&self.rules.calendar).is_none_or(|(first, _)| first > self.today) {
+                    return LayerResult::Stay;
+                }
+                self.period = period;
+            }
+            Action::LongerPeriod | Action::ShorterPeriod => {
+                match self.period.length.next(action == Action::LongerPeriod) {
+                    Some(length) => self.period.length = length,
+                    None => return LayerResult::Stay,
+                }
+            }
+            action => match movement(action, page) {
+                Some(by) => {
+                    self.cursor.go(by, self.rows().len());
+                    self.fit(size);
+                    return LayerResult::Stay;
+                }
+                None => return LayerResult::Act(action),
+            },
+        }
+        LayerResult::Act(action)
+    }
+
+    pub(super) fn wheel(&mut self, by: isize, size: (u16, u16)) {
+        let len = self.rows().len();
+        let height = self.height(size);
+        self.cursor.scroll(by, len, height);
+    }
+
+    /// Selects the clicked row, day or group; a click on the selected row opens it.
+    pub(super) fn click<C>(&mut self, position: (u16, u16), size: (u16, u16)) -> LayerResult<C> {
+        match self.clicked(position, size) {
+            Some(Clicked::Row(at)) if self.cursor.at == at => LayerResult::Act(Action::Confirm),
+            Some(Clicked::Row(at)) => {
+                self.cursor.at = at;
+                LayerResult::Stay
+            }
+            Some(Clicked::Day(day)) => {
+                self.period = Period { length: PeriodLength::Day, day };
+                LayerResult::Act(Action::ShorterPeriod)
+            }
+            Some(Clicked::Panel(row)) => {
+                let (grouping, keys) = (
+                    self.panels
+                        .iter()
+                        .find(|panel| panel.rows.iter().any(|one| std::ptr::eq(one, row)))
+                        .map(|panel| panel.grouping),
+                    row.keys.clone(),
+                );
+                self.grouping = grouping.unwrap_or(self.grouping);
+                self.table = self.panels.iter().find(|panel| panel.grouping == self.grouping).cloned().map(Arc::new);
+                self.cursor.at = self.rows().iter().position(|row| row.keys == keys).unwrap_or_default();
+                LayerResult::Act(Action::NextGrouping)
+            }
+            None => LayerResult::Stay,
+        }
+    }
+
+    fn clicked(&self, position: (u16, u16), size: (u16, u16)) -> Option<Clicked<'_>> {
+        let layout = self.layout(size);
+        let line = |area: Rect| area.contains(position.into()).then(|| position.1 - area.y);
+        if let Some(line) = line(layout.list) {
+            return Some(self.cursor.top + usize::from(line)).filter(|&at| at < self.rows().len()).map(Clicked::Row);
+        }
+        if let Some((area, line)) = layout.calendar.and_then(|area| Some((area, line(area)?))) {
+            let week = position.0.checked_sub(area.x + WEEKDAY_COLUMNS)?;
+            let weeks = self.weeks(area.width);
+            let weekday = line.checked_sub(1).filter(|&weekday| weekday < WEEK)?;
+            let day = Some(week).filter(|&week| week < weeks.weeks).and_then(|week| weeks.day(week, weekday))?;
+            return (day <= self.today).then_some(Clicked::Day(day));
+        }
+        let mut panels = layout.panels.iter().zip(&*self.panels);
+        let (area, panel) = panels.find(|(area, _)| area.is_some_and(|area| area.contains(position.into())))?;
+        let line = line((*area)?)?.checked_sub(1)?;
+        panel.rows.get(usize::from(line)).filter(|row| !row.keys.is_empty()).map(Clicked::Panel)
+    }
+
+    /// Returns the table in Markdown. `home` is shortened in paths.
+    pub(crate) fn markdown(&self, home: &str) -> String {
+        let all = self.table.as_ref().map(|table| table.total.clone()).unwrap_or_default();
+        let row = |name: &str, sum: &StatsSum| {
+            let cells = SHOWN.map(|column| column.words(sum, all.cost));
+            format!("| {} | {} |\n", name.replace('|', "\\|"), cells.join(" | "))
+        };
+        let headings = SHOWN.map(StatsColumn::heading);
+        let mut text = format!("| {} | {} |\n", self.grouping.name(), headings.join(" | "));
+        text += &format!("|---|{}\n", "---:|".repeat(SHOWN.len()));
+        self.rows().iter().for_each(|one| text += &row(&words(one, self.grouping, home), &one.sum));
+        text + &row("total", &all)
+    }
+}
+
+/// The columns beside the bars, the first ones in narrow terminals too.
+pub const SHOWN: [StatsColumn; 7] = [
+    StatsColumn::Cost,
+    StatsColumn::Share,
+    StatsColumn::Tokens,
+    StatsColumn::Prompts,
+    StatsColumn::CacheHitRate,
+    StatsColumn::AbandonedCost,
+    StatsColumn::WorkingTime,
+];
+
+/// Returns the name of a row on one line, safe for a terminal.
+pub fn words(row: &NamedRow, grouping: Grouping, home: &str) -> String {
+    let words = row.names.first().map_or_else(|| OTHER.into(), |name| name.words(grouping, home));
+    crate::base::text::clean(&words.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+}
+
+fn next<T: Copy + PartialEq>(all: &[T], one: T, forward: bool) -> T {
+    let at = all.iter().position(|&other| other == one).unwrap_or_default();
+    all[(at + if forward { 1 } else { all.len() - 1 }) % all.len()]
+}
