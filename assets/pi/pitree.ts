@@ -62,7 +62,7 @@ export default function (pi: ExtensionAPI) {
 		await live.end(event.reason === "quit");
 	});
 	pi.registerCommand("pitree", {
-		description: "Browse all sessions as trees: Enter goes to the selection, f forks, Esc returns",
+		description: "Browse all sessions as trees: Enter goes to the selection, f forks, Esc returns; stats: costs of this project",
 		handler: async (args, ctx) => {
 			try {
 				await browse(args.trim(), ctx, live);
@@ -102,7 +102,8 @@ async function browse(query: string, ctx: ExtensionCommandContext, live: Live): 
 	const args = ["--print", "json"];
 	// The file may not exist yet.
 	if (file !== undefined) args.push("--at", file, ...(leaf ? ["--entry", leaf] : []));
-	if (query !== "") args.push("--", ...query.split(/\s+/));
+	if (query === "stats") args.push("--statistics", ".");
+	else if (query !== "") args.push("--", ...query.split(/\s+/));
 	const draft = ctx.ui.getEditorText();
 	const result = await live.away(() => run(program, args, ctx));
 	if (result === undefined) return;

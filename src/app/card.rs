@@ -24,6 +24,7 @@ use crate::session::digest::Digest;
 use crate::session::digest::DigestLabel;
 use crate::session::digest::messages::LastMessage;
 use crate::session::digest::touched_files::FileUses;
+use crate::session::stats::by_model;
 use crate::session::tree::{AbandonedBranch, Index};
 
 /// Maximum number of listed calls of a run.
@@ -218,6 +219,7 @@ fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
             lines.push(fact("", &size));
         }
     }
+    usage(lines, model, key);
     if digest.branch_points > 0 {
         let points = count(digest.branch_points, "branch point", "branch points");
         lines.push(fact("branches", &format!("{} ({points})", digest.leaves)));
@@ -230,6 +232,34 @@ fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     lines.push(fact("project", &format!("{}{gone}", shorten(&header.cwd, &model.setting.home))));
     if header.version < 3.0 {
         lines.push(fact("version", &format!("{}; pi migrates the file when it opens it", header.version)));
+    }
+}
+
+/// Adds the cost of each model, the share of the input that was cached, and the share of abandoned branches.
+fn usage(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
+    let stats = model.catalog[key].stats();
+    let (models, total) = by_model(&stats);
+    let share = |part: f64| match 100.0 * part / total.cost {
+        share if share.is_finite() => format!(" ({share:.0} %)"),
+        _ => String::new(),
+    };
+    let used: Vec<_> = models.iter().filter(|(_, sum)| sum.all_tokens() > 0.0).collect();
+    match &used[..] {
+        [(name, _)] if !name.is_empty() => lines.push(fact("model", name)),
+        used => {
+            for (at, (name, sum)) in used.iter().take(LONGEST).enumerate() {
+                let name = if name.is_empty() { "no model" } else { name };
+                let text = format!("{name} {}{}", dollars(sum.cost), share(sum.cost));
+                lines.push(fact(if at == 0 { "models" } else { "" }, &text));
+            }
+            more(lines, used.len());
+        }
+    }
+    if let Some(rate) = total.cache_hit_rate() {
+        lines.push(fact("cached", &format!("{:.0} % of the input", 100.0 * rate)));
+    }
+    if let Some(cost) = nonzero_dollars(total.abandoned_cost) {
+        lines.push(fact("abandoned", &format!("{cost}{}", share(total.abandoned_cost))));
     }
 }
 

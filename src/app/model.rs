@@ -88,6 +88,8 @@ pub struct ScanState {
 pub struct StatsState {
     /// Claim on the content of the screen.
     pub counting: Option<Claim>,
+    /// `true` once the screen was opened at the start, or if it is not to be.
+    pub was_opened: bool,
     /// The screen that the user left for one of its rows.
     pub left: Option<Box<StatsView>>,
     /// The cost of the current month in US dollars, if there is a budget.

@@ -36,6 +36,8 @@ pub struct Startup {
     pub notice: Option<String>,
     /// The first search.
     pub query: String,
+    /// `true` to open the screen of statistics first.
+    pub opens_statistics: bool,
     /// Time zone of displayed times.
     pub zone: jiff::tz::TimeZone,
 }
@@ -68,6 +70,7 @@ impl Startup {
             at: None,
             notice: None,
             query: String::new(),
+            opens_statistics: false,
             zone: jiff::tz::TimeZone::UTC,
         }
     }

@@ -16,6 +16,16 @@ use crate::disk::locate;
 use crate::disk::locate::Environment;
 use crate::runtime;
 
+/// The first view of the browser.
+pub(super) struct FirstView {
+    /// The session.
+    pub(super) at: Option<OsString>,
+    /// The ID of its entry.
+    pub(super) entry: Option<String>,
+    /// `true` for the screen of statistics.
+    pub(super) is_statistics: bool,
+}
+
 /// Opens the browser, with `query` as its first search if it is not empty.
 ///
 /// # Errors
@@ -23,13 +33,13 @@ use crate::runtime;
 pub(super) fn browse(
     chosen: CommandContext,
     print: Option<PickerFormat>,
-    (at, entry): (Option<OsString>, Option<String>),
+    FirstView { at, entry, is_statistics }: FirstView,
     query: &[String],
 ) -> Result<ExitCode> {
     if !query.is_empty() {
         search::read_query(query)?;
     }
-    let is_plain = at.is_none() && query.is_empty();
+    let is_plain = at.is_none() && query.is_empty() && !is_statistics;
     let at = at.map(|word| start_at(&word, entry, &chosen)).transpose()?;
     let filter = chosen.filter();
     let CommandContext { config, mut located, corrected, home, cache, demo } = chosen;
@@ -47,6 +57,7 @@ pub(super) fn browse(
     let mut setting = Startup::new(&config, located, home, demo.is_some());
     setting.at = at;
     setting.picker = print;
+    setting.opens_statistics = is_statistics;
     setting.notice = corrected;
     // `pitree .` shows the current project only.
     setting.here_only = query == ["."];

@@ -80,6 +80,9 @@ pub struct Cli {
     /// Select the entry with this id; requires --at
     #[arg(long, value_name = "ID", requires = "at")]
     entry: Option<String>,
+    /// Open the screen of statistics first
+    #[arg(long)]
+    statistics: bool,
     /// Open with this search; put -- before a query that is a command name
     query: Vec<String>,
     /// Words after --
@@ -307,6 +310,9 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
     if cli.options.demo && !cli.options.dir.is_empty() {
         return Err(Error::msg("--demo cannot be used with --dir"));
     }
+    if cli.statistics && cli.command.is_some() {
+        return Err(Error::msg("--statistics cannot be used with a command; see `pitree stats --help`"));
+    }
     if cli.print.is_some() && cli.command.is_some() {
         return Err(Error::msg("--print cannot be used with a command"));
     }
@@ -318,7 +324,8 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
     }
     let chosen = chosen(&cli.options)?;
     let Some(Command::Sessions(command)) = cli.command else {
-        return browse::browse(chosen, cli.print, (cli.at, cli.entry), &[cli.query, cli.words].concat());
+        let first = browse::FirstView { at: cli.at, entry: cli.entry, is_statistics: cli.statistics };
+        return browse::browse(chosen, cli.print, first, &[cli.query, cli.words].concat());
     };
     if let Some(corrected) = &chosen.corrected {
         output::note(corrected);

@@ -18,7 +18,7 @@ use crate::catalog;
 use crate::catalog::compare::{self, ComparedBranches};
 use crate::catalog::cost_sharing::{self, SharedEntries};
 use crate::catalog::search::Searcher;
-use crate::catalog::stats::StatsTable;
+use crate::catalog::stats::table::StatsTable;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::{ChangeEvent, ChangeProgress, Changes, Request, touched};
 use crate::config::GoBy;

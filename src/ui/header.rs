@@ -12,6 +12,9 @@ use crate::pi::status::PiState;
 use crate::ui::paint::Painter;
 use crate::ui::widgets::status_sign;
 
+/// The share of the budget from which on the cost is a warning.
+const NEARLY: f64 = 0.8;
+
 /// Minimum columns of the directories.
 const LEAST: usize = 8;
 
@@ -21,25 +24,47 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
     let dirs = dirs.collect::<Vec<_>>().join(", ");
     let totals = model.sessions.totals;
     let dot = format!(" {} ", pen.glyphs().dot);
-    let facts = [
-        count(totals.sessions, "session", "sessions"),
-        count(totals.projects, "project", "projects"),
-        dollars(totals.cost) + &totals.hidden.in_words().map_or(String::new(), |hidden| format!(" ({hidden})")),
-    ];
     let right = right(model, pen);
-    let facts = Span::new(Tone::Text, format!("  {}", facts.join(&dot)));
+    let hidden = totals.hidden.in_words().map_or(String::new(), |hidden| format!(" ({hidden})"));
+    let facts = |hidden: &str| {
+        let facts = [
+            count(totals.sessions, "session", "sessions"),
+            count(totals.projects, "project", "projects"),
+            dollars(totals.cost) + hidden,
+        ];
+        let mut facts = vec![Span::new(Tone::Text, format!("  {}", facts.join(&dot)))];
+        if let Some(month) = month(model) {
+            facts.extend([Span::new(Tone::Text, &*dot), month]);
+        }
+        facts
+    };
     let mut left = vec![Span::new(Tone::Accent, " pitree ")];
+    let columns = usize::from(area.width);
+    let least = width(&left[0].text) + spans_width(&right) + LEAST + 3;
+    let is_long = spans_width(&facts(&hidden)) + least > columns && model.stats.month_cost.is_some();
+    let facts = facts(if is_long { "" } else { &hidden });
     if model.setting.demo {
         left.push(Span::new(Tone::Warning, " demo: changes are temporary "));
     } else {
         // The totals have priority over the directories.
-        let rest = width(&left[0].text) + width(&facts.text) + spans_width(&right) + 3;
-        let room = usize::from(area.width).saturating_sub(rest).max(LEAST);
+        let rest = width(&left[0].text) + spans_width(&facts) + spans_width(&right) + 3;
+        let room = columns.saturating_sub(rest).max(LEAST);
         let dirs = clean(&dirs).into_owned();
         left.push(Span::new(Tone::Dim, format!(" {} ", pen.glyphs().cut_path(&dirs, room))));
     }
-    left.push(facts);
+    left.extend(facts);
     pen.put_both(frame, area, &left, &right);
+}
+
+/// Returns the cost of the month, if there is a budget.
+fn month(model: &Model) -> Option<Span> {
+    let (budget, cost) = (model.setting.config.stats.month_budget?, model.stats.month_cost?);
+    let tone = match cost / budget {
+        used if used > 1.0 => Tone::Error,
+        used if used > NEARLY => Tone::Warning,
+        _ => Tone::Active,
+    };
+    Some(Span::new(tone, format!("{} of {} this month", dollars(cost), dollars(budget))))
 }
 
 fn right(model: &Model, pen: &Painter<'_>) -> Vec<Span> {

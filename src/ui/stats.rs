@@ -10,8 +10,8 @@ use ratatui::widgets::{Clear, LineGauge};
 use crate::app::layers::stats::{SHOWN, StatsLayout, StatsView, WEEKDAY_COLUMNS, words};
 use crate::base::numbers::{count, dollars};
 use crate::base::text::{Span, Tone, spans_width, width};
-use crate::catalog::stats::NamedRow;
 use crate::catalog::stats::overview::{NamedTable, PANELS};
+use crate::catalog::stats::table::NamedRow;
 use crate::session::stats::StatsSum;
 use crate::session::stats::columns::StatsColumn;
 use crate::session::stats::grouping::Grouping;
@@ -19,8 +19,19 @@ use crate::session::stats::period::{PeriodLength, days_in_words};
 use crate::ui::paint::{Painter, both};
 use crate::ui::widgets::{ListView, list};
 
-/// Columns of a number in the table.
+/// Columns of a number in a panel.
 const NUMBER: usize = 10;
+
+/// Returns the columns of the numbers of a column.
+fn number_columns(column: StatsColumn) -> usize {
+    match column {
+        StatsColumn::Share => 7,
+        StatsColumn::Tokens | StatsColumn::CacheHitRate => 8,
+        StatsColumn::Prompts | StatsColumn::Cost => 9,
+        StatsColumn::WorkingTime | StatsColumn::ListedCost => 13,
+        _ => 11,
+    }
+}
 
 /// The columns of the longest bar and of the shortest name in the table.
 const LEAST: (usize, usize) = (8, 14);
@@ -155,11 +166,16 @@ struct TableColumns {
 
 impl TableColumns {
     fn new(columns: usize, shown: StatsColumn) -> Self {
-        let others = SHOWN.into_iter().filter(|&column| column != shown);
+        let mut left = columns.saturating_sub(LEAST.0 + LEAST.1 + 2 + number_columns(shown));
         let mut numbers = vec![shown];
-        let left = columns.saturating_sub(LEAST.0 + LEAST.1 + 2);
-        numbers.extend(others.take((left / NUMBER).saturating_sub(1)));
-        let left = columns.saturating_sub(numbers.len() * NUMBER + 2);
+        for column in SHOWN.into_iter().filter(|&column| column != shown) {
+            match left.checked_sub(number_columns(column)) {
+                Some(rest) => left = rest,
+                None => break,
+            }
+            numbers.push(column);
+        }
+        let left = left + LEAST.0 + LEAST.1;
         let bar = (left / 3).clamp(LEAST.0, 30).min(left / 2);
         Self { name: left - bar, bar, numbers }
     }
@@ -177,7 +193,7 @@ fn draw_table(frame: &mut Frame<'_>, layout: &StatsLayout, view: &StatsView, pen
     ));
     for (at, column) in columns.numbers.iter().enumerate() {
         let tone = if at == 0 { Tone::Accent } else { Tone::Dim };
-        heading.push(Span::new(tone, right_aligned(column.heading(), NUMBER)));
+        heading.push(Span::new(tone, right_aligned(column.heading(), number_columns(*column))));
     }
     pen.put(frame, layout.heading, &heading);
     let Some(table) = &view.table else { return };
@@ -198,7 +214,7 @@ fn draw_table(frame: &mut Frame<'_>, layout: &StatsLayout, view: &StatsView, pen
             vec![Span::new(Tone::Text, name + &gap), Span::new(Tone::Cost, bar), Span::new(Tone::Text, bar_gap)];
         for (at, column) in columns.numbers.iter().enumerate() {
             let tone = if at == 0 { Tone::Text } else { Tone::Dim };
-            spans.push(Span::new(tone, right_aligned(&column.words(sum, table.total.cost), NUMBER)));
+            spans.push(Span::new(tone, right_aligned(&column.words(sum, table.total.cost), number_columns(*column))));
         }
         spans
     });

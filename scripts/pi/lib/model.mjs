@@ -4,7 +4,8 @@ import { createServer } from "node:http";
 
 /**
  * An answer: `text` and `think` are its texts, `tools` its tool calls (`[name, arguments]`), `stop` the stop reason
- * (`length`), `model` the reported model, `status` an HTTP error; with `hang` the answer never ends.
+ * (`length`), `model` the reported model, `status` an HTTP error, `cached` and `written` tokens of the cache; with `hang`
+ * the answer never ends.
  */
 export class Model {
 	/** The remaining answers. When empty, the answer is `Done.` */
@@ -57,6 +58,10 @@ export class Model {
 		}
 		const reason = answer.stop ?? (answer.tools ? "tool_calls" : "stop");
 		const used = { prompt_tokens: 1000 + 10 * messages.length, completion_tokens: 100 };
+		if (answer.cached !== undefined) {
+			used.prompt_tokens += answer.cached + (answer.written ?? 0);
+			used.prompt_tokens_details = { cached_tokens: answer.cached + (answer.written ?? 0), cache_write_tokens: answer.written ?? 0 };
+		}
 		send({}, { choices: [{ index: 0, delta: {}, finish_reason: reason }] });
 		send({}, { choices: [], usage: { ...used, total_tokens: used.prompt_tokens + used.completion_tokens } });
 		response.end("data: [DONE]\n\n");

@@ -8,11 +8,13 @@ if (!process.env.PI) {
 	process.exit(2);
 }
 /** A file of pi's package; since 1.5 a file of its self-contained bundle. */
-const bundled = (file) => ["dist/bundle", "dist"].map((part) => join(process.env.PI, part, file)).find(existsSync);
+const bundled = (file, folder = process.env.PI) => ["dist/bundle", "dist"].map((part) => join(folder, part, file)).find(existsSync);
 /** pi's public exports. */
 export const pi = await import(pathToFileURL(bundled("index.js")).href);
 /** The program. */
 export const cli = bundled("cli.js");
+/** Returns the program of the package in a folder. */
+export const cliOf = (folder) => bundled("cli.js", folder);
 /** Imports a module of pi by its path in the package. */
 export const module = (path) => import(pathToFileURL(join(process.env.PI, path)).href);
 /** The root of the repository. */

@@ -11,15 +11,17 @@ import { cli } from "./pi.mjs";
 const PATIENCE = 60_000;
 const COST = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 
-/** Creates a home with settings for pi: the mock model with and without thinking. */
-export async function home(folder) {
+/** Creates a home with settings for pi: the mock model with and without thinking, and on request a second provider. */
+export async function home(folder, withOther = false) {
 	const model = new Model();
 	const baseUrl = await model.start();
 	const agent = join(folder, "agent");
 	mkdirSync(agent, { recursive: true });
 	const kind = (id, reasoning) => ({ id, name: id, contextWindow: 200_000, maxTokens: 4096, cost: COST, input: ["text"], reasoning });
 	const none = { baseUrl, apiKey: "none", api: "openai-completions", models: [kind("none-1", true), kind("none-2", false)] };
-	writeFileSync(join(agent, "models.json"), JSON.stringify({ providers: { none } }));
+	const cost = { input: 1.25, output: 10, cacheRead: 0.125, cacheWrite: 0 };
+	const other = { ...none, models: [{ ...kind("other-1", false), cost }] };
+	writeFileSync(join(agent, "models.json"), JSON.stringify({ providers: withOther ? { none, other } : { none } }));
 	const settings = { defaultProvider: "none", defaultModel: "none-1", defaultThinkingLevel: "low", defaultTools: ["+codemode"] };
 	const retry = { enabled: true, maxRetries: 1, baseDelayMs: 1 };
 	const compaction = { enabled: true, keepRecentTokens: 8, reserveTokens: 1000 };
@@ -34,12 +36,12 @@ export class Talk {
 	#next = 1;
 
 	/** Starts pi in `cwd`; `args` are arguments of pi, such as `--session FILE`. */
-	constructor({ agent, folder, model }, cwd, ...args) {
+	constructor({ agent, folder, model, cli: program = cli }, cwd, ...args) {
 		this.model = model;
 		mkdirSync(cwd, { recursive: true });
 		const extension = fileURLToPath(new URL("extension.mjs", import.meta.url));
 		const env = { ...process.env, HOME: folder, PI_CODING_AGENT_DIR: agent, PI_OFFLINE: "1", TZ: "UTC" };
-		const all = [cli, "--mode", "rpc", "--extension", extension, ...args];
+		const all = [program, "--mode", "rpc", "--extension", extension, ...args];
 		this.child = spawn(process.execPath, all, { cwd, env, stdio: ["pipe", "pipe", "inherit"] });
 		this.ended = new Promise((ended) => this.child.on("exit", ended));
 		createInterface({ input: this.child.stdout }).on("line", (line) => this.#take(JSON.parse(line)));

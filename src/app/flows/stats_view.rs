@@ -11,7 +11,8 @@ use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::catalog::stats::keys::GroupKey;
-use crate::catalog::stats::{StatsRules, StatsSessions};
+use crate::catalog::stats::request::StatsRules;
+use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Place;
 use crate::search::qualifier::value::in_quotes;
@@ -97,7 +98,7 @@ fn is_listed(model: &Model, key: SessionKey) -> bool {
     (!pane.shows.here_only || pane.here.has(facts.cwd)) && (!pane.shows.named_only || facts.is_named)
 }
 
-/// Where a row leads.
+/// The target of a row.
 pub(crate) enum StatsTarget {
     /// A session or an entry.
     Command(Command),

@@ -10,7 +10,9 @@ use crate::app::layers::answer::{LayerResult, movement};
 use crate::app::widgets::cursor::Cursor;
 use crate::catalog::stats::keys::OTHER;
 use crate::catalog::stats::overview::{DaySums, NamedTable, OverviewPart, OverviewRequest, PANELS, sum_of_days};
-use crate::catalog::stats::{NamedRow, StatsRules, StatsSessions};
+use crate::catalog::stats::request::StatsRules;
+use crate::catalog::stats::sessions::StatsSessions;
+use crate::catalog::stats::table::NamedRow;
 use crate::keymap::Action;
 use crate::session::stats::StatsSum;
 use crate::session::stats::columns::StatsColumn;
@@ -64,6 +66,9 @@ const PANEL_ROWS: u16 = 4;
 /// Columns from which on the calendar and the panels are beside the table.
 const WIDE: u16 = 120;
 
+/// Rows from which on the most expensive prompts are below the table.
+const TALL: u16 = 36;
+
 /// The areas of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatsLayout {
@@ -97,27 +102,32 @@ impl StatsLayout {
             area.height = area.height.saturating_sub(height);
             part
         };
-        if columns >= WIDE && rows >= 16 {
-            let side = (YEAR + WEEKDAY_COLUMNS).min(body.width / 2);
-            list.width = body.width - side - 2;
-            let mut side = Rect { x: list.right() + 2, width: side, ..body };
+        let is_wide = columns >= WIDE && rows >= 16;
+        let mut side = Rect::default();
+        if is_wide {
+            let width = (YEAR + WEEKDAY_COLUMNS).min(body.width / 2);
+            list.width = body.width - width - 2;
+            side = Rect { x: list.right() + 2, width, ..body };
             calendar = Some(row(0, CALENDAR_ROWS, side));
             side = row(CALENDAR_ROWS + 1, side.height, side);
+        }
+        if rows >= TALL {
+            panels[0] = Some(below(&mut list, PANELS[0].1 as u16 + 2));
+        }
+        if is_wide {
             // Each panel has a title, at least two rows, and a blank row; the first ones get the rest.
             let needed = panel_rows.map(|rows| rows as u16 + 2);
-            let shown = usize::from(side.height / PANEL_ROWS).min(PANELS.len());
+            let beside = usize::from(rows >= TALL)..PANELS.len();
+            let shown = usize::from(side.height / PANEL_ROWS).min(beside.len());
             let mut spare = side.height.saturating_sub(shown as u16 * PANEL_ROWS);
-            for (place, needed) in panels.iter_mut().zip(needed).take(shown) {
+            for (place, needed) in panels[beside.clone()].iter_mut().zip(&needed[beside]).take(shown) {
                 let more = needed.saturating_sub(PANEL_ROWS).min(spare);
                 spare -= more;
-                let height = needed.min(PANEL_ROWS + more);
+                let height = (*needed).min(PANEL_ROWS + more);
                 *place = Some(row(0, height, side));
                 side = row(height, side.height, side);
             }
         } else if rows >= 22 {
-            if rows >= 36 {
-                panels[0] = Some(below(&mut list, PANELS[0].1 as u16 + 2));
-            }
             calendar = Some(below(&mut list, CALENDAR_ROWS));
             list.height -= 1; // a row between them
         }
@@ -153,7 +163,7 @@ pub struct StatsView {
     pub as_of: u64,
     /// The sessions.
     pub sessions: Arc<StatsSessions>,
-    /// How they are counted.
+    /// The rules of counting.
     pub rules: Arc<StatsRules>,
     /// The current day.
     pub today: Date,

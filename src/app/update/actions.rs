@@ -359,12 +359,16 @@ fn back(model: &mut Model) {
     if find_in_session::end(model) {
         return;
     }
-    if model.focus == Place::Sessions && model.sessions.marks.is_empty() && stats::go_back(model) {
+    // With a session to open, the tree is the first pane.
+    let is_first_pane = match model.focus {
+        Place::Tree => model.setting.at.is_some() && model.search.is_none() && model.marks.is_empty(),
+        focus => focus == Place::Sessions && model.sessions.marks.is_empty(),
+    };
+    if is_first_pane && stats::go_back(model) {
         return;
     }
     match model.focus {
         Place::Tree if !model.marks.is_empty() => model.marks.clear(),
-        // With a session to open, the tree is the first pane.
         Place::Tree if model.setting.at.is_some() && model.search.is_none() => model.effects.push(Effect::Quit),
         Place::Tree => search::go_back(model),
         Place::Sessions if !model.sessions.marks.is_empty() => model.sessions.marks.clear(),

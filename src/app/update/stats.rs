@@ -10,13 +10,14 @@ use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::base::text::Tone;
 use crate::catalog::stats::overview::OverviewPart;
-use crate::catalog::stats::{StatsSessions, TableRequest};
+use crate::catalog::stats::request::TableRequest;
+use crate::catalog::stats::sessions::StatsSessions;
 use crate::keymap::Action;
 use crate::session::stats::StatsSum;
 
 /// Opens the screen over the listed sessions.
 pub(super) fn open(model: &mut Model) {
-    model.stats.left = None;
+    (model.stats.left, model.stats.was_opened) = (None, true);
     match stats_view::view(model) {
         Ok(view) => show(model, view),
         Err(why) => model.say(Tone::Warning, why),
@@ -93,6 +94,10 @@ pub(super) fn go_back(model: &mut Model) -> bool {
 /// Counts again after sessions have changed, once the previous count has ended.
 pub(super) fn sync(model: &mut Model) {
     sync_month(model);
+    if model.setting.opens_statistics && !model.stats.was_opened && !model.catalog.is_empty() {
+        model.stats.was_opened = true;
+        open(model);
+    }
     let size = model.size;
     let version = model.catalog.version();
     let Some(view) = model.layers.stats_mut() else {

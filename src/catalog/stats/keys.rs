@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use crate::base::javascript::utf16_prefix;
 use crate::base::paths::shorten;
 use crate::catalog::key::SessionKey;
-use crate::catalog::stats::StatsSessions;
+use crate::catalog::stats::sessions::StatsSessions;
 use crate::disk::load::Bodies;
 use crate::session::digest::Digest;
 use crate::session::entry::parse;

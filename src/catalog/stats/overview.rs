@@ -5,7 +5,9 @@ use std::sync::Arc;
 use jiff::civil::Date;
 
 use crate::catalog::stats::keys::GroupKey;
-use crate::catalog::stats::{NamedRow, StatsRules, StatsSessions, StatsTable, TableRequest};
+use crate::catalog::stats::request::{StatsRules, TableRequest};
+use crate::catalog::stats::sessions::StatsSessions;
+use crate::catalog::stats::table::{NamedRow, StatsTable};
 use crate::session::stats::StatsSum;
 use crate::session::stats::columns::StatsColumn;
 use crate::session::stats::grouping::Grouping;
@@ -23,7 +25,7 @@ pub const PANELS: [(Grouping, usize); 4] =
 pub struct OverviewRequest {
     /// The sessions to count.
     pub sessions: Arc<StatsSessions>,
-    /// How they are counted.
+    /// The rules of counting.
     pub rules: Arc<StatsRules>,
     /// The period of the table and the panels.
     pub period: Period,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::catalog::key::SessionKey;
 use crate::catalog::stats::keys::GroupKey;
-use crate::catalog::stats::{RowOrder, StatsRow, StatsRules, StatsSessions, TableRequest};
+use crate::catalog::stats::request::{RowOrder, StatsRow, StatsRules, TableRequest};
+use crate::catalog::stats::sessions::StatsSessions;
 use crate::session::digest::details::Details;
 use crate::session::digest::entry_stats::{EntryStats, SessionStats};
 use crate::session::digest::listed::{ListedSession, SharedSession};

@@ -426,7 +426,7 @@ mod tests {
         written.push(texts.as_texts().to_bytes());
         assert_eq!(
             (FORM, hash(&written.concat())),
-            (9, 7_780_752_043_686_954_974),
+            (10, 1_608_090_850_253_121_868),
             "what is read of sessions, or how it is written, is another: raise FORM, and say so here"
         );
     }

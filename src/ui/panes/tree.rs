@@ -201,7 +201,7 @@ impl TreeRowView<'_> {
             left.push(Span::new(Tone::Accent, format!("{} ", pen.glyphs().folded)));
         }
         let node = &tree.nodes[entry as usize];
-        let is_turns = model.tree.filter == Filter::Turns;
+        let is_turns = matches!(model.tree.filter, Filter::Turns | Filter::Outline);
         let mut facts = Vec::new();
         if one.folded {
             let forks = model.tree.rows.hidden_forks.get(&entry).copied().unwrap_or_default();
@@ -210,6 +210,11 @@ impl TreeRowView<'_> {
         }
         if let Some(activity) = model.tree.turn(entry).filter(|_| is_turns && !one.folded) {
             facts.extend(dots(row_text::turn(activity, node.time)));
+        }
+        if one.connector && !one.folded {
+            facts.extend(
+                nonzero_dollars(tree.below(entry).cost).map(|cost| RowFact::new(Tone::Dim, format!("branch {cost}"))),
+            );
         }
         let label_time = tree.labels.get(&entry).and_then(|label| label.time).filter(|_| model.tree.label_times);
         facts.extend(label_time.map(|time| RowFact::new(Tone::Label, clock(model, time, LABEL_TIME))));

@@ -74,7 +74,7 @@ pub struct TreePane {
     pub asked_forks: Vec<SessionKey>,
     /// The inherited entries, if the session is a fork.
     pub inherited: Option<Inherited>,
-    /// The summary of each turn, computed when the filter shows turns.
+    /// The summary of each turn, computed when the filter shows turns or the outline.
     turns: Vec<(Index, Activity)>,
     /// `true` to collapse runs of tool calls into one row.
     pub collapses_runs: bool,
@@ -333,7 +333,7 @@ impl TreePane {
             let is_open = |first| self.entry(first).is_some_and(|first| self.place.open_runs.contains(&first));
             rows.tell_runs(&tree, is_part, is_open);
         }
-        if self.filter == Filter::Turns && self.turns.is_empty() {
+        if matches!(self.filter, Filter::Turns | Filter::Outline) && self.turns.is_empty() {
             self.turns = activity::turns(&tree);
         }
         if rows.entries > 0 && tree.is_current_position(None) {

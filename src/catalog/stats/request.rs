@@ -1,0 +1,85 @@
+//! Requests of tables, and the order of their rows.
+
+use std::cmp::Ordering;
+
+use crate::catalog::stats::keys::GroupKey;
+use crate::catalog::stats::sessions::StatsSessions;
+use crate::session::stats::StatsSum;
+use crate::session::stats::columns::StatsColumn;
+use crate::session::stats::grouping::{Calendar, Grouping};
+use crate::session::stats::prices::Prices;
+
+/// Rules of counting entries.
+#[derive(Clone, Debug)]
+pub struct StatsRules {
+    /// The calendar.
+    pub calendar: Calendar,
+    /// The price table.
+    pub prices: Prices,
+    /// Longer times between entries are pauses, in milliseconds.
+    pub pause: i64,
+}
+
+/// A table to make.
+#[derive(Clone, Debug)]
+pub struct TableRequest {
+    /// The groupings: none, one or two.
+    pub groupings: Vec<Grouping>,
+    /// Count only entries since this time, in milliseconds since 1970.
+    pub since: Option<i64>,
+    /// Count only entries before this time.
+    pub until: Option<i64>,
+    /// The column by which the rows are sorted.
+    pub sort: StatsColumn,
+    /// The maximum number of rows; the rest becomes [`StatsTable::other`].
+    pub limit: Option<usize>,
+}
+
+impl TableRequest {
+    /// Requests all rows of a grouping, sorted by their costs.
+    pub fn by(groupings: &[Grouping]) -> Self {
+        Self { groupings: groupings.into(), since: None, until: None, sort: StatsColumn::Cost, limit: None }
+    }
+}
+
+/// A group with its sums: a key for each grouping.
+pub type StatsRow = (Vec<GroupKey>, StatsSum);
+
+/// The order of rows.
+#[derive(Clone, Copy)]
+pub(super) struct RowOrder<'a> {
+    pub(super) request: &'a TableRequest,
+    pub(super) calendar: &'a Calendar,
+    pub(super) sessions: &'a StatsSessions,
+}
+
+impl RowOrder<'_> {
+    /// Sorts rows, and adds those after the limit to `other`. Equal rows are sorted by key.
+    pub(super) fn sort(self, rows: &mut Vec<StatsRow>, other: &mut (usize, StatsSum)) {
+        // Values are computed once, because quantiles take long.
+        let value = |(_, sum): &StatsRow| self.request.sort.value(sum, 1.0).unwrap_or(f64::NEG_INFINITY);
+        let mut valued: Vec<(f64, StatsRow)> = std::mem::take(rows).into_iter().map(|row| (value(&row), row)).collect();
+        valued.sort_unstable_by(|(one_value, one), (other_value, other)| match self.request.sort {
+            StatsColumn::Key => self.by_key(one, other),
+            _ => other_value.total_cmp(one_value).then_with(|| self.by_key(one, other)),
+        });
+        rows.extend(valued.into_iter().map(|(_, row)| row));
+        if let Some(limit) = self.request.limit.filter(|&limit| limit < rows.len()) {
+            other.0 += rows.len() - limit;
+            rows.drain(limit..).for_each(|(_, sum)| other.1 += &sum);
+        }
+    }
+
+    fn by_key(self, (one, _): &StatsRow, (other, _): &StatsRow) -> Ordering {
+        let order = |grouping: Grouping, one: &GroupKey, other: &GroupKey| {
+            let rank = |key: &GroupKey| match key {
+                GroupKey::Text(key) => self.calendar.rank(grouping, key),
+                _ => 0,
+            };
+            rank(one).cmp(&rank(other)).then_with(|| one.compare(other, self.sessions))
+        };
+        let pairs = one.iter().zip(other).zip(&self.request.groupings);
+        pairs
+            .fold(Ordering::Equal, |so_far, ((one, other), &grouping)| so_far.then_with(|| order(grouping, one, other)))
+    }
+}

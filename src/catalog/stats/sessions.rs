@@ -1,0 +1,63 @@
+//! The sessions of a statistic.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use crate::catalog::Catalog;
+use crate::catalog::key::SessionKey;
+use crate::session::digest::listed::SharedSession;
+
+/// The sessions of a statistic, as they were in the catalog; another thread can count them.
+#[derive(Clone, Debug, Default)]
+pub struct StatsSessions {
+    /// All sessions by the number of their key.
+    sessions: Vec<Option<SharedSession>>,
+    /// The oldest ancestor of each session.
+    oldest: Vec<SessionKey>,
+    /// `true` for each session that is counted.
+    is_wanted: Vec<bool>,
+    /// Sessions that share entries stand together, oldest first.
+    pub(super) members: Vec<SessionKey>,
+    /// The groups among them.
+    pub(super) groups: Vec<Range<usize>>,
+}
+
+impl StatsSessions {
+    /// Takes the sessions of a catalog; those for which `is_wanted` returns `true` are counted.
+    pub fn new(catalog: &Catalog, is_wanted: impl Fn(SessionKey) -> bool) -> Self {
+        let mut all = Self::default();
+        for key in catalog.keys() {
+            let place = key.place();
+            all.sessions.resize(place, None);
+            all.oldest.resize(place, key);
+            all.is_wanted.resize(place, false);
+            all.sessions.push(catalog.get(key).cloned());
+            all.oldest.push(catalog.families().line(key).last().unwrap_or(key));
+            all.is_wanted.push(is_wanted(key));
+        }
+        let mut grouped: HashSet<SessionKey> = HashSet::new();
+        for key in catalog.keys().filter(|key| all.is_wanted[key.place()]) {
+            if !grouped.contains(&key) {
+                let start = all.members.len();
+                all.members.extend(catalog.sharing(key));
+                let group = &all.members[start..];
+                grouped.extend(group.iter().filter(|_| group.len() > 1));
+                all.groups.push(start..all.members.len());
+            }
+        }
+        all
+    }
+
+    /// Returns a session.
+    pub fn get(&self, key: SessionKey) -> Option<&SharedSession> {
+        self.sessions.get(key.place())?.as_ref()
+    }
+
+    pub(super) fn is_wanted(&self, key: SessionKey) -> bool {
+        self.is_wanted.get(key.place()).is_some_and(|is_wanted| *is_wanted)
+    }
+
+    pub(super) fn oldest(&self, key: SessionKey) -> SessionKey {
+        self.oldest.get(key.place()).copied().unwrap_or(key)
+    }
+}
