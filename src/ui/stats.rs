@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use ratatui::symbols::{bar, shade};
 use ratatui::widgets::{Clear, LineGauge};
 
-use crate::app::layers::stats::{SHOWN, StatsLayout, StatsView, WEEKDAY_COLUMNS, words};
+use crate::app::layers::stats::{PeriodTotals, SHOWN, StatsLayout, StatsView, WEEKDAY_COLUMNS, words};
 use crate::base::numbers::{count, dollars};
 use crate::base::text::{Span, Tone, spans_width, width};
 use crate::catalog::stats::overview::{NamedTable, PANELS};
@@ -47,8 +47,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &StatsView, pen: &Painter<'_>) {
     let all = frame.area();
     frame.render_widget(Clear, Rect { height: all.height.saturating_sub(1), ..all });
     let layout = view.layout((all.width, all.height));
-    let total = view.total();
-    draw_head(frame, layout.head, view, total.as_ref(), pen);
+    draw_head(frame, layout.head, view, pen);
     draw_table(frame, &layout, view, pen);
     if let Some(area) = layout.calendar {
         draw_calendar(frame, area, view, pen);
@@ -59,7 +58,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &StatsView, pen: &Painter<'_>) {
 }
 
 /// Draws the scope, the period and its cost; then the facts; then the costs of active and abandoned entries.
-fn draw_head(frame: &mut Frame<'_>, area: Rect, view: &StatsView, total: Option<&StatsSum>, pen: &Painter<'_>) {
+fn draw_head(frame: &mut Frame<'_>, area: Rect, view: &StatsView, pen: &Painter<'_>) {
+    let totals = view.totals.as_ref();
     let row = |at: u16| Rect { y: area.y + at, height: 1.min(area.height.saturating_sub(at)), ..area };
     let dot = &pen.glyphs().dot;
     let period = match view.period.days(&view.rules.calendar) {
@@ -69,14 +69,14 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, view: &StatsView, total: Option<
     let title = [Span::new(Tone::Accent, "Statistics  ")];
     let period = [Span::new(Tone::Heading, period)];
     let scope = [Span::new(Tone::Text, format!(" {dot} {}", view.scope))];
-    let cost = total.map(|total| Span::new(Tone::Cost, dollars(total.cost)));
-    let change = total.and_then(|total| change(view, total)).map(|change| Span::new(Tone::Dim, format!("  {change}")));
+    let cost = totals.map(|totals| Span::new(Tone::Cost, dollars(totals.total.cost)));
+    let change = totals.and_then(change).map(|change| Span::new(Tone::Dim, format!("  {change}")));
     let right = [cost.clone(), change].into_iter().flatten().collect();
     let cost: Vec<Span> = cost.into_iter().collect();
     let variants = [
-        (vec![&title[..], &period, &scope].concat(), right),
-        (vec![&title[..], &period, &scope].concat(), cost.clone()),
-        (vec![&period[..], &scope].concat(), cost.clone()),
+        ([&title[..], &period, &scope].concat(), right),
+        ([&title[..], &period, &scope].concat(), cost.clone()),
+        ([&period[..], &scope].concat(), cost.clone()),
         (period.to_vec(), cost),
     ];
     let fits =
@@ -84,17 +84,18 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, view: &StatsView, total: Option<
     if let Some((left, right)) = variants.iter().find(fits).or(variants.last()) {
         pen.put_both(frame, row(0), left, right);
     }
-    let Some(total) = total else {
+    let Some(totals) = totals else {
         let state = match &view.problem {
             Some(problem) => Span::clean(Tone::Error, problem),
             None => Span::new(Tone::Dim, "counting"),
         };
         return pen.put(frame, row(1), &[state]);
     };
-    pen.put(frame, row(1), &[Span::new(Tone::Text, facts(total, pen, area.width.into()))]);
+    pen.put(frame, row(1), &[Span::new(Tone::Text, facts(totals, pen, area.width.into()))]);
     if area.height < 4 {
         return;
     }
+    let total = &totals.total;
     let abandoned = (total.abandoned_cost / total.cost).clamp(0.0, 1.0);
     let active = dollars(total.cost - total.abandoned_cost);
     let share = if abandoned.is_finite() { format!(" ({:.0} %)", 100.0 * abandoned) } else { String::new() };
@@ -117,22 +118,22 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, view: &StatsView, total: Option<
 }
 
 /// Returns the change of the cost against the days before.
-fn change(view: &StatsView, total: &StatsSum) -> Option<String> {
-    let (before, days) = view.before()?;
+fn change(totals: &PeriodTotals) -> Option<String> {
+    let (before, days) = totals.before?;
     let days = days_in_words(days);
-    let times = total.cost / before.cost;
+    let times = totals.total.cost / before;
     match () {
-        () if before.cost == 0.0 => Some(format!("none on {days}")),
+        () if before == 0.0 => Some(format!("none on {days}")),
         () if times > 10.0 => Some(format!("{times:.0} times {days}")),
         () => Some(format!("{:+.0} % on {days}", 100.0 * (times - 1.0))).filter(|_| times.is_finite()),
     }
 }
 
 /// Returns the facts of a sum that fit, most important first.
-fn facts(total: &StatsSum, pen: &Painter<'_>, columns: usize) -> String {
+fn facts(PeriodTotals { total, sessions, .. }: &PeriodTotals, pen: &Painter<'_>, columns: usize) -> String {
     let cell = |column: StatsColumn| column.words(total, total.cost);
     let mut facts = vec![
-        count(total.session_count(), "session", "sessions"),
+        count(*sessions, "session", "sessions"),
         count(total.prompts, "prompt", "prompts"),
         format!("{} tokens", cell(StatsColumn::Tokens)),
     ];

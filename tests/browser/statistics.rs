@@ -7,6 +7,7 @@ use pitree::app::layers::stats::StatsView;
 use pitree::app::message::{Effect, Msg, Work};
 use pitree::config::Config;
 use pitree::keymap::Place;
+use pitree::session::stats::StatsSum;
 use pitree::session::stats::columns::StatsColumn;
 use pitree::session::stats::grouping::Grouping;
 use pitree::session::stats::period::PeriodLength;
@@ -26,6 +27,10 @@ fn view(browser: &Browser) -> &StatsView {
     }
 }
 
+fn total(browser: &Browser) -> StatsSum {
+    view(browser).totals.as_ref().unwrap().total.clone()
+}
+
 fn costs(browser: &Browser) -> f64 {
     view(browser).rows().iter().map(|row| row.sum.cost).sum()
 }
@@ -35,7 +40,7 @@ fn the_rows_of_each_grouping_add_up_to_the_total() {
     let mut browser = Browser::demo(120, 40);
     browser.press("$ > >");
     assert_eq!(view(&browser).period.length, PeriodLength::All);
-    let total = view(&browser).total().unwrap();
+    let total = total(&browser);
     assert!(total.cost > 1.0 && (total.cost - browser.model.sessions.totals.cost).abs() < 1e-9);
     let first = view(&browser).grouping;
     let mut seen = 0;
@@ -55,18 +60,18 @@ fn periods_are_parts_of_longer_ones() {
     let mut browser = Browser::demo(120, 40);
     browser.press("$");
     assert_eq!(view(&browser).period.length, PeriodLength::Month);
-    let month = view(&browser).total().unwrap().cost;
+    let month = total(&browser).cost;
     browser.press(">");
-    assert!(view(&browser).total().unwrap().cost >= month);
+    assert!(total(&browser).cost >= month);
     browser.press("< <");
-    let week = view(&browser).total().unwrap().cost;
+    let week = total(&browser).cost;
     assert!(week < month && (costs(&browser) - week).abs() < 1e-9);
     browser.press("h");
-    let before = view(&browser).total().unwrap();
+    let before = total(&browser);
     assert!((costs(&browser) - before.cost).abs() < 1e-9);
     browser.press("l l l");
-    assert_eq!(view(&browser).total().unwrap().cost, week, "no period begins after today");
-    let compared = view(&browser).before().unwrap().0.cost;
+    assert_eq!(total(&browser).cost, week, "no period begins after today");
+    let compared = view(&browser).totals.as_ref().unwrap().before.unwrap().0;
     assert!(0.0 < compared && compared < before.cost, "today is not the last day of the week");
 }
 
@@ -106,16 +111,16 @@ fn a_search_or_marks_select_what_is_counted() {
     let found = browser.model.sessions.hits.as_ref().unwrap().len();
     browser.press("$ > >");
     shows(&browser, "search: redis");
-    let of_search = view(&browser).total().unwrap();
+    let of_search = total(&browser);
     assert_eq!(of_search.session_count(), found);
     browser.press("enter");
     let query = browser.model.search.as_ref().unwrap().line.value();
     assert!(query.starts_with("in:") && query.ends_with(" redis"), "{query}");
     browser.press("esc");
-    assert_eq!(view(&browser).total().unwrap().cost, of_search.cost);
+    assert_eq!(total(&browser).cost, of_search.cost);
     browser.press("esc esc j space $ > >");
     shows(&browser, "1 marked session");
-    assert_eq!(view(&browser).total().unwrap().session_count(), 1);
+    assert_eq!(total(&browser).session_count(), 1);
 }
 
 #[test]
@@ -178,12 +183,12 @@ fn new_entries_are_counted_and_a_budget_is_compared() {
     let mut browser = Browser::new(&config, located, (120, 40));
     shows(&browser, "$3.00 of $5.00 this month");
     browser.press("$");
-    assert_eq!(view(&browser).total().unwrap().cost, 3.0);
+    assert_eq!(total(&browser).cost, 3.0);
     browser.press("c");
     assert_eq!(view(&browser).column, StatsColumn::Tokens);
     write(7.25);
     browser.press("esc f5 $");
-    assert_eq!(view(&browser).total().unwrap().cost, 7.25);
+    assert_eq!(total(&browser).cost, 7.25);
     browser.press("esc");
     shows(&browser, "$7.25 of $5.00 this month");
 }
@@ -197,7 +202,7 @@ fn browser_now() -> i64 {
 fn an_empty_period_and_no_entries_are_said() {
     let mut browser = Browser::demo(100, 30);
     browser.press("$ < < h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h");
-    assert_eq!(view(&browser).total().unwrap().entries, 0);
+    assert_eq!(total(&browser).entries, 0);
     shows(&browser, "no entries in this period");
     browser.press("enter");
     assert!(browser.footer().contains("nothing to open"), "{}", browser.footer());

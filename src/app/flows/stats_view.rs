@@ -38,6 +38,7 @@ pub(crate) fn view(model: &Model) -> Result<StatsView, &'static str> {
         grouping: Grouping::Project,
         column: StatsColumn::Cost,
         days: None,
+        totals: None,
         table: None,
         panels: Arc::default(),
         problem: None,
@@ -101,7 +102,7 @@ fn is_listed(model: &Model, key: SessionKey) -> bool {
 /// The target of a row.
 pub(crate) enum StatsTarget {
     /// A session or an entry.
-    Command(Command),
+    Command(Box<Command>),
     /// A search.
     Query(String),
 }
@@ -117,10 +118,10 @@ pub(crate) fn target(view: &StatsView) -> Result<StatsTarget, &'static str> {
         (_, GroupKey::None) => return Err("entries without such a property have no search"),
         (_, &GroupKey::Session(session)) => {
             let commands = vec![Command::Select(session), Command::Focus(Place::Sessions)];
-            return Ok(StatsTarget::Command(Command::All(commands)));
+            return Ok(StatsTarget::Command(Box::new(Command::All(commands))));
         }
         (_, &GroupKey::Entry(session, at)) => {
-            return Ok(StatsTarget::Command(Command::GoTo(EntryRef { session, at })));
+            return Ok(StatsTarget::Command(Box::new(Command::GoTo(EntryRef { session, at }))));
         }
         (Grouping::Hour | Grouping::Weekday, _) => return Err("there is no search for hours and weekdays"),
         (Grouping::Project, _) => "in",

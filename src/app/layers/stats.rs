@@ -152,6 +152,17 @@ impl CalendarWeeks {
     }
 }
 
+/// The totals of a period.
+#[derive(Clone, Debug)]
+pub struct PeriodTotals {
+    /// The sum.
+    pub total: StatsSum,
+    /// The number of sessions.
+    pub sessions: usize,
+    /// The cost of the days before to compare with, and these days.
+    pub before: Option<(f64, (Date, Date))>,
+}
+
 /// The statistics of some sessions.
 #[derive(Clone, Debug)]
 pub struct StatsView {
@@ -175,6 +186,8 @@ pub struct StatsView {
     pub column: StatsColumn,
     /// The sums of all days, once counted.
     pub days: Option<Arc<DaySums>>,
+    /// The totals of the period, once counted.
+    pub totals: Option<PeriodTotals>,
     /// The table, once counted.
     pub table: Option<Arc<NamedTable>>,
     /// The panels, once counted.
@@ -186,10 +199,11 @@ pub struct StatsView {
 }
 
 /// The part of the screen that was clicked.
-enum Clicked<'a> {
+enum Clicked {
     Row(usize),
     Day(Date),
-    Panel(&'a NamedRow),
+    /// A row of a panel.
+    Group(usize, usize),
 }
 
 impl StatsView {
@@ -208,15 +222,13 @@ impl StatsView {
     /// Takes a part of the content.
     pub(crate) fn take(&mut self, part: OverviewPart, size: (u16, u16)) {
         match part {
-            OverviewPart::Table(days, mut table) => {
-                if matches!(table.grouping, Grouping::Day | Grouping::Week | Grouping::Month) {
-                    table.rows.reverse(); // the newest first
-                }
+            OverviewPart::Table(days, table) => {
                 let selected = self.selected().filter(|_| self.cursor.at > 0).map(|row| row.keys.clone());
                 let same_row = |row: &NamedRow| selected.as_ref() == Some(&row.keys);
                 self.cursor.at = table.rows.iter().position(same_row).unwrap_or_default();
                 self.days = days.map(Arc::new).or_else(|| self.days.take());
-                self.table = Some(Arc::new(table));
+                self.table = Some(table);
+                self.sum_period();
             }
             OverviewPart::Panels(panels) => self.panels = panels.into(),
         }
@@ -234,15 +246,14 @@ impl StatsView {
         self.rows().get(self.cursor.at)
     }
 
-    /// Returns the sum of the period.
-    pub fn total(&self) -> Option<StatsSum> {
-        Some(sum_of_days(self.days.as_deref()?, self.period.days(&self.rules.calendar)))
-    }
-
-    /// Returns the sum of the days before the period to compare with, and these days.
-    pub fn before(&self) -> Option<(StatsSum, (Date, Date))> {
-        let days = self.period.days_before(&self.rules.calendar, self.today)?;
-        Some((sum_of_days(self.days.as_deref()?, Some(days)), days))
+    /// Sums the days of the period, and those to compare with.
+    fn sum_period(&mut self) {
+        let Some(days) = self.days.as_deref() else { return };
+        let calendar = &self.rules.calendar;
+        let total = sum_of_days(days, self.period.days(calendar));
+        let before = self.period.days_before(calendar, self.today);
+        let before = before.map(|before| (sum_of_days(days, Some(before)).cost, before));
+        self.totals = Some(PeriodTotals { sessions: total.session_count(), total, before });
     }
 
     /// Returns the weeks of a calendar with some columns. It ends with the period, or today.
@@ -302,12 +313,14 @@ impl StatsView {
                     return LayerResult::Stay;
                 }
                 self.period = period;
+                self.sum_period();
             }
             Action::LongerPeriod | Action::ShorterPeriod => {
                 match self.period.length.next(action == Action::LongerPeriod) {
                     Some(length) => self.period.length = length,
                     None => return LayerResult::Stay,
                 }
+                self.sum_period();
             }
             action => match movement(action, page) {
                 Some(by) => {
@@ -337,26 +350,20 @@ impl StatsView {
             }
             Some(Clicked::Day(day)) => {
                 self.period = Period { length: PeriodLength::Day, day };
+                self.sum_period();
                 LayerResult::Act(Action::ShorterPeriod)
             }
-            Some(Clicked::Panel(row)) => {
-                let (grouping, keys) = (
-                    self.panels
-                        .iter()
-                        .find(|panel| panel.rows.iter().any(|one| std::ptr::eq(one, row)))
-                        .map(|panel| panel.grouping),
-                    row.keys.clone(),
-                );
-                self.grouping = grouping.unwrap_or(self.grouping);
-                self.table = self.panels.iter().find(|panel| panel.grouping == self.grouping).cloned().map(Arc::new);
-                self.cursor.at = self.rows().iter().position(|row| row.keys == keys).unwrap_or_default();
+            Some(Clicked::Group(panel, at)) => {
+                let table = self.panels[panel].clone();
+                (self.grouping, self.cursor) = (table.grouping, Cursor { at, top: 0 });
+                self.table = Some(Arc::new(table));
                 LayerResult::Act(Action::NextGrouping)
             }
             None => LayerResult::Stay,
         }
     }
 
-    fn clicked(&self, position: (u16, u16), size: (u16, u16)) -> Option<Clicked<'_>> {
+    fn clicked(&self, position: (u16, u16), size: (u16, u16)) -> Option<Clicked> {
         let layout = self.layout(size);
         let line = |area: Rect| area.contains(position.into()).then(|| position.1 - area.y);
         if let Some(line) = line(layout.list) {
@@ -369,10 +376,11 @@ impl StatsView {
             let day = Some(week).filter(|&week| week < weeks.weeks).and_then(|week| weeks.day(week, weekday))?;
             return (day <= self.today).then_some(Clicked::Day(day));
         }
-        let mut panels = layout.panels.iter().zip(&*self.panels);
-        let (area, panel) = panels.find(|(area, _)| area.is_some_and(|area| area.contains(position.into())))?;
-        let line = line((*area)?)?.checked_sub(1)?;
-        panel.rows.get(usize::from(line)).filter(|row| !row.keys.is_empty()).map(Clicked::Panel)
+        let mut panels = layout.panels.iter().enumerate();
+        let (panel, line) = panels.find_map(|(at, area)| Some((at, line((*area)?)?)))?;
+        let at = usize::from(line.checked_sub(1)?);
+        let has_row = self.panels.get(panel).is_some_and(|panel| at < panel.rows.len());
+        has_row.then_some(Clicked::Group(panel, at))
     }
 
     /// Returns the table in Markdown. `home` is shortened in paths.

@@ -71,7 +71,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
 fn leave(model: &mut Model, target: StatsTarget) {
     let Some(Layer::Stats(view)) = model.layers.0.pop() else { return };
     match target {
-        StatsTarget::Command(command) => model.execute(command),
+        StatsTarget::Command(command) => model.execute(*command),
         StatsTarget::Query(query) => search::open(model, &query),
     }
     model.stats.left = Some(view);

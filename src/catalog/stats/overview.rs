@@ -55,7 +55,7 @@ pub type DaySums = Vec<(Option<Date>, StatsSum)>;
 #[derive(Clone, Debug)]
 pub enum OverviewPart {
     /// The table, and the days if requested.
-    Table(Option<DaySums>, NamedTable),
+    Table(Option<DaySums>, Arc<NamedTable>),
     /// The panels, in the order of [`PANELS`], without entries that have no key.
     Panels(Vec<NamedTable>),
 }
@@ -73,7 +73,11 @@ impl OverviewRequest {
         };
         let named = |(grouping, table): (Grouping, StatsTable)| {
             let total = table.total.clone();
-            NamedTable { grouping, rows: table.named(&[grouping], &self.sessions), total }
+            let mut rows = table.named(&[grouping], &self.sessions);
+            if matches!(grouping, Grouping::Day | Grouping::Week | Grouping::Month) {
+                rows.reverse(); // the newest first
+            }
+            NamedTable { grouping, rows, total }
         };
         let mut requests = vec![match self.grouping.is_time() {
             true => in_period(self.grouping, StatsColumn::Key, None),
@@ -83,7 +87,7 @@ impl OverviewRequest {
         let mut tables = StatsTable::all(&self.sessions, &self.rules, &requests);
         let days = if self.has_days { tables.pop().map(days) } else { None };
         let Some(table) = tables.pop() else { return };
-        if !reply(OverviewPart::Table(days, named((self.grouping, table)))) {
+        if !reply(OverviewPart::Table(days, Arc::new(named((self.grouping, table))))) {
             return;
         }
         let requests = PANELS.map(|(grouping, most)| in_period(grouping, self.column, Some(most)));
