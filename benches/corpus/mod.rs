@@ -173,7 +173,9 @@ pub(crate) fn session(path: &Path, id: u64, cwd: &str, parent: Option<&Path>, sh
         }
         leaf = Some(at);
     }
-    out.flush()
+    let last = start + shape.entries as i64 * 1000;
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(last.unsigned_abs());
+    out.into_inner().map_err(io::IntoInnerError::into_error)?.set_modified(time)
 }
 
 /// Fills a directory with `sessions` files of `bytes` bytes in total, in 37 projects; ten percent are forks.

@@ -8,6 +8,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use crate::disk::fingerprint::FileVersion;
 use crate::disk::index::{DirRecords, Index};
 use crate::disk::parallel;
 use crate::disk::session_file::{FoundFiles, IndexedFile, SessionFile, UnchangedFile, Unreadable};
@@ -38,7 +39,34 @@ fn why(error: &io::Error) -> String {
 
 /// Finds session files in directories.
 pub fn find(dirs: &[PathBuf]) -> FoundFiles {
-    Listings::new(dirs).find(&[])
+    Listings::new(dirs).find::<[Index]>(&[])
+}
+
+/// What is known of files, to tell which ones are unchanged.
+pub(super) trait KnownDirs: Sync {
+    /// The known files of a directory.
+    type Dir<'a>: Sync
+    where
+        Self: 'a;
+
+    /// Returns the known files of a directory below a session directory with a number; `real` is its path with symbolic
+    /// links resolved.
+    fn dir<'a>(&'a self, number: usize, path: &Path, real: &Path) -> Option<Self::Dir<'a>>;
+
+    /// Returns the place of a file if its version is known.
+    fn unchanged(dir: &Self::Dir<'_>, name: &OsStr, stamp: &FileVersion) -> Option<(u32, u32)>;
+}
+
+impl KnownDirs for [Index] {
+    type Dir<'a> = DirRecords<'a>;
+
+    fn dir<'a>(&'a self, number: usize, path: &Path, real: &Path) -> Option<DirRecords<'a>> {
+        self.get(number)?.records_in(path, real)
+    }
+
+    fn unchanged(dir: &DirRecords<'_>, name: &OsStr, stamp: &FileVersion) -> Option<(u32, u32)> {
+        dir.unchanged(name, stamp)
+    }
 }
 
 /// The lists of the files in some session directories and below.
@@ -81,8 +109,8 @@ impl Listings {
         }
     }
 
-    /// Looks at the files, and compares them with the indexes of the session directories, if there are any.
-    pub(super) fn find(self, indexes: &[Index]) -> FoundFiles {
+    /// Looks at the files, and compares them with what is known.
+    pub(super) fn find<K: KnownDirs + ?Sized>(self, known: &K) -> FoundFiles {
         let Self { listed, dirs, mut found } = self;
         let mut some = Vec::new();
         for (at, (.., listing)) in listed.iter().enumerate() {
@@ -91,7 +119,8 @@ impl Listings {
         }
         let looked = parallel::map(some, |(at, some)| {
             let (number, folder, listing) = &listed[at];
-            let folder = KnownDir::new(folder, *number, indexes);
+            let files = if folder.owner.is_none() { known.dir(*number, &folder.path, &folder.real) } else { None };
+            let folder = KnownDir::<K> { dir: folder, number: *number, files };
             folder.look(listing, some).map_err(|error| (at, error))
         });
         found.unchanged.reserve(looked.iter().flatten().map(|(unchanged, _)| unchanged.len()).sum());
@@ -304,26 +333,21 @@ impl FileNames {
     }
 }
 
-/// A listed directory with its records in the index.
-struct KnownDir<'a> {
+/// A listed directory with its known files.
+struct KnownDir<'a, K: KnownDirs + ?Sized + 'a> {
     dir: &'a PendingDir,
     number: usize,
-    records: Option<DirRecords<'a>>,
+    files: Option<K::Dir<'a>>,
 }
 
-impl<'a> KnownDir<'a> {
-    fn new(dir: &'a PendingDir, number: usize, indexes: &'a [Index]) -> Self {
-        let index = indexes.get(number).filter(|_| dir.owner.is_none());
-        Self { dir, number, records: index.and_then(|index| index.records_in(&dir.path, &dir.real)) }
-    }
-
-    /// Returns the given files of the directory that exist and are regular files: those that are unchanged since they
-    /// were added to the index, and the others.
+impl<K: KnownDirs + ?Sized> KnownDir<'_, K> {
+    /// Returns the given files of the directory that exist and are regular files: those that are known to be unchanged,
+    /// and the others.
     ///
     /// # Errors
     /// The directory can be listed but not entered, which affects all its files.
     fn look(&self, listing: &DirListing, some: Range<usize>) -> io::Result<(Vec<UnchangedFile>, Vec<SessionFile>)> {
-        let Self { dir: folder, number: dir, records } = self;
+        let Self { dir: folder, number: dir, files: known } = self;
         let inside = system::files::DirHandle::open(&folder.path);
         let (mut unchanged, mut files) = (Vec::new(), Vec::new());
         for at in some {
@@ -334,8 +358,8 @@ impl<'a> KnownDir<'a> {
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_link => return Err(error),
                 Err(_) => continue, // missing, or a dangling link
             };
-            let known = records.as_ref().filter(|_| !is_link).and_then(|records| records.unchanged(name, &stamp));
-            if let Some(place) = known {
+            let known = known.as_ref().filter(|_| !is_link);
+            if let Some(place) = known.and_then(|files| K::unchanged(files, name, &stamp)) {
                 unchanged.push(UnchangedFile { dir: *dir as u32, place });
                 continue;
             }
@@ -357,7 +381,6 @@ impl<'a> KnownDir<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::fingerprint::FileVersion;
 
     fn write(path: &Path) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -2,7 +2,7 @@
 //! are read. An incomplete last line is given time to be completed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -14,15 +14,17 @@ use crate::disk::digest::ResumeState;
 use crate::disk::files;
 use crate::disk::files::Readable;
 use crate::disk::find;
+use crate::disk::find::Listings;
 use crate::disk::fingerprint::PrefixFingerprint;
+use crate::disk::known_files::{KnownFiles, KnownVersion, TrackedFile};
 use crate::disk::lines;
 use crate::disk::load;
 use crate::disk::scan;
 use crate::disk::session_file::{RealPaths, SessionFile, Unreadable, complete};
 use crate::disk::watch::WatchEvents;
+use crate::session::digest::Digest;
 use crate::session::digest::builder::DigestBuilder;
-use crate::session::digest::listed::{JoinedPath, SharedSession};
-use crate::session::digest::{Digest, SubagentOwner};
+use crate::session::digest::listed::SharedSession;
 use crate::session::lines::{NotASession, PartialLine};
 
 /// The time in milliseconds to wait for the rest of a line before it counts as damaged.
@@ -57,9 +59,6 @@ impl FileChanges {
     }
 }
 
-/// The known length and modification time of a file, as precise as its digest.
-type KnownVersion = (u64, i64);
-
 /// Files that pitree itself read or removed since the last check; they count as unchanged.
 #[derive(Debug, Default)]
 pub struct OwnChanges(Mutex<Vec<(PathBuf, Option<KnownVersion>)>>);
@@ -77,23 +76,12 @@ impl OwnChanges {
     }
 }
 
-/// The last known state of a file.
-#[derive(Clone, Debug)]
-struct TrackedFile {
-    /// The known version; `None` to read the file in any case.
-    as_of: Option<KnownVersion>,
-    owner: Option<SubagentOwner>,
-    /// The path with symbolic links resolved, if it differs.
-    real_path: Option<PathBuf>,
-}
-
 /// The last known state of all session files.
 #[derive(Debug, Default)]
 pub struct IncrementalReader {
     home: String,
     dirs: Vec<PathBuf>,
-    /// The files by the bytes of their paths. Comparing paths by components is slow.
-    known: BTreeMap<OsString, TrackedFile>,
+    known: KnownFiles,
     /// The names of files reached through symbolic links, by link target. Watchers report only one of the names.
     names: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
     /// The states of recently read files, most recent last.
@@ -107,14 +95,13 @@ pub struct IncrementalReader {
 impl IncrementalReader {
     /// Creates a reader of directories with known sessions. In tool calls, paths below `home` start with `~`.
     pub fn new(home: &str, dirs: &[PathBuf], sessions: &[SharedSession]) -> Self {
-        let mut reader = Self { home: home.into(), dirs: dirs.into(), ..Self::default() };
+        let known = KnownFiles::new(sessions);
+        let mut reader = Self { home: home.into(), dirs: dirs.into(), known, ..Self::default() };
         for session in sessions {
             let facts = session.facts();
-            // The last line may have been incomplete.
-            let as_of = (!facts.is_cut_off).then_some((facts.bytes, facts.mtime));
-            let owner = if facts.is_subagent { session.owner.clone() } else { None };
-            let real_path = facts.real_path.map(JoinedPath::join);
-            reader.know(&facts.path.join(), TrackedFile { as_of, owner, real_path });
+            if let Some(real) = facts.real_path {
+                reader.names.entry(real.join()).or_default().insert(facts.path.join());
+            }
         }
         reader
     }
@@ -123,15 +110,15 @@ impl IncrementalReader {
         if let Some(real) = &known.real_path {
             self.names.entry(real.clone()).or_default().insert(path.into());
         }
-        self.known.insert(path.into(), known);
+        self.known.insert(path, known);
     }
 
     /// Iterates over a path and the other names of the same file.
-    fn same_as<'a>(&'a self, path: &'a PathBuf) -> impl Iterator<Item = &'a PathBuf> {
-        let real = self.known.get(path.as_os_str()).and_then(|known| known.real_path.as_ref()).unwrap_or(path);
-        let others =
-            self.names.get(real).into_iter().flatten().chain(self.known.contains_key(real.as_os_str()).then_some(real));
-        std::iter::once(path).chain(others.filter(move |other| *other != path))
+    fn same_as<'a>(&'a self, path: &'a PathBuf) -> impl Iterator<Item = PathBuf> + 'a {
+        let real = self.known.get(path).and_then(|known| known.real_path);
+        let names = self.names.get(real.as_ref().unwrap_or(path)).into_iter().flatten().cloned();
+        let real = real.filter(|real| self.known.has(real));
+        std::iter::once(path.clone()).chain(names.chain(real).filter(move |other| other != path))
     }
 
     /// Returns the next time to check a file without an event, in milliseconds since 1970, to report an incomplete line
@@ -150,8 +137,8 @@ impl IncrementalReader {
         news: &mut dyn FnMut(FileChanges) -> bool,
     ) {
         for (path, as_of) in noted.take() {
-            match (as_of, self.known.get_mut(path.as_os_str())) {
-                (Some(as_of), Some(known)) => known.as_of = Some(as_of),
+            match (as_of, self.known.get(&path)) {
+                (Some(_), Some(known)) => self.known.insert(&path, TrackedFile { as_of, ..known }),
                 (Some(_), None) => {} // a directory walk determines the owner of a subagent session
                 (None, _) => self.forget(&path),
             }
@@ -163,23 +150,23 @@ impl IncrementalReader {
             let recent = self.recent_dirs();
             // Before a check of everything, this notes the times.
             is_all |= self.have_changed(&recent);
-            paths.extend(recent.iter().flat_map(|dir| self.files_in(dir)));
+            paths.extend(recent.iter().flat_map(|dir| self.known.files_in(dir)));
         }
         for path in paths.iter().flat_map(|path| self.same_as(path)) {
-            match self.known.get(path.as_os_str()) {
-                Some(known) => match scan::one(path, known.owner.clone()) {
+            match self.known.get(&path) {
+                Some(known) => match scan::one(&path, known.owner) {
                     Some(found) if known.as_of == Some(found.version()) => {}
                     Some(found) => changed.push(found),
-                    None => gone.push(path.clone()),
+                    None => gone.push(path),
                 },
-                None => is_all |= self.may_hold_sessions(path),
+                None => is_all |= self.may_hold_sessions(&path),
             }
         }
         if is_all {
             (changed, gone) = self.walk();
         }
         for (path, _) in self.waiting.iter().filter(|(_, due)| **due <= now) {
-            let owner = self.known.get(path.as_os_str()).and_then(|known| known.owner.clone());
+            let owner = self.known.get(path).and_then(|known| known.owner);
             let is_new = !changed.iter().any(|found| found.path == *path);
             changed.extend(scan::one(path, owner).filter(|_| is_new));
         }
@@ -193,15 +180,18 @@ impl IncrementalReader {
 
     /// Returns the directories whose files changed last.
     fn recent_dirs(&self) -> Vec<PathBuf> {
-        let mut dirs = HashMap::<&Path, i64>::new();
-        for (path, known) in &self.known {
-            let mtime = known.as_of.map_or(i64::MAX, |(_, mtime)| mtime);
-            let last = Path::new(path).parent().map(|dir| dirs.entry(dir).or_insert(mtime));
-            last.into_iter().for_each(|last| *last = mtime.max(*last));
-        }
-        let mut dirs: Vec<(i64, &Path)> = dirs.into_iter().map(|(dir, mtime)| (mtime, dir)).collect();
+        let mut dirs = HashMap::<PathBuf, i64>::new();
+        self.known.each(|path, as_of| {
+            let mtime = as_of.map_or(i64::MAX, |(_, mtime)| mtime);
+            let Some(dir) = path.parent() else { return };
+            match dirs.get_mut(dir) {
+                Some(last) => *last = mtime.max(*last),
+                None => drop(dirs.insert(dir.into(), mtime)),
+            }
+        });
+        let mut dirs: Vec<(i64, PathBuf)> = dirs.into_iter().map(|(dir, mtime)| (mtime, dir)).collect();
         dirs.sort_unstable_by(|one, other| other.cmp(one));
-        dirs.into_iter().take(RECENT).map(|(_, dir)| dir.into()).collect()
+        dirs.into_iter().take(RECENT).map(|(_, dir)| dir).collect()
     }
 
     /// Returns `true` if the files in one of these directories, or in a root, are others than at the last check. A
@@ -216,43 +206,34 @@ impl IncrementalReader {
         self.checked.iter().any(|(dir, time)| before.get(dir).is_none_or(|before| before != time))
     }
 
-    /// Returns the known files in a directory.
-    fn files_in(&self, dir: &Path) -> impl Iterator<Item = PathBuf> {
-        let below = self.known.range(dir.join("").into_os_string()..).map(|(path, _)| Path::new(path));
-        let below = below.take_while(move |path| path.starts_with(dir));
-        below.filter(move |path| path.parent() == Some(dir)).map(Path::to_path_buf)
-    }
-
     /// Returns `true` if an unknown path may be a session or a directory of sessions.
     fn may_hold_sessions(&self, path: &Path) -> bool {
         let is_name = find::is_named_as_session(path);
-        let first = || path.join("").into_os_string();
-        let held = || self.known.range(first()..).next().is_some_and(|(below, _)| Path::new(below).starts_with(path));
         match fs::metadata(path) {
             Ok(metadata) => is_name || metadata.is_dir(),
-            Err(_) => held(),
+            Err(_) => self.known.has_below(path),
         }
     }
 
     /// Walks all directories and returns the changed files and the missing files.
     fn walk(&self) -> (Vec<SessionFile>, Vec<PathBuf>) {
-        let found = scan::find(&self.dirs);
+        let found = Listings::new(&self.dirs).find(&self.known);
         let is_there: HashSet<&OsStr> = found.files.iter().map(|file| file.path.as_os_str()).collect();
         // Files in directories that cannot be listed now are not considered missing.
         let unread: Vec<&PathBuf> =
             found.unreadable.iter().filter(|one| !one.is_missing).map(|one| &one.path).collect();
-        let is_gone =
-            |path: &&Path| !is_there.contains(path.as_os_str()) && !unread.iter().any(|dir| path.starts_with(dir));
-        let gone = self.known.keys().map(Path::new).filter(is_gone).map(Path::to_path_buf).collect();
+        let places = found.unchanged.iter().map(|file| file.place.1 as usize);
+        let mut gone = self.known.others(places, |path| is_there.contains(path));
+        gone.retain(|path| !unread.iter().any(|dir| path.starts_with(dir)));
         let is_other = |found: &SessionFile| {
-            let known = self.known.get(found.path.as_os_str());
+            let known = self.known.get(&found.path);
             known.is_none_or(|known| known.as_of != Some(found.version()) || known.owner != found.owner)
         };
         (found.files.into_iter().filter(is_other).collect(), gone)
     }
 
     fn forget(&mut self, path: &Path) {
-        if let Some(real) = self.known.remove(path.as_os_str()).and_then(|known| known.real_path)
+        if let Some(real) = self.known.remove(path).and_then(|known| known.real_path)
             && let Some(names) = self.names.get_mut(&real)
         {
             names.remove(path);
@@ -433,7 +414,7 @@ mod tests {
             reader.know(&path, TrackedFile { as_of: None, owner: None, real_path: None });
             for cut in cuts {
                 fs::write(&path, &text[..cut]).unwrap();
-                reader.known.get_mut(path.as_os_str()).unwrap().as_of = None;
+                reader.known.insert(&path, TrackedFile::default());
                 let news = look(&mut reader, &[&path], LATE);
                 let whole = scan::again(&path, None, "").ok().flatten();
                 prop_assert_eq!(format!("{:?}", news.read.first()), format!("{:?}", whole));
@@ -468,7 +449,7 @@ mod tests {
             let mut opened = OpenFile::default();
             opened.tree(LoadRequest::new(&path, ""), false).unwrap();
             fs::write(&path, &text).unwrap();
-            reader.known.get_mut(path.as_os_str()).unwrap().as_of = None;
+            reader.known.insert(&path, TrackedFile::default());
             let read = look(&mut reader, &[&path], LATE).read;
             assert_eq!(format!("{:?}", read.first()), format!("{:?}", scan::again(&path, None, "").unwrap()));
             let tree = opened.tree(LoadRequest::new(&path, ""), false).unwrap();

@@ -12,6 +12,7 @@ pub(crate) mod find;
 pub(crate) mod fingerprint;
 pub mod incremental;
 pub(crate) mod index;
+mod known_files;
 pub mod lines;
 pub mod load;
 pub mod locate;

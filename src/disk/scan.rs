@@ -124,13 +124,13 @@ impl Scan<'_> {
             // Indexes of nested directories need all files.
             let is_nested = |(at, dir): (usize, &PathBuf)| dirs[..at].iter().any(|other| is_inside(dir, other));
             let is_alone = related.is_empty() && !dirs.iter().enumerate().any(is_nested);
-            let mut found = listings.find(if is_alone { &index } else { &[] });
+            let mut found = listings.find(if is_alone { &index[..] } else { &[] });
             for (dir, index) in (0..).map(Some).zip(&mut index).chain(related.iter_mut().map(|index| (None, index))) {
                 index.look(dir, &dirs, &mut found);
             }
             found
         } else {
-            listings.find(&[])
+            listings.find::<[Index]>(&[])
         };
         let mut outdated: Vec<PathBuf> = index.iter().flat_map(Index::outdated).collect();
         if index.len() > 1 && !outdated.is_empty() {

@@ -83,18 +83,18 @@ impl Unreadable {
 pub struct FoundFiles {
     /// The files that are not known to be unchanged, newest first.
     pub files: Vec<SessionFile>,
-    /// The files whose path and version are in the index of their session directory.
+    /// The files whose path and version are known.
     pub(super) unchanged: Vec<UnchangedFile>,
     /// Unreadable directories, including missing ones.
     pub unreadable: Vec<Unreadable>,
 }
 
-/// A file whose path and version are in an index.
+/// A file whose path and version are known, from an index or from an earlier check.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UnchangedFile {
     /// The index of the session directory.
     pub(super) dir: u32,
-    /// The record.
+    /// Its place among the known files.
     pub(super) place: (u32, u32),
 }
 
