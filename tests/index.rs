@@ -774,3 +774,40 @@ fn a_damaged_index_is_only_slower() {
         })
         .unwrap();
 }
+
+#[test]
+fn sessions_are_recalled_without_looking_at_all_files() {
+    let world = World::new();
+    for id in ["a1", "a2", "b1"] {
+        world.write(&format!("{id}.jsonl"), &Session::new(id).user("u", "Hello").text());
+    }
+    let cache = world.cache();
+    let recalled = |start: &str| {
+        let sources = ScanSources { dirs: &world.dirs, home: "/home/me", cache: Some((&*cache).into()) };
+        let mut ids: Vec<String> =
+            sources.recalled(&|facts| facts.id.starts_with(start))?.iter().map(|one| one.facts().id.into()).collect();
+        ids.sort();
+        Some(ids)
+    };
+    assert_eq!(recalled("a"), None, "there is no index");
+    world.list();
+    let found = |start: &str| recalled(start).unwrap();
+    assert_eq!([found("a"), found("b1"), found("c")], [vec!["a1", "a2"], vec!["b1"], vec![]]);
+    // New and deleted files change the time of their directory.
+    world.write("c1.jsonl", &Session::new("c1").user("u", "Hello").text());
+    world.write("a2.jsonl", &Session::new("a3").user("u", "Another").text());
+    fs::remove_file(world.path("a1.jsonl")).unwrap();
+    assert_eq!([found("a"), found("c")], [["a3"], ["c1"]]);
+    // A directory with an earlier time than the last use of the index is not listed.
+    world.list();
+    let dir = File::open(world.dirs[0].join("project")).unwrap();
+    let before = dir.metadata().unwrap().modified().unwrap() - std::time::Duration::from_secs(60);
+    dir.set_modified(before).unwrap();
+    File::open(&world.dirs[0]).unwrap().set_modified(before).unwrap();
+    fs::remove_file(world.path("c1.jsonl")).unwrap();
+    dir.set_modified(before).unwrap();
+    assert_eq!(found("c"), ["c1"]);
+    // The next scan records its time.
+    world.list();
+    assert_eq!(found("c"), [""; 0]);
+}

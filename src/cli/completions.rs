@@ -1,6 +1,7 @@
 //! `pitree completions`: shell completions for commands, options, sessions, labels and projects. The shell runs this
 //! program for them, so the scripts never become outdated.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -11,11 +12,12 @@ use clap_complete::engine::CompletionCandidate;
 use clap_complete::env::{Bash, CompleteEnv, EnvCompleter, Fish, Zsh};
 
 use crate::base::text::{clean, has_unsafe};
-use crate::catalog::{Catalog, SessionKey};
+use crate::catalog::Catalog;
 use crate::cli::output::Output;
 use crate::cli::resolve::SessionResolver;
 use crate::cli::{Cli, CommandContext, Options, chosen, now};
 use crate::disk::load;
+use crate::session::digest::listed::{SessionFacts, SharedSession};
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::Index;
 
@@ -72,23 +74,28 @@ fn of_sessions(say: impl FnOnce(&Catalog) -> Vec<CompletionCandidate>) -> Vec<Co
     say(&catalog)
 }
 
-/// Returns session ids with their titles, and session names.
+/// Returns session ids with their titles, and session names. Uses the index without looking at all files.
 pub(super) fn sessions(typed: &OsStr) -> Vec<CompletionCandidate> {
     let Some(typed) = typed.to_str() else { return Vec::new() };
-    of_sessions(|catalog| {
-        let one = |key: SessionKey| {
-            let facts = catalog[key].facts();
-            if !facts.id.starts_with(typed) && !facts.is_named {
-                return None;
-            }
-            let session = catalog[key].once();
-            let name = session.name.as_deref().filter(|name| !typed.is_empty() && name.starts_with(typed));
-            let id = Some(&*session.header.id).filter(|id| id.starts_with(typed));
-            let title: String = clean(session.title()).chars().take(60).collect();
-            candidate(id.or(name)?, &title)
-        };
-        catalog.newest_first().into_iter().filter_map(one).collect()
-    })
+    let Ok((_, chosen)) = typed_line() else { return Vec::new() };
+    let is_wanted = |facts: &SessionFacts<'_>| facts.id.starts_with(typed) || (facts.is_named && !typed.is_empty());
+    let recalled = chosen.sources().recalled(&is_wanted);
+    let mut sessions = recalled.unwrap_or_else(|| {
+        let catalog = Catalog::read(chosen.sources(), now());
+        catalog
+            .keys()
+            .filter_map(|key| catalog.get(key).filter(|session| is_wanted(&session.facts())).cloned())
+            .collect()
+    });
+    sessions.sort_by_cached_key(|session| (Reverse(session.facts().order_time()), session.facts().path.join()));
+    let one = |session: &SharedSession| {
+        let session = session.once();
+        let name = session.name.as_deref().filter(|name| !typed.is_empty() && name.starts_with(typed));
+        let id = Some(&*session.header.id).filter(|id| id.starts_with(typed));
+        let title: String = clean(session.title()).chars().take(60).collect();
+        candidate(id.or(name)?, &title)
+    };
+    sessions.iter().filter_map(one).collect()
 }
 
 /// Returns the labels and entry ids of the session typed before.

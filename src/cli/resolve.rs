@@ -131,6 +131,18 @@ impl<'a> SessionResolver<'a> {
     }
 }
 
+impl SessionResolver<'_> {
+    /// Returns the only session whose ID starts with a text according to the index and its file. Does not look at all
+    /// files, so that it is fast; the file of another such session may have changed without its directory.
+    fn recalled(&self, start: &str) -> Option<PathBuf> {
+        let found = self.chosen.sources().recalled(&|facts| facts.id.starts_with(start))?;
+        let [session] = &found[..] else { return None };
+        let path = session.facts().path.join();
+        let header = scan::header(&path)?;
+        (header.id == session.facts().id).then_some(path)
+    }
+}
+
 /// The minimum length of the start of an id where words of a query are allowed too.
 const ID_START: usize = 6;
 
@@ -155,6 +167,12 @@ fn find(word: &OsStr, sessions: &SessionResolver<'_>) -> Result<Option<PathBuf>>
     }
     // Ids are UTF-8.
     let word = word.to_str().with_context(|| format!("no file or session named {word:?}"))?;
+    let is_first = sessions.by_id.get().is_none() && sessions.catalog.get().is_none();
+    if let Some(path) =
+        Some(word).filter(|word| is_first && word.len() >= ID_START).and_then(|word| sessions.recalled(word))
+    {
+        return Ok(Some(path));
+    }
     let starting = if word.is_empty() { &[] } else { sessions.starting(word) };
     // Exact matches come first.
     let exact = starting.partition_point(|(id, _)| id == word);

@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::disk::fingerprint::FileVersion;
 use crate::disk::index::{DirRecords, Index};
@@ -42,7 +43,7 @@ pub fn find(dirs: &[PathBuf]) -> FoundFiles {
     Listings::new(dirs).find::<[Index]>(&[])
 }
 
-/// What is known of files, to tell which ones are unchanged.
+/// Known versions of files, to tell which ones are unchanged.
 pub(super) trait KnownDirs: Sync {
     /// The known files of a directory.
     type Dir<'a>: Sync
@@ -75,14 +76,14 @@ pub(super) struct Listings {
     /// The directories that were listed, with the index of the session directory.
     listed: Vec<(usize, PendingDir, DirListing)>,
     /// The number of session directories.
-    dirs: usize,
+    count: usize,
     found: FoundFiles,
 }
 
 impl Listings {
     /// Lists directories.
     pub(super) fn new(dirs: &[PathBuf]) -> Self {
-        let mut listings = Self { dirs: dirs.len(), ..Self::default() };
+        let mut listings = Self { count: dirs.len(), ..Self::default() };
         let mut seen = HashSet::new();
         for (at, dir) in dirs.iter().enumerate() {
             let real = fs::canonicalize(dir).unwrap_or_else(|_| dir.clone());
@@ -93,8 +94,32 @@ impl Listings {
         listings
     }
 
+    /// Lists only the directories whose lists of files changed since the times for the session directories. Files in
+    /// directories of subagents may be missing.
+    pub(super) fn changed(dirs: &[PathBuf], since: &[SystemTime]) -> Self {
+        let mut listings = Self { count: dirs.len(), ..Self::default() };
+        for (at, (dir, since)) in dirs.iter().zip(since).enumerate() {
+            let is_changed = |dir: &Path| {
+                let changed = fs::metadata(dir).and_then(|metadata| metadata.modified());
+                changed.map_or(true, |changed| changed >= *since)
+            };
+            listings.add_some(dir, at, &is_changed);
+        }
+        listings
+    }
+
+    /// Iterates over the directories that were listed.
+    pub(super) fn dirs(&self) -> impl Iterator<Item = &Path> {
+        self.listed.iter().map(|(_, folder, _)| &*folder.path)
+    }
+
     /// Lists a session directory and all directories below it.
     fn add(&mut self, root: &Path, number: usize) {
+        self.add_some(root, number, &|_| true);
+    }
+
+    /// Lists a session directory, and the directories below it that fulfill a condition.
+    fn add_some(&mut self, root: &Path, number: usize, is_wanted: &dyn Fn(&Path) -> bool) {
         let Some(real) = self.found.note(root, fs::canonicalize(root)) else { return };
         let mut folders = vec![PendingDir { path: root.into(), real, level: DirLevel::Root, owner: None }];
         while !folders.is_empty() {
@@ -102,7 +127,7 @@ impl Listings {
             let mut next = Vec::new();
             for (folder, listing) in folders.into_iter().zip(listings) {
                 let Some(listing) = self.found.note(&folder.path, listing) else { continue };
-                next.extend(folder.below(&listing));
+                next.extend(folder.below(&listing).filter(|folder| is_wanted(&folder.path)));
                 self.listed.push((number, folder, listing));
             }
             folders = next;
@@ -111,7 +136,7 @@ impl Listings {
 
     /// Looks at the files, and compares them with what is known.
     pub(super) fn find<K: KnownDirs + ?Sized>(self, known: &K) -> FoundFiles {
-        let Self { listed, dirs, mut found } = self;
+        let Self { listed, count, mut found } = self;
         let mut some = Vec::new();
         for (at, (.., listing)) in listed.iter().enumerate() {
             let count = listing.sessions.len();
@@ -138,7 +163,7 @@ impl Listings {
                 Err(_) => {}
             }
         }
-        found.without_repetitions(dirs)
+        found.without_repetitions(count)
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
+use std::time::SystemTime;
 
 use crate::disk::digest::{self, ScanOptions};
 use crate::disk::files;
@@ -16,7 +17,7 @@ use crate::disk::lines;
 use crate::disk::parallel;
 pub use crate::disk::session_file::{FoundFiles, SessionFile, Unreadable, milliseconds, one};
 use crate::disk::session_file::{IndexedFile, RealPaths, complete};
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::{SessionFacts, SharedSession};
 use crate::session::digest::{Digest, SubagentOwner};
 use crate::session::lines::Header;
 
@@ -76,6 +77,31 @@ impl<'a> ScanSources<'a> {
     /// Opens only the index.
     pub fn remembered(self) -> Scan<'a> {
         self.with(self.index())
+    }
+
+    /// Returns the sessions whose facts fulfill a condition: those of the index, without looking at their files, and those
+    /// in directories whose list of files changed since. Fast with many sessions, but a session can be missing or have
+    /// changed. Returns `None` without an index.
+    pub fn recalled(self, is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool) -> Option<Vec<SharedSession>> {
+        let index = self.index();
+        let since: Option<Vec<SystemTime>> = index.iter().map(Index::known_until).collect();
+        let since = since.filter(|since| !since.is_empty())?;
+        let mut sessions: Vec<SharedSession> = index.iter().flat_map(|index| index.sessions_with(is_wanted)).collect();
+        let listings = Listings::changed(self.dirs, &since);
+        let listed: HashSet<PathBuf> = listings.dirs().map(Path::to_path_buf).collect();
+        let changed = self.of(listings.find(&index[..]).files);
+        let read_again: HashSet<PathBuf> = changed.found.files.iter().map(|file| file.path.clone()).collect();
+        sessions.retain(|session| {
+            let path = session.facts().path.join();
+            let is_listed = path.parent().is_some_and(|dir| listed.contains(dir));
+            !is_listed || (!read_again.contains(&path) && path.exists())
+        });
+        let mut changed = changed;
+        changed.read(|batch| {
+            sessions.extend(batch.sessions.into_iter().filter(|session| is_wanted(&session.facts())));
+            true
+        });
+        Some(sessions)
     }
 
     /// Scans specific files without the index.
@@ -223,10 +249,8 @@ impl Scan<'_> {
                     facts.into_iter().for_each(|facts| each(file, facts.id, facts.cwd));
                 }
                 IndexedFile::Before(_) | IndexedFile::Nothing => {
-                    let session = files::session(&file.path).ok().flatten();
-                    let line = session.and_then(|mut session| lines::head(&mut session, &mut buffer).ok());
-                    if let Some(Header { id, cwd, .. }) = line.as_ref().and_then(|line| line.header()) {
-                        each(file, id, cwd);
+                    if let Some(Header { id, cwd, .. }) = header_with(&file.path, &mut buffer) {
+                        each(file, &id, &cwd);
                     }
                 }
             }
@@ -278,6 +302,16 @@ impl ScanSources<'_> {
         }
         Ok(read.map(|session| complete(found.clone(), session.digest, real)))
     }
+}
+
+/// Reads the header of a session file.
+pub(crate) fn header(path: &Path) -> Option<Header> {
+    header_with(path, &mut Vec::new())
+}
+
+fn header_with(path: &Path, buffer: &mut Vec<u8>) -> Option<Header> {
+    let mut session = files::session(path).ok()??;
+    lines::head(&mut session, buffer).ok()?.header().cloned()
 }
 
 /// Returns `true` if one directory contains the other.

@@ -137,6 +137,7 @@ fn the_schema_describes_the_output() {
             &["--demo", "--by", "hour", "--by", "weekday"],
             &["--demo", "--by", "model", "--by", "provider"],
             &["--demo", "--by", "project", "--by", "tool"],
+            &["--demo", "--by", "program"],
             &["--demo", "--by", "family", "--by", "session"],
             &["--demo", "--by", "branch", "--by", "prompt"],
         ],

@@ -6,7 +6,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::disk::create;
 use crate::disk::fingerprint::hash;
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The maximum number of attempts to lock a file that is removed meanwhile.
 const TRIES: usize = 5;
 
-/// The modification time of a list is the time of last use of the index, updated at most this often.
+/// The interval after which the time of last use is updated. It is the modification time of the list.
 const USED: Duration = Duration::from_secs(24 * 3600);
 
 /// The extensions of the files: lists, segments, and the locks for changing and for merging segments.
@@ -149,13 +149,17 @@ impl IndexFiles {
         remove(unlisted.iter()).map(drop)
     }
 
-    /// Sets the time of last use.
-    pub(super) fn touch(&self) {
-        if let Ok(written) = self.list.symlink_metadata().and_then(|found| found.modified())
-            && let Ok(age) = written.elapsed()
-            && age > USED
-        {
-            let _ = File::options().write(true).open(&self.list).and_then(|file| file.set_modified(written + age));
+    /// Returns the time at which the scan began that last used the index: see [`IndexFiles::note_use`].
+    pub(super) fn used(&self) -> Option<SystemTime> {
+        self.list.symlink_metadata().and_then(|found| found.modified()).ok()
+    }
+
+    /// Records the time at which a scan of all files began: always after it has changed the index, else at most once a
+    /// day.
+    pub(super) fn note_use(&self, begun: SystemTime, is_changed: bool) {
+        let is_old = |used: SystemTime| begun.duration_since(used).is_ok_and(|age| is_changed || age > USED);
+        if self.used().is_some_and(is_old) {
+            let _ = File::options().write(true).open(&self.list).and_then(|file| file.set_modified(begun));
         }
     }
 }
@@ -199,7 +203,7 @@ impl SegmentList {
         Some(Self { of, dir: system::files::path_of(dir)?, segments, limit, oldest: oldest.cast_signed() })
     }
 
-    /// Replaces the list at a path.
+    /// Replaces the list at a path, and keeps the time of last use.
     ///
     /// # Errors
     /// It cannot be written.
@@ -211,7 +215,8 @@ impl SegmentList {
         bytes.extend(dir.as_os_str().as_encoded_bytes());
         bytes.extend(hash(&bytes).to_le_bytes());
         let (mut file, draft) = create::locked_draft(path)?;
-        let written = io::Write::write_all(&mut file, &bytes);
+        let used = path.symlink_metadata().and_then(|found| found.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+        let written = io::Write::write_all(&mut file, &bytes).and_then(|()| file.set_modified(used));
         // Until it has its name, the lock protects it from cleanups.
         written.and_then(|()| fs::rename(&draft, path)).inspect_err(|_| drop(fs::remove_file(&draft)))
     }

@@ -24,6 +24,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use crate::disk::digest::{ResumeState, ScannedSession};
 use crate::disk::fingerprint::{FileVersion, hash};
@@ -47,6 +48,9 @@ use writing::{Addition, Additions, bytes, keys, stored_keys};
 /// The format version. Increase it with every change of the data read from a session or of its serialization.
 const FORM: u32 = 10;
 
+/// The precision of times of directories on all file systems.
+const PRECISION: Duration = Duration::from_secs(2);
+
 /// The maximum number of attempts to open all segments of an index that other processes change.
 const TRIES: usize = 5;
 
@@ -63,6 +67,8 @@ pub(super) struct Index {
     real: PathBuf,
     dirs: Arc<SessionDirs>,
     volumes: Vec<Segment>,
+    /// The time at which it was opened, before the files were listed.
+    opened: SystemTime,
     /// `true` if it replaces existing files that are unusable or were not opened.
     replaces: bool,
     additions: Additions,
@@ -121,7 +127,6 @@ impl Index {
             }
         }
         index.additions.set_oldest(&index.list);
-        index.files.touch();
         index
     }
 
@@ -139,6 +144,7 @@ impl Index {
             files,
             real,
             volumes: Vec::new(),
+            opened: SystemTime::UNIX_EPOCH + SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default(),
         }
     }
 
@@ -175,6 +181,31 @@ impl Index {
             }
         }
         sessions
+    }
+
+    /// Returns the sessions as last read whose facts fulfill a condition. Files found under several paths are omitted.
+    pub(super) fn sessions_with(&self, is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool) -> Vec<SharedSession> {
+        let mut sessions = Vec::new();
+        for (number, kept) in self.volumes.iter().enumerate() {
+            let table = kept.table();
+            let is_found = |at: usize| {
+                let facts = table.facts(at);
+                !facts.path.rest.is_empty() && table.record(at).is_session && is_wanted(&facts)
+            };
+            for at in (0..table.len).filter(|&at| is_found(at)) {
+                let file = table.record(at).stamp.file;
+                let later = self.volumes.iter().skip(number + 1);
+                if !later.flat_map(|kept| kept.table().records()).any(|record| record.stamp.file == file) {
+                    sessions.push(Arc::new(ListedSession::stored(kept.source.clone(), at as u32)));
+                }
+            }
+        }
+        sessions
+    }
+
+    /// Returns the time until which the list of files in each directory is known; `None` without an index.
+    pub(super) fn known_until(&self) -> Option<SystemTime> {
+        self.files.used().filter(|_| !self.volumes.is_empty()).and_then(|used| used.checked_sub(PRECISION))
     }
 
     /// Returns `true` if a session was shown and is unchanged.
@@ -360,9 +391,10 @@ impl Index {
     /// # Errors
     /// The index cannot be written.
     pub(super) fn finish(self, scope: MergeScope) -> io::Result<()> {
-        let Self { files, list, dirs, volumes, replaces, additions, .. } = self;
+        let Self { files, list, dirs, volumes, replaces, additions, opened, .. } = self;
         let limit = additions.limit;
         let is_changed = additions.finish(&list, &volumes, replaces)?;
+        files.note_use(opened, is_changed);
         if is_changed || !volumes.iter().all(|kept| kept.table().written().is_some()) {
             merging::merge(&files, (list.of, &dirs), volumes, (limit, scope))?;
         }
