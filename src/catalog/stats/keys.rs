@@ -68,6 +68,7 @@ impl GroupKey {
         match (self, other) {
             (Self::Text(one), Self::Text(other)) => one.cmp(other),
             (Self::Session(one), Self::Session(other)) => id(one).cmp(&id(other)).then(one.cmp(other)),
+            (Self::Entry(one, at), Self::Entry(other, other_at)) if one == other => at.cmp(other_at),
             (Self::Entry(one, at), Self::Entry(other, other_at)) => {
                 id(one).cmp(&id(other)).then(one.cmp(other)).then(at.cmp(other_at))
             }
