@@ -156,8 +156,8 @@ fn the_rows_of_every_grouping_add_up_to_the_costs_of_the_sessions() {
                 family(dir.path(), name, entries, forks);
             }
             let catalog = read(dir.path(), None);
-            let own: Vec<_> = catalog.keys().map(|key| catalog.own(key)).collect();
             let is_near = |one: f64, other: f64| (one - other).abs() <= 1e-9 * one.abs().max(1e-9) || one == other;
+            let own: Vec<_> = catalog.keys().map(|key| catalog.own(key)).collect();
             let cost = own.iter().map(|own| own.cost).sum::<f64>();
             let limited = TableRequest { limit: Some(2), ..TableRequest::by(&groupings) };
             let [table, limited] = <[StatsTable; 2]>::try_from(StatsTable::all(
@@ -166,6 +166,17 @@ fn the_rows_of_every_grouping_add_up_to_the_costs_of_the_sessions() {
                 &[TableRequest::by(&groupings), limited],
             ))
             .unwrap();
+            // The sums of intervals, which are used for most groupings, equal those of the entries.
+            let pause = StatsRules { pause: 300_001, ..rules() };
+            let by_entry =
+                StatsTable::new(&StatsSessions::new(&catalog, |_| true), &pause, &TableRequest::by(&groupings));
+            for ((keys, one), (other_keys, other)) in table.rows.iter().zip(&by_entry.rows) {
+                let is_equal = (keys, one.entries, one.prompts, one.tool_calls, one.session_count())
+                    == (other_keys, other.entries, other.prompts, other.tool_calls, other.session_count());
+                prop_assert!(is_equal || one.cost == other.cost, "{:?} {:?}", one, other);
+                prop_assert!(is_near(one.cost, other.cost) && is_near(one.abandoned_cost, other.abandoned_cost));
+            }
+            prop_assert_eq!(table.rows.len(), by_entry.rows.len());
             let rest = table.rows.len().saturating_sub(2);
             prop_assert_eq!((limited.other.0, &limited.rows[..]), (rest, &table.rows[..table.rows.len() - rest]));
             let mut sum = StatsSum::default();

@@ -8,13 +8,14 @@ use crate::catalog::stats::keys::GroupKey;
 use crate::catalog::stats::request::{RowOrder, StatsRow, StatsRules, TableRequest};
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::session::digest::details::Details;
-use crate::session::digest::entry_stats::{EntryStats, SessionStats};
 use crate::session::digest::listed::{ListedSession, SharedSession};
 use crate::session::links::{ById, IdHash, Index};
 use crate::session::stats::StatsSum;
+use crate::session::stats::entry_stats::{EntryStats, SessionStats};
 use crate::session::stats::grouping::{Grouping, SAME_KEYS};
+use crate::session::stats::intervals::{IntervalSum, SessionSums};
 use crate::session::stats::paths;
-use crate::session::stats::prices::ModelPrices;
+use crate::session::stats::prices::{ModelPrices, listed_cost};
 
 /// The key of an entry within its session for one grouping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -53,6 +54,8 @@ pub(super) struct GroupSums<'a> {
     requests: &'a [TableRequest],
     /// The keys of times by grouping and number of intervals.
     times: HashMap<(Grouping, i64), Option<String>>,
+    /// `true` if the sums that are kept for each session suffice.
+    needs_only_sums: bool,
     /// The tables, one for each request.
     pub(super) tables: Vec<PartialTable>,
 }
@@ -61,7 +64,9 @@ pub(super) struct GroupSums<'a> {
 struct CountedSession<'a> {
     key: SessionKey,
     listed: &'a ListedSession,
-    stats: &'a SessionStats,
+    models: &'a [(Box<str>, Box<str>)],
+    tools: &'a [Box<str>],
+    programs: &'a [Box<str>],
     /// The prompt of each entry.
     prompts: Vec<Option<Index>>,
     /// The leaf of each entry, if needed.
@@ -85,7 +90,11 @@ struct CountedEntry<'a> {
 impl<'a> GroupSums<'a> {
     pub(super) fn new(sessions: &'a StatsSessions, rules: &'a StatsRules, requests: &'a [TableRequest]) -> Self {
         let tables = requests.iter().map(|_| PartialTable::default()).collect();
-        Self { sessions, rules, requests, times: HashMap::new(), tables }
+        let suffice = |TableRequest { groupings, since, until, .. }: &TableRequest| {
+            SessionSums::suffice(groupings, [*since, *until], rules.pause)
+        };
+        let needs_only_sums = requests.iter().all(suffice);
+        Self { sessions, rules, requests, needs_only_sums, times: HashMap::new(), tables }
     }
 
     /// Returns the tables after all sessions.
@@ -98,6 +107,9 @@ impl<'a> GroupSums<'a> {
     pub(super) fn add(&mut self, group: &[SessionKey]) {
         let members: Vec<(SessionKey, &SharedSession)> =
             group.iter().filter_map(|&key| Some((key, self.sessions.get(key)?))).collect();
+        if let ([(key, session)], true) = (&members[..], self.needs_only_sums) {
+            return self.add_sums(*key, session);
+        }
         if let [(key, session)] = members[..] {
             let stats = session.stats();
             let is_repeated = |at: Index| stats.repeated.binary_search(&at).is_ok();
@@ -117,6 +129,50 @@ impl<'a> GroupSums<'a> {
                 ids.iter().map(|id| seen.insert(*id, ()).is_none().then(|| !on_paths.contains(id))).collect();
             if self.sessions.is_wanted(key) {
                 self.add_session((key, session), &session.stats(), |at| owned.get(at as usize).copied().flatten());
+            }
+        }
+    }
+
+    /// Adds the kept sums of a session that shares no entries.
+    fn add_sums(&mut self, key: SessionKey, listed: &ListedSession) {
+        let SessionSums { models, sums } = listed.sums();
+        let prices: Vec<_> = models.iter().map(|(provider, model)| self.rules.prices.of(provider, model)).collect();
+        let session = CountedSession {
+            key,
+            listed,
+            models: &models,
+            tools: &[],
+            programs: &[],
+            prompts: Vec::new(),
+            leaves: Vec::new(),
+            entries: Vec::new(),
+        };
+        for (number, TableRequest { groupings, since, until, .. }) in self.requests.iter().enumerate() {
+            let is_in_time = |interval: Option<i64>| match interval.map(|interval| interval.saturating_mul(SAME_KEYS)) {
+                Some(time) => since.is_none_or(|since| time >= since) && until.is_none_or(|until| time < until),
+                None => since.is_none() && until.is_none(),
+            };
+            let mut is_counted = false;
+            for IntervalSum { interval, model, sum } in sums.iter().filter(|sum| is_in_time(sum.interval)) {
+                let mut sum = sum.clone();
+                match model.and_then(|model| *prices.get(model as usize)?) {
+                    Some(prices) => (sum.listed_cost, sum.unpriced_tokens) = (listed_cost(&sum.tokens, prices), 0.0),
+                    None => sum.unpriced_tokens = sum.all_tokens(),
+                }
+                self.tables[number].total += &sum;
+                is_counted = true;
+                sum.sessions = vec![key.place() as u32];
+                let key_of = |grouping: &Grouping| match grouping {
+                    Grouping::Model | Grouping::Provider => model.map_or(EntryKey::None, EntryKey::Model),
+                    grouping if grouping.is_time() => interval.map_or(EntryKey::None, EntryKey::Time),
+                    _ => EntryKey::Session,
+                };
+                let keys = groupings.iter().map(|grouping| self.group_key(&session, *grouping, key_of(grouping)));
+                let keys: Vec<GroupKey> = keys.collect();
+                *self.tables[number].rows.entry(keys).or_default() += &sum;
+            }
+            if is_counted {
+                self.tables[number].total.sessions.push(key.place() as u32);
             }
         }
     }
@@ -152,7 +208,8 @@ impl<'a> GroupSums<'a> {
             })
         });
         let entries = counted.collect();
-        let session = CountedSession { key, listed, stats, prompts, leaves, entries };
+        let SessionStats { models, tools, programs, .. } = stats;
+        let session = CountedSession { key, listed, models, tools, programs, prompts, leaves, entries };
         for number in 0..self.requests.len() {
             self.add_to_table(number, &session);
         }
@@ -224,7 +281,7 @@ impl<'a> GroupSums<'a> {
     fn group_key(&mut self, session: &CountedSession<'_>, grouping: Grouping, key: EntryKey) -> GroupKey {
         let named = |text: &str| if text.is_empty() { GroupKey::None } else { GroupKey::Text(text.into()) };
         let of_names = |names: &[Box<str>], at: u32| names.get(at as usize).map_or(GroupKey::None, |name| named(name));
-        let CountedSession { key: session, listed, stats, .. } = *session;
+        let CountedSession { key: session, listed, models, tools, programs, .. } = *session;
         match (grouping, key) {
             (_, EntryKey::None) => GroupKey::None,
             (_, EntryKey::Time(number)) => {
@@ -233,13 +290,13 @@ impl<'a> GroupSums<'a> {
                 let key = self.times.entry((grouping, number)).or_insert_with(key);
                 key.as_deref().map_or(GroupKey::None, named)
             }
-            (_, EntryKey::Model(model)) => match stats.models.get(model as usize) {
+            (_, EntryKey::Model(model)) => match models.get(model as usize) {
                 Some((provider, _)) if grouping == Grouping::Provider => named(provider),
                 Some((_, model)) => named(model),
                 None => GroupKey::None,
             },
-            (_, EntryKey::Tool(tool)) => of_names(&stats.tools, tool),
-            (_, EntryKey::Program(program)) => of_names(&stats.programs, program),
+            (_, EntryKey::Tool(tool)) => of_names(tools, tool),
+            (_, EntryKey::Program(program)) => of_names(programs, program),
             (_, EntryKey::Entry(at)) => GroupKey::Entry(session, at),
             (Grouping::Project, EntryKey::Session) => named(listed.facts().cwd),
             (Grouping::Family, EntryKey::Session) => GroupKey::Session(self.sessions.oldest(session)),

@@ -35,6 +35,7 @@ use crate::session::digest::details::LazyDetails;
 use crate::session::digest::listed::{ListedSession, SessionFacts, SharedSession};
 use crate::session::links::ById;
 use crate::session::search_text::{SearchTexts, SearchTextsBuf, TextBuffers};
+use crate::session::stats::intervals::SessionSums;
 pub(super) use cleanup::related;
 pub(crate) use cleanup::{clean_up, clear};
 pub use list::IndexPlace;
@@ -46,7 +47,7 @@ use table::SegmentRecord;
 use writing::{Addition, Additions, bytes, keys, stored_keys};
 
 /// The format version. Increase it with every change of the data read from a session or of its serialization.
-const FORM: u32 = 10;
+const FORM: u32 = 11;
 
 /// The precision of times of directories on all file systems.
 const PRECISION: Duration = Duration::from_secs(2);
@@ -368,11 +369,13 @@ impl Index {
             return;
         };
         let ScannedSession { digest, texts, state, content } = &*session;
-        let pieces = [bytes(digest), bytes(&**digest.details()), texts.as_texts().to_bytes(), bytes(&*digest.stats())];
+        let stats = digest.stats();
+        let sums = bytes(&SessionSums::new(&stats));
+        let pieces = [bytes(digest), bytes(&**digest.details()), texts.as_texts().to_bytes(), bytes(&*stats), sums];
         let facts = SessionFacts { bytes: file.stamp.bytes, mtime: file.stamp.mtime(), ..digest.facts() };
         let keys = keys(digest, texts.as_texts());
-        let [digest, details, texts, stats] = &pieces;
-        let pieces = [&**digest, details, texts, state, stats];
+        let [digest, details, texts, stats, sums] = &pieces;
+        let pieces = [&**digest, details, texts, state, stats, sums];
         let addition =
             Addition { is_session: true, content: *content, facts, pieces, keys: &keys, ..Addition::default() };
         if let Some(lazy) = self.put(file, addition) {
@@ -447,7 +450,9 @@ mod tests {
         let mut written: Vec<Vec<u8>> = Vec::new();
         sources.scan().read(|scan::ScanBatch { sessions, .. }| {
             let one = |session: &SharedSession| {
-                [bytes(&***session), bytes(&**session.details()), bytes(&*session.stats())].concat()
+                let stats = session.stats();
+                let sums = bytes(&SessionSums::new(&stats));
+                [bytes(&***session), bytes(&**session.details()), bytes(&*stats), sums].concat()
             };
             written.extend(sessions.iter().map(one));
             true
@@ -458,7 +463,7 @@ mod tests {
         written.push(texts.as_texts().to_bytes());
         assert_eq!(
             (FORM, hash(&written.concat())),
-            (10, 1_608_090_850_253_121_868),
+            (11, 4_496_530_889_069_812_397),
             "what is read of sessions, or how it is written, is another: raise FORM, and say so here"
         );
     }

@@ -106,7 +106,7 @@ impl SegmentPiece {
 }
 
 /// The number of pieces of a session.
-pub(super) const KINDS: usize = 5;
+pub(super) const KINDS: usize = 6;
 
 /// The pieces of a file in the segment, one after another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

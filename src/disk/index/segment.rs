@@ -19,10 +19,11 @@ use crate::disk::index::table::{SegmentRecord, SegmentTable};
 use crate::disk::session_file::{self, RealPaths, SessionFile};
 use crate::session::digest::Digest;
 use crate::session::digest::details::{Details, DetailsSource, LazyDetails};
-use crate::session::digest::entry_stats::SessionStats;
 use crate::session::digest::listed::{JoinedPath, SessionFacts, SessionFilter, SessionSource};
 use crate::session::lines::Header;
 use crate::session::search_text::{SearchTexts, TextBuffers};
+use crate::session::stats::entry_stats::SessionStats;
+use crate::session::stats::intervals::SessionSums;
 use crate::system;
 
 /// The kinds of pieces of a session, in their order in the file.
@@ -33,6 +34,7 @@ pub(super) enum PieceKind {
     Texts,
     State,
     Stats,
+    Sums,
 }
 
 impl RecordPieces {
@@ -49,7 +51,7 @@ impl RecordPieces {
 
     /// Returns the offset after the last piece.
     pub(super) fn end(self) -> u64 {
-        self.piece(PieceKind::Stats).end()
+        self.piece(PieceKind::Sums).end()
     }
 }
 
@@ -116,9 +118,9 @@ impl Segment {
         record: &SegmentRecord,
         rooms: &'a mut [Vec<u8>; KINDS],
     ) -> Option<[&'a [u8]; KINDS]> {
-        use PieceKind::{Details, Digest, State, Stats, Texts};
+        use PieceKind::{Details, Digest, State, Stats, Sums, Texts};
         let mut read = [&[][..]; KINDS];
-        for ((read, kind), room) in read.iter_mut().zip([Digest, Details, Texts, State, Stats]).zip(rooms) {
+        for ((read, kind), room) in read.iter_mut().zip([Digest, Details, Texts, State, Stats, Sums]).zip(rooms) {
             *read = self.stored.pieces.read(record.pieces.piece(kind), room)?;
         }
         Some(read)
@@ -273,6 +275,11 @@ impl SessionSource for SharedSource {
         let path = self.0.file(number as usize).map(|file| file.path).unwrap_or_default();
         DetailsSource::stats(&*self.0, number, &path)
     }
+
+    fn sums(&self, number: u32) -> SessionSums {
+        let kept = self.0.pieces.get(self.0.table.record(number as usize).pieces.piece(PieceKind::Sums));
+        kept.unwrap_or_else(|| SessionSums::new(&SessionSource::stats(self, number)))
+    }
 }
 
 impl SharedSource {
@@ -299,6 +306,10 @@ impl DetailsSource for StoredSessions {
         self.pieces_of(number).stats(path)
     }
 
+    fn sums(&self, number: u32, path: &Path) -> SessionSums {
+        self.pieces_of(number).sums(path)
+    }
+
     fn texts<'a>(&self, number: u32, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
         self.pieces_of(number).texts(room)
     }
@@ -319,6 +330,10 @@ impl DetailsSource for WrittenSession {
 
     fn stats(&self, _: u32, path: &Path) -> SessionStats {
         self.pieces().stats(path)
+    }
+
+    fn sums(&self, _: u32, path: &Path) -> SessionSums {
+        self.pieces().sums(path)
     }
 
     fn texts<'a>(&self, _: u32, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
@@ -352,6 +367,12 @@ impl SessionPieces<'_> {
     fn stats(&self, path: &Path) -> SessionStats {
         let kept = self.pieces.get(self.places.piece(PieceKind::Stats));
         kept.unwrap_or_else(|| digest_of(self.home, path).map(|digest| (*digest.stats()).clone()).unwrap_or_default())
+    }
+
+    /// Returns the sums of the entries. Damaged ones are computed again.
+    fn sums(&self, path: &Path) -> SessionSums {
+        let kept = self.pieces.get(self.places.piece(PieceKind::Sums));
+        kept.unwrap_or_else(|| SessionSums::new(&self.stats(path)))
     }
 
     /// Reads the texts into reusable buffers.

@@ -19,13 +19,13 @@ use crate::session::digest::listed::{JoinedPath, RootKeys, SessionFacts};
 use crate::session::links::IdHash;
 
 /// The size of a record in bytes.
-pub(super) const RECORD: usize = 180;
+pub(super) const RECORD: usize = 184;
 
 /// The offset of the number in a record.
 const NUMBER: usize = RECORD - 4;
 
 /// The offset of the place of the path in a record.
-const BELOW: usize = 13 * 8 + 7 * 4;
+const BELOW: usize = 13 * 8 + 8 * 4;
 
 /// A column of the table: its ID, and the form of its data. A column whose data can be derived from the pieces has a
 /// form of its own: in a segment without it or with another form, it is missing until the segment is rewritten.
@@ -136,7 +136,7 @@ impl FullRecord {
     fn from_bytes(bytes: &[u8; RECORD]) -> Self {
         let word = |at: usize| bytes[at * 8..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
         let half = |at: usize| bytes[104 + at * 4..].first_chunk().map_or(0, |half| u32::from_le_bytes(*half));
-        let flags = half(17);
+        let flags = half(18);
         let record = SegmentRecord {
             stamp: FileVersion {
                 file: (word(0), word(1)),
@@ -151,7 +151,7 @@ impl FullRecord {
         };
         Self {
             record,
-            number: half(18),
+            number: half(19),
             flags,
             created: word(8).cast_signed(),
             modified: word(9).cast_signed(),
@@ -160,8 +160,8 @@ impl FullRecord {
                 tokens: f64::from_bits(word(11)),
                 entries: word(12) as usize,
             },
-            roots: (half(5), half(6)),
-            strings: std::array::from_fn(|at| (half(7 + 2 * at), half(8 + 2 * at))),
+            roots: (half(6), half(7)),
+            strings: std::array::from_fn(|at| (half(8 + 2 * at), half(9 + 2 * at))),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Conditions on the statistics of entries.
 
 use crate::search::candidate::{EntryScope, Test};
-use crate::session::digest::entry_stats::{EntryStats, SessionStats};
 use crate::session::links::Index;
+use crate::session::stats::entry_stats::{EntryStats, SessionStats};
 
 /// Tests an entry of a session.
 pub(super) type EntryTest = Box<dyn Fn(&SessionStats, &EntryStats) -> bool + Send + Sync>;

@@ -6,7 +6,6 @@ use crate::base::javascript::{js_trim, utf16_prefix};
 use crate::base::text::clean;
 use crate::base::time;
 use crate::session::digest::details::{Details, EntryKeys, LazyDetails, Models, identity};
-use crate::session::digest::entry_stats::StatsCollector;
 use crate::session::digest::messages::MessageTexts;
 use crate::session::digest::touched_files::TouchCollector;
 use crate::session::digest::{Digest, DigestLabel};
@@ -18,6 +17,7 @@ use crate::session::lines::{LabelLine, Line, LineCollector, NotASession};
 use crate::session::links::{ActivePath, Index, ParentLinks};
 use crate::session::problem::Problem;
 use crate::session::search_text::SearchTextsBuf;
+use crate::session::stats::entry_stats::StatsCollector;
 
 /// Length limit of a fork's first own message and of typed words, in UTF-16 code units.
 const OWN_MESSAGE: usize = 300;
@@ -128,7 +128,8 @@ impl DigestBuilder {
         details.models = self.models.busiest_first();
         details.active = ActivePath::new(&parent_links);
         digest.header = header;
-        let stats = self.stats.finish((&parent_links, details.active.clone(), repeated), &self.messages);
+        let words = |at: Index| self.messages.row(at).map_or("", |row| self.messages.text(row));
+        let stats = self.stats.finish((&parent_links, details.active.clone(), repeated), words);
         digest.details = LazyDetails::new(details, stats);
         Ok((digest, self.texts.unwrap_or_default()))
     }

@@ -11,7 +11,6 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use crate::session::digest::entry_stats::SessionStats;
 use crate::session::digest::messages::LastMessage;
 use crate::session::digest::touched_files::TouchedFiles;
 use crate::session::entry::Entry;
@@ -19,6 +18,8 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::json::Str;
 use crate::session::links::{ActivePath, ById, IdHash, Index};
 use crate::session::search_text::{SearchTexts, TextBuffers};
+use crate::session::stats::entry_stats::SessionStats;
+use crate::session::stats::intervals::SessionSums;
 
 /// The details of a session that lists do not show.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -62,6 +63,9 @@ pub trait DetailsSource: fmt::Debug + Send + Sync {
 
     /// Returns the statistics of its entries.
     fn stats(&self, number: u32, path: &Path) -> SessionStats;
+
+    /// Returns the sums of its entries.
+    fn sums(&self, number: u32, path: &Path) -> SessionSums;
 
     /// Reads the search texts into reusable buffers. Returns `None` if they are not available.
     fn texts<'a>(&self, number: u32, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>>;

@@ -11,9 +11,10 @@ use std::sync::{Arc, OnceLock};
 
 use crate::session::digest::Digest;
 use crate::session::digest::details::EntryTotals;
-use crate::session::digest::entry_stats::SessionStats;
 use crate::session::links::IdHash;
 use crate::session::search_text::{SearchTexts, TextBuffers};
+use crate::session::stats::entry_stats::SessionStats;
+use crate::session::stats::intervals::SessionSums;
 
 /// A session whose digest is loaded on first use, by dereferencing it. Loops over many sessions should use
 /// [`ListedSession::facts`] or [`ListedSession::once`] instead.
@@ -46,6 +47,9 @@ pub trait SessionSource: fmt::Debug + Send + Sync {
 
     /// Loads the statistics of its entries.
     fn stats(&self, number: u32) -> SessionStats;
+
+    /// Loads the sums of its entries.
+    fn sums(&self, number: u32) -> SessionSums;
 }
 
 /// The facts about a session that lists need of all sessions.
@@ -284,6 +288,14 @@ impl ListedSession {
         match (self.digest.get(), &self.stored) {
             (None, Some((source, number))) => source.stats(*number).into(),
             _ => self.deref().stats(),
+        }
+    }
+
+    /// Returns the sums of the entries, without loading the digest.
+    pub fn sums(&self) -> SessionSums {
+        match (self.digest.get(), &self.stored) {
+            (None, Some((source, number))) => source.sums(*number),
+            _ => self.deref().sums(),
         }
     }
 

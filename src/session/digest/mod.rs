@@ -7,7 +7,6 @@
 
 pub mod builder;
 pub mod details;
-pub mod entry_stats;
 pub mod listed;
 pub mod messages;
 pub mod touched_files;
@@ -19,12 +18,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::session::digest::details::{Details, EntryTotals, LazyDetails};
-use crate::session::digest::entry_stats::SessionStats;
 use crate::session::entry::EntryId;
 use crate::session::lines::Header;
 use crate::session::links::{IdHash, Index};
 use crate::session::problem::Problem;
 use crate::session::search_text::{SearchTexts, TextBuffers};
+use crate::session::stats::entry_stats::SessionStats;
+use crate::session::stats::intervals::SessionSums;
 
 /// The summary of a session without its tree. File system data and details are not serialized with it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -147,6 +147,16 @@ impl Digest {
         let read =
             || stored.as_ref().map(|(source, number)| source.stats(*number, &self.path)).unwrap_or_default().into();
         stats.clone().unwrap_or_else(read)
+    }
+
+    /// Returns the sums of the entries.
+    pub fn sums(&self) -> SessionSums {
+        let LazyDetails { stats, stored, .. } = &self.details;
+        match (stats, stored) {
+            (Some(stats), _) => SessionSums::new(stats),
+            (None, Some((source, number))) => source.sums(*number, &self.path),
+            (None, None) => SessionSums::default(),
+        }
     }
 
     fn read_details(&self) -> Arc<Details> {

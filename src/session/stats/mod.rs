@@ -1,18 +1,22 @@
 //! Statistics: sums of what entries used and did, grouped by time, model, tool and others.
 
 pub mod columns;
+pub mod entry_stats;
 pub mod grouping;
+pub mod intervals;
 pub mod paths;
 pub mod period;
 pub mod prices;
 
 use std::ops::AddAssign;
 
-use crate::session::digest::entry_stats::{EntryRole, EntryStats, SessionStats, TokenCount};
+use serde::{Deserialize, Serialize};
+
+use crate::session::stats::entry_stats::{EntryRole, EntryStats, SessionStats, TokenCount};
 use crate::session::stats::prices::{ModelPrices, listed_cost};
 
 /// Sums over entries. Times are in milliseconds, costs in US dollars.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StatsSum {
     /// The numbers of the sessions with such entries; a number can occur several times.
     pub sessions: Vec<u32>,

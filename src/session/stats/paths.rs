@@ -1,7 +1,7 @@
 //! The place of each entry in its session: the prompt it belongs to, its branch, and the time it took.
 
-use crate::session::digest::entry_stats::{EntryRole, EntryStats};
 use crate::session::links::Index;
+use crate::session::stats::entry_stats::{EntryRole, EntryStats};
 
 /// Returns the leaf of the branch of each entry. Entries on the path to the last entry belong to its branch, and other
 /// shared entries to the branch that was written last.

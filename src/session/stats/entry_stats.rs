@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::javascript::utf16_prefix;
 use crate::base::shell::program;
-use crate::session::digest::messages::MessageTexts;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Block, Entry, Message, ToolCall};
 use crate::session::json::Str;
@@ -275,11 +274,11 @@ impl StatsCollector {
         number(&name.text(), &mut self.stats.tools, &mut self.tool_numbers)
     }
 
-    /// Returns the statistics; `messages` contains the texts of the prompts.
-    pub(crate) fn finish(
+    /// Returns the statistics; `words` returns the text of a prompt.
+    pub(crate) fn finish<'a>(
         self,
         (parent_links, active, repeated): (&ParentLinks, ActivePath, Vec<Index>),
-        messages: &MessageTexts,
+        words: impl Fn(Index) -> &'a str,
     ) -> SessionStats {
         let mut stats = SessionStats { active, repeated, ..self.stats };
         let ids = std::mem::take(&mut stats.prompt_texts);
@@ -289,8 +288,7 @@ impl StatsCollector {
             stats.prompt_texts.push_str(ids.get(from..to).unwrap_or_default());
             from = to;
             let id_end = stats.prompt_texts.len() as u32;
-            let words = messages.row(prompt.at).map_or("", |row| messages.text(row));
-            stats.prompt_texts.push_str(utf16_prefix(words, PROMPT_WORDS));
+            stats.prompt_texts.push_str(utf16_prefix(words(prompt.at), PROMPT_WORDS));
             prompt.ends = (id_end, stats.prompt_texts.len() as u32);
         }
         stats.prompt_texts.shrink_to_fit();

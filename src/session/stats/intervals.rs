@@ -1,0 +1,73 @@
+//! Sums of a session by interval of time and model. Most statistics need no more, and they are much smaller than the
+//! statistics of all entries.
+
+use serde::{Deserialize, Serialize};
+
+use crate::session::stats::StatsSum;
+use crate::session::stats::entry_stats::SessionStats;
+use crate::session::stats::grouping::{Grouping, SAME_KEYS};
+use crate::session::stats::paths;
+
+/// The pause in milliseconds for which sums are kept: see `pause-minutes`.
+pub const PAUSE: i64 = 5 * 60_000;
+
+/// The sum of an interval and a model. Its listed cost is missing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct IntervalSum {
+    /// A number of intervals of [`SAME_KEYS`]; `None` for entries without a time.
+    pub interval: Option<i64>,
+    /// The model: an index into [`SessionSums::models`].
+    pub model: Option<u32>,
+    /// The sum.
+    pub sum: StatsSum,
+}
+
+/// The sums of a session that shares no entries.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SessionSums {
+    /// The providers and models.
+    pub models: Vec<(Box<str>, Box<str>)>,
+    /// The sums in order of the first entry.
+    pub sums: Vec<IntervalSum>,
+}
+
+impl SessionSums {
+    /// Sums the entries of a session. Entries that are not on the active path are abandoned.
+    pub fn new(stats: &SessionStats) -> Self {
+        let (entries, parents) = (stats.entries(), stats.parents());
+        let mut sums: Vec<IntervalSum> = Vec::new();
+        if entries.len() != parents.len() {
+            return Self::default(); // damaged
+        }
+        let prompts = paths::prompts(&entries, &parents);
+        let prompt_times = paths::prompt_times(&entries, &prompts);
+        let working_times = paths::working_times(&entries, PAUSE);
+        let mut places = std::collections::HashMap::new();
+        for (at, entry) in (0..).zip(&entries) {
+            if stats.repeated.binary_search(&at).is_ok() {
+                continue;
+            }
+            let interval = entry.time.map(|time| time.div_euclid(SAME_KEYS));
+            let model = entry.usage.as_ref().and_then(|usage| usage.model);
+            let place = *places.entry((interval, model)).or_insert_with(|| {
+                sums.push(IntervalSum { interval, model, sum: StatsSum::default() });
+                sums.len() - 1
+            });
+            let sum = &mut sums[place].sum;
+            sum.add(entry, !stats.active.has(at), None);
+            sum.working_time = sum.working_time.saturating_add(working_times[at as usize]);
+            sum.prompt_times.extend(prompt_times[at as usize]);
+        }
+        Self { models: stats.models.clone(), sums }
+    }
+
+    /// Returns `true` if the sums are precise enough for groupings and times in milliseconds.
+    pub fn suffice(groupings: &[Grouping], times: [Option<i64>; 2], pause: i64) -> bool {
+        let is_summed = |grouping: &Grouping| match grouping {
+            Grouping::Model | Grouping::Provider | Grouping::Project | Grouping::Family | Grouping::Session => true,
+            Grouping::Branch | Grouping::Tool | Grouping::Program | Grouping::Prompt => false,
+            Grouping::Day | Grouping::Week | Grouping::Month | Grouping::Hour | Grouping::Weekday => true,
+        };
+        pause == PAUSE && groupings.iter().all(is_summed) && times.iter().flatten().all(|time| time % SAME_KEYS == 0)
+    }
+}
