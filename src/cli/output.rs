@@ -13,6 +13,7 @@ use crate::cli::exit::Exit;
 use crate::disk::locate;
 use crate::disk::scan::Unreadable;
 use crate::disk::trash::Trash;
+use crate::runtime;
 
 /// Buffered standard output.
 pub(super) type Output = BufWriter<io::StdoutLock<'static>>;
@@ -120,6 +121,11 @@ pub(super) fn is_closed_pipe(error: &anyhow::Error) -> bool {
 pub(super) fn columns() -> Option<usize> {
     let columns = io::stdout().is_terminal().then(|| crossterm::terminal::size().ok()).flatten()?.0;
     Some(columns.into()).filter(|&columns| columns > 0)
+}
+
+/// Returns `true` if standard output is a terminal with colors.
+pub(super) fn has_colors() -> bool {
+    columns().is_some() && runtime::has_colors()
 }
 
 #[cfg(test)]

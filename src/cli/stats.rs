@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
 use clap_complete::ArgValueCompleter;
+use crossterm::style::Stylize;
 use jiff::tz::TimeZone;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -283,7 +284,16 @@ impl Report<'_> {
         if self.rows.len() != 1 {
             rows.push(cells(self.total, String::new(), "total".into()));
         }
-        table::print(out, columns, &rows, glyphs)?;
+        let (has_colors, last_line) = (output::has_colors(), rows.len() - 1);
+        for (at, line) in table::lines(columns, &rows, output::columns(), glyphs).enumerate() {
+            let styled = match at {
+                _ if !has_colors => line,
+                0 => line.dim().to_string(),
+                at if at == last_line && self.rows.len() != 1 => line.bold().to_string(),
+                _ => in_color(&line, bar),
+            };
+            writeln!(out, "{styled}")?;
+        }
         if self.total.unpriced_tokens > 0.0 && self.total.cost == 0.0 {
             output::note(
                 "the sessions record no cost; add prices to [stats.prices] in config.toml and see listedCost in --json",
@@ -291,6 +301,14 @@ impl Report<'_> {
         }
         Ok(())
     }
+}
+
+/// Colors the bar of a line.
+fn in_color(line: &str, bar: &str) -> String {
+    let Some(start) = line.find(bar) else { return line.into() };
+    let rest = line[start..].trim_start_matches(bar);
+    let end = line.len() - rest.len();
+    format!("{}{}{rest}", &line[..start], line[start..end].dark_yellow())
 }
 
 /// A row or the total in JSON.

@@ -57,7 +57,7 @@ pub(super) fn print<const COLUMNS: usize>(
 }
 
 /// Returns the lines of a table for the width of a terminal, or for a pipe.
-fn lines<const COLUMNS: usize>(
+pub(super) fn lines<const COLUMNS: usize>(
     columns: [Column; COLUMNS],
     rows: &[[String; COLUMNS]],
     room: Option<usize>,

@@ -67,6 +67,12 @@ impl<E: Into<anyhow::Error>> From<E> for LoopEnd {
     }
 }
 
+/// Returns `true` unless the environment asks for no colors (`NO_COLOR`, `TERM=dumb`).
+pub(crate) fn has_colors() -> bool {
+    let is_set = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !is_set && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
 /// Runs the browser until the user quits and returns the exit code. As a picker, prints the selection. Draws on the
 /// terminal even if standard output is redirected.
 ///
@@ -85,8 +91,7 @@ pub fn run(mut setting: Startup, cache: Option<PathBuf>, changes: Option<Changes
     // The state of a demo is new in each run.
     let is_offered = || setting.demo && SavedStateFile::is_tour_offered_to_user();
     setting.offers_tour &= state_dir.is_some() && !is_offered();
-    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    if is_set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
+    if !has_colors() {
         setting.theme = None;
     }
     let (sender, events) = mpsc::channel();

@@ -59,15 +59,18 @@ impl RowOrder<'_> {
         // Values are computed once, because quantiles take long.
         let value = |(_, sum): &StatsRow| self.request.sort.value(sum, 1.0).unwrap_or(f64::NEG_INFINITY);
         let mut valued: Vec<(f64, StatsRow)> = std::mem::take(rows).into_iter().map(|row| (value(&row), row)).collect();
-        valued.sort_unstable_by(|(one_value, one), (other_value, other)| match self.request.sort {
+        let order = |(one_value, one): &(f64, StatsRow), (other_value, other): &(f64, StatsRow)| match self.request.sort
+        {
             StatsColumn::Key => self.by_key(one, other),
             _ => other_value.total_cmp(one_value).then_with(|| self.by_key(one, other)),
-        });
-        rows.extend(valued.into_iter().map(|(_, row)| row));
-        if let Some(limit) = self.request.limit.filter(|&limit| limit < rows.len()) {
-            other.0 += rows.len() - limit;
-            rows.drain(limit..).for_each(|(_, sum)| other.1 += &sum);
+        };
+        if let Some(limit) = self.request.limit.filter(|&limit| limit < valued.len()) {
+            valued.select_nth_unstable_by(limit, order);
+            other.0 += valued.len() - limit;
+            valued.drain(limit..).for_each(|(_, (_, sum))| other.1 += &sum);
         }
+        valued.sort_unstable_by(order);
+        rows.extend(valued.into_iter().map(|(_, row)| row));
     }
 
     fn by_key(self, (one, _): &StatsRow, (other, _): &StatsRow) -> Ordering {
