@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -268,6 +269,15 @@ fn within(pi: &Terminal) -> u32 {
     }
 }
 
+/// Waits until a condition holds.
+fn wait_until(mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < end, "time is up");
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
 #[test]
 #[ignore = "needs the real pi: run by scripts/pi/run terminal"]
 fn pitree_within_the_real_pi() {
@@ -285,6 +295,24 @@ fn pitree_within_the_real_pi() {
     pi.send(ESC);
     pi.wait_for_final("half a thought");
     pi.wait_for_final("answer rice one");
+    // The statistics of the current project, and back.
+    wait_until(|| {
+        pi.send(&ctrl('u'));
+        !pi.contents().contains("half a thought")
+    });
+    pi.send("/pitree stats");
+    pi.wait_for_final("/pitree stats");
+    pi.send(ENTER);
+    pi.wait_for("by project");
+    pi.wait_for("2 sessions");
+    pi.send(ESC);
+    pi.wait_selected("answer rice one");
+    pi.send(ESC);
+    // pi's screen has no frame marks.
+    wait_until(|| !pi.contents().contains("Sessions"));
+    pi.wait_for_final("answer rice one");
+    pi.send("half a thought");
+    pi.wait_for_final("half a thought");
     // To another session, at a message: the message's text goes to the editor, and the half-typed prompt is kept.
     pi.send("\x1bp");
     pi.wait_selected("answer rice one");
