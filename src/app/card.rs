@@ -24,7 +24,6 @@ use crate::session::digest::Digest;
 use crate::session::digest::DigestLabel;
 use crate::session::digest::messages::LastMessage;
 use crate::session::digest::touched_files::FileUses;
-use crate::session::stats::by_model;
 use crate::session::tree::{AbandonedBranch, Index};
 
 /// Maximum number of listed calls of a run.
@@ -237,8 +236,8 @@ fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
 
 /// Adds the cost of each model, the share of the input that was cached, and the share of abandoned branches.
 fn usage(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
-    let stats = model.catalog[key].stats();
-    let (models, total) = by_model(&stats);
+    let sums = model.catalog[key].sums();
+    let (models, total) = sums.by_model();
     let share = |part: f64| match 100.0 * part / total.cost {
         share if share.is_finite() => format!(" ({share:.0} %)"),
         _ => String::new(),

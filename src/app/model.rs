@@ -96,8 +96,8 @@ pub struct StatsState {
     pub month_cost: Option<f64>,
     /// Claim on that cost.
     pub counting_month: Option<Claim>,
-    /// The version of the catalog for which it was requested.
-    pub month_as_of: Option<u64>,
+    /// The version of the catalog and the beginning of the month for which it was requested.
+    pub month_as_of: Option<(u64, Option<i64>)>,
 }
 
 /// State of the browser.

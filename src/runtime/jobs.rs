@@ -53,6 +53,10 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 /// The maximum time that a scan waits until the first sessions are shown.
 const MOST_HELD: Duration = Duration::from_millis(50);
 
+/// The number of sessions from which on the newest ones are shown first, and the number of these.
+const MANY: usize = 20_000;
+const SHOWN_FIRST: usize = 1000;
+
 /// The error of changes without a home directory.
 const NO_JOURNAL: &str = "cannot locate the journal: no home directory; set HOME";
 
@@ -427,7 +431,8 @@ impl JobContext {
         let mut remembered = sources.remembered();
         if is_first {
             let sessions = remembered.sessions();
-            if !sessions.is_empty() {
+            let newest = if sessions.len() < MANY { Vec::new() } else { newest(&sessions, SHOWN_FIRST) };
+            for sessions in [newest, sessions].into_iter().filter(|sessions| !sessions.is_empty()) {
                 let (held, released) = mpsc::channel();
                 if !reply(scanned(ScanBatch { sessions, ..ScanBatch::default() }, Some(held))) {
                     return;
@@ -461,6 +466,19 @@ impl JobContext {
     }
 }
 
+/// Returns the newest of some sessions.
+fn newest(sessions: &[SharedSession], count: usize) -> Vec<SharedSession> {
+    // Forks stand below their parents, which may be old.
+    let facts = sessions.iter().map(|session| session.facts()).enumerate();
+    let timed = facts.filter(|(_, facts)| !facts.is_fork()).map(|(at, facts)| (facts.order_time(), at));
+    let mut timed: Vec<(i64, usize)> = timed.collect();
+    if timed.len() > count {
+        timed.select_nth_unstable_by(count, |one, other| other.cmp(one));
+        timed.truncate(count);
+    }
+    timed.into_iter().map(|(_, at)| sessions[at].clone()).collect()
+}
+
 /// Returns the current time in milliseconds since the Unix epoch.
 pub(super) fn now() -> i64 {
     milliseconds(SystemTime::now())
@@ -477,5 +495,27 @@ fn is_line_of(line: &[u8], node: &Node) -> bool {
         (Ok(Some(entry)), Some(id)) => entry.id.is_some_and(|now| now.is(id)),
         (Ok(Some(_)), None) => true,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::digest::Digest;
+
+    #[test]
+    fn the_newest_sessions_without_forks_come_first() {
+        let session = |modified: i64, parent: Option<&str>| {
+            let mut digest = Digest { modified: Some(modified), ..Digest::default() };
+            digest.header.parent_session = parent.map(String::from);
+            SharedSession::from(digest)
+        };
+        let all = [session(1, None), session(5, Some("/a")), session(3, None), session(2, None)];
+        let times = |count| {
+            let mut times: Vec<i64> = newest(&all, count).iter().map(|one| one.facts().order_time()).collect();
+            times.sort();
+            times
+        };
+        assert_eq!([times(0), times(2), times(9)], [vec![], vec![2, 3], vec![1, 2, 3]]);
     }
 }

@@ -19,6 +19,7 @@ use crate::search::qualifier::value::in_quotes;
 use crate::session::stats::columns::StatsColumn;
 use crate::session::stats::grouping::{Calendar, Grouping};
 use crate::session::stats::period::{Period, PeriodLength};
+use crate::session::stats::prices::Prices;
 
 /// Creates the view of the listed sessions before they are counted.
 ///
@@ -26,7 +27,7 @@ use crate::session::stats::period::{Period, PeriodLength};
 /// The current time is unknown.
 pub(crate) fn view(model: &Model) -> Result<StatsView, &'static str> {
     let today = model.setting.zoned(model.now).ok_or("the current time is out of range")?.date();
-    let rules = rules(model);
+    let rules = rules(model, model.setting.config.stats.all_prices());
     let mut view = StatsView {
         scope: String::new(),
         query: String::new(),
@@ -58,12 +59,12 @@ pub(crate) fn view(model: &Model) -> Result<StatsView, &'static str> {
     Ok(view)
 }
 
-/// Returns how entries are counted.
-pub(crate) fn rules(model: &Model) -> StatsRules {
+/// Returns the rules of counting with these prices.
+pub(crate) fn rules(model: &Model, prices: Prices) -> StatsRules {
     let settings = &model.setting.config.stats;
     StatsRules {
         calendar: Calendar { zone: model.setting.zone.clone(), week_start: settings.week_start },
-        prices: settings.all_prices(),
+        prices,
         pause: i64::from(settings.pause_minutes) * 60_000,
     }
 }

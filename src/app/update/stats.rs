@@ -14,6 +14,7 @@ use crate::catalog::stats::request::TableRequest;
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::keymap::Action;
 use crate::session::stats::StatsSum;
+use crate::session::stats::prices::Prices;
 
 /// Opens the screen over the listed sessions.
 pub(super) fn open(model: &mut Model) {
@@ -120,18 +121,22 @@ pub(super) fn sync(model: &mut Model) {
 /// Counts the cost of the current month after sessions have changed, if there is a budget.
 fn sync_month(model: &mut Model) {
     let is_wanted = model.setting.config.stats.month_budget.is_some() && model.catalog.progress.finished;
-    let is_current = model.stats.month_as_of == Some(model.catalog.version());
-    if !is_wanted || is_current || model.stats.counting_month.is_some() {
+    if !is_wanted || model.stats.counting_month.is_some() {
         return;
     }
-    let rules = stats_view::rules(model);
-    let request = TableRequest { since: rules.calendar.month_start(model.now), ..TableRequest::by(&[]) };
+    let rules = stats_view::rules(model, Prices::default());
+    let since = rules.calendar.month_start(model.now);
+    let as_of = Some((model.catalog.version(), since));
+    if model.stats.month_as_of == as_of {
+        return;
+    }
+    let request = TableRequest { since, ..TableRequest::by(&[]) };
     let sessions = StatsSessions::new(&model.catalog, |_| true);
-    model.stats.month_as_of = Some(model.catalog.version());
+    model.stats.month_as_of = as_of;
     model.stats.counting_month = Some(model.ask(Work::Sum(Arc::new((sessions, rules, request)))));
 }
 
-/// Takes the sum of the current month. The first time that it exceeds the budget, a message says so.
+/// Takes the sum of the current month.
 pub(super) fn take_month(model: &mut Model, sum: &StatsSum) {
     model.stats.counting_month = None;
     model.stats.month_cost = Some(sum.cost);

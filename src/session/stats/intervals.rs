@@ -61,6 +61,22 @@ impl SessionSums {
         Self { models: stats.models.clone(), sums }
     }
 
+    /// Returns the sum of each model (empty for none), the most expensive first, and of all.
+    pub fn by_model(&self) -> (Vec<(&str, StatsSum)>, StatsSum) {
+        let mut total = StatsSum::default();
+        let mut models: Vec<(&str, StatsSum)> = Vec::new();
+        for IntervalSum { model, sum, .. } in &self.sums {
+            total += sum;
+            let name = model.and_then(|model| self.models.get(model as usize)).map_or("", |(_, model)| model);
+            match models.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, known)) => *known += sum,
+                None => models.push((name, sum.clone())),
+            }
+        }
+        models.sort_by(|(_, one), (_, other)| other.cost.total_cmp(&one.cost));
+        (models, total)
+    }
+
     /// Returns `true` if the sums are precise enough for groupings and times in milliseconds.
     pub fn suffice(groupings: &[Grouping], times: [Option<i64>; 2], pause: i64) -> bool {
         let is_summed = |grouping: &Grouping| match grouping {

@@ -12,7 +12,7 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-use crate::session::stats::entry_stats::{EntryRole, EntryStats, SessionStats, TokenCount};
+use crate::session::stats::entry_stats::{EntryRole, EntryStats, TokenCount};
 use crate::session::stats::prices::{ModelPrices, listed_cost};
 
 /// Sums over entries. Times are in milliseconds, costs in US dollars.
@@ -124,31 +124,6 @@ impl StatsSum {
         let rank = (times.len() as f64 * share).ceil() as usize;
         times.get(rank.saturating_sub(1)).copied()
     }
-}
-
-/// Returns the sum of each model of a session, the most expensive first, and of all entries. Entries that are not on
-/// the path to the last one are abandoned.
-pub fn by_model(stats: &SessionStats) -> (Vec<(Box<str>, StatsSum)>, StatsSum) {
-    let mut total = StatsSum::default();
-    let mut models: Vec<(Box<str>, StatsSum)> = Vec::new();
-    for (at, entry) in (0..).zip(&stats.entries()) {
-        if stats.repeated.binary_search(&at).is_ok() {
-            continue;
-        }
-        let is_abandoned = !stats.active.has(at);
-        total.add(entry, is_abandoned, None);
-        let name = stats.model_of(entry).map_or("", |(_, model)| model);
-        match models.iter_mut().find(|(known, _)| **known == *name) {
-            Some((_, sum)) => sum.add(entry, is_abandoned, None),
-            None => {
-                let mut sum = StatsSum::default();
-                sum.add(entry, is_abandoned, None);
-                models.push((name.into(), sum));
-            }
-        }
-    }
-    models.sort_by(|(_, one), (_, other)| other.cost.total_cmp(&one.cost));
-    (models, total)
 }
 
 #[cfg(test)]
