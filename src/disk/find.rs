@@ -26,6 +26,12 @@ impl FoundFiles {
         let unreadable = |error| Unreadable { is_missing: is_missing(&error), ..Unreadable::new(path, &why(&error)) };
         result.map_err(|error| self.unreadable.push(unreadable(error))).ok()
     }
+
+    /// Returns a session directory to search, if it exists.
+    fn root(&mut self, root: &Path) -> Option<PendingDir> {
+        let real = self.note(root, fs::canonicalize(root))?;
+        Some(PendingDir { path: root.into(), real, level: DirLevel::Root, owner: None })
+    }
 }
 
 /// Explains why a directory cannot be read, and what to do.
@@ -40,7 +46,7 @@ fn why(error: &io::Error) -> String {
 
 /// Finds session files in directories.
 pub fn find(dirs: &[PathBuf]) -> FoundFiles {
-    Listings::new(dirs).find::<[Index]>(&[])
+    Listings::find_in::<[Index]>(dirs, &[])
 }
 
 /// Known versions of files, to tell which ones are unchanged.
@@ -84,12 +90,8 @@ impl Listings {
     /// Lists directories.
     pub(super) fn new(dirs: &[PathBuf]) -> Self {
         let mut listings = Self { count: dirs.len(), ..Self::default() };
-        let mut seen = HashSet::new();
-        for (at, dir) in dirs.iter().enumerate() {
-            let real = fs::canonicalize(dir).unwrap_or_else(|_| dir.clone());
-            if seen.insert(real) {
-                listings.add(dir, at);
-            }
+        for (number, dir) in distinct(dirs) {
+            listings.add(dir, number, &|_| true);
         }
         listings
     }
@@ -98,14 +100,36 @@ impl Listings {
     /// directories of subagents may be missing.
     pub(super) fn changed(dirs: &[PathBuf], since: &[SystemTime]) -> Self {
         let mut listings = Self { count: dirs.len(), ..Self::default() };
-        for (at, (dir, since)) in dirs.iter().zip(since).enumerate() {
+        for (number, (dir, since)) in dirs.iter().zip(since).enumerate() {
             let is_changed = |dir: &Path| {
                 let changed = fs::metadata(dir).and_then(|metadata| metadata.modified());
                 changed.map_or(true, |changed| changed >= *since)
             };
-            listings.add_some(dir, at, &is_changed);
+            listings.add(dir, number, &is_changed);
         }
         listings
+    }
+
+    /// Finds the files in directories, and compares them with what is known. Needs less memory than a list of all names.
+    pub(super) fn find_in<K: KnownDirs + ?Sized>(dirs: &[PathBuf], known: &K) -> FoundFiles {
+        let mut found = FoundFiles::default();
+        for (number, dir) in distinct(dirs) {
+            let mut folders: Vec<PendingDir> = found.root(dir).into_iter().collect();
+            while !folders.is_empty() {
+                let mut next = Vec::new();
+                while !folders.is_empty() {
+                    let some = folders.split_off(folders.len().saturating_sub(DIRS_AT_ONCE));
+                    let mut listings = Self::default();
+                    next.extend(listings.list(some, number, &|_| true));
+                    let FoundFiles { files, unchanged, unreadable } = listings.look(known);
+                    found.files.extend(files);
+                    found.unchanged.extend(unchanged);
+                    found.unreadable.extend(unreadable);
+                }
+                folders = next;
+            }
+        }
+        found.without_repetitions(dirs.len())
     }
 
     /// Iterates over the directories that were listed.
@@ -113,30 +137,35 @@ impl Listings {
         self.listed.iter().map(|(_, folder, _)| &*folder.path)
     }
 
-    /// Lists a session directory and all directories below it.
-    fn add(&mut self, root: &Path, number: usize) {
-        self.add_some(root, number, &|_| true);
+    /// Lists a session directory, and the directories below it that fulfill a condition.
+    fn add(&mut self, root: &Path, number: usize, is_wanted: &dyn Fn(&Path) -> bool) {
+        let mut folders: Vec<PendingDir> = self.found.root(root).into_iter().collect();
+        while !folders.is_empty() {
+            folders = self.list(folders, number, is_wanted);
+        }
     }
 
-    /// Lists a session directory, and the directories below it that fulfill a condition.
-    fn add_some(&mut self, root: &Path, number: usize, is_wanted: &dyn Fn(&Path) -> bool) {
-        let Some(real) = self.found.note(root, fs::canonicalize(root)) else { return };
-        let mut folders = vec![PendingDir { path: root.into(), real, level: DirLevel::Root, owner: None }];
-        while !folders.is_empty() {
-            let listings = parallel::map(&folders, |folder| list(&folder.path, &folder.real));
-            let mut next = Vec::new();
-            for (folder, listing) in folders.into_iter().zip(listings) {
-                let Some(listing) = self.found.note(&folder.path, listing) else { continue };
-                next.extend(folder.below(&listing).filter(|folder| is_wanted(&folder.path)));
-                self.listed.push((number, folder, listing));
-            }
-            folders = next;
+    /// Lists some directories. Returns the directories in them that fulfill a condition.
+    fn list(&mut self, folders: Vec<PendingDir>, number: usize, is_wanted: &dyn Fn(&Path) -> bool) -> Vec<PendingDir> {
+        let listings = parallel::map(&folders, |folder| list(&folder.path, &folder.real));
+        let mut next = Vec::new();
+        for (folder, listing) in folders.into_iter().zip(listings) {
+            let Some(listing) = self.found.note(&folder.path, listing) else { continue };
+            next.extend(folder.below(&listing).filter(|folder| is_wanted(&folder.path)));
+            self.listed.push((number, folder, listing));
         }
+        next
     }
 
     /// Looks at the files, and compares them with what is known.
     pub(super) fn find<K: KnownDirs + ?Sized>(self, known: &K) -> FoundFiles {
-        let Self { listed, count, mut found } = self;
+        let count = self.count;
+        self.look(known).without_repetitions(count)
+    }
+
+    /// Looks at the files, and compares them with what is known, in no particular order.
+    fn look<K: KnownDirs + ?Sized>(self, known: &K) -> FoundFiles {
+        let Self { listed, mut found, .. } = self;
         let mut some = Vec::new();
         for (at, (.., listing)) in listed.iter().enumerate() {
             let count = listing.sessions.len();
@@ -163,8 +192,16 @@ impl Listings {
                 Err(_) => {}
             }
         }
-        found.without_repetitions(count)
+        found
     }
+}
+
+/// Returns the directories with their indexes, without those that are the same.
+fn distinct(dirs: &[PathBuf]) -> impl Iterator<Item = (usize, &PathBuf)> {
+    let mut seen = HashSet::new();
+    dirs.iter()
+        .enumerate()
+        .filter(move |(_, dir)| seen.insert(fs::canonicalize(dir).unwrap_or_else(|_| dir.to_path_buf())))
 }
 
 impl FoundFiles {
@@ -262,8 +299,12 @@ fn list(dir: &Path, real: &Path) -> io::Result<DirListing> {
             listing.folders.push((entry.path(), kind.is_symlink()));
         }
     }
+    listing.sessions.shrink();
     Ok(listing)
 }
+
+/// The number of directories whose names are in memory at a time.
+const DIRS_AT_ONCE: usize = 32;
 
 /// The number of files of a directory processed per task.
 const AT_ONCE: usize = 64;
@@ -324,20 +365,26 @@ impl PendingDir {
 struct FileNames {
     text: String,
     /// The end of each name in the string.
-    ends: Vec<(usize, bool)>,
-    /// The names that are not UTF-8.
+    ends: Vec<(u32, bool)>,
+    /// The names that are not UTF-8, or too many.
     others: Vec<(OsString, bool)>,
 }
 
 impl FileNames {
     fn push(&mut self, name: OsString, is_link: bool) {
         match name.to_str() {
-            Some(name) => {
-                self.text.push_str(name);
-                self.ends.push((self.text.len(), is_link));
+            Some(text) if self.text.len() + text.len() <= u32::MAX as usize => {
+                self.text.push_str(text);
+                self.ends.push((self.text.len() as u32, is_link));
             }
-            None => self.others.push((name, is_link)),
+            _ => self.others.push((name, is_link)),
         }
+    }
+
+    /// Frees unused memory.
+    fn shrink(&mut self) {
+        self.text.shrink_to_fit();
+        self.ends.shrink_to_fit();
     }
 
     fn len(&self) -> usize {
@@ -348,7 +395,7 @@ impl FileNames {
         match self.ends.get(at) {
             Some(&(end, is_link)) => {
                 let start = at.checked_sub(1).map_or(0, |before| self.ends[before].0);
-                (self.text[start..end].as_ref(), is_link)
+                (self.text[start as usize..end as usize].as_ref(), is_link)
             }
             None => {
                 let (name, is_link) = &self.others[at - self.ends.len()];

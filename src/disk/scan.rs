@@ -65,7 +65,7 @@ impl<'a> ScanSources<'a> {
             let index = scope.spawn(|| self.index());
             (Listings::new(self.dirs), index.join().unwrap_or_default())
         });
-        self.with(index).look(listings)
+        self.with(index).look(Some(listings))
     }
 
     /// Finds the files to rebuild the index from all of them.
@@ -136,13 +136,16 @@ impl Scan<'_> {
     /// Finds the files.
     #[must_use]
     pub fn scan(self) -> Self {
-        let listings = Listings::new(self.sources.dirs);
-        self.look(listings)
+        self.look(None)
     }
 
-    /// Looks at the files and compares them with the index.
-    fn look(self, listings: Listings) -> Self {
+    /// Looks at the files and compares them with the index. Lists them first, if they are not listed yet.
+    fn look(self, listings: Option<Listings>) -> Self {
         let Self { sources, mut index, mut related, real, .. } = self;
+        let find = |known: &[Index]| match listings {
+            Some(listings) => listings.find(known),
+            None => Listings::find_in(sources.dirs, known),
+        };
         let found = if let Some(cache) = sources.cache.filter(|_| !index.is_empty()) {
             let dirs: Vec<PathBuf> = sources.dirs.iter().map(|dir| index::real(dir)).collect();
             let open = |dir: &PathBuf| Index::open(cache, dir, sources.home);
@@ -150,13 +153,13 @@ impl Scan<'_> {
             // Indexes of nested directories need all files.
             let is_nested = |(at, dir): (usize, &PathBuf)| dirs[..at].iter().any(|other| is_inside(dir, other));
             let is_alone = related.is_empty() && !dirs.iter().enumerate().any(is_nested);
-            let mut found = listings.find(if is_alone { &index[..] } else { &[] });
+            let mut found = find(if is_alone { &index } else { &[] });
             for (dir, index) in (0..).map(Some).zip(&mut index).chain(related.iter_mut().map(|index| (None, index))) {
                 index.look(dir, &dirs, &mut found);
             }
             found
         } else {
-            listings.find::<[Index]>(&[])
+            find(&[])
         };
         let mut outdated: Vec<PathBuf> = index.iter().flat_map(Index::outdated).collect();
         if index.len() > 1 && !outdated.is_empty() {
