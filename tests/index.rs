@@ -795,14 +795,17 @@ fn sessions_are_recalled_without_looking_at_all_files() {
     assert_eq!([found("a"), found("b1"), found("c")], [vec!["a1", "a2"], vec!["b1"], vec![]]);
     // New and deleted files change the time of their directory.
     world.write("c1.jsonl", &Session::new("c1").user("u", "Hello").text());
-    world.write("a2.jsonl", &Session::new("a3").user("u", "Another").text());
+    assert_eq!([found("a"), found("c")], [vec!["a1", "a2"], vec!["c1"]]);
+    world.list();
     fs::remove_file(world.path("a1.jsonl")).unwrap();
-    assert_eq!([found("a"), found("c")], [["a3"], ["c1"]]);
+    assert_eq!(recalled("b"), None, "a scan must remove the text of the deleted file");
+    world.list();
+    world.write("a2.jsonl", &Session::new("a3").user("u", "Another").text());
+    assert_eq!(recalled("b"), None);
     // A directory with an earlier time than the last use of the index is not listed.
     world.list();
     let dir = File::open(world.dirs[0].join("project")).unwrap();
     let before = dir.metadata().unwrap().modified().unwrap() - std::time::Duration::from_secs(60);
-    dir.set_modified(before).unwrap();
     File::open(&world.dirs[0]).unwrap().set_modified(before).unwrap();
     fs::remove_file(world.path("c1.jsonl")).unwrap();
     dir.set_modified(before).unwrap();

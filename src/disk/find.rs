@@ -132,9 +132,11 @@ impl Listings {
         found.without_repetitions(dirs.len())
     }
 
-    /// Iterates over the directories that were listed.
-    pub(super) fn dirs(&self) -> impl Iterator<Item = &Path> {
-        self.listed.iter().map(|(_, folder, _)| &*folder.path)
+    /// Iterates over the listed directories that hold no subagents: the index of their session directory, their path, and
+    /// the path with symbolic links resolved.
+    pub(super) fn dirs(&self) -> impl Iterator<Item = (usize, PathBuf, PathBuf)> {
+        let listed = self.listed.iter().filter(|(_, folder, _)| folder.owner.is_none());
+        listed.map(|(number, folder, _)| (*number, folder.path.clone(), folder.real.clone()))
     }
 
     /// Lists a session directory, and the directories below it that fulfill a condition.

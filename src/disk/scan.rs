@@ -79,25 +79,26 @@ impl<'a> ScanSources<'a> {
         self.with(self.index())
     }
 
-    /// Returns the sessions whose facts fulfill a condition: those of the index, without looking at their files, and those
-    /// in directories whose list of files changed since. Fast with many sessions, but a session can be missing or have
-    /// changed. Returns `None` without an index.
+    /// Returns the sessions whose facts fulfill a condition: those of the index, without looking at their files, and new
+    /// ones in directories whose list of files changed since. Fast with many sessions, but the session of a file that was
+    /// replaced without a change of its directory is missing. Returns `None` without an index, and if a file in a changed
+    /// directory has changed or is missing, because a scan must then remove its text from the index.
     pub fn recalled(self, is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool) -> Option<Vec<SharedSession>> {
         let index = self.index();
         let since: Option<Vec<SystemTime>> = index.iter().map(Index::known_until).collect();
         let since = since.filter(|since| !since.is_empty())?;
-        let mut sessions: Vec<SharedSession> = index.iter().flat_map(|index| index.sessions_with(is_wanted)).collect();
         let listings = Listings::changed(self.dirs, &since);
-        let listed: HashSet<PathBuf> = listings.dirs().map(Path::to_path_buf).collect();
-        let changed = self.of(listings.find(&index[..]).files);
-        let read_again: HashSet<PathBuf> = changed.found.files.iter().map(|file| file.path.clone()).collect();
-        sessions.retain(|session| {
-            let path = session.facts().path.join();
-            let is_listed = path.parent().is_some_and(|dir| listed.contains(dir));
-            !is_listed || (!read_again.contains(&path) && path.exists())
-        });
-        let mut changed = changed;
-        changed.read(|batch| {
+        let listed: Vec<(usize, PathBuf, PathBuf)> = listings.dirs().collect();
+        let FoundFiles { files, unchanged, .. } = listings.find(&index[..]);
+        for (number, index) in index.iter().enumerate() {
+            let dirs = listed.iter().filter(|(of, ..)| *of == number).map(|(_, dir, real)| (&**dir, &**real));
+            let records = unchanged.iter().map(|file| file.record()).filter(|(of, _)| *of == number);
+            if !index.has_all(dirs, records.map(|(_, place)| place)) {
+                return None;
+            }
+        }
+        let mut sessions: Vec<SharedSession> = index.iter().flat_map(|index| index.sessions_with(is_wanted)).collect();
+        self.of(files).read(|batch| {
             sessions.extend(batch.sessions.into_iter().filter(|session| is_wanted(&session.facts())));
             true
         });

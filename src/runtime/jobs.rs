@@ -468,7 +468,7 @@ impl JobContext {
 
 /// Returns the newest of some sessions.
 fn newest(sessions: &[SharedSession], count: usize) -> Vec<SharedSession> {
-    // Forks stand below their parents, which may be old.
+    // Forks belong to their parents, which may be old.
     let facts = sessions.iter().map(|session| session.facts()).enumerate();
     let timed = facts.filter(|(_, facts)| !facts.is_fork()).map(|(at, facts)| (facts.order_time(), at));
     let mut timed: Vec<(i64, usize)> = timed.collect();

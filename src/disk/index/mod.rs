@@ -22,7 +22,7 @@ mod writing;
 use std::collections::HashSet;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -202,6 +202,23 @@ impl Index {
             }
         }
         sessions
+    }
+
+    /// Returns `true` if some directories, given with symbolic links resolved too, have all files as in the index.
+    /// `unchanged` are the records of the unchanged ones.
+    pub(super) fn has_all<'a>(
+        &self,
+        mut dirs: impl Iterator<Item = (&'a Path, &'a Path)>,
+        unchanged: impl Iterator<Item = RecordPlace>,
+    ) -> bool {
+        let below = |(number, at): RecordPlace| self.volumes[number].table().below(at).unwrap_or_default();
+        let unchanged: HashSet<&str> = unchanged.map(below).collect();
+        dirs.all(|(dir, real)| {
+            let Some(DirRecords { prefix, ranges, .. }) = self.records_in(dir, real) else { return false };
+            let places = ranges.into_iter().enumerate().flat_map(|(number, range)| range.map(move |at| (number, at)));
+            let is_direct = |path: &&str| !path[prefix..].contains(MAIN_SEPARATOR);
+            places.map(below).filter(is_direct).all(|path| unchanged.contains(path))
+        })
     }
 
     /// Returns the time until which the list of files in each directory is known; `None` without an index.
