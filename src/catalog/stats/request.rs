@@ -31,7 +31,7 @@ pub struct TableRequest {
     pub until: Option<i64>,
     /// The column by which the rows are sorted.
     pub sort: StatsColumn,
-    /// The maximum number of rows; the rest becomes [`StatsTable::other`].
+    /// The maximum number of rows; the rest becomes [`other`](super::table::StatsTable::other).
     pub limit: Option<usize>,
 }
 
