@@ -541,7 +541,13 @@ fn the_oldest_sessions_are_left_out_of_an_index_that_is_too_large() {
         scan.keep().unwrap();
         (sessions, read)
     };
+    let recalled = |limit: u64| {
+        let cache = Some(IndexPlace { dir: &cache, limit });
+        let sources = ScanSources { dirs: &world.dirs, home: "/home/me", cache };
+        sources.recalled(&|_| true).map(|sessions| sessions.len())
+    };
     assert_eq!((list(u64::MAX), list(u64::MAX)), ((6, 6), (6, 0)));
+    assert_eq!(recalled(u64::MAX), Some(6));
     let limit = bytes() * 3 / 5;
     assert_eq!(list(limit), (6, 0));
     write(6); // the next change applies the limit
@@ -549,6 +555,7 @@ fn the_oldest_sessions_are_left_out_of_an_index_that_is_too_large() {
     assert!(bytes() <= limit);
     let left_out = list(limit).1;
     assert!((3..6).contains(&left_out), "{left_out}");
+    assert_eq!(recalled(limit), None, "a scan is needed to find them");
     assert_eq!(list(limit), (7, left_out), "they are not added again");
     write(7);
     assert_eq!(list(limit), (8, left_out + 1), "the newest is added");

@@ -7,7 +7,7 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { random, seed } from "./lib/random.mjs";
+import { any, random, seed } from "./lib/random.mjs";
 import { entriesOf, probe, say } from "./lib/probe.mjs";
 import { home, Talk } from "./lib/talk.mjs";
 
@@ -19,7 +19,6 @@ const folder = process.env.PITREE_TALKS;
 const start = process.env.SEED ?? "1";
 seed(start);
 
-const any = (list) => list[Math.floor(random() * list.length)];
 let words = 0;
 const word = (what) => `${what} ${++words}`;
 const somewhere = async (talk) => any(await talk.entries()).id;
@@ -68,8 +67,6 @@ const steps = [
 	async (talk) => talk.ask("fork", { entryId: any((await talk.ask("get_fork_messages")).messages)?.entryId }),
 	(talk) => talk.ask("clone"),
 ];
-/** pi's errors for steps that do not apply, such as compacting an empty session. */
-const NO_SENSE = /not been saved yet|Nothing to compact|Already compacted|Cannot clone|Invalid entry|not found|Cannot fork|too small|Failed to compact|Summarization failed/;
 
 /** Returns pi's request after pitree moved the leaf of a copy of a session. */
 async function moved(pi, cwd, file, id) {
@@ -93,14 +90,7 @@ for (let number = 0; number < TALKS; number++) {
 	const sessions = join(place, "sessions");
 	const talk = new Talk(pi, cwd, "--session-dir", sessions);
 	await talk.say(word("asked"), answer());
-	for (let step = 0; step < STEPS; step++) {
-		try {
-			await any(steps)(talk);
-		} catch (error) {
-			if (!NO_SENSE.test(error.message)) throw error;
-		}
-		pi.model.answers.length = 0;
-	}
+	await talk.take(STEPS, steps);
 	await talk.quit();
 	mkdirSync(join(folder, String(number)));
 	for (const file of readdirSync(sessions)) {

@@ -7,7 +7,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { random, seed } from "./lib/random.mjs";
+import { any, random, seed } from "./lib/random.mjs";
 import { entriesOf } from "./lib/probe.mjs";
 import { cliOf } from "./lib/pi.mjs";
 import { home, Talk } from "./lib/talk.mjs";
@@ -16,7 +16,6 @@ const TALKS = 6;
 const STEPS = 30;
 seed(process.env.SEED ?? "1");
 
-const any = (list) => list[Math.floor(random() * list.length)];
 const some = () => 1 + Math.floor(random() * 5000);
 const cache = () => any([{}, { cached: some() }, { cached: some(), written: some() }]);
 const answer = () => ({ text: "An answer of some words.", ...cache() });
@@ -34,8 +33,6 @@ const steps = [
 	async (talk) => talk.ask("fork", { entryId: any((await talk.ask("get_fork_messages")).messages)?.entryId }),
 	(talk) => talk.ask("clone"),
 ];
-/** pi's errors for steps that do not apply. */
-const NO_SENSE = /not been saved yet|Nothing to compact|Already compacted|Cannot clone|Invalid entry|not found|Cannot fork|too small|Failed to compact|Summarization failed/;
 
 const env = { PATH: process.env.PATH, HOME: "/nowhere", TZ: "UTC" };
 /** Returns the total of pitree. */
@@ -69,14 +66,7 @@ for (let number = 0; number < TALKS; number++) {
 	const extension = fileURLToPath(new URL("lib/usage_tool.mjs", import.meta.url));
 	const talk = new Talk(pi, cwd, "--session-dir", sessions, "--extension", extension);
 	await talk.say("A question", answer());
-	for (let step = 0; step < STEPS; step++) {
-		try {
-			await any(steps)(talk);
-		} catch (error) {
-			if (!NO_SENSE.test(error.message)) throw error;
-		}
-		pi.model.answers.length = 0;
-	}
+	await talk.take(STEPS, steps);
 	await talk.quit();
 	const costs = new Map();
 	for (const file of readdirSync(sessions)) {

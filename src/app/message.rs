@@ -14,7 +14,7 @@ use crate::catalog::compare::{CompareRequest, ComparedBranches};
 use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::search::{SearchedSession, SessionHit};
 use crate::catalog::stats::overview::{OverviewPart, OverviewRequest};
-use crate::catalog::stats::request::{StatsRules, TableRequest};
+use crate::catalog::stats::request::TableRequest;
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::suggestions::Suggestions;
 use crate::catalog::{EntryRef, SessionKey};
@@ -35,7 +35,7 @@ use crate::search::text_match::Words;
 use crate::session::digest::Digest;
 use crate::session::digest::listed::SharedSession;
 use crate::session::prompt::listing::Listing;
-use crate::session::stats::StatsSum;
+use crate::session::stats::{StatsRules, StatsSum};
 use crate::session::tree::{Index, Tree};
 
 /// An event.

@@ -18,7 +18,7 @@ use crate::base::numbers::dollars;
 use crate::base::text::{clean, width};
 use crate::catalog::key::SessionKey;
 use crate::catalog::stats::keys::GroupName;
-use crate::catalog::stats::request::{StatsRules, TableRequest};
+use crate::catalog::stats::request::TableRequest;
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::stats::table::{NamedRow, StatsTable};
 use crate::cli::exit::Exit;
@@ -33,7 +33,7 @@ use crate::search::qualifier::value::QueryScope;
 use crate::search::qualifier::value::date::DateValue;
 use crate::session::stats::StatsSum;
 use crate::session::stats::columns::StatsColumn;
-use crate::session::stats::grouping::{Calendar, Grouping};
+use crate::session::stats::grouping::Grouping;
 
 /// Which sessions of subagents are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -112,7 +112,6 @@ impl StatsCommand {
         let zone = if self.utc { TimeZone::UTC } else { TimeZone::system() };
         let here = QueryScope { zone: zone.clone(), ..chosen.here_and_now() };
         let settings = &chosen.config.stats;
-        let calendar = Calendar { zone, week_start: settings.week_start };
         let mut groupings = if self.by.is_empty() { vec![Grouping::Month] } else { self.by.clone() };
         groupings.dedup();
         if groupings.len() > 2 {
@@ -133,8 +132,7 @@ impl StatsCommand {
             is_of_kind && is_in_project(facts.cwd) && is_found.as_ref().is_none_or(|found| found.contains(&key))
         };
         let sessions = StatsSessions::new(catalog, is_wanted);
-        let pause = i64::from(settings.pause_minutes) * 60_000;
-        let rules = StatsRules { calendar, prices: settings.all_prices(), pause };
+        let rules = settings.rules(zone, settings.all_prices());
         let is_time = groupings.first().is_some_and(|grouping| grouping.is_time());
         let request = if self.check {
             TableRequest { since: rules.calendar.month_start(now()), ..TableRequest::by(&[]) }

@@ -3,10 +3,13 @@
 use std::collections::HashMap;
 
 use jiff::civil::Weekday;
+use jiff::tz::TimeZone;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::config::tables::{ConfigProblems, advice, one_of, whole, wrong_type};
+use crate::session::stats::StatsRules;
+use crate::session::stats::grouping::Calendar;
 use crate::session::stats::prices::{ModelPrices, Prices};
 
 /// The days with which a week can begin.
@@ -35,6 +38,12 @@ impl Default for StatsConfig {
 }
 
 impl StatsConfig {
+    /// Returns the rules of counting for a time zone, with these prices.
+    pub(crate) fn rules(&self, zone: TimeZone, prices: Prices) -> StatsRules {
+        let calendar = Calendar { zone, week_start: self.week_start };
+        StatsRules { calendar, prices, pause: i64::from(self.pause_minutes) * 60_000 }
+    }
+
     /// Returns the price table with the user's prices.
     pub(crate) fn all_prices(&self) -> Prices {
         let mut prices = Prices::default();

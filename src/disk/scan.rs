@@ -81,8 +81,10 @@ impl<'a> ScanSources<'a> {
 
     /// Returns the sessions whose facts fulfill a condition: those of the index, without looking at their files, and new
     /// ones in directories whose list of files changed since. Fast with many sessions, but the session of a file that was
-    /// replaced without a change of its directory is missing. Returns `None` without an index, and if a file in a changed
-    /// directory has changed or is missing, because a scan must then remove its text from the index.
+    /// replaced without a change of its directory is missing.
+    ///
+    /// Returns `None` if a scan is needed: without a complete index, or to remove the text of a deleted or changed file in
+    /// one of these directories.
     pub fn recalled(self, is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool) -> Option<Vec<SharedSession>> {
         let index = self.index();
         let since: Option<Vec<SystemTime>> = index.iter().map(Index::known_until).collect();
@@ -97,11 +99,19 @@ impl<'a> ScanSources<'a> {
                 return None;
             }
         }
-        let mut sessions: Vec<SharedSession> = index.iter().flat_map(|index| index.sessions_with(is_wanted)).collect();
+        let mut sessions: Vec<SharedSession> = Vec::new();
+        for index in &index {
+            sessions.extend(index.sessions_with(is_wanted)?);
+        }
         self.of(files).read(|batch| {
             sessions.extend(batch.sessions.into_iter().filter(|session| is_wanted(&session.facts())));
             true
         });
+        if self.dirs.len() > 1 {
+            // One directory can contain another one.
+            let mut seen = HashSet::new();
+            sessions.retain(|session| seen.insert(session.facts().path.join()));
+        }
         Some(sessions)
     }
 

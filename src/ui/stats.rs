@@ -1,6 +1,5 @@
 //! Draws the screen of statistics. Each chart has its numbers as text.
 
-use jiff::ToSpan;
 use jiff::civil::Date;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -294,8 +293,7 @@ fn draw_calendar(frame: &mut Frame<'_>, area: Rect, view: &StatsView, pen: &Pain
         }
     }
     let named = |day: Date, sum: &StatsSum| format!("{} {}", day.strftime("%a %-d %b %Y"), view.column.words(sum, 1.0));
-    let selected =
-        period.filter(|(first, end)| first.checked_add(1.day()).is_ok_and(|next| next == *end)).map(|(day, _)| day);
+    let selected = (view.period.length == PeriodLength::Day).then_some(view.period.day);
     let largest = shown.iter().max_by(|one, other| value(one.1).total_cmp(&value(other.1)));
     let legend = match (selected, largest) {
         (Some(day), _) => named(day, view.day(day).unwrap_or(&StatsSum::default())),

@@ -7,6 +7,8 @@ export function random() {
 	t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
 	return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
 }
+/** Returns an item of a list. */
+export const any = (list) => list[Math.floor(random() * list.length)];
 /** Restarts the random sequence with a text as the seed. */
 export function seed(text) {
 	state = 2166136261;

@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { Model } from "./model.mjs";
 import { cli } from "./pi.mjs";
+import { any } from "./random.mjs";
 
 /** The timeout of one command, in milliseconds. */
 const PATIENCE = 60_000;
@@ -28,6 +29,9 @@ export async function home(folder, withOther = false) {
 	writeFileSync(join(agent, "settings.json"), JSON.stringify({ ...settings, retry, compaction, quietStartup: true }));
 	return { folder, agent, model };
 }
+
+/** pi's errors for steps that do not apply, such as compacting an empty session. */
+const NO_SENSE = /not been saved yet|Nothing to compact|Already compacted|Cannot clone|Invalid entry|not found|Cannot fork|too small|Failed to compact|Summarization failed/;
 
 /** A running pi. */
 export class Talk {
@@ -121,6 +125,17 @@ export class Talk {
 	}
 	async file() {
 		return (await this.ask("get_state")).sessionFile;
+	}
+	/** Takes random steps: functions of a conversation. Steps that do not apply are skipped. */
+	async take(count, steps) {
+		for (let step = 0; step < count; step++) {
+			try {
+				await any(steps)(this);
+			} catch (error) {
+				if (!NO_SENSE.test(error.message)) throw error;
+			}
+			this.model.answers.length = 0;
+		}
 	}
 	async quit() {
 		this.child.stdin.end();

@@ -11,15 +11,13 @@ use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::catalog::stats::keys::GroupKey;
-use crate::catalog::stats::request::StatsRules;
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Place;
 use crate::search::qualifier::value::in_quotes;
 use crate::session::stats::columns::StatsColumn;
-use crate::session::stats::grouping::{Calendar, Grouping};
+use crate::session::stats::grouping::Grouping;
 use crate::session::stats::period::{Period, PeriodLength};
-use crate::session::stats::prices::Prices;
 
 /// Creates the view of the listed sessions before they are counted.
 ///
@@ -27,7 +25,8 @@ use crate::session::stats::prices::Prices;
 /// The current time is unknown.
 pub(crate) fn view(model: &Model) -> Result<StatsView, &'static str> {
     let today = model.setting.zoned(model.now).ok_or("the current time is out of range")?.date();
-    let rules = rules(model, model.setting.config.stats.all_prices());
+    let settings = &model.setting.config.stats;
+    let rules = settings.rules(model.setting.zone.clone(), settings.all_prices());
     let mut view = StatsView {
         scope: String::new(),
         query: String::new(),
@@ -59,16 +58,6 @@ pub(crate) fn view(model: &Model) -> Result<StatsView, &'static str> {
     Ok(view)
 }
 
-/// Returns the rules of counting with these prices.
-pub(crate) fn rules(model: &Model, prices: Prices) -> StatsRules {
-    let settings = &model.setting.config.stats;
-    StatsRules {
-        calendar: Calendar { zone: model.setting.zone.clone(), week_start: settings.week_start },
-        prices,
-        pause: i64::from(settings.pause_minutes) * 60_000,
-    }
-}
-
 /// Takes the sessions that are listed now.
 pub(crate) fn take_sessions(model: &Model, view: &mut StatsView) {
     let shows = &model.sessions.shows;
@@ -96,8 +85,7 @@ fn is_listed(model: &Model, key: SessionKey) -> bool {
     if let Some(hits) = &pane.hits {
         return hits.contains_key(&key);
     }
-    let facts = model.catalog[key].facts();
-    (!pane.shows.here_only || pane.here.has(facts.cwd)) && (!pane.shows.named_only || facts.is_named)
+    pane.passes(&model.catalog, key)
 }
 
 /// The target of a row.

@@ -10,14 +10,13 @@ use crate::app::layers::answer::{LayerResult, movement};
 use crate::app::widgets::cursor::Cursor;
 use crate::catalog::stats::keys::OTHER;
 use crate::catalog::stats::overview::{DaySums, NamedTable, OverviewPart, OverviewRequest, PANELS, sum_of_days};
-use crate::catalog::stats::request::StatsRules;
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::stats::table::NamedRow;
 use crate::keymap::Action;
-use crate::session::stats::StatsSum;
 use crate::session::stats::columns::StatsColumn;
 use crate::session::stats::grouping::Grouping;
 use crate::session::stats::period::{Period, PeriodLength};
+use crate::session::stats::{StatsRules, StatsSum};
 
 /// The groupings of the table, in the order of the key.
 const GROUPINGS: [Grouping; 14] = [

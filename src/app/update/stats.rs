@@ -124,7 +124,7 @@ fn sync_month(model: &mut Model) {
     if !is_wanted || model.stats.counting_month.is_some() {
         return;
     }
-    let rules = stats_view::rules(model, Prices::default());
+    let rules = model.setting.config.stats.rules(model.setting.zone.clone(), Prices::default());
     let since = rules.calendar.month_start(model.now);
     let as_of = Some((model.catalog.version(), since));
     if model.stats.month_as_of == as_of {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use jiff::civil::Date;
 
 use crate::catalog::stats::keys::GroupKey;
-use crate::catalog::stats::request::{StatsRules, TableRequest};
+use crate::catalog::stats::request::TableRequest;
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::stats::table::{NamedRow, StatsTable};
-use crate::session::stats::StatsSum;
 use crate::session::stats::columns::StatsColumn;
 use crate::session::stats::grouping::Grouping;
 use crate::session::stats::period::Period;
+use crate::session::stats::{StatsRules, StatsSum};
 
 /// The maximum number of rows of the table, unless they have an order in time.
 const MOST_ROWS: usize = 500;

@@ -7,18 +7,6 @@ use crate::catalog::stats::sessions::StatsSessions;
 use crate::session::stats::StatsSum;
 use crate::session::stats::columns::StatsColumn;
 use crate::session::stats::grouping::{Calendar, Grouping};
-use crate::session::stats::prices::Prices;
-
-/// Rules of counting entries.
-#[derive(Clone, Debug)]
-pub struct StatsRules {
-    /// The calendar.
-    pub calendar: Calendar,
-    /// The price table.
-    pub prices: Prices,
-    /// Longer times between entries are pauses, in milliseconds.
-    pub pause: i64,
-}
 
 /// A table to make.
 #[derive(Clone, Debug)]
@@ -39,6 +27,16 @@ impl TableRequest {
     /// Requests all rows of a grouping, sorted by their costs.
     pub fn by(groupings: &[Grouping]) -> Self {
         Self { groupings: groupings.into(), since: None, until: None, sort: StatsColumn::Cost, limit: None }
+    }
+}
+
+impl TableRequest {
+    /// Returns `true` if entries of a time are counted.
+    pub(super) fn has_time(&self, time: Option<i64>) -> bool {
+        match time {
+            Some(time) => self.since.is_none_or(|since| time >= since) && self.until.is_none_or(|until| time < until),
+            None => self.since.is_none() && self.until.is_none(),
+        }
     }
 }
 

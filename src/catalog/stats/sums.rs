@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use crate::catalog::key::SessionKey;
 use crate::catalog::stats::keys::GroupKey;
-use crate::catalog::stats::request::{RowOrder, StatsRow, StatsRules, TableRequest};
+use crate::catalog::stats::request::{RowOrder, StatsRow, TableRequest};
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::session::digest::details::Details;
 use crate::session::digest::listed::{ListedSession, SharedSession};
 use crate::session::links::{ById, IdHash, Index};
-use crate::session::stats::StatsSum;
 use crate::session::stats::entry_stats::{EntryStats, SessionStats};
 use crate::session::stats::grouping::{Grouping, SAME_KEYS};
 use crate::session::stats::intervals::{IntervalSum, SessionSums};
 use crate::session::stats::paths;
 use crate::session::stats::prices::{ModelPrices, listed_cost};
+use crate::session::stats::{StatsRules, StatsSum};
 
 /// The key of an entry within its session for one grouping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -147,13 +147,10 @@ impl<'a> GroupSums<'a> {
             leaves: Vec::new(),
             entries: Vec::new(),
         };
-        for (number, TableRequest { groupings, since, until, .. }) in self.requests.iter().enumerate() {
-            let is_in_time = |interval: Option<i64>| match interval.map(|interval| interval.saturating_mul(SAME_KEYS)) {
-                Some(time) => since.is_none_or(|since| time >= since) && until.is_none_or(|until| time < until),
-                None => since.is_none() && until.is_none(),
-            };
+        for (number, request) in self.requests.iter().enumerate() {
+            let time = |sum: &IntervalSum| sum.interval.map(|interval| interval.saturating_mul(SAME_KEYS));
             let mut is_counted = false;
-            for IntervalSum { interval, model, sum } in sums.iter().filter(|sum| is_in_time(sum.interval)) {
+            for IntervalSum { interval, model, sum } in sums.iter().filter(|sum| request.has_time(time(sum))) {
                 let mut sum = sum.clone();
                 match model.and_then(|model| *prices.get(model as usize)?) {
                     Some(prices) => (sum.listed_cost, sum.unpriced_tokens) = (listed_cost(&sum.tokens, prices), 0.0),
@@ -167,7 +164,8 @@ impl<'a> GroupSums<'a> {
                     grouping if grouping.is_time() => interval.map_or(EntryKey::None, EntryKey::Time),
                     _ => EntryKey::Session,
                 };
-                let keys = groupings.iter().map(|grouping| self.group_key(&session, *grouping, key_of(grouping)));
+                let groupings = request.groupings.iter();
+                let keys = groupings.map(|grouping| self.group_key(&session, *grouping, key_of(grouping)));
                 let keys: Vec<GroupKey> = keys.collect();
                 *self.tables[number].rows.entry(keys).or_default() += &sum;
             }
@@ -217,15 +215,11 @@ impl<'a> GroupSums<'a> {
 
     /// Adds the entries of a session to a table.
     fn add_to_table(&mut self, number: usize, session: &CountedSession<'_>) {
-        let TableRequest { groupings, since, until, limit, .. } = &self.requests[number];
-        let is_in_time = |time: Option<i64>| match time {
-            Some(time) => since.is_none_or(|since| time >= since) && until.is_none_or(|until| time < until),
-            None => since.is_none() && until.is_none(),
-        };
+        let request @ TableRequest { groupings, limit, .. } = &self.requests[number];
         let mut sums: Vec<(EntryKeys, StatsSum)> = Vec::new();
         let mut places: HashMap<EntryKeys, usize> = HashMap::new();
         let mut last = None;
-        for entry in session.entries.iter().filter(|entry| is_in_time(entry.stats.time)) {
+        for entry in session.entries.iter().filter(|entry| request.has_time(entry.stats.time)) {
             let mut keys = EntryKeys::default();
             keys.iter_mut().zip(groupings).for_each(|(key, grouping)| *key = session.entry_key(*grouping, entry));
             // Most entries are in the group of the entry before.

@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use crate::base::numbers::count;
 use crate::catalog::stats::keys::{GroupKey, GroupName, OTHER};
-use crate::catalog::stats::request::{RowOrder, StatsRow, StatsRules, TableRequest};
+use crate::catalog::stats::request::{RowOrder, StatsRow, TableRequest};
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::stats::sums::GroupSums;
 use crate::disk::parallel;
-use crate::session::stats::StatsSum;
 use crate::session::stats::grouping::Grouping;
+use crate::session::stats::{StatsRules, StatsSum};
 
 /// The number of groups of sessions per task.
 const AT_ONCE: usize = 64;

@@ -203,7 +203,8 @@ impl SegmentList {
         Some(Self { of, dir: system::files::path_of(dir)?, segments, limit, oldest: oldest.cast_signed() })
     }
 
-    /// Replaces the list at a path, and keeps the time of last use.
+    /// Replaces the list at a path, and keeps the time of last use. That of a new list is long ago, until the scan that
+    /// created it ends: see [`IndexFiles::note_use`].
     ///
     /// # Errors
     /// It cannot be written.
@@ -215,8 +216,10 @@ impl SegmentList {
         bytes.extend(dir.as_os_str().as_encoded_bytes());
         bytes.extend(hash(&bytes).to_le_bytes());
         let (mut file, draft) = create::locked_draft(path)?;
-        let used = path.symlink_metadata().and_then(|found| found.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
-        let written = io::Write::write_all(&mut file, &bytes).and_then(|()| file.set_modified(used));
+        let modified = |found: fs::Metadata| found.modified();
+        let used = path.symlink_metadata().and_then(modified);
+        let used = used.or_else(|_| Ok::<_, io::Error>(modified(file.metadata()?)? - USED));
+        let written = io::Write::write_all(&mut file, &bytes).and_then(|()| file.set_modified(used?));
         // Until it has its name, the lock protects it from cleanups.
         written.and_then(|()| fs::rename(&draft, path)).inspect_err(|_| drop(fs::remove_file(&draft)))
     }

@@ -43,7 +43,7 @@ use list::{IndexFiles, SegmentList};
 pub(super) use merging::MergeScope;
 pub(super) use segment::DirRecords;
 use segment::{PieceKind, RecordUse, Segment, SessionDirs};
-use table::SegmentRecord;
+use table::{SegmentRecord, SegmentTable};
 use writing::{Addition, Additions, bytes, keys, stored_keys};
 
 /// The format version. Increase it with every change of the data read from a session or of its serialization.
@@ -166,42 +166,40 @@ impl Index {
 
     /// Returns the sessions as last read; some may have changed or be missing.
     pub(super) fn show(&mut self) -> Vec<SharedSession> {
-        let mut sessions = Vec::with_capacity(self.volumes.iter().map(|kept| kept.uses.len()).sum());
-        let mut later: HashSet<(u64, u64)> = HashSet::new();
-        for (number, kept) in self.volumes.iter_mut().enumerate().rev() {
-            let source = &kept.source;
-            for (at, record) in kept.stored.table.records().enumerate() {
+        let places = self.latest(|table, at| table.below(at).is_some());
+        places.iter().for_each(|&(number, at)| self.volumes[number].shown[at] = true);
+        places.into_iter().map(|place| self.listed(place)).collect()
+    }
+
+    /// Returns the sessions as last read whose facts fulfill a condition. Returns `None` if such a file is not found under
+    /// exactly one path, or if sessions were omitted.
+    pub(super) fn sessions_with(&self, is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool) -> Option<Vec<SharedSession>> {
+        let places = self.latest(|table, at| is_wanted(&table.facts(at)));
+        let is_known = |&(number, at): &RecordPlace| self.volumes[number].table().below(at).is_some();
+        let is_whole = !self.additions.has_omitted() && places.iter().all(is_known);
+        is_whole.then(|| places.into_iter().map(|place| self.listed(place)).collect())
+    }
+
+    /// Returns the records of the sessions that fulfill a condition, of each file the last one.
+    fn latest(&self, is_wanted: impl Fn(&SegmentTable, usize) -> bool) -> Vec<RecordPlace> {
+        let (mut places, mut later) = (Vec::new(), HashSet::<(u64, u64)>::new());
+        for (number, kept) in self.volumes.iter().enumerate().rev() {
+            let table = kept.table();
+            for (at, record) in table.records().enumerate() {
                 let is_last = later.is_empty() || !later.contains(&record.stamp.file);
-                if is_last && record.is_session && kept.stored.table.below(at).is_some() {
-                    kept.shown[at] = true;
-                    sessions.push(Arc::new(ListedSession::stored(source.clone(), at as u32)));
+                if is_last && record.is_session && is_wanted(table, at) {
+                    places.push((number, at));
                 }
             }
             if number > 0 {
-                later.extend(kept.stored.table.records().map(|record| record.stamp.file));
+                later.extend(table.records().map(|record| record.stamp.file));
             }
         }
-        sessions
+        places
     }
 
-    /// Returns the sessions as last read whose facts fulfill a condition. Files found under several paths are omitted.
-    pub(super) fn sessions_with(&self, is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool) -> Vec<SharedSession> {
-        let mut sessions = Vec::new();
-        for (number, kept) in self.volumes.iter().enumerate() {
-            let table = kept.table();
-            let is_found = |at: usize| {
-                let facts = table.facts(at);
-                !facts.path.rest.is_empty() && table.record(at).is_session && is_wanted(&facts)
-            };
-            for at in (0..table.len).filter(|&at| is_found(at)) {
-                let file = table.record(at).stamp.file;
-                let later = self.volumes.iter().skip(number + 1);
-                if !later.flat_map(|kept| kept.table().records()).any(|record| record.stamp.file == file) {
-                    sessions.push(Arc::new(ListedSession::stored(kept.source.clone(), at as u32)));
-                }
-            }
-        }
-        sessions
+    fn listed(&self, (number, at): RecordPlace) -> SharedSession {
+        Arc::new(ListedSession::stored(self.volumes[number].source.clone(), at as u32))
     }
 
     /// Returns `true` if some directories, given with symbolic links resolved too, have all files as in the index.

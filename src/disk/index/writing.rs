@@ -70,6 +70,11 @@ impl Additions {
         self.oldest = if list.limit == self.limit { list.oldest } else { i64::MIN };
     }
 
+    /// Returns `true` if files were omitted because of the size limit.
+    pub(super) fn has_omitted(&self) -> bool {
+        self.oldest > i64::MIN
+    }
+
     /// Writes the pieces of a file. If it can be written, the details are then loaded from there.
     pub(super) fn put(&self, addition: &Addition<'_>, home: &Arc<str>) -> Option<LazyDetails> {
         let lock = || self.new.lock().unwrap_or_else(PoisonError::into_inner);

@@ -13,7 +13,19 @@ use std::ops::AddAssign;
 use serde::{Deserialize, Serialize};
 
 use crate::session::stats::entry_stats::{EntryRole, EntryStats, TokenCount};
-use crate::session::stats::prices::{ModelPrices, listed_cost};
+use crate::session::stats::grouping::Calendar;
+use crate::session::stats::prices::{ModelPrices, Prices, listed_cost};
+
+/// Rules of counting entries.
+#[derive(Clone, Debug)]
+pub struct StatsRules {
+    /// The calendar.
+    pub calendar: Calendar,
+    /// The price table.
+    pub prices: Prices,
+    /// Longer times between entries are pauses, in milliseconds.
+    pub pause: i64,
+}
 
 /// Sums over entries. Times are in milliseconds, costs in US dollars.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

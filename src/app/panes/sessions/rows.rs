@@ -84,7 +84,8 @@ impl SessionsPane {
         catalog[key].facts().is_subagent && !self.shows.subagents && self.passes(catalog, catalog.started_by(key))
     }
 
-    fn passes(&self, catalog: &Catalog, key: SessionKey) -> bool {
+    /// Returns `true` if the options of the list show a session that is not hidden as a subagent.
+    pub(crate) fn passes(&self, catalog: &Catalog, key: SessionKey) -> bool {
         let facts = catalog[key].facts();
         (facts.is_named || !self.shows.named_only) && (!self.shows.here_only || self.here.has(facts.cwd))
     }
