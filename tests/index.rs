@@ -817,7 +817,26 @@ fn sessions_are_recalled_without_looking_at_all_files() {
     fs::remove_file(world.path("c1.jsonl")).unwrap();
     dir.set_modified(before).unwrap();
     assert_eq!(found("c"), ["c1"]);
+    let link = world.path("link.jsonl");
+    std::os::unix::fs::symlink(world.path("b1.jsonl"), &link).unwrap();
+    world.list();
+    assert_eq!(recalled("b"), None, "a scan is needed to find all paths of a file");
+    fs::remove_file(link).unwrap();
     // The next scan records its time.
     world.list();
     assert_eq!(found("c"), [""; 0]);
+}
+
+#[test]
+fn a_link_to_a_session_beside_it_can_come_and_go() {
+    let world = World::new();
+    world.write("b1.jsonl", &Session::new("b1").user("u", "Hello").text());
+    world.list();
+    let link = world.path("link.jsonl");
+    std::os::unix::fs::symlink(world.path("b1.jsonl"), &link).unwrap();
+    world.list();
+    world.list();
+    fs::remove_file(link).unwrap();
+    world.list();
+    world.list();
 }

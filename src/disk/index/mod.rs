@@ -260,10 +260,6 @@ impl Index {
         let uses = |number| self.uses_without_files(number, real);
         let uses: Vec<Vec<RecordUse>> = (0..self.volumes.len()).map(uses).collect();
         self.volumes.iter_mut().zip(uses).for_each(|(kept, uses)| kept.uses = uses);
-        let unchanged = found.unchanged.iter().map(|file| file.record());
-        for (_, (number, at)) in unchanged.filter(|(of, _)| dir == Some(*of)) {
-            self.volumes[number].uses[at] = RecordUse::Current;
-        }
         // Only these records can belong to one of the other files, or to a file with two records.
         let later = self.volumes.iter().skip(1).flat_map(|kept| kept.table().records());
         let mut wanted: ById<()> = later.map(|record| (record.stamp.key(), ())).collect();
@@ -292,7 +288,12 @@ impl Index {
             }
             Some((place, is))
         });
-        for ((number, at), is) in known.into_iter().flatten() {
+        // A file can have several paths; the record is current if it is at that of the record.
+        let unchanged = found.unchanged.iter().map(|file| file.record()).filter(|(of, _)| dir == Some(*of));
+        let unchanged = unchanged.map(|(_, place)| (place, RecordUse::Current));
+        let (current, others): (Vec<_>, Vec<_>) =
+            known.into_iter().flatten().partition(|(_, is)| *is == RecordUse::Current);
+        for ((number, at), is) in others.into_iter().chain(current).chain(unchanged) {
             self.volumes[number].uses[at] = is;
         }
         // A later record was written while the file still had the content of the earlier one.
