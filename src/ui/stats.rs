@@ -32,8 +32,8 @@ fn number_columns(column: StatsColumn) -> usize {
     }
 }
 
-/// The columns of the longest bar and of the shortest name in the table.
-const LEAST: (usize, usize) = (8, 14);
+/// The minimum columns of the longest bar and of names in the table, from which on other numbers are shown.
+const LEAST: (usize, usize) = (8, 22);
 
 /// Eighths of a bar.
 const EIGHTHS: [&str; 9] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉", bar::FULL];
@@ -166,16 +166,15 @@ struct TableColumns {
 
 impl TableColumns {
     fn new(columns: usize, shown: StatsColumn) -> Self {
-        let mut left = columns.saturating_sub(LEAST.0 + LEAST.1 + 2 + number_columns(shown));
+        let mut left = columns.saturating_sub(number_columns(shown) + 2);
         let mut numbers = vec![shown];
         for column in SHOWN.into_iter().filter(|&column| column != shown) {
             match left.checked_sub(number_columns(column)) {
-                Some(rest) => left = rest,
-                None => break,
+                Some(rest) if rest >= LEAST.0 + LEAST.1 => left = rest,
+                _ => break,
             }
             numbers.push(column);
         }
-        let left = left + LEAST.0 + LEAST.1;
         let bar = (left / 3).clamp(LEAST.0, 30).min(left / 2);
         Self { name: left - bar, bar, numbers }
     }
