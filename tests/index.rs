@@ -149,8 +149,9 @@ impl World {
         shown.extend(again);
         let (with, read) = self.scan("/home/me", Some(&self.cache()));
         let (without, _) = self.scan("/home/me", None);
-        for query in QUERIES {
-            assert_eq!(self.search(query, Some(&self.cache())), self.search(query, None), "{query}");
+        for (query, expected) in QUERIES.iter().zip(self.search(&QUERIES, None)) {
+            // Each query opens the index again, so that none uses what another one has loaded.
+            assert_eq!(self.search(&[query], Some(&self.cache())), [expected], "{query}");
         }
         for (path, expected) in &without {
             assert_eq!(with.get(path), Some(expected), "{}", path.display());
@@ -160,20 +161,22 @@ impl World {
         read
     }
 
-    /// Returns the sessions that match a query, with the rank of the match.
-    fn search(&self, query: &str, cache: Option<&Path>) -> BTreeMap<PathBuf, String> {
+    /// Returns the sessions that match each query, with the rank of the match.
+    fn search(&self, queries: &[&str], cache: Option<&Path>) -> Vec<BTreeMap<PathBuf, String>> {
         let sources = ScanSources { dirs: &self.dirs, home: "/home/me", cache: cache.map(Into::into) };
         let sessions = Catalog::read(sources, 0).searched_sessions();
         let searcher = Searcher::default();
         searcher.read(&sessions, |_, _| true);
         let scope =
             QueryScope { now_ms: 0, home: "/home/me".into(), dir: String::new(), zone: jiff::tz::TimeZone::UTC };
-        let query = Query::parse(query).unwrap();
-        let hits = searcher.search(&sessions, (&query, &scope), || false).unwrap();
         let session = |key| sessions.iter().find(|session| session.key == key).unwrap();
         let hit =
             |hit: &SessionHit| (session(hit.session).digest.path.clone(), format!("{:?} {:?}", hit.hit, hit.snippet));
-        hits.iter().map(hit).collect()
+        let hits = |query: &&str| {
+            let query = Query::parse(query).unwrap();
+            searcher.search(&sessions, (&query, &scope), || false).unwrap().iter().map(hit).collect()
+        };
+        queries.iter().map(hits).collect()
     }
 
     /// Returns `true` if a word is in the bytes of the cache directory.
