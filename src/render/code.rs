@@ -242,8 +242,11 @@ mod tests {
         const CODE: &str = "# a\n// b\n/* c */ fn main() { let x = \"d\\n\" + 'e' + 1.5e3; }\n<p class=\"x\">\n<script>\nlet a = `b${c}`\n\
                             </script>\n<style>a { color: red }</style></p>\n---\nkey: [1, true] # f\n```rust\nlet y = 2;\n```\n@x $y %z\n";
         let (all, ours) = (Arc::new(two_face::syntax::extra_newlines()), Arc::new(embedded_syntaxes()));
-        let mut count = 0;
-        for syntax in ours.syntaxes().iter().filter(|syntax| !syntax.name.is_empty()) {
+        let named: Vec<_> = ours.syntaxes().iter().filter(|syntax| !syntax.name.is_empty()).collect();
+        assert!(named.len() > 100, "{}", named.len());
+        // CI compares all of them.
+        let step = if std::env::var_os("PITREE_LONG_TESTS").is_some() { 1 } else { 8 };
+        for syntax in named.into_iter().step_by(step) {
             let parse = |set: &Arc<SyntaxSet>| {
                 let state = ParseState::new(set.find_syntax_by_name(&syntax.name).unwrap());
                 let mut highlighter = Highlighter { set: set.clone(), state, stack: ScopeStack::new() };
@@ -252,9 +255,7 @@ mod tests {
             assert_eq!(parse(&ours), parse(&all), "{}", syntax.name);
             let same = all.find_syntax_by_name(&syntax.name).unwrap();
             assert_eq!(same.file_extensions, syntax.file_extensions);
-            count += 1;
         }
-        assert!(count > 100, "{count}");
     }
 
     /// Highlights, however long it takes.
