@@ -124,6 +124,9 @@ pub fn symbols(model: &Model, key: SessionKey) -> [Vec<SessionSymbol>; 2] {
             false => (Tone::Fork, glyphs.fork.to_string(), "fork".into()),
         });
     }
+    if digest.header.imported.is_some() {
+        kinds.push((Tone::Meta, glyphs.imported.to_string(), "imported".into()));
+    }
     if !digest.problems.is_empty() {
         kinds.push((Tone::Warning, glyphs.warning.to_string(), "problems, listed above".into()));
     }
@@ -227,6 +230,7 @@ fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     let time_and_age = |ms| time_and_age(model, ms);
     lines.extend(digest.modified.and_then(time_and_age).map(|time| fact("last active", &time)));
     lines.extend(header.created.and_then(time_and_age).map(|time| fact("created", &time)));
+    lines.extend(header.imported.and_then(time_and_age).map(|time| fact("imported", &time)));
     let gone = if model.catalog.gone_dirs.contains(&header.cwd) { " (missing)" } else { "" };
     lines.push(fact("project", &format!("{}{gone}", shorten(&header.cwd, &model.setting.home))));
     if header.version < 3.0 {

@@ -345,6 +345,7 @@ glyphs! {
     idle: "A session that an idle pi has open.", "○", "o";
     gone: "The project's directory is missing.", "✗", "X";
     subagent: "A subagent session.", "↳", ">";
+    imported: "An imported session.", "↧", "i";
     mark: "A marked session or entry.", "✓", "x";
     warning: "A problem with the file or the entry; the preview describes it.", "⚠", "!";
     active: "In the tree: an entry on the active path, which leads to the leaf.", "•", "*";

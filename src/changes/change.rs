@@ -20,8 +20,10 @@ pub enum Change {
     Label(LabelChange),
     /// The leaf was moved.
     Leaf(LeafMove),
-    /// A new session file was created.
-    Fork(ForkChange),
+    /// A session was forked into a new file.
+    Fork(NewFile),
+    /// A session was imported into a new file.
+    Import(NewFile),
     /// A file was moved to the trash.
     Trash(TrashChange),
     /// An old session file was converted to version 3.
@@ -77,7 +79,7 @@ pub struct LeafMove {
 
 /// A new session file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ForkChange {
+pub struct NewFile {
     /// The new file.
     #[serde(with = "exact_json")]
     pub path: PathBuf,

@@ -82,6 +82,19 @@ fn last(session: &Digest, entries: usize) -> Option<IdHash> {
     session.entry_key(entries.checked_sub(1)?.try_into().ok()?)
 }
 
+/// A session to import.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportRequest {
+    /// The session file, without an incomplete last line.
+    pub bytes: Vec<u8>,
+    /// The directory of the new file; created if it is missing.
+    pub into: PathBuf,
+    /// The working directory of the new session.
+    pub cwd: String,
+    /// `true` to replace the ID of the session, because another session has it.
+    pub new_id: bool,
+}
+
 /// A request for a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
@@ -143,6 +156,8 @@ pub enum Request {
         /// `true` to migrate an old file, so that both files have the same entry ids.
         migrate: bool,
     },
+    /// Import a session into a new file.
+    Import(ImportRequest),
     /// Move files to the trash.
     Trash {
         /// The files.
@@ -193,7 +208,9 @@ impl Request {
                 sessions.iter().map(|session| &*session.path).collect()
             }
             Self::Trash { files } | Self::Delete { files } => files.iter().map(|file| &*file.path).collect(),
-            Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => Vec::new(),
+            Self::Import(_) | Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => {
+                Vec::new()
+            }
         }
     }
 

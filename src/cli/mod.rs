@@ -12,6 +12,7 @@ mod files;
 mod fork;
 pub mod help_pages;
 mod hits;
+mod import;
 mod index;
 mod init;
 mod labels;
@@ -137,6 +138,7 @@ enum OnSessions {
     Path(path::PathCommand),
     Resume(resume::ResumeCommand),
     Fork(fork::ForkCommand),
+    Import(import::ImportCommand),
     Rename(rename::RenameCommand),
     Label(rename::LabelCommand),
     Rm(rm::RmCommand),
@@ -345,6 +347,7 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Path(command) => command.run(&chosen, out).map(success),
         OnSessions::Resume(command) => command.run(&chosen),
         OnSessions::Fork(command) => command.run(&chosen),
+        OnSessions::Import(command) => command.run(&chosen),
         OnSessions::Rename(command) => command.run(&chosen),
         OnSessions::Label(command) => command.run(&chosen),
         OnSessions::Rm(command) => command.run(&chosen),

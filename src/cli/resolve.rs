@@ -58,6 +58,11 @@ impl<'a> SessionResolver<'a> {
         &from[..from.partition_point(|(id, _)| id.starts_with(start))]
     }
 
+    /// Returns `true` if a session has this id.
+    pub(super) fn has_id(&self, id: &str) -> bool {
+        self.starting(id).first().is_some_and(|(found, _)| found == id)
+    }
+
     /// Returns all sessions, loaded for their names.
     pub(super) fn catalog(&self) -> &Catalog {
         self.catalog.get_or_init(|| self.chosen.catalog())

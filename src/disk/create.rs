@@ -129,16 +129,16 @@ pub(crate) fn beside(path: &Path, more: &str) -> PathBuf {
 }
 
 /// Writes the [`draft`] of a file and syncs it to disk. Its permissions are those of the file `like`, and its owner can
-/// always read and write it.
+/// always read and write it. Without `like`, the file is private.
 ///
 /// # Errors
 /// The draft cannot be written; it is removed.
-pub(crate) fn write_draft(path: &Path, bytes: &[u8], like: &Path) -> io::Result<PathBuf> {
+pub(crate) fn write_draft(path: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<PathBuf> {
     let draft = draft(path);
     let mut file = private().write(true).create_new(true).open(&draft)?;
     let written = (|| {
         file.write_all(bytes)?;
-        system::open_as(&file, like)?;
+        like.map_or(Ok(()), |like| system::open_as(&file, like))?;
         file.sync_all()
     })();
     written.inspect_err(|_| drop(fs::remove_file(&draft)))?;
@@ -149,7 +149,7 @@ pub(crate) fn write_draft(path: &Path, bytes: &[u8], like: &Path) -> io::Result<
 ///
 /// # Errors
 /// The errors of [`write_draft`], and an error if the file exists.
-pub(crate) fn file(path: &Path, bytes: &[u8], like: &Path) -> io::Result<()> {
+pub(crate) fn file(path: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
     let draft = write_draft(path, bytes, like)?;
     rename(&draft, path).inspect_err(|_| drop(fs::remove_file(&draft)))?;
     sync_folder(path);
@@ -267,7 +267,7 @@ mod tests {
         fs::write(&like, "").unwrap();
         for (mode, drafted) in [(0o400, 0o600), (0o444, 0o644), (0o600, 0o600), (0o664, 0o664)] {
             fs::set_permissions(&like, fs::Permissions::from_mode(mode)).unwrap();
-            file(&new, b"one", &like).unwrap();
+            file(&new, b"one", Some(&like)).unwrap();
             assert_eq!((mode_of(&new), fs::read(&new).unwrap()), (Some(drafted), b"one".to_vec()));
             fs::remove_file(&new).unwrap();
         }

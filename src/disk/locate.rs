@@ -27,10 +27,25 @@ const NAMED: &str = "--dir";
 /// The origin of the default directory.
 const DEFAULT: &str = "pi's default";
 
+/// The origin of the directories if a variable names pi's directory.
+const AGENT_DIR: &str = "$PI_CODING_AGENT_DIR";
+
 impl Located {
     /// Returns `true` if the directories are from the command line.
     pub fn is_named(&self) -> bool {
         self.origin == NAMED
+    }
+
+    /// Returns the directory for new sessions with a working directory. pi's own session directory has one for each
+    /// project; a directory that is named in a setting has none (1.5.2), unless it is a copy of pi's own.
+    pub(crate) fn project_dir(&self, cwd: &str) -> Option<PathBuf> {
+        let dir = self.dirs.first()?;
+        let has_projects = || {
+            let mut names = fs::read_dir(dir).into_iter().flatten().flatten().map(|file| file.file_name());
+            names.any(|name| is_project_folder(name.as_encoded_bytes()))
+        };
+        let is_nested = [DEFAULT, AGENT_DIR].contains(&&*self.origin) || has_projects();
+        Some(if is_nested { dir.join(project_folder(cwd)) } else { dir.clone() })
     }
 
     /// Returns `true` for pi's default directory, which pi creates with the first session.
@@ -81,6 +96,12 @@ fn is_session_file(path: &Path) -> bool {
 /// Returns `true` for a project directory name in pi's format: `--home-me-app--`.
 pub(crate) fn is_project_folder(name: &[u8]) -> bool {
     name.len() > 4 && name.starts_with(b"--") && name.ends_with(b"--")
+}
+
+/// Returns the name of the project directory for a working directory, as pi names it (1.5.2).
+fn project_folder(cwd: &str) -> String {
+    let inner = cwd.strip_prefix(['/', '\\']).unwrap_or(cwd);
+    format!("--{}--", inner.replace(['/', '\\', ':'], "-"))
 }
 
 /// The environment variables and files that pi reads.
@@ -228,7 +249,7 @@ fn of_pi(environment: &Environment) -> Located {
     if let Some(dir) = &environment.session_dir {
         return Located { dirs: vec![resolve(dir.as_ref())], origin: "$PI_CODING_AGENT_SESSION_DIR".into() };
     }
-    let origin = if environment.agent_dir.is_some() { "$PI_CODING_AGENT_DIR" } else { DEFAULT };
+    let origin = if environment.agent_dir.is_some() { AGENT_DIR } else { DEFAULT };
     let settings = environment.settings();
     let dir = settings.iter().find_map(|settings| Some((settings, setting(settings, "sessionDir")?)));
     match dir {

@@ -57,7 +57,7 @@ pub(crate) fn ask(state: &Path, pi: &PiStatus, what: &PiRequest) -> Result<(), S
     let (question, answer) = (folder.join(format!("{name}.ask")), folder.join(format!("{name}.answer")));
     let asked = object! { schema: SCHEMA, session: &pi.session, #[serde(flatten)] what };
     let text = serde_json::to_vec(&asked).map_err(|error| said(io::Error::other(error)))?;
-    create::file(&question, &text, &folder.join(format!("{}.json", pi.pid))).map_err(said)?;
+    create::file(&question, &text, Some(&folder.join(format!("{}.json", pi.pid)))).map_err(said)?;
     let begun = Instant::now();
     let mut is_taken = false;
     loop {

@@ -125,6 +125,8 @@ pub struct Header {
     pub parent_session: Option<String>,
     /// `parentSessionId` of version 4: the ID of the parent session.
     pub parent_id: Option<String>,
+    /// `imported`, which pitree writes: when the session was imported, in milliseconds since 1970.
+    pub imported: Option<i64>,
 }
 
 impl Header {
@@ -157,6 +159,7 @@ impl Header {
             version: entry.version.unwrap_or(1.0),
             parent_session: entry.parent_session.or(entry.branched_from).map(text),
             parent_id: entry.parent_session_id.map(text),
+            imported: entry.imported.and_then(RawTime::ms),
         }
     }
 }

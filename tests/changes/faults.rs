@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
-use pitree::changes::change::{ForkChange, LabelChange, LeafMove, NameChange};
+use pitree::changes::change::{LabelChange, LeafMove, NameChange, NewFile};
 use pitree::changes::journal::{ChangeState, JournalRecord};
 use pitree::changes::{Change, ExpectedSession, Request};
 use pitree::disk::append;
@@ -362,7 +362,7 @@ fn check(world: &World) {
                     assert_eq!(ids.contains(entry), state != ChangeState::Dropped, "{record:?}");
                 }
             }
-            Change::Fork(ForkChange { bytes, .. }) => {
+            Change::Fork(NewFile { bytes, .. }) | Change::Import(NewFile { bytes, .. }) => {
                 assert_eq!(there.contains_key(path), state == ChangeState::Done, "{record:?}");
                 assert!(state != ChangeState::Done || fs::metadata(path).unwrap().len() >= *bytes);
             }

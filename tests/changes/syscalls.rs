@@ -36,6 +36,7 @@ const KINDS: &[Kind] = &[
     ("label", &["label", "one.jsonl", "e1", "a label"], false),
     ("leaf", &["resume", "one.jsonl", "e1", "--print", "--allow-write"], false),
     ("fork", &["fork", "one.jsonl", "e1"], false),
+    ("import", &["import", "../theirs", "--cwd", "."], false),
     ("trash", &["rm", "one.jsonl", "--yes"], false),
     (WENT_ON, &["rm", "one.jsonl", "--yes"], false),
     ("label of an old one", &["label", "old.jsonl", "q1", "a label", "--migrate"], true),
@@ -161,6 +162,7 @@ impl Case {
         let old = (0..3).fold(old, |old, at| old.user(&format!("q{at}"), &format!("question {at}")));
         fs::write(sessions.join("old.jsonl"), old.text()).unwrap();
         fs::write(sessions.join("other.jsonl"), Session::new("other").cwd("/w").user("o", "hello").text()).unwrap();
+        fs::write(disk.join("theirs"), Session::new("theirs").cwd("/x").user("t", "hi").text()).unwrap();
         let mut case = Self {
             name: format!("{kind} {step}"),
             saved: [root.join("saved home"), root.join("saved sessions")],
@@ -213,7 +215,7 @@ impl Case {
     /// Tries every call that can fail; returns the number of runs.
     fn all(&self) -> usize {
         let mut points = self.points(true);
-        if self.name == "fork made" {
+        if ["fork made", "import made"].contains(&&*self.name) {
             // The name of the new file is not known in advance.
             points.extend(self.points(false));
         }
@@ -410,7 +412,7 @@ impl Case {
                     || kind == pitree::session::entry::kind::EntryKind::Assistant
             };
             let said = active.into_iter().filter(says).map(|at| tree.nodes[at as usize].text.to_string()).collect();
-            let name = if known { name.to_string() } else { "fork".into() };
+            let name = if known { name.to_string() } else { "new".into() };
             (name, (title, labels, said, tree.header.version as u32))
         };
         self.sessions().into_iter().map(view).collect()

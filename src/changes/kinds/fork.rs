@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::changes::change::{Change, ChangeStep, ForkChange};
+use crate::changes::change::{Change, ChangeStep, NewFile};
 use crate::changes::engine::{Engine, random};
 use crate::changes::kinds::line::place_of;
 use crate::changes::request::ChangeResult;
@@ -26,9 +26,9 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> 
     let new = NewSession { id: &id, time_ms: work.now, cwd, parent: Some(&source) };
     let bytes = built(&tree, path, at, &new).with_context(|| format!("cannot fork {}", path.display()))?;
     let made = path.with_file_name(line::file_name(work.now, &id));
-    let change = Change::Fork(ForkChange { path: made.clone(), bytes: bytes.len() as u64 });
+    let change = Change::Fork(NewFile { path: made.clone(), bytes: bytes.len() as u64 });
     work.make(&change, None, None, |_, _, _| {
-        create::file(&made, &bytes, path).with_context(|| format!("cannot create {}", made.display()))
+        create::file(&made, &bytes, Some(path)).with_context(|| format!("cannot create {}", made.display()))
     })?;
     Ok(ChangeResult::of(ChangeStep::Make, vec![change], 0))
 }

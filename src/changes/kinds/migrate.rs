@@ -53,7 +53,7 @@ fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<ChangeRes
     let change = Change::Migrate(change);
     let kept = kept(&real, version);
     work.make(&change, None, Some(&kept), |bin, item, wait| {
-        let draft = create::write_draft(&real, &migrated, &real);
+        let draft = create::write_draft(&real, &migrated, Some(&real));
         let draft = draft.with_context(|| format!("cannot write next to {}", real.display()))?;
         // A label keeps the modification time (`pi -c` opens the most recently written file); moving the leaf changes
         // it later.

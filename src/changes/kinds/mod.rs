@@ -2,6 +2,7 @@
 //! describing it. Each file makes changes of some kinds.
 
 pub(crate) mod fork;
+pub(crate) mod import;
 pub(crate) mod line;
 pub(crate) mod migrate;
 pub(crate) mod trash;
@@ -14,7 +15,7 @@ use serde_json::Value;
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers;
 use crate::changes::change::{
-    Change, ChangeStep, ForkChange, LabelChange, LeafMove, Migration, NameChange, TrashChange, UnknownChange,
+    Change, ChangeStep, LabelChange, LeafMove, Migration, NameChange, NewFile, TrashChange, UnknownChange,
 };
 use crate::changes::engine::Engine;
 use crate::changes::journal::{JournalRecord, JournalRecords};
@@ -33,7 +34,8 @@ impl Change {
             Self::Name(NameChange { path, .. })
             | Self::Label(LabelChange { path, .. })
             | Self::Leaf(LeafMove { path, .. })
-            | Self::Fork(ForkChange { path, .. })
+            | Self::Fork(NewFile { path, .. })
+            | Self::Import(NewFile { path, .. })
             | Self::Trash(TrashChange { path, .. })
             | Self::Migrate(Migration { path, .. }) => path,
             Self::Unknown(change) => Path::new(change.text("path")),
@@ -56,6 +58,7 @@ impl Change {
             Self::Leaf(LeafMove { after: Some(to), .. }) => format!("move leaf to {to}"),
             Self::Leaf(LeafMove { after: None, .. }) => "move leaf before the first entry".into(),
             Self::Fork(_) => "create fork".into(),
+            Self::Import(_) => "import session".into(),
             Self::Trash(TrashChange { link: true, .. }) => "move link to trash".into(),
             Self::Trash(_) => "move to trash".into(),
             Self::Migrate(Migration { version, .. }) => {
@@ -71,7 +74,7 @@ impl Change {
             Self::Name(NameChange { entry, .. })
             | Self::Label(LabelChange { entry, .. })
             | Self::Leaf(LeafMove { entry, .. }) => Some(entry),
-            Self::Fork(_) | Self::Trash(_) | Self::Migrate(_) | Self::Unknown(_) => None,
+            Self::Fork(_) | Self::Import(_) | Self::Trash(_) | Self::Migrate(_) | Self::Unknown(_) => None,
         }
     }
 
@@ -92,10 +95,13 @@ impl Change {
             (Self::Label(_), ChangeStep::Make) => format!("Labeled {sessions}"),
             (Self::Label(_), ChangeStep::Undo) => format!("Restored the labels of {sessions}"),
             (Self::Label(_), ChangeStep::Redo) => format!("Labeled {sessions} again"),
-            (Self::Fork(_), _) if count > 1 => return None,
+            (Self::Fork(_) | Self::Import(_), _) if count > 1 => return None,
             (Self::Fork(_), ChangeStep::Make) => "Forked the session here".into(),
             (Self::Fork(_), ChangeStep::Undo) => "Moved the fork to the trash".into(),
             (Self::Fork(_), ChangeStep::Redo) => "Restored the fork".into(),
+            (Self::Import(_), ChangeStep::Make) => "Imported the session".into(),
+            (Self::Import(_), ChangeStep::Undo) => "Moved the imported session to the trash".into(),
+            (Self::Import(_), ChangeStep::Redo) => "Restored the imported session".into(),
             (Self::Trash(TrashChange { link: true, .. }), ChangeStep::Make) if count == 1 => {
                 "Moved the link to the trash; its target is unchanged".into()
             }
@@ -109,7 +115,7 @@ impl Change {
     /// Returns the session file that exists after the step but not before it.
     pub(crate) fn brings(&self, step: ChangeStep) -> Option<&Path> {
         let brings = match self {
-            Self::Fork(_) => step != ChangeStep::Undo,
+            Self::Fork(_) | Self::Import(_) => step != ChangeStep::Undo,
             Self::Trash(_) => step == ChangeStep::Undo,
             _ => false,
         };
@@ -118,7 +124,7 @@ impl Change {
 
     /// Returns `true` if undo and redo move a whole file to or from the trash.
     pub(crate) fn moves(&self) -> bool {
-        matches!(self, Self::Fork(_) | Self::Trash(_))
+        matches!(self, Self::Fork(_) | Self::Import(_) | Self::Trash(_))
     }
 }
 
@@ -149,9 +155,9 @@ impl JournalRecord {
     pub(crate) fn again(&self, work: &mut Engine<'_>, step: ChangeStep) -> Result<()> {
         match &self.change {
             Change::Name(_) | Change::Label(_) | Change::Leaf(_) => line::again(work, self, step),
-            Change::Fork(ForkChange { bytes, .. }) | Change::Trash(TrashChange { bytes, .. }) => {
-                trash::again(work, self, step, *bytes)
-            }
+            Change::Fork(NewFile { bytes, .. })
+            | Change::Import(NewFile { bytes, .. })
+            | Change::Trash(TrashChange { bytes, .. }) => trash::again(work, self, step, *bytes),
             Change::Migrate(change) => change.again(work, self, step),
             Change::Unknown(_) => bail!("change {} was {}", self.number, self.change.describe()),
         }
@@ -161,7 +167,7 @@ impl JournalRecord {
     pub(crate) fn happened(&self, step: ChangeStep) -> Option<bool> {
         match &self.change {
             Change::Name(_) | Change::Label(_) | Change::Leaf(_) => line::happened(self),
-            Change::Fork(_) | Change::Trash(_) => trash::happened(self, step),
+            Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::happened(self, step),
             Change::Migrate(change) => change.happened(step),
             Change::Unknown(_) => None, // never called: only known changes are resolved
         }
@@ -170,7 +176,7 @@ impl JournalRecord {
     /// Removes leftovers of an interrupted step next to the file.
     pub(crate) fn clear(&self, bin: &mut TrashSession<'_>) {
         match &self.change {
-            Change::Fork(_) | Change::Trash(_) => trash::clear(self, bin),
+            Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::clear(self, bin),
             Change::Migrate(change) => change.clear(self, bin),
             Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Unknown(_) => {}
         }

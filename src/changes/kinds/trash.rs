@@ -118,8 +118,16 @@ pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeS
         return work.take_back(record, step, bytes);
     }
     must_exist(path)?;
-    if matches!(record.change, Change::Fork(_)) && file_is_used_since(&work.book.records, path, bytes)? {
-        return overtaken(format!("the fork has new entries and stays in place: {}", path.display()));
+    let new = match record.change {
+        Change::Fork(_) => Some("fork"),
+        Change::Import(_) => Some("imported session"),
+        Change::Trash(_) | Change::Migrate(_) | Change::Unknown(_) => None,
+        Change::Name(_) | Change::Label(_) | Change::Leaf(_) => None,
+    };
+    if let Some(new) = new
+        && file_is_used_since(&work.book.records, path, bytes)?
+    {
+        return overtaken(format!("the {new} has new entries and stays in place: {}", path.display()));
     }
     work.must_be_ahead(record, step)?;
     work.put(record.number, path, step)

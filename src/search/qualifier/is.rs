@@ -26,6 +26,7 @@ const CATEGORIES: &[CategoryRow] = &[
     ("damaged", "sessions with damaged files", Some(EntryFeature::Problem), |session| {
         session.digest.problems.iter().any(|problem| !matches!(problem, Problem::Newer(_)))
     }),
+    ("imported", "imported sessions", None, |session| session.digest.header.imported.is_some()),
     ("newer", "sessions in a newer format", None, |session| session.digest.header.is_newer()),
     ("empty", "sessions without user messages", None, |session| session.digest.first_message.is_none()),
 ];

@@ -90,6 +90,8 @@ pub struct Entry<'a> {
     pub parent_session_id: Option<Str<'a>>,
     /// `branchedFrom` of an old header.
     pub branched_from: Option<Str<'a>>,
+    /// `imported` of a header written by pitree.
+    pub imported: Option<RawTime<'a>>,
     /// `true` if only the beginning of the line was read: see [`parse::beginning`].
     pub is_cut: bool,
 }

@@ -171,6 +171,7 @@ fn read_fields<'a>(r: &mut JsonReader<'a>, e: &mut Entry<'a>) -> Result<Version4
             b"cwd" => e.cwd = r.opt_string()?,
             b"parentSession" | b"legacyParentSessionPath" => e.parent_session = r.opt_string()?,
             b"parentSessionId" => e.parent_session_id = r.opt_string()?,
+            b"imported" => e.imported = read_stamp(r)?,
             b"branchedFrom" => e.branched_from = r.opt_string()?,
             b"kind" => write.kind = r.opt_string()?,
             b"v" => write.version = r.opt_number()?,

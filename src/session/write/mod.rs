@@ -1,6 +1,7 @@
-//! Construction of lines and files: a line to append ([`mod@line`]), a new file ([`fork`]), a migrated file
-//! ([`migrate`]). Without I/O.
+//! Construction of lines and files: a line to append ([`mod@line`]), a new file ([`fork`] and [`import`]), a migrated
+//! file ([`migrate`]). Without I/O.
 
 pub mod fork;
+pub mod import;
 pub mod line;
 pub mod migrate;

@@ -39,6 +39,7 @@ pub(crate) struct Entry<'a> {
     parent_session: Option<Str<'a>>,
     parent_session_id: Option<Str<'a>>,
     branched_from: Option<Str<'a>>,
+    imported: Option<Stamp<'a>>,
     is_cut: bool,
 }
 
@@ -299,6 +300,7 @@ fn read_fields<'a>(r: &mut Reader<'a>, e: &mut Entry<'a>) -> Result<Write<'a>> {
             b"cwd" => e.cwd = r.opt_string()?,
             b"parentSession" | b"legacyParentSessionPath" => e.parent_session = r.opt_string()?,
             b"parentSessionId" => e.parent_session_id = r.opt_string()?,
+            b"imported" => e.imported = read_stamp(r)?,
             b"branchedFrom" => e.branched_from = r.opt_string()?,
             b"kind" => write.kind = r.opt_string()?,
             b"v" => write.version = r.opt_number()?,

@@ -1,0 +1,94 @@
+//! `pitree import`: adds a session from a file of another person or machine.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, ensure};
+use clap::ValueHint;
+
+use crate::base::numbers::{count, thousands};
+use crate::changes::{ImportRequest, Request};
+use crate::cli::change::{ChangeArgs, Changer, CliStep};
+use crate::cli::resolve::SessionResolver;
+use crate::cli::{CommandContext, output, resolve};
+use crate::disk::load::Bodies;
+use crate::runtime::raw_output;
+use crate::session::write::import::{self, ImportedHeader};
+
+/// The maximum number of listed line numbers.
+const LISTED: usize = 10;
+
+/// Import a session from a file and print the new path
+///
+/// Adds a session file, such as one written by `pitree export --format jsonl`, to the sessions of a project. Nothing in
+/// it is executed, and its link to a parent session is removed. Invalid lines are omitted. The session keeps its id
+/// unless another session has it. `pitree undo` moves it to the trash.
+#[derive(Debug, clap::Args)]
+pub(super) struct ImportCommand {
+    /// The session file; `-` reads standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    file: PathBuf,
+    /// Working directory of the imported session; defaults to the current directory
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    cwd: Option<PathBuf>,
+    #[command(flatten)]
+    switches: ChangeArgs,
+}
+
+impl ImportCommand {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+        let changer = Changer::new(chosen, &self.switches)?;
+        let cwd = self.cwd()?;
+        let bytes = self.bytes()?;
+        // The same checks as when it is written, for the id and the omitted lines.
+        let header = ImportedHeader { new_id: "", replace_id: false, cwd: &cwd, time_ms: 0 };
+        let checked = import::import(&bytes, &header, &mut || 0);
+        let checked = checked.with_context(|| format!("cannot import {}", self.name()))?;
+        let new_id = SessionResolver::new(chosen).has_id(&checked.id);
+        let into = chosen.located.project_dir(&cwd).context("there is no session directory; name one with --dir")?;
+        let done = changer.make(&Request::Import(ImportRequest { bytes, into, cwd, new_id }))?;
+        if !checked.omitted.is_empty() {
+            let lines = count(checked.omitted.len(), "invalid line", "invalid lines");
+            let first: Vec<String> = checked.omitted.iter().take(LISTED).map(|line| thousands(*line)).collect();
+            let more = if checked.omitted.len() > LISTED { ", …" } else { "" };
+            output::note(&format!("omitted {lines}: {}{more}", first.join(", ")));
+        }
+        if new_id {
+            output::note(&format!("another session has the id {}; the imported session gets a new one", checked.id));
+        }
+        match &done.made {
+            Some(made) if !self.switches.json && !self.switches.dry_run => {
+                changer.say_aside(&done);
+                raw_output::print(made.as_os_str()).with_context(|| changer.unprinted(&done))?;
+                Ok(ExitCode::SUCCESS)
+            }
+            _ => changer.say(&done, CliStep::Make),
+        }
+    }
+
+    fn is_stdin(&self) -> bool {
+        self.file.as_os_str() == "-"
+    }
+
+    fn name(&self) -> String {
+        if self.is_stdin() { "standard input".into() } else { self.file.display().to_string() }
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>> {
+        if !self.is_stdin() {
+            return Bodies::open(&self.file)?.whole();
+        }
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
+        Ok(bytes)
+    }
+
+    /// Returns the working directory of the imported session.
+    fn cwd(&self) -> Result<String> {
+        let dir = resolve::absolute(self.cwd.as_deref().unwrap_or(Path::new(".")))?;
+        ensure!(dir.is_dir(), "{} is not a directory; --cwd names the project of the imported session", dir.display());
+        let dir = dir.canonicalize().with_context(|| format!("cannot resolve {}", dir.display()))?;
+        dir.to_str().map(str::to_owned).with_context(|| format!("{} is not UTF-8; pi cannot use it", dir.display()))
+    }
+}
