@@ -10,6 +10,7 @@ use pitree::session::tree::context::context;
 use pitree::session::tree::{Tree, TreeLines};
 use pitree::session::write::fork;
 use pitree::session::write::fork::NewSession;
+use pitree::session::write::import::{ImportedHeader, import};
 use pitree::session::write::line;
 use pitree::session::write::line::NewEntry;
 use pitree::session::write::migrate::migrate;
@@ -290,6 +291,12 @@ fn generates_files_for_pi() {
         put(&append(line::label(&next, first, Some("läbel"))), &format!("{file}: label"), &id, None);
         put(&append(line::label(&next, first, None)), &format!("{file}: no label"), &id, None);
         put(&append(line::leaf_move(&new(None), false)), &format!("{file}: before the first entry"), &id, None);
+        let header = ImportedHeader { new_id: "new", replace_id: true, cwd: "/", time_ms: NOW };
+        let imported = import(&source.bytes, &header, &mut random);
+        assert_eq!(imported.is_err(), source.tree.header.is_newer(), "{file}");
+        if let (Ok(imported), Some(leaf)) = (imported, source.tree.leaf) {
+            put(&imported.bytes, &format!("{file}: import"), nodes[leaf as usize].id.as_deref().unwrap(), None);
+        }
         for at in 0..nodes.len() as Index {
             let moved = append(line::leaf_move(&new(Some(at)), source.tree.labels.contains_key(&at)));
             let (was, is) = (&source.tree, tree(&moved).unwrap());
