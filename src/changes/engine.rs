@@ -317,6 +317,14 @@ impl<'a> Engine<'a> {
         self.settle(record.number, step, back.map_err(overtaken))
     }
 
+    /// Permanently deletes a file in the trash, which came from `path`.
+    ///
+    /// # Errors
+    /// The trash holds another file there, or the file cannot be deleted.
+    pub(crate) fn erase(&mut self, path: &Path, kept: &TrashEntry) -> Result<()> {
+        self.bin.erase(path, kept)
+    }
+
     /// Syncs new lines, and records their changes as made. A failure of the sync becomes a warning.
     ///
     /// # Errors

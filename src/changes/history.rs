@@ -61,6 +61,13 @@ impl Changes {
     }
 }
 
+/// Returns `true` if the trash holds a file of a settled change, as far as is known: a deleted session, a fork or import
+/// that was undone, or the original of a migrated file.
+pub(crate) fn is_in_trash(record: &JournalRecord) -> bool {
+    let is_there = || record.place().is_some_and(|place| place.symlink_metadata().is_ok());
+    record.cut_short().is_none() && record.is_known() && (record.is_away() || is_there()) && !is_gone(record)
+}
+
 /// Returns `true` if the file of a change is no longer in the trash.
 fn is_gone(record: &JournalRecord) -> bool {
     record.item.as_ref().is_some_and(|kept| trash::is_gone(record.change.path(), kept))

@@ -18,7 +18,7 @@ use thiserror::Error;
 
 use crate::base::paths;
 pub use crate::changes::change::ChangeState;
-use crate::changes::change::{Change, ChangeStep};
+use crate::changes::change::{Change, ChangeStep, TrashChange};
 use crate::disk::append::PendingLine;
 use crate::disk::files::open_regular;
 use crate::disk::fingerprint::Fingerprint;
@@ -60,6 +60,15 @@ impl JournalRecord {
     /// Returns the path of its file in the trash, if known.
     pub(crate) fn place(&self) -> Option<&Path> {
         self.item.as_ref()?.place.as_deref()
+    }
+
+    /// Returns the length of its file in the trash, in bytes: as it was when it is unknown where the file is.
+    pub(crate) fn bytes_in_trash(&self) -> u64 {
+        let now = self.place().and_then(|place| place.symlink_metadata().ok());
+        now.map(|file| file.len()).unwrap_or(match &self.change {
+            Change::Trash(TrashChange { bytes, .. }) => *bytes,
+            _ => 0,
+        })
     }
 
     /// Returns the path of its file in the trash before the interrupted step.

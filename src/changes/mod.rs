@@ -134,6 +134,7 @@ impl Changes {
             Request::Import(import) => import::make(work, import),
             Request::Trash { files } => trash::make(work, files),
             Request::Delete { files } => trash::delete(work, files),
+            Request::EmptyTrash { numbers } => trash::empty(work, numbers),
             Request::UndoLast { sure } => {
                 undo::ask_first(work, |group| *sure == Some(group) || self.own().contains(&group))?;
                 undo::undo_last(work)

@@ -169,6 +169,11 @@ pub enum Request {
         /// The files.
         files: Vec<FileSnapshot>,
     },
+    /// Permanently delete files that earlier changes moved to the trash. This cannot be undone.
+    EmptyTrash {
+        /// The numbers of the changes in the journal.
+        numbers: Vec<u64>,
+    },
     /// Undo a change.
     Undo {
         /// Its number in the journal; `None` for the last change.
@@ -208,9 +213,8 @@ impl Request {
                 sessions.iter().map(|session| &*session.path).collect()
             }
             Self::Trash { files } | Self::Delete { files } => files.iter().map(|file| &*file.path).collect(),
-            Self::Import(_) | Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => {
-                Vec::new()
-            }
+            Self::Import(_) | Self::EmptyTrash { .. } => Vec::new(),
+            Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => Vec::new(),
         }
     }
 

@@ -33,7 +33,7 @@ const QUIET: i64 = 500;
 const BETWEEN_REPORTS: i64 = 100;
 
 /// Options of all commands that change something.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(super) struct ChangeArgs {
     /// Print what would change without changing anything
     #[arg(long)]
@@ -65,6 +65,11 @@ impl<'a> Changer<'a> {
         let changes = if switches.dry_run { changes.dry_run() } else { changes };
         signals::hold().context("cannot handle signals")?;
         Ok(Self { changes, switches, home: &chosen.home })
+    }
+
+    /// Returns `true` for output as JSON.
+    pub(super) fn is_json(&self) -> bool {
+        self.switches.json
     }
 
     /// Makes a change, and shows its progress if it takes long. A signal stops it between two of several changes.

@@ -33,6 +33,7 @@ mod show;
 mod skill;
 mod stats;
 mod table;
+mod trash;
 mod tree;
 mod undo;
 
@@ -143,6 +144,7 @@ enum OnSessions {
     Label(rename::LabelCommand),
     Rm(rm::RmCommand),
     Restore(restore::RestoreCommand),
+    Trash(trash::TrashCommand),
     Undo(undo::UndoCommand),
     Redo(undo::RedoCommand),
     Index(index::IndexCommand),
@@ -352,6 +354,7 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Label(command) => command.run(&chosen),
         OnSessions::Rm(command) => command.run(&chosen),
         OnSessions::Restore(command) => command.run(&chosen, out),
+        OnSessions::Trash(command) => command.run(&chosen, out),
         OnSessions::Undo(command) => command.run(&chosen, out),
         OnSessions::Redo(command) => command.run(&chosen),
         OnSessions::Index(command) => command.run(&chosen, out),

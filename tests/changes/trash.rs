@@ -456,3 +456,34 @@ fn by_a_command() {
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     assert_eq!(fs::read_to_string(&other).unwrap(), "other");
 }
+
+#[test]
+fn only_files_that_pitree_moved_are_deleted_permanently() {
+    in_own_home("trash::emptied");
+}
+
+#[test]
+#[ignore = "run by only_files_that_pitree_moved_are_deleted_permanently, in a home of its own"]
+fn emptied() {
+    let world = World::at_home();
+    let paths = ["a.jsonl", "b.jsonl", "c.jsonl"].map(|name| world.write(name, crate::world::session(&[(0, 1)])));
+    for path in &paths {
+        world.trash(path).unwrap();
+    }
+    // Another program emptied the trash and put its own file there; a fourth session was restored.
+    let other = trash().join("files/b.jsonl");
+    fs::remove_file(&other).unwrap();
+    fs::write(&other, "theirs").unwrap();
+    world.make(&undo(3)).unwrap();
+    let empty = |numbers: &[u64]| world.make(&Request::EmptyTrash { numbers: numbers.to_vec() });
+    for number in [2, 3, 9] {
+        let error = empty(&[1, number]).unwrap_err().to_string();
+        assert_eq!(error, format!("change {number} has no file in the trash"));
+    }
+    assert_eq!(in_trash(), (vec!["a.jsonl".into(), "b.jsonl".into()], 2), "nothing is deleted if one is missing");
+    assert_eq!(empty(&[1]).unwrap().summary, "permanently deleted 1 session");
+    assert_eq!(in_trash(), (vec!["b.jsonl".into()], 1));
+    assert!(world.make(&undo(1)).is_err());
+    assert_eq!(fs::read_to_string(other).unwrap(), "theirs");
+    assert!(paths[2].exists());
+}

@@ -145,6 +145,12 @@ fn without_a_terminal_removal_needs_an_option() {
     assert!(pitree.refuse(&["rm", "notes.jsonl", "--yes"]).contains("not a pi session"));
     fs::remove_file(pitree.home().join("notes.jsonl")).unwrap();
     assert!(before == pitree.files());
+    pitree.print(&["rm", "branches", "--yes"]);
+    let before = pitree.files();
+    assert!(pitree.refuse(&["trash", "empty"]).contains("without a terminal"));
+    assert_eq!(pitree.print(&["trash", "empty", "--dry-run"]), "would permanently delete 1 session\n");
+    assert_eq!(pitree.objects(&["trash", "list", "--json"]).len(), 1);
+    assert!(before == pitree.files());
 }
 
 #[test]

@@ -106,3 +106,26 @@ fn old_files_are_migrated_only_after_confirmation() {
         assert!(fs::read_to_string(&path).unwrap().contains("\"version\":3"));
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_trash_is_emptied_after_a_typed_word() {
+    let (home, [parent, fork]) = forked();
+    for session in ["parent", "fork"] {
+        assert_eq!(answered(home.open(&["rm", session]), "Move to the trash? [y/N]", "y"), 0);
+    }
+    let question = "Type \"delete\" to delete permanently (no undo):";
+    let pitree = home.open(&["trash", "empty"]);
+    pitree.wait_for("2 sessions in pitree's trash, ");
+    assert_eq!(answered(pitree, question, "y"), 1);
+    let pitree = home.open(&["trash", "empty", "fork"]);
+    pitree.wait_for("1 session in pitree's trash, ");
+    assert_eq!(answered(pitree, question, "delete"), 0);
+    let listed = home.open(&["trash"]);
+    listed.wait_for("parent.jsonl");
+    assert!(!listed.contents().contains("fork.jsonl"), "{}", listed.contents());
+    assert_eq!(answered(home.open(&["trash", "empty"]), question, "delete"), 0);
+    home.open(&["trash", "list"]).wait_for("pitree's trash is empty");
+    home.open(&["restore"]).wait_for("pitree's trash is empty");
+    assert!(!parent.exists() && !fork.exists());
+}

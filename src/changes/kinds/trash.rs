@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use crate::base::numbers::{count, thousands};
 use crate::changes::change::{Change, ChangeStep, TrashChange};
 use crate::changes::engine::Engine;
+use crate::changes::history::is_in_trash;
 use crate::changes::journal::JournalRecord;
 use crate::changes::kinds::{file_is_used_since, must_exist, overtaken};
 use crate::changes::request::{ChangeResult, FileSnapshot, PartialFailure, Refusal};
@@ -42,22 +43,51 @@ pub(crate) fn make(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<Chan
 /// Deletes files permanently. This cannot be undone, so it is not recorded in the journal.
 pub(crate) fn delete(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<ChangeResult> {
     let there = unchanged(files)?;
+    for_good(work, &there, |_, file| {
+        fs::remove_file(&file.path).with_context(|| format!("cannot delete {}", file.path.display()))
+    })
+}
+
+/// Permanently deletes the files that changes moved to the trash.
+///
+/// # Errors
+/// A file is not there, or pitree does not know where it is.
+pub(crate) fn empty(work: &mut Engine<'_>, numbers: &[u64]) -> Result<ChangeResult> {
+    let records = &work.book.records.list;
+    let known = |number: &u64| records.iter().find(|record| record.number == *number && is_in_trash(record)).cloned();
+    let found = |number| known(number).with_context(|| format!("change {number} has no file in the trash"));
+    let there = numbers.iter().map(found).collect::<Result<Vec<JournalRecord>>>()?;
+    for_good(work, &there, |work, record| {
+        let path = record.change.path();
+        let unknown =
+            || format!("the system does not tell where {} is in the trash; empty the trash there", path.display());
+        let kept = record.item.as_ref().filter(|kept| kept.place.is_some()).with_context(unknown)?;
+        work.erase(path, kept)
+    })
+}
+
+/// Permanently deletes files one by one.
+fn for_good<T>(
+    work: &mut Engine<'_>,
+    files: &[T],
+    mut delete: impl FnMut(&mut Engine<'_>, &T) -> Result<()>,
+) -> Result<ChangeResult> {
     let summary = |done| format!("permanently deleted {}", count(done, "session", "sessions"));
     if work.is_dry {
-        return Ok(ChangeResult::nothing(&summary(there.len())));
+        let sessions = count(files.len(), "session", "sessions");
+        return Ok(ChangeResult::nothing(&format!("would permanently delete {sessions}")));
     }
-    for (done, file) in there.iter().enumerate() {
-        let left = there.len() - done;
-        if work.is_stopped(done, there.len()) {
+    for (done, file) in files.iter().enumerate() {
+        let left = files.len() - done;
+        if work.is_stopped(done, files.len()) {
             return Ok(ChangeResult::nothing(&summary(done)).stopped(left));
         }
-        let deleted = fs::remove_file(&file.path).with_context(|| format!("cannot delete {}", file.path.display()));
-        match deleted {
+        match delete(work, file) {
             Err(error) if done > 0 => bail!("{}; {} remaining: {error:#}", summary(done), thousands(left)),
             deleted => deleted?,
         }
     }
-    Ok(ChangeResult::nothing(&summary(there.len())))
+    Ok(ChangeResult::nothing(&summary(files.len())))
 }
 
 /// Returns those of the files that exist.

@@ -283,6 +283,18 @@ impl TrashSession<'_> {
         }
     }
 
+    /// Permanently deletes the file that came from `path`.
+    ///
+    /// # Errors
+    /// The errors of [`check`], or the file cannot be deleted.
+    pub(crate) fn erase(&mut self, path: &Path, kept: &TrashEntry) -> Result<()> {
+        check(path, kept, 0)?;
+        let Some(item) = &kept.place else { return Ok(()) };
+        fs::remove_file(item).with_context(|| format!("cannot delete {}", item.display()))?;
+        home::forget(item);
+        Ok(())
+    }
+
     /// Removes the copy of a file, such as an incomplete one, from the trash if the file still exists at `path`.
     pub(crate) fn clear(&mut self, path: &Path, item: &Path) {
         if path.symlink_metadata().is_ok() {
