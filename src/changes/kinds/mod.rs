@@ -1,6 +1,7 @@
 //! The kinds of changes: undoing and redoing a change, detecting an interrupted one, removing its leftovers, and
 //! describing it. Each file makes changes of some kinds.
 
+mod exchange;
 pub(crate) mod fork;
 pub(crate) mod import;
 pub(crate) mod line;

@@ -1,0 +1,119 @@
+//! The exchange of a session file for another version of it. The original is in the trash before the new file replaces it,
+//! and a complete file exists under the name at every moment. Undo exchanges both files.
+
+use std::fs;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+
+use crate::changes::change::{Change, ChangeStep};
+use crate::changes::engine::Engine;
+use crate::changes::journal::JournalRecord;
+use crate::disk::create;
+use crate::disk::lock::LockObserver;
+use crate::disk::trash::{self, TrashEntry, TrashSession};
+
+/// A file with two versions, one of which is in the trash.
+pub(super) struct Exchange<'a> {
+    /// The file itself, not a symbolic link to it.
+    pub(super) path: &'a Path,
+    /// The name in the trash of the version before the change; not a session name.
+    pub(super) before: PathBuf,
+    /// The name in the trash of the version after the change.
+    pub(super) after: PathBuf,
+}
+
+/// The new content of a file.
+pub(super) struct NewContent<'a> {
+    pub(super) bytes: &'a [u8],
+    /// The length in bytes of the file from which it was made.
+    pub(super) old_len: u64,
+}
+
+impl Exchange<'_> {
+    /// Replaces the file. The new one has its mode and time, because `pi -c` opens the most recently written file.
+    pub(super) fn make(&self, work: &mut Engine<'_>, change: &Change, new: &NewContent<'_>) -> Result<()> {
+        let path = self.path;
+        work.make(change, None, Some(&self.before), |bin, item, wait| {
+            let draft = create::write_draft(path, new.bytes, Some(path));
+            let draft = draft.with_context(|| format!("cannot write next to {}", path.display()))?;
+            let timed = keep_time(path, &draft).with_context(|| format!("cannot set the time of {}", draft.display()));
+            let replaced = timed.and_then(|()| {
+                if fs::metadata(path).map(|now| now.len()).ok() == Some(new.old_len) {
+                    replace(path, (&self.before, item), &draft, (bin, wait))
+                } else {
+                    Err(anyhow!("{} is being written; try again when pi is idle", path.display()))
+                }
+            });
+            replaced.inspect_err(|_| drop(fs::remove_file(&draft)))
+        })
+    }
+
+    /// Exchanges both versions.
+    pub(super) fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
+        let (goes, comes) = step.ends(&self.before, &self.after);
+        let lies = record.item.as_ref();
+        work.make(&record.change, Some((record.number, step)), Some(goes), |bin, item, wait| {
+            bin.take_back(comes, lies, 0)?;
+            let replaced = replace(self.path, (goes, item), comes, (bin, &mut *wait));
+            replaced.inspect_err(|_| put_back(comes, lies, bin, wait))
+        })
+    }
+
+    /// Removes leftovers: a draft, a second link to the file, or the version that belongs in the trash.
+    pub(super) fn clear(&self, record: &JournalRecord, bin: &mut TrashSession<'_>) {
+        let path = self.path;
+        let _ = fs::remove_file(create::draft(path)); // the new version; created again on demand
+        // A second link to the file before it was replaced.
+        record.place().into_iter().for_each(|item| bin.clear(path, item));
+        record.place_before().into_iter().for_each(trash::give_up);
+        let forms = [&self.before, &self.after];
+        forms.iter().for_each(|beside| drop(fs::remove_file(create::draft(beside)))); // on the way back from the trash
+        for beside in forms.into_iter().filter(|beside| beside.symlink_metadata().is_ok()) {
+            let is_twice = fs::read(beside).is_ok_and(|bytes| {
+                let others = [Some(path), record.place_before()].into_iter().flatten();
+                others.into_iter().any(|other| fs::read(other).is_ok_and(|other| other == bytes))
+            });
+            if is_twice {
+                let _ = fs::remove_file(beside); // leftovers are harmless; neither pi nor pitree treats them as a session
+            } else {
+                put_back(beside, record.item_before.as_ref(), bin, &mut |_| ControlFlow::Continue(()));
+            }
+        }
+    }
+}
+
+fn keep_time(of: &Path, on: &Path) -> io::Result<()> {
+    fs::File::options().append(true).open(on)?.set_modified(fs::metadata(of)?.modified()?)
+}
+
+/// Moves a version that was restored from the trash back to its place there, or to another one.
+fn put_back(beside: &Path, kept: Option<&TrashEntry>, bin: &mut TrashSession<'_>, wait: LockObserver<'_>) {
+    let item = kept.and_then(|kept| kept.place.as_deref());
+    let time = kept.map_or(0, |kept| kept.time);
+    let is_ours = item.is_some_and(|item| bin.claim(beside, item, time).unwrap_or(false));
+    // If it cannot be moved, it stays; neither pi nor pitree treats it as a session.
+    let _ = if is_ours { bin.put(beside, item, wait) } else { bin.put_somewhere(beside, wait) };
+}
+
+/// Moves a file to the trash under the name `kept`, to the place `item` if known, and puts another file in its place.
+fn replace(
+    path: &Path,
+    (kept, item): (&Path, Option<&Path>),
+    by: &Path,
+    (bin, wait): (&mut TrashSession<'_>, LockObserver<'_>),
+) -> Result<()> {
+    let second = create::second_name(path, kept);
+    second.with_context(|| format!("cannot keep the original as {}", kept.display()))?;
+    if let Err(error) = bin.put(kept, item, wait) {
+        let _ = fs::remove_file(kept); // a second link to a file that is still in place
+        return Err(error.context("cannot move the original to the trash"));
+    }
+    let replaced = fs::rename(by, path).with_context(|| format!("cannot replace {}", path.display()));
+    // A file that is still in place needs no copy in the trash.
+    replaced.inspect_err(|_| item.iter().for_each(|item| bin.clear(path, item)))?;
+    create::sync_folder(path);
+    Ok(())
+}
