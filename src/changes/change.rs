@@ -28,6 +28,8 @@ pub enum Change {
     Trash(TrashChange),
     /// An old session file was converted to version 3.
     Migrate(Migration),
+    /// Secrets were removed from a session file.
+    Scrub(Rewrite),
     /// A change that only a newer pitree can interpret.
     #[serde(untagged)]
     Unknown(UnknownChange),
@@ -109,6 +111,18 @@ pub struct Migration {
     pub bytes: u64,
     /// The version before.
     pub version: u32,
+}
+
+/// A session file replaced by another version of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rewrite {
+    /// The session file.
+    #[serde(with = "exact_json")]
+    pub path: PathBuf,
+    /// The length in bytes of the new version.
+    pub bytes: u64,
+    /// Its hash, in hexadecimal digits.
+    pub hash: String,
 }
 
 /// The journal data of a change of a kind or format that only a newer pitree can interpret.

@@ -1,5 +1,6 @@
 //! Requests for changes, their results and their errors.
 
+use std::fmt;
 use std::mem::discriminant;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -95,6 +96,21 @@ pub struct ImportRequest {
     pub new_id: bool,
 }
 
+/// A file and its new content. Its debug output has no content, because that of the original may be secret.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RewrittenFile {
+    /// The file from which the new content was made.
+    pub file: FileSnapshot,
+    /// The new content.
+    pub bytes: Vec<u8>,
+}
+
+impl fmt::Debug for RewrittenFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RewrittenFile").field("file", &self.file).finish_non_exhaustive()
+    }
+}
+
 /// A request for a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
@@ -158,6 +174,11 @@ pub enum Request {
     },
     /// Import a session into a new file.
     Import(ImportRequest),
+    /// Replace session files by versions without secrets; the originals move to the trash.
+    Scrub {
+        /// The files with their new content.
+        files: Vec<RewrittenFile>,
+    },
     /// Move files to the trash.
     Trash {
         /// The files.
@@ -213,6 +234,7 @@ impl Request {
                 sessions.iter().map(|session| &*session.path).collect()
             }
             Self::Trash { files } | Self::Delete { files } => files.iter().map(|file| &*file.path).collect(),
+            Self::Scrub { files } => files.iter().map(|one| &*one.file.path).collect(),
             Self::Import(_) | Self::EmptyTrash { .. } => Vec::new(),
             Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => Vec::new(),
         }

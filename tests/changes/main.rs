@@ -19,6 +19,7 @@ mod concurrent_pi;
 mod faults;
 mod files;
 mod newer;
+mod rewriting;
 mod sequences;
 #[cfg(target_os = "linux")]
 mod syscalls;

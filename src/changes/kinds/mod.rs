@@ -6,6 +6,7 @@ pub(crate) mod fork;
 pub(crate) mod import;
 pub(crate) mod line;
 pub(crate) mod migrate;
+pub(crate) mod rewrite;
 pub(crate) mod trash;
 
 use std::path::Path;
@@ -16,7 +17,7 @@ use serde_json::Value;
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers;
 use crate::changes::change::{
-    Change, ChangeStep, LabelChange, LeafMove, Migration, NameChange, NewFile, TrashChange, UnknownChange,
+    Change, ChangeStep, LabelChange, LeafMove, Migration, NameChange, NewFile, Rewrite, TrashChange, UnknownChange,
 };
 use crate::changes::engine::Engine;
 use crate::changes::journal::{JournalRecord, JournalRecords};
@@ -38,7 +39,8 @@ impl Change {
             | Self::Fork(NewFile { path, .. })
             | Self::Import(NewFile { path, .. })
             | Self::Trash(TrashChange { path, .. })
-            | Self::Migrate(Migration { path, .. }) => path,
+            | Self::Migrate(Migration { path, .. })
+            | Self::Scrub(Rewrite { path, .. }) => path,
             Self::Unknown(change) => Path::new(change.text("path")),
         }
     }
@@ -65,6 +67,7 @@ impl Change {
             Self::Migrate(Migration { version, .. }) => {
                 format!("convert from version {version} to version 3; original moved to trash")
             }
+            Self::Scrub(_) => "remove secrets; original moved to trash".into(),
             Self::Unknown(change) => format!("made by a newer pitree ({:?})", change.text("kind")),
         }
     }
@@ -75,7 +78,8 @@ impl Change {
             Self::Name(NameChange { entry, .. })
             | Self::Label(LabelChange { entry, .. })
             | Self::Leaf(LeafMove { entry, .. }) => Some(entry),
-            Self::Fork(_) | Self::Import(_) | Self::Trash(_) | Self::Migrate(_) | Self::Unknown(_) => None,
+            Self::Fork(_) | Self::Import(_) | Self::Trash(_) | Self::Migrate(_) | Self::Scrub(_) => None,
+            Self::Unknown(_) => None,
         }
     }
 
@@ -109,6 +113,9 @@ impl Change {
             (Self::Trash(_), ChangeStep::Make) => format!("Moved {sessions} to the trash"),
             (Self::Trash(_), ChangeStep::Undo) => format!("Restored {sessions}"),
             (Self::Trash(_), ChangeStep::Redo) => format!("Moved {sessions} to the trash again"),
+            (Self::Scrub(_), ChangeStep::Make) => format!("Removed secrets from {sessions}"),
+            (Self::Scrub(_), ChangeStep::Undo) => format!("Restored {sessions} with the secrets"),
+            (Self::Scrub(_), ChangeStep::Redo) => format!("Removed secrets from {sessions} again"),
             _ => return None,
         })
     }
@@ -160,6 +167,7 @@ impl JournalRecord {
             | Change::Import(NewFile { bytes, .. })
             | Change::Trash(TrashChange { bytes, .. }) => trash::again(work, self, step, *bytes),
             Change::Migrate(change) => change.again(work, self, step),
+            Change::Scrub(change) => change.again(work, self, step),
             Change::Unknown(_) => bail!("change {} was {}", self.number, self.change.describe()),
         }
     }
@@ -170,6 +178,7 @@ impl JournalRecord {
             Change::Name(_) | Change::Label(_) | Change::Leaf(_) => line::happened(self),
             Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::happened(self, step),
             Change::Migrate(change) => change.happened(step),
+            Change::Scrub(change) => change.happened(step),
             Change::Unknown(_) => None, // never called: only known changes are resolved
         }
     }
@@ -179,6 +188,7 @@ impl JournalRecord {
         match &self.change {
             Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::clear(self, bin),
             Change::Migrate(change) => change.clear(self, bin),
+            Change::Scrub(change) => change.clear(self, bin),
             Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Unknown(_) => {}
         }
     }

@@ -94,7 +94,7 @@ fn for_good<T>(
 ///
 /// # Errors
 /// A file has changed since it was seen, or is inaccessible.
-fn unchanged(files: &[FileSnapshot]) -> Result<Vec<&FileSnapshot>> {
+pub(super) fn unchanged(files: &[FileSnapshot]) -> Result<Vec<&FileSnapshot>> {
     let mut there = Vec::new();
     for file in files {
         if is_there(&file.path).with_context(|| format!("cannot access {}", file.path.display()))? {
@@ -151,7 +151,7 @@ pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeS
     let new = match record.change {
         Change::Fork(_) => Some("fork"),
         Change::Import(_) => Some("imported session"),
-        Change::Trash(_) | Change::Migrate(_) | Change::Unknown(_) => None,
+        Change::Trash(_) | Change::Migrate(_) | Change::Scrub(_) | Change::Unknown(_) => None,
         Change::Name(_) | Change::Label(_) | Change::Leaf(_) => None,
     };
     if let Some(new) = new
