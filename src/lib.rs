@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | `system` | platform differences behind one interface | sessions |
 //! | [`base`] | terminal-safe text, normalization, number and time formats | sessions |
+//! | [`secrets`] | rules that find secrets in texts; redaction | sessions, I/O |
 //! | [`session`] | the session format: entries, trees, digests, families, new lines | I/O |
 //! | [`keymap`] | the table of actions and their keys | execution of actions |
 //! | [`search`] | queries: the language, matching, completion; byte search | reading files |
@@ -37,6 +38,7 @@ pub mod pi;
 pub mod render;
 pub mod runtime;
 pub mod search;
+pub mod secrets;
 pub mod session;
 mod system;
 pub mod ui;
