@@ -14,6 +14,7 @@
 //! | [`keymap`] | the table of actions and their keys | execution of actions |
 //! | [`search`] | queries: the language, matching, completion; byte search | reading files |
 //! | [`render`] | entries as styled lines: Markdown, code, diffs, wrapping | colors, scrolling |
+//! | [`export`] | documents of sessions, one writer per format | reading and writing files |
 //! | [`config`] | the settings of `config.toml` | reading the file |
 //! | [`disk`] | file access: locate, scan, load, append, watch, index, trash | meaning of lines |
 //! | [`pi`] | the pi program: processes, status, requests, extension, launch | terminal, decisions |
@@ -33,6 +34,7 @@ pub mod changes;
 pub mod cli;
 pub mod config;
 pub mod disk;
+pub mod export;
 pub mod keymap;
 pub mod pi;
 pub mod render;

@@ -21,6 +21,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("session", &[]),
     ("search", &["session"]),
     ("render", &["session"]),
+    ("export", &["session", "render"]),
     ("disk", &["session"]),
     ("pi", &["session", "disk"]),
     ("catalog", &["session", "search", "disk", "pi"]),
@@ -33,8 +34,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "session", "search", "render", "disk", "pi", "catalog", "changes", "keymap", "config", "app", "runtime",
-            "secrets",
+            "session", "search", "render", "export", "disk", "pi", "catalog", "changes", "keymap", "config", "app",
+            "runtime", "secrets",
         ],
     ),
 ];

@@ -9,6 +9,7 @@ mod completing;
 mod context;
 mod conversations;
 mod exit_codes;
+mod export;
 mod in_pi;
 mod index;
 mod json;
