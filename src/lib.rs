@@ -9,10 +9,12 @@
 //! |---|---|---|
 //! | `system` | platform differences behind one interface | sessions |
 //! | [`base`] | terminal-safe text, normalization, number and time formats | sessions |
+//! | [`secrets`] | rules that find secrets in texts; redaction | sessions, I/O |
 //! | [`session`] | the session format: entries, trees, digests, families, new lines | I/O |
 //! | [`keymap`] | the table of actions and their keys | execution of actions |
 //! | [`search`] | queries: the language, matching, completion; byte search | reading files |
 //! | [`render`] | entries as styled lines: Markdown, code, diffs, wrapping | colors, scrolling |
+//! | [`export`] | documents of sessions, one writer per format | reading and writing files |
 //! | [`config`] | the settings of `config.toml` | reading the file |
 //! | [`disk`] | file access: locate, scan, load, append, watch, index, trash | meaning of lines |
 //! | [`pi`] | the pi program: processes, status, requests, extension, launch | terminal, decisions |
@@ -32,11 +34,13 @@ pub mod changes;
 pub mod cli;
 pub mod config;
 pub mod disk;
+pub mod export;
 pub mod keymap;
 pub mod pi;
 pub mod render;
 pub mod runtime;
 pub mod search;
+pub mod secrets;
 pub mod session;
 mod system;
 pub mod ui;

@@ -17,19 +17,27 @@ const FOR_ALL: &[&str] = &["base", "system"];
 const MAY_USE: &[(&str, &[&str])] = &[
     ("system", &[]),
     ("base", &[]),
+    ("secrets", &[]),
     ("session", &[]),
     ("search", &["session"]),
     ("render", &["session"]),
+    ("export", &["session", "render"]),
     ("disk", &["session"]),
     ("pi", &["session", "disk"]),
     ("catalog", &["session", "search", "disk", "pi"]),
     ("changes", &["session", "disk", "pi"]),
     ("keymap", &[]),
-    ("config", &["session", "search", "keymap"]),
+    ("config", &["session", "search", "keymap", "secrets"]),
     ("app", &["session", "search", "render", "disk", "pi", "catalog", "changes", "keymap", "config"]),
     ("ui", &["session", "search", "render", "pi", "catalog", "keymap", "config", "app"]),
     ("runtime", &["session", "search", "render", "disk", "pi", "catalog", "changes", "keymap", "config", "app", "ui"]),
-    ("cli", &["session", "search", "render", "disk", "pi", "catalog", "changes", "keymap", "config", "app", "runtime"]),
+    (
+        "cli",
+        &[
+            "session", "search", "render", "export", "disk", "pi", "catalog", "changes", "keymap", "config", "app",
+            "runtime", "secrets",
+        ],
+    ),
 ];
 
 /// Modules that may contain platform-specific code.

@@ -22,6 +22,7 @@ use anyhow::Result;
 
 pub use crate::changes::change::Change;
 use crate::changes::engine::Engine;
+pub(crate) use crate::changes::engine::random;
 use crate::changes::journal::{JournalRecord, JournalRecords};
 use crate::changes::kinds::{fork, import, line, migrate, rewrite, trash};
 pub use crate::changes::request::{

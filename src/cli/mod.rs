@@ -8,6 +8,7 @@ mod context;
 mod demo;
 mod diff;
 mod exit;
+mod export;
 mod files;
 mod fork;
 pub mod help_pages;
@@ -137,6 +138,7 @@ enum OnSessions {
     Stats(stats::StatsCommand),
     Show(show::ShowCommand),
     Path(path::PathCommand),
+    Export(export::ExportCommand),
     Resume(resume::ResumeCommand),
     Fork(fork::ForkCommand),
     Import(import::ImportCommand),
@@ -175,6 +177,7 @@ const EXAMPLES: &str = "Examples:
   pitree context 0199f2c1 before  show the model context at an entry, with tokens
   pitree files --project .        list files touched in a project
   pitree diff 0199f2c1@before @after  compare two branches of a session, by labels
+  pitree export 0199f2c1 -o a.html  export a session as a page, without likely secrets
   pitree resume 0199f2c1 before   resume in pi at the entry labeled \"before\"
   pitree rename 0199f2c1 Flaky    rename a session
   pitree rm 0199f2c1 --family     move a whole family to the trash
@@ -347,6 +350,7 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Stats(command) => command.run(&chosen, out),
         OnSessions::Show(command) => command.run(&chosen, out).map(success),
         OnSessions::Path(command) => command.run(&chosen, out).map(success),
+        OnSessions::Export(command) => command.run(&chosen, out),
         OnSessions::Resume(command) => command.run(&chosen),
         OnSessions::Fork(command) => command.run(&chosen),
         OnSessions::Import(command) => command.run(&chosen),

@@ -17,6 +17,8 @@ pub mod lines;
 pub mod load;
 pub mod locate;
 pub(crate) mod lock;
+pub(crate) mod machine;
+pub(crate) mod new_file;
 pub mod parallel;
 pub(crate) mod program;
 pub mod prompt;

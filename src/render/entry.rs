@@ -253,7 +253,7 @@ fn content(lines: &mut Document<'_>, content: &Content<'_>, others: &[&Message<'
                 let is_its = |other: &&&Message<'_>| other.tool_call_id.is_some_and(|id| call.id.is(&id.text()));
                 tool(lines, call, others.iter().find(is_its).copied());
             }
-            Block::Image { mime, bytes } => {
+            Block::Image { mime, bytes, .. } => {
                 lines.push(image(*mime, *bytes));
             }
             Block::Other { type_name, raw } => {
@@ -340,7 +340,7 @@ fn result(lines: &mut Document<'_>, answer: &Message<'_>, language: &str) {
     }
     if let Content::Blocks(blocks) = &answer.content {
         for block in blocks {
-            if let Block::Image { mime, bytes } = block {
+            if let Block::Image { mime, bytes, .. } = block {
                 has_output = true;
                 lines.push(image(*mime, *bytes));
             }

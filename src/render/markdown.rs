@@ -49,7 +49,7 @@ pub(crate) fn markdown(text: &str, code: &mut code::HighlightBudget<'_>) -> Vec<
 }
 
 /// Returns `true` if the list and quotation marks at the start of a line exceed [`MAX_MARKS`].
-fn starts_too_deep(line: &str) -> bool {
+pub(crate) fn starts_too_deep(line: &str) -> bool {
     let (mut columns, mut marks_end) = (0, 0);
     let mut bytes = line.bytes().peekable();
     while let Some(byte) = bytes.next() {

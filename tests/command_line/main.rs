@@ -9,6 +9,7 @@ mod completing;
 mod context;
 mod conversations;
 mod exit_codes;
+mod export;
 mod importing;
 mod in_pi;
 mod index;

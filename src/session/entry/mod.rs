@@ -201,6 +201,8 @@ pub enum Block<'a> {
         mime: Str<'a>,
         /// The decoded size in bytes.
         bytes: usize,
+        /// The data in base64.
+        data: Str<'a>,
     },
     /// A block of an unknown type, or a text block without a string.
     Other {

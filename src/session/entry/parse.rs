@@ -320,7 +320,7 @@ fn read_block<'a>(r: &mut JsonReader<'a>) -> Result<Block<'a>> {
         b"toolCall" => Block::ToolCall(call),
         b"image" => {
             let bytes = data.map_or(0, |data: Str| data.raw().len() / 4 * 3);
-            Block::Image { mime: mime.unwrap_or_default(), bytes }
+            Block::Image { mime: mime.unwrap_or_default(), bytes, data: data.unwrap_or_default() }
         }
         _ => Block::Other { type_name, raw: r.since(start) },
     })

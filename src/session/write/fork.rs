@@ -54,44 +54,69 @@ pub fn fork<L: AsRef<[u8]>>(
     labels: &[L],
     random: &mut dyn FnMut() -> u128,
 ) -> Result<Vec<u8>, ForkError> {
-    let mut out = new.header().into_bytes();
-    let mut parent: &[u8] = b"null";
-    let mut ids = HashSet::new();
-    let mut kept_for: HashMap<Vec<u8>, &[u8]> = HashMap::new();
-    let mut pending = Vec::new();
+    let mut out = (new.header() + "\n").into_bytes();
+    let mut lines = ForkedLines::default();
     for line in path {
-        let object = RawObject::new(line.as_ref()).ok_or(ForkError)?;
+        lines.line(line.as_ref(), &mut out)?;
+    }
+    lines.labels(labels, random, &mut out);
+    Ok(out)
+}
+
+/// The lines of a path, relinked one by one without its labels.
+#[derive(Debug, Default)]
+pub(crate) struct ForkedLines {
+    /// The raw ID of the last entry.
+    parent: Option<Vec<u8>>,
+    ids: HashSet<Vec<u8>>,
+    /// The raw ID of the entry that follows each omitted label.
+    kept_for: HashMap<Vec<u8>, Vec<u8>>,
+    /// The omitted labels since the last entry.
+    pending: Vec<Vec<u8>>,
+}
+
+impl ForkedLines {
+    /// Appends a line of the path with a line break, unless it is a label.
+    ///
+    /// # Errors
+    /// The line is not an entry with an ID.
+    pub(crate) fn line(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<(), ForkError> {
+        let object = RawObject::new(line).ok_or(ForkError)?;
         let id = object.get("id").ok_or(ForkError)?;
         let type_name = object.text("type");
         if type_name.as_deref() == Some("label") {
-            pending.push(js_key(id));
-            continue;
+            self.pending.push(js_key(id));
+            return Ok(());
         }
-        kept_for.extend(pending.drain(..).map(|label| (label, id)));
+        self.kept_for.extend(self.pending.drain(..).map(|label| (label, id.to_vec())));
+        let parent = self.parent.as_deref().unwrap_or(b"null");
         let mut changes = Vec::new();
         if !object.get("parentId").is_some_and(|old| same(old, parent)) {
             changes.push(("parentId", Some(parent)));
         }
         if type_name.as_deref() == Some("compaction") {
             let first = object.get("firstKeptEntryId").filter(|first| !same(first, id));
-            if let Some(kept) = first.and_then(|first| kept_for.get(&js_key(first))) {
+            if let Some(kept) = first.and_then(|first| self.kept_for.get(&js_key(first))) {
                 changes.push(("firstKeptEntryId", Some(kept)));
             }
         }
-        out.push(b'\n');
         out.extend(object.with(&changes));
-        ids.insert(js_key(id));
-        parent = id;
+        out.push(b'\n');
+        self.ids.insert(js_key(id));
+        self.parent = Some(id.to_vec());
+        Ok(())
     }
-    out.push(b'\n');
-    let mut parent = parent.to_vec();
-    for label in present(labels, &ids) {
-        let id = quote(&new_id(random, |id| ids.contains(quote(id).as_bytes())));
-        ids.insert(id.clone().into_bytes());
-        label.write(&mut out, &id, &parent);
-        parent = id.into_bytes();
+
+    /// Appends the current labels of the lines. `labels` contains all `label` entries of the source.
+    pub(crate) fn labels<L: AsRef<[u8]>>(mut self, labels: &[L], random: &mut dyn FnMut() -> u128, out: &mut Vec<u8>) {
+        let mut parent = self.parent.unwrap_or(b"null".to_vec());
+        for label in present(labels, &self.ids) {
+            let id = quote(&new_id(random, |id| self.ids.contains(quote(id).as_bytes())));
+            self.ids.insert(id.clone().into_bytes());
+            label.write(out, &id, &parent);
+            parent = id.into_bytes();
+        }
     }
-    Ok(out)
 }
 
 /// Returns an ID as a key of JavaScript's `Map`: `7` and `"7"` are different. An absent ID is empty.

@@ -1,0 +1,192 @@
+//! A session to export: its tree or family, the chosen entries, and its title and facts.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+
+use crate::base::numbers;
+use crate::catalog::Catalog;
+use crate::cli::export::redact::Redact;
+use crate::cli::resolve::{self, SessionPlace};
+use crate::cli::{CommandContext, now};
+use crate::disk::load::{self, Bodies, LoadRequest};
+use crate::export::document::{Head, minute, one_line};
+use crate::session::entry::kind::EntryKind;
+use crate::session::entry::{parse, typed_prompt};
+use crate::session::family::{self, MergedFamily};
+use crate::session::lines::Header;
+use crate::session::prompt::plan::{EntryOutcome, Plan};
+use crate::session::tree::context::context;
+use crate::session::tree::{Index, Tree};
+
+/// The kind of selection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// The path to an entry.
+    Branch,
+    /// All entries.
+    Tree,
+    /// The messages that the model receives at an entry.
+    Context,
+}
+
+/// A session to export.
+pub(super) struct Source {
+    pub(super) path: PathBuf,
+    pub(super) tree: Arc<Tree>,
+    /// The entries, each with the context edit that replaces its content.
+    pub(super) entries: Vec<(Index, Option<Index>)>,
+    /// The entry where the export ends.
+    pub(super) end: Option<Index>,
+    pub(super) scope: Scope,
+    is_part: bool,
+    bodies: Vec<Bodies>,
+    joined: Option<MergedFamily>,
+}
+
+impl Source {
+    /// Loads a session or its family, and chooses the entries.
+    pub(super) fn new(
+        place: &SessionPlace,
+        chosen: &CommandContext,
+        (scope, is_family): (Scope, bool),
+        since: Option<&str>,
+    ) -> Result<Self> {
+        let path = place.path.clone();
+        let (tree, joined, bodies) = match is_family {
+            false => (Arc::new(load::tree(&path, &chosen.home)?), None, vec![Bodies::open(&path)?]),
+            true => {
+                let (joined, bodies) = family(&path, chosen)?;
+                (joined.tree.clone(), Some(joined), bodies)
+            }
+        };
+        let end = place.entry.as_deref().map(|word| resolve::entry(word, &tree)).transpose()?.or(tree.leaf);
+        let since = since.map(|word| resolve::entry(word, &tree)).transpose()?;
+        let entries = entries(&tree, scope, end, since)?;
+        Ok(Self { path, tree, entries, end, scope, is_part: since.is_some(), bodies, joined })
+    }
+
+    /// Reads the line of an entry.
+    pub(super) fn line(&mut self, at: Index) -> Result<Vec<u8>> {
+        let file = self.joined.as_ref().map_or(0, |joined| joined.of(at).0);
+        self.bodies[file].line(&self.tree.nodes[at as usize])
+    }
+
+    /// Returns the entries whose texts the export contains: those of the selection, the name, and the context edits.
+    pub(super) fn all_entries(&self) -> Vec<Index> {
+        let mut seen = HashSet::new();
+        let edits = self.entries.iter().filter_map(|&(_, edit)| edit);
+        let labels = self.tree.label_entries();
+        let all = self.entries.iter().map(|&(at, _)| at).chain(edits).chain(self.name_entry()).chain(labels);
+        all.filter(|at| seen.insert(*at)).collect()
+    }
+
+    /// Returns the entry with the current name.
+    fn name_entry(&self) -> Option<Index> {
+        self.tree.nodes.iter().rposition(|node| node.kind == EntryKind::SessionInfo).map(|at| at as Index)
+    }
+
+    /// Returns the title: the name, or the first prompt.
+    fn title(&mut self, redact: &Redact<'_>) -> Result<String> {
+        let name = self.name_entry();
+        let is_prompt = |at: &Index| self.tree.nodes[*at as usize].kind == EntryKind::User;
+        let prompts = self.entries.iter().map(|&(at, _)| at).filter(is_prompt);
+        let candidates: Vec<Index> = name.into_iter().chain(prompts).collect();
+        for at in candidates {
+            let line = redact.line(&self.line(at)?);
+            let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+            let typed = || typed_prompt::typed(&entry).unwrap_or_else(|| entry.text());
+            let title = one_line(&if Some(at) == name { entry.session_name().unwrap_or_default() } else { typed() });
+            if !title.is_empty() {
+                return Ok(title);
+            }
+        }
+        Ok("pi session".into())
+    }
+
+    /// Returns the title and the facts.
+    pub(super) fn head(&mut self, redact: &Redact<'_>) -> Result<Head> {
+        let title = self.title(redact)?;
+        let tree = &self.tree;
+        let nodes = || self.entries.iter().map(|&(at, _)| &tree.nodes[at as usize]);
+        let times = || nodes().filter_map(|node| node.time);
+        let date = |time: Option<i64>| time.and_then(minute).unwrap_or_default();
+        let (first, last) = (date(times().min()), date(times().max()));
+        let id = |at: Option<Index>| at.and_then(|at| tree.nodes[at as usize].id.as_deref()).unwrap_or_default();
+        let what = match self.scope {
+            Scope::Tree if self.joined.is_some() => "all branches of the family".into(),
+            Scope::Tree => "all branches".into(),
+            Scope::Branch => format!("branch to {}", id(self.end)),
+            Scope::Context => format!("model context at {}", id(self.end)),
+        };
+        let since = if self.is_part { " (from a later entry on)" } else { "" };
+        let model = context(tree, self.end).model.map(|(_, model)| redact.text(&model).into_owned());
+        let cost: f64 = nodes().map(|node| node.cost).sum();
+        let mut facts = vec![
+            ("Session", tree.header.id.clone()),
+            ("Project", redact.text(&tree.header.cwd).into_owned()),
+            ("Date", if first == last { first } else { format!("{first} – {last}") }),
+            ("Model", model.unwrap_or_default()),
+            ("Content", format!("{what}{since}, {}", numbers::count(self.entries.len(), "entry", "entries"))),
+            ("Cost", numbers::nonzero_dollars(cost).unwrap_or_default()),
+        ];
+        facts.retain(|(_, value)| !value.is_empty());
+        let facts = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        Ok(Head { title, facts })
+    }
+}
+
+/// Chooses the entries in the order of the document.
+fn entries(tree: &Tree, scope: Scope, end: Option<Index>, since: Option<Index>) -> Result<Vec<(Index, Option<Index>)>> {
+    let plain = |entries: Vec<Index>| entries.into_iter().map(|at| (at, None)).collect::<Vec<_>>();
+    let mut entries = match scope {
+        Scope::Branch => plain(end.map(|end| tree.path(end)).unwrap_or_default()),
+        Scope::Tree => plain(tree.order.clone()),
+        Scope::Context => {
+            let plan = Plan::new(tree, end);
+            let sent = plan.parts.iter().filter(|part| matches!(part.outcome, EntryOutcome::Sent));
+            sent.map(|part| (part.at, part.words)).collect()
+        }
+    };
+    if let Some(since) = since {
+        let mut below = HashSet::new();
+        for &at in &tree.order {
+            if at == since || tree.parent(at).is_some_and(|parent| below.contains(&parent)) {
+                below.insert(at);
+            }
+        }
+        entries.retain(|(at, _)| below.contains(at));
+        if entries.is_empty() {
+            bail!("the entry of --since is not on the exported branch; use --tree, or name an entry after it");
+        }
+    }
+    Ok(entries)
+}
+
+/// Merges the family of a session. Returns the files of its members in order.
+fn family(path: &Path, chosen: &CommandContext) -> Result<(MergedFamily, Vec<Bodies>)> {
+    let place = |path: &Path| resolve::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let mut catalog = chosen.report(Catalog::read_at(chosen.sources(), now(), place));
+    let path = place(path);
+    if catalog.key_of(&path).is_none() {
+        catalog.update(vec![resolve::digest(&path)?], &[]);
+    }
+    let key = catalog.key_of(&path).with_context(|| format!("{} is not a pi session", path.display()))?;
+    let paths: Vec<PathBuf> = catalog.family(key).into_iter().map(|member| catalog[member].path.clone()).collect();
+    let load = |path: &PathBuf| {
+        let request = LoadRequest { notes_contents: true, ..LoadRequest::new(path, &chosen.home) };
+        request.tree().map(Arc::new)
+    };
+    let trees = paths.iter().map(load).collect::<Result<Vec<Arc<Tree>>>>()?;
+    let open = || paths.iter().map(|path| Bodies::open(path)).collect::<Result<Vec<_>>>();
+    let mut bodies = open()?;
+    let base = paths.iter().position(|member| *member == path).unwrap_or_default();
+    let header = Header { parent_session: None, parent_id: None, ..trees[base].header.clone() };
+    let mut line = |(file, at): (usize, Index)| bodies[file].line(trees[file].nodes.get(at as usize)?).ok();
+    let mut is_same =
+        |[a, b]: [(usize, Index); 2]| matches!((line(a), line(b)), (Some(a), Some(b)) if family::is_same(&a, &b));
+    let joined = MergedFamily::new(&trees, base, header, &mut is_same);
+    Ok((joined, open()?))
+}

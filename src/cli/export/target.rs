@@ -1,0 +1,184 @@
+//! The output of an export: standard output, or a file that becomes a directory of pages if it gets too long.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+
+use crate::cli::export::redact::Redact;
+use crate::cli::output::Output;
+use crate::disk::new_file::{self, NewFile};
+use crate::export::document::{EntryBlock, Head};
+use crate::export::{IndexRow, PageLink, Writer};
+
+/// The output of one session.
+pub(super) struct Target<'a> {
+    to: Sink<'a>,
+    /// The head, for each page.
+    head: Head,
+    /// The number of bytes of the current page.
+    bytes: usize,
+    buffer: String,
+}
+
+enum Sink<'a> {
+    Stdout(&'a mut Output),
+    File { path: PathBuf, replaces: bool, pages: Vec<NewFile> },
+}
+
+impl<'a> Target<'a> {
+    fn new(to: Sink<'a>) -> Self {
+        Self { to, head: Head::default(), bytes: 0, buffer: String::new() }
+    }
+
+    /// Writes to standard output.
+    pub(super) fn stdout(out: &'a mut Output) -> Self {
+        Self::new(Sink::Stdout(out))
+    }
+
+    /// Writes to a file.
+    ///
+    /// # Errors
+    /// The file exists and may not be replaced, or cannot be created.
+    pub(super) fn file(path: &Path, replaces: bool) -> Result<Self> {
+        refuse_taken(path, replaces)?;
+        let page = NewFile::create(path).with_context(|| format!("cannot create {}", path.display()))?;
+        Ok(Self::new(Sink::File { path: path.into(), replaces, pages: vec![page] }))
+    }
+
+    /// Writes bytes.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.bytes += bytes.len();
+        match &mut self.to {
+            Sink::Stdout(out) => out.write_all(bytes)?,
+            Sink::File { path, pages, .. } => {
+                let can_not = || format!("cannot write {}", path.display());
+                pages.last_mut().map_or(Ok(()), |page| page.write_all(bytes)).with_context(can_not)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes lines of entries after redaction, and empties the buffer.
+    pub(super) fn write_redacted(&mut self, lines: &mut Vec<u8>, redact: &Redact<'_>) -> Result<()> {
+        for line in lines.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
+            let mut line = redact.line(line);
+            line.push(b'\n');
+            self.write(&line)?;
+        }
+        lines.clear();
+        Ok(())
+    }
+
+    /// Writes the beginning of a document.
+    pub(super) fn begin(&mut self, writer: &mut dyn Writer, head: Head) -> Result<()> {
+        writer.head(&head, &mut self.buffer);
+        self.head = head;
+        self.drain()
+    }
+
+    /// Writes an entry, on a new page if the current one is full.
+    pub(super) fn entry(&mut self, writer: &mut dyn Writer, block: &EntryBlock) -> Result<()> {
+        if self.bytes >= writer.page_bytes() && matches!(self.to, Sink::File { .. }) {
+            self.next_page(writer)?;
+        }
+        writer.entry(block, &mut self.buffer);
+        self.drain()
+    }
+
+    fn next_page(&mut self, writer: &mut dyn Writer) -> Result<()> {
+        let Sink::File { path, pages, .. } = &self.to else { return Ok(()) };
+        let number = pages.len() + 1;
+        let fresh =
+            NewFile::create(&page_path(path, number)).with_context(|| format!("cannot create {}", path.display()))?;
+        writer.links(&[PageLink { file: page_name(path, number), text: "Next page".into() }], &mut self.buffer);
+        writer.foot(&[], &mut self.buffer);
+        self.drain()?;
+        let Sink::File { path, pages, .. } = &mut self.to else { return Ok(()) };
+        let before = page_name(path, number - 1);
+        pages.push(fresh);
+        self.bytes = 0;
+        let title = format!("{} (page {number})", self.head.title);
+        writer.head(&Head { title, facts: Vec::new() }, &mut self.buffer);
+        let links = [("index.html".to_owned(), "Index"), (before, "Previous page")];
+        writer.links(&links.map(|(file, text)| PageLink { file, text: text.into() }), &mut self.buffer);
+        self.drain()
+    }
+
+    /// Writes the end of a document and makes the files visible. Returns the path of the file or directory.
+    pub(super) fn end(mut self, writer: &mut dyn Writer, notes: &[String]) -> Result<Option<PathBuf>> {
+        writer.foot(notes, &mut self.buffer);
+        self.drain()?;
+        let Sink::File { path, replaces, pages } = &mut self.to else { return Ok(None) };
+        if pages.len() == 1 {
+            return self.finish();
+        }
+        let dir = path.with_extension("");
+        refuse_taken(&dir, *replaces)?;
+        new_file::folder(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        let mut rows = Vec::new();
+        for (at, page) in std::mem::take(pages).into_iter().enumerate() {
+            let file = page_name(path, at + 1);
+            finish(page, &dir.join(&file), *replaces)?;
+            rows.push(IndexRow { title: format!("{} (page {})", self.head.title, at + 1), file, facts: String::new() });
+        }
+        let index_page = Self::file(&dir.join("index.html"), *replaces)?;
+        index(writer, &self.head, &rows, notes, index_page)?;
+        Ok(Some(dir))
+    }
+
+    /// Makes a file visible under its name.
+    pub(super) fn finish(self) -> Result<Option<PathBuf>> {
+        let Sink::File { path, replaces, pages } = self.to else { return Ok(None) };
+        for page in pages {
+            finish(page, &path, replaces)?;
+        }
+        Ok(Some(path))
+    }
+
+    fn drain(&mut self) -> Result<()> {
+        let buffer = std::mem::take(&mut self.buffer);
+        self.write(buffer.as_bytes())
+    }
+}
+
+/// Writes an index page.
+pub(super) fn index(
+    writer: &mut dyn Writer,
+    head: &Head,
+    rows: &[IndexRow],
+    notes: &[String],
+    mut target: Target<'_>,
+) -> Result<()> {
+    writer.index(head, rows, &mut target.buffer);
+    writer.foot(notes, &mut target.buffer);
+    target.drain()?;
+    target.finish().map(drop)
+}
+
+fn finish(page: NewFile, path: &Path, replaces: bool) -> Result<()> {
+    match page.finish(path, replaces) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(taken(path)),
+        finished => finished.with_context(|| format!("cannot write {}", path.display())),
+    }
+}
+
+fn refuse_taken(path: &Path, replaces: bool) -> Result<()> {
+    if !replaces && new_file::is_taken(path) { Err(taken(path)) } else { Ok(()) }
+}
+
+fn taken(path: &Path) -> anyhow::Error {
+    anyhow!("{} already exists; use --force to replace it, or another --output", path.display())
+}
+
+/// Returns the name of a page in the directory of pages.
+fn page_name(path: &Path, number: usize) -> String {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("html");
+    format!("page-{number}.{extension}")
+}
+
+/// Returns the path whose draft is the page.
+fn page_path(path: &Path, number: usize) -> PathBuf {
+    let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or("pitree");
+    path.with_file_name(format!("{name}-{}", page_name(path, number)))
+}

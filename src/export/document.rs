@@ -1,0 +1,172 @@
+//! The document of an export: its title and facts, and a block for each entry. Text is decoded and untrusted; each writer
+//! escapes it.
+
+use crate::base::javascript::utf16_prefix;
+use crate::base::named::named;
+use crate::base::text::clean;
+
+/// The maximum length of a title in UTF-16 code units.
+const TITLE: usize = 100;
+
+named! {
+    /// The amount of tool calls in a document.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+    pub enum ToolDetail {
+        /// Calls with arguments and results.
+        #[default]
+        Full = "full",
+        /// One line per call.
+        Short = "short",
+        /// No tool calls.
+        None = "none",
+    }
+}
+
+/// The content of a document.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Detail {
+    /// The amount of tool calls.
+    pub tools: ToolDetail,
+    /// `true` to include thinking.
+    pub thinking: bool,
+    /// `true` to include images.
+    pub images: bool,
+}
+
+/// The beginning of a document.
+#[derive(Clone, Debug, Default)]
+pub struct Head {
+    /// The title.
+    pub title: String,
+    /// Names and values.
+    pub facts: Vec<(String, String)>,
+}
+
+named! {
+    /// The role of a block.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum BlockRole {
+        /// A prompt, or a command run by the user.
+        Prompt = "prompt",
+        /// An answer of the model.
+        Answer = "answer",
+        /// A tool result without its call.
+        Tool = "tool",
+        /// A summary of a compaction or a branch.
+        Summary = "summary",
+        /// A system message, or a message of an extension.
+        Message = "message",
+        /// A setting or another entry of one line.
+        Note = "note",
+    }
+}
+
+/// An entry of a document.
+#[derive(Clone, Debug)]
+pub struct EntryBlock {
+    /// The ID of the entry, unique in the document.
+    pub id: String,
+    /// The ID of the block before it on its branch.
+    pub parent: Option<String>,
+    /// The role.
+    pub role: BlockRole,
+    /// The title on one line: the start of a prompt, or a description. Empty for answers.
+    pub title: String,
+    /// Time, model and cost.
+    pub facts: Vec<String>,
+    /// The label.
+    pub label: Option<String>,
+    /// The branch that starts here.
+    pub branch: Option<BranchStart>,
+    /// `true` if the entry is on the path to the leaf.
+    pub is_active: bool,
+    /// The content.
+    pub parts: Vec<Part>,
+}
+
+impl EntryBlock {
+    /// Returns the title, or else the beginning of the content.
+    pub fn summary(&self) -> String {
+        if !self.title.is_empty() {
+            return self.title.clone();
+        }
+        let first = self.parts.iter().find_map(|part| match part {
+            Part::Markdown(text) => Some(one_line(text)),
+            Part::Tool(tool) => Some(format!("{} {}", tool.name, tool.about)),
+            _ => None,
+        });
+        first.unwrap_or_default()
+    }
+}
+
+/// The start of one of several branches.
+#[derive(Clone, Debug)]
+pub struct BranchStart {
+    /// The number of the branch from 1.
+    pub number: usize,
+    /// The number of branches.
+    pub count: usize,
+    /// The title of the block at the branch point.
+    pub after: String,
+}
+
+/// A part of an entry.
+#[derive(Clone, Debug)]
+pub enum Part {
+    /// Markdown.
+    Markdown(String),
+    /// Thinking of the model.
+    Thinking(String),
+    /// Source code with its language, which can be empty.
+    Code(String, String),
+    /// Output.
+    Plain(String),
+    /// A diff.
+    Diff(String),
+    /// An error.
+    Error(String),
+    /// A remark of pitree on one line.
+    Note(String),
+    /// A named section, such as of a system message.
+    Section(String, String),
+    /// A tool call.
+    Tool(ToolPart),
+    /// An image.
+    Image {
+        /// The MIME type.
+        mime: String,
+        /// The size in bytes.
+        bytes: usize,
+        /// The data in base64; empty if images are left out.
+        data: String,
+    },
+}
+
+/// A tool call with its result.
+#[derive(Clone, Debug, Default)]
+pub struct ToolPart {
+    /// The name of the tool.
+    pub name: String,
+    /// The rest of the description on one line: the file, the command.
+    pub about: String,
+    /// `true` if the call failed.
+    pub has_failed: bool,
+    /// Arguments and result; empty in a short document.
+    pub parts: Vec<Part>,
+}
+
+/// Returns the start of a text on one line.
+pub fn one_line(text: &str) -> String {
+    let start = utf16_prefix(text.trim_start(), 4 * TITLE);
+    let words = clean(start).split_whitespace().collect::<Vec<_>>().join(" ");
+    match utf16_prefix(&words, TITLE) {
+        cut if cut.len() < words.len() => format!("{}…", cut.trim_end()),
+        _ => words,
+    }
+}
+
+/// Formats a time: `2026-01-05 09:00 UTC`.
+pub fn minute(ms: i64) -> Option<String> {
+    let time = jiff::Timestamp::from_millisecond(ms).ok()?;
+    Some(time.strftime("%Y-%m-%d %H:%M UTC").to_string())
+}

@@ -1,0 +1,396 @@
+//! The Markdown writer: prompts as headings, tool calls in `<details>`, code in fences longer than any inside. Text of a
+//! session never becomes raw HTML, and never changes the structure of the document.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+
+use crate::base::numbers;
+use crate::base::text::{clean, clean_text};
+use crate::export::document::{BlockRole, EntryBlock, Head, Part, ToolPart};
+use crate::export::{IndexRow, Writer};
+use crate::render::markdown::starts_too_deep;
+
+/// A heading after a text, to detect whether the text leaves a block open.
+const END: &str = "\n\n# end";
+
+/// The maximum number of attempts to neutralize a text, because an escape can change the meaning of what follows.
+const TRIES: usize = 8;
+
+/// Writes Markdown.
+#[derive(Debug, Default)]
+pub struct MarkdownWriter {
+    /// The number of prompts so far.
+    prompts: usize,
+    /// `true` if the last block is a list of tool calls.
+    in_list: bool,
+}
+
+impl Writer for MarkdownWriter {
+    fn head(&mut self, head: &Head, out: &mut String) {
+        push(out, &["# ", &escape(&head.title), "\n\n"]);
+        for (name, value) in &head.facts {
+            push(out, &["- **", name, ":** ", &escape(value), "\n"]);
+        }
+        out.push('\n');
+    }
+
+    fn entry(&mut self, entry: &EntryBlock, out: &mut String) {
+        let is_list = entry.parts.iter().all(|part| matches!(part, Part::Tool(tool) if tool.parts.is_empty()));
+        if self.in_list && !(is_list && entry.branch.is_none()) {
+            out.push('\n');
+        }
+        self.in_list = is_list && !entry.parts.is_empty();
+        if let Some(branch) = &entry.branch {
+            let after =
+                if branch.after.is_empty() { String::new() } else { format!(" after “{}”", escape(&branch.after)) };
+            push(out, &["---\n\n**Branch ", &format!("{} of {}", branch.number, branch.count), "**", &after, "\n\n"]);
+        }
+        let label = entry.label.as_ref().map(|label| format!("label: {label}"));
+        let facts = entry.facts.iter().chain(&label).map(|fact| escape(fact)).collect::<Vec<_>>().join(" · ");
+        let is_whole = matches!(&entry.parts[..], [Part::Markdown(text)] if text.trim() == entry.title);
+        match entry.role {
+            BlockRole::Prompt => {
+                self.prompts += 1;
+                push(out, &["## ", &self.prompts.to_string(), "\\. ", &escape(&entry.title), "\n\n"]);
+                line_of(&facts, out);
+            }
+            BlockRole::Answer | BlockRole::Tool => {
+                let has_text = entry.parts.iter().any(|part| !matches!(part, Part::Tool(_)));
+                if has_text || label.is_some() {
+                    push(out, &["**pi**", if facts.is_empty() { "" } else { " · " }, &facts, "\n\n"]);
+                }
+            }
+            BlockRole::Summary => {
+                push(out, &["### ", &escape(&entry.title), "\n\n"]);
+                line_of(&facts, out);
+            }
+            BlockRole::Message => {
+                let title = [&entry.title].into_iter().chain(&entry.facts).map(|fact| escape_html(fact));
+                let title = title.collect::<Vec<_>>().join(" · ");
+                return details(&title, out, |out| parts(&entry.parts, out));
+            }
+            BlockRole::Note => push(out, &["*", &escape(&entry.title), "*\n\n"]),
+        }
+        match entry.role {
+            BlockRole::Prompt if is_whole => {}
+            BlockRole::Prompt => entry.parts.iter().for_each(|part| quoted_part(part, out)),
+            _ => parts(&entry.parts, out),
+        }
+    }
+
+    fn foot(&mut self, notes: &[String], out: &mut String) {
+        push(out, &[if self.in_list { "\n" } else { "" }, "---\n\n"]);
+        notes.iter().for_each(|note| push(out, &["*", &escape(note), "*\n\n"]));
+        out.truncate(out.trim_end().len() + 1);
+    }
+
+    fn index(&mut self, head: &Head, files: &[IndexRow], out: &mut String) {
+        self.head(head, out);
+        for IndexRow { file, title, facts } in files {
+            push(out, &["- [", &escape(title), "](<", file, ">) · ", &escape(facts), "\n"]);
+        }
+        out.push('\n');
+    }
+}
+
+/// Writes facts that are already escaped.
+fn line_of(facts: &str, out: &mut String) {
+    if !facts.is_empty() {
+        push(out, &["*", facts, "*\n\n"]);
+    }
+}
+
+fn push(out: &mut String, texts: &[&str]) {
+    texts.iter().for_each(|text| out.push_str(text));
+}
+
+/// Writes a part of a prompt as a quotation.
+fn quoted_part(part: &Part, out: &mut String) {
+    let Part::Markdown(text) = part else { return self::part(part, out) };
+    // A tab after the mark of a quotation is narrower than at the start of a line.
+    let text = neutral(&text.replace('\t', "    "));
+    let quoted: String = text.lines().map(|line| format!("> {line}").trim_end().to_owned() + "\n").collect();
+    let quoted = if is_neutral(&quoted) { quoted } else { fenced("", &text) };
+    push(out, &[quoted.trim_end(), "\n\n"]);
+}
+
+fn parts(parts: &[Part], out: &mut String) {
+    let mut follows_text = false;
+    for part in parts {
+        let is_text = matches!(part, Part::Markdown(_));
+        if follows_text && is_text {
+            out.push_str("<!-- -->\n\n"); // ends a list, to which the next text could belong
+        }
+        follows_text = is_text;
+        self::part(part, out);
+    }
+}
+
+fn part(part: &Part, out: &mut String) {
+    match part {
+        Part::Markdown(text) => push(out, &[neutral(text).trim_end(), "\n\n"]),
+        Part::Thinking(text) => details("thinking", out, |out| out.push_str(&fenced("", text.trim()))),
+        Part::Code(language, text) => push(out, &[&fenced(language, text), "\n"]),
+        Part::Plain(text) => push(out, &[&fenced("", text), "\n"]),
+        Part::Diff(text) => push(out, &[&fenced("diff", text), "\n"]),
+        Part::Error(text) => push(out, &["Failed:\n\n", &fenced("", text), "\n"]),
+        Part::Note(text) => push(out, &["*(", &escape(text), ")*\n\n"]),
+        Part::Section(name, text) => push(out, &["**", &escape(name), "**\n\n", &fenced("", text), "\n"]),
+        Part::Tool(tool) => self::tool(tool, out),
+        Part::Image { mime, bytes, data } => match image_address(mime, data) {
+            Some(address) => push(out, &["![image](", &address, ")\n\n"]),
+            None => push(out, &["*(", &escape(mime), ", ", &numbers::bytes(*bytes as u64), ")*\n\n"]),
+        },
+    }
+}
+
+fn tool(tool: &ToolPart, out: &mut String) {
+    let failed = if tool.has_failed { " — failed" } else { "" };
+    if tool.parts.is_empty() {
+        let about = if tool.about.is_empty() { String::new() } else { format!(" {}", escape(&tool.about)) };
+        return push(out, &["- **", &escape(&tool.name), "**", &about, failed, "\n"]);
+    }
+    let summary = format!("<b>{}</b> {}{failed}", escape_html(&tool.name), escape_html(&tool.about));
+    details(summary.trim(), out, |out| parts(&tool.parts, out));
+}
+
+/// Writes content that is folded. `summary` is HTML.
+fn details(summary: &str, out: &mut String, content: impl FnOnce(&mut String)) {
+    push(out, &["<details><summary>", summary, "</summary>\n\n"]);
+    content(out);
+    push(out, &[if out.ends_with("\n\n") { "" } else { "\n" }, "</details>\n\n"]);
+}
+
+/// Returns the address of an image with its data, if it is an image that viewers show.
+pub(crate) fn image_address(mime: &str, data: &str) -> Option<String> {
+    let is_known = matches!(mime, "image/png" | "image/jpeg" | "image/gif" | "image/webp");
+    let is_base64 =
+        !data.is_empty() && data.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='));
+    (is_known && is_base64).then(|| format!("data:{mime};base64,{data}"))
+}
+
+/// Returns text on one line without meaning in Markdown.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in clean(text).trim().chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '&' => out.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '>' | '~' | '|' | '$' | '#' | '!' => out.extend(['\\', c]),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+fn escape_html(text: &str) -> String {
+    clean(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Returns text in a fence that is longer than any inside.
+fn fenced(language: &str, text: &str) -> String {
+    let text = clean_text(text);
+    let text = text.trim_matches('\n');
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    let is_tag = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    let language = if language.chars().all(is_tag) { language } else { "" };
+    format!("{fence}{language}\n{text}\n{fence}\n")
+}
+
+fn options() -> Options {
+    Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS | Options::ENABLE_FOOTNOTES
+}
+
+/// Returns Markdown of a session without raw HTML and without links to other schemes than those of [`is_web_address`],
+/// which ends all its blocks. A text that cannot be neutralized becomes a code block.
+pub(crate) fn neutral(text: &str) -> String {
+    let mut text = clean_text(text);
+    text.truncate(text.trim_end().len());
+    if text.split('\n').any(starts_too_deep) {
+        return fenced("", &text);
+    }
+    let text = text.trim_start_matches('\n');
+    let mut text = text.to_owned();
+    for _ in 0..TRIES {
+        let Findings { mut edits, open_fence } = findings(&text);
+        if let Some(fence) = open_fence {
+            push(&mut text, &["\n", &fence]);
+            continue;
+        }
+        if edits.is_empty() {
+            break;
+        }
+        edits.sort_unstable_by_key(|&(at, _)| at);
+        edits.dedup_by_key(|(at, _)| *at);
+        for (at, escaped) in edits.into_iter().rev() {
+            text.replace_range(at..at + 1, escaped);
+        }
+    }
+    if is_neutral(&text) { text } else { fenced("", &text) }
+}
+
+/// Returns `true` if a text contains no raw HTML and leaves no block open.
+fn is_neutral(text: &str) -> bool {
+    let Findings { edits, open_fence } = findings(text);
+    edits.is_empty() && open_fence.is_none() && ends_all_blocks(text)
+}
+
+fn ends_all_blocks(text: &str) -> bool {
+    let text = format!("{text}{END}");
+    let mut depth = 0usize;
+    let mut is_last = false;
+    for event in Parser::new_ext(&text, options()) {
+        match event {
+            Event::Start(tag) => {
+                is_last = depth == 0 && matches!(tag, Tag::Heading { .. });
+                depth += 1;
+            }
+            Event::End(TagEnd::Heading(_)) => depth = depth.saturating_sub(1),
+            Event::End(_) => {
+                is_last = false;
+                depth = depth.saturating_sub(1);
+            }
+            _ => {}
+        }
+    }
+    is_last
+}
+
+/// The unsafe places of a text.
+struct Findings {
+    /// Characters to replace.
+    edits: Vec<(usize, &'static str)>,
+    /// The fence of a code block that extends to the end.
+    open_fence: Option<String>,
+}
+
+fn findings(text: &str) -> Findings {
+    let whole = format!("{text}{END}");
+    let mut edits = Vec::new();
+    let mut open_fence = None;
+    let mut first = |range: Range<usize>, c: char, escaped: &'static str, all: bool| {
+        let found = whole.get(range.clone()).unwrap_or_default().match_indices(c);
+        edits.extend(found.take(if all { usize::MAX } else { 1 }).map(|(at, _)| (range.start + at, escaped)));
+    };
+    for (event, range) in Parser::new_ext(&whole, options()).into_offset_iter() {
+        match event {
+            Event::Html(_) | Event::InlineHtml(_) | Event::Start(Tag::HtmlBlock) => first(range, '<', "&lt;", true),
+            Event::Start(Tag::Link { dest_url, link_type, .. }) if !is_web_address(&dest_url) => match link_type {
+                LinkType::Email => {}
+                LinkType::Autolink => first(range, '<', "&lt;", false),
+                _ if is_relative(&dest_url) => {}
+                _ => first(range, '[', "\\[", false),
+            },
+            // Images would be loaded from elsewhere.
+            Event::Start(Tag::Image { .. }) => first(range, '!', "\\!", false),
+            Event::Start(Tag::CodeBlock(_)) if range.end >= whole.len() => {
+                let fence = &whole[range];
+                let mark = fence.chars().next().filter(|c| matches!(c, '`' | '~')).unwrap_or('`');
+                open_fence = Some(fence.chars().take_while(|&c| c == mark).collect());
+            }
+            _ => {}
+        }
+    }
+    Findings { edits, open_fence: open_fence.filter(|fence: &String| fence.len() >= 3) }
+}
+
+/// Returns `true` if an address has a scheme that is safe to follow: http, https or mailto.
+pub(crate) fn is_web_address(address: &str) -> bool {
+    let scheme = address.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+    let has_controls = address.chars().any(|c| c.is_control() || c.is_whitespace());
+    !has_controls && scheme.is_some_and(|scheme| matches!(&*scheme, "http" | "https" | "mailto"))
+}
+
+/// Returns `true` if an address has no scheme and names no other host.
+fn is_relative(address: &str) -> bool {
+    let start = address.split(['/', '?', '#']).next().unwrap_or_default();
+    !start.contains([':', '&', '%']) && !address.starts_with("//") && !address.contains('\\')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the raw HTML of a document.
+    fn raw_html(text: &str) -> Vec<String> {
+        let events = Parser::new_ext(text, options());
+        events
+            .filter_map(|event| match event {
+                Event::Html(html) | Event::InlineHtml(html) => Some(html.trim().to_owned()),
+                _ => None,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn texts_of_a_session_never_become_html() {
+        for text in [
+            "<script>alert(1)</script>",
+            "a <b>bold</b> move",
+            "<!-- x",
+            "<?php x ?>",
+            "<![CDATA[ x",
+            "<div\n\n# x",
+            "- a\n\n  <b>x</b>",
+            "`<b>` and <b> and ``<b>``",
+            "```\n<b>\n",
+            "- ```\n  <b>",
+            "> ~~~~\n<i>x",
+            "<details><summary>x",
+            "a\\<b> <c>",
+            "&lt;b> <a\nhref=x>",
+            "| a |\n|---|\n| <b> |",
+            "[^1]\n\n[^1]: <b>x",
+            "[x]: y '<b>'\n<b>",
+            "\t<b>\n<b>",
+            "<a href=\"`\">`",
+        ] {
+            let safe = neutral(text);
+            assert_eq!(raw_html(&safe), Vec::<String>::new(), "{text:?}: {safe:?}");
+            assert!(ends_all_blocks(&safe), "{text:?}: {safe:?}");
+            let mut out = String::new();
+            quoted_part(&Part::Markdown(text.into()), &mut out);
+            assert_eq!(raw_html(&out), Vec::<String>::new(), "{text:?}: {out:?}");
+        }
+        assert_eq!(neutral("Use `Vec<T>` and *this*: a < b"), "Use `Vec<T>` and *this*: a < b");
+    }
+
+    #[test]
+    fn links_go_to_the_web_only() {
+        for text in [
+            "[x](javascript:alert(1))",
+            "<javascript:alert(1)>",
+            "[x]\n\n[x]: JaVaScRiPt:a",
+            "[x](data:text/html,a)",
+            "[x](//evil)",
+        ] {
+            let safe = neutral(text);
+            let has_link =
+                Parser::new_ext(&safe, options()).any(|event| matches!(event, Event::Start(Tag::Link { .. })));
+            assert!(!has_link, "{text:?}: {safe:?}");
+        }
+        for text in ["[x](https://example.com)", "<https://example.com>", "[x](src/a.rs)", "[x](#a)", "<a@b.example>"] {
+            assert_eq!(neutral(text), text);
+        }
+        assert_eq!(neutral("![x](https://example.com/a.png)"), "\\![x](https://example.com/a.png)");
+    }
+
+    #[test]
+    fn fences_are_longer_than_any_inside() {
+        assert_eq!(fenced("rs", "a\n````\nb\n"), "`````rs\na\n````\nb\n`````\n");
+        assert_eq!(fenced("a b`", "x"), "```\nx\n```\n");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_neutral(text in "[ab<>!/\\-`~*#\\[\\]():&;\\n\t |\\\\0-1.?=\"']{0,60}") {
+            let safe = neutral(&text);
+            proptest::prop_assert_eq!(raw_html(&safe), Vec::<String>::new());
+            proptest::prop_assert!(ends_all_blocks(&safe), "{:?}", safe);
+            let one_line = format!("# {}\n\n- **{}**\n\n<b>\n", escape(&text), escape(&text));
+            proptest::prop_assert!(raw_html(&one_line).iter().all(|html| html == "<b>"), "{:?}", one_line);
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! The parts of an entry in a document: its text, thinking, images, and tool calls with their results.
+
+use crate::base::numbers;
+use crate::base::text::spans_text;
+use crate::export::document::{BlockRole, Detail, Part, ToolDetail, ToolPart, one_line};
+use crate::render::{code, diff};
+use crate::session::entry::kind::EntryKind;
+use crate::session::entry::tool_call::CallDescription;
+use crate::session::entry::{Block, Content, Entry, Message, ToolCall, parse};
+use crate::session::json::Str;
+use crate::session::json::value::{Fields, items, pretty};
+
+/// The number of context lines around a change in a diff.
+const CONTEXT: usize = 3;
+
+/// Builds the parts of one entry.
+pub(crate) struct Builder<'a> {
+    detail: Detail,
+    /// The results that can belong to calls of the entry, and whether they do.
+    answers: &'a [Entry<'a>],
+    is_used: Vec<bool>,
+    parts: Vec<Part>,
+}
+
+impl<'a> Builder<'a> {
+    pub(crate) fn new(detail: Detail, answers: &'a [Entry<'a>]) -> Self {
+        Self { detail, answers, is_used: vec![false; answers.len()], parts: Vec::new() }
+    }
+
+    /// Returns the parts, and `true` for each used answer.
+    pub(crate) fn finish(self) -> (Vec<Part>, Vec<bool>) {
+        (self.parts, self.is_used)
+    }
+
+    /// Adds an entry. Returns its role and title. The title of a message is its beginning and thus empty here.
+    pub(crate) fn entry(&mut self, entry: &Entry<'_>, line: &[u8]) -> (BlockRole, String) {
+        let text = |text: Option<Str<'_>>| text.map_or(String::new(), |text| text.text().into_owned());
+        let none = Message::default();
+        let message = entry.message.as_ref().unwrap_or(&none);
+        let error = message.error_message.map(|error| error.text().into_owned());
+        let done = match entry.kind {
+            EntryKind::User => {
+                self.content(&message.content);
+                (BlockRole::Prompt, String::new())
+            }
+            EntryKind::Assistant => {
+                self.content(&message.content);
+                (BlockRole::Answer, String::new())
+            }
+            EntryKind::ToolResult => {
+                if self.detail.tools != ToolDetail::None {
+                    let name = message.tool_name.map_or("tool".into(), |name| one_line(&name.text()));
+                    let mut part = ToolPart { name, about: "result".into(), ..ToolPart::default() };
+                    self.result(&mut part, message, "");
+                    self.parts.push(Part::Tool(part));
+                }
+                (BlockRole::Tool, String::new())
+            }
+            EntryKind::Bash => {
+                let command = text(message.command);
+                self.parts.push(Part::Code("bash".into(), command.clone()));
+                self.bash_output(message);
+                (BlockRole::Prompt, format!("$ {}", one_line(&command)))
+            }
+            EntryKind::SystemRole => {
+                self.system(message);
+                (BlockRole::Message, "System message from pi".into())
+            }
+            EntryKind::OtherMessage if entry.message.is_none() => {
+                self.json(line);
+                (BlockRole::Message, "Message without content".into())
+            }
+            EntryKind::CustomRole | EntryKind::SummaryRole | EntryKind::OtherMessage => {
+                self.content(&message.content);
+                self.parts.extend(message.summary.map(|summary| Part::Markdown(summary.text().into_owned())));
+                let role = if entry.kind == EntryKind::SummaryRole { BlockRole::Summary } else { BlockRole::Message };
+                (role, one_line(&message.custom_type.unwrap_or(message.role).text()))
+            }
+            EntryKind::CustomMessage => {
+                self.content(&entry.content);
+                (BlockRole::Message, one_line(&text(entry.custom_type)))
+            }
+            EntryKind::Compaction => {
+                self.parts.push(Part::Markdown(text(entry.summary)));
+                if let Some(raw) = entry.system_message {
+                    self.system(&parse::message(raw));
+                }
+                let tokens = entry.tokens_before.map(|tokens| format!(" of {} tokens", numbers::tokens(tokens)));
+                (BlockRole::Summary, format!("Compaction{}", tokens.unwrap_or_default()))
+            }
+            EntryKind::BranchSummary => {
+                self.parts.push(Part::Markdown(text(entry.summary)));
+                (BlockRole::Summary, "Summary of another branch".into())
+            }
+            EntryKind::ModelChange => {
+                let model = format!("{}/{}", text(entry.provider), text(entry.model_id));
+                (BlockRole::Note, format!("Model: {}", one_line(&model)))
+            }
+            EntryKind::ThinkingLevel => {
+                (BlockRole::Note, format!("Thinking level: {}", one_line(&text(entry.thinking_level))))
+            }
+            EntryKind::Custom => (BlockRole::Note, format!("Extension data: {}", one_line(&text(entry.custom_type)))),
+            EntryKind::Label | EntryKind::SessionInfo | EntryKind::Usage | EntryKind::ContextEdit => {
+                (BlockRole::Note, one_line(&entry.text()))
+            }
+            EntryKind::Unknown => {
+                self.json(line);
+                (BlockRole::Message, format!("Entry of type {}", one_line(&entry.type_name.text())))
+            }
+        };
+        self.parts.extend(error.map(Part::Error));
+        done
+    }
+
+    fn content(&mut self, content: &Content<'_>) {
+        if let Content::Text(text) = content {
+            self.markdown(*text);
+        }
+        for block in content.blocks() {
+            match block {
+                Block::Text(text) => self.markdown(*text),
+                Block::Thinking(thinking) if self.detail.thinking && !thinking.text().trim().is_empty() => {
+                    self.parts.push(Part::Thinking(thinking.text().into_owned()));
+                }
+                Block::Thinking(_) => {}
+                Block::ToolCall(call) => self.call(call),
+                Block::Image { mime, bytes, data } => self.parts.push(self.image(*mime, *bytes, *data)),
+                Block::Other { raw, .. } => self.json(raw),
+                Block::Broken => self.parts.push(Part::Note("invalid block".into())),
+            }
+        }
+    }
+
+    fn markdown(&mut self, text: Str<'_>) {
+        let text = text.text();
+        if !text.trim().is_empty() {
+            self.parts.push(Part::Markdown(text.into_owned()));
+        }
+    }
+
+    fn json(&mut self, raw: &[u8]) {
+        self.parts.push(Part::Code("json".into(), pretty(raw)));
+    }
+
+    fn image(&self, mime: Str<'_>, bytes: usize, data: Str<'_>) -> Part {
+        let data = if self.detail.images { data.text().into_owned() } else { String::new() };
+        Part::Image { mime: one_line(&mime.text()), bytes, data }
+    }
+
+    fn bash_output(&mut self, message: &Message<'_>) {
+        let output = message.output.map_or(String::new(), |output| output.text().into_owned());
+        if !output.trim().is_empty() && self.detail.tools == ToolDetail::Full {
+            self.parts.push(Part::Plain(output));
+        }
+        if let Some(code) = message.exit_code.filter(|&code| code != 0.0) {
+            self.parts.push(Part::Note(format!("exit code {code}")));
+        }
+        if message.excluded {
+            self.parts.push(Part::Note("not sent to the model".into()));
+        }
+    }
+
+    fn system(&mut self, message: &Message<'_>) {
+        self.content(&message.content);
+        let sections = message.sections().map(|(name, text)| {
+            Part::Section(one_line(&name), text.map_or("removed".into(), |text| text.text().into_owned()))
+        });
+        self.parts.extend(sections);
+        let tools = message.tools_added().map(|(name, about)| (format!("Tool added: {}", name.text()), about));
+        let tools =
+            tools.chain(message.tools_removed().map(|(name, about)| (format!("Tool removed: {}", name.text()), about)));
+        self.parts.extend(tools.map(|(name, about)| Part::Section(one_line(&name), about.text().into_owned())));
+    }
+
+    fn call(&mut self, call: &ToolCall<'_>) {
+        if self.detail.tools == ToolDetail::None {
+            return;
+        }
+        let messages = self.answers.iter().map(|entry| entry.message.as_ref());
+        let is_its = |message: Option<&Message<'_>>| {
+            message.and_then(|message| message.tool_call_id).is_some_and(|id| call.id.is(&id.text()))
+        };
+        let place = messages.into_iter().position(is_its);
+        let answer = place.and_then(|place| {
+            self.is_used[place] = true;
+            self.answers[place].message.as_ref()
+        });
+        let part = self.tool(call, answer);
+        self.parts.push(Part::Tool(part));
+    }
+
+    /// Builds a tool call with its result and the calls that it made itself.
+    fn tool(&self, call: &ToolCall<'_>, answer: Option<&Message<'_>>) -> ToolPart {
+        let mut part = described(call);
+        let language = arguments(call, answer, &mut part);
+        if let Some(answer) = answer {
+            for nested in answer.nested_calls() {
+                let mut inner = described(&nested.call);
+                arguments(&nested.call, None, &mut inner);
+                inner.has_failed = nested.error.is_some();
+                inner.parts.extend(nested.error.map(|error| Part::Error(error.text().into_owned())));
+                inner.parts.extend(nested.is_unfinished.then(|| Part::Note("unfinished".into())));
+                part.parts.push(Part::Tool(inner));
+            }
+            self.result(&mut part, answer, if call.name.is("read") { &language } else { "" });
+        }
+        if self.detail.tools != ToolDetail::Full {
+            part.parts.clear();
+        }
+        part
+    }
+
+    fn result(&self, part: &mut ToolPart, answer: &Message<'_>, language: &str) {
+        part.has_failed = answer.is_error;
+        let mut has_output = false;
+        for text in answer.content.texts().map(Str::text).filter(|text| !text.trim().is_empty()) {
+            has_output = true;
+            part.parts.push(match () {
+                () if answer.is_error => Part::Error(text.into_owned()),
+                () if code::is_known(language) => Part::Code(language.into(), text.into_owned()),
+                () => Part::Plain(text.into_owned()),
+            });
+        }
+        for block in answer.content.blocks() {
+            if let Block::Image { mime, bytes, data } = block {
+                has_output = true;
+                part.parts.push(self.image(*mime, *bytes, *data));
+            }
+        }
+        if !has_output {
+            part.parts.push(Part::Note("no output".into()));
+        }
+        if self.detail.tools != ToolDetail::Full {
+            part.parts.clear();
+        }
+    }
+}
+
+/// Describes a call on one line.
+fn described(call: &ToolCall<'_>) -> ToolPart {
+    let CallDescription { name, path, about } = CallDescription::new(call, &Fields::new(call.arguments));
+    let separator = if path.is_empty() || about.is_empty() || about.starts_with(':') { "" } else { " " };
+    let about = one_line(&format!("{path}{separator}{about}"));
+    ToolPart { name: one_line(&name), about, ..ToolPart::default() }
+}
+
+/// Adds the arguments of a call, and returns the language of its file.
+fn arguments(call: &ToolCall<'_>, answer: Option<&Message<'_>>, part: &mut ToolPart) -> String {
+    let args = Fields::new(call.arguments);
+    let text = |name: &str| args.get(name).map_or(String::new(), |value| value.text().into_owned());
+    let path = text(if args.get("path").is_some() { "path" } else { "file_path" });
+    let language = code::language_of(&path).to_owned();
+    match &*call.name.bytes() {
+        b"bash" => {
+            let command = text("command");
+            if command.len() > 80 || command.contains('\n') {
+                part.parts.push(Part::Code("bash".into(), command));
+            }
+        }
+        b"read" | b"ls" | b"grep" | b"find" => {}
+        b"write" => part.parts.push(Part::Code(language.clone(), text("content"))),
+        b"codemode" if args.get("code").is_some() => part.parts.push(Part::Code("javascript".into(), text("code"))),
+        b"edit" => match answer.and_then(|answer| answer.diff) {
+            Some(done) => part.parts.push(Part::Diff(done.text().into_owned())),
+            None => part.parts.extend(requested_edit(&args)),
+        },
+        _ if matches!(call.arguments, b"" | b"{}") => {}
+        _ => part.parts.push(Part::Code("json".into(), pretty(call.arguments))),
+    }
+    language
+}
+
+/// Returns the diff that an `edit` requested.
+fn requested_edit(args: &Fields<'_>) -> Option<Part> {
+    let mut lines = Vec::new();
+    let mut change = |args: &Fields<'_>| {
+        let text = |name| args.get(name).map(|value| value.text().into_owned());
+        if let (Some(old), Some(new)) = (text("oldText"), text("newText")) {
+            lines.extend(diff::between(&old, &new, CONTEXT).iter().map(|line| spans_text(&line.spans)));
+        }
+    };
+    change(args);
+    if let Some(edits) = args.get("edits").and_then(|edits| edits.raw()) {
+        items(edits).for_each(|edit| change(&Fields::new(edit)));
+    }
+    (!lines.is_empty()).then(|| Part::Diff(lines.join("\n")))
+}

@@ -1,0 +1,222 @@
+//! The entries of a document: builds the block of each entry, one at a time.
+
+use std::collections::{HashMap, HashSet};
+
+use anyhow::Result;
+
+use crate::base::numbers;
+use crate::export::document::{BlockRole, BranchStart, Detail, EntryBlock, Part, minute, one_line};
+use crate::export::parts;
+use crate::render::entry::related;
+use crate::session::entry::kind::EntryKind;
+use crate::session::entry::{Entry, parse, typed_prompt};
+use crate::session::tree::node::EntryStatus;
+use crate::session::tree::{Index, Tree};
+
+/// The entries of a document, in order.
+pub struct Selection<'a> {
+    /// The tree.
+    pub tree: &'a Tree,
+    /// The entries, each with the context edit that replaces its content.
+    pub entries: Vec<(Index, Option<Index>)>,
+    /// `true` if they contain several branches.
+    pub has_branches: bool,
+    /// The included content.
+    pub detail: Detail,
+    /// Redacts a label, which comes from the tree and not from a line.
+    pub label: &'a dyn Fn(&str) -> String,
+}
+
+/// Reads the line of an entry.
+pub type ReadBody<'a> = &'a mut dyn FnMut(Index) -> Result<Vec<u8>>;
+
+/// The line of an entry, with the line of the context edit that replaces its content.
+struct Body {
+    line: Vec<u8>,
+    edit: Option<Vec<u8>>,
+}
+
+impl Selection<'_> {
+    /// Passes the blocks of the entries to `take` in order. Holds one entry at a time, with the results of its calls.
+    ///
+    /// # Errors
+    /// The errors of `read` and `take`.
+    pub fn each(&self, read: ReadBody<'_>, take: &mut dyn FnMut(EntryBlock) -> Result<()>) -> Result<()> {
+        let mut state =
+            State { last_title: HashMap::new(), near: HashMap::new(), last: None, branches: HashMap::new() };
+        let mut told = Told::default();
+        let known: HashSet<Index> = self.entries.iter().map(|&(at, _)| at).filter(|_| self.has_branches).collect();
+        let mut joined = HashSet::new();
+        for (place, &(at, edit)) in self.entries.iter().enumerate() {
+            let above = self.tree.parent(at).and_then(|parent| state.near.get(&parent).cloned());
+            let above = above.or_else(|| state.last.clone());
+            if joined.remove(&at) || is_hidden(self.tree.nodes[at as usize].kind) {
+                state.pass(self.tree, at, above);
+                continue;
+            }
+            let body = Body { line: read(at)?, edit: edit.map(&mut *read).transpose()? };
+            let mut results = Vec::new();
+            for result in self.results(place, &known) {
+                results.push((result, read(result)?));
+            }
+            let Some(mut block) = self.block(at, &body, &mut results, &mut told) else {
+                state.pass(self.tree, at, above);
+                continue;
+            };
+            joined.extend(results.iter().map(|(result, _)| *result));
+            block.parent.clone_from(&above);
+            block.branch = state.branch(self.tree, at).filter(|_| self.has_branches);
+            state.near.insert(at, block.id.clone());
+            state.last = Some(block.id.clone());
+            let entries = results.iter().map(|(result, _)| *result).chain([at]);
+            let points = entries.filter(|&at| self.tree.is_branch_point(at));
+            state.last_title.extend(points.map(|at| (at, block.summary())));
+            take(block)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the tool results that follow an answer: on its branch, or in a whole tree, on its first branch with results.
+    fn results(&self, place: usize, known: &HashSet<Index>) -> Vec<Index> {
+        let at = self.entries[place].0;
+        if self.tree.nodes[at as usize].kind != EntryKind::Assistant {
+            return Vec::new();
+        }
+        if self.has_branches {
+            return related(self.tree, at).into_iter().filter(|at| known.contains(at)).collect();
+        }
+        let mut found = Vec::new();
+        for pair in self.entries[place..].windows(2) {
+            let [(before, _), (next, _)] = pair else { break };
+            let follows = self.tree.parent(*next) == Some(*before);
+            match self.tree.nodes[*next as usize].kind {
+                EntryKind::ToolResult if follows => found.push(*next),
+                kind if follows && kind.is_bookkeeping() => {}
+                _ => break,
+            }
+        }
+        found
+    }
+
+    /// Builds the block of an entry, or returns `None` if it is empty. Keeps only the results of its calls in `results`.
+    fn block(
+        &self,
+        at: Index,
+        body: &Body,
+        results: &mut Vec<(Index, Vec<u8>)>,
+        told: &mut Told,
+    ) -> Option<EntryBlock> {
+        let node = &self.tree.nodes[at as usize];
+        let mut entry = parse::line(&body.line).ok().flatten().unwrap_or_default();
+        let edit = body.edit.as_deref().and_then(|edit| parse::line(edit).ok().flatten()?.replacement);
+        if let Some(content) = edit.map(parse::replacement) {
+            match &mut entry.message {
+                Some(message) => message.content = content,
+                None => entry.content = content,
+            }
+        }
+        let answers: Vec<Entry<'_>> =
+            results.iter().map(|(_, line)| parse::line(line).ok().flatten().unwrap_or_default()).collect();
+        let mut parts = parts::Builder::new(self.detail, &answers);
+        let (role, title) = parts.entry(&entry, &body.line);
+        let (parts, used) = parts.finish();
+        drop(answers);
+        let mut is_used = used.into_iter();
+        results.retain(|_| is_used.next().unwrap_or_default());
+        if parts.is_empty() && role != BlockRole::Note {
+            return None;
+        }
+        let mut block = EntryBlock {
+            id: self.anchor(at),
+            parent: None,
+            role,
+            title,
+            facts: self.facts(at, &entry, told),
+            label: self.tree.labels.get(&at).map(|label| one_line(&(self.label)(&label.text))),
+            branch: None,
+            is_active: self.tree.is_active(at),
+            parts,
+        };
+        if block.role == BlockRole::Prompt && block.title.is_empty() {
+            let typed = typed_prompt::typed(&entry).unwrap_or_else(|| entry.text());
+            block.title = one_line(&typed);
+        }
+        if node.outcome == EntryStatus::Aborted {
+            block.parts.push(Part::Note("aborted".into()));
+        }
+        Some(block)
+    }
+
+    fn facts(&self, at: Index, entry: &Entry<'_>, told: &mut Told) -> Vec<String> {
+        let node = &self.tree.nodes[at as usize];
+        let mut facts = Vec::new();
+        if let Some(time) = node.time.and_then(minute) {
+            let (day, clock) = time.split_once(' ').unwrap_or_default();
+            facts.push(if told.day == day { clock.trim_end_matches(" UTC").to_owned() } else { time.clone() });
+            told.day = day.into();
+        }
+        let model = entry.message.as_ref().and_then(|message| message.model).map(|model| one_line(&model.text()));
+        if let Some(model) = model.filter(|model| *model != told.model) {
+            facts.push(model.clone());
+            told.model = model;
+        }
+        facts.extend(numbers::nonzero_dollars(node.cost));
+        facts
+    }
+
+    /// Returns the ID of an entry, or its position if it has none of its own.
+    fn anchor(&self, at: Index) -> String {
+        match self.tree.nodes[at as usize].id.as_deref() {
+            Some(id) if !id.is_empty() && self.tree.find(id) == Some(at) => id.into(),
+            _ => format!("n{}", at + 1),
+        }
+    }
+}
+
+/// Facts that are repeated only when they change.
+#[derive(Default)]
+struct Told {
+    day: String,
+    model: String,
+}
+
+/// The state between two blocks.
+struct State {
+    /// The titles of branch points.
+    last_title: HashMap<Index, String>,
+    /// The block of each entry, or of the nearest one above it.
+    near: HashMap<Index, String>,
+    /// The last block.
+    last: Option<String>,
+    /// The branches that start at entries without a block.
+    branches: HashMap<Index, BranchStart>,
+}
+
+impl State {
+    /// Passes an entry without a block of its own.
+    fn pass(&mut self, tree: &Tree, at: Index, above: Option<String>) {
+        let branch = self.branch(tree, at);
+        self.branches.extend(branch.map(|branch| (at, branch)));
+        let title = tree.parent(at).and_then(|parent| self.last_title.get(&parent).cloned());
+        self.last_title.extend(title.filter(|_| tree.is_branch_point(at)).map(|title| (at, title)));
+        self.near.extend(above.map(|above| (at, above)));
+    }
+
+    /// Returns the branch that starts at an entry, if its siblings are in the document too.
+    fn branch(&mut self, tree: &Tree, at: Index) -> Option<BranchStart> {
+        let parent = tree.parent(at)?;
+        let passed = self.branches.remove(&parent);
+        if !tree.is_branch_point(parent) || tree.is_stub(at) {
+            return passed;
+        }
+        let branches: Vec<Index> = tree.branches(parent).collect();
+        let number = branches.iter().position(|&branch| branch == at)? + 1;
+        let after = self.last_title.get(&parent).cloned().unwrap_or_default();
+        Some(BranchStart { number, count: branches.len(), after })
+    }
+}
+
+/// Returns `true` if entries of a kind are not part of a document: labels are shown at their targets.
+fn is_hidden(kind: EntryKind) -> bool {
+    matches!(kind, EntryKind::Label | EntryKind::SessionInfo | EntryKind::Usage | EntryKind::ContextEdit)
+}

@@ -1,0 +1,290 @@
+//! The rule for assignments: a value with the name of a secret, as in `.env` files, JSON, YAML, TOML, XML and code.
+
+use std::ops::Range;
+
+use super::rule_file::AssignmentNames;
+use super::value::{self, Classes, ValueLists};
+
+/// The most bytes of a name on each side of a keyword.
+const NAME: usize = 60;
+
+/// The most bytes of a value.
+const VALUE: usize = 512;
+
+/// Calls around a value that do not change it.
+const WRAPPERS: [&str; 8] =
+    ["String::from(", "Some(", "SecretString::new(", "SecretString::from(", "str(", "string(", "Secret::new(", "$"];
+
+/// The names of secrets.
+pub(super) struct Assignments {
+    names: AssignmentNames,
+}
+
+/// The kind of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NameKind {
+    Password,
+    Secret,
+    /// The value must look random.
+    Weak,
+}
+
+/// The value after a name.
+#[derive(Debug)]
+struct Assigned {
+    range: Range<usize>,
+    is_quoted: bool,
+    /// `true` for `NAME=value` without spaces.
+    is_tight: bool,
+}
+
+impl Assignments {
+    pub(super) fn new(names: AssignmentNames) -> Self {
+        Self { names }
+    }
+
+    /// Returns the value that is assigned to the name at a keyword, if it is a secret.
+    pub(super) fn at_keyword(&self, text: &str, keyword: Range<usize>, lists: &ValueLists) -> Option<Range<usize>> {
+        let bytes = text.as_bytes();
+        let name = name_around(bytes, keyword.start);
+        let assigned = assigned(bytes, &name)?;
+        let name = text.get(name)?;
+        let value = text.get(assigned.range.clone())?;
+        let is_variable = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+        let kind = self.kind(name)?;
+        is_secret(kind, value, (assigned.is_quoted, is_variable && assigned.is_tight), lists).then_some(assigned.range)
+    }
+
+    /// Returns `true` if a JSON field has the name and the value of a secret.
+    pub(super) fn is_secret_field(&self, name: &str, value: &str, lists: &ValueLists) -> bool {
+        if value.len() > VALUE || name.len() > NAME || value.bytes().any(|byte| byte.is_ascii_whitespace()) {
+            return false;
+        }
+        let is_variable = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+        self.kind(name).is_some_and(|kind| is_secret(kind, value, (true, is_variable), lists))
+    }
+
+    /// Returns the kind of a name; its last words decide.
+    fn kind(&self, name: &str) -> Option<NameKind> {
+        let snake = snake_case(name);
+        let snake = snake.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_');
+        let first = snake.split('_').next().unwrap_or_default();
+        if self.names.harmless.iter().any(|harmless| harmless == snake)
+            || (first.len() < snake.len() && self.names.harmless_starts.iter().any(|start| start == first))
+        {
+            return None;
+        }
+        let ends_with = |ends: &[String]| {
+            ends.iter()
+                .any(|end| snake.strip_suffix(end.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('_')))
+        };
+        [
+            (&self.names.passwords, NameKind::Password),
+            (&self.names.secrets, NameKind::Secret),
+            (&self.names.weak, NameKind::Weak),
+        ]
+        .into_iter()
+        .find(|(ends, _)| ends_with(ends))
+        .map(|(_, kind)| kind)
+    }
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
+}
+
+/// Returns the name around a position.
+fn name_around(bytes: &[u8], at: usize) -> Range<usize> {
+    let left = bytes[at.saturating_sub(NAME)..at].iter().rev().take_while(|byte| is_name(**byte)).count();
+    let right = bytes[at..(at + NAME).min(bytes.len())].iter().take_while(|byte| is_name(**byte)).count();
+    let mut start = at - left;
+    // The letter of an escape such as `\n` is not part of the name.
+    if start > 0 && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b'r' | b't') {
+        start += 1;
+    }
+    start += bytes[start..at].iter().take_while(|byte| **byte == b'-').count();
+    start..at + right
+}
+
+/// Converts a name to lower-case words with underscores: `apiKey` and `API-KEY` become `api_key`.
+fn snake_case(name: &str) -> String {
+    let bytes = name.as_bytes();
+    let mut snake = String::with_capacity(name.len() + 4);
+    for (at, byte) in bytes.iter().enumerate() {
+        let is_start = byte.is_ascii_uppercase()
+            && at > 0
+            && (bytes[at - 1].is_ascii_lowercase()
+                || bytes[at - 1].is_ascii_digit()
+                || (bytes[at - 1].is_ascii_uppercase() && bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase)));
+        if is_start {
+            snake.push('_');
+        }
+        snake.push(if *byte == b'-' { '_' } else { char::from(byte.to_ascii_lowercase()) });
+    }
+    snake
+}
+
+/// A position in a text.
+struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn rest(&self) -> &'a [u8] {
+        &self.bytes[self.at..]
+    }
+
+    fn skip(&mut self, most: usize, is_skipped: impl Fn(u8) -> bool) -> usize {
+        let count = self.rest().iter().take(most).take_while(|byte| is_skipped(**byte)).count();
+        self.at += count;
+        count
+    }
+
+    fn skip_text(&mut self, text: &[u8]) -> bool {
+        let is_there = self.rest().starts_with(text);
+        self.at += if is_there { text.len() } else { 0 };
+        is_there
+    }
+
+    fn skip_blanks(&mut self, most: usize) -> usize {
+        self.skip(most, |byte| byte == b' ' || byte == b'\t')
+    }
+}
+
+/// Returns the value that is assigned to a name.
+fn assigned(bytes: &[u8], name: &Range<usize>) -> Option<Assigned> {
+    let mut cursor = Cursor { bytes, at: name.end };
+    let quotes = cursor.skip(4, |byte| b"\\\"'`])".contains(&byte));
+    let is_quoted_name = quotes > 0;
+    let blanks = cursor.skip_blanks(24);
+    let rest = cursor.rest();
+    let mut is_tight = false;
+    if [&b"=="[..], b"::", b"=~"].iter().any(|other| rest.starts_with(other)) {
+        return None;
+    }
+    match rest.first()? {
+        b'=' => {
+            is_tight = blanks == 0 && !is_quoted_name;
+            cursor.at += if rest.get(1) == Some(&b'>') { 2 } else { 1 };
+        }
+        b':' => {
+            cursor.at += if rest.get(1) == Some(&b'=') { 2 } else { 1 };
+            skip_type(&mut cursor);
+        }
+        b'?' | b'|' if rest.iter().take(3).any(|byte| *byte == b'=') => {
+            cursor.skip(3, |byte| b"?|=".contains(&byte));
+        }
+        b',' if is_quoted_name => {
+            cursor.at += 1;
+            if !after_name_field(&mut cursor) && !cursor.rest().trim_ascii_start().starts_with(b"\"") {
+                return None;
+            }
+        }
+        b'>' if name.start > 0 && bytes[name.start - 1] == b'<' => cursor.at += 1,
+        b'\n' | b'\r' => {
+            if !after_name_field(&mut cursor) {
+                return None;
+            }
+        }
+        _ => return None,
+    }
+    cursor.skip_blanks(24);
+    WRAPPERS.iter().any(|wrapper| cursor.skip_text(wrapper.as_bytes()) && *wrapper != "$");
+    let prefix = cursor.rest();
+    if prefix.len() > 1 && b"brfuB".contains(&prefix[0]) && b"\"'".contains(&prefix[1]) {
+        cursor.at += 1;
+    }
+    value_at(cursor, is_tight)
+}
+
+/// Skips a type between `:` and `=`, as in `token: &str = "…"`.
+fn skip_type(cursor: &mut Cursor<'_>) {
+    let line = &cursor.rest()[..cursor.rest().len().min(40)];
+    let is_type = |byte: u8| byte.is_ascii_alphanumeric() || b" &'<>[]?|_".contains(&byte);
+    let len = line.iter().take_while(|byte| is_type(**byte)).count();
+    if len > 0 && line.get(len) == Some(&b'=') && line.get(len + 1) == Some(&b' ') {
+        cursor.at += len + 1;
+    }
+}
+
+/// Skips to the value of a pair such as `"name": "API_KEY", "value": "…"`.
+fn after_name_field(cursor: &mut Cursor<'_>) -> bool {
+    let start = cursor.at;
+    cursor.skip(40, |byte| byte.is_ascii_whitespace());
+    cursor.skip(2, |byte| b"\\\"'".contains(&byte));
+    if cursor.skip_text(b"value") {
+        cursor.skip(2, |byte| b"\\\"'".contains(&byte));
+        cursor.skip_blanks(8);
+        if cursor.skip(1, |byte| byte == b':' || byte == b'=') == 1 {
+            return true;
+        }
+    }
+    cursor.at = start;
+    false
+}
+
+/// Reads a value with or without quotes.
+fn value_at(mut cursor: Cursor<'_>, is_tight: bool) -> Option<Assigned> {
+    let bytes = cursor.bytes;
+    let escapes = cursor.skip(3, |byte| byte == b'\\');
+    let quote = cursor.rest().first().copied().filter(|byte| b"\"'`".contains(byte));
+    if escapes > 0 && quote.is_none() {
+        return None;
+    }
+    cursor.at += usize::from(quote.is_some());
+    let start = cursor.at;
+    let is_end = |byte: u8| match quote {
+        Some(quote) => byte == quote || byte == b'\n' || byte == b'\\',
+        None if is_tight => byte.is_ascii_whitespace() || b"\"'`\\;|<>".contains(&byte),
+        None => byte.is_ascii_whitespace() || b"\"'`,;<>(){}[]\\|".contains(&byte),
+    };
+    let len = cursor.skip(VALUE, |byte| !is_end(byte));
+    let range = start..start + len;
+    let next = bytes.get(range.end);
+    let is_whole = match quote {
+        Some(quote) => next == Some(&quote) || (escapes > 0 && next == Some(&b'\\')),
+        None => !matches!(next, Some(b'(' | b'[' | b'{')),
+    };
+    let has_blank = bytes[range.clone()].iter().any(u8::is_ascii_whitespace);
+    (is_whole && !has_blank && len < VALUE).then_some(Assigned { range, is_quoted: quote.is_some(), is_tight })
+}
+
+/// Returns `true` if a value with a name of this kind is a secret.
+fn is_secret(kind: NameKind, value: &str, (is_quoted, is_variable): (bool, bool), lists: &ValueLists) -> bool {
+    let classes = Classes::of(value);
+    let is_wrong = value.len() < 8
+        || lists.is_placeholder(value)
+        || lists.is_stopped(value)
+        || value::is_template(value)
+        || value::is_reference(value);
+    if is_wrong {
+        return false;
+    }
+    match kind {
+        NameKind::Password => {
+            let is_identifier = value::is_words(value) && (classes.digits == 0 || value.contains(['_', '-', '.', '/']));
+            classes.count() > 1
+                && (classes.digits + classes.other > 0 || is_quoted)
+                && !is_identifier
+                && !value::is_plain_data(value)
+                && (is_quoted || is_variable || classes.digits > 0)
+        }
+        NameKind::Secret => {
+            let is_long = value.len() >= if is_variable { 8 } else { 16 };
+            is_long
+                && !value::is_number(value)
+                && !value::is_address(value)
+                && value::is_random(value, is_variable.then_some(2.5))
+        }
+        NameKind::Weak => {
+            let is_mixed = (classes.upper > 0 && classes.lower > 0) || (classes.is_hex() && value.len() >= 32);
+            (is_quoted || is_variable)
+                && value.len() >= 20
+                && is_mixed
+                && !value::is_plain_data(value)
+                && value::is_random(value, None)
+                && !value::is_words(value)
+        }
+    }
+}

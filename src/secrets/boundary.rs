@@ -1,0 +1,92 @@
+//! The ends of a token: characters around it that cannot belong to it.
+
+/// Returns `true` if a byte can be part of a token's name or value.
+pub(super) fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// Returns `true` if a token can start at this position: no letter, digit or underscore precedes it.
+///
+/// An escape such as `\n`, `\u0022`, `%3D` or a color code of a terminal also separates it from earlier text.
+pub(super) fn starts(text: &[u8], at: usize) -> bool {
+    let before = &text[..at];
+    before.last().is_none_or(|byte| !is_word(*byte)) || ends_with_escape(before)
+}
+
+/// Returns `true` if a token can end at this position.
+pub(super) fn ends(text: &[u8], at: usize) -> bool {
+    text.get(at).is_none_or(|byte| !is_word(*byte) && *byte != b'-')
+}
+
+/// Returns `true` if a text ends with an escape sequence that is written out.
+fn ends_with_escape(before: &[u8]) -> bool {
+    let tail = &before[before.len().saturating_sub(16)..];
+    let len = tail.len();
+    let hex = |from: usize| tail[from..].iter().all(u8::is_ascii_hexdigit);
+    if len >= 2 && tail[len - 2] == b'\\' && matches!(tail[len - 1], b'n' | b'r' | b't' | b'b' | b'f' | b'v' | b'0') {
+        return true;
+    }
+    if len >= 3 && tail[len - 3] == b'%' && hex(len - 2) {
+        return true;
+    }
+    if len >= 4 && (&tail[len - 4..len - 2] == b"\\x") && hex(len - 2) {
+        return true;
+    }
+    if len >= 6 && &tail[len - 6..len - 4] == b"\\u" && hex(len - 4) {
+        return true;
+    }
+    ends_with_color(tail)
+}
+
+/// Returns `true` if a text ends with a color code of a terminal, as bytes or written out.
+fn ends_with_color(tail: &[u8]) -> bool {
+    let Some(rest) = tail.strip_suffix(b"m") else { return false };
+    let parameters = rest.iter().rev().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
+    let Some(rest) = rest[..rest.len() - parameters].strip_suffix(b"[") else { return false };
+    [&b"\x1b"[..], b"\\x1b", b"\\x1B", b"\\u001b", b"\\u001B", b"\\033", b"\\e"]
+        .iter()
+        .any(|escape| rest.ends_with(escape))
+}
+
+/// Returns the nearest boundary between characters at or before `at`.
+pub(super) fn floor(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_boundaries() {
+        for before in [
+            "",
+            " ",
+            "\"",
+            "=",
+            "-",
+            "\\n",
+            "\\\\n",
+            "\\t",
+            "\\u0022",
+            "%3D",
+            "\\x22",
+            "\x1b[1;32m",
+            "\\u001b[0m",
+            "\\e[m",
+        ] {
+            assert!(starts(before.as_bytes(), before.len()), "{before:?}");
+        }
+        for before in ["a", "0", "_", "n", "u0022", "[32m", "m", "3D"] {
+            assert!(!starts(before.as_bytes(), before.len()), "{before:?}");
+        }
+        assert!(ends(b"a b", 1) && ends(b"a", 1) && ends(b"a\\n", 1) && ends(b"a.", 1));
+        assert!(!ends(b"ab", 1) && !ends(b"a-", 1));
+    }
+
+    #[test]
+    fn characters_are_not_split() {
+        assert_eq!([0, 1, 2, 3, 9].map(|at| floor("aä", at)), [0, 1, 1, 3, 3]);
+    }
+}

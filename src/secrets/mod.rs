@@ -1,0 +1,21 @@
+//! Secrets in texts: rules that find passwords, keys and tokens, and a redaction that replaces them. Without I/O.
+//!
+//! [`Rules`] finds secrets: one pass finds the keywords of all rules, then each rule runs only near its keyword. The
+//! built-in rules are data in `assets/secrets.toml`. [`Redaction`] collects the values in all texts, then [`Redactor`]
+//! replaces each value by the same mark everywhere. Rules cannot find every secret; texts for users must say so.
+
+mod assignment;
+mod boundary;
+mod finding;
+mod json;
+mod private_key;
+mod redaction;
+mod rule;
+mod rule_file;
+mod rules;
+mod value;
+
+pub use finding::{Finding, RuleId, sample};
+pub use json::redact_json;
+pub use redaction::{Redaction, Redactor};
+pub use rules::{CustomRules, Rules};

@@ -1,0 +1,212 @@
+//! Replaces secrets by marks: first collects the values in all texts, then replaces each value everywhere.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use super::finding::{Finding, RuleId};
+use super::rules::Rules;
+use super::value::Classes;
+
+/// The fewest bytes of a value that is replaced everywhere; a shorter one is replaced where a rule finds it.
+const EVERYWHERE: usize = 8;
+
+/// The first pass over texts: collects the values of secrets.
+pub struct Redaction<'r> {
+    rules: &'r Rules,
+    secrets: Vec<Secret>,
+    /// The secret of each value.
+    known: HashMap<String, usize>,
+    /// The number of secrets of each rule so far.
+    numbers: HashMap<RuleId, usize>,
+}
+
+/// A value and its mark.
+struct Secret {
+    rule: RuleId,
+    mark: String,
+    places: AtomicU64,
+}
+
+impl<'r> Redaction<'r> {
+    /// Starts a redaction.
+    pub fn new(rules: &'r Rules) -> Self {
+        Self { rules, secrets: Vec::new(), known: HashMap::new(), numbers: HashMap::new() }
+    }
+
+    /// Collects the secrets of a text.
+    pub fn collect(&mut self, text: &str) {
+        let found = self.rules.find(text);
+        self.add(text, found);
+    }
+
+    /// Collects the secrets in the value of a JSON field, whose name can make it a secret.
+    pub fn collect_field(&mut self, name: &str, text: &str) {
+        let found = self.rules.find_in_field(name, text);
+        self.add(text, found);
+    }
+
+    fn add(&mut self, text: &str, found: Vec<Finding>) {
+        for Finding { rule, range } in found {
+            let value = &text[range];
+            if !self.known.contains_key(value) {
+                let number = self.numbers.entry(rule.clone()).or_default();
+                *number += 1;
+                let mark = format!("[{rule} {number}]");
+                self.known.insert(value.into(), self.secrets.len());
+                self.secrets.push(Secret { rule, mark, places: AtomicU64::new(0) });
+            }
+        }
+    }
+
+    /// Ends the first pass.
+    pub fn finish(self) -> Redactor<'r> {
+        let mut patterns = Vec::new();
+        for (value, &at) in self.known.iter().filter(|(value, _)| is_replaced_everywhere(value)) {
+            patterns.extend(spellings(value).into_iter().map(|spelling| (spelling, at)));
+        }
+        // The order of a hash map must not matter.
+        patterns.sort();
+        patterns.dedup_by(|one, other| one.0 == other.0);
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(patterns.iter().map(|(value, _)| value))
+            .ok()
+            .filter(|_| !patterns.is_empty());
+        let has_short = self.known.keys().any(|value| !is_replaced_everywhere(value));
+        let secrets_of = patterns.into_iter().map(|(_, at)| at).collect();
+        Redactor { rules: self.rules, secrets: self.secrets, known: self.known, automaton, secrets_of, has_short }
+    }
+}
+
+/// Returns `true` if every occurrence of a value is a secret: it is long, and not a common word.
+fn is_replaced_everywhere(value: &str) -> bool {
+    let classes = Classes::of(value);
+    value.len() >= EVERYWHERE && (classes.count() > 1 || value.len() >= 2 * EVERYWHERE)
+}
+
+/// Returns a value as it is written in texts, JSON and URLs.
+fn spellings(value: &str) -> Vec<String> {
+    let json = serde_json::to_string(value).unwrap_or_default();
+    let json = json.get(1..json.len().saturating_sub(1)).unwrap_or_default().to_owned();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    let url: String = value
+        .bytes()
+        .map(|byte| if is_plain(byte) { char::from(byte).into() } else { format!("%{byte:02X}") })
+        .collect();
+    let mut all = vec![value.to_owned(), json, url];
+    all.retain(|spelling| !spelling.is_empty());
+    all.dedup();
+    all
+}
+
+/// The second pass: replaces the collected values.
+///
+/// One value has the same mark everywhere, such as `[github-token 1]`. Its debug output contains no values.
+pub struct Redactor<'r> {
+    rules: &'r Rules,
+    secrets: Vec<Secret>,
+    known: HashMap<String, usize>,
+    automaton: Option<AhoCorasick>,
+    /// The secret of each pattern of the automaton.
+    secrets_of: Vec<usize>,
+    /// `true` if there are values that are only replaced where a rule finds them.
+    has_short: bool,
+}
+
+impl Redactor<'_> {
+    /// Replaces the collected values in a text, also where no rule finds them.
+    pub fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let found = if self.has_short { self.rules.find(text) } else { Vec::new() };
+        self.replace(text, &found)
+    }
+
+    /// Replaces the collected values in the value of a JSON field.
+    pub fn apply_field<'a>(&self, name: &str, text: &'a str) -> Cow<'a, str> {
+        let found = if self.has_short { self.rules.find_in_field(name, text) } else { Vec::new() };
+        self.replace(text, &found)
+    }
+
+    fn replace<'a>(&self, text: &'a str, found: &[Finding]) -> Cow<'a, str> {
+        let mut places: Vec<(Range<usize>, usize)> = self
+            .automaton
+            .iter()
+            .flat_map(|automaton| automaton.find_iter(text))
+            .map(|hit| (hit.range(), self.secrets_of[hit.pattern().as_usize()]))
+            .collect();
+        for Finding { range, .. } in found {
+            let overlaps = |(other, _): &(Range<usize>, usize)| other.start < range.end && range.start < other.end;
+            if let Some(&at) = self.known.get(&text[range.clone()]).filter(|_| !places.iter().any(overlaps)) {
+                places.push((range.clone(), at));
+            }
+        }
+        if places.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        places.sort_by_key(|(range, _)| range.start);
+        let (mut redacted, mut from) = (String::with_capacity(text.len()), 0);
+        for (range, at) in places {
+            let secret = &self.secrets[at];
+            secret.places.fetch_add(1, Ordering::Relaxed);
+            redacted.push_str(&text[from..range.start]);
+            redacted.push_str(&secret.mark);
+            from = range.end;
+        }
+        redacted.push_str(&text[from..]);
+        Cow::Owned(redacted)
+    }
+
+    /// Returns the rules that found values, each with the number of different values and of replaced places so far.
+    pub fn counts(&self) -> impl Iterator<Item = (&RuleId, usize, u64)> {
+        let mut counts: BTreeMap<&RuleId, (usize, u64)> = BTreeMap::new();
+        for secret in &self.secrets {
+            let count = counts.entry(&secret.rule).or_default();
+            *count = (count.0 + 1, count.1 + secret.places.load(Ordering::Relaxed));
+        }
+        counts.into_iter().map(|(rule, (values, places))| (rule, values, places))
+    }
+
+    /// Returns `true` if no secrets were collected.
+    pub fn is_empty(&self) -> bool {
+        self.secrets.is_empty()
+    }
+}
+
+impl fmt::Debug for Redaction<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Redaction({} values)", self.secrets.len())
+    }
+}
+
+impl fmt::Debug for Redactor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Redactor({} values)", self.secrets.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(seed: char) -> String {
+        format!("{}_{}{seed}", "ghp", "k3J9dQ2mX8vB5nR7tY1wL4zC6hF0pS2aGe3")
+    }
+
+    #[test]
+    fn one_value_has_one_mark() {
+        let (one, other) = (token('a'), token('b'));
+        let mut redaction = Redaction::new(Rules::built_in());
+        redaction.collect(&format!("{one} and {other} and {one}"));
+        let redactor = redaction.finish();
+        let text = format!("x{other}y {one} {{\"a\":\"{one}\\n\"}}");
+        assert_eq!(redactor.apply(&text), "x[github-token 2]y [github-token 1] {\"a\":\"[github-token 1]\\n\"}");
+        assert!(matches!(redactor.apply("nothing"), Cow::Borrowed("nothing")));
+        let counts: Vec<_> = redactor.counts().map(|(rule, values, places)| (rule.as_str(), values, places)).collect();
+        assert_eq!(counts, [("github-token", 2, 3)]);
+        assert!(!format!("{redactor:?}").contains(&one));
+    }
+}

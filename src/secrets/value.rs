@@ -1,0 +1,288 @@
+//! Properties of values: placeholders, templates, references to variables, words and randomness.
+
+use std::collections::HashSet;
+
+use aho_corasick::AhoCorasick;
+use base64::Engine as _;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+
+use super::rule_file::Lists;
+
+/// The lists of the rule file, prepared for searches.
+#[derive(Default)]
+pub(super) struct ValueLists {
+    placeholders: Option<AhoCorasick>,
+    stop_words: Option<AhoCorasick>,
+    stop_values: HashSet<String>,
+    examples: Vec<String>,
+}
+
+impl ValueLists {
+    pub(super) fn new(lists: Lists) -> Self {
+        let words = |words: &[String]| AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok();
+        Self {
+            placeholders: words(&lists.placeholders),
+            stop_words: words(&lists.stop_words),
+            stop_values: lists.stop_values.into_iter().collect(),
+            examples: lists.examples,
+        }
+    }
+
+    /// Returns `true` for a masked value, a placeholder or a published example.
+    pub(super) fn is_placeholder(&self, value: &str) -> bool {
+        let is_listed = self.placeholders.as_ref().is_some_and(|words| words.is_match(value));
+        is_listed || is_masked(value) || self.examples.iter().any(|example| value.starts_with(example.as_str()))
+    }
+
+    /// Returns `true` if a value of a generic rule contains a stop word, or is one.
+    pub(super) fn is_stopped(&self, value: &str) -> bool {
+        self.is_stop_value(value) || self.stop_words.as_ref().is_some_and(|words| words.is_match(value))
+    }
+
+    /// Returns `true` if the whole value is a stop word, apart from digits at its end.
+    pub(super) fn is_stop_value(&self, value: &str) -> bool {
+        let lower = value.to_ascii_lowercase();
+        self.stop_values.contains(&lower)
+            || self.stop_values.contains(lower.trim_end_matches(|c: char| c.is_ascii_digit() || c == '!'))
+    }
+}
+
+/// Returns `true` if a value is cut, masked, or a run of equal or consecutive characters.
+pub(super) fn is_masked(value: &str) -> bool {
+    if ["...", "…", "•", "***", "●"].iter().any(|mark| value.contains(mark)) {
+        return true;
+    }
+    let bytes = value.as_bytes();
+    let most = if bytes.len() > 90 { 12 } else { 6 };
+    let (mut equal, mut ascending) = (1, 1);
+    for pair in bytes.windows(2) {
+        equal = if pair[0] == pair[1] { equal + 1 } else { 1 };
+        let follows = pair[1] == pair[0].wrapping_add(1) || (pair[0], pair[1]) == (b'9', b'0');
+        ascending = if follows { ascending + 1 } else { 1 };
+        if equal >= most || ascending >= 8 {
+            return true;
+        }
+    }
+    bytes.len() >= 12 && different(bytes) <= 4
+}
+
+/// Returns the number of different bytes.
+fn different(bytes: &[u8]) -> usize {
+    let mut seen = [false; 256];
+    bytes.iter().for_each(|byte| seen[usize::from(*byte)] = true);
+    seen.iter().filter(|seen| **seen).count()
+}
+
+/// Returns the Shannon entropy of a text in bits per byte.
+pub(super) fn entropy(value: &str) -> f64 {
+    let mut counts = [0u32; 256];
+    value.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
+    let len = value.len() as f64;
+    counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| f64::from(*count) / len)
+        .map(|share| -share * share.log2())
+        .sum()
+}
+
+/// Classes of the characters of a value.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Classes {
+    pub digits: usize,
+    pub lower: usize,
+    pub upper: usize,
+    pub other: usize,
+    is_hex: bool,
+}
+
+impl Classes {
+    pub(super) fn of(value: &str) -> Self {
+        let mut classes = Self { is_hex: value.bytes().all(|byte| byte.is_ascii_hexdigit()), ..Self::default() };
+        for byte in value.bytes() {
+            match byte {
+                b'0'..=b'9' => classes.digits += 1,
+                b'a'..=b'z' => classes.lower += 1,
+                b'A'..=b'Z' => classes.upper += 1,
+                _ => classes.other += 1,
+            }
+        }
+        classes
+    }
+
+    pub(super) fn is_hex(self) -> bool {
+        self.is_hex
+    }
+
+    /// Returns the number of classes that occur.
+    pub(super) fn count(self) -> usize {
+        [self.digits, self.lower, self.upper, self.other].iter().filter(|count| **count > 0).count()
+    }
+}
+
+/// Returns the entropy that 99 % of the random values of this length and alphabet exceed.
+fn threshold(value: &str, classes: Classes) -> f64 {
+    let bits = (value.len() as f64).log2();
+    match classes {
+        Classes { is_hex: true, .. } => (0.50 * bits + 0.65).min(3.6),
+        Classes { lower: 1.., upper: 1.., .. } => (0.90 * bits - 0.5).min(4.3),
+        _ => (0.65 * bits + 0.5).min(4.3),
+    }
+}
+
+/// Returns `true` if a value looks random: it contains a digit and a letter, and its entropy is high.
+/// Words must be checked as well where the form of the value is not special.
+pub(super) fn is_random(value: &str, least: Option<f64>) -> bool {
+    let classes = Classes::of(value);
+    let has_both = classes.digits > 0 && classes.lower + classes.upper > 0;
+    has_both && entropy(value) >= least.unwrap_or_else(|| threshold(value, classes))
+}
+
+/// Returns `true` if most letters of a value are in words: runs of letters of one case with vowels.
+pub(super) fn is_words(value: &str) -> bool {
+    let (mut letters, mut in_words) = (0, 0);
+    for run in value.split(|c: char| !c.is_ascii_alphabetic()) {
+        letters += run.len();
+        if is_word(run) || run.len() >= 4 && is_word(&run.to_ascii_lowercase()) && run == run.to_ascii_uppercase() {
+            in_words += run.len();
+            continue;
+        }
+        // A word starts at an upper-case letter that follows a lower-case one.
+        let mut from = 0;
+        let bytes = run.as_bytes();
+        for at in 1..=bytes.len() {
+            let is_end = at == bytes.len() || (bytes[at].is_ascii_uppercase() && bytes[at - 1].is_ascii_lowercase());
+            if is_end {
+                in_words += if is_word(&run[from..at]) { at - from } else { 0 };
+                from = at;
+            }
+        }
+    }
+    letters > 0 && in_words * 2 > letters
+}
+
+/// Returns `true` if a run of letters could be a word, possibly capitalized.
+fn is_word(run: &str) -> bool {
+    let is_lower = run.len() >= 4 && run.bytes().skip(1).all(|byte| byte.is_ascii_lowercase());
+    let is_vowel = |byte: &u8| b"aeiouyAEIOUY".contains(byte);
+    let bytes = run.as_bytes();
+    let vowels = bytes.iter().filter(|byte| is_vowel(byte)).count();
+    let has_rare = bytes.windows(2).any(|pair| b"qjxz".contains(&pair[0]) && !is_vowel(&pair[1]));
+    let has_cluster = bytes.windows(4).any(|four| !four.iter().any(is_vowel));
+    is_lower && vowels * 5 >= run.len() && vowels * 3 <= run.len() * 2 && !has_rare && !has_cluster
+}
+
+/// Returns `true` if a value is a template or names the place of a secret: `${NAME}`, `<token>`, `op://vault/item`.
+pub(super) fn is_template(value: &str) -> bool {
+    const INSIDE: [&str; 9] = ["${", "{{", "<%", "#{", "$(", "%(", "://", "}}", "%s"];
+    const STARTS: [&str; 15] =
+        ["$", "<", "@", "!", "&", "*", "arn:", "vault:", "env:", "file:", "secret:", "/", "./", "~/", "..."];
+    let is_variable = value.len() > 2 && value.starts_with('%') && value.ends_with('%');
+    is_variable
+        || INSIDE.iter().any(|part| value.contains(part))
+        || STARTS.iter().any(|start| value.starts_with(start) && !is_strong_password(value))
+        || value.starts_with(['[', '{'])
+        || value.get(1..3) == Some(":\\")
+}
+
+/// Returns `true` if a value that starts with a sign has the character classes of a password.
+fn is_strong_password(value: &str) -> bool {
+    let classes = Classes::of(value);
+    !value.starts_with(['<', '/', '.', '~'])
+        && classes.digits > 0
+        && classes.lower > 0
+        && classes.upper > 0
+        && !value.starts_with("$")
+        && !value.contains(':')
+}
+
+/// Returns `true` if a value refers to code: `config.token`, `process.env.KEY`, `get_key(`, `Some::path`.
+pub(super) fn is_reference(value: &str) -> bool {
+    const STARTS: [&str; 36] = [
+        "process.",
+        "os.",
+        "env.",
+        "config.",
+        "settings.",
+        "self.",
+        "this.",
+        "args.",
+        "opts.",
+        "options.",
+        "cfg.",
+        "ctx.",
+        "req.",
+        "request.",
+        "import.",
+        "secrets.",
+        "vars.",
+        "var.",
+        "local.",
+        "data.",
+        "params.",
+        "state.",
+        "props.",
+        "std::",
+        "string.",
+        "system.",
+        "context.",
+        "response.",
+        "res.",
+        "user.",
+        "input.",
+        "event.",
+        "module.",
+        "app.",
+        "field.",
+        "getenv",
+    ];
+    let lower = value.to_ascii_lowercase();
+    if STARTS.iter().any(|start| lower.starts_with(start)) {
+        return true;
+    }
+    if ["::", "->", "()", "[", "(", "&&", "||", "=>", "?."].iter().any(|part| value.contains(part)) {
+        return true;
+    }
+    let is_name = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    value.contains('.') && value.split('.').all(|part| is_name(part) && (part.len() <= 8 || is_words(part)))
+}
+
+/// Returns `true` if a value is a hash, a UUID, a number, a date, a version or an e-mail address.
+pub(super) fn is_plain_data(value: &str) -> bool {
+    let is_hash = Classes::of(value).is_hex && matches!(value.len(), 40 | 64 | 96 | 128);
+    is_number(value) || is_uuid(value) || is_address(value) || is_hash
+}
+
+/// Returns `true` for a number, a date or a version.
+pub(super) fn is_number(value: &str) -> bool {
+    value.bytes().all(|byte| byte.is_ascii_digit() || b".,:-_+TZx/".contains(&byte))
+}
+
+/// Returns `true` for an e-mail address.
+pub(super) fn is_address(value: &str) -> bool {
+    let is_host = |host: &str| {
+        let is_label =
+            |label: &str| label.len() > 1 && label.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+        host.contains('.') && host.split('.').all(is_label)
+    };
+    value.split_once('@').is_some_and(|(user, host)| !user.is_empty() && is_host(host))
+}
+
+/// Returns `true` for a UUID.
+pub(super) fn is_uuid(value: &str) -> bool {
+    let lens: Vec<usize> = value.split('-').map(str::len).collect();
+    lens == [8, 4, 4, 4, 12] && value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
+/// Decodes Base64 of either alphabet, with or without padding.
+pub(super) fn decode(value: &str) -> Option<Vec<u8>> {
+    let config = GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true);
+    let alphabet = if value.contains(['-', '_']) { &base64::alphabet::URL_SAFE } else { &base64::alphabet::STANDARD };
+    GeneralPurpose::new(alphabet, config).decode(value).ok()
+}

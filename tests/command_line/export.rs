@@ -1,0 +1,298 @@
+//! `pitree export`: formats, selections, redaction, and files that are never replaced by accident.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pulldown_cmark::{Event, Parser};
+use serde_json::{Value, json};
+
+use crate::common::home::repository;
+use crate::common::session::Session;
+use crate::pitree::Pitree;
+
+/// A token in the format of GitHub, made up.
+fn token() -> String {
+    ["ghp", "_k3J9dQ2mX8vB5nR7tY1wL4zC6hF0pS2aGe3a"].concat()
+}
+
+/// A session with two branches, a tool call, a label and a secret in several fields.
+fn session(home: &Path) -> Session {
+    let token = token();
+    Session::new("sample-session")
+        .cwd(home.join("shop"))
+        .user("u1", &format!("Deploy with {token}"))
+        .call("a2", "bash", &json!({ "command": format!("export GITHUB_TOKEN={token} && make") }))
+        .result("r3", "a2", "bash", &format!("token {token} accepted\n```\nraw\n````"))
+        .assistant("a4", "Done.\n\n- one\n- <b>two</b>")
+        .under("r3")
+        .user("u5", "Another way")
+        .assistant("a6", "Other <script>alert(1)</script> `Vec<T>`")
+}
+
+struct Made {
+    pitree: Pitree,
+    path: String,
+}
+
+impl Made {
+    fn new() -> Self {
+        let pitree = Pitree::new();
+        let path = pitree.write_session(&session(pitree.home()));
+        Self { path: path.to_str().unwrap().into(), pitree }
+    }
+
+    /// Exports to standard output.
+    fn print(&self, options: &[&str]) -> String {
+        let run = self.pitree.run(&[&["export", &self.path, "-o", "-"], options].concat());
+        assert_eq!(run.code, 0, "{}", run.err);
+        run.out
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.pitree.home().join(name)
+    }
+}
+
+#[test]
+fn a_branch_is_exported_without_its_secrets() {
+    let made = Made::new();
+    for format in ["md", "text", "jsonl"] {
+        let out = made.print(&["--format", format]);
+        assert!(!out.contains(&token()[4..]) && out.contains("[github-token 1]"), "{out}");
+        assert!(out.contains("Another way") && !out.contains("Done."), "{out}");
+        assert!(made.print(&["--format", format, "--no-redact"]).contains(&token()));
+        let other = made.pitree.run(&["export", &format!("{}@a4", made.path), "-o", "-", "-f", format]).out;
+        assert!(!other.contains("Another way") && other.contains("Done."), "{other}");
+        assert!(!other.contains(&token()[4..]), "{other}");
+    }
+    let out = made.print(&[]);
+    assert!(out.starts_with("# Deploy with \\[github-token 1\\]\n"), "{out}");
+    assert!(
+        out.contains("<details><summary><b>bash</b> export GITHUB_TOKEN=[github-token 1] &amp;&amp; make</summary>"),
+        "{out}"
+    );
+    let note = "Redaction replaced 1 likely secret in ";
+    assert!(out.contains(note) && out.contains("1 github-token") && out.contains("cannot find every secret"), "{out}");
+    let run = made.pitree.run(&["export", &made.path, "-o", "-", "-f", "jsonl"]);
+    assert!(run.err.contains(note) && !run.out.contains(note), "{}", run.err);
+    assert!(made.print(&["--no-redact"]).contains("Redaction was off"));
+}
+
+#[test]
+fn markdown_contains_no_html_of_the_session() {
+    let made = Made::new();
+    let out = made.print(&["--tree"]);
+    assert!(out.contains("&lt;script>alert(1)&lt;/script> `Vec<T>`"), "{out}");
+    assert!(out.contains("`````\ntoken [github-token 1] accepted\n```\nraw\n````\n`````"), "{out}");
+    assert!(out.contains("**Branch 1 of 2** after “bash export") && out.contains("**Branch 2 of 2** after"), "{out}");
+    for event in Parser::new(&out) {
+        if let Event::Html(html) | Event::InlineHtml(html) = event {
+            let html = html.trim();
+            assert!(html.starts_with("<details><summary>") || html == "</details>" || html == "<!-- -->", "{html}");
+        }
+    }
+}
+
+#[test]
+fn selections_have_options() {
+    let made = Made::new();
+    let out = made.print(&["--tree", "--since", "u5"]);
+    assert!(out.contains("Another way") && !out.contains("Done.") && !out.contains("make"), "{out}");
+    assert!(made.print(&["--tools", "short"]).contains("- **bash** export GITHUB\\_TOKEN="));
+    assert!(!made.print(&["--tools", "none"]).contains("bash"));
+    let out = made.print(&["--context", "--tools", "none"]);
+    assert!(out.contains("model context at a6") && out.contains("Another way"), "{out}");
+    let refuse = |options: &[&str]| made.pitree.refuse(&[&["export", &made.path, "-o", "-"], options].concat());
+    assert!(refuse(&["--since", "a4"]).contains("not on the exported branch"));
+    assert!(refuse(&["-f", "jsonl", "--thinking"]).contains("cannot be used with --format jsonl"));
+    assert!(refuse(&["--open"]).contains("standard output takes one session"));
+    assert!(
+        made.pitree.refuse(&["export", &made.path, "-o", "a.docx"]).contains("no format for the extension \"docx\"")
+    );
+}
+
+#[test]
+fn thinking_and_images_are_left_out_by_default() {
+    let pitree = Pitree::new();
+    let line = |id: &str, parent: &str, message: Value| {
+        json!({"type": "message", "id": id, "parentId": parent, "message": message}).to_string()
+    };
+    let text = [
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/x"}"#.into(),
+        line(
+            "a",
+            "",
+            json!({"role": "user", "content": [{"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}]}),
+        ),
+        line(
+            "b",
+            "a",
+            json!({"role": "assistant", "content": [{"type": "thinking", "thinking": "Hmm."}, {"type": "text", "text": "So."}]}),
+        ),
+    ];
+    let path = pitree.write("s.jsonl", &text.join("\n"));
+    let print = |options: &[&str]| pitree.run(&[&["export", path.to_str().unwrap(), "-o", "-"], options].concat()).out;
+    let out = print(&[]);
+    assert!(!out.contains("Hmm.") && !out.contains("iVBOR") && out.contains("image/png"), "{out}");
+    let out = print(&["--thinking", "--images"]);
+    assert!(out.contains("Hmm.") && out.contains("data:image/png;base64,iVBORw0KGgo="), "{out}");
+}
+
+#[test]
+fn files_are_private_and_never_replaced_by_accident() {
+    let made = Made::new();
+    let run = |args: &[&str]| {
+        let mut command = made.pitree.command(&[&["export", &made.path], args].concat());
+        crate::pitree::Outcome::of(command.current_dir(made.pitree.home()))
+    };
+    let first = run(&[]);
+    assert_eq!(first.out.trim(), "pitree-sample-s.md", "{}", first.err);
+    let path = made.file("pitree-sample-s.md");
+    let before = fs::read_to_string(&path).unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    let again = run(&["--tree"]);
+    assert!(again.code == 2 && again.err.contains("already exists; use --force"), "{}", again.err);
+    assert_eq!(fs::read_to_string(&path).unwrap(), before);
+    assert_eq!(run(&["--tree", "--force"]).code, 0);
+    assert_ne!(fs::read_to_string(&path).unwrap(), before);
+    assert_eq!(run(&["-o", "share.txt"]).code, 0);
+    assert!(fs::read_to_string(made.file("share.txt")).unwrap().contains("---- user"));
+    let missing = run(&["-o", "no/such/a.md"]);
+    assert!(missing.code == 2 && missing.err.contains("cannot create no/such/a.md"), "{}", missing.err);
+    let drafts = fs::read_dir(made.pitree.home())
+        .unwrap()
+        .filter(|file| file.as_ref().unwrap().file_name().to_str().unwrap().ends_with(".new"));
+    assert_eq!(drafts.count(), 0);
+}
+
+#[test]
+fn several_sessions_are_exported_into_a_directory() {
+    let made = Made::new();
+    let other =
+        made.pitree.write_session(&Session::new("sample-second").user("u1", &format!("<i>Second</i> {}", token())));
+    let dir = made.file("out");
+    let args = ["export", &made.path, other.to_str().unwrap(), "-o", dir.to_str().unwrap()];
+    let run = made.pitree.run(&args);
+    assert_eq!((run.code, run.out.trim()), (0, dir.to_str().unwrap()), "{}", run.err);
+    let mut names: Vec<String> =
+        fs::read_dir(&dir).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["index.md", "pitree-sample-second.md", "pitree-sample-session.md"]);
+    let index = fs::read_to_string(dir.join("index.md")).unwrap();
+    assert!(index.contains("[&lt;i\\>Second&lt;/i\\> \\[github-token 1\\]](<pitree-sample-second.md>)"), "{index}");
+    assert_eq!(made.pitree.run(&args).code, 2, "the files exist");
+}
+
+#[test]
+fn a_session_file_has_its_entries_and_a_new_id() {
+    let made = Made::new();
+    let lines = |options: &[&str]| {
+        let out = made.print(&[&["-f", "jsonl"], options].concat());
+        out.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>()
+    };
+    let ids =
+        |lines: &[Value]| lines[1..].iter().map(|line| line["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    let branch = lines(&[]);
+    assert_eq!(ids(&branch), ["u1", "a2", "r3", "u5", "a6"]);
+    assert!(branch[0]["id"] != "sample-session" && branch[0].get("parentSession").is_none(), "{}", branch[0]);
+    let tree = lines(&["--tree"]);
+    assert_eq!(ids(&tree), ["u1", "a2", "r3", "a4", "u5", "a6"]);
+    let since = lines(&["--since", "r3", "--tree"]);
+    assert_eq!((&since[1]["id"], &since[1]["parentId"]), (&json!("r3"), &Value::Null));
+    let entry = format!("{}@a4", made.path);
+    let out = made.pitree.run(&["export", &entry, "--tree", "-o", "-", "-f", "jsonl"]).out;
+    let last: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["type"], &last["parentId"]), (&json!("label"), &json!("a4")), "pi resumes at the last line");
+    let file = made.file("again.jsonl");
+    assert_eq!(made.pitree.run(&["export", &made.path, "-o", file.to_str().unwrap()]).code, 0);
+    let shown = made.pitree.objects(&["tree", file.to_str().unwrap(), "--json"]);
+    assert_eq!(shown.len(), 5);
+}
+
+#[test]
+fn all_complete_lines_of_a_live_session_are_exported() {
+    let made = Made::new();
+    let mut text = fs::read_to_string(&made.path).unwrap();
+    text.push_str(r#"{"type":"message","id":"a7","parentId":"a6","message":{"role":"assistant","content":"Half of"#);
+    fs::write(&made.path, text).unwrap();
+    for format in ["md", "text", "jsonl"] {
+        let out = made.print(&["-f", format]);
+        assert!(out.contains("Other ") && !out.contains("Half of"), "{out}");
+    }
+}
+
+#[test]
+fn likely_secrets_are_listed_without_their_values() {
+    let made = Made::new();
+    let before = made.pitree.files();
+    let run = made.pitree.run(&["export", &made.path, "--tree", "--list"]);
+    assert_eq!((run.code, made.pitree.files() == before), (0, true));
+    let rows: Vec<&str> = run.out.lines().collect();
+    assert_eq!(rows.len(), 3, "{}", run.out);
+    let words: HashSet<&str> = rows[1].split_whitespace().collect();
+    assert!(["github-token", "a2", "command"].iter().all(|word| words.contains(word)), "{}", run.out);
+    assert!(
+        !run.out.contains(&token()[..6]) && run.err.contains("3 places with likely secrets"),
+        "{}{}",
+        run.out,
+        run.err
+    );
+    let clean = made.pitree.write_session(&Session::new("clean").user("u1", "Nothing here"));
+    assert_eq!(made.pitree.run(&["export", clean.to_str().unwrap(), "--list"]).code, 1);
+}
+
+#[test]
+fn personal_data_is_replaced_on_request() {
+    let made = Made::new();
+    let home = made.pitree.home().to_str().unwrap().to_owned();
+    let text = format!("See {home}/shop/a.rs, {home}/b.rs, /Users/ada/c and mail ada@example.com from 10.1.2.3");
+    let path = made.pitree.write_session(&Session::new("personal").cwd(format!("{home}/shop")).user("u1", &text));
+    let print =
+        |options: &[&str]| made.pitree.run(&[&["export", path.to_str().unwrap(), "-o", "-"], options].concat()).out;
+    assert!(print(&[]).contains("/Users/ada/c"));
+    let out = print(&["--redact=paths,people"]);
+    assert!(!out.contains(&home) && !out.contains("ada") && !out.contains("10.1.2.3"), "{out}");
+    assert!(out.contains("\\[project\\]/a.rs") && out.contains("Personal data replaced:"), "{out}");
+    let out = print(&["--redact=people", "-f", "jsonl"]);
+    assert!(out.contains("/Users/[user]/c") || out.contains("/Users/ada/c"), "{out}");
+    assert!(!out.contains("ada@example.com"), "{out}");
+}
+
+#[test]
+fn a_family_is_one_document() {
+    let pitree = Pitree::new();
+    let parent = Session::new("first").user("u1", "Start").assistant("a2", "Begun");
+    let parent_path = pitree.write_session(&parent);
+    pitree.write_session(&parent.forked("second", &parent_path, 60).user("u3", "Only in the fork"));
+    let run = pitree.run(&["export", parent_path.to_str().unwrap(), "--family", "-o", "-"]);
+    assert!(
+        run.out.contains("Only in the fork") && run.out.contains("all branches of the family"),
+        "{}{}",
+        run.out,
+        run.err
+    );
+    assert_eq!(run.out.matches("## 1\\. Start").count(), 1);
+}
+
+#[test]
+fn all_fixtures_can_be_exported() {
+    let pitree = Pitree::new();
+    let folders = ["--home-dev-app--", "--home-dev-odd--", "--home-dev-old--", "--home-dev-talk--"];
+    for folder in folders.map(|folder| repository("fixtures/sessions").join(folder)) {
+        for file in fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()) {
+            let known = pitree.run(&["tree", file.to_str().unwrap()]);
+            for options in [&["-f", "md"][..], &["-f", "text"], &["-f", "jsonl"], &["-f", "md", "--context"]] {
+                let made = pitree.home().join("made");
+                let args = ["export", file.to_str().unwrap(), "--force", "-o", made.to_str().unwrap()];
+                let run = pitree.run(&[&args, options].concat());
+                let is_expected = run.code == known.code || (options[1] == "jsonl" && run.err.contains("cannot"));
+                assert!(is_expected || run.err.contains("newer format"), "{}: {}", file.display(), run.err);
+            }
+        }
+    }
+}
