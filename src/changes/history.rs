@@ -9,7 +9,7 @@ use crate::changes::Changes;
 use crate::changes::change::{ChangeState, ChangeStep};
 use crate::changes::journal::JournalRecord;
 use crate::changes::request::summary;
-use crate::disk::{scan, trash};
+use crate::disk::scan;
 
 /// The maximum number of sessions in the trash whose names are read, newest first.
 const NAMED: usize = 500;
@@ -50,7 +50,7 @@ impl Changes {
     pub fn past(&self, is_wanted: impl Fn() -> bool) -> Result<Vec<HistoryEntry>> {
         let all = self.history()?;
         let away = all.iter().rev().filter(|record| record.is_away()).take_while(|_| is_wanted());
-        let (emptied, there): (Vec<&JournalRecord>, Vec<&JournalRecord>) = away.partition(|record| is_gone(record));
+        let (emptied, there): (Vec<&JournalRecord>, Vec<&JournalRecord>) = away.partition(|record| record.is_gone());
         let emptied: HashSet<u64> = emptied.into_iter().map(|record| record.number).collect();
         let mut sessions = sessions(&mut there.into_iter().take(NAMED), &all, &is_wanted);
         let past = |record: JournalRecord| {
@@ -59,18 +59,6 @@ impl Changes {
         };
         Ok(all.into_iter().rev().map(past).collect())
     }
-}
-
-/// Returns `true` if the trash holds a file of a settled change, as far as is known: a deleted session, a fork or import
-/// that was undone, or the original of a migrated file.
-pub(crate) fn is_in_trash(record: &JournalRecord) -> bool {
-    let is_there = || record.place().is_some_and(|place| place.symlink_metadata().is_ok());
-    record.cut_short().is_none() && record.is_known() && (record.is_away() || is_there()) && !is_gone(record)
-}
-
-/// Returns `true` if the file of a change is no longer in the trash.
-fn is_gone(record: &JournalRecord) -> bool {
-    record.item.as_ref().is_some_and(|kept| trash::is_gone(record.change.path(), kept))
 }
 
 /// Returns the titles and working directories of changed sessions by change number. Their current paths follow from
@@ -90,7 +78,7 @@ pub fn sessions(
         // Another file may be in its place now.
         let went = away.get(place).and_then(|went| went.iter().find(|other| other.number >= record.number));
         let mut order = match went {
-            Some(went) => [went.place().filter(|_| !is_gone(went)), None],
+            Some(went) => [went.place().filter(|_| !went.is_gone()), None],
             None => [Some(place), record.place()],
         }
         .into_iter()

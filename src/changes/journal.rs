@@ -23,7 +23,7 @@ use crate::disk::append::PendingLine;
 use crate::disk::files::open_regular;
 use crate::disk::fingerprint::Fingerprint;
 use crate::disk::lock::LockObserver;
-use crate::disk::trash::TrashEntry;
+use crate::disk::trash::{self, TrashEntry};
 use crate::disk::{create, lock};
 
 /// The written format version.
@@ -89,6 +89,18 @@ impl JournalRecord {
     /// Returns `true` if this change moved a session to the trash and it is still there.
     pub(crate) fn is_away(&self) -> bool {
         matches!(self.change, Change::Trash(_)) && self.can_be_undone()
+    }
+
+    /// Returns `true` if the trash holds a file of this settled change, as far as is known: a deleted session, a fork or
+    /// import that was undone, or the original of a file that was replaced.
+    pub(crate) fn is_in_trash(&self) -> bool {
+        let is_there = || self.place().is_some_and(|place| place.symlink_metadata().is_ok());
+        self.cut_short().is_none() && self.is_known() && (self.is_away() || is_there()) && !self.is_gone()
+    }
+
+    /// Returns `true` if the file of the change is no longer in the trash.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.item.as_ref().is_some_and(|kept| trash::is_gone(self.change.path(), kept))
     }
 
     /// Returns the interrupted step, if this pitree can interpret the change.

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::changes::Request;
-use crate::changes::history::is_in_trash;
 use crate::changes::journal::JournalRecord;
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::output::Output;
@@ -31,7 +30,7 @@ impl RestoreCommand {
         let mut away: Vec<JournalRecord> =
             changer.changes.history()?.into_iter().filter(JournalRecord::is_away).collect();
         let Some(what) = &self.what else {
-            away.retain(is_in_trash);
+            away.retain(JournalRecord::is_in_trash);
             return trash::print(&away, &changer, glyphs, out);
         };
         let number = trash::find(what, &away, glyphs)?;

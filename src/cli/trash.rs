@@ -11,7 +11,7 @@ use crate::base::numbers::{bytes, count};
 use crate::base::text::Glyphs;
 use crate::base::time;
 use crate::changes::change::TrashChange;
-use crate::changes::history::{self, is_in_trash};
+use crate::changes::history;
 use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, Request};
 use crate::cli::change::{self, ChangeArgs, Changer, CliStep};
@@ -65,13 +65,14 @@ impl TrashCommand {
 fn list(chosen: &CommandContext, json: bool, out: &mut Output) -> Result<ExitCode> {
     let switches = ChangeArgs { json, ..ChangeArgs::default() };
     let changer = Changer::new(chosen, &switches)?;
-    let away: Vec<JournalRecord> = changer.changes.history()?.into_iter().filter(is_in_trash).collect();
+    let away: Vec<JournalRecord> = changer.changes.history()?.into_iter().filter(JournalRecord::is_in_trash).collect();
     print(&away, &changer, chosen.config.signs(), out)
 }
 
 fn empty(chosen: &CommandContext, what: &[OsString], switches: &ChangeArgs) -> Result<ExitCode> {
     let changer = Changer::new(chosen, switches)?;
-    let mut away: Vec<JournalRecord> = changer.changes.history()?.into_iter().filter(is_in_trash).collect();
+    let mut away: Vec<JournalRecord> =
+        changer.changes.history()?.into_iter().filter(JournalRecord::is_in_trash).collect();
     if !what.is_empty() {
         let numbers: Result<Vec<u64>> = what.iter().map(|what| find(what, &away, chosen.config.signs())).collect();
         let numbers = numbers?;

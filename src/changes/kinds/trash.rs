@@ -8,7 +8,6 @@ use anyhow::{Context, Result, bail};
 use crate::base::numbers::{count, thousands};
 use crate::changes::change::{Change, ChangeStep, TrashChange};
 use crate::changes::engine::Engine;
-use crate::changes::history::is_in_trash;
 use crate::changes::journal::JournalRecord;
 use crate::changes::kinds::{file_is_used_since, must_exist, overtaken};
 use crate::changes::request::{ChangeResult, FileSnapshot, PartialFailure, Refusal};
@@ -54,7 +53,7 @@ pub(crate) fn delete(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<Ch
 /// A file is not there, or pitree does not know where it is.
 pub(crate) fn empty(work: &mut Engine<'_>, numbers: &[u64]) -> Result<ChangeResult> {
     let records = &work.book.records.list;
-    let known = |number: &u64| records.iter().find(|record| record.number == *number && is_in_trash(record)).cloned();
+    let known = |number: &u64| records.iter().find(|record| record.number == *number && record.is_in_trash()).cloned();
     let found = |number| known(number).with_context(|| format!("change {number} has no file in the trash"));
     let there = numbers.iter().map(found).collect::<Result<Vec<JournalRecord>>>()?;
     for_good(work, &there, |work, record| {

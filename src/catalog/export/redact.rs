@@ -9,21 +9,21 @@ use crate::export::personal::{KnownPersonalData, PersonalData, PersonalReplacer}
 use crate::secrets::{Redaction, Redactor, Rules};
 
 /// The second pass.
-pub(super) struct Redact<'a> {
+pub(crate) struct Redact<'a> {
     /// `None` without redaction.
     secrets: Option<Redactor<'a>>,
     personal: PersonalReplacer,
 }
 
 /// The first pass.
-pub(super) struct Collector<'a> {
+pub(crate) struct Collector<'a> {
     secrets: Option<Redaction<'a>>,
     personal: PersonalReplacer,
 }
 
 impl<'a> Collector<'a> {
     /// Starts with the working directories of the sessions. Without `groups`, nothing is redacted.
-    pub(super) fn new(cwds: Vec<String>, groups: Option<&[PersonalData]>, rules: &'a Rules) -> Self {
+    pub(crate) fn new(cwds: Vec<String>, groups: Option<&[PersonalData]>, rules: &'a Rules) -> Self {
         let mut secrets = groups.map(|_| Redaction::new(rules));
         secrets.iter_mut().for_each(|secrets| cwds.iter().for_each(|cwd| secrets.collect(cwd)));
         let known = KnownPersonalData {
@@ -36,7 +36,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Collects the secrets in the line of an entry.
-    pub(super) fn line(&mut self, line: &[u8]) {
+    pub(crate) fn line(&mut self, line: &[u8]) {
         let Some(secrets) = &mut self.secrets else { return };
         jsonl::each_text(line, &mut |key, text| match key {
             "" => secrets.collect(text),
@@ -45,7 +45,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Ends the first pass.
-    pub(super) fn finish(self) -> Redact<'a> {
+    pub(crate) fn finish(self) -> Redact<'a> {
         Redact { secrets: self.secrets.map(Redaction::finish), personal: self.personal }
     }
 }
@@ -62,12 +62,12 @@ impl Redact<'_> {
     }
 
     /// Redacts a text.
-    pub(super) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.field("", text)
     }
 
     /// Redacts all texts in the line of an entry.
-    pub(super) fn line(&self, line: &[u8]) -> Vec<u8> {
+    pub(crate) fn line(&self, line: &[u8]) -> Vec<u8> {
         if self.secrets.is_none() {
             return line.to_vec();
         }
@@ -78,7 +78,7 @@ impl Redact<'_> {
     }
 
     /// Returns what was replaced so far, for the end of an export.
-    pub(super) fn note(&self) -> String {
+    pub(crate) fn note(&self) -> String {
         let Some(secrets) = &self.secrets else {
             return "Redaction was off: the export can contain secrets.".into();
         };

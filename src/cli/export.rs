@@ -1,9 +1,5 @@
 //! `pitree export`: writes sessions for other people, as Markdown, HTML, text or a session file.
 
-mod redact;
-mod source;
-mod target;
-
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,23 +10,21 @@ use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::count;
 use crate::base::text::clean;
-use crate::base::time;
-use crate::cli::export::redact::{Collector, Redact};
-use crate::cli::export::source::{Scope, Source};
-use crate::cli::export::target::Target;
+use crate::catalog::Catalog;
+use crate::catalog::export::redact::Redact;
+use crate::catalog::export::source::{Scope, Source};
+use crate::catalog::export::target::{self, Target};
+use crate::catalog::export::{self, ExportRun, file_stem};
 use crate::cli::output::Output;
 use crate::cli::resolve::SessionPlace;
 use crate::cli::table::{self, Column};
-use crate::cli::{CommandContext, completions, exit::Exit, now, output};
+use crate::cli::{CommandContext, completions, exit::Exit, now, output, resolve};
 use crate::disk::{new_file, program};
 use crate::export::document::{Detail, Head, ToolDetail};
-use crate::export::jsonl::{self, NewHeader, PathLines};
 use crate::export::personal::PersonalData;
-use crate::export::selection::Selection;
-use crate::export::{Format, IndexRow, Writer};
+use crate::export::{Format, IndexRow, jsonl};
 use crate::runtime::raw_output;
 use crate::secrets::{Rules, sample};
-use crate::session::write::line::{NewEntry, leaf_move, new_id, uuid_v7};
 
 /// Export sessions to share them, without likely secrets
 ///
@@ -102,10 +96,7 @@ impl ExportCommand {
         let is_stdout = self.output.as_deref() == Some(Path::new("-"));
         let format = self.format(is_stdout)?;
         self.check(format, is_stdout)?;
-        let source = |word: &OsString| {
-            let place = SessionPlace::new(word, None, chosen)?;
-            Source::new(&place, chosen, (scope, self.family), self.since.as_deref())
-        };
+        let source = |word: &OsString| self.source(word, scope, chosen);
         let mut sources = self.sessions.iter().map(source).collect::<Result<Vec<_>>>()?;
         let rules = Rules::built_in();
         if self.list {
@@ -118,11 +109,11 @@ impl ExportCommand {
             );
         }
         let groups = (!self.no_redact).then(|| self.redact.as_deref().unwrap_or_default());
-        let redact = collected(&mut sources, groups, rules)?;
+        let redact = export::collected(&mut sources, groups, rules)?;
         let made = match &mut sources[..] {
             [source] => {
                 let path = self.path(source, format);
-                let target = if is_stdout { Target::stdout(out) } else { Target::file(&path, self.force)? };
+                let target = if is_stdout { Target::stream(out) } else { Target::file(&path, self.force)? };
                 self.write(source, format, &redact, target)?
             }
             sources => Some(self.directory(sources, format, &redact)?),
@@ -136,6 +127,32 @@ impl ExportCommand {
             }
         }
         Ok(Exit::Done.into())
+    }
+
+    /// Loads a session or its family, and chooses the entries.
+    fn source(&self, word: &OsString, scope: Scope, chosen: &CommandContext) -> Result<Source> {
+        let place = SessionPlace::new(word, None, chosen)?;
+        let mut source = match self.family {
+            false => Source::session(&place.path, &chosen.home)?,
+            true => family(&place.path, chosen)?,
+        };
+        let entry = |word: &str| resolve::entry(word, &source.tree);
+        let end = place.entry.as_deref().map(entry).transpose()?;
+        let since = self.since.as_deref().map(entry).transpose()?;
+        source.choose(scope, end, since)?;
+        Ok(source)
+    }
+
+    fn write(
+        &self,
+        source: &mut Source,
+        format: Format,
+        redact: &Redact<'_>,
+        target: Target<'_>,
+    ) -> Result<Option<PathBuf>> {
+        let detail = Detail { tools: self.tools, thinking: self.thinking, images: self.images };
+        let run = ExportRun { now: now(), random: &mut crate::changes::random };
+        export::write(source, (format, detail), redact, target, run)
     }
 
     /// Returns the format: as asked, of the extension of the output, or Markdown.
@@ -165,7 +182,7 @@ impl ExportCommand {
 
     /// Returns the path of the output for one session. The default name does not contain the title, which can be secret.
     fn path(&self, source: &Source, format: Format) -> PathBuf {
-        let name = format!("{}.{}", stem(&source.tree.header.id, 8), format.extension());
+        let name = format!("{}.{}", file_stem(&source.tree.header.id, 8), format.extension());
         match &self.output {
             Some(path) if path.is_dir() => path.join(name),
             Some(path) => path.clone(),
@@ -184,11 +201,11 @@ impl ExportCommand {
         for place in 0..sources.len() {
             let id = sources[place].tree.header.id.clone();
             let is_unique = |length: usize| {
-                let own = stem(&id, length);
-                sources.iter().filter(|other| stem(&other.tree.header.id, length) == own).count() == 1
+                let own = file_stem(&id, length);
+                sources.iter().filter(|other| file_stem(&other.tree.header.id, length) == own).count() == 1
             };
-            let name = [8, 36].into_iter().find(|&length| is_unique(length)).map(|length| stem(&id, length));
-            let name = name.unwrap_or_else(|| format!("{}-{}", stem(&id, 36), place + 1));
+            let name = [8, 36].into_iter().find(|&length| is_unique(length)).map(|length| file_stem(&id, length));
+            let name = name.unwrap_or_else(|| format!("{}-{}", file_stem(&id, 36), place + 1));
             let file = format!("{name}.{}", format.extension());
             let source = &mut sources[place];
             let head = source.head(redact)?;
@@ -200,115 +217,21 @@ impl ExportCommand {
         }
         let Some(mut writer) = text_format.writer() else { return Ok(dir) };
         let head = Head { title: "pi sessions".into(), facts: Vec::new() };
-        target::index(&mut *writer, &head, &rows, &notes(redact), index_target)?;
+        target::index(&mut *writer, &head, &rows, &export::notes(redact, now()), index_target)?;
         Ok(dir)
     }
+}
 
-    /// Writes one session and returns the path of the file.
-    fn write(
-        &self,
-        source: &mut Source,
-        format: Format,
-        redact: &Redact<'_>,
-        target: Target<'_>,
-    ) -> Result<Option<PathBuf>> {
-        match format.writer() {
-            Some(mut writer) => self.document(source, &mut *writer, redact, target),
-            None => session_file(source, redact, target),
-        }
+/// Loads the family of a session, which can be outside of the session directories.
+fn family(path: &Path, chosen: &CommandContext) -> Result<Source> {
+    let place = |path: &Path| resolve::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let mut catalog = chosen.report(Catalog::read_at(chosen.sources(), now(), place));
+    let path = place(path);
+    if catalog.key_of(&path).is_none() {
+        catalog.update(vec![resolve::digest(&path)?], &[]);
     }
-
-    fn document(
-        &self,
-        source: &mut Source,
-        writer: &mut dyn Writer,
-        redact: &Redact<'_>,
-        mut target: Target<'_>,
-    ) -> Result<Option<PathBuf>> {
-        let head = source.head(redact)?;
-        target.begin(writer, head)?;
-        let tree = source.tree.clone();
-        let detail = Detail { tools: self.tools, thinking: self.thinking, images: self.images };
-        let label = |text: &str| redact.text(text).into_owned();
-        let (entries, has_branches) = (source.entries.clone(), source.scope == Scope::Tree);
-        let selection = Selection { tree: &tree, entries, has_branches, detail, label: &label };
-        let mut read = |at| Ok(redact.line(&source.line(at)?));
-        selection.each(&mut read, &mut |block| target.entry(writer, &block))?;
-        target.end(writer, &notes(redact))
-    }
-}
-
-/// Collects the secrets of all sources. Without `groups`, nothing is redacted.
-fn collected<'r>(sources: &mut [Source], groups: Option<&[PersonalData]>, rules: &'r Rules) -> Result<Redact<'r>> {
-    let cwds = sources.iter().map(|source| source.tree.header.cwd.clone()).collect();
-    let mut collector = Collector::new(cwds, groups, rules);
-    for source in sources.iter_mut().filter(|_| groups.is_some()) {
-        for at in source.all_entries() {
-            collector.line(&source.line(at)?);
-        }
-    }
-    Ok(collector.finish())
-}
-
-/// Writes a session file with the chosen entries.
-fn session_file(source: &mut Source, redact: &Redact<'_>, mut target: Target<'_>) -> Result<Option<PathBuf>> {
-    let tree = source.tree.clone();
-    let mut random = crate::changes::random;
-    let bits = random().to_be_bytes();
-    let id = uuid_v7(now(), std::array::from_fn(|at| bits[at]));
-    let cwd = redact.text(&tree.header.cwd);
-    let header = NewHeader { id: &id, time_ms: now(), cwd: &cwd, version: tree.header.version };
-    target.write(header.line().as_bytes())?;
-    let mut entries: Vec<u32> = source.entries.iter().map(|&(at, _)| at).collect();
-    let mut buffer = Vec::new();
-    let can_not = || format!("cannot export {} as a session file", source_name(&tree.header.id));
-    if source.scope == Scope::Branch {
-        let mut lines = PathLines::new(tree.header.version);
-        for at in entries {
-            let line = source.line(at)?;
-            lines.entry(&line, &mut buffer).with_context(can_not)?;
-            target.write_redacted(&mut buffer, redact)?;
-        }
-        let labels: Vec<u32> = tree.label_entries().collect();
-        let labels = labels.into_iter().map(|at| source.line(at)).collect::<Result<Vec<_>>>()?;
-        lines.labels(&labels, &mut random, &mut buffer);
-        target.write_redacted(&mut buffer, redact)?;
-    } else {
-        entries.sort_unstable();
-        let is_in: std::collections::HashSet<u32> = entries.iter().copied().collect();
-        let last = entries.last().copied();
-        for at in entries {
-            let parent = tree.parent(at).filter(|parent| is_in.contains(parent));
-            let parent = parent.and_then(|parent| tree.nodes[parent as usize].id.as_deref());
-            jsonl::relinked(&source.line(at)?, parent, tree.header.version, &mut buffer);
-            target.write_redacted(&mut buffer, redact)?;
-        }
-        // The last line is the leaf of pi.
-        let end = source.end.filter(|end| is_in.contains(end) && Some(*end) != last);
-        if let Some(end) = end.and_then(|end| Some((end, tree.nodes[end as usize].id.as_deref()?))) {
-            let id = new_id(&mut random, |id| tree.find(id).is_some());
-            let new = NewEntry { id: &id, parent: Some(end.1), time_ms: now() };
-            target.write((leaf_move(&new, tree.labels.contains_key(&end.0)) + "\n").as_bytes())?;
-        }
-    }
-    target.finish()
-}
-
-fn source_name(id: &str) -> String {
-    format!("session {}", clean(id))
-}
-
-/// Returns the notes at the end of an export.
-fn notes(redact: &Redact<'_>) -> Vec<String> {
-    let day = time::iso(now()).unwrap_or_default();
-    let day = day.split('T').next().unwrap_or_default();
-    vec![format!("Exported from pi with pitree {} on {day}.", env!("CARGO_PKG_VERSION")), redact.note()]
-}
-
-/// Returns a file name without extension for a session ID, which can be any text.
-fn stem(id: &str, length: usize) -> String {
-    let is_safe = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    format!("pitree-{}", id.chars().filter(is_safe).take(length).collect::<String>())
+    let key = catalog.key_of(&path).with_context(|| format!("{} is not a pi session", path.display()))?;
+    Source::family(&catalog, key, &chosen.home)
 }
 
 /// Lists likely secrets.

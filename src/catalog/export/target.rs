@@ -1,18 +1,17 @@
-//! The output of an export: standard output, or a file that becomes a directory of pages if it gets too long.
+//! The output of an export: a stream, or a file that becomes a directory of pages if it gets too long.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 
-use crate::cli::export::redact::Redact;
-use crate::cli::output::Output;
+use crate::catalog::export::redact::Redact;
 use crate::disk::new_file::{self, NewFile};
 use crate::export::document::{EntryBlock, Head};
 use crate::export::{IndexRow, PageLink, Writer};
 
 /// The output of one session.
-pub(super) struct Target<'a> {
+pub(crate) struct Target<'a> {
     to: Sink<'a>,
     /// The head, for each page.
     head: Head,
@@ -22,7 +21,7 @@ pub(super) struct Target<'a> {
 }
 
 enum Sink<'a> {
-    Stdout(&'a mut Output),
+    Stream(&'a mut dyn Write),
     File { path: PathBuf, replaces: bool, pages: Vec<NewFile> },
 }
 
@@ -31,26 +30,26 @@ impl<'a> Target<'a> {
         Self { to, head: Head::default(), bytes: 0, buffer: String::new() }
     }
 
-    /// Writes to standard output.
-    pub(super) fn stdout(out: &'a mut Output) -> Self {
-        Self::new(Sink::Stdout(out))
+    /// Writes to a stream.
+    pub(crate) fn stream(out: &'a mut dyn Write) -> Self {
+        Self::new(Sink::Stream(out))
     }
 
     /// Writes to a file.
     ///
     /// # Errors
     /// The file exists and may not be replaced, or cannot be created.
-    pub(super) fn file(path: &Path, replaces: bool) -> Result<Self> {
+    pub(crate) fn file(path: &Path, replaces: bool) -> Result<Self> {
         refuse_taken(path, replaces)?;
         let page = NewFile::create(path).with_context(|| format!("cannot create {}", path.display()))?;
         Ok(Self::new(Sink::File { path: path.into(), replaces, pages: vec![page] }))
     }
 
     /// Writes bytes.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.bytes += bytes.len();
         match &mut self.to {
-            Sink::Stdout(out) => out.write_all(bytes)?,
+            Sink::Stream(out) => out.write_all(bytes)?,
             Sink::File { path, pages, .. } => {
                 let can_not = || format!("cannot write {}", path.display());
                 pages.last_mut().map_or(Ok(()), |page| page.write_all(bytes)).with_context(can_not)?;
@@ -60,7 +59,7 @@ impl<'a> Target<'a> {
     }
 
     /// Writes lines of entries after redaction, and empties the buffer.
-    pub(super) fn write_redacted(&mut self, lines: &mut Vec<u8>, redact: &Redact<'_>) -> Result<()> {
+    pub(crate) fn write_redacted(&mut self, lines: &mut Vec<u8>, redact: &Redact<'_>) -> Result<()> {
         for line in lines.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
             let mut line = redact.line(line);
             line.push(b'\n');
@@ -71,14 +70,14 @@ impl<'a> Target<'a> {
     }
 
     /// Writes the beginning of a document.
-    pub(super) fn begin(&mut self, writer: &mut dyn Writer, head: Head) -> Result<()> {
+    pub(crate) fn begin(&mut self, writer: &mut dyn Writer, head: Head) -> Result<()> {
         writer.head(&head, &mut self.buffer);
         self.head = head;
         self.drain()
     }
 
     /// Writes an entry, on a new page if the current one is full.
-    pub(super) fn entry(&mut self, writer: &mut dyn Writer, block: &EntryBlock) -> Result<()> {
+    pub(crate) fn entry(&mut self, writer: &mut dyn Writer, block: &EntryBlock) -> Result<()> {
         if self.bytes >= writer.page_bytes() && matches!(self.to, Sink::File { .. }) {
             self.next_page(writer)?;
         }
@@ -106,7 +105,7 @@ impl<'a> Target<'a> {
     }
 
     /// Writes the end of a document and makes the files visible. Returns the path of the file or directory.
-    pub(super) fn end(mut self, writer: &mut dyn Writer, notes: &[String]) -> Result<Option<PathBuf>> {
+    pub(crate) fn end(mut self, writer: &mut dyn Writer, notes: &[String]) -> Result<Option<PathBuf>> {
         writer.foot(notes, &mut self.buffer);
         self.drain()?;
         let Sink::File { path, replaces, pages } = &mut self.to else { return Ok(None) };
@@ -128,7 +127,7 @@ impl<'a> Target<'a> {
     }
 
     /// Makes a file visible under its name.
-    pub(super) fn finish(self) -> Result<Option<PathBuf>> {
+    pub(crate) fn finish(self) -> Result<Option<PathBuf>> {
         let Sink::File { path, replaces, pages } = self.to else { return Ok(None) };
         for page in pages {
             finish(page, &path, replaces)?;
@@ -143,7 +142,7 @@ impl<'a> Target<'a> {
 }
 
 /// Writes an index page.
-pub(super) fn index(
+pub(crate) fn index(
     writer: &mut dyn Writer,
     head: &Head,
     rows: &[IndexRow],

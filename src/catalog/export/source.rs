@@ -4,13 +4,11 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use crate::base::numbers;
-use crate::catalog::Catalog;
-use crate::cli::export::redact::Redact;
-use crate::cli::resolve::{self, SessionPlace};
-use crate::cli::{CommandContext, now};
+use crate::catalog::export::redact::Redact;
+use crate::catalog::{Catalog, SessionKey};
 use crate::disk::load::{self, Bodies, LoadRequest};
 use crate::export::document::{Head, minute, one_line};
 use crate::session::entry::kind::EntryKind;
@@ -23,7 +21,7 @@ use crate::session::tree::{Index, Tree};
 
 /// The kind of selection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(crate) enum Scope {
     /// The path to an entry.
     Branch,
     /// All entries.
@@ -33,49 +31,62 @@ pub(super) enum Scope {
 }
 
 /// A session to export.
-pub(super) struct Source {
-    pub(super) path: PathBuf,
-    pub(super) tree: Arc<Tree>,
+pub(crate) struct Source {
+    pub(crate) path: PathBuf,
+    pub(crate) tree: Arc<Tree>,
     /// The entries, each with the context edit that replaces its content.
-    pub(super) entries: Vec<(Index, Option<Index>)>,
+    pub(crate) entries: Vec<(Index, Option<Index>)>,
     /// The entry where the export ends.
-    pub(super) end: Option<Index>,
-    pub(super) scope: Scope,
+    pub(crate) end: Option<Index>,
+    pub(crate) scope: Scope,
     is_part: bool,
     bodies: Vec<Bodies>,
     joined: Option<MergedFamily>,
 }
 
 impl Source {
-    /// Loads a session or its family, and chooses the entries.
-    pub(super) fn new(
-        place: &SessionPlace,
-        chosen: &CommandContext,
-        (scope, is_family): (Scope, bool),
-        since: Option<&str>,
-    ) -> Result<Self> {
-        let path = place.path.clone();
-        let (tree, joined, bodies) = match is_family {
-            false => (Arc::new(load::tree(&path, &chosen.home)?), None, vec![Bodies::open(&path)?]),
-            true => {
-                let (joined, bodies) = family(&path, chosen)?;
-                (joined.tree.clone(), Some(joined), bodies)
-            }
-        };
-        let end = place.entry.as_deref().map(|word| resolve::entry(word, &tree)).transpose()?.or(tree.leaf);
-        let since = since.map(|word| resolve::entry(word, &tree)).transpose()?;
-        let entries = entries(&tree, scope, end, since)?;
-        Ok(Self { path, tree, entries, end, scope, is_part: since.is_some(), bodies, joined })
+    /// Loads a session; its whole tree is chosen.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(crate) fn session(path: &Path, home: &str) -> Result<Self> {
+        Ok(Self::new(path, Arc::new(load::tree(path, home)?), None, vec![Bodies::open(path)?]))
+    }
+
+    /// Loads the family of a session as one tree.
+    ///
+    /// # Errors
+    /// A file of the family cannot be read.
+    pub(crate) fn family(catalog: &Catalog, key: SessionKey, home: &str) -> Result<Self> {
+        let (joined, bodies) = family(catalog, key, home)?;
+        Ok(Self::new(&catalog[key].path, joined.tree.clone(), Some(joined), bodies))
+    }
+
+    fn new(path: &Path, tree: Arc<Tree>, joined: Option<MergedFamily>, bodies: Vec<Bodies>) -> Self {
+        let entries = tree.order.iter().map(|&at| (at, None)).collect();
+        let end = tree.leaf;
+        Self { path: path.into(), tree, entries, end, scope: Scope::Tree, is_part: false, bodies, joined }
+    }
+
+    /// Chooses the entries: up to `end` or the leaf, and from `since` on.
+    ///
+    /// # Errors
+    /// No entry is left.
+    pub(crate) fn choose(&mut self, scope: Scope, end: Option<Index>, since: Option<Index>) -> Result<()> {
+        let end = end.or(self.tree.leaf);
+        self.entries = entries(&self.tree, scope, end, since)?;
+        (self.scope, self.end, self.is_part) = (scope, end, since.is_some());
+        Ok(())
     }
 
     /// Reads the line of an entry.
-    pub(super) fn line(&mut self, at: Index) -> Result<Vec<u8>> {
+    pub(crate) fn line(&mut self, at: Index) -> Result<Vec<u8>> {
         let file = self.joined.as_ref().map_or(0, |joined| joined.of(at).0);
         self.bodies[file].line(&self.tree.nodes[at as usize])
     }
 
     /// Returns the entries whose texts the export contains: those of the selection, the name, and the context edits.
-    pub(super) fn all_entries(&self) -> Vec<Index> {
+    pub(crate) fn all_entries(&self) -> Vec<Index> {
         let mut seen = HashSet::new();
         let edits = self.entries.iter().filter_map(|&(_, edit)| edit);
         let labels = self.tree.label_entries();
@@ -107,7 +118,7 @@ impl Source {
     }
 
     /// Returns the title and the facts.
-    pub(super) fn head(&mut self, redact: &Redact<'_>) -> Result<Head> {
+    pub(crate) fn head(&mut self, redact: &Redact<'_>) -> Result<Head> {
         let title = self.title(redact)?;
         let tree = &self.tree;
         let nodes = || self.entries.iter().map(|&(at, _)| &tree.nodes[at as usize]);
@@ -166,23 +177,17 @@ fn entries(tree: &Tree, scope: Scope, end: Option<Index>, since: Option<Index>) 
 }
 
 /// Merges the family of a session. Returns the files of its members in order.
-fn family(path: &Path, chosen: &CommandContext) -> Result<(MergedFamily, Vec<Bodies>)> {
-    let place = |path: &Path| resolve::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    let mut catalog = chosen.report(Catalog::read_at(chosen.sources(), now(), place));
-    let path = place(path);
-    if catalog.key_of(&path).is_none() {
-        catalog.update(vec![resolve::digest(&path)?], &[]);
-    }
-    let key = catalog.key_of(&path).with_context(|| format!("{} is not a pi session", path.display()))?;
-    let paths: Vec<PathBuf> = catalog.family(key).into_iter().map(|member| catalog[member].path.clone()).collect();
+fn family(catalog: &Catalog, key: SessionKey, home: &str) -> Result<(MergedFamily, Vec<Bodies>)> {
+    let members = catalog.family(key);
+    let paths: Vec<PathBuf> = members.iter().map(|&member| catalog[member].path.clone()).collect();
     let load = |path: &PathBuf| {
-        let request = LoadRequest { notes_contents: true, ..LoadRequest::new(path, &chosen.home) };
+        let request = LoadRequest { notes_contents: true, ..LoadRequest::new(path, home) };
         request.tree().map(Arc::new)
     };
     let trees = paths.iter().map(load).collect::<Result<Vec<Arc<Tree>>>>()?;
     let open = || paths.iter().map(|path| Bodies::open(path)).collect::<Result<Vec<_>>>();
     let mut bodies = open()?;
-    let base = paths.iter().position(|member| *member == path).unwrap_or_default();
+    let base = members.iter().position(|&member| member == key).unwrap_or_default();
     let header = Header { parent_session: None, parent_id: None, ..trees[base].header.clone() };
     let mut line = |(file, at): (usize, Index)| bodies[file].line(trees[file].nodes.get(at as usize)?).ok();
     let mut is_same =

@@ -1,0 +1,134 @@
+//! Exports of sessions: loads a session or a family, redacts it in two passes, and writes it in a format.
+
+pub(crate) mod redact;
+pub(crate) mod source;
+pub(crate) mod target;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use crate::base::text::clean;
+use crate::base::time;
+use crate::catalog::export::redact::{Collector, Redact};
+use crate::catalog::export::source::{Scope, Source};
+use crate::catalog::export::target::Target;
+use crate::export::Format;
+use crate::export::document::Detail;
+use crate::export::jsonl::{self, NewHeader, PathLines};
+use crate::export::personal::PersonalData;
+use crate::export::selection::Selection;
+use crate::secrets::Rules;
+use crate::session::write::line::{NewEntry, leaf_move, new_id, uuid_v7};
+
+/// The current time in milliseconds since 1970, and random numbers for new IDs.
+pub(crate) struct ExportRun<'a> {
+    pub(crate) now: i64,
+    pub(crate) random: &'a mut dyn FnMut() -> u128,
+}
+
+/// Collects the secrets of all sources. Without `groups`, nothing is redacted.
+pub(crate) fn collected<'r>(
+    sources: &mut [Source],
+    groups: Option<&[PersonalData]>,
+    rules: &'r Rules,
+) -> Result<Redact<'r>> {
+    let cwds = sources.iter().map(|source| source.tree.header.cwd.clone()).collect();
+    let mut collector = Collector::new(cwds, groups, rules);
+    for source in sources.iter_mut().filter(|_| groups.is_some()) {
+        for at in source.all_entries() {
+            collector.line(&source.line(at)?);
+        }
+    }
+    Ok(collector.finish())
+}
+
+/// Writes one session and returns the path of the file.
+///
+/// # Errors
+/// The session cannot be read, or the target cannot be written.
+pub(crate) fn write(
+    source: &mut Source,
+    (format, detail): (Format, Detail),
+    redact: &Redact<'_>,
+    mut target: Target<'_>,
+    run: ExportRun<'_>,
+) -> Result<Option<PathBuf>> {
+    let Some(mut writer) = format.writer() else { return session_file(source, redact, target, run) };
+    let head = source.head(redact)?;
+    target.begin(&mut *writer, head)?;
+    let tree = source.tree.clone();
+    let label = |text: &str| redact.text(text).into_owned();
+    let (entries, has_branches) = (source.entries.clone(), source.scope == Scope::Tree);
+    let selection = Selection { tree: &tree, entries, has_branches, detail, label: &label };
+    let mut read = |at| Ok(redact.line(&source.line(at)?));
+    selection.each(&mut read, &mut |block| target.entry(&mut *writer, &block))?;
+    target.end(&mut *writer, &notes(redact, run.now))
+}
+
+/// Writes a session file with the chosen entries.
+fn session_file(
+    source: &mut Source,
+    redact: &Redact<'_>,
+    mut target: Target<'_>,
+    run: ExportRun<'_>,
+) -> Result<Option<PathBuf>> {
+    let tree = source.tree.clone();
+    let ExportRun { now, random } = run;
+    let bits = random().to_be_bytes();
+    let id = uuid_v7(now, std::array::from_fn(|at| bits[at]));
+    let cwd = redact.text(&tree.header.cwd);
+    let header = NewHeader { id: &id, time_ms: now, cwd: &cwd, version: tree.header.version };
+    target.write(header.line().as_bytes())?;
+    let mut entries: Vec<u32> = source.entries.iter().map(|&(at, _)| at).collect();
+    let mut buffer = Vec::new();
+    let can_not = || format!("cannot export {} as a session file", source_name(&tree.header.id));
+    if source.scope == Scope::Branch {
+        let mut lines = PathLines::new(tree.header.version);
+        for at in entries {
+            let line = source.line(at)?;
+            lines.entry(&line, &mut buffer).with_context(can_not)?;
+            target.write_redacted(&mut buffer, redact)?;
+        }
+        let labels: Vec<u32> = tree.label_entries().collect();
+        let labels = labels.into_iter().map(|at| source.line(at)).collect::<Result<Vec<_>>>()?;
+        lines.labels(&labels, random, &mut buffer);
+        target.write_redacted(&mut buffer, redact)?;
+    } else {
+        entries.sort_unstable();
+        let is_in: std::collections::HashSet<u32> = entries.iter().copied().collect();
+        let last = entries.last().copied();
+        for at in entries {
+            let parent = tree.parent(at).filter(|parent| is_in.contains(parent));
+            let parent = parent.and_then(|parent| tree.nodes[parent as usize].id.as_deref());
+            jsonl::relinked(&source.line(at)?, parent, tree.header.version, &mut buffer);
+            target.write_redacted(&mut buffer, redact)?;
+        }
+        // The last line is the leaf of pi.
+        let end = source.end.filter(|end| is_in.contains(end) && Some(*end) != last);
+        if let Some(end) = end.and_then(|end| Some((end, tree.nodes[end as usize].id.as_deref()?))) {
+            let id = new_id(random, |id| tree.find(id).is_some());
+            let new = NewEntry { id: &id, parent: Some(end.1), time_ms: now };
+            target.write((leaf_move(&new, tree.labels.contains_key(&end.0)) + "\n").as_bytes())?;
+        }
+    }
+    target.finish()
+}
+
+fn source_name(id: &str) -> String {
+    format!("session {}", clean(id))
+}
+
+/// Returns the notes at the end of an export.
+pub(crate) fn notes(redact: &Redact<'_>, now: i64) -> Vec<String> {
+    let day = time::iso(now).unwrap_or_default();
+    let day = day.split('T').next().unwrap_or_default();
+    vec![format!("Exported from pi with pitree {} on {day}.", env!("CARGO_PKG_VERSION")), redact.note()]
+}
+
+/// Returns the default name of a file without extension for a session ID, which can be any text. It does not contain the
+/// title, which can be secret.
+pub(crate) fn file_stem(id: &str, length: usize) -> String {
+    let is_safe = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    format!("pitree-{}", id.chars().filter(is_safe).take(length).collect::<String>())
+}
