@@ -28,9 +28,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("changes", &["session", "disk", "pi"]),
     ("keymap", &[]),
     ("config", &["session", "search", "keymap", "secrets"]),
-    ("app", &["session", "search", "render", "disk", "pi", "catalog", "changes", "keymap", "config"]),
+    ("app", &["session", "search", "render", "export", "disk", "pi", "catalog", "changes", "keymap", "config"]),
     ("ui", &["session", "search", "render", "pi", "catalog", "keymap", "config", "app"]),
-    ("runtime", &["session", "search", "render", "disk", "pi", "catalog", "changes", "keymap", "config", "app", "ui"]),
+    (
+        "runtime",
+        &[
+            "session", "search", "render", "export", "disk", "pi", "catalog", "changes", "keymap", "config", "app",
+            "ui", "secrets",
+        ],
+    ),
     (
         "cli",
         &[

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use super::finding::{Finding, RuleId};
 use super::rules::Rules;
+use super::secret::{Finding, RuleId};
 use super::value::Classes;
 
 /// The fewest bytes of a value that is replaced everywhere; a shorter one is replaced where a rule finds it.

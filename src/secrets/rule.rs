@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
 use super::boundary;
-use super::finding::RuleId;
 use super::rule_file::{Check, RuleEntry, Strength};
+use super::secret::RuleId;
 use super::value::{self, Classes, ValueLists};
 
 /// The most bytes of a match that starts at its keyword.
@@ -95,9 +95,12 @@ impl Rule {
         {
             return None;
         }
-        let (start, mut end) = (from + value.start(), from + value.end());
+        let (mut start, mut end) = (from + value.start(), from + value.end());
         while end > start && bytes[end - 1] == b'.' {
             end -= 1;
+        }
+        if end - start >= 2 && matches!(bytes[start], b'"' | b'\'') && bytes[end - 1] == bytes[start] {
+            (start, end) = (start + 1, end - 1);
         }
         if self.entry.strength != Strength::Place && !boundary::ends(bytes, end) {
             return None;
