@@ -8,6 +8,7 @@ use crate::app::layers::context;
 use crate::app::layers::dialogs::{Note, Prompt, Question, QuestionChoice};
 use crate::app::message::{Clip, Opener, PickerOutput, Work};
 use crate::base::text::Tone;
+use crate::catalog::export::request::ExportRequest;
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};
 use crate::changes::{FileSnapshot, Request};
 use crate::keymap::Place;
@@ -56,6 +57,10 @@ pub enum Command {
     Trash(Vec<FileSnapshot>),
     /// Asks pi whether it can go to an entry by itself, then resumes at this one.
     AskPi(SessionKey, Arc<Tree>, Index),
+    /// Shows the box of an export, with the choice of this key selected.
+    Export(Box<ExportRequest>, char),
+    /// Lists the secrets of the export, with the choice of this index selected.
+    ExportSecrets(usize),
     /// Does the next step of resuming in pi.
     Resume(ResumePlan),
     /// Quits and prints the picker's output.

@@ -12,6 +12,7 @@ use crate::app::panes::tree::family::{FamilyTree, ForkedFile, MergeRequest};
 use crate::app::ticket::Ticket;
 use crate::catalog::compare::{CompareRequest, ComparedBranches};
 use crate::catalog::cost_sharing::SharedEntries;
+use crate::catalog::export::request::{ExportRequest, ExportResult};
 use crate::catalog::search::{SearchedSession, SessionHit};
 use crate::catalog::stats::overview::{OverviewPart, OverviewRequest};
 use crate::catalog::stats::request::TableRequest;
@@ -180,6 +181,8 @@ pub enum Reply {
     CompletedDir(String, String, Vec<String>),
     /// A text for the clipboard, and whether it was copied.
     Copied(String, bool),
+    /// The result of an export, or the error.
+    Exported(Result<Box<ExportResult>, String>),
     /// Number of files changed, and their total.
     Changing(usize, usize),
     /// A change waits for another program; its name.
@@ -358,6 +361,8 @@ pub enum Work {
     },
     /// Complete a directory path.
     CompleteDir(String),
+    /// Export sessions, or show the beginning of an export.
+    Export(Box<ExportRequest>),
     /// Read the change history.
     ReadHistory,
     /// Copy to the clipboard, through the terminal and through the desktop.

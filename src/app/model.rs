@@ -22,6 +22,7 @@ use crate::base::javascript::utf16_prefix;
 use crate::base::paths::file_name;
 use crate::base::text::{Tone, clean};
 use crate::catalog::current_dir::CurrentDir;
+use crate::catalog::export::request::{ExportRequest, ExportResult};
 use crate::catalog::{Catalog, EntryRef, SessionKey};
 use crate::changes::Request;
 use crate::changes::history::HistoryEntry;
@@ -72,6 +73,24 @@ pub struct Errand {
     pub claim: Claim,
     /// Next step.
     pub then: NextStep,
+}
+
+/// An export that is prepared for its box.
+#[derive(Debug)]
+pub struct PreparedExport {
+    /// Claim on the result.
+    pub claim: Claim,
+    /// The export.
+    pub request: ExportRequest,
+    /// The result, or the error; of an earlier request until the reply arrives, and `None` at first.
+    pub result: Option<Result<ExportResult, String>>,
+}
+
+impl PreparedExport {
+    /// Returns the result.
+    pub(crate) fn result(&self) -> Option<&ExportResult> {
+        self.result.as_ref()?.as_ref().ok()
+    }
 }
 
 /// State of reading all sessions.
@@ -161,6 +180,8 @@ pub struct Model {
     pub clicked_layer: bool,
     /// Claim on a model context.
     pub seeing: Option<Claim>,
+    /// The export that is prepared.
+    pub export: Option<PreparedExport>,
     /// The change history, as last read.
     pub past: Option<Vec<HistoryEntry>>,
     /// State of statistics.

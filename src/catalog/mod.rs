@@ -6,7 +6,7 @@
 pub mod compare;
 pub(crate) mod cost_sharing;
 pub mod current_dir;
-pub(crate) mod export;
+pub mod export;
 pub mod families;
 pub mod files;
 pub mod find;

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::count;
@@ -13,16 +13,17 @@ use crate::base::text::clean;
 use crate::catalog::Catalog;
 use crate::catalog::export::redact::Redact;
 use crate::catalog::export::source::{Scope, Source};
-use crate::catalog::export::target::{self, Target};
-use crate::catalog::export::{self, ExportRun, file_stem};
+use crate::catalog::export::target::{FileTaken, Target};
+use crate::catalog::export::{self, DIRECTORY, ExportRun, file_stem};
 use crate::cli::output::Output;
 use crate::cli::resolve::SessionPlace;
 use crate::cli::table::{self, Column};
 use crate::cli::{CommandContext, completions, exit::Exit, now, output, resolve};
-use crate::disk::{new_file, program};
-use crate::export::document::{Detail, Head, ToolDetail};
+use crate::disk::program;
+use crate::export::document::{Detail, ToolDetail};
 use crate::export::personal::PersonalData;
-use crate::export::{Format, IndexRow, jsonl};
+use crate::export::{Format, jsonl};
+use crate::runtime::chosen_rules::ChosenRules;
 use crate::runtime::raw_output;
 use crate::secrets::{Rules, sample};
 
@@ -88,6 +89,13 @@ const COLUMNS: [Column; 4] = [Column::Whole, Column::Whole, Column::Whole, Colum
 
 impl ExportCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+        self.export(chosen, out).map_err(|error| match error.downcast_ref::<FileTaken>() {
+            Some(taken) => anyhow!("{taken}; use --force to replace it, or another --output"),
+            None => error,
+        })
+    }
+
+    fn export(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
         let scope = match () {
             () if self.context => Scope::Context,
             () if self.tree || self.family => Scope::Tree,
@@ -98,7 +106,7 @@ impl ExportCommand {
         self.check(format, is_stdout)?;
         let source = |word: &OsString| self.source(word, scope, chosen);
         let mut sources = self.sessions.iter().map(source).collect::<Result<Vec<_>>>()?;
-        let rules = Rules::built_in();
+        let rules = &ChosenRules::new(&chosen.config.redact)?;
         if self.list {
             return list(&mut sources, rules, (chosen, out));
         }
@@ -109,14 +117,18 @@ impl ExportCommand {
             );
         }
         let groups = (!self.no_redact).then(|| self.redact.as_deref().unwrap_or_default());
-        let redact = export::collected(&mut sources, groups, rules)?;
+        let redact = export::collected(&mut sources, groups, rules)?.finish();
         let made = match &mut sources[..] {
             [source] => {
                 let path = self.path(source, format);
                 let target = if is_stdout { Target::stream(out) } else { Target::file(&path, self.force)? };
                 self.write(source, format, &redact, target)?
             }
-            sources => Some(self.directory(sources, format, &redact)?),
+            sources => {
+                let dir = self.output.clone().unwrap_or(DIRECTORY.into());
+                let mut run = ExportRun { now: now(), random: &mut crate::changes::random };
+                Some(export::directory(sources, (format, self.detail()), &redact, (&dir, self.force), &mut run)?)
+            }
         };
         out.flush()?;
         output::note(&redact.note());
@@ -150,9 +162,12 @@ impl ExportCommand {
         redact: &Redact<'_>,
         target: Target<'_>,
     ) -> Result<Option<PathBuf>> {
-        let detail = Detail { tools: self.tools, thinking: self.thinking, images: self.images };
-        let run = ExportRun { now: now(), random: &mut crate::changes::random };
-        export::write(source, (format, detail), redact, target, run)
+        let mut run = ExportRun { now: now(), random: &mut crate::changes::random };
+        export::write(source, (format, self.detail()), redact, target, &mut run)
+    }
+
+    fn detail(&self) -> Detail {
+        Detail { tools: self.tools, thinking: self.thinking, images: self.images }
     }
 
     /// Returns the format: as asked, of the extension of the output, or Markdown.
@@ -188,37 +203,6 @@ impl ExportCommand {
             Some(path) => path.clone(),
             None => name.into(),
         }
-    }
-
-    /// Exports several sessions into a directory with an index page.
-    fn directory(&self, sources: &mut [Source], format: Format, redact: &Redact<'_>) -> Result<PathBuf> {
-        let dir = self.output.clone().unwrap_or("pitree-export".into());
-        let text_format = if format == Format::Jsonl { Format::Markdown } else { format };
-        let index = dir.join(format!("index.{}", text_format.extension()));
-        new_file::folder(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
-        let index_target = Target::file(&index, self.force)?;
-        let mut rows = Vec::new();
-        for place in 0..sources.len() {
-            let id = sources[place].tree.header.id.clone();
-            let is_unique = |length: usize| {
-                let own = file_stem(&id, length);
-                sources.iter().filter(|other| file_stem(&other.tree.header.id, length) == own).count() == 1
-            };
-            let name = [8, 36].into_iter().find(|&length| is_unique(length)).map(|length| file_stem(&id, length));
-            let name = name.unwrap_or_else(|| format!("{}-{}", file_stem(&id, 36), place + 1));
-            let file = format!("{name}.{}", format.extension());
-            let source = &mut sources[place];
-            let head = source.head(redact)?;
-            let made = self.write(source, format, redact, Target::file(&dir.join(&file), self.force)?)?;
-            let made = made.and_then(|made| Some(made.strip_prefix(&dir).ok()?.to_str()?.to_owned()));
-            let facts = head.facts.iter().filter(|(name, _)| ["Project", "Date", "Cost"].contains(&&**name));
-            let facts = facts.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" · ");
-            rows.push(IndexRow { file: made.unwrap_or(file), title: head.title, facts });
-        }
-        let Some(mut writer) = text_format.writer() else { return Ok(dir) };
-        let head = Head { title: "pi sessions".into(), facts: Vec::new() };
-        target::index(&mut *writer, &head, &rows, &export::notes(redact, now()), index_target)?;
-        Ok(dir)
     }
 }
 

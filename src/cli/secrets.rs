@@ -3,12 +3,10 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use clap_complete::ArgValueCompleter;
 
 use crate::base::javascript::utf16_prefix;
@@ -24,9 +22,8 @@ use crate::cli::resolve::{self, SessionResolver};
 use crate::cli::search::read_query;
 use crate::cli::table::{self, Column, LAST, PATH, TITLE};
 use crate::cli::{CommandContext, completions};
-use crate::config::{RedactConfig, ValueSource};
-use crate::disk::program;
 use crate::disk::scan::Unreadable;
+use crate::runtime::chosen_rules::ChosenRules;
 use crate::secrets::Rules;
 
 /// Session id or file, title, entry, rule, sample, place.
@@ -62,41 +59,6 @@ pub(super) struct SecretsCommand {
     /// Print JSON Lines
     #[arg(long)]
     json: bool,
-}
-
-/// The built-in rules, or those with the user's.
-pub(super) struct ChosenRules(Option<Rules>);
-
-impl Deref for ChosenRules {
-    type Target = Rules;
-
-    fn deref(&self) -> &Rules {
-        self.0.as_ref().unwrap_or_else(|| Rules::built_in())
-    }
-}
-
-impl ChosenRules {
-    /// Returns the rules of a configuration. Reads the user's values from variables and commands.
-    ///
-    /// # Errors
-    /// A command failed.
-    pub(super) fn new(config: &RedactConfig) -> Result<Self> {
-        if config.is_empty() {
-            return Ok(Self(None));
-        }
-        let limit = Duration::from_secs(config.seconds);
-        let value = |source: &ValueSource| match source {
-            ValueSource::Variable(name) => Ok(program::variable(name)),
-            ValueSource::Command(command) => match command.split_first() {
-                Some((program, arguments)) => program::read(program, arguments, limit).map(Some),
-                None => Ok(None),
-            },
-        };
-        let values = config.values.iter().map(value).collect::<Result<Vec<_>, _>>();
-        let values = values.map_err(|error| anyhow!("{error}; check redact.values in config.toml"))?;
-        let values = values.into_iter().flatten().filter(|value| !value.trim().is_empty()).collect();
-        Rules::with(config.custom_rules(values)).map(|rules| Self(Some(rules))).map_err(anyhow::Error::msg)
-    }
 }
 
 /// The searched files.

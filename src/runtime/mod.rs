@@ -1,5 +1,6 @@
 //! Runs the browser: waits for events, updates the state, performs effects, and draws once.
 
+pub(crate) mod chosen_rules;
 pub mod clipboard;
 mod external;
 mod family;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::rules::Rules;
-use super::secret::{Finding, RuleId};
+use super::secret::{Finding, RuleId, sample};
 use super::value::Classes;
 
 /// The fewest bytes of a value that is replaced everywhere; a shorter one is replaced where a rule finds it.
@@ -30,6 +30,19 @@ struct Secret {
     rule: RuleId,
     mark: String,
     places: AtomicU64,
+    /// `true` if it is not replaced.
+    is_kept: bool,
+}
+
+/// A found value, without the value.
+#[derive(Clone, Copy, Debug)]
+pub struct FoundValue<'a> {
+    /// The rule that found it.
+    pub rule: &'a RuleId,
+    /// The mark that replaces it.
+    pub mark: &'a str,
+    /// At most four characters of it.
+    pub sample: &'a str,
 }
 
 impl<'r> Redaction<'r> {
@@ -58,9 +71,32 @@ impl<'r> Redaction<'r> {
                 *number += 1;
                 let mark = format!("[{rule} {number}]");
                 self.known.insert(value.into(), self.secrets.len());
-                self.secrets.push(Secret { rule, mark, places: AtomicU64::new(0) });
+                self.secrets.push(Secret { rule, mark, places: AtomicU64::new(0), is_kept: false });
             }
         }
+    }
+
+    /// Returns the number of secrets found so far.
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks whether there are none")]
+    pub fn len(&self) -> usize {
+        self.secrets.len()
+    }
+
+    /// Returns the secrets found so far, in the order of their first occurrence.
+    pub fn found(&self) -> impl Iterator<Item = FoundValue<'_>> {
+        let mut values: Vec<&str> = vec![""; self.secrets.len()];
+        self.known.iter().for_each(|(value, &at)| values[at] = value);
+        self.secrets.iter().zip(values).map(|(secret, value)| FoundValue {
+            rule: &secret.rule,
+            mark: &secret.mark,
+            sample: sample(value),
+        })
+    }
+
+    /// Keeps the values with these marks: they are not replaced.
+    pub fn keep(&mut self, is_kept: impl Fn(&str) -> bool) {
+        self.known.retain(|_, at| !is_kept(&self.secrets[*at].mark));
+        self.secrets.iter_mut().for_each(|secret| secret.is_kept = is_kept(&secret.mark));
     }
 
     /// Ends the first pass.
@@ -163,7 +199,7 @@ impl Redactor<'_> {
     /// Returns the rules that found values, each with the number of different values and of replaced places so far.
     pub fn counts(&self) -> impl Iterator<Item = (&RuleId, usize, u64)> {
         let mut counts: BTreeMap<&RuleId, (usize, u64)> = BTreeMap::new();
-        for secret in &self.secrets {
+        for secret in self.secrets.iter().filter(|secret| !secret.is_kept) {
             let count = counts.entry(&secret.rule).or_default();
             *count = (count.0 + 1, count.1 + secret.places.load(Ordering::Relaxed));
         }
@@ -208,5 +244,19 @@ mod tests {
         let counts: Vec<_> = redactor.counts().map(|(rule, values, places)| (rule.as_str(), values, places)).collect();
         assert_eq!(counts, [("github-token", 2, 3)]);
         assert!(!format!("{redactor:?}").contains(&one));
+    }
+
+    #[test]
+    fn kept_values_are_not_replaced() {
+        let (one, other) = (token('a'), token('b'));
+        let mut redaction = Redaction::new(Rules::built_in());
+        redaction.collect(&format!("{one} and {other}"));
+        let found: Vec<_> = redaction.found().map(|found| (found.mark.to_owned(), found.sample.to_owned())).collect();
+        assert_eq!(found, [1, 2].map(|number| (format!("[github-token {number}]"), "ghp_".to_owned())));
+        redaction.keep(|mark| mark == "[github-token 1]");
+        let redactor = redaction.finish();
+        assert_eq!(redactor.apply(&format!("{one} {other}")), format!("{one} [github-token 2]"));
+        let counts: Vec<_> = redactor.counts().map(|(rule, values, places)| (rule.as_str(), values, places)).collect();
+        assert_eq!(counts, [("github-token", 1, 1)]);
     }
 }

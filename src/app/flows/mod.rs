@@ -5,6 +5,7 @@ pub mod compare;
 pub mod context_view;
 pub mod copy;
 pub mod delete;
+pub mod export;
 pub mod missing_directory;
 pub mod missing_parent;
 pub mod name;

@@ -1,7 +1,7 @@
 //! Names of sessions, labels of entries, and forks.
 
 use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
-use crate::app::flows::{NO_SESSION, cancel, delete, picker};
+use crate::app::flows::{NO_SESSION, cancel, delete, export, picker};
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::message::Work;
@@ -115,6 +115,7 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
         PromptPurpose::Labels(sessions) => change(Request::LabelAll { sessions, label: text }),
         PromptPurpose::Word(files) if text.trim() == delete::WORD => change(Request::Delete { files }),
         PromptPurpose::Word(_) => Command::Say(Tone::Dim, "nothing was deleted".into()),
+        PromptPurpose::Export(request) => export::write(*request, &text),
         PromptPurpose::Directory(start) => Command::remember_directory(ResumePlan::of(start), text),
     }
 }

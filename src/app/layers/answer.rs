@@ -1,5 +1,6 @@
 //! Results of input to a layer.
 
+use crate::catalog::export::request::ExportRequest;
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};
 use crate::changes::{ExpectedSession, FileSnapshot, SessionIdentity};
 use crate::keymap::Action;
@@ -50,6 +51,8 @@ pub enum PromptPurpose {
     Labels(Vec<ExpectedSession>),
     /// Confirmation of a permanent deletion, and the files.
     Word(Vec<FileSnapshot>),
+    /// File or directory of an export.
+    Export(Box<ExportRequest>),
     /// New location of a session's missing working directory.
     Directory(Start),
 }

@@ -106,6 +106,24 @@ impl<C: Clone> Question<C> {
         Self { title, text, choices, selected: 0, top: 0 }
     }
 
+    /// Selects the choice with a key, if there is one.
+    #[must_use]
+    pub(crate) fn select_key(self, key: char) -> Self {
+        let at = self.choices.iter().position(|choice| choice.key == key);
+        self.select_at(at.unwrap_or_default())
+    }
+
+    /// Selects the choice at an index, or the last one.
+    #[must_use]
+    pub(crate) fn select_at(self, at: usize) -> Self {
+        Self { selected: at.min(self.choices.len().saturating_sub(1)), ..self }
+    }
+
+    /// Returns the selected choice.
+    pub(crate) fn selected(&self) -> Option<&QuestionChoice<C>> {
+        self.choices.get(self.selected)
+    }
+
     /// Returns the name of the selected choice.
     pub fn word(&self) -> &'static str {
         self.choices.get(self.selected).map_or("close", |choice| choice.word)

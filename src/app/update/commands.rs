@@ -1,6 +1,6 @@
 //! Execution of commands.
 
-use super::search;
+use super::{export, search};
 use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
 use crate::app::flows::{context_view, delete};
 use crate::app::layers::Layer;
@@ -63,6 +63,8 @@ impl Model {
                 let claim = self.ask(Work::CheckPi);
                 self.asking_pi = Some((claim, Command::AskPi(session, tree, at)));
             }
+            Command::Export(request, selected) => export::show(self, *request, selected),
+            Command::ExportSecrets(selected) => export::list(self, selected),
             Command::Resume(next) => self.resume(next),
             Command::Print(answer) => self.effects.push(Effect::Answer(answer)),
         }

@@ -7,6 +7,7 @@
 mod actions;
 mod commands;
 mod comparison;
+mod export;
 mod family;
 mod find_in_session;
 mod keys;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{family, search, stats, tour};
+use super::{export, family, search, stats, tour};
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{change, context_view, copy, missing_directory, name, resume};
 use crate::app::message::{Changed, Effect, Reply, TextCopy, Work};
@@ -123,6 +123,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             model.execute(copy::take_copied(&text, done, then, &model.setting.glyphs));
             model.hold_notice();
         }
+        Reply::Exported(result) => export::take(model, ticket, result),
         Reply::Changing(done, total) => take_progress(model, ticket, Some((done, total)), None),
         Reply::Waiting(who) => take_progress(model, ticket, None, Some(who)),
         Reply::Changed(changed) => take_changed(model, ticket, *changed),

@@ -1,10 +1,11 @@
 //! Exports of sessions: loads a session or a family, redacts it in two passes, and writes it in a format.
 
 pub(crate) mod redact;
+pub mod request;
 pub(crate) mod source;
 pub(crate) mod target;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
@@ -13,13 +14,17 @@ use crate::base::time;
 use crate::catalog::export::redact::{Collector, Redact};
 use crate::catalog::export::source::{Scope, Source};
 use crate::catalog::export::target::Target;
-use crate::export::Format;
-use crate::export::document::Detail;
+use crate::disk::new_file;
+use crate::export::document::{Detail, Head};
 use crate::export::jsonl::{self, NewHeader, PathLines};
 use crate::export::personal::PersonalData;
 use crate::export::selection::Selection;
+use crate::export::{Format, IndexRow};
 use crate::secrets::Rules;
 use crate::session::write::line::{NewEntry, leaf_move, new_id, uuid_v7};
+
+/// The default name of the directory for several sessions.
+pub(crate) const DIRECTORY: &str = "pitree-export";
 
 /// The current time in milliseconds since 1970, and random numbers for new IDs.
 pub(crate) struct ExportRun<'a> {
@@ -32,15 +37,55 @@ pub(crate) fn collected<'r>(
     sources: &mut [Source],
     groups: Option<&[PersonalData]>,
     rules: &'r Rules,
-) -> Result<Redact<'r>> {
+) -> Result<Collector<'r>> {
     let cwds = sources.iter().map(|source| source.tree.header.cwd.clone()).collect();
     let mut collector = Collector::new(cwds, groups, rules);
     for source in sources.iter_mut().filter(|_| groups.is_some()) {
         for at in source.all_entries() {
-            collector.line(&source.line(at)?);
+            let line = source.line(at)?;
+            collector.line(&line, source.tree.nodes[at as usize].id.as_deref());
         }
     }
-    Ok(collector.finish())
+    Ok(collector)
+}
+
+/// Exports several sessions into a directory with an index page. Files that exist are replaced if `replaces` is set.
+///
+/// # Errors
+/// A session cannot be read, or a file cannot be written.
+pub(crate) fn directory(
+    sources: &mut [Source],
+    (format, detail): (Format, Detail),
+    redact: &Redact<'_>,
+    (dir, replaces): (&Path, bool),
+    run: &mut ExportRun<'_>,
+) -> Result<PathBuf> {
+    let text_format = if format == Format::Jsonl { Format::Markdown } else { format };
+    let index = dir.join(format!("index.{}", text_format.extension()));
+    new_file::folder(dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    let index_target = Target::file(&index, replaces)?;
+    let mut rows = Vec::new();
+    for place in 0..sources.len() {
+        let id = sources[place].tree.header.id.clone();
+        let is_unique = |length: usize| {
+            let own = file_stem(&id, length);
+            sources.iter().filter(|other| file_stem(&other.tree.header.id, length) == own).count() == 1
+        };
+        let name = [8, 36].into_iter().find(|&length| is_unique(length)).map(|length| file_stem(&id, length));
+        let name = name.unwrap_or_else(|| format!("{}-{}", file_stem(&id, 36), place + 1));
+        let file = format!("{name}.{}", format.extension());
+        let source = &mut sources[place];
+        let head = source.head(redact)?;
+        let made = write(source, (format, detail), redact, Target::file(&dir.join(&file), replaces)?, run)?;
+        let made = made.and_then(|made| Some(made.strip_prefix(dir).ok()?.to_str()?.to_owned()));
+        let facts = head.facts.iter().filter(|(name, _)| ["Project", "Date", "Cost"].contains(&&**name));
+        let facts = facts.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" · ");
+        rows.push(IndexRow { file: made.unwrap_or(file), title: head.title, facts });
+    }
+    let Some(mut writer) = text_format.writer() else { return Ok(dir.into()) };
+    let head = Head { title: "pi sessions".into(), facts: Vec::new() };
+    target::index(&mut *writer, &head, &rows, &notes(redact, run.now), index_target)?;
+    Ok(dir.into())
 }
 
 /// Writes one session and returns the path of the file.
@@ -52,7 +97,7 @@ pub(crate) fn write(
     (format, detail): (Format, Detail),
     redact: &Redact<'_>,
     mut target: Target<'_>,
-    run: ExportRun<'_>,
+    run: &mut ExportRun<'_>,
 ) -> Result<Option<PathBuf>> {
     let Some(mut writer) = format.writer() else { return session_file(source, redact, target, run) };
     let head = source.head(redact)?;
@@ -71,10 +116,11 @@ fn session_file(
     source: &mut Source,
     redact: &Redact<'_>,
     mut target: Target<'_>,
-    run: ExportRun<'_>,
+    run: &mut ExportRun<'_>,
 ) -> Result<Option<PathBuf>> {
     let tree = source.tree.clone();
-    let ExportRun { now, random } = run;
+    let now = run.now;
+    let random = &mut *run.random;
     let bits = random().to_be_bytes();
     let id = uuid_v7(now, std::array::from_fn(|at| bits[at]));
     let cwd = redact.text(&tree.header.cwd);

@@ -1,6 +1,7 @@
 //! Redaction of an export: secrets and personal data, collected in a first pass and replaced in a second.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use crate::base::numbers::{count, thousands};
 use crate::disk::{locate, machine};
@@ -19,6 +20,19 @@ pub(crate) struct Redact<'a> {
 pub(crate) struct Collector<'a> {
     secrets: Option<Redaction<'a>>,
     personal: PersonalReplacer,
+    /// The entry with the first occurrence of each secret.
+    entries: Vec<Option<String>>,
+}
+
+/// A secret in an export, without its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedSecret {
+    /// The mark that replaces it, such as `[github-token 1]`.
+    pub mark: String,
+    /// At most four characters of it.
+    pub sample: String,
+    /// The ID of the entry in which it occurs first.
+    pub entry: Option<String>,
 }
 
 impl<'a> Collector<'a> {
@@ -32,16 +46,35 @@ impl<'a> Collector<'a> {
             user: machine::user_name(),
             host: machine::host_name(),
         };
-        Self { secrets, personal: PersonalReplacer::new(groups.unwrap_or_default(), &known) }
+        let personal = PersonalReplacer::new(groups.unwrap_or_default(), &known);
+        let entries = vec![None; secrets.as_ref().map_or(0, Redaction::len)];
+        Self { secrets, personal, entries }
     }
 
-    /// Collects the secrets in the line of an entry.
-    pub(crate) fn line(&mut self, line: &[u8]) {
+    /// Collects the secrets in the line of an entry with this ID.
+    pub(crate) fn line(&mut self, line: &[u8], id: Option<&str>) {
         let Some(secrets) = &mut self.secrets else { return };
         jsonl::each_text(line, &mut |key, text| match key {
             "" => secrets.collect(text),
             key => secrets.collect_field(key, text),
         });
+        self.entries.resize(secrets.len(), id.map(str::to_owned));
+    }
+
+    /// Returns the secrets found so far.
+    pub(crate) fn found(&self) -> Vec<ListedSecret> {
+        let found = self.secrets.iter().flat_map(Redaction::found).zip(&self.entries);
+        let listed = found.map(|(secret, entry)| ListedSecret {
+            mark: secret.mark.into(),
+            sample: secret.sample.into(),
+            entry: entry.clone(),
+        });
+        listed.collect()
+    }
+
+    /// Keeps the secrets with these marks.
+    pub(crate) fn keep(&mut self, marks: &BTreeSet<String>) {
+        self.secrets.iter_mut().for_each(|secrets| secrets.keep(|mark| marks.contains(mark)));
     }
 
     /// Ends the first pass.

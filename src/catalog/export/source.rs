@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 
+use crate::base::named::named;
 use crate::base::numbers;
 use crate::catalog::export::redact::Redact;
 use crate::catalog::{Catalog, SessionKey};
@@ -19,15 +20,17 @@ use crate::session::prompt::plan::{EntryOutcome, Plan};
 use crate::session::tree::context::context;
 use crate::session::tree::{Index, Tree};
 
-/// The kind of selection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scope {
-    /// The path to an entry.
-    Branch,
-    /// All entries.
-    Tree,
-    /// The messages that the model receives at an entry.
-    Context,
+named! {
+    /// The kind of selection.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Scope {
+        /// The path to an entry.
+        Branch = "branch",
+        /// All entries.
+        Tree = "all branches",
+        /// The messages that the model receives at an entry.
+        Context = "model context",
+    }
 }
 
 /// A session to export.

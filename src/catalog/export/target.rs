@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
+use thiserror::Error;
 
 use crate::catalog::export::redact::Redact;
 use crate::disk::new_file::{self, NewFile};
@@ -166,8 +167,13 @@ fn refuse_taken(path: &Path, replaces: bool) -> Result<()> {
     if !replaces && new_file::is_taken(path) { Err(taken(path)) } else { Ok(()) }
 }
 
+/// An error: the file of an export exists.
+#[derive(Debug, Error)]
+#[error("{} already exists", .0.display())]
+pub(crate) struct FileTaken(PathBuf);
+
 fn taken(path: &Path) -> anyhow::Error {
-    anyhow!("{} already exists; use --force to replace it, or another --output", path.display())
+    FileTaken(path.into()).into()
 }
 
 /// Returns the name of a page in the directory of pages.
