@@ -2,6 +2,7 @@
 //! closure, one at a time, so that sessions of any size are streamed.
 
 pub mod document;
+pub mod html;
 pub mod jsonl;
 pub mod markdown;
 mod parts;
@@ -19,6 +20,8 @@ named! {
         /// Markdown for a pull request or an issue.
         #[value(name = "md")]
         Markdown = "md",
+        /// A page for a web browser.
+        Html = "html",
         /// A session file for pi.
         Jsonl = "jsonl",
         /// Plain text.
@@ -43,6 +46,11 @@ pub const TABLE: [FormatFacts; Format::ALL.len()] = [
         format: Format::Markdown,
         extensions: &["md", "markdown"],
         writer: Some(|| Box::<markdown::MarkdownWriter>::default()),
+    },
+    FormatFacts {
+        format: Format::Html,
+        extensions: &["html", "htm"],
+        writer: Some(|| Box::<html::HtmlWriter>::default()),
     },
     FormatFacts { format: Format::Jsonl, extensions: &["jsonl"], writer: None },
     FormatFacts {

@@ -58,7 +58,9 @@ impl<'a> Builder<'a> {
             }
             EntryKind::Bash => {
                 let command = text(message.command);
-                self.parts.push(Part::Code("bash".into(), command.clone()));
+                if command.len() > 80 || command.contains('\n') {
+                    self.parts.push(Part::Code("bash".into(), command.clone()));
+                }
                 self.bash_output(message);
                 (BlockRole::Prompt, format!("$ {}", one_line(&command)))
             }

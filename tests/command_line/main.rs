@@ -10,6 +10,7 @@ mod context;
 mod conversations;
 mod exit_codes;
 mod export;
+mod hostile;
 mod importing;
 mod in_pi;
 mod index;

@@ -17,7 +17,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use pulldown_cmark::{Event, Parser, Tag};
+use sha2::{Digest, Sha256};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -49,6 +52,22 @@ fn the_key_reference_is_current() {
 #[test]
 fn the_command_line_reference_is_current() {
     is_current("docs/cli.md", &pitree::cli::help_pages::page());
+}
+
+/// The browser runs the style and the script of an exported page only if the policy has their hashes.
+#[test]
+fn the_policy_of_exported_pages_is_current() {
+    let hash = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
+    let (style, script) = pitree::export::html::style_and_script();
+    let policy = format!(
+        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'none'\n",
+        hash(style),
+        hash(script)
+    );
+    is_current("assets/export.csp", &policy);
+    for text in [style, script] {
+        assert!(!text.contains("</") && !text.contains("<!--") && !text.contains("://"), "no end tag, no address");
+    }
 }
 
 #[test]

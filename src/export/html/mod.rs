@@ -1,0 +1,201 @@
+//! The HTML writer: one page without network access. It is readable without scripts; `assets/export.js` adds the tree,
+//! search, branches and copying. All text of a session is escaped, and the Content-Security-Policy allows only pitree's own
+//! script and style, by their hashes.
+
+mod code;
+mod text;
+
+use crate::base::numbers;
+use crate::export::document::{BlockRole, EntryBlock, Head, Part, ToolPart};
+use crate::export::html::code::CodeWriter;
+use crate::export::html::text::{attribute, escape, fragment};
+use crate::export::markdown::image_address;
+use crate::export::{IndexRow, PageLink, Writer};
+
+const STYLE: &str = include_str!("../../../assets/export.css");
+const SCRIPT: &str = include_str!("../../../assets/export.js");
+
+/// The policy, which contains the hashes of style and script. `tests/docs` generates it.
+const POLICY: &str = include_str!("../../../assets/export.csp");
+
+/// The size in bytes from which a page ends.
+const PAGE: usize = 20_000_000;
+
+/// Writes HTML.
+#[derive(Debug, Default)]
+pub struct HtmlWriter {
+    code: CodeWriter,
+    /// The number of prompts so far.
+    prompts: usize,
+}
+
+impl Writer for HtmlWriter {
+    fn head(&mut self, head: &Head, out: &mut String) {
+        let title = escape(&head.title);
+        push(out, &["<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"]);
+        push(out, &["<meta http-equiv=\"Content-Security-Policy\" content=\"", POLICY.trim(), "\">\n"]);
+        out.push_str("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n");
+        out.push_str(
+            "<meta name=\"referrer\" content=\"no-referrer\"><meta name=\"color-scheme\" content=\"light dark\">\n",
+        );
+        push(
+            out,
+            &["<title>", &title, "</title>\n<style>", STYLE, "</style></head>\n<body><main><header class=\"head\">"],
+        );
+        push(out, &["<h1>", &title, "</h1><dl>"]);
+        for (name, value) in &head.facts {
+            push(out, &["<dt>", &escape(name), "</dt><dd>", &escape(value), "</dd>"]);
+        }
+        out.push_str("</dl></header>\n");
+    }
+
+    fn entry(&mut self, entry: &EntryBlock, out: &mut String) {
+        push(
+            out,
+            &["<article id=\"", &attribute(&format!("entry-{}", entry.id)), "\" class=\"", entry.role.name(), "\""],
+        );
+        if let Some(parent) = &entry.parent {
+            push(out, &[" data-up=\"", &attribute(&format!("entry-{parent}")), "\""]);
+        }
+        out.push('>');
+        if let Some(branch) = &entry.branch {
+            let after =
+                if branch.after.is_empty() { String::new() } else { format!(" after “{}”", escape(&branch.after)) };
+            push(
+                out,
+                &["<p class=\"branch\">Branch ", &format!("{} of {}", branch.number, branch.count), &after, "</p>"],
+            );
+        }
+        let has_text = matches!(entry.parts.first(), Some(Part::Markdown(_)));
+        let is_whole = matches!(&entry.parts[..], [Part::Markdown(text)] if text.trim() == entry.title);
+        let is_whole = is_whole && entry.role == BlockRole::Prompt;
+        self.entry_head(entry, is_whole || !has_text, out);
+        match entry.role {
+            BlockRole::Message => {
+                push(out, &["<details><summary>", &escape(&entry.title), "</summary>"]);
+                self.parts(&entry.parts, out);
+                out.push_str("</details>");
+            }
+            _ if is_whole => {}
+            _ => self.parts(&entry.parts, out),
+        }
+        out.push_str("</article>\n");
+    }
+
+    fn foot(&mut self, notes: &[String], out: &mut String) {
+        out.push_str("<footer>");
+        notes.iter().for_each(|note| push(out, &["<p>", &escape(note), "</p>"]));
+        push(out, &["</footer></main>\n<script>", SCRIPT, "</script></body></html>\n"]);
+    }
+
+    fn links(&mut self, links: &[PageLink], out: &mut String) {
+        out.push_str("<p class=\"pages\">");
+        links.iter().for_each(|link| page_link(&link.file, &link.text, out));
+        out.push_str("</p>\n");
+    }
+
+    fn page_bytes(&self) -> usize {
+        PAGE
+    }
+
+    fn index(&mut self, head: &Head, files: &[IndexRow], out: &mut String) {
+        self.head(head, out);
+        out.push_str("<ul class=\"index\">");
+        for IndexRow { file, title, facts } in files {
+            out.push_str("<li>");
+            page_link(file, title, out);
+            push(out, &["<span>", &escape(facts), "</span></li>\n"]);
+        }
+        out.push_str("</ul>\n");
+    }
+}
+
+impl HtmlWriter {
+    /// Writes the title of an entry with its facts and its permalink. A prompt whose text follows has only a number.
+    fn entry_head(&mut self, entry: &EntryBlock, has_title: bool, out: &mut String) {
+        let name = match entry.role {
+            BlockRole::Prompt => {
+                self.prompts += 1;
+                match has_title {
+                    true => format!("<h2>{}. {}</h2>", self.prompts, escape(&entry.title)),
+                    false => format!("<h2 class=\"number\">{}.</h2>", self.prompts),
+                }
+            }
+            BlockRole::Summary | BlockRole::Note => format!("<h3>{}</h3>", escape(&entry.title)),
+            BlockRole::Answer | BlockRole::Tool | BlockRole::Message => String::new(),
+        };
+        push(out, &[&name, "<p class=\"facts\"><a href=\"#", &fragment(&format!("entry-{}", entry.id)), "\">"]);
+        let facts = if entry.facts.is_empty() { "#".to_owned() } else { escape(&entry.facts.join(" · ")) };
+        push(out, &[&facts, "</a>"]);
+        if let Some(label) = &entry.label {
+            push(out, &["<b>", &escape(label), "</b>"]);
+        }
+        out.push_str("</p>");
+    }
+
+    fn parts(&mut self, parts: &[Part], out: &mut String) {
+        parts.iter().for_each(|part| self.part(part, out));
+    }
+
+    fn part(&mut self, part: &Part, out: &mut String) {
+        match part {
+            Part::Markdown(text) => text::markdown(text, &mut self.code, out),
+            Part::Thinking(text) => {
+                push(
+                    out,
+                    &[
+                        "<details class=\"thinking\"><summary>Thinking</summary><p>",
+                        &escape(text.trim()),
+                        "</p></details>",
+                    ],
+                );
+            }
+            Part::Code(language, text) => self.code.block(language, text, out),
+            Part::Plain(text) => push(out, &["<pre>", &line_start(&escape(text.trim_end())), "</pre>"]),
+            Part::Diff(text) => code::diff(text, out),
+            Part::Error(text) => push(out, &["<pre class=\"error\">", &line_start(&escape(text.trim_end())), "</pre>"]),
+            Part::Note(text) => push(out, &["<p class=\"remark\">", &escape(text), "</p>"]),
+            Part::Section(name, text) => {
+                push(out, &["<h4>", &escape(name), "</h4><pre>", &line_start(&escape(text.trim_end())), "</pre>"]);
+            }
+            Part::Tool(tool) => self.tool(tool, out),
+            Part::Image { mime, bytes, data } => match image_address(mime, data) {
+                Some(address) => push(out, &["<img alt=\"image\" src=\"", &address, "\">"]),
+                None => {
+                    let size = numbers::bytes(*bytes as u64);
+                    push(out, &["<p class=\"remark\">", &escape(mime), ", ", &size, "</p>"]);
+                }
+            },
+        }
+    }
+
+    fn tool(&mut self, tool: &ToolPart, out: &mut String) {
+        let failed = if tool.has_failed { " <em>failed</em>" } else { "" };
+        let about = format!("<b>{}</b> {}{failed}", escape(&tool.name), escape(&tool.about));
+        if tool.parts.is_empty() {
+            return push(out, &["<p class=\"tool\">", &about, "</p>"]);
+        }
+        push(out, &["<details class=\"tool\"><summary>", &about, "</summary>"]);
+        self.parts(&tool.parts, out);
+        out.push_str("</details>");
+    }
+}
+
+fn push(out: &mut String, texts: &[&str]) {
+    texts.iter().for_each(|text| out.push_str(text));
+}
+
+/// Protects a line break at the start of `<pre>`, which HTML would remove.
+fn line_start(text: &str) -> String {
+    if text.starts_with('\n') { format!("\n{text}") } else { text.into() }
+}
+
+/// Writes a link to another page in the same directory.
+fn page_link(file: &str, text: &str, out: &mut String) {
+    push(out, &["<a href=\"./", &fragment(file), "\">", &escape(text), "</a> "]);
+}
+
+/// Returns the style and the script, for the test that generates the policy.
+pub fn style_and_script() -> (&'static str, &'static str) {
+    (STYLE, SCRIPT)
+}

@@ -1,0 +1,241 @@
+//! Text and Markdown of a session as HTML. Raw HTML in Markdown is shown as text, links lead only to the web, and images
+//! become links.
+
+use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+
+use crate::base::text::clean_text;
+use crate::export::html::code::CodeWriter;
+use crate::export::markdown::is_web_address;
+use crate::render::markdown::starts_too_deep;
+
+/// Escapes text for an element.
+pub(super) fn escape(text: &str) -> String {
+    clean_text(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Escapes text for an attribute in double quotes.
+pub(super) fn attribute(text: &str) -> String {
+    escape(text).replace('"', "&quot;").replace(['\n', '\t'], " ")
+}
+
+/// Encodes text for a URL as UTF-8 in percent signs.
+pub(super) fn fragment(text: &str) -> String {
+    let text = clean_text(text).replace(['\n', '\t'], " ");
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    text.bytes().map(|byte| if is_plain(byte) { char::from(byte).into() } else { format!("%{byte:02X}") }).collect()
+}
+
+/// Writes Markdown.
+pub(super) fn markdown(text: &str, code: &mut CodeWriter, out: &mut String) {
+    let text = clean_text(text);
+    if text.split('\n').any(starts_too_deep) {
+        return code.block("", &text, out);
+    }
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let mut writer = MarkdownHtml { code, out, block: None, alt: 0, cells: None };
+    writer.out.push_str("<div class=\"md\">");
+    Parser::new_ext(&text, options).for_each(|event| writer.event(event));
+    writer.out.push_str("</div>");
+}
+
+/// The columns of an open table, and the number of the next cell.
+struct Cells {
+    alignments: Vec<Alignment>,
+    next: usize,
+    is_head: bool,
+}
+
+/// Writes parser events as HTML.
+struct MarkdownHtml<'a> {
+    code: &'a mut CodeWriter,
+    out: &'a mut String,
+    /// The language and the text of an open code block.
+    block: Option<(String, String)>,
+    /// The number of open links and images without an element.
+    alt: usize,
+    cells: Option<Cells>,
+}
+
+impl MarkdownHtml<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => match &mut self.block {
+                Some((_, block)) => block.push_str(&text),
+                None => self.out.push_str(&escape(&text)),
+            },
+            Event::Code(text) => self.write(&["<code>", &escape(&text), "</code>"]),
+            Event::Html(text) | Event::InlineHtml(text) => self.out.push_str(&escape(&text)),
+            Event::SoftBreak | Event::HardBreak => self.out.push('\n'),
+            Event::Rule => self.out.push_str("<hr>"),
+            Event::TaskListMarker(is_done) => self.out.push_str(if is_done { "☑ " } else { "☐ " }),
+            // These parser options are disabled.
+            Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
+                self.out.push_str(&escape(&text));
+            }
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Paragraph | Tag::HtmlBlock => self.out.push_str("<p>"),
+            Tag::Heading { level, .. } => self.write(&["<h", heading(level as u8), ">"]),
+            Tag::BlockQuote(_) => self.out.push_str("<blockquote>"),
+            Tag::CodeBlock(CodeBlockKind::Fenced(tag)) => self.block = Some((tag.to_string(), String::new())),
+            Tag::CodeBlock(CodeBlockKind::Indented) => self.block = Some(Default::default()),
+            Tag::List(Some(first)) if first != 1 => self.write(&["<ol start=\"", &first.to_string(), "\">"]),
+            Tag::List(Some(_)) => self.out.push_str("<ol>"),
+            Tag::List(None) => self.out.push_str("<ul>"),
+            Tag::Item => self.out.push_str("<li>"),
+            Tag::Table(alignments) => {
+                self.cells = Some(Cells { alignments, next: 0, is_head: true });
+                self.out.push_str("<table>");
+            }
+            Tag::TableHead | Tag::TableRow => {
+                self.cells.iter_mut().for_each(|cells| cells.next = 0);
+                self.out.push_str("<tr>");
+            }
+            Tag::TableCell => self.cell(),
+            Tag::Emphasis => self.out.push_str("<em>"),
+            Tag::Strong => self.out.push_str("<strong>"),
+            Tag::Strikethrough => self.out.push_str("<s>"),
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } if self.alt == 0 && is_web_address(&dest_url) => {
+                self.alt = 1;
+                self.write(&["<a rel=\"noreferrer\" href=\"", &attribute(&dest_url), "\">"]);
+            }
+            Tag::Link { .. } | Tag::Image { .. } => {
+                self.alt += 2; // even if no element is open, odd inside one
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph | TagEnd::HtmlBlock => self.out.push_str("</p>"),
+            TagEnd::Heading(level) => self.write(&["</h", heading(level as u8), ">"]),
+            TagEnd::BlockQuote(_) => self.out.push_str("</blockquote>"),
+            TagEnd::CodeBlock => {
+                let (language, text) = self.block.take().unwrap_or_default();
+                self.code.block(&language, &text, self.out);
+            }
+            TagEnd::List(is_ordered) => self.out.push_str(if is_ordered { "</ol>" } else { "</ul>" }),
+            TagEnd::Item => self.out.push_str("</li>"),
+            TagEnd::Table => self.out.push_str("</table>"),
+            TagEnd::TableHead | TagEnd::TableRow => {
+                self.out.push_str("</tr>");
+                self.cells.iter_mut().for_each(|cells| cells.is_head = false);
+            }
+            TagEnd::TableCell => {
+                let is_head = self.cells.as_ref().is_some_and(|cells| cells.is_head);
+                self.out.push_str(if is_head { "</th>" } else { "</td>" });
+            }
+            TagEnd::Emphasis => self.out.push_str("</em>"),
+            TagEnd::Strong => self.out.push_str("</strong>"),
+            TagEnd::Strikethrough => self.out.push_str("</s>"),
+            TagEnd::Link | TagEnd::Image if self.alt == 1 => {
+                self.alt = 0;
+                self.out.push_str("</a>");
+            }
+            TagEnd::Link | TagEnd::Image => self.alt = self.alt.saturating_sub(2),
+            _ => {}
+        }
+    }
+
+    fn cell(&mut self) {
+        let Some(cells) = &mut self.cells else { return };
+        let alignment = cells.alignments.get(cells.next).copied().unwrap_or(Alignment::None);
+        let class = match alignment {
+            Alignment::Right => " class=\"right\"",
+            Alignment::Center => " class=\"center\"",
+            Alignment::None | Alignment::Left => "",
+        };
+        cells.next += 1;
+        let name = if cells.is_head { "<th" } else { "<td" };
+        self.write(&[name, class, ">"]);
+    }
+
+    fn write(&mut self, texts: &[&str]) {
+        texts.iter().for_each(|text| self.out.push_str(text));
+    }
+}
+
+/// Returns the level of a heading below those of the document.
+fn heading(level: u8) -> &'static str {
+    match level {
+        1 => "3",
+        2 => "4",
+        3 => "5",
+        _ => "6",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn html(text: &str) -> String {
+        let mut out = String::new();
+        markdown(text, &mut CodeWriter::default(), &mut out);
+        out.strip_prefix("<div class=\"md\">").unwrap().strip_suffix("</div>").unwrap().into()
+    }
+
+    #[test]
+    fn markdown_becomes_html() {
+        for (text, wanted) in [
+            ("# a *b* `c<d`", "<h3>a <em>b</em> <code>c&lt;d</code></h3>"),
+            ("a\nb", "<p>a\nb</p>"),
+            ("3. a\n4. b", "<ol start=\"3\"><li>a</li><li>b</li></ol>"),
+            (
+                "|a|b|\n|-|-:|\n|1|2|",
+                "<table><tr><th>a</th><th class=\"right\">b</th></tr><tr><td>1</td><td class=\"right\">2</td></tr></table>",
+            ),
+            (
+                "[a](https://b.example/?c&d=\"e\")",
+                "<p><a rel=\"noreferrer\" href=\"https://b.example/?c&amp;d=&quot;e&quot;\">a</a></p>",
+            ),
+            ("![a](http://b.example)", "<p><a rel=\"noreferrer\" href=\"http://b.example\">a</a></p>"),
+            ("[![a](http://b)](http://c) [d](x:y)", "<p><a rel=\"noreferrer\" href=\"http://c\">a</a> d</p>"),
+            (
+                "[[a](javascript:b) ![c](http://d)](http://e)",
+                "<p>[a <a rel=\"noreferrer\" href=\"http://d\">c</a>](http://e)</p>",
+            ),
+        ] {
+            assert_eq!(html(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn raw_html_is_text() {
+        for text in ["<script>a</script>", "a <b onclick=x>c", "<!-- -->", "<div>\n\n*a*", "<a href=javascript:b>c</a>"]
+        {
+            let html = html(text);
+            let tags = html.matches('<').count();
+            let own = ["<p>", "</p>", "<em>", "</em>"].iter().map(|tag| html.matches(tag).count()).sum::<usize>();
+            assert_eq!(tags, own, "{html}");
+        }
+    }
+
+    #[test]
+    fn ids_are_attributes_and_fragments() {
+        assert_eq!(attribute("a\"b'<c>&\n"), "a&quot;b'&lt;c&gt;&amp; ");
+        assert_eq!(fragment("a b\"é#%"), "a%20b%22%C3%A9%23%25");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn tags_are_balanced(text in "[ab<>!/\\-`~*#\\[\\]():&;\\n |\\\\0-1.?=\"']{0,60}") {
+            let html = html(&text);
+            let mut open = Vec::new();
+            for tag in html.split('<').skip(1).map(|tag| tag.split(['>', ' ']).next().unwrap()) {
+                match tag.strip_prefix('/') {
+                    Some(name) => proptest::prop_assert_eq!(open.pop(), Some(name), "{}", html),
+                    None if tag == "hr" => {}
+                    None => open.push(tag),
+                }
+            }
+            proptest::prop_assert!(open.is_empty(), "{}", html);
+        }
+    }
+}
