@@ -17,8 +17,8 @@ fn token(last: char) -> String {
 /// Returns the lines of JSON output, and asserts that the values are not part of any output.
 fn found(outcome: &Outcome, code: i32) -> Vec<Value> {
     assert_eq!(outcome.code, code, "{}", outcome.err);
-    let secret = "k3J9dQ2mX8vB5nR7";
-    assert!(!outcome.out.contains(secret) && !outcome.err.contains(secret), "{}", outcome.out);
+    let part = "k3J9dQ2mX8vB5nR7";
+    assert!(!outcome.out.contains(part) && !outcome.err.contains(part), "{}", outcome.out);
     json_lines(&outcome.out)
 }
 
@@ -36,7 +36,7 @@ fn secrets_are_found_in_all_parts_of_a_session() {
         .tool(
             "t",
             "bash",
-            &json!({"command": format!("echo \"x\"\n{}", token('c')), "env": {"API_KEY": "q7Xw2mPq9Zt4Lk8R"}}),
+            &json!({"command": format!("echo \"x\"\n{}", token('c')), "env": {"API_KEY": ["q7Xw2mPq", "9Zt4Lk8R"].concat()}}),
             &token('d'),
         )
         .label("l", "u", &token('e'))
