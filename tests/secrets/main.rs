@@ -5,9 +5,12 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail anywhere, not only in a function marked #[test]")]
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::ops::Range;
+use std::path::Path;
 
 use pitree::secrets::{Finding, Redaction, Rules};
+use proptest::prelude::*;
 use regex::{Captures, Regex};
 
 /// The number of texts made from each line.
@@ -145,4 +148,84 @@ fn redacted_texts_contain_no_secret() {
             assert!(!redacted.contains(&text[secret.clone()]), "{redacted}");
         }
     }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_searched_without_panic(parts in proptest::collection::vec(piece(), 0..12)) {
+        let text = parts.concat();
+        let found = Rules::built_in().find(&text);
+        let mut end = 0;
+        for Finding { range, .. } in &found {
+            prop_assert!(range.start >= end && range.end > range.start);
+            prop_assert!(text.is_char_boundary(range.start) && text.is_char_boundary(range.end));
+            end = range.end;
+        }
+        let mut redaction = Redaction::new(Rules::built_in());
+        redaction.collect(&text);
+        let redactor = redaction.finish();
+        let redacted = redactor.apply(&text);
+        for Finding { range, .. } in found.into_iter().filter(|found| found.range.len() >= 16) {
+            prop_assert!(!redacted.contains(&text[range]), "{redacted}");
+        }
+    }
+}
+
+/// Generates a part of a text: characters, or something that rules look for.
+fn piece() -> impl Strategy<Value = String> {
+    let starts = [
+        "ghp_",
+        "sk-",
+        "password",
+        "_token",
+        "api_key",
+        "=",
+        ": ",
+        "\"",
+        "'",
+        "://",
+        "@",
+        "-----BEGIN RSA PRIVATE KEY-----",
+        "-----END RSA PRIVATE KEY-----",
+        "eyJ",
+        ".",
+        "curl -u a:",
+        "\n",
+        "\\n",
+        "\u{1b}[31m",
+        "«",
+        "ä",
+        "😀",
+        "Authorization: Bearer ",
+        "machine a login b password ",
+        "\\\"",
+        "export ",
+        "https://a:b",
+        " is ",
+        "name: ",
+        "value: ",
+    ];
+    prop_oneof![proptest::sample::select(starts.to_vec()).prop_map(String::from), "[A-Za-z0-9+/_-]{0,80}", "\\PC{0,12}",]
+}
+
+#[test]
+fn this_repository_contains_no_secret() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders: Vec<_> = ["assets", "benches", "docs", "examples", "fuzz/src", "npm", "scripts", "src", "tests"]
+        .map(|name| root.join(name))
+        .into();
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if let Ok(text) = fs::read_to_string(&path) {
+                let rules = Rules::built_in().find(&text).into_iter();
+                found
+                    .extend(rules.map(|secret| format!("{}: {} {}", path.display(), secret.rule, &text[secret.range])));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }
