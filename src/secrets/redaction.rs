@@ -84,8 +84,7 @@ impl<'r> Redaction<'r> {
     }
 
     /// Returns the number of secrets found so far.
-    #[allow(clippy::len_without_is_empty, reason = "nobody asks whether there are none")]
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.secrets.len()
     }
 

@@ -47,7 +47,7 @@ impl<'a> Collector<'a> {
             host: machine::host_name(),
         };
         let personal = PersonalReplacer::new(groups.unwrap_or_default(), &known);
-        let entries = vec![None; secrets.as_ref().map_or(0, Redaction::len)];
+        let entries = vec![None; secrets.as_ref().map_or(0, Redaction::count)];
         Self { secrets, personal, entries }
     }
 
@@ -58,7 +58,7 @@ impl<'a> Collector<'a> {
             "" => secrets.collect(text),
             key => secrets.collect_field(key, text),
         });
-        self.entries.resize(secrets.len(), id.map(str::to_owned));
+        self.entries.resize(secrets.count(), id.map(str::to_owned));
     }
 
     /// Returns the secrets found so far.

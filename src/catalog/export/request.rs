@@ -39,7 +39,7 @@ pub struct ExportRequest {
     pub is_anonymous: bool,
     /// The marks of the secrets that are not replaced.
     pub kept: BTreeSet<String>,
-    /// Where it is written.
+    /// The destination.
     pub to: ExportTo,
 }
 
@@ -63,7 +63,7 @@ pub struct ExportResult {
     pub text: String,
     /// The new file or directory.
     pub made: Option<PathBuf>,
-    /// What was replaced.
+    /// The number of replaced values by kind, in a sentence.
     pub note: String,
 }
 
