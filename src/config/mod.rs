@@ -438,7 +438,7 @@ mod tests {
     #[test]
     fn every_problem_is_reported_with_its_line() {
         let text = "theme = 'drak'\nmouse = 1\ntehme = 'dark'\npi = []\ndirs = ['a', 2]\n\n[keys]\n\
-                    filter-nxet = ['n']\nup = [\n  'e',\n  'ctrl+shfit+x',\n]\nfold = 7\nquit = []\nhelp = ['T']\n";
+                    filter-nxet = ['n']\nup = [\n  'Q',\n  'ctrl+shfit+x',\n]\nfold = 7\nquit = []\nhelp = ['T']\n";
         assert_eq!(
             errors(text),
             "config.toml:1: \"theme\": unknown value \"drak\"; use \"auto\", \"dark\", \"light\" or \"terminal\"\n\

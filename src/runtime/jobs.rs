@@ -17,8 +17,6 @@ use crate::app::ticket::Ticket;
 use crate::catalog;
 use crate::catalog::compare::{self, ComparedBranches};
 use crate::catalog::cost_sharing::{self, SharedEntries};
-use crate::catalog::export::ExportRun;
-use crate::catalog::export::request::{ExportRequest, ExportResult, ExportTo};
 use crate::catalog::search::Searcher;
 use crate::catalog::stats::table::StatsTable;
 use crate::catalog::{EntryRef, SessionKey};
@@ -30,13 +28,9 @@ use crate::disk::locate::missing_home;
 use crate::disk::scan::{IndexPlace, ScanBatch, ScanSources, milliseconds};
 use crate::disk::watch::{self, Watch, WatchEvents};
 use crate::disk::{locate, prompt, relocations, scan};
-use crate::pi::launch;
-use crate::pi::requests;
-use crate::pi::running;
-use crate::render;
-use crate::render::DocLine;
-use crate::runtime::chosen_rules::ChosenRules;
-use crate::runtime::clipboard;
+use crate::pi::{launch, requests, running};
+use crate::render::{self, DocLine};
+use crate::runtime::{clipboard, export_job};
 use crate::search::qualifier::value::ValueLists;
 use crate::search::text_match::Words;
 use crate::session::digest::listed::SharedSession;
@@ -202,7 +196,9 @@ impl JobContext {
                 return Ok(None);
             }
             Work::Sum(asked) => Reply::Summed(Box::new(StatsTable::new(&asked.0, &asked.1, &asked.2).total)),
-            Work::Export(request) => Reply::Exported(with_text_error(self.export(*request).map(Box::new))),
+            Work::Export(request) => {
+                Reply::Exported(with_text_error(export_job::make(&self.setting, *request, now()).map(Box::new)))
+            }
             Work::ReadHistory => Reply::History(self.changes.as_ref().context(NO_JOURNAL)?.past(is_wanted)?),
             Work::ReadSource(body) => Reply::Text(with_text_error(self.read(&body, |line, related| {
                 render::entry::source_text(&body.tree, body.at, (line, related), &self.setting.zone)
@@ -260,16 +256,6 @@ impl JobContext {
             }
             Work::Copy(_) => return Ok(None), // the event loop writes to the terminal first
         }))
-    }
-
-    /// Makes an export, without the secrets that the rules of the configuration find.
-    fn export(&self, mut request: ExportRequest) -> Result<ExportResult> {
-        let home = &self.setting.home;
-        if let ExportTo::File(path) = &mut request.to {
-            *path = locate::expand(&*path, Path::new(home));
-        }
-        let rules = ChosenRules::new(&self.setting.config.redact)?;
-        request.run(home, &rules, &mut ExportRun { now: now(), random: &mut crate::changes::random })
     }
 
     /// Finds the entries of sessions with some words. Batches grow in duration, because the browser rebuilds all rows

@@ -2,6 +2,7 @@
 
 pub(crate) mod chosen_rules;
 pub mod clipboard;
+mod export_job;
 mod external;
 mod family;
 mod input;

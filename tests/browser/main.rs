@@ -19,6 +19,7 @@ mod conversations;
 mod deleting;
 mod directories;
 mod empty;
+mod exporting;
 mod family;
 mod finding;
 mod history;

@@ -20,13 +20,13 @@ fn the_configuration_at_its_usual_place_is_read() {
     let home = Home::new();
     home.write(
         ".config/pitree/config.toml",
-        "mouse = false\nsort = \"name\"\nfilter = \"user-only\"\n\n[keys]\ndown = [\"e\"]\nquit = [\"x\"]\n",
+        "mouse = false\nsort = \"name\"\nfilter = \"user-only\"\n\n[keys]\ndown = [\"Q\"]\nquit = [\"x\"]\n",
     );
     let mut pitree = home.open(&["--demo"]);
     pitree.wait_until("the order", |screen| row(screen, 1).contains("Sessions  name "));
     pitree.wait_until("a selection", |screen| selected(screen).contains("Alerts after"));
     pitree.send("q"); // no longer bound
-    pitree.send("e");
+    pitree.send("Q");
     pitree.wait_until("the row below", |screen| {
         let row = selected(screen);
         !row.is_empty() && !row.contains("Alerts after")

@@ -3,12 +3,13 @@
 //! script and style, by their hashes.
 
 mod code;
+mod escape;
 mod text;
 
 use crate::base::numbers;
 use crate::export::document::{BlockRole, EntryBlock, Head, Part, ToolPart};
 use crate::export::html::code::CodeWriter;
-use crate::export::html::text::{attribute, escape, fragment};
+use crate::export::html::escape::{attribute, escape, fragment};
 use crate::export::markdown::image_address;
 use crate::export::{IndexRow, PageLink, Writer};
 

@@ -5,25 +5,9 @@ use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagE
 
 use crate::base::text::clean_text;
 use crate::export::html::code::CodeWriter;
+use crate::export::html::escape::{attribute, escape};
 use crate::export::markdown::is_web_address;
 use crate::render::markdown::starts_too_deep;
-
-/// Escapes text for an element.
-pub(super) fn escape(text: &str) -> String {
-    clean_text(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-/// Escapes text for an attribute in double quotes.
-pub(super) fn attribute(text: &str) -> String {
-    escape(text).replace('"', "&quot;").replace(['\n', '\t'], " ")
-}
-
-/// Encodes text for a URL as UTF-8 in percent signs.
-pub(super) fn fragment(text: &str) -> String {
-    let text = clean_text(text).replace(['\n', '\t'], " ");
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-    text.bytes().map(|byte| if is_plain(byte) { char::from(byte).into() } else { format!("%{byte:02X}") }).collect()
-}
 
 /// Writes Markdown.
 pub(super) fn markdown(text: &str, code: &mut CodeWriter, out: &mut String) {
@@ -174,6 +158,7 @@ fn heading(level: u8) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::export::html::escape::fragment;
 
     fn html(text: &str) -> String {
         let mut out = String::new();
