@@ -16,6 +16,7 @@ pub mod key;
 pub mod live;
 pub(crate) mod parents;
 mod relations;
+pub(crate) mod scrub;
 pub mod search;
 mod search_cache;
 pub mod search_text;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::paths::exact_json;
+use crate::disk::create::beside;
 
 /// A change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,6 +130,32 @@ pub struct Rewrite {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct UnknownChange(pub Map<String, Value>);
+
+impl Change {
+    /// Returns the names of both versions of a replaced file, before and after the change, when they are in the trash.
+    pub(crate) fn versions(&self) -> Option<[PathBuf; 2]> {
+        match self {
+            Self::Migrate(change) => Some(change.versions()),
+            Self::Scrub(change) => Some(change.versions()),
+            Self::Name(_) | Self::Label(_) | Self::Leaf(_) | Self::Unknown(_) => None,
+            Self::Fork(_) | Self::Import(_) | Self::Trash(_) => None,
+        }
+    }
+}
+
+impl Migration {
+    /// Returns the names of both versions in the trash, which are not session names.
+    pub(crate) fn versions(&self) -> [PathBuf; 2] {
+        [beside(&self.path, &format!(".v{}", self.version)), beside(&self.path, ".v3")]
+    }
+}
+
+impl Rewrite {
+    /// Returns the names of both versions in the trash, which are not session names.
+    pub(crate) fn versions(&self) -> [PathBuf; 2] {
+        [".original", ".rewritten"].map(|suffix| beside(&self.path, suffix))
+    }
+}
 
 /// A step of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,12 +18,12 @@ use thiserror::Error;
 
 use crate::base::paths;
 pub use crate::changes::change::ChangeState;
-use crate::changes::change::{Change, ChangeStep, TrashChange};
+use crate::changes::change::{Change, ChangeStep};
 use crate::disk::append::PendingLine;
 use crate::disk::files::open_regular;
 use crate::disk::fingerprint::Fingerprint;
 use crate::disk::lock::LockObserver;
-use crate::disk::trash::{self, TrashEntry};
+use crate::disk::trash::TrashEntry;
 use crate::disk::{create, lock};
 
 /// The written format version.
@@ -62,15 +62,6 @@ impl JournalRecord {
         self.item.as_ref()?.place.as_deref()
     }
 
-    /// Returns the length of its file in the trash, in bytes: as it was when it is unknown where the file is.
-    pub(crate) fn bytes_in_trash(&self) -> u64 {
-        let now = self.place().and_then(|place| place.symlink_metadata().ok());
-        now.map(|file| file.len()).unwrap_or(match &self.change {
-            Change::Trash(TrashChange { bytes, .. }) => *bytes,
-            _ => 0,
-        })
-    }
-
     /// Returns the path of its file in the trash before the interrupted step.
     pub(crate) fn place_before(&self) -> Option<&Path> {
         self.item_before.as_ref()?.place.as_deref()
@@ -89,18 +80,6 @@ impl JournalRecord {
     /// Returns `true` if this change moved a session to the trash and it is still there.
     pub(crate) fn is_away(&self) -> bool {
         matches!(self.change, Change::Trash(_)) && self.can_be_undone()
-    }
-
-    /// Returns `true` if the trash holds a file of this settled change, as far as is known: a deleted session, a fork or
-    /// import that was undone, or the original of a file that was replaced.
-    pub(crate) fn is_in_trash(&self) -> bool {
-        let is_there = || self.place().is_some_and(|place| place.symlink_metadata().is_ok());
-        self.cut_short().is_none() && self.is_known() && (self.is_away() || is_there()) && !self.is_gone()
-    }
-
-    /// Returns `true` if the file of the change is no longer in the trash.
-    pub(crate) fn is_gone(&self) -> bool {
-        self.item.as_ref().is_some_and(|kept| trash::is_gone(self.change.path(), kept))
     }
 
     /// Returns the interrupted step, if this pitree can interpret the change.

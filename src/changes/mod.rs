@@ -12,6 +12,7 @@ pub mod journal;
 mod kinds;
 mod lines;
 mod request;
+mod trashed_files;
 mod undo;
 
 use std::collections::HashSet;

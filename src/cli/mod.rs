@@ -28,6 +28,7 @@ mod resolve;
 mod restore;
 mod resume;
 mod rm;
+mod scrub;
 mod search;
 mod secrets;
 mod setup;

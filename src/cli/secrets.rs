@@ -19,6 +19,7 @@ use crate::cli::hits::HitSearch;
 use crate::cli::output::{self, Output, PathFields, object};
 use crate::cli::project::ProjectArg;
 use crate::cli::resolve::{self, SessionResolver};
+use crate::cli::scrub::ScrubCommand;
 use crate::cli::search::read_query;
 use crate::cli::table::{self, Column, LAST, PATH, TITLE};
 use crate::cli::{CommandContext, completions};
@@ -44,7 +45,10 @@ const COLUMNS: [Column; 6] =
   git diff --cached | pitree secrets -   search standard input
   pitree secrets --rule github-token     list what one rule finds
   pitree secrets --list                  list the rules"))]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct SecretsCommand {
+    #[command(subcommand)]
+    what: Option<What>,
     /// Files, sessions (path, id, or unique id prefix), `-` for standard input, or a query (see `pitree search --help`)
     #[arg(value_name = "QUERY|FILE", add = ArgValueCompleter::new(completions::sessions))]
     words: Vec<OsString>,
@@ -61,6 +65,11 @@ pub(super) struct SecretsCommand {
     json: bool,
 }
 
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    Scrub(ScrubCommand),
+}
+
 /// The searched files.
 enum Target {
     Files(Vec<PathBuf>),
@@ -75,6 +84,9 @@ struct SessionLabel {
 
 impl SecretsCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+        if let Some(What::Scrub(command)) = &self.what {
+            return command.run(chosen);
+        }
         let rules = ChosenRules::new(&chosen.config.redact)?;
         if self.list {
             return Self::list(&rules, chosen, out);

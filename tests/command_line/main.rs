@@ -24,6 +24,7 @@ mod pitree;
 mod privacy;
 mod reading;
 mod resuming;
+mod scrubbing;
 mod searching;
 mod secrets;
 mod session_arguments;

@@ -61,6 +61,13 @@ impl<'a> Collector<'a> {
         self.entries.resize(secrets.count(), id.map(str::to_owned));
     }
 
+    /// Collects the secrets in a text.
+    pub(crate) fn text(&mut self, text: &str) {
+        let Some(secrets) = &mut self.secrets else { return };
+        secrets.collect(text);
+        self.entries.resize(secrets.count(), None);
+    }
+
     /// Returns the secrets found so far.
     pub(crate) fn found(&self) -> Vec<ListedSecret> {
         let found = self.secrets.iter().flat_map(Redaction::found).zip(&self.entries);

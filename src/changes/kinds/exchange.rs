@@ -18,11 +18,11 @@ use crate::disk::trash::{self, TrashEntry, TrashSession};
 /// A file with two versions, one of which is in the trash.
 pub(super) struct Exchange<'a> {
     /// The file itself, not a symbolic link to it.
-    pub(super) path: &'a Path,
+    path: &'a Path,
     /// The name in the trash of the version before the change; not a session name.
-    pub(super) before: PathBuf,
+    before: PathBuf,
     /// The name in the trash of the version after the change.
-    pub(super) after: PathBuf,
+    after: PathBuf,
 }
 
 /// The new content of a file.
@@ -32,7 +32,12 @@ pub(super) struct NewContent<'a> {
     pub(super) old_len: u64,
 }
 
-impl Exchange<'_> {
+impl<'a> Exchange<'a> {
+    /// Creates it for a file and the names of its versions in the trash, before and after the change.
+    pub(super) fn new(path: &'a Path, [before, after]: [PathBuf; 2]) -> Self {
+        Self { path, before, after }
+    }
+
     /// Replaces the file. The new one has its mode and time, because `pi -c` opens the most recently written file.
     pub(super) fn make(&self, work: &mut Engine<'_>, change: &Change, new: &NewContent<'_>) -> Result<()> {
         let path = self.path;

@@ -1,6 +1,6 @@
 //! Migration of old session files to version 3, as pi rewrites them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
@@ -10,10 +10,8 @@ use crate::changes::journal::JournalRecord;
 use crate::changes::kinds::exchange::{Exchange, NewContent};
 use crate::changes::kinds::{file_is_used_since, must_exist, overtaken};
 use crate::changes::request::{ChangeResult, Refusal};
-use crate::disk::create;
 use crate::disk::files::is_there;
 use crate::disk::load::{self, Bodies, NewerFormat};
-use crate::disk::trash::TrashSession;
 use crate::session::write::migrate;
 
 /// Makes a change of a version 3 file. An older file is migrated first, if `allowed`.
@@ -45,16 +43,15 @@ fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<ChangeRes
     let Some(migrated) = migrate::migrate(&old, &mut random) else {
         bail!("cannot convert {} from version {version} to version 3", path.display());
     };
-    let change = Migration { path: real.clone(), bytes: migrated.len() as u64, version };
-    let change = Change::Migrate(change);
-    let exchange = Exchange::of(&real, version);
-    exchange.make(work, &change, &NewContent { bytes: &migrated, old_len: old.len() as u64 })?;
+    let migration = Migration { path: real, bytes: migrated.len() as u64, version };
+    let change = Change::Migrate(migration.clone());
+    migration.exchange().make(work, &change, &NewContent { bytes: &migrated, old_len: old.len() as u64 })?;
     Ok(ChangeResult::of(ChangeStep::Make, vec![change], 0))
 }
 
 impl Migration {
-    fn exchange(&self) -> Exchange<'_> {
-        Exchange::of(&self.path, self.version)
+    pub(super) fn exchange(&self) -> Exchange<'_> {
+        Exchange::new(&self.path, self.versions())
     }
 
     /// Undoes or redoes the migration.
@@ -78,21 +75,4 @@ impl Migration {
         let version = load::tree(&self.path, "").ok()?.header.version;
         Some((version >= 3.0) == (step != ChangeStep::Undo))
     }
-
-    /// Removes leftovers.
-    pub(super) fn clear(&self, record: &JournalRecord, bin: &mut TrashSession<'_>) {
-        self.exchange().clear(record, bin);
-    }
-}
-
-impl<'a> Exchange<'a> {
-    /// The exchange of a migration from `version`.
-    fn of(path: &'a Path, version: u32) -> Self {
-        Self { path, before: kept(path, version), after: kept(path, 3) }
-    }
-}
-
-/// Returns the name in the trash of another version of a file; not a session name.
-fn kept(path: &Path, version: u32) -> PathBuf {
-    create::beside(path, &format!(".v{version}"))
 }

@@ -187,8 +187,8 @@ impl JournalRecord {
     pub(crate) fn clear(&self, bin: &mut TrashSession<'_>) {
         match &self.change {
             Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::clear(self, bin),
-            Change::Migrate(change) => change.clear(self, bin),
-            Change::Scrub(change) => change.clear(self, bin),
+            Change::Migrate(change) => change.exchange().clear(self, bin),
+            Change::Scrub(change) => change.exchange().clear(self, bin),
             Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Unknown(_) => {}
         }
     }

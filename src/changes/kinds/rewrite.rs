@@ -1,7 +1,5 @@
 //! Replacement of session files by other versions of them, such as one without secrets.
 
-use std::path::PathBuf;
-
 use anyhow::{Context, Result, ensure};
 
 use crate::base::numbers::count;
@@ -12,11 +10,9 @@ use crate::changes::kinds::exchange::{Exchange, NewContent};
 use crate::changes::kinds::trash::unchanged;
 use crate::changes::kinds::{file_is_used_since, must_exist, overtaken};
 use crate::changes::request::{ChangeResult, FileSnapshot, PartialFailure, RewrittenFile};
-use crate::disk::create;
 use crate::disk::files::is_there;
 use crate::disk::fingerprint::{ContentHash, hash};
 use crate::disk::load;
-use crate::disk::trash::TrashSession;
 
 /// Replaces files by versions without secrets.
 ///
@@ -25,23 +21,24 @@ use crate::disk::trash::TrashSession;
 pub(crate) fn scrub(work: &mut Engine<'_>, files: &[RewrittenFile]) -> Result<ChangeResult> {
     let snapshots: Vec<FileSnapshot> = files.iter().map(|one| one.file.clone()).collect();
     ensure!(unchanged(&snapshots)?.len() == files.len(), "a session is missing; read the sessions again");
-    let mut changes = Vec::new();
+    let mut rewrites = Vec::new();
     for one in files {
         load::writable(&one.file.path)?;
         let path = &one.file.path;
         // The file itself is replaced, not a symbolic link to it.
         let path = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
         let hash = format!("{:016x}", hash(&one.bytes));
-        changes.push(Change::Scrub(Rewrite { path, bytes: one.bytes.len() as u64, hash }));
+        rewrites.push(Rewrite { path, bytes: one.bytes.len() as u64, hash });
     }
-    for (done, (change, one)) in changes.iter().zip(files).enumerate() {
+    let mut changes: Vec<Change> = rewrites.iter().cloned().map(Change::Scrub).collect();
+    for (done, (rewrite, one)) in rewrites.iter().zip(files).enumerate() {
         let left = files.len() - done;
         if work.is_stopped(done, files.len()) {
             changes.truncate(done);
             return Ok(ChangeResult::of(ChangeStep::Make, changes, left));
         }
         let new = NewContent { bytes: &one.bytes, old_len: one.file.bytes };
-        match exchange(change).make(work, change, &new) {
+        match rewrite.exchange().make(work, &changes[done], &new) {
             Err(error) if done > 0 => {
                 let made = count(done, "session", "sessions");
                 let summary = format!("removed secrets from {made}, {left} remaining: {error:#}");
@@ -54,20 +51,18 @@ pub(crate) fn scrub(work: &mut Engine<'_>, files: &[RewrittenFile]) -> Result<Ch
     Ok(ChangeResult::of(ChangeStep::Make, changes, 0))
 }
 
-fn exchange(change: &Change) -> Exchange<'_> {
-    let path = change.path();
-    let named = |suffix: &str| -> PathBuf { create::beside(path, suffix) };
-    Exchange { path, before: named(".original"), after: named(".rewritten") }
-}
-
 impl Rewrite {
+    pub(super) fn exchange(&self) -> Exchange<'_> {
+        Exchange::new(&self.path, self.versions())
+    }
+
     /// Undoes or redoes the replacement.
     pub(super) fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         must_exist(&self.path)?;
         if step == ChangeStep::Undo && file_is_used_since(&work.book.records, &self.path, self.bytes)? {
             return overtaken(format!("the session has new entries since it was replaced: {}", self.path.display()));
         }
-        exchange(&record.change).again(work, record, step)
+        self.exchange().again(work, record, step)
     }
 
     /// Returns `true` if a step was taken, or `None` if the file is inaccessible.
@@ -78,10 +73,5 @@ impl Rewrite {
         let hash = u64::from_str_radix(&self.hash, 16).ok()?;
         let is_new = ContentHash::of_parts(self.bytes, hash).is_in(&self.path);
         Some(is_new == (step != ChangeStep::Undo))
-    }
-
-    /// Removes leftovers.
-    pub(super) fn clear(&self, record: &JournalRecord, bin: &mut TrashSession<'_>) {
-        exchange(&record.change).clear(record, bin);
     }
 }

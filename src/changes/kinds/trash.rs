@@ -57,7 +57,7 @@ pub(crate) fn empty(work: &mut Engine<'_>, numbers: &[u64]) -> Result<ChangeResu
     let found = |number| known(number).with_context(|| format!("change {number} has no file in the trash"));
     let there = numbers.iter().map(found).collect::<Result<Vec<JournalRecord>>>()?;
     for_good(work, &there, |work, record| {
-        let path = record.change.path();
+        let path = &record.trashed_path();
         let unknown =
             || format!("the system does not tell where {} is in the trash; empty the trash there", path.display());
         let kept = record.item.as_ref().filter(|kept| kept.place.is_some()).with_context(unknown)?;

@@ -1,0 +1,163 @@
+//! `pitree secrets scrub`: removes likely secrets from session files.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap_complete::ArgValueCompleter;
+
+use crate::base::numbers::count;
+use crate::base::text::clean;
+use crate::catalog::scrub::ScrubValues;
+use crate::catalog::{Catalog, SessionKey, secrets};
+use crate::changes::journal::JournalRecord;
+use crate::changes::{FileSnapshot, Request, RewrittenFile};
+use crate::cli::change::{ChangeArgs, Changer, CliStep};
+use crate::cli::exit::Exit;
+use crate::cli::resolve::{self, SessionResolver};
+use crate::cli::{CommandContext, completions, now, output};
+use crate::runtime::chosen_rules::ChosenRules;
+use crate::secrets::Rules;
+
+/// Remove likely secrets from sessions and their families
+///
+/// Without SESSION, from all sessions. Lists every place with one of the values: sessions of the family, files in pitree's trash, and names in the journal.
+/// After a confirmation, the sessions are replaced by versions with marks such as [github-token 1]; the originals move
+/// to the trash, and one `pitree undo` restores them. Sessions that a pi is using are refused. A removed value can have
+/// been copied before: replace the key where it was issued. Rules cannot find every secret.
+#[derive(Debug, clap::Args)]
+pub(super) struct ScrubCommand {
+    /// Session path, id, unique id prefix, or name
+    #[arg(add = ArgValueCompleter::new(completions::sessions))]
+    session: Option<OsString>,
+    /// Don't ask
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    switches: ChangeArgs,
+}
+
+impl ScrubCommand {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+        let changer = Changer::new(chosen, &self.switches)?;
+        let rules = ChosenRules::new(&chosen.config.redact)?;
+        let mut catalog = chosen.report(Catalog::read_at(chosen.sources(), now(), |path| {
+            resolve::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+        }));
+        let targets = self.targets(chosen, &mut catalog, &rules)?;
+        let values = ScrubValues::of(targets.iter().map(|&key| &*catalog[key].path), &rules)?;
+        if values.secrets.is_empty() {
+            output::note("no likely secret found; rules cannot find every secret");
+            return Ok(Exit::Nothing.into());
+        }
+        for secret in &values.secrets {
+            let entry = secret.entry.as_deref().map(|id| format!("  first in entry {id}")).unwrap_or_default();
+            output::note(&clean(&format!("{}  {}…{entry}", secret.mark, secret.sample)));
+        }
+        let mut files = Vec::new();
+        let mut keys = Vec::new();
+        let families: BTreeSet<SessionKey> = targets.iter().flat_map(|&key| catalog.family(key)).collect();
+        for member in families {
+            let file = FileSnapshot::of(&catalog[member]);
+            let Some(scrubbed) = values.scrub(&file.path)? else { continue };
+            let left = match scrubbed.left {
+                0 => String::new(),
+                left => format!("; {} cannot be changed: an id, a key or data", count(left, "line", "lines")),
+            };
+            let lines = count(scrubbed.lines, "line", "lines");
+            output::note(&format!("{}: {lines}{left}", changer.short(&file.path)));
+            if scrubbed.lines > 0 {
+                keys.push(member);
+                files.push(RewrittenFile { file, bytes: scrubbed.bytes });
+            }
+        }
+        let trashed = list_others(&values, &changer)?;
+        refuse_running(&catalog, &keys, &changer)?;
+        if files.is_empty() {
+            output::note("nothing can be changed");
+            return Ok(Exit::Nothing.into());
+        }
+        if !self.yes && !self.switches.dry_run {
+            ensure!(output::can_ask(), "cannot ask for confirmation without a terminal; use --yes to skip the prompt");
+            if !output::is_yes("Replace the values in these sessions?")? {
+                output::note("canceled; nothing was changed");
+                return Ok(Exit::Nothing.into());
+            }
+        }
+        let done = changer.make(&Request::Scrub { files })?;
+        if !self.switches.dry_run {
+            // The index forgets the values.
+            drop(chosen.catalog());
+            output::note("Replace these keys where they were issued: they can have been copied.");
+            let new = changer.changes.history()?.into_iter().filter(JournalRecord::is_in_trash);
+            let new = new.filter(|record| done.changes.contains(&record.change)).map(|record| record.number);
+            let numbers: BTreeSet<u64> = trashed.into_iter().chain(new).collect();
+            let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+            output::note(&format!(
+                "The trash still has the values: `pitree trash empty {}` deletes them permanently.",
+                numbers.join(" ")
+            ));
+        }
+        changer.say(&done, CliStep::Make)
+    }
+}
+
+impl ScrubCommand {
+    /// Returns the sessions whose secrets are removed: the named one, or all with secrets.
+    fn targets(&self, chosen: &CommandContext, catalog: &mut Catalog, rules: &Rules) -> Result<Vec<SessionKey>> {
+        if let Some(session) = &self.session {
+            let session = resolve::digest(&SessionResolver::new(chosen).session(session)?)?;
+            let path = session.path.clone();
+            if catalog.key_of(&path).is_none() {
+                catalog.update(vec![session], &[]);
+            }
+            let key = catalog.key_of(&path).with_context(|| format!("{} is not a pi session", path.display()))?;
+            return Ok(vec![key]);
+        }
+        let files: Vec<PathBuf> = catalog.keys().map(|key| catalog[key].path.clone()).collect();
+        let (mut targets, mut failed) = (Vec::new(), None);
+        secrets::each(&files, rules, |batch, done| {
+            output::progress(&format!("{done} of {} files", files.len()));
+            for (path, found) in batch {
+                match found {
+                    Ok(_) => targets.extend(catalog.key_of(&path)),
+                    Err(error) => failed = Some(error),
+                }
+            }
+            true
+        });
+        output::progress("");
+        failed.map_or(Ok(targets), |error| bail!("cannot read {}: {}", error.path.display(), error.reason))
+    }
+}
+
+/// Lists files in pitree's trash and names in its journal that contain a value. Returns the numbers of the changes with
+/// such files.
+fn list_others(values: &ScrubValues<'_>, changer: &Changer<'_>) -> Result<Vec<u64>> {
+    let mut trashed = Vec::new();
+    for record in changer.changes.history()? {
+        let place: Option<PathBuf> = record.place().filter(|_| record.is_in_trash()).map(Into::into);
+        if let Some(place) = place
+            && values.scrub(&place).is_ok_and(|found| found.is_some())
+        {
+            trashed.push(record.number);
+            output::note(&format!("in the trash: change {}, {}", record.number, changer.short(record.change.path())));
+        }
+        if record.texts().any(|text| values.contains(text.as_bytes())) {
+            output::note(&format!("in the journal: a name or label of change {}", record.number));
+        }
+    }
+    Ok(trashed)
+}
+
+/// Refuses sessions that a pi may be using: it would write its old lines again.
+fn refuse_running(catalog: &Catalog, keys: &[SessionKey], changer: &Changer<'_>) -> Result<()> {
+    let signs = catalog.signs(keys, now(), changer.home);
+    if signs.is_empty() {
+        return Ok(());
+    }
+    signs.iter().for_each(|sign| output::note(&format!("{sign}.")));
+    bail!("a pi may be using a session; end it first")
+}
