@@ -55,7 +55,7 @@ impl Assignments {
         let value = text.get(assigned.range.clone())?;
         let is_variable = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
         let kind = self.kind(name)?;
-        if assigned.is_prose && (!value::is_random(value, None) || value::is_words(value)) {
+        if assigned.is_prose && !is_in_sentence(kind, value) {
             return None;
         }
         is_secret(kind, value, (assigned.is_quoted, is_variable && assigned.is_tight), lists).then_some(assigned.range)
@@ -186,6 +186,19 @@ fn assigned(bytes: &[u8], name: &Range<usize>) -> Option<Assigned> {
                 return None;
             }
         }
+        b'v' if is_quoted_name && blanks > 0 => {
+            if !after_name_field(&mut cursor) {
+                return None;
+            }
+        }
+        first
+            if bytes.get(name.end) == Some(&b' ')
+                && blanks == 1
+                && !is_quoted_name
+                && first.is_ascii_alphanumeric() =>
+        {
+            is_prose = true;
+        }
         b'?' | b'|' if rest.iter().take(3).any(|byte| *byte == b'=') => {
             cursor.skip(3, |byte| b"?|=".contains(&byte));
         }
@@ -270,6 +283,14 @@ fn value_at(mut cursor: Cursor<'_>, is_tight: bool) -> Option<Assigned> {
         is_tight,
         is_prose: false,
     })
+}
+
+/// Returns `true` if a word of a sentence after a name of this kind can be a secret: "the password is …".
+fn is_in_sentence(kind: NameKind, value: &str) -> bool {
+    let classes = Classes::of(value);
+    let is_mixed = classes.digits > 0 && (classes.lower > 0 && classes.upper > 0 || classes.other > 0);
+    let is_strong = if kind == NameKind::Password { is_mixed } else { value.len() >= 24 };
+    is_strong && value::is_random(value, None) && !value::is_words(value)
 }
 
 /// Returns `true` if a value with a name of this kind is a secret.
