@@ -169,6 +169,7 @@ fn assigned(bytes: &[u8], name: &Range<usize>) -> Option<Assigned> {
     if [&b"=="[..], b"::", b"=~"].iter().any(|other| rest.starts_with(other)) {
         return None;
     }
+    let is_single_blank = blanks == 1 && !is_quoted_name && bytes.get(name.end) == Some(&b' ');
     match rest.first()? {
         b'=' => {
             is_tight = blanks == 0 && !is_quoted_name;
@@ -191,14 +192,7 @@ fn assigned(bytes: &[u8], name: &Range<usize>) -> Option<Assigned> {
                 return None;
             }
         }
-        first
-            if bytes.get(name.end) == Some(&b' ')
-                && blanks == 1
-                && !is_quoted_name
-                && first.is_ascii_alphanumeric() =>
-        {
-            is_prose = true;
-        }
+        first if is_single_blank && first.is_ascii_alphanumeric() => is_prose = true,
         b'?' | b'|' if rest.iter().take(3).any(|byte| *byte == b'=') => {
             cursor.skip(3, |byte| b"?|=".contains(&byte));
         }
@@ -326,7 +320,6 @@ fn is_secret(kind: NameKind, value: &str, (is_quoted, is_variable): (bool, bool)
                 && is_mixed
                 && !value::is_plain_data(value)
                 && value::is_random(value, None)
-                && !value::is_words(value)
                 && !value::is_words(value)
         }
     }

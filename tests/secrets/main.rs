@@ -9,7 +9,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use pitree::secrets::{Finding, Redaction, Rules};
+use pitree::secrets::{CustomRules, Finding, Redaction, Rules};
 use proptest::prelude::*;
 use regex::{Captures, Regex};
 
@@ -149,6 +149,30 @@ fn redacted_texts_contain_no_secret() {
             assert!(!redacted.contains(&text[secret.clone()]), "{redacted}");
         }
     }
+}
+
+#[test]
+fn long_repetitive_texts_are_searched() {
+    // Each of these would take minutes if every keyword led to a search of a long text.
+    for part in
+        ["eyJ", "password", "openssl ", "https://", "curl -u ", "ghp_a", "token: ", "-----BEGIN PRIVATE KEY-----\n"]
+    {
+        Rules::built_in().find(&part.repeat(200_000 / part.len()));
+    }
+}
+
+#[test]
+fn own_rules_and_exceptions_are_used() {
+    let rule = |regex: &str| ("acme".to_string(), regex.to_string(), vec!["acme".to_string()]);
+    let custom =
+        CustomRules { rules: vec![rule(r"acme-(\p{L}+)")], allow: vec!["^x".into()], values: vec!["blue".into()] };
+    let rules = Rules::with(custom.clone()).unwrap();
+    let text = "acme-ärger acme-xyz blue";
+    let found: Vec<_> =
+        rules.find(text).into_iter().map(|found| (found.rule.to_string(), &text[found.range])).collect();
+    assert_eq!(found, [("acme".into(), "ärger"), ("configured-value".into(), "blue")]);
+    assert!(Rules::with(CustomRules { rules: vec![rule("(")], ..CustomRules::default() }).is_err());
+    assert!(!format!("{rules:?} {custom:?}").contains("blue"));
 }
 
 proptest! {
