@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::boundary;
 use super::rule_file::AssignmentNames;
 use super::value::{self, Classes, ValueLists};
 
@@ -108,6 +109,9 @@ fn name_around(bytes: &[u8], at: usize) -> Range<usize> {
     if start > 0 && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b'r' | b't') {
         start += 1;
     }
+    // Neither is a color code before it.
+    let is_after_color = |end: &usize| bytes[end - 1] == b'm' && boundary::ends_with_color(&bytes[..*end]);
+    start = (start + 1..=at).find(is_after_color).unwrap_or(start);
     start += bytes[start..at].iter().take_while(|byte| **byte == b'-').count();
     start..at + right
 }
@@ -154,7 +158,19 @@ impl<'a> Cursor<'a> {
     }
 
     fn skip_blanks(&mut self, most: usize) -> usize {
-        self.skip(most, |byte| byte == b' ' || byte == b'\t')
+        self.skip_colors();
+        let count = self.skip(most, |byte| byte == b' ' || byte == b'\t');
+        self.skip_colors();
+        count
+    }
+
+    /// Skips color codes of a terminal.
+    fn skip_colors(&mut self) {
+        while self.rest().starts_with(b"\x1b[") {
+            self.at += 2;
+            self.skip(16, |byte| byte.is_ascii_digit() || byte == b';');
+            self.skip(1, |byte| byte == b'm');
+        }
     }
 }
 
@@ -259,9 +275,9 @@ fn value_at(mut cursor: Cursor<'_>, is_tight: bool) -> Option<Assigned> {
     cursor.at += usize::from(quote.is_some());
     let start = cursor.at;
     let is_end = |byte: u8| match quote {
-        Some(quote) => byte == quote || byte == b'\n' || byte == b'\\',
-        None if is_tight => byte.is_ascii_whitespace() || b"\"'`\\;|<>".contains(&byte),
-        None => byte.is_ascii_whitespace() || b"\"'`,;<>(){}[]\\|".contains(&byte),
+        Some(quote) => byte == quote || byte < b' ' || byte == b'\\',
+        None if is_tight => byte <= b' ' || b"\"'`\\;|<>".contains(&byte),
+        None => byte <= b' ' || b"\"'`,;<>(){}[]\\|".contains(&byte),
     };
     let len = cursor.skip(VALUE, |byte| !is_end(byte));
     let range = start..start + len;
