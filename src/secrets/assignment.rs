@@ -203,6 +203,15 @@ fn assigned(bytes: &[u8], name: &Range<usize>) -> Option<Assigned> {
                 return None;
             }
         }
+        b'{' if is_quoted_name => {
+            // A variable of Terraform.
+            let block = &rest[..rest.len().min(200)];
+            cursor.at += memchr::memmem::find(block, b"default")? + b"default".len();
+            cursor.skip_blanks(8);
+            if cursor.skip(1, |byte| byte == b'=') == 0 {
+                return None;
+            }
+        }
         b'v' if is_quoted_name && blanks > 0 => {
             if !after_name_field(&mut cursor) {
                 return None;
@@ -306,7 +315,8 @@ fn is_in_sentence(kind: NameKind, value: &str) -> bool {
 /// Returns `true` if a value with a name of this kind is a secret.
 fn is_secret(kind: NameKind, value: &str, (is_quoted, is_variable): (bool, bool), lists: &ValueLists) -> bool {
     let classes = Classes::of(value);
-    let is_wrong = value.len() < 8
+    let is_short_password = kind == NameKind::Password && (is_quoted || is_variable) && classes.count() > 2;
+    let is_wrong = value.len() < if is_short_password { 6 } else { 8 }
         || lists.is_placeholder(value)
         || lists.is_stopped(value)
         || value::is_template(value)
@@ -324,7 +334,7 @@ fn is_secret(kind: NameKind, value: &str, (is_quoted, is_variable): (bool, bool)
                 && (is_quoted || is_variable || classes.digits > 0)
         }
         NameKind::Secret => {
-            let is_long = value.len() >= if is_variable { 8 } else { 16 };
+            let is_long = value.len() >= if is_variable { 8 } else { 12 };
             let is_random = value::is_uuid(value) || value::is_random(value, is_variable.then_some(2.5));
             let is_words = value::is_words(value) && !classes.is_hex();
             is_long && is_random && !is_words && !value::is_number(value) && !value::is_address(value)

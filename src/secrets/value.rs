@@ -236,6 +236,10 @@ pub(super) fn is_reference(value: &str) -> bool {
     if ["::", "->", "()", "[", "(", "&&", "||", "=>", "?."].iter().any(|part| value.contains(part)) {
         return true;
     }
+    let is_constant = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    if value.contains('_') && value.bytes().all(is_constant) {
+        return true;
+    }
     let is_name = |part: &str| {
         part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
