@@ -44,8 +44,9 @@ impl<'r> ScrubValues<'r> {
                 }
             }
         }
-        let secrets = collector.found();
-        Ok(Self { redact: collector.finish(), secrets })
+        let redact = collector.finish();
+        let secrets = redact.found();
+        Ok(Self { redact, secrets })
     }
 
     /// Returns a file without the values, or `None` if it contains none of them.

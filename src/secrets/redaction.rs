@@ -32,24 +32,36 @@ pub struct Redaction<'r> {
     numbers: HashMap<RuleId, usize>,
 }
 
-/// A value and its mark.
-struct Secret {
+/// A collected secret, without its value.
+#[derive(Debug)]
+pub struct Secret {
     rule: RuleId,
     mark: String,
-    places: AtomicU64,
-    /// `true` if it is not replaced.
+    sample: String,
     is_kept: bool,
+    places: AtomicU64,
 }
 
-/// A found value, without the value.
-#[derive(Clone, Copy, Debug)]
-pub struct FoundValue<'a> {
-    /// The rule that found it.
-    pub rule: &'a RuleId,
-    /// The mark that replaces it.
-    pub mark: &'a str,
-    /// At most four characters of it.
-    pub sample: &'a str,
+impl Secret {
+    /// Returns the rule that found it.
+    pub fn rule(&self) -> &RuleId {
+        &self.rule
+    }
+
+    /// Returns the text that replaces it.
+    pub fn mark(&self) -> &str {
+        &self.mark
+    }
+
+    /// Returns its first characters: see [`sample`].
+    pub fn sample(&self) -> &str {
+        &self.sample
+    }
+
+    /// Returns the number of places replaced so far.
+    pub fn places(&self) -> u64 {
+        self.places.load(Ordering::Relaxed)
+    }
 }
 
 impl<'r> Redaction<'r> {
@@ -78,31 +90,15 @@ impl<'r> Redaction<'r> {
                 *number += 1;
                 let mark = format!("[{rule} {number}]");
                 self.known.insert(value.into(), self.secrets.len());
-                self.secrets.push(Secret { rule, mark, places: AtomicU64::new(0), is_kept: false });
+                let sample = sample(value).to_owned();
+                self.secrets.push(Secret { rule, mark, sample, is_kept: false, places: AtomicU64::new(0) });
             }
         }
     }
 
-    /// Returns the number of secrets found so far.
+    /// Returns the number of secrets collected so far.
     pub fn count(&self) -> usize {
         self.secrets.len()
-    }
-
-    /// Returns the secrets found so far, in the order of their first occurrence.
-    pub fn found(&self) -> impl Iterator<Item = FoundValue<'_>> {
-        let mut values: Vec<&str> = vec![""; self.secrets.len()];
-        self.known.iter().for_each(|(value, &at)| values[at] = value);
-        self.secrets.iter().zip(values).map(|(secret, value)| FoundValue {
-            rule: &secret.rule,
-            mark: &secret.mark,
-            sample: sample(value),
-        })
-    }
-
-    /// Keeps the values with these marks: they are not replaced.
-    pub fn keep(&mut self, is_kept: impl Fn(&str) -> bool) {
-        self.known.retain(|_, at| !is_kept(&self.secrets[*at].mark));
-        self.secrets.iter_mut().for_each(|secret| secret.is_kept = is_kept(&secret.mark));
     }
 
     /// Ends the first pass.
@@ -213,6 +209,9 @@ impl Redactor<'_> {
         let (mut redacted, mut from) = (String::with_capacity(text.len()), 0);
         for (range, at) in places {
             let secret = &self.secrets[at];
+            if secret.is_kept {
+                continue;
+            }
             secret.places.fetch_add(1, Ordering::Relaxed);
             redacted.push_str(&text[from..range.start]);
             redacted.push_str(&secret.mark);
@@ -235,11 +234,22 @@ impl Redactor<'_> {
     /// Returns the rules that found values, each with the number of different values and of replaced places so far.
     pub fn counts(&self) -> impl Iterator<Item = (&RuleId, usize, u64)> {
         let mut counts: BTreeMap<&RuleId, (usize, u64)> = BTreeMap::new();
-        for secret in self.secrets.iter().filter(|secret| !secret.is_kept) {
+        for secret in self.secrets() {
             let count = counts.entry(&secret.rule).or_default();
-            *count = (count.0 + 1, count.1 + secret.places.load(Ordering::Relaxed));
+            *count = (count.0 + 1, count.1 + secret.places());
         }
         counts.into_iter().map(|(rule, (values, places))| (rule, values, places))
+    }
+
+    /// Returns the secrets in the order in which they were collected, except kept ones.
+    pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        self.secrets.iter().filter(|secret| !secret.is_kept)
+    }
+
+    /// Keeps the secret with this mark from now on. Returns `true` if there is one.
+    pub fn keep(&mut self, mark: &str) -> bool {
+        let found = self.secrets.iter_mut().find(|secret| secret.mark == mark);
+        found.map(|secret| secret.is_kept = true).is_some()
     }
 
     /// Returns `true` if no secrets were collected.
@@ -266,6 +276,19 @@ mod tests {
 
     fn token(seed: char) -> String {
         format!("{}_{}{seed}", "ghp", "k3J9dQ2mX8vB5nR7tY1wL4zC6hF0pS2aGe3")
+    }
+
+    #[test]
+    fn secrets_can_be_kept() {
+        let (one, other) = (token('a'), token('b'));
+        let mut redaction = Redaction::new(Rules::built_in());
+        redaction.collect(&format!("{one} {other}"));
+        let mut redactor = redaction.finish();
+        let marks: Vec<_> = redactor.secrets().map(|secret| (secret.mark(), secret.sample())).collect();
+        assert_eq!(marks, [("[github-token 1]", "ghp_"), ("[github-token 2]", "ghp_")]);
+        assert!(redactor.keep("[github-token 1]") && !redactor.keep("[other 1]"));
+        assert_eq!(redactor.apply(&format!("{one} {other}")), format!("{one} [github-token 2]"));
+        assert_eq!(redactor.counts().map(|(_, values, places)| (values, places)).collect::<Vec<_>>(), [(1, 1)]);
     }
 
     #[test]
@@ -312,19 +335,5 @@ mod tests {
         let counts: Vec<_> = redactor.counts().map(|(rule, values, places)| (rule.as_str(), values, places)).collect();
         assert_eq!(counts, [("github-token", 2, 3)]);
         assert!(!format!("{redactor:?}").contains(&one));
-    }
-
-    #[test]
-    fn kept_values_are_not_replaced() {
-        let (one, other) = (token('a'), token('b'));
-        let mut redaction = Redaction::new(Rules::built_in());
-        redaction.collect(&format!("{one} and {other}"));
-        let found: Vec<_> = redaction.found().map(|found| (found.mark.to_owned(), found.sample.to_owned())).collect();
-        assert_eq!(found, [1, 2].map(|number| (format!("[github-token {number}]"), "ghp_".to_owned())));
-        redaction.keep(|mark| mark == "[github-token 1]");
-        let redactor = redaction.finish();
-        assert_eq!(redactor.apply(&format!("{one} {other}")), format!("{one} [github-token 2]"));
-        let counts: Vec<_> = redactor.counts().map(|(rule, values, places)| (rule.as_str(), values, places)).collect();
-        assert_eq!(counts, [("github-token", 1, 1)]);
     }
 }

@@ -14,6 +14,8 @@ pub(crate) struct Redact<'a> {
     /// `None` without redaction.
     secrets: Option<Redactor<'a>>,
     personal: PersonalReplacer,
+    /// The entry with the first occurrence of each secret.
+    entries: Vec<Option<String>>,
 }
 
 /// The first pass.
@@ -68,12 +70,19 @@ impl<'a> Collector<'a> {
         self.entries.resize(secrets.count(), None);
     }
 
-    /// Returns the secrets found so far.
+    /// Ends the first pass.
+    pub(crate) fn finish(self) -> Redact<'a> {
+        Redact { secrets: self.secrets.map(Redaction::finish), personal: self.personal, entries: self.entries }
+    }
+}
+
+impl Redact<'_> {
+    /// Returns the secrets that are replaced.
     pub(crate) fn found(&self) -> Vec<ListedSecret> {
-        let found = self.secrets.iter().flat_map(Redaction::found).zip(&self.entries);
+        let found = self.secrets.iter().flat_map(Redactor::secrets).zip(&self.entries);
         let listed = found.map(|(secret, entry)| ListedSecret {
-            mark: secret.mark.into(),
-            sample: secret.sample.into(),
+            mark: secret.mark().into(),
+            sample: secret.sample().into(),
             entry: entry.clone(),
         });
         listed.collect()
@@ -81,16 +90,11 @@ impl<'a> Collector<'a> {
 
     /// Keeps the secrets with these marks.
     pub(crate) fn keep(&mut self, marks: &BTreeSet<String>) {
-        self.secrets.iter_mut().for_each(|secrets| secrets.keep(|mark| marks.contains(mark)));
+        if let Some(secrets) = &mut self.secrets {
+            marks.iter().for_each(|mark| _ = secrets.keep(mark));
+        }
     }
 
-    /// Ends the first pass.
-    pub(crate) fn finish(self) -> Redact<'a> {
-        Redact { secrets: self.secrets.map(Redaction::finish), personal: self.personal }
-    }
-}
-
-impl Redact<'_> {
     /// Redacts the value of a field; `key` can be empty.
     fn field<'t>(&self, key: &str, text: &'t str) -> Cow<'t, str> {
         let Some(secrets) = &self.secrets else { return Cow::Borrowed(text) };

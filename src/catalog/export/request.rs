@@ -82,10 +82,9 @@ impl ExportRequest {
         };
         let mut sources = self.files.iter().map(source).collect::<Result<Vec<_>>>()?;
         let groups: &[PersonalData] = if self.is_anonymous { PersonalData::ALL } else { &[] };
-        let mut collector = export::collected(&mut sources, Some(groups), rules)?;
-        let secrets = collector.found();
-        collector.keep(&self.kept);
-        let redact = collector.finish();
+        let mut redact = export::collected(&mut sources, Some(groups), rules)?.finish();
+        let secrets = redact.found();
+        redact.keep(&self.kept);
         let (mut text, mut made) = (Vec::new(), None);
         match &self.to {
             ExportTo::File(path) => made = self.write(&mut sources, path, &redact, run)?,
