@@ -10,6 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::model::Model;
@@ -17,7 +18,7 @@ use pitree::app::panes::tree::rows::{TreeRows, passes};
 use pitree::app::startup::Startup;
 use pitree::app::ticket::Ticket;
 use pitree::app::update::{start, update};
-use pitree::catalog::find;
+use pitree::catalog::{find, secrets};
 use pitree::config::{Config, Filter};
 use pitree::disk::incremental::FileChanges;
 use pitree::disk::load::{LoadRequest, OpenFile};
@@ -25,6 +26,7 @@ use pitree::disk::locate::Located;
 use pitree::disk::{load, scan};
 use pitree::runtime::jobs::JobContext;
 use pitree::search::text_match::Words;
+use pitree::secrets::Rules;
 use pitree::session::digest::Digest;
 use pitree::session::tree::Tree;
 use pitree::ui;
@@ -97,6 +99,21 @@ fn list_1_gb_in_2000_files(bencher: Bencher) {
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn list_40_mb_in_10000_files(bencher: Bencher) {
     list(bencher, &many(10_000, 40_000_000), 10_000);
+}
+
+/// Searches all strings of 1 GB in 2000 sessions for secrets, on all threads.
+#[divan::bench(sample_count = 3, sample_size = 1)]
+fn secrets_in_1_gb(bencher: Bencher) {
+    let files: Vec<PathBuf> =
+        scan::find(&[many(2000, 1_000_000_000)]).files.into_iter().map(|file| file.path).collect();
+    bencher.counter(BytesCount::new(1_000_000_000u64)).bench(|| {
+        let mut found = 0;
+        secrets::each(&files, Rules::built_in(), |batch, _| {
+            found += batch.len();
+            true
+        });
+        found
+    });
 }
 
 /// 64 MB is a long conversation, 240 MB one with huge tool results.

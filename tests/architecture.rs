@@ -24,7 +24,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("export", &["session", "render"]),
     ("disk", &["session"]),
     ("pi", &["session", "disk"]),
-    ("catalog", &["session", "search", "disk", "pi"]),
+    ("catalog", &["session", "search", "disk", "pi", "secrets"]),
     ("changes", &["session", "disk", "pi"]),
     ("keymap", &[]),
     ("config", &["session", "search", "keymap", "secrets"]),

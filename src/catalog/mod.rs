@@ -1,7 +1,7 @@
 //! All sessions by keys that outlive their paths: their digests, families, and active pis (`live`). The data is pure.
 //! Reading goes through `disk` and runs on workers: [`search`] matches queries with sessions, [`find`] searches one
 //! session, [`grep`] searches all bytes, and [`search_text`] loads searched texts. [`files`] lists touched files,
-//! `cost_sharing` counts shared entries once, and [`compare`] compares two branches.
+//! `cost_sharing` counts shared entries once, [`compare`] compares two branches, and [`secrets`] finds secrets.
 
 pub mod compare;
 pub(crate) mod cost_sharing;
@@ -18,6 +18,7 @@ mod relations;
 pub mod search;
 mod search_cache;
 pub mod search_text;
+pub mod secrets;
 pub mod stats;
 pub mod suggestions;
 mod text_arena;

@@ -12,7 +12,7 @@ pub(super) enum Exit {
     Nothing = 1,
     /// An error, wrong usage, or output that lacks a file that could not be read.
     Failed = 2,
-    /// A check found something, such as a cost above the budget.
+    /// A check found something, such as a cost above the budget or a secret.
     Over = 3,
 }
 
@@ -28,7 +28,7 @@ pub(super) const TABLE: [(&str, &str); 6] = [
     ("0", "done, or found"),
     ("1", "nothing found, nothing to do, or declined"),
     ("2", "error or wrong usage; also if a file could not be read for the output"),
-    ("3", "a check found something: `stats --check` above the budget"),
+    ("3", "a check found something: `stats --check` above the budget, or `secrets`"),
     ("4", "not used yet"),
     ("128+N", "ended by signal N"),
 ];

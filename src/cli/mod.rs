@@ -28,6 +28,7 @@ mod restore;
 mod resume;
 mod rm;
 mod search;
+mod secrets;
 mod setup;
 mod show;
 mod skill;
@@ -134,6 +135,7 @@ enum OnSessions {
     Diff(diff::DiffCommand),
     Search(search::SearchCommand),
     Stats(stats::StatsCommand),
+    Secrets(secrets::SecretsCommand),
     Show(show::ShowCommand),
     Path(path::PathCommand),
     Export(export::ExportCommand),
@@ -344,6 +346,7 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Diff(command) => command.run(&chosen, out).map(success),
         OnSessions::Search(command) => command.run(&chosen, out),
         OnSessions::Stats(command) => command.run(&chosen, out),
+        OnSessions::Secrets(command) => command.run(&chosen, out),
         OnSessions::Show(command) => command.run(&chosen, out).map(success),
         OnSessions::Path(command) => command.run(&chosen, out).map(success),
         OnSessions::Export(command) => command.run(&chosen, out),

@@ -3,6 +3,7 @@
 //! Pure: converts text to settings or errors. Callers locate and read the file; [`keymap`](crate::keymap) defines key
 //! bindings.
 
+mod redact;
 mod stats;
 mod tables;
 
@@ -12,10 +13,10 @@ use std::num::NonZeroU64;
 use std::str::FromStr;
 
 use clap::builder::PossibleValue;
+pub use redact::{RedactConfig, ValueSource};
 pub use stats::StatsConfig;
 pub use tables::{ColorOverride, SavedQuery};
-use tables::{ConfigProblems, advice, one_of, whole, wrong_type};
-use toml::Spanned;
+use tables::{ConfigProblems, advice, one_of, strings, whole, wrong_type};
 use toml::de::{DeTable, DeValue};
 
 use crate::base::named::named;
@@ -199,6 +200,8 @@ pub struct Config {
     pub index_megabytes: u64,
     /// The settings of statistics.
     pub stats: StatsConfig,
+    /// The settings of the search for secrets.
+    pub redact: RedactConfig,
     /// Session directories to read instead of pi's; `~` is not expanded yet.
     pub dirs: Vec<String>,
     /// The symbols, unless ASCII is set.
@@ -228,6 +231,7 @@ impl Default for Config {
             trash_seconds: 60,
             index_megabytes: 4000,
             stats: StatsConfig::default(),
+            redact: RedactConfig::default(),
             dirs: Vec::new(),
             glyphs: UNICODE.clone(),
             colors: HashMap::new(),
@@ -332,13 +336,14 @@ fn read(problems: &mut ConfigProblems, table: &DeTable<'_>, config: &mut Config)
             "colors" => config.colors = tables::colors(problems, value),
             "queries" => saved = Some(value),
             "stats" => config.stats = stats::stats(problems, value),
+            "redact" => config.redact = redact::redact(problems, value),
             _ => match SETTINGS.iter().find(|(known, _)| *known == name) {
                 Some((_, set)) => drop(problems.parsed(name, value, |value| set(config, value))),
                 None => {
                     let names = SETTINGS
                         .iter()
                         .map(|(known, _)| *known)
-                        .chain(["glyphs", "colors", "queries", "stats", "keys"]);
+                        .chain(["glyphs", "colors", "queries", "stats", "redact", "keys"]);
                     let advice = advice(name, "settings", names);
                     problems.add(key.span(), format!("unknown setting {name:?}; {advice}"));
                 }
@@ -357,14 +362,6 @@ fn choice<T: FromStr<Err = String>>(value: &DeValue<'_>) -> Result<T, String> {
 
 fn boolean(value: &DeValue<'_>) -> Result<bool, String> {
     value.as_bool().ok_or_else(|| wrong_type("true or false", value))
-}
-
-fn strings(value: &DeValue<'_>) -> Result<Vec<String>, String> {
-    let wrong = |value: &DeValue<'_>| wrong_type("a list of texts, such as [\"one\", \"two\"]", value);
-    let items = value.as_array().ok_or_else(|| wrong(value))?;
-    let text =
-        |item: &Spanned<DeValue<'_>>| item.get_ref().as_str().map(str::to_owned).ok_or_else(|| wrong(item.get_ref()));
-    items.iter().map(text).collect()
 }
 
 /// Returns a configuration file with all defaults and explanations.

@@ -73,6 +73,15 @@ pub(super) fn whole<T: FromStr>(value: &DeValue<'_>, wanted: &str) -> Result<T, 
     number.ok_or_else(|| wrong_type(wanted, value))
 }
 
+/// Reads a list of texts.
+pub(super) fn strings(value: &DeValue<'_>) -> Result<Vec<String>, String> {
+    let wrong = |value: &DeValue<'_>| wrong_type("a list of texts, such as [\"one\", \"two\"]", value);
+    let items = value.as_array().ok_or_else(|| wrong(value))?;
+    let text =
+        |item: &Spanned<DeValue<'_>>| item.get_ref().as_str().map(str::to_owned).ok_or_else(|| wrong(item.get_ref()));
+    items.iter().map(text).collect()
+}
+
 /// Formats names as `"a", "b" or "c"`.
 pub(super) fn one_of(names: &[&str]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();

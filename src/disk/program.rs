@@ -3,7 +3,7 @@
 use std::env;
 use std::io::{self, Read};
 use std::path::{PathBuf, absolute, is_separator};
-use std::process::{Child, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,6 +13,9 @@ use crate::system::programs;
 
 /// The interval between checks for the end of a subprocess.
 const LOOK: Duration = Duration::from_millis(5);
+
+/// The maximum wait for the output of a program that ended; a background child can keep the pipe open.
+const LAST_OUTPUT: Duration = Duration::from_millis(500);
 
 /// The maximum number of captured output bytes.
 const KEPT: u64 = 4096;
@@ -55,6 +58,31 @@ pub(crate) fn ended(child: &mut Child, mut gives_up: impl FnMut(Duration) -> boo
         }
         thread::sleep(LOOK);
     }
+}
+
+/// Runs a command and returns its output of at most 4 KB without the last line break. The error contains no output.
+///
+/// # Errors
+/// The command cannot be run, failed, or exceeded its time limit.
+pub(crate) fn read(program: &str, arguments: &[String], limit: Duration) -> Result<String, String> {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = programs::start_apart(&mut command).map_err(|error| format!("cannot run {program}: {error}"))?;
+    let words = output(child.stdout.take());
+    match ended(&mut child, |elapsed| elapsed >= limit) {
+        Err(error) => Err(format!("cannot run {program}: {error}")),
+        Ok(None) => Err(format!("{program} timed out after {} s and was stopped", limit.as_secs())),
+        Ok(Some(status)) if !status.success() => Err(format!("{program} failed ({status})")),
+        Ok(Some(_)) => {
+            let text = words.recv_timeout(LAST_OUTPUT).unwrap_or_default();
+            Ok(text.trim_end_matches(['\n', '\r']).to_owned())
+        }
+    }
+}
+
+/// Returns the value of an environment variable.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    env::var(name).ok()
 }
 
 /// Captures the output of a subprocess to its end.

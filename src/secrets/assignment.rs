@@ -12,8 +12,8 @@ const NAME: usize = 60;
 const VALUE: usize = 512;
 
 /// Calls around a value that do not change it.
-const WRAPPERS: [&str; 8] =
-    ["String::from(", "Some(", "SecretString::new(", "SecretString::from(", "str(", "string(", "Secret::new(", "$"];
+const WRAPPERS: [&str; 7] =
+    ["String::from(", "Some(", "SecretString::new(", "SecretString::from(", "str(", "string(", "Secret::new("];
 
 /// The names of secrets.
 pub(super) struct Assignments {
@@ -36,6 +36,8 @@ struct Assigned {
     is_quoted: bool,
     /// `true` for `NAME=value` without spaces.
     is_tight: bool,
+    /// `true` for a sentence: "the token is …".
+    is_prose: bool,
 }
 
 impl Assignments {
@@ -46,12 +48,16 @@ impl Assignments {
     /// Returns the value that is assigned to the name at a keyword, if it is a secret.
     pub(super) fn at_keyword(&self, text: &str, keyword: Range<usize>, lists: &ValueLists) -> Option<Range<usize>> {
         let bytes = text.as_bytes();
-        let name = name_around(bytes, keyword.start);
+        let has_blank = bytes[keyword.clone()].contains(&b' ');
+        let name = if has_blank { keyword } else { name_around(bytes, keyword.start) };
         let assigned = assigned(bytes, &name)?;
         let name = text.get(name)?;
         let value = text.get(assigned.range.clone())?;
         let is_variable = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
         let kind = self.kind(name)?;
+        if assigned.is_prose && (!value::is_random(value, None) || value::is_words(value)) {
+            return None;
+        }
         is_secret(kind, value, (assigned.is_quoted, is_variable && assigned.is_tight), lists).then_some(assigned.range)
     }
 
@@ -106,7 +112,7 @@ fn name_around(bytes: &[u8], at: usize) -> Range<usize> {
     start..at + right
 }
 
-/// Converts a name to lower-case words with underscores: `apiKey` and `API-KEY` become `api_key`.
+/// Converts a name to lower-case words with underscores: `apiKey`, `api key` and `API-KEY` become `api_key`.
 fn snake_case(name: &str) -> String {
     let bytes = name.as_bytes();
     let mut snake = String::with_capacity(name.len() + 4);
@@ -119,7 +125,7 @@ fn snake_case(name: &str) -> String {
         if is_start {
             snake.push('_');
         }
-        snake.push(if *byte == b'-' { '_' } else { char::from(byte.to_ascii_lowercase()) });
+        snake.push(if matches!(byte, b'-' | b' ') { '_' } else { char::from(byte.to_ascii_lowercase()) });
     }
     snake
 }
@@ -159,7 +165,7 @@ fn assigned(bytes: &[u8], name: &Range<usize>) -> Option<Assigned> {
     let is_quoted_name = quotes > 0;
     let blanks = cursor.skip_blanks(24);
     let rest = cursor.rest();
-    let mut is_tight = false;
+    let (mut is_tight, mut is_prose) = (false, false);
     if [&b"=="[..], b"::", b"=~"].iter().any(|other| rest.starts_with(other)) {
         return None;
     }
@@ -171,6 +177,14 @@ fn assigned(bytes: &[u8], name: &Range<usize>) -> Option<Assigned> {
         b':' => {
             cursor.at += if rest.get(1) == Some(&b'=') { 2 } else { 1 };
             skip_type(&mut cursor);
+        }
+        b'i' if blanks > 0 && !is_quoted_name && rest.starts_with(b"is") => {
+            is_prose = true;
+            cursor.at += 2;
+            let separators = cursor.skip(3, |byte| byte == b' ' || byte == b':');
+            if separators == 0 {
+                return None;
+            }
         }
         b'?' | b'|' if rest.iter().take(3).any(|byte| *byte == b'=') => {
             cursor.skip(3, |byte| b"?|=".contains(&byte));
@@ -190,12 +204,15 @@ fn assigned(bytes: &[u8], name: &Range<usize>) -> Option<Assigned> {
         _ => return None,
     }
     cursor.skip_blanks(24);
-    WRAPPERS.iter().any(|wrapper| cursor.skip_text(wrapper.as_bytes()) && *wrapper != "$");
+    for wrapper in WRAPPERS {
+        cursor.skip_text(wrapper.as_bytes());
+    }
     let prefix = cursor.rest();
     if prefix.len() > 1 && b"brfuB".contains(&prefix[0]) && b"\"'".contains(&prefix[1]) {
         cursor.at += 1;
     }
-    value_at(cursor, is_tight)
+    let assigned = value_at(cursor, is_tight)?;
+    Some(Assigned { is_prose, ..assigned })
 }
 
 /// Skips a type between `:` and `=`, as in `token: &str = "…"`.
@@ -247,7 +264,12 @@ fn value_at(mut cursor: Cursor<'_>, is_tight: bool) -> Option<Assigned> {
         None => !matches!(next, Some(b'(' | b'[' | b'{')),
     };
     let has_blank = bytes[range.clone()].iter().any(u8::is_ascii_whitespace);
-    (is_whole && !has_blank && len < VALUE).then_some(Assigned { range, is_quoted: quote.is_some(), is_tight })
+    (is_whole && !has_blank && len < VALUE).then_some(Assigned {
+        range,
+        is_quoted: quote.is_some(),
+        is_tight,
+        is_prose: false,
+    })
 }
 
 /// Returns `true` if a value with a name of this kind is a secret.
@@ -272,10 +294,9 @@ fn is_secret(kind: NameKind, value: &str, (is_quoted, is_variable): (bool, bool)
         }
         NameKind::Secret => {
             let is_long = value.len() >= if is_variable { 8 } else { 16 };
-            is_long
-                && !value::is_number(value)
-                && !value::is_address(value)
-                && value::is_random(value, is_variable.then_some(2.5))
+            let is_random = value::is_uuid(value) || value::is_random(value, is_variable.then_some(2.5));
+            let is_words = value::is_words(value) && !classes.is_hex();
+            is_long && is_random && !is_words && !value::is_number(value) && !value::is_address(value)
         }
         NameKind::Weak => {
             let is_mixed = (classes.upper > 0 && classes.lower > 0) || (classes.is_hex() && value.len() >= 32);
@@ -284,6 +305,7 @@ fn is_secret(kind: NameKind, value: &str, (is_quoted, is_variable): (bool, bool)
                 && is_mixed
                 && !value::is_plain_data(value)
                 && value::is_random(value, None)
+                && !value::is_words(value)
                 && !value::is_words(value)
         }
     }

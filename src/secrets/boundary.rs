@@ -10,12 +10,27 @@ pub(super) fn is_word(byte: u8) -> bool {
 /// An escape such as `\n`, `\u0022`, `%3D` or a color code of a terminal also separates it from earlier text.
 pub(super) fn starts(text: &[u8], at: usize) -> bool {
     let before = &text[..at];
-    before.last().is_none_or(|byte| !is_word(*byte)) || ends_with_escape(before)
+    match before.last() {
+        None => true,
+        Some(b'+' | b'/') => !ends_with_base64(before),
+        Some(byte) => !is_word(*byte) || ends_with_escape(before),
+    }
 }
 
 /// Returns `true` if a token can end at this position.
 pub(super) fn ends(text: &[u8], at: usize) -> bool {
     text.get(at).is_none_or(|byte| !is_word(*byte) && *byte != b'-')
+}
+
+/// Returns `true` if a text ends with Base64 data, which can contain anything.
+fn ends_with_base64(before: &[u8]) -> bool {
+    const LEN: usize = 24;
+    let Some(tail) = before.len().checked_sub(LEN).map(|start| &before[start..]) else { return false };
+    let has = |is_in: fn(&u8) -> bool| tail.iter().any(is_in);
+    tail.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
+        && has(u8::is_ascii_digit)
+        && has(u8::is_ascii_lowercase)
+        && has(u8::is_ascii_uppercase)
 }
 
 /// Returns `true` if a text ends with an escape sequence that is written out.

@@ -6,16 +6,16 @@
 
 mod assignment;
 mod boundary;
-mod finding;
 mod json;
 mod private_key;
 mod redaction;
 mod rule;
 mod rule_file;
 mod rules;
+mod secret;
 mod value;
 
-pub use finding::{Finding, RuleId, sample};
 pub use json::redact_json;
 pub use redaction::{Redaction, Redactor};
 pub use rules::{CustomRules, Rules};
+pub use secret::{Finding, RuleId, sample};

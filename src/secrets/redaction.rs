@@ -8,12 +8,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use super::finding::{Finding, RuleId};
+use super::boundary;
 use super::rules::Rules;
+use super::secret::{Finding, RuleId};
 use super::value::Classes;
 
 /// The fewest bytes of a value that is replaced everywhere; a shorter one is replaced where a rule finds it.
 const EVERYWHERE: usize = 8;
+
+/// The number of first bytes by which a cut value is recognized at the end of a text.
+const HEAD: usize = 12;
+
+/// The most bytes of a cut value.
+const TAIL: usize = 512;
 
 /// The first pass over texts: collects the values of secrets.
 pub struct Redaction<'r> {
@@ -77,9 +84,23 @@ impl<'r> Redaction<'r> {
             .build(patterns.iter().map(|(value, _)| value))
             .ok()
             .filter(|_| !patterns.is_empty());
+        let mut values: Vec<_> = self.known.iter().map(|(value, &at)| (value.clone(), at)).collect();
+        values.retain(|(value, _)| value.len() >= 2 * HEAD && value.is_char_boundary(HEAD));
+        values.sort_by_key(|(_, at)| *at);
+        let heads =
+            AhoCorasick::new(values.iter().map(|(value, _)| &value[..HEAD])).ok().filter(|_| !values.is_empty());
         let has_short = self.known.keys().any(|value| !is_replaced_everywhere(value));
         let secrets_of = patterns.into_iter().map(|(_, at)| at).collect();
-        Redactor { rules: self.rules, secrets: self.secrets, known: self.known, automaton, secrets_of, has_short }
+        Redactor {
+            rules: self.rules,
+            secrets: self.secrets,
+            known: self.known,
+            automaton,
+            heads,
+            values,
+            secrets_of,
+            has_short,
+        }
     }
 }
 
@@ -112,6 +133,10 @@ pub struct Redactor<'r> {
     secrets: Vec<Secret>,
     known: HashMap<String, usize>,
     automaton: Option<AhoCorasick>,
+    /// Finds the first characters of long values.
+    heads: Option<AhoCorasick>,
+    /// The long values with their secrets.
+    values: Vec<(String, usize)>,
     /// The secret of each pattern of the automaton.
     secrets_of: Vec<usize>,
     /// `true` if there are values that are only replaced where a rule finds them.
@@ -138,12 +163,14 @@ impl Redactor<'_> {
             .flat_map(|automaton| automaton.find_iter(text))
             .map(|hit| (hit.range(), self.secrets_of[hit.pattern().as_usize()]))
             .collect();
+        let mut short = Vec::new();
         for Finding { range, .. } in found {
-            let overlaps = |(other, _): &(Range<usize>, usize)| other.start < range.end && range.start < other.end;
-            if let Some(&at) = self.known.get(&text[range.clone()]).filter(|_| !places.iter().any(overlaps)) {
-                places.push((range.clone(), at));
-            }
+            let next = places.partition_point(|(other, _)| other.end <= range.start);
+            let is_free = places.get(next).is_none_or(|(other, _)| other.start >= range.end);
+            short.extend(self.known.get(&text[range.clone()]).filter(|_| is_free).map(|&at| (range.clone(), at)));
         }
+        places.append(&mut short);
+        places.extend(self.cut_value(text, places.iter().map(|(range, _)| range.end).max().unwrap_or(0)));
         if places.is_empty() {
             return Cow::Borrowed(text);
         }
@@ -158,6 +185,16 @@ impl Redactor<'_> {
         }
         redacted.push_str(&text[from..]);
         Cow::Owned(redacted)
+    }
+
+    /// Returns the place of a value of which a text contains only the first characters, at its end after `from`.
+    fn cut_value(&self, text: &str, from: usize) -> Option<(Range<usize>, usize)> {
+        let end = text.trim_end_matches(['…', '.', ' ']).len();
+        let tail = boundary::floor(text, end.saturating_sub(TAIL)).max(from);
+        let hit = self.heads.as_ref()?.find(text.get(tail..end)?)?;
+        let (value, at) = &self.values[hit.pattern().as_usize()];
+        let start = tail + hit.start();
+        value.starts_with(&text[start..end]).then_some((start..end, *at))
     }
 
     /// Returns the rules that found values, each with the number of different values and of replaced places so far.
@@ -194,6 +231,38 @@ mod tests {
 
     fn token(seed: char) -> String {
         format!("{}_{}{seed}", "ghp", "k3J9dQ2mX8vB5nR7tY1wL4zC6hF0pS2aGe3")
+    }
+
+    #[test]
+    fn cut_values_are_replaced_at_the_end_of_a_text() {
+        let mut redaction = Redaction::new(Rules::built_in());
+        redaction.collect(&token('a'));
+        let redactor = redaction.finish();
+        for end in ["", "…", "..."] {
+            let text = format!("use {}{end}", &token('a')[..25]);
+            assert_eq!(redactor.apply(&text), format!("use [github-token 1]{end}"));
+        }
+        let other = format!("use {}x", &token('a')[..25]);
+        assert_eq!(redactor.apply(&other), other);
+    }
+
+    #[test]
+    fn short_values_are_replaced_only_where_a_rule_finds_them() {
+        let command = ["mysql -u root -p", "zq7x3 shop"].concat();
+        let mut redaction = Redaction::new(Rules::built_in());
+        redaction.collect(&command);
+        let redactor = redaction.finish();
+        let text = format!("zq7x3 and {command}");
+        assert_eq!(redactor.apply(&text), "zq7x3 and mysql -u root -p[mysql-password 1] shop");
+    }
+
+    #[test]
+    fn values_in_other_spellings_are_replaced() {
+        let mut redaction = Redaction::new(Rules::built_in());
+        redaction.collect(&["DB_PASSWORD='pK4/", "m7_\"x+Q9'"].concat());
+        let redactor = redaction.finish();
+        let mark = "[assigned-secret 1]";
+        assert_eq!(redactor.apply("pK4/m7_\\\"x+Q9 pK4%2Fm7_%22x%2BQ9"), format!("{mark} {mark}"));
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
 use super::boundary;
-use super::finding::RuleId;
 use super::rule_file::{Check, RuleEntry, Strength};
+use super::secret::RuleId;
 use super::value::{self, Classes, ValueLists};
 
 /// The most bytes of a match that starts at its keyword.
@@ -89,15 +89,16 @@ impl Rule {
         let group = found.iter().skip(1).flatten().next();
         let value = group.unwrap_or(whole);
         let bytes = text.as_bytes();
-        if group.is_none()
-            && boundary::is_word(*whole.as_bytes().first()?)
-            && !boundary::starts(bytes, from + whole.start())
-        {
+        let is_at_start = value.start() == whole.start() && boundary::is_word(*value.as_bytes().first()?);
+        if is_at_start && !boundary::starts(bytes, from + value.start()) {
             return None;
         }
-        let (start, mut end) = (from + value.start(), from + value.end());
+        let (mut start, mut end) = (from + value.start(), from + value.end());
         while end > start && bytes[end - 1] == b'.' {
             end -= 1;
+        }
+        if end - start >= 2 && matches!(bytes[start], b'"' | b'\'') && bytes[end - 1] == bytes[start] {
+            (start, end) = (start + 1, end - 1);
         }
         if self.entry.strength != Strength::Place && !boundary::ends(bytes, end) {
             return None;
@@ -123,9 +124,12 @@ impl Rule {
         let is_of_strength = match self.entry.strength {
             Strength::Distinct => self.entry.entropy.is_none_or(|least| value::entropy(value) >= least),
             Strength::Random => {
-                !lists.is_stopped(value)
-                    && value::is_random(value, self.entry.entropy)
-                    && (!is_in_context || !value::is_words(value) || Classes::of(value).is_hex())
+                let is_text = || {
+                    let is_words = value::is_words(value) && !Classes::of(value).is_hex();
+                    is_words || value::is_template(value) || value::is_reference(value)
+                };
+                let is_random = value::is_random(value, self.entry.entropy);
+                is_random && !lists.is_stopped(value) && !(is_in_context && is_text())
             }
             Strength::Place => !lists.is_stop_value(value) && !value::is_template(value) && !value::is_reference(value),
         };

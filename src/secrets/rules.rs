@@ -1,5 +1,6 @@
 //! All rules, and the search with them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -9,10 +10,10 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::Regex;
 
 use super::assignment::Assignments;
-use super::finding::{Finding, RuleId};
 use super::private_key;
 use super::rule::Rule;
 use super::rule_file::{RuleEntry, RuleFile, Strength};
+use super::secret::{Finding, RuleId};
 use super::value::ValueLists;
 
 /// The built-in rules.
@@ -166,6 +167,21 @@ impl Rules {
             candidates.push(Candidate { rank: 2, range: 0..text.len(), rule: &self.ids.assignment });
         }
         self.resolve(text, candidates)
+    }
+
+    /// Returns a text with the names of the rules in place of its likely secrets, such as `[github-token]`.
+    pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let found = self.find(text);
+        if found.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let (mut masked, mut from) = (String::with_capacity(text.len()), 0);
+        for Finding { rule, range } in found {
+            masked.push_str(&text[from..range.start]);
+            masked.push_str(&format!("[{rule}]"));
+            from = range.end;
+        }
+        Cow::Owned(masked + &text[from..])
     }
 
     fn candidates(&self, text: &str) -> Vec<Candidate<'_>> {

@@ -175,26 +175,18 @@ fn is_word(run: &str) -> bool {
 
 /// Returns `true` if a value is a template or names the place of a secret: `${NAME}`, `<token>`, `op://vault/item`.
 pub(super) fn is_template(value: &str) -> bool {
-    const INSIDE: [&str; 9] = ["${", "{{", "<%", "#{", "$(", "%(", "://", "}}", "%s"];
-    const STARTS: [&str; 15] =
-        ["$", "<", "@", "!", "&", "*", "arn:", "vault:", "env:", "file:", "secret:", "/", "./", "~/", "..."];
+    const INSIDE: [&str; 10] = ["«", "${", "{{", "<%", "#{", "$(", "%(", "://", "}}", "%s"];
+    const STARTS: [&str; 14] =
+        ["$", "<", "[", "{", "arn:", "vault:", "env:", "file:", "secret:", "./", "../", "~/", "...", "::"];
+    let classes = Classes::of(value);
+    let has_all = classes.digits > 0 && classes.lower > 0 && classes.upper > 0;
     let is_variable = value.len() > 2 && value.starts_with('%') && value.ends_with('%');
     is_variable
         || INSIDE.iter().any(|part| value.contains(part))
-        || STARTS.iter().any(|start| value.starts_with(start) && !is_strong_password(value))
-        || value.starts_with(['[', '{'])
+        || STARTS.iter().any(|start| value.starts_with(start))
+        || value.starts_with('/') && (is_words(value) || classes.digits == 0)
+        || value.starts_with(['@', '!', '&', '*']) && !has_all
         || value.get(1..3) == Some(":\\")
-}
-
-/// Returns `true` if a value that starts with a sign has the character classes of a password.
-fn is_strong_password(value: &str) -> bool {
-    let classes = Classes::of(value);
-    !value.starts_with(['<', '/', '.', '~'])
-        && classes.digits > 0
-        && classes.lower > 0
-        && classes.upper > 0
-        && !value.starts_with("$")
-        && !value.contains(':')
 }
 
 /// Returns `true` if a value refers to code: `config.token`, `process.env.KEY`, `get_key(`, `Some::path`.
@@ -257,8 +249,16 @@ pub(super) fn is_plain_data(value: &str) -> bool {
     is_number(value) || is_uuid(value) || is_address(value) || is_hash
 }
 
-/// Returns `true` for a number, a date or a version.
+/// Returns `true` for a number, a date or a version, also for a number in code such as `0x1f_u32`.
 pub(super) fn is_number(value: &str) -> bool {
+    let digits = value.strip_prefix("0x").map(|rest| rest.trim_end_matches("_u32").trim_end_matches("_i32"));
+    let is_hex =
+        |digits: &str| digits.len() <= 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'_');
+    let suffixes = ["u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "f32", "f64", "L", "UL", "px", "ms"];
+    if digits.is_some_and(is_hex) {
+        return true;
+    }
+    let value = suffixes.iter().find_map(|suffix| value.strip_suffix(suffix)).unwrap_or(value);
     value.bytes().all(|byte| byte.is_ascii_digit() || b".,:-_+TZx/".contains(&byte))
 }
 

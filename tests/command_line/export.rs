@@ -231,7 +231,7 @@ fn likely_secrets_are_listed_without_their_values() {
     let made = Made::new();
     let before = made.pitree.files();
     let run = made.pitree.run(&["export", &made.path, "--tree", "--list"]);
-    assert_eq!((run.code, made.pitree.files() == before), (0, true));
+    assert_eq!((run.code, made.pitree.files() == before), (3, true));
     let rows: Vec<&str> = run.out.lines().collect();
     assert_eq!(rows.len(), 3, "{}", run.out);
     let words: HashSet<&str> = rows[1].split_whitespace().collect();
@@ -243,7 +243,7 @@ fn likely_secrets_are_listed_without_their_values() {
         run.err
     );
     let clean = made.pitree.write_session(&Session::new("clean").user("u1", "Nothing here"));
-    assert_eq!(made.pitree.run(&["export", clean.to_str().unwrap(), "--list"]).code, 1);
+    assert_eq!(made.pitree.run(&["export", clean.to_str().unwrap(), "--list"]).code, 0);
 }
 
 #[test]

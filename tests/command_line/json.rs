@@ -170,6 +170,11 @@ fn the_schema_describes_sessions_changes_and_the_index() {
     }
     all_are_printed("Changes", &changes);
     all_are_printed("History", &history);
+    let secret = pitree.home().join("secret");
+    std::fs::write(&secret, format!("AKIA{}\n", "Q7XW2MPRZ5TKL4HV")).unwrap();
+    let mut secrets = BTreeSet::new();
+    check("secrets", &objects(&["secrets", "--json", secret.to_str().unwrap()]), &mut secrets);
+    all_are_printed("secrets", &secrets);
     pitree.print(&["ls"]); // writes the index
     for (name, args) in
         [("path", &["path", "branches"][..]), ("resume", &["resume", "branches"]), ("index", &["index"])]

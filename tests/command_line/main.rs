@@ -24,6 +24,7 @@ mod privacy;
 mod reading;
 mod resuming;
 mod searching;
+mod secrets;
 mod session_arguments;
 mod setup;
 mod shells;

@@ -20,6 +20,7 @@ use crate::cli::export::source::{Scope, Source};
 use crate::cli::export::target::Target;
 use crate::cli::output::Output;
 use crate::cli::resolve::SessionPlace;
+use crate::cli::secrets::ChosenRules;
 use crate::cli::table::{self, Column};
 use crate::cli::{CommandContext, completions, exit::Exit, now, output};
 use crate::disk::{new_file, program};
@@ -78,7 +79,7 @@ pub(super) struct ExportCommand {
     /// Keep secrets
     #[arg(long, conflicts_with = "redact")]
     no_redact: bool,
-    /// List likely secrets with at most four characters each, and write nothing
+    /// List likely secrets with at most four characters each, and write nothing; exit code 3 if there are any
     #[arg(long, conflicts_with = "no_redact")]
     list: bool,
     /// Replace existing files
@@ -107,9 +108,9 @@ impl ExportCommand {
             Source::new(&place, chosen, (scope, self.family), self.since.as_deref())
         };
         let mut sources = self.sessions.iter().map(source).collect::<Result<Vec<_>>>()?;
-        let rules = Rules::built_in();
+        let rules = ChosenRules::new(&chosen.config.redact)?;
         if self.list {
-            return list(&mut sources, rules, (chosen, out));
+            return list(&mut sources, &rules, (chosen, out));
         }
         if let (Format::Jsonl, Some(newer)) = (format, sources.iter().find(|source| source.tree.header.is_newer())) {
             bail!(
@@ -118,7 +119,7 @@ impl ExportCommand {
             );
         }
         let groups = (!self.no_redact).then(|| self.redact.as_deref().unwrap_or_default());
-        let redact = collected(&mut sources, groups, rules)?;
+        let redact = collected(&mut sources, groups, &rules)?;
         let made = match &mut sources[..] {
             [source] => {
                 let path = self.path(source, format);
@@ -331,7 +332,7 @@ fn list(sources: &mut [Source], rules: &Rules, (chosen, out): (&CommandContext, 
     out.flush()?;
     let places = count(rows.len(), "place with a likely secret", "places with likely secrets");
     output::note(&format!("{places}; rules cannot find every secret"));
-    Ok(Exit::Done.found(!rows.is_empty()).into())
+    Ok(if rows.is_empty() { Exit::Done } else { Exit::Over }.into())
 }
 
 /// Opens a file in its default program.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::base::text::{Tone, clean_text};
-use crate::export::html::text::escape;
+use crate::export::html::escape::escape;
 use crate::render::{code, diff};
 
 /// The maximum number of highlighted bytes of an export, because highlighting is slow.

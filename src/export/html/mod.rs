@@ -3,12 +3,13 @@
 //! script and style, by their hashes.
 
 mod code;
-mod text;
+mod escape;
+mod markdown;
 
 use crate::base::numbers;
 use crate::export::document::{BlockRole, EntryBlock, Head, Part, ToolPart};
 use crate::export::html::code::CodeWriter;
-use crate::export::html::text::{attribute, escape, fragment};
+use crate::export::html::escape::{attribute, escape, fragment};
 use crate::export::markdown::image_address;
 use crate::export::{IndexRow, PageLink, Writer};
 
@@ -139,7 +140,7 @@ impl HtmlWriter {
 
     fn part(&mut self, part: &Part, out: &mut String) {
         match part {
-            Part::Markdown(text) => text::markdown(text, &mut self.code, out),
+            Part::Markdown(text) => markdown::markdown(text, &mut self.code, out),
             Part::Thinking(text) => {
                 push(
                     out,

@@ -6,6 +6,7 @@
 
 pub(crate) mod edit;
 mod string_end;
+pub(crate) mod strings;
 pub mod value;
 
 use std::borrow::Cow;
@@ -310,6 +311,11 @@ impl<'a> JsonReader<'a> {
             is_first = false;
         }
         Ok(())
+    }
+
+    /// Enters an object; [`JsonReader::next_key`] iterates over it.
+    pub(crate) fn enter_object(&mut self) -> Result<()> {
+        self.expect(b'{')
     }
 
     /// Enters an array; [`JsonReader::next_item`] iterates over it.

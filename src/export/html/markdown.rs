@@ -1,29 +1,13 @@
-//! Text and Markdown of a session as HTML. Raw HTML in Markdown is shown as text, links lead only to the web, and images
+//! Markdown of a session as HTML. Raw HTML in Markdown is shown as text, links lead only to the web, and images
 //! become links.
 
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use crate::base::text::clean_text;
 use crate::export::html::code::CodeWriter;
+use crate::export::html::escape::{attribute, escape};
 use crate::export::markdown::is_web_address;
 use crate::render::markdown::starts_too_deep;
-
-/// Escapes text for an element.
-pub(super) fn escape(text: &str) -> String {
-    clean_text(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-/// Escapes text for an attribute in double quotes.
-pub(super) fn attribute(text: &str) -> String {
-    escape(text).replace('"', "&quot;").replace(['\n', '\t'], " ")
-}
-
-/// Encodes text for a URL as UTF-8 in percent signs.
-pub(super) fn fragment(text: &str) -> String {
-    let text = clean_text(text).replace(['\n', '\t'], " ");
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-    text.bytes().map(|byte| if is_plain(byte) { char::from(byte).into() } else { format!("%{byte:02X}") }).collect()
-}
 
 /// Writes Markdown.
 pub(super) fn markdown(text: &str, code: &mut CodeWriter, out: &mut String) {
@@ -215,12 +199,6 @@ mod tests {
             let own = ["<p>", "</p>", "<em>", "</em>"].iter().map(|tag| html.matches(tag).count()).sum::<usize>();
             assert_eq!(tags, own, "{html}");
         }
-    }
-
-    #[test]
-    fn ids_are_attributes_and_fragments() {
-        assert_eq!(attribute("a\"b'<c>&\n"), "a&quot;b'&lt;c&gt;&amp; ");
-        assert_eq!(fragment("a b\"é#%"), "a%20b%22%C3%A9%23%25");
     }
 
     proptest::proptest! {

@@ -1,0 +1,275 @@
+//! `pitree secrets`: lists likely secrets in sessions, files or standard input, without their values.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap_complete::ArgValueCompleter;
+
+use crate::base::javascript::utf16_prefix;
+use crate::base::numbers::count;
+use crate::base::paths::shorten;
+use crate::base::typo;
+use crate::catalog::secrets::{self, FoundSecret};
+use crate::cli::exit::Exit;
+use crate::cli::hits::HitSearch;
+use crate::cli::output::{self, Output, PathFields, object};
+use crate::cli::project::ProjectArg;
+use crate::cli::resolve::{self, SessionResolver};
+use crate::cli::search::read_query;
+use crate::cli::table::{self, Column, LAST, PATH, TITLE};
+use crate::cli::{CommandContext, completions};
+use crate::config::{RedactConfig, ValueSource};
+use crate::disk::program;
+use crate::disk::scan::Unreadable;
+use crate::secrets::Rules;
+
+/// Session id or file, title, entry, rule, sample, place.
+const COLUMNS: [Column; 6] =
+    [Column::Path(PATH), Column::Words(TITLE), Column::Whole, Column::Whole, Column::Whole, Column::Words(LAST)];
+
+/// List likely secrets in sessions or files, such as keys, tokens and passwords
+///
+/// Searches prompts, answers, thinking, tool calls and their results, custom entries, labels, names and directories, but
+/// not images. The output never contains a value, only its first characters: at most four. Rules cannot find every
+/// secret. The exit code is 3 if something is found, so that the command can check files before a commit.
+#[derive(Debug, clap::Args)]
+#[command(after_help = crate::cli::exit::help("Examples:
+  pitree secrets                         search all sessions
+  pitree secrets 0199f2c1                search a session
+  pitree secrets after:1w cwd:shop       search the sessions that match a query
+  pitree secrets notes.md src/*.rs       search files
+  git diff --cached | pitree secrets -   search standard input
+  pitree secrets --rule github-token     list what one rule finds
+  pitree secrets --list                  list the rules"))]
+pub(super) struct SecretsCommand {
+    /// Files, sessions (path, id, or unique id prefix), `-` for standard input, or a query (see `pitree search --help`)
+    #[arg(value_name = "QUERY|FILE", add = ArgValueCompleter::new(completions::sessions))]
+    words: Vec<OsString>,
+    /// Use only this rule (repeatable)
+    #[arg(long = "rule", value_name = "ID")]
+    rules: Vec<String>,
+    /// List the rules instead
+    #[arg(long, conflicts_with_all = ["words", "rules", "project", "json"])]
+    list: bool,
+    #[command(flatten)]
+    project: ProjectArg,
+    /// Print JSON Lines
+    #[arg(long)]
+    json: bool,
+}
+
+/// The built-in rules, or those with the user's.
+pub(super) struct ChosenRules(Option<Rules>);
+
+impl Deref for ChosenRules {
+    type Target = Rules;
+
+    fn deref(&self) -> &Rules {
+        self.0.as_ref().unwrap_or_else(|| Rules::built_in())
+    }
+}
+
+impl ChosenRules {
+    /// Returns the rules of a configuration. Reads the user's values from variables and commands.
+    ///
+    /// # Errors
+    /// A command failed.
+    pub(super) fn new(config: &RedactConfig) -> Result<Self> {
+        if config.is_empty() {
+            return Ok(Self(None));
+        }
+        let limit = Duration::from_secs(config.seconds);
+        let value = |source: &ValueSource| match source {
+            ValueSource::Variable(name) => Ok(program::variable(name)),
+            ValueSource::Command(command) => match command.split_first() {
+                Some((program, arguments)) => program::read(program, arguments, limit).map(Some),
+                None => Ok(None),
+            },
+        };
+        let values = config.values.iter().map(value).collect::<Result<Vec<_>, _>>();
+        let values = values.map_err(|error| anyhow!("{error}; check redact.values in config.toml"))?;
+        let values = values.into_iter().flatten().filter(|value| !value.trim().is_empty()).collect();
+        Rules::with(config.custom_rules(values)).map(|rules| Self(Some(rules))).map_err(anyhow::Error::msg)
+    }
+}
+
+/// The searched files.
+enum Target {
+    Files(Vec<PathBuf>),
+    Input,
+}
+
+/// A session of a searched file.
+struct SessionLabel {
+    id: String,
+    title: String,
+}
+
+impl SecretsCommand {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+        let rules = ChosenRules::new(&chosen.config.redact)?;
+        if self.list {
+            return Self::list(&rules, chosen, out);
+        }
+        self.check_rules(&rules)?;
+        let resolver = SessionResolver::new(chosen);
+        let mut unreadable = Vec::new();
+        let (mut found, mut searched) = (Vec::new(), 1);
+        match self.target(&resolver, chosen, &mut unreadable)? {
+            Target::Input => {
+                let input =
+                    secrets::in_reader(&mut io::stdin().lock(), &rules).context("cannot read standard input")?;
+                found.push((None, input));
+            }
+            Target::Files(files) => {
+                searched = files.len();
+                let mut all: HashMap<PathBuf, Vec<FoundSecret>> = HashMap::new();
+                secrets::each(&files, &rules, |batch, done| {
+                    output::progress(&format!("{done} of {searched} files"));
+                    for (path, result) in batch {
+                        match result {
+                            Ok(secrets) => drop(all.insert(path, secrets)),
+                            Err(error) => unreadable.push(error),
+                        }
+                    }
+                    true
+                });
+                output::progress("");
+                found.extend(files.into_iter().filter_map(|path| all.remove(&path).map(|found| (Some(path), found))));
+            }
+        }
+        let is_wanted =
+            |secret: &FoundSecret| self.rules.is_empty() || self.rules.iter().any(|rule| rule == secret.rule.as_str());
+        found.iter_mut().for_each(|(_, secrets)| secrets.retain(is_wanted));
+        found.retain(|(_, secrets)| !secrets.is_empty());
+        let labels = labels(&rules, found.iter().filter_map(|(path, _)| path.as_deref()));
+        self.print(&found, &labels, chosen, out)?;
+        let total: usize = found.iter().map(|(_, secrets)| secrets.len()).sum();
+        let places = count(found.len(), "file", "files");
+        match total {
+            0 => output::note(&format!(
+                "no likely secret in {}; rules cannot find every secret",
+                count(searched, "file", "files")
+            )),
+            total => output::note(&format!(
+                "{} in {places}; rules cannot find every secret",
+                count(total, "likely secret", "likely secrets")
+            )),
+        }
+        let end = output::end(out, unreadable)?;
+        Ok(if total > 0 { Exit::Over } else { end }.into())
+    }
+
+    /// Returns an error for the name of a rule that does not exist.
+    fn check_rules(&self, rules: &Rules) -> Result<()> {
+        let known = || rules.all().map(|(id, _)| id.as_str());
+        for rule in &self.rules {
+            if !known().any(|id| id == rule) {
+                let similar = typo::nearest(rule, known());
+                let advice = similar.map_or("list the rules with --list".into(), |id| format!("did you mean {id}?"));
+                bail!("no such rule: {rule}; {advice}");
+            }
+        }
+        Ok(())
+    }
+
+    fn list(rules: &Rules, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+        let rows: Vec<_> = rules.all().map(|(id, description)| [id.to_string(), description.to_string()]).collect();
+        table::print(out, [Column::Whole, Column::Words(LAST)], &rows, chosen.config.signs())?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Returns what the words mean: files and sessions, standard input, or a query.
+    fn target(
+        &self,
+        resolver: &SessionResolver<'_>,
+        chosen: &CommandContext,
+        unreadable: &mut Vec<Unreadable>,
+    ) -> Result<Target> {
+        if self.words.iter().any(|word| word == "-") {
+            if self.words.len() > 1 {
+                bail!("- cannot be used with other files");
+            }
+            return Ok(Target::Input);
+        }
+        if let Some(path) = self.words.iter().find(|word| *word != "." && Path::new(word).is_dir()) {
+            bail!("{} is a directory; give files, or a session directory with --dir", Path::new(path).display());
+        }
+        let is_file = |word: &OsString| Path::new(word).is_file();
+        let is_target = |word: &OsString| is_file(word) || resolver.is_session(word);
+        if !self.words.is_empty() && self.words.iter().all(is_target) {
+            let path = |word: &OsString| if is_file(word) { Ok(word.into()) } else { resolver.session(word) };
+            return self.words.iter().map(path).collect::<Result<_>>().map(Target::Files);
+        }
+        let catalog = resolver.catalog();
+        let is_found = match &self.words[..] {
+            [] => None,
+            words => {
+                let words = words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
+                let sessions = catalog.searched_sessions();
+                Some(HitSearch::new(read_query(&words)?, sessions, chosen.here_and_now()).files())
+            }
+        };
+        let is_in_project = self.project.matcher(chosen);
+        unreadable.clone_from(&catalog.unreadable);
+        let sessions = catalog.newest_first().into_iter().filter_map(|key| catalog.get(key));
+        let sessions = sessions.filter(|session| is_in_project(session.facts().cwd));
+        let files = sessions.map(|session| session.facts().path.join());
+        Ok(Target::Files(files.filter(|path| is_found.as_ref().is_none_or(|found| found.contains(path))).collect()))
+    }
+
+    fn print(
+        &self,
+        found: &[(Option<PathBuf>, Vec<FoundSecret>)],
+        labels: &HashMap<PathBuf, SessionLabel>,
+        chosen: &CommandContext,
+        out: &mut Output,
+    ) -> Result<()> {
+        let ids = resolve::shortest(labels.values().map(|label| label.id.as_str()));
+        let mut rows = Vec::new();
+        for (path, secrets) in found {
+            let label = path.as_ref().and_then(|path| labels.get(path));
+            let absolute = path.as_deref().map(resolve::absolute).transpose()?;
+            let path_fields =
+                absolute.as_deref().map_or_else(|| PathFields { path: "-".into(), path_bytes: None }, PathFields::from);
+            for FoundSecret { entry_id, place, rule, sample } in secrets {
+                if self.json {
+                    let line = object! {
+                        id: label.map(|label| &label.id),
+                        #[serde(flatten)] path_fields: &path_fields,
+                        entry_id,
+                        rule: rule.as_str(),
+                        place,
+                        sample,
+                    };
+                    output::json(out, &line)?;
+                    continue;
+                }
+                let name = match label {
+                    Some(label) => utf16_prefix(&label.id, ids).to_owned(),
+                    None => shorten(&path_fields.path, &chosen.home).into_owned(),
+                };
+                let title = label.map(|label| label.title.clone()).unwrap_or_default();
+                let entry = entry_id.clone().unwrap_or_default();
+                rows.push([name, title, entry, rule.to_string(), format!("{sample}…"), place.clone()]);
+            }
+        }
+        table::print(out, COLUMNS, &rows, chosen.config.signs())
+    }
+}
+
+/// Returns the id and the masked title of the session of each file.
+fn labels<'a>(rules: &Rules, files: impl Iterator<Item = &'a Path>) -> HashMap<PathBuf, SessionLabel> {
+    let label = |path: &Path| {
+        let digest = resolve::digest(path).ok()?;
+        let title = rules.mask(digest.title()).into_owned();
+        Some((path.to_path_buf(), SessionLabel { id: digest.header.id, title }))
+    };
+    files.filter_map(label).collect()
+}

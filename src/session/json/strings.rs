@@ -1,0 +1,151 @@
+//! All strings of a JSON value with their paths, such as `message.content[0].text`.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use super::{JsonReader, Result, Str, ValueKind};
+
+/// The path of a string: the keys and indices from the root.
+#[derive(Debug, Default)]
+pub(crate) struct JsonPath<'a>(Vec<Level<'a>>);
+
+/// An object or array that is being read.
+#[derive(Debug)]
+enum Level<'a> {
+    Object {
+        key: Option<Str<'a>>,
+    },
+    /// The next index.
+    Array {
+        next: usize,
+    },
+}
+
+impl<'a> JsonPath<'a> {
+    /// Returns the nearest key: the name of a string or of the array that contains it.
+    pub(crate) fn name(&self) -> Option<Cow<'a, str>> {
+        let mut keys = self.0.iter().rev().filter_map(|level| match level {
+            Level::Object { key } => *key,
+            Level::Array { .. } => None,
+        });
+        keys.next().map(Str::text)
+    }
+
+    /// Returns the key of a string that is directly in an object.
+    pub(crate) fn key(&self) -> Option<Str<'a>> {
+        match self.0.last() {
+            Some(Level::Object { key }) => *key,
+            _ => None,
+        }
+    }
+
+    /// Returns the path as text.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        for level in &self.0 {
+            match level {
+                Level::Object { key: Some(key) } => {
+                    text.push_str(if text.is_empty() { "" } else { "." });
+                    text.push_str(&key.text());
+                }
+                Level::Array { next } => {
+                    let _ = write!(text, "[{}]", next.saturating_sub(1)); // a string accepts everything
+                }
+                Level::Object { key: None } => {}
+            }
+        }
+        text
+    }
+}
+
+/// Calls `each` for each string of a JSON value. The third argument is `true` for keys of objects.
+///
+/// # Errors
+/// The text is not JSON; the strings before the error were passed.
+pub(crate) fn each<'a>(json: &'a [u8], mut each: impl FnMut(&JsonPath<'a>, Str<'a>, bool)) -> Result<()> {
+    let mut reader = JsonReader::new(json);
+    let mut path = JsonPath::default();
+    loop {
+        // Reads one value, or enters it.
+        match reader.kind()? {
+            ValueKind::Object => {
+                reader.enter_object()?;
+                path.0.push(Level::Object { key: None });
+            }
+            ValueKind::Array => {
+                reader.enter_array()?;
+                path.0.push(Level::Array { next: 0 });
+            }
+            ValueKind::Str => each(&path, reader.string()?, false),
+            _ => drop(reader.skip()?),
+        }
+        // Proceeds to the next value.
+        loop {
+            let has_next = match path.0.last_mut() {
+                None => return reader.end(),
+                Some(Level::Object { key }) => {
+                    *key = reader.next_key(key.is_none())?;
+                    key.is_some()
+                }
+                Some(Level::Array { next }) => {
+                    *next += 1;
+                    reader.next_item(*next == 1)?
+                }
+            };
+            if has_next {
+                break;
+            }
+            path.0.pop();
+        }
+        if let Some(key) = path.key() {
+            each(&path, key, true);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(json: &str) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        each(json.as_bytes(), |path, text, is_key| {
+            if !is_key {
+                found.push((path.text(), text.text().into_owned()));
+            }
+        })
+        .unwrap();
+        found
+    }
+
+    #[test]
+    fn strings_have_paths() {
+        let json = r#"{"a":"1","b":[{"c":"2\n","d":{}},"3",[],["4",5,null]],"e":{"f":true,"g":"6"},"h":{}}"#;
+        let expected = [("a", "1"), ("b[0].c", "2\n"), ("b[1]", "3"), ("b[3][0]", "4"), ("e.g", "6")]
+            .map(|(a, b)| (a.into(), b.into()));
+        assert_eq!(all(json), expected);
+        assert_eq!(all("\"x\""), [(String::new(), "x".into())]);
+        assert!(all("[]").is_empty());
+        let deep = "[".repeat(100_000) + "\"x\"" + &"]".repeat(100_000);
+        assert_eq!(all(&deep).len(), 1);
+    }
+
+    #[test]
+    fn wrong_json_is_an_error() {
+        for json in ["", "{", "{\"a\"}", "[1", "{\"a\":1}x", "[\"a\" \"b\"]"] {
+            assert!(each(json.as_bytes(), |_, _, _| ()).is_err(), "{json}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_key_names_a_string() {
+        let mut names = Vec::new();
+        each(br#"{"a":{"b":["x"]}}"#, |path, _, is_key| {
+            if !is_key {
+                names.push(path.name().unwrap().into_owned());
+            }
+        })
+        .unwrap();
+        assert_eq!(names, ["b"]);
+    }
+}
