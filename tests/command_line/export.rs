@@ -296,3 +296,25 @@ fn all_fixtures_can_be_exported() {
         }
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn the_new_file_can_be_opened() {
+    let pitree = Pitree::new();
+    let script =
+        pitree.script("bin/xdg-open", "#!/bin/sh\nprintf '%s' \"$1\" > opened.part && mv opened.part opened\n");
+    let bin = script.parent().unwrap().to_str().unwrap().to_owned();
+    let pitree = pitree.variable("PATH", &format!("{bin}:/usr/bin:/bin"));
+    let path = pitree.write_session(&Session::new("opened").user("u1", "Hello"));
+    let mut command = pitree.command(&["export", path.to_str().unwrap(), "--open"]);
+    let run = crate::pitree::Outcome::of(command.current_dir(pitree.home()));
+    assert_eq!(run.code, 0, "{}", run.err);
+    let opened = pitree.home().join("opened");
+    for _ in 0..200 {
+        if opened.exists() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(25));
+    }
+    assert!(fs::read_to_string(opened).unwrap().ends_with("/pitree-opened.md"));
+}

@@ -122,7 +122,7 @@ impl ExportCommand {
         let redact = collected(&mut sources, groups, &rules)?;
         let made = match &mut sources[..] {
             [source] => {
-                let path = self.path(source, format);
+                let path = self.path(&redact.text(&source.tree.header.id), format);
                 let target = if is_stdout { Target::stdout(out) } else { Target::file(&path, self.force)? };
                 self.write(source, format, &redact, target)?
             }
@@ -165,8 +165,8 @@ impl ExportCommand {
     }
 
     /// Returns the path of the output for one session. The default name does not contain the title, which can be secret.
-    fn path(&self, source: &Source, format: Format) -> PathBuf {
-        let name = format!("{}.{}", stem(&source.tree.header.id, 8), format.extension());
+    fn path(&self, id: &str, format: Format) -> PathBuf {
+        let name = format!("{}.{}", stem(id, 8), format.extension());
         match &self.output {
             Some(path) if path.is_dir() => path.join(name),
             Some(path) => path.clone(),
@@ -181,17 +181,14 @@ impl ExportCommand {
         let index = dir.join(format!("index.{}", text_format.extension()));
         new_file::folder(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
         let index_target = Target::file(&index, self.force)?;
+        let ids: Vec<String> = sources.iter().map(|source| redact.text(&source.tree.header.id).into_owned()).collect();
         let mut rows = Vec::new();
-        for place in 0..sources.len() {
-            let id = sources[place].tree.header.id.clone();
-            let is_unique = |length: usize| {
-                let own = stem(&id, length);
-                sources.iter().filter(|other| stem(&other.tree.header.id, length) == own).count() == 1
-            };
-            let name = [8, 36].into_iter().find(|&length| is_unique(length)).map(|length| stem(&id, length));
-            let name = name.unwrap_or_else(|| format!("{}-{}", stem(&id, 36), place + 1));
+        for (place, source) in sources.iter_mut().enumerate() {
+            let own = |length: usize| stem(&ids[place], length);
+            let is_unique = |length: &usize| ids.iter().filter(|id| stem(id, *length) == own(*length)).count() == 1;
+            let name = [8, 36].into_iter().find(is_unique).map(own);
+            let name = name.unwrap_or_else(|| format!("{}-{}", own(36), place + 1));
             let file = format!("{name}.{}", format.extension());
-            let source = &mut sources[place];
             let head = source.head(redact)?;
             let made = self.write(source, format, redact, Target::file(&dir.join(&file), self.force)?)?;
             let made = made.and_then(|made| Some(made.strip_prefix(&dir).ok()?.to_str()?.to_owned()));
@@ -242,7 +239,8 @@ impl ExportCommand {
 /// Collects the secrets of all sources. Without `groups`, nothing is redacted.
 fn collected<'r>(sources: &mut [Source], groups: Option<&[PersonalData]>, rules: &'r Rules) -> Result<Redact<'r>> {
     let cwds = sources.iter().map(|source| source.tree.header.cwd.clone()).collect();
-    let mut collector = Collector::new(cwds, groups, rules);
+    let ids: Vec<String> = sources.iter().map(|source| source.tree.header.id.clone()).collect();
+    let mut collector = Collector::new(&ids, cwds, groups, rules);
     for source in sources.iter_mut().filter(|_| groups.is_some()) {
         for at in source.all_entries() {
             collector.line(&source.line(at)?);

@@ -22,10 +22,10 @@ pub(super) struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    /// Starts with the working directories of the sessions. Without `groups`, nothing is redacted.
-    pub(super) fn new(cwds: Vec<String>, groups: Option<&[PersonalData]>, rules: &'a Rules) -> Self {
+    /// Starts with the IDs and working directories of the sessions. Without `groups`, nothing is redacted.
+    pub(super) fn new(ids: &[String], cwds: Vec<String>, groups: Option<&[PersonalData]>, rules: &'a Rules) -> Self {
         let mut secrets = groups.map(|_| Redaction::new(rules));
-        secrets.iter_mut().for_each(|secrets| cwds.iter().for_each(|cwd| secrets.collect(cwd)));
+        secrets.iter_mut().for_each(|secrets| cwds.iter().chain(ids).for_each(|text| secrets.collect(text)));
         let known = KnownPersonalData {
             home: locate::home().to_string_lossy().into_owned(),
             cwds,

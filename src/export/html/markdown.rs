@@ -17,7 +17,7 @@ pub(super) fn markdown(text: &str, code: &mut CodeWriter, out: &mut String) {
     }
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut writer = MarkdownHtml { code, out, block: None, alt: 0, cells: None };
-    writer.out.push_str("<div class=\"md\">");
+    writer.out.push_str("<div>");
     Parser::new_ext(&text, options).for_each(|event| writer.event(event));
     writer.out.push_str("</div>");
 }
@@ -162,7 +162,7 @@ mod tests {
     fn html(text: &str) -> String {
         let mut out = String::new();
         markdown(text, &mut CodeWriter::default(), &mut out);
-        out.strip_prefix("<div class=\"md\">").unwrap().strip_suffix("</div>").unwrap().into()
+        out.strip_prefix("<div>").unwrap().strip_suffix("</div>").unwrap().into()
     }
 
     #[test]
