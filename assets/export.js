@@ -10,8 +10,11 @@
 		if (className) element.className = className;
 		return element;
 	};
+	const roles = new Map(entries.map((entry) => [entry, entry.className]));
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
-	const parentOf = (entry) => byId.get(entry.dataset.up);
+	// Without data-up, an entry follows the previous one.
+	const parents = new Map(entries.map((entry, at) => [entry, "up" in entry.dataset ? byId.get(entry.dataset.up) : entries[at - 1]]));
+	const parentOf = (entry) => parents.get(entry);
 	const children = new Map();
 	for (const entry of entries) {
 		const parent = parentOf(entry);
@@ -86,9 +89,9 @@
 	tree.hidden = true;
 	const nameOf = (entry) => {
 		const number = entry.querySelector("h2.number")?.textContent ?? "";
-		const element = entry.querySelector("h2:not(.number), h3, .md, summary, p.tool, pre, img");
+		const element = entry.querySelector("h2:not(.number), h3, div, summary, p.tool, pre, img");
 		const text = (element?.textContent ?? "").trim().slice(0, 80);
-		return `${number} ${text}`.trim() || entry.classList[0];
+		return `${number} ${text}`.trim() || "entry";
 	};
 	const build = () => {
 		const top = make("ul");
@@ -103,7 +106,7 @@
 			if (isStart) lists.set(entry, { prompts: inner, others: inner, inner });
 			else if (isOfUser) lists.set(entry, { prompts: above.prompts, others: inner, inner });
 			else lists.set(entry, { ...above, inner });
-			const row = make("div", "", entry.classList[0]);
+			const row = make("div", "", roles.get(entry));
 			const link = make("a", nameOf(entry));
 			link.href = `#${encodeURIComponent(entry.id)}`;
 			const fold = button("", "Fold", () => setFold(!inner.hidden));

@@ -32,7 +32,7 @@ impl<'r> ScrubValues<'r> {
     /// # Errors
     /// A file cannot be read.
     pub(crate) fn of<'p>(files: impl IntoIterator<Item = &'p Path>, rules: &'r Rules) -> Result<Self> {
-        let mut collector = Collector::new(Vec::new(), Some(&[]), rules);
+        let mut collector = Collector::new(&[], Vec::new(), Some(&[]), rules);
         for file in files {
             for line in read(file)?.split(|&byte| byte == b'\n') {
                 match parse::line(line) {

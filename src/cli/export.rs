@@ -73,7 +73,7 @@ pub(super) struct ExportCommand {
     /// Keep secrets
     #[arg(long, conflicts_with = "redact")]
     no_redact: bool,
-    /// List likely secrets with at most four characters each, and write nothing
+    /// List likely secrets with at most four characters each, and write nothing; exit code 3 if there are any
     #[arg(long, conflicts_with = "no_redact")]
     list: bool,
     /// Replace existing files
@@ -106,9 +106,9 @@ impl ExportCommand {
         self.check(format, is_stdout)?;
         let source = |word: &OsString| self.source(word, scope, chosen);
         let mut sources = self.sessions.iter().map(source).collect::<Result<Vec<_>>>()?;
-        let rules = &ChosenRules::new(&chosen.config.redact)?;
+        let rules = ChosenRules::new(&chosen.config.redact)?;
         if self.list {
-            return list(&mut sources, rules, (chosen, out));
+            return list(&mut sources, &rules, (chosen, out));
         }
         if let (Format::Jsonl, Some(newer)) = (format, sources.iter().find(|source| source.tree.header.is_newer())) {
             bail!(
@@ -117,10 +117,10 @@ impl ExportCommand {
             );
         }
         let groups = (!self.no_redact).then(|| self.redact.as_deref().unwrap_or_default());
-        let redact = export::collected(&mut sources, groups, rules)?.finish();
+        let redact = export::collected(&mut sources, groups, &rules)?.finish();
         let made = match &mut sources[..] {
             [source] => {
-                let path = self.path(source, format);
+                let path = self.path(&redact.text(&source.tree.header.id), format);
                 let target = if is_stdout { Target::stream(out) } else { Target::file(&path, self.force)? };
                 self.write(source, format, &redact, target)?
             }
@@ -196,8 +196,8 @@ impl ExportCommand {
     }
 
     /// Returns the path of the output for one session. The default name does not contain the title, which can be secret.
-    fn path(&self, source: &Source, format: Format) -> PathBuf {
-        let name = format!("{}.{}", file_stem(&source.tree.header.id, 8), format.extension());
+    fn path(&self, id: &str, format: Format) -> PathBuf {
+        let name = format!("{}.{}", file_stem(id, 8), format.extension());
         match &self.output {
             Some(path) if path.is_dir() => path.join(name),
             Some(path) => path.clone(),
@@ -238,7 +238,7 @@ fn list(sources: &mut [Source], rules: &Rules, (chosen, out): (&CommandContext, 
     out.flush()?;
     let places = count(rows.len(), "place with a likely secret", "places with likely secrets");
     output::note(&format!("{places}; rules cannot find every secret"));
-    Ok(Exit::Done.found(!rows.is_empty()).into())
+    Ok(if rows.is_empty() { Exit::Done } else { Exit::Over }.into())
 }
 
 /// Opens a file in its default program.

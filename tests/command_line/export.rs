@@ -231,7 +231,7 @@ fn likely_secrets_are_listed_without_their_values() {
     let made = Made::new();
     let before = made.pitree.files();
     let run = made.pitree.run(&["export", &made.path, "--tree", "--list"]);
-    assert_eq!((run.code, made.pitree.files() == before), (0, true));
+    assert_eq!((run.code, made.pitree.files() == before), (3, true));
     let rows: Vec<&str> = run.out.lines().collect();
     assert_eq!(rows.len(), 3, "{}", run.out);
     let words: HashSet<&str> = rows[1].split_whitespace().collect();
@@ -243,7 +243,7 @@ fn likely_secrets_are_listed_without_their_values() {
         run.err
     );
     let clean = made.pitree.write_session(&Session::new("clean").user("u1", "Nothing here"));
-    assert_eq!(made.pitree.run(&["export", clean.to_str().unwrap(), "--list"]).code, 1);
+    assert_eq!(made.pitree.run(&["export", clean.to_str().unwrap(), "--list"]).code, 0);
 }
 
 #[test]
@@ -295,4 +295,26 @@ fn all_fixtures_can_be_exported() {
             }
         }
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_new_file_can_be_opened() {
+    let pitree = Pitree::new();
+    let script =
+        pitree.script("bin/xdg-open", "#!/bin/sh\nprintf '%s' \"$1\" > opened.part && mv opened.part opened\n");
+    let bin = script.parent().unwrap().to_str().unwrap().to_owned();
+    let pitree = pitree.variable("PATH", &format!("{bin}:/usr/bin:/bin"));
+    let path = pitree.write_session(&Session::new("opened").user("u1", "Hello"));
+    let mut command = pitree.command(&["export", path.to_str().unwrap(), "--open"]);
+    let run = crate::pitree::Outcome::of(command.current_dir(pitree.home()));
+    assert_eq!(run.code, 0, "{}", run.err);
+    let opened = pitree.home().join("opened");
+    for _ in 0..200 {
+        if opened.exists() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(25));
+    }
+    assert!(fs::read_to_string(opened).unwrap().ends_with("/pitree-opened.md"));
 }

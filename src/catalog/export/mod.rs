@@ -39,7 +39,8 @@ pub(crate) fn collected<'r>(
     rules: &'r Rules,
 ) -> Result<Collector<'r>> {
     let cwds = sources.iter().map(|source| source.tree.header.cwd.clone()).collect();
-    let mut collector = Collector::new(cwds, groups, rules);
+    let ids: Vec<String> = sources.iter().map(|source| source.tree.header.id.clone()).collect();
+    let mut collector = Collector::new(&ids, cwds, groups, rules);
     for source in sources.iter_mut().filter(|_| groups.is_some()) {
         for at in source.all_entries() {
             let line = source.line(at)?;
@@ -64,17 +65,14 @@ pub(crate) fn directory(
     let index = dir.join(format!("index.{}", text_format.extension()));
     new_file::folder(dir).with_context(|| format!("cannot create {}", dir.display()))?;
     let index_target = Target::file(&index, replaces)?;
+    let ids: Vec<String> = sources.iter().map(|source| redact.text(&source.tree.header.id).into_owned()).collect();
     let mut rows = Vec::new();
-    for place in 0..sources.len() {
-        let id = sources[place].tree.header.id.clone();
-        let is_unique = |length: usize| {
-            let own = file_stem(&id, length);
-            sources.iter().filter(|other| file_stem(&other.tree.header.id, length) == own).count() == 1
-        };
-        let name = [8, 36].into_iter().find(|&length| is_unique(length)).map(|length| file_stem(&id, length));
-        let name = name.unwrap_or_else(|| format!("{}-{}", file_stem(&id, 36), place + 1));
+    for (place, source) in sources.iter_mut().enumerate() {
+        let own = |length: usize| file_stem(&ids[place], length);
+        let is_unique = |length: &usize| ids.iter().filter(|id| file_stem(id, *length) == own(*length)).count() == 1;
+        let name = [8, 36].into_iter().find(is_unique).map(own);
+        let name = name.unwrap_or_else(|| format!("{}-{}", own(36), place + 1));
         let file = format!("{name}.{}", format.extension());
-        let source = &mut sources[place];
         let head = source.head(redact)?;
         let made = write(source, (format, detail), redact, Target::file(&dir.join(&file), replaces)?, run)?;
         let made = made.and_then(|made| Some(made.strip_prefix(dir).ok()?.to_str()?.to_owned()));

@@ -38,10 +38,10 @@ pub struct ListedSecret {
 }
 
 impl<'a> Collector<'a> {
-    /// Starts with the working directories of the sessions. Without `groups`, nothing is redacted.
-    pub(crate) fn new(cwds: Vec<String>, groups: Option<&[PersonalData]>, rules: &'a Rules) -> Self {
+    /// Starts with the IDs and working directories of the sessions. Without `groups`, nothing is redacted.
+    pub(crate) fn new(ids: &[String], cwds: Vec<String>, groups: Option<&[PersonalData]>, rules: &'a Rules) -> Self {
         let mut secrets = groups.map(|_| Redaction::new(rules));
-        secrets.iter_mut().for_each(|secrets| cwds.iter().for_each(|cwd| secrets.collect(cwd)));
+        secrets.iter_mut().for_each(|secrets| cwds.iter().chain(ids).for_each(|text| secrets.collect(text)));
         let known = KnownPersonalData {
             home: locate::home().to_string_lossy().into_owned(),
             cwds,

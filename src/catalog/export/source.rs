@@ -139,7 +139,7 @@ impl Source {
         let model = context(tree, self.end).model.map(|(_, model)| redact.text(&model).into_owned());
         let cost: f64 = nodes().map(|node| node.cost).sum();
         let mut facts = vec![
-            ("Session", tree.header.id.clone()),
+            ("Session", redact.text(&tree.header.id).into_owned()),
             ("Project", redact.text(&tree.header.cwd).into_owned()),
             ("Date", if first == last { first } else { format!("{first} – {last}") }),
             ("Model", model.unwrap_or_default()),

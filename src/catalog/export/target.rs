@@ -187,3 +187,73 @@ fn page_path(path: &Path, number: usize) -> PathBuf {
     let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or("pitree");
     path.with_file_name(format!("{name}-{}", page_name(path, number)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::document::BlockRole;
+
+    /// Begins a page after each ten bytes.
+    struct ShortPages;
+
+    impl Writer for ShortPages {
+        fn head(&mut self, head: &Head, out: &mut String) {
+            *out += &head.title;
+        }
+
+        fn entry(&mut self, entry: &EntryBlock, out: &mut String) {
+            *out += &format!(" {} long enough", entry.id);
+        }
+
+        fn foot(&mut self, notes: &[String], out: &mut String) {
+            *out += &notes.concat();
+        }
+
+        fn links(&mut self, links: &[PageLink], out: &mut String) {
+            links.iter().for_each(|link| *out += &format!(" <{}>", link.file));
+        }
+
+        fn page_bytes(&self) -> usize {
+            10
+        }
+
+        fn index(&mut self, _: &Head, files: &[IndexRow], out: &mut String) {
+            files.iter().for_each(|row| *out += &format!("{} ", row.file));
+        }
+    }
+
+    fn write(path: &Path, entries: usize, replaces: bool) -> Result<Option<PathBuf>> {
+        let mut target = Target::file(path, replaces)?;
+        target.begin(&mut ShortPages, Head { title: "T".into(), facts: Vec::new() })?;
+        for id in 0..entries {
+            let block = EntryBlock {
+                id: id.to_string(),
+                parent: None,
+                role: BlockRole::Note,
+                title: String::new(),
+                facts: Vec::new(),
+                label: None,
+                branch: None,
+                is_active: true,
+                parts: Vec::new(),
+            };
+            target.entry(&mut ShortPages, &block)?;
+        }
+        target.end(&mut ShortPages, &["end".into()])
+    }
+
+    #[test]
+    fn a_long_document_becomes_a_directory_of_pages() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.html");
+        assert_eq!(write(&path, 1, false).unwrap(), Some(path.clone()));
+        assert!(write(&path, 3, false).is_err());
+        let pages = dir.path().join("a");
+        assert_eq!(write(&path, 3, true).unwrap(), Some(pages.clone()));
+        let read = |name: &str| std::fs::read_to_string(pages.join(name)).unwrap();
+        assert_eq!(read("index.html"), "page-1.html page-2.html page-3.html end");
+        assert_eq!(read("page-1.html"), "T 0 long enough <page-2.html>");
+        assert_eq!(read("page-2.html"), "T (page 2) <index.html> <page-1.html> 1 long enough <page-3.html>");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "no drafts");
+    }
+}

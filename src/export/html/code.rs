@@ -1,5 +1,6 @@
 //! Highlighted code and diffs as HTML.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::base::text::{Tone, clean_text};
@@ -7,18 +8,23 @@ use crate::export::html::escape::escape;
 use crate::render::{code, diff};
 
 /// The maximum number of highlighted bytes of an export, because highlighting is slow.
-const HIGHLIGHTED: usize = 2_000_000;
+const HIGHLIGHTED: usize = 400_000;
+
+/// The maximum number of highlighted languages of an export, because the highlighter reloads its patterns after more.
+const LANGUAGES: usize = 8;
 
 /// Writes code blocks, the first ones highlighted.
 #[derive(Debug)]
 pub(super) struct CodeWriter {
     /// The number of bytes that can still be highlighted.
     left: usize,
+    /// The highlighted languages, and those without a syntax.
+    known: HashMap<String, bool>,
 }
 
 impl Default for CodeWriter {
     fn default() -> Self {
-        Self { left: HIGHLIGHTED }
+        Self { left: HIGHLIGHTED, known: HashMap::new() }
     }
 }
 
@@ -29,7 +35,7 @@ impl CodeWriter {
         let text = text.trim_end_matches('\n');
         out.push_str(if text.starts_with('\n') { "<pre>\n" } else { "<pre>" });
         let len = text.len().min(code::MAX_BYTES);
-        if len > self.left || !code::is_known(language) {
+        if len > self.left || !self.is_highlighted(language) {
             out.push_str(&escape(text));
         } else {
             self.left -= len;
@@ -49,6 +55,21 @@ impl CodeWriter {
             }
         }
         out.push_str("</pre>");
+    }
+}
+
+impl CodeWriter {
+    /// Returns `true` if a language has a syntax and is within the limit.
+    fn is_highlighted(&mut self, language: &str) -> bool {
+        if let Some(&is_highlighted) = self.known.get(language) {
+            return is_highlighted;
+        }
+        let count = self.known.values().filter(|is_highlighted| **is_highlighted).count();
+        let is_highlighted = !language.is_empty() && count < LANGUAGES && code::is_known(language);
+        if self.known.len() < 1000 {
+            self.known.insert(language.into(), is_highlighted);
+        }
+        is_highlighted
     }
 }
 

@@ -1,4 +1,4 @@
-//! Escapes untrusted text for HTML.
+//! Escapes for HTML: text in elements, attributes and fragments of URLs.
 
 use crate::base::text::clean_text;
 
@@ -17,4 +17,15 @@ pub(super) fn fragment(text: &str) -> String {
     let text = clean_text(text).replace(['\n', '\t'], " ");
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     text.bytes().map(|byte| if is_plain(byte) { char::from(byte).into() } else { format!("%{byte:02X}") }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_attributes_and_fragments() {
+        assert_eq!(attribute("a\"b'<c>&\n"), "a&quot;b'&lt;c&gt;&amp; ");
+        assert_eq!(fragment("a b\"é#%"), "a%20b%22%C3%A9%23%25");
+    }
 }

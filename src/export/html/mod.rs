@@ -4,7 +4,7 @@
 
 mod code;
 mod escape;
-mod text;
+mod markdown;
 
 use crate::base::numbers;
 use crate::export::document::{BlockRole, EntryBlock, Head, Part, ToolPart};
@@ -28,10 +28,13 @@ pub struct HtmlWriter {
     code: CodeWriter,
     /// The number of prompts so far.
     prompts: usize,
+    /// The ID of the last entry of the page.
+    last: Option<String>,
 }
 
 impl Writer for HtmlWriter {
     fn head(&mut self, head: &Head, out: &mut String) {
+        self.last = None;
         let title = escape(&head.title);
         push(out, &["<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"]);
         push(out, &["<meta http-equiv=\"Content-Security-Policy\" content=\"", POLICY.trim(), "\">\n"]);
@@ -51,14 +54,16 @@ impl Writer for HtmlWriter {
     }
 
     fn entry(&mut self, entry: &EntryBlock, out: &mut String) {
-        push(
-            out,
-            &["<article id=\"", &attribute(&format!("entry-{}", entry.id)), "\" class=\"", entry.role.name(), "\""],
-        );
-        if let Some(parent) = &entry.parent {
-            push(out, &[" data-up=\"", &attribute(&format!("entry-{parent}")), "\""]);
+        push(out, &["<article id=\"", &attribute(&entry.id), "\""]);
+        if entry.role != BlockRole::Answer {
+            push(out, &[" class=\"", entry.role.name(), "\""]);
+        }
+        // Most entries follow the previous one.
+        if entry.parent != self.last {
+            push(out, &[" data-up=\"", &attribute(entry.parent.as_deref().unwrap_or_default()), "\""]);
         }
         out.push('>');
+        self.last = Some(entry.id.clone());
         if let Some(branch) = &entry.branch {
             let after =
                 if branch.after.is_empty() { String::new() } else { format!(" after “{}”", escape(&branch.after)) };
@@ -125,13 +130,13 @@ impl HtmlWriter {
             BlockRole::Summary | BlockRole::Note => format!("<h3>{}</h3>", escape(&entry.title)),
             BlockRole::Answer | BlockRole::Tool | BlockRole::Message => String::new(),
         };
-        push(out, &[&name, "<p class=\"facts\"><a href=\"#", &fragment(&format!("entry-{}", entry.id)), "\">"]);
+        push(out, &[&name, "<small><a href=\"#", &fragment(&entry.id), "\">"]);
         let facts = if entry.facts.is_empty() { "#".to_owned() } else { escape(&entry.facts.join(" · ")) };
         push(out, &[&facts, "</a>"]);
         if let Some(label) = &entry.label {
             push(out, &["<b>", &escape(label), "</b>"]);
         }
-        out.push_str("</p>");
+        out.push_str("</small>");
     }
 
     fn parts(&mut self, parts: &[Part], out: &mut String) {
@@ -140,7 +145,7 @@ impl HtmlWriter {
 
     fn part(&mut self, part: &Part, out: &mut String) {
         match part {
-            Part::Markdown(text) => text::markdown(text, &mut self.code, out),
+            Part::Markdown(text) => markdown::markdown(text, &mut self.code, out),
             Part::Thinking(text) => {
                 push(
                     out,
