@@ -49,12 +49,12 @@ impl Assignments {
     /// Returns the value that is assigned to the name at a keyword, if it is a secret.
     pub(super) fn at_keyword(&self, text: &str, keyword: Range<usize>, lists: &ValueLists) -> Option<Range<usize>> {
         let bytes = text.as_bytes();
-        let has_blank = bytes[keyword.clone()].contains(&b' ');
+        let has_blank = bytes[keyword.clone()].contains(&b' ') && bytes[keyword.end - 1].is_ascii_alphabetic();
         let name = if has_blank { keyword } else { name_around(bytes, keyword.start) };
         let assigned = assigned(bytes, &name)?;
         let name = text.get(name)?;
         let value = text.get(assigned.range.clone())?;
-        let is_variable = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+        let is_variable = is_variable(name.as_bytes());
         let kind = self.kind(name)?;
         if assigned.is_prose && !is_in_sentence(kind, value) {
             return None;
@@ -67,7 +67,7 @@ impl Assignments {
         if value.len() > VALUE || name.len() > NAME || value.bytes().any(|byte| byte.is_ascii_whitespace()) {
             return false;
         }
-        let is_variable = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+        let is_variable = is_variable(name.as_bytes());
         self.kind(name).is_some_and(|kind| is_secret(kind, value, (true, is_variable), lists))
     }
 
@@ -98,6 +98,11 @@ impl Assignments {
 
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
+}
+
+/// Returns `true` for a name such as `API_KEY`.
+fn is_variable(name: &[u8]) -> bool {
+    name.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_')
 }
 
 /// Returns the name around a position.
@@ -223,11 +228,15 @@ fn assigned(bytes: &[u8], name: &Range<usize>) -> Option<Assigned> {
         }
         b',' if is_quoted_name => {
             cursor.at += 1;
-            if !after_name_field(&mut cursor) && !cursor.rest().trim_ascii_start().starts_with(b"\"") {
+            // Two arguments, as in `setenv("API_KEY", "…")`, but not any list of texts.
+            let is_argument = is_variable(&bytes[name.clone()]);
+            if !after_name_field(&mut cursor)
+                && (!is_argument || !matches!(cursor.rest().trim_ascii_start().first(), Some(b'"' | b'\'')))
+            {
                 return None;
             }
         }
-        b'>' if name.start > 0 && bytes[name.start - 1] == b'<' => cursor.at += 1,
+        b'>' if is_quoted_name || (name.start > 0 && bytes[name.start - 1] == b'<') => cursor.at += 1,
         b'\n' | b'\r' => {
             if !after_name_field(&mut cursor) {
                 return None;
