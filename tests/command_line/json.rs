@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::pitree::{FIXTURES, Pitree};
 use crate::common::home::json_lines;
+use crate::common::session::Session;
 
 static SCHEMA: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("../../docs/json-schema.json")).unwrap());
@@ -152,11 +153,14 @@ fn the_schema_describes_sessions_changes_and_the_index() {
     pitree.fixture("branches");
     pitree.fixture("v2-labels");
     let objects = |args: &[&str]| json_lines(&pitree.run(args).out);
+    let token = format!("{}_{}", "ghp", "k3J9dQ2mX8vB5nR7tY1wL4zC6hF0pS2aGe3q");
+    pitree.write_session(&Session::new("secret").user("u1", &token));
     let (mut changes, mut history) = (BTreeSet::new(), BTreeSet::new());
     for args in [
         &["rename", "branches", "One"][..],
         &["label", "branches", "a2", "two"],
         &["label", "v2-labels", "u1", "x", "--migrate"],
+        &["secrets", "scrub", "secret", "--yes"],
         &["fork", "branches", "a2"],
         &["undo", "--dry-run"],
         &["rm", "branches", "--yes"],
