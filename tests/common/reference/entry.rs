@@ -96,7 +96,7 @@ pub(crate) enum Block<'a> {
     Text(Str<'a>),
     Thinking(Str<'a>),
     ToolCall(ToolCall<'a>),
-    Image { mime: Str<'a>, bytes: usize },
+    Image { mime: Str<'a>, bytes: usize, data: Str<'a> },
     Other { type_name: Str<'a>, raw: &'a [u8] },
     Broken,
 }
@@ -445,7 +445,7 @@ fn read_block<'a>(r: &mut Reader<'a>) -> Result<Block<'a>> {
         b"toolCall" => Block::ToolCall(call),
         b"image" => {
             let bytes = data.map_or(0, |data: Str| data.raw_len() / 4 * 3);
-            Block::Image { mime: mime.unwrap_or_default(), bytes }
+            Block::Image { mime: mime.unwrap_or_default(), bytes, data: data.unwrap_or_default() }
         }
         _ => Block::Other { type_name, raw: r.since(start) },
     })
