@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::boundary;
 use super::rule_file::AssignmentNames;
 use super::value::{self, Classes, ValueLists};
 
@@ -48,14 +49,14 @@ impl Assignments {
     /// Returns the value that is assigned to the name at a keyword, if it is a secret.
     pub(super) fn at_keyword(&self, text: &str, keyword: Range<usize>, lists: &ValueLists) -> Option<Range<usize>> {
         let bytes = text.as_bytes();
-        let has_blank = bytes[keyword.clone()].contains(&b' ');
+        let has_blank = bytes[keyword.clone()].contains(&b' ') && bytes[keyword.end - 1].is_ascii_alphabetic();
         let name = if has_blank { keyword } else { name_around(bytes, keyword.start) };
         let assigned = assigned(bytes, &name)?;
         let name = text.get(name)?;
         let value = text.get(assigned.range.clone())?;
-        let is_variable = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+        let is_variable = is_variable(name.as_bytes());
         let kind = self.kind(name)?;
-        if assigned.is_prose && (!value::is_random(value, None) || value::is_words(value)) {
+        if assigned.is_prose && !is_in_sentence(kind, value) {
             return None;
         }
         is_secret(kind, value, (assigned.is_quoted, is_variable && assigned.is_tight), lists).then_some(assigned.range)
@@ -66,7 +67,7 @@ impl Assignments {
         if value.len() > VALUE || name.len() > NAME || value.bytes().any(|byte| byte.is_ascii_whitespace()) {
             return false;
         }
-        let is_variable = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+        let is_variable = is_variable(name.as_bytes());
         self.kind(name).is_some_and(|kind| is_secret(kind, value, (true, is_variable), lists))
     }
 
@@ -99,6 +100,11 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
 }
 
+/// Returns `true` for a name such as `API_KEY`.
+fn is_variable(name: &[u8]) -> bool {
+    name.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_')
+}
+
 /// Returns the name around a position.
 fn name_around(bytes: &[u8], at: usize) -> Range<usize> {
     let left = bytes[at.saturating_sub(NAME)..at].iter().rev().take_while(|byte| is_name(**byte)).count();
@@ -108,6 +114,9 @@ fn name_around(bytes: &[u8], at: usize) -> Range<usize> {
     if start > 0 && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b'r' | b't') {
         start += 1;
     }
+    // Neither is a color code before it.
+    let is_after_color = |end: &usize| bytes[end - 1] == b'm' && boundary::ends_with_color(&bytes[..*end]);
+    start = (start + 1..=at).find(is_after_color).unwrap_or(start);
     start += bytes[start..at].iter().take_while(|byte| **byte == b'-').count();
     start..at + right
 }
@@ -154,7 +163,19 @@ impl<'a> Cursor<'a> {
     }
 
     fn skip_blanks(&mut self, most: usize) -> usize {
-        self.skip(most, |byte| byte == b' ' || byte == b'\t')
+        self.skip_colors();
+        let count = self.skip(most, |byte| byte == b' ' || byte == b'\t');
+        self.skip_colors();
+        count
+    }
+
+    /// Skips color codes of a terminal.
+    fn skip_colors(&mut self) {
+        while self.rest().starts_with(b"\x1b[") {
+            self.at += 2;
+            self.skip(16, |byte| byte.is_ascii_digit() || byte == b';');
+            self.skip(1, |byte| byte == b'm');
+        }
     }
 }
 
@@ -169,6 +190,7 @@ fn assigned(bytes: &[u8], name: &Range<usize>) -> Option<Assigned> {
     if [&b"=="[..], b"::", b"=~"].iter().any(|other| rest.starts_with(other)) {
         return None;
     }
+    let is_single_blank = blanks == 1 && !is_quoted_name && bytes.get(name.end) == Some(&b' ');
     match rest.first()? {
         b'=' => {
             is_tight = blanks == 0 && !is_quoted_name;
@@ -186,16 +208,35 @@ fn assigned(bytes: &[u8], name: &Range<usize>) -> Option<Assigned> {
                 return None;
             }
         }
+        b'{' if is_quoted_name => {
+            // A variable of Terraform.
+            let block = &rest[..rest.len().min(200)];
+            cursor.at += memchr::memmem::find(block, b"default")? + b"default".len();
+            cursor.skip_blanks(8);
+            if cursor.skip(1, |byte| byte == b'=') == 0 {
+                return None;
+            }
+        }
+        b'v' if is_quoted_name && blanks > 0 => {
+            if !after_name_field(&mut cursor) {
+                return None;
+            }
+        }
+        first if is_single_blank && first.is_ascii_alphanumeric() => is_prose = true,
         b'?' | b'|' if rest.iter().take(3).any(|byte| *byte == b'=') => {
             cursor.skip(3, |byte| b"?|=".contains(&byte));
         }
         b',' if is_quoted_name => {
             cursor.at += 1;
-            if !after_name_field(&mut cursor) && !cursor.rest().trim_ascii_start().starts_with(b"\"") {
+            // Two arguments, as in `setenv("API_KEY", "…")`, but not any list of texts.
+            let is_argument = is_variable(&bytes[name.clone()]);
+            if !after_name_field(&mut cursor)
+                && (!is_argument || !matches!(cursor.rest().trim_ascii_start().first(), Some(b'"' | b'\'')))
+            {
                 return None;
             }
         }
-        b'>' if name.start > 0 && bytes[name.start - 1] == b'<' => cursor.at += 1,
+        b'>' if is_quoted_name || (name.start > 0 && bytes[name.start - 1] == b'<') => cursor.at += 1,
         b'\n' | b'\r' => {
             if !after_name_field(&mut cursor) {
                 return None;
@@ -252,9 +293,9 @@ fn value_at(mut cursor: Cursor<'_>, is_tight: bool) -> Option<Assigned> {
     cursor.at += usize::from(quote.is_some());
     let start = cursor.at;
     let is_end = |byte: u8| match quote {
-        Some(quote) => byte == quote || byte == b'\n' || byte == b'\\',
-        None if is_tight => byte.is_ascii_whitespace() || b"\"'`\\;|<>".contains(&byte),
-        None => byte.is_ascii_whitespace() || b"\"'`,;<>(){}[]\\|".contains(&byte),
+        Some(quote) => byte == quote || byte < b' ' || byte == b'\\',
+        None if is_tight => byte <= b' ' || b"\"'`\\;|<>".contains(&byte),
+        None => byte <= b' ' || b"\"'`,;<>(){}[]\\|".contains(&byte),
     };
     let len = cursor.skip(VALUE, |byte| !is_end(byte));
     let range = start..start + len;
@@ -272,10 +313,19 @@ fn value_at(mut cursor: Cursor<'_>, is_tight: bool) -> Option<Assigned> {
     })
 }
 
+/// Returns `true` if a word of a sentence after a name of this kind can be a secret: "the password is …".
+fn is_in_sentence(kind: NameKind, value: &str) -> bool {
+    let classes = Classes::of(value);
+    let is_mixed = classes.digits > 0 && (classes.lower > 0 && classes.upper > 0 || classes.other > 0);
+    let is_strong = if kind == NameKind::Password { is_mixed } else { value.len() >= 24 };
+    is_strong && value::is_random(value, None) && !value::is_words(value)
+}
+
 /// Returns `true` if a value with a name of this kind is a secret.
 fn is_secret(kind: NameKind, value: &str, (is_quoted, is_variable): (bool, bool), lists: &ValueLists) -> bool {
     let classes = Classes::of(value);
-    let is_wrong = value.len() < 8
+    let is_short_password = kind == NameKind::Password && (is_quoted || is_variable) && classes.count() > 2;
+    let is_wrong = value.len() < if is_short_password { 6 } else { 8 }
         || lists.is_placeholder(value)
         || lists.is_stopped(value)
         || value::is_template(value)
@@ -293,7 +343,7 @@ fn is_secret(kind: NameKind, value: &str, (is_quoted, is_variable): (bool, bool)
                 && (is_quoted || is_variable || classes.digits > 0)
         }
         NameKind::Secret => {
-            let is_long = value.len() >= if is_variable { 8 } else { 16 };
+            let is_long = value.len() >= if is_variable { 8 } else { 12 };
             let is_random = value::is_uuid(value) || value::is_random(value, is_variable.then_some(2.5));
             let is_words = value::is_words(value) && !classes.is_hex();
             is_long && is_random && !is_words && !value::is_number(value) && !value::is_address(value)
@@ -305,7 +355,6 @@ fn is_secret(kind: NameKind, value: &str, (is_quoted, is_variable): (bool, bool)
                 && is_mixed
                 && !value::is_plain_data(value)
                 && value::is_random(value, None)
-                && !value::is_words(value)
                 && !value::is_words(value)
         }
     }

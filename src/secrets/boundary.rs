@@ -54,7 +54,7 @@ fn ends_with_escape(before: &[u8]) -> bool {
 }
 
 /// Returns `true` if a text ends with a color code of a terminal, as bytes or written out.
-fn ends_with_color(tail: &[u8]) -> bool {
+pub(super) fn ends_with_color(tail: &[u8]) -> bool {
     let Some(rest) = tail.strip_suffix(b"m") else { return false };
     let parameters = rest.iter().rev().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
     let Some(rest) = rest[..rest.len() - parameters].strip_suffix(b"[") else { return false };

@@ -16,6 +16,6 @@ mod secret;
 mod value;
 
 pub use json::redact_json;
-pub use redaction::{Redaction, Redactor};
+pub use redaction::{Redaction, Redactor, Secret};
 pub use rules::{CustomRules, Rules};
 pub use secret::{Finding, RuleId, sample};

@@ -10,7 +10,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::boundary;
 use super::rules::Rules;
-use super::secret::{Finding, RuleId};
+use super::secret::{Finding, RuleId, sample};
 use super::value::Classes;
 
 /// The fewest bytes of a value that is replaced everywhere; a shorter one is replaced where a rule finds it.
@@ -32,11 +32,36 @@ pub struct Redaction<'r> {
     numbers: HashMap<RuleId, usize>,
 }
 
-/// A value and its mark.
-struct Secret {
+/// A collected secret, without its value.
+#[derive(Debug)]
+pub struct Secret {
     rule: RuleId,
     mark: String,
+    sample: String,
+    is_kept: bool,
     places: AtomicU64,
+}
+
+impl Secret {
+    /// Returns the rule that found it.
+    pub fn rule(&self) -> &RuleId {
+        &self.rule
+    }
+
+    /// Returns the text that replaces it.
+    pub fn mark(&self) -> &str {
+        &self.mark
+    }
+
+    /// Returns its first characters: see [`sample`].
+    pub fn sample(&self) -> &str {
+        &self.sample
+    }
+
+    /// Returns the number of places replaced so far.
+    pub fn places(&self) -> u64 {
+        self.places.load(Ordering::Relaxed)
+    }
 }
 
 impl<'r> Redaction<'r> {
@@ -65,7 +90,8 @@ impl<'r> Redaction<'r> {
                 *number += 1;
                 let mark = format!("[{rule} {number}]");
                 self.known.insert(value.into(), self.secrets.len());
-                self.secrets.push(Secret { rule, mark, places: AtomicU64::new(0) });
+                let sample = sample(value).to_owned();
+                self.secrets.push(Secret { rule, mark, sample, is_kept: false, places: AtomicU64::new(0) });
             }
         }
     }
@@ -178,6 +204,9 @@ impl Redactor<'_> {
         let (mut redacted, mut from) = (String::with_capacity(text.len()), 0);
         for (range, at) in places {
             let secret = &self.secrets[at];
+            if secret.is_kept {
+                continue;
+            }
             secret.places.fetch_add(1, Ordering::Relaxed);
             redacted.push_str(&text[from..range.start]);
             redacted.push_str(&secret.mark);
@@ -200,11 +229,22 @@ impl Redactor<'_> {
     /// Returns the rules that found values, each with the number of different values and of replaced places so far.
     pub fn counts(&self) -> impl Iterator<Item = (&RuleId, usize, u64)> {
         let mut counts: BTreeMap<&RuleId, (usize, u64)> = BTreeMap::new();
-        for secret in &self.secrets {
+        for secret in self.secrets() {
             let count = counts.entry(&secret.rule).or_default();
-            *count = (count.0 + 1, count.1 + secret.places.load(Ordering::Relaxed));
+            *count = (count.0 + 1, count.1 + secret.places());
         }
         counts.into_iter().map(|(rule, (values, places))| (rule, values, places))
+    }
+
+    /// Returns the secrets in the order in which they were collected, except kept ones.
+    pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        self.secrets.iter().filter(|secret| !secret.is_kept)
+    }
+
+    /// Keeps the secret with this mark from now on. Returns `true` if there is one.
+    pub fn keep(&mut self, mark: &str) -> bool {
+        let found = self.secrets.iter_mut().find(|secret| secret.mark == mark);
+        found.map(|secret| secret.is_kept = true).is_some()
     }
 
     /// Returns `true` if no secrets were collected.
@@ -231,6 +271,19 @@ mod tests {
 
     fn token(seed: char) -> String {
         format!("{}_{}{seed}", "ghp", "k3J9dQ2mX8vB5nR7tY1wL4zC6hF0pS2aGe3")
+    }
+
+    #[test]
+    fn secrets_can_be_kept() {
+        let (one, other) = (token('a'), token('b'));
+        let mut redaction = Redaction::new(Rules::built_in());
+        redaction.collect(&format!("{one} {other}"));
+        let mut redactor = redaction.finish();
+        let marks: Vec<_> = redactor.secrets().map(|secret| (secret.mark(), secret.sample())).collect();
+        assert_eq!(marks, [("[github-token 1]", "ghp_"), ("[github-token 2]", "ghp_")]);
+        assert!(redactor.keep("[github-token 1]") && !redactor.keep("[other 1]"));
+        assert_eq!(redactor.apply(&format!("{one} {other}")), format!("{one} [github-token 2]"));
+        assert_eq!(redactor.counts().map(|(_, values, places)| (values, places)).collect::<Vec<_>>(), [(1, 1)]);
     }
 
     #[test]

@@ -11,10 +11,10 @@ use super::rule_file::{Check, RuleEntry, Strength};
 use super::secret::RuleId;
 use super::value::{self, Classes, ValueLists};
 
-/// The most bytes of a match that starts at its keyword.
-const LONGEST: usize = 16 * 1024;
+/// The most bytes of a match that starts at its keyword, and the most if a group of it is the secret.
+const LONGEST: [usize; 2] = [16 * 1024, 4 * 1024];
 
-/// The most bytes after a keyword inside of a match.
+/// The most bytes after a keyword in the middle of a match.
 const AFTER: usize = 400;
 
 /// The bytes around a match that must contain another word.
@@ -54,14 +54,20 @@ impl Rule {
         let entry = &self.entry;
         let is_at_keyword = entry.before == 0 && !entry.keywords.is_empty();
         let pattern = if is_at_keyword { format!(r"\A(?:{})", entry.regex) } else { entry.regex.clone() };
-        RegexBuilder::new(&pattern).unicode(false).case_insensitive(entry.ignore_case).build()
+        RegexBuilder::new(&pattern).unicode(entry.has_unicode).case_insensitive(entry.ignore_case).build()
     }
 
     /// Returns the secret at a keyword.
     pub(super) fn at_keyword(&self, text: &str, keyword: Range<usize>, lists: &ValueLists) -> Option<Range<usize>> {
         let regex = self.regex.get_or_init(|| self.build().ok()).as_ref()?;
         if self.entry.before == 0 {
-            let window = &text.as_bytes()[keyword.start..(keyword.start + LONGEST).min(text.len())];
+            let has_group = regex.captures_len() > 1;
+            let first = text.as_bytes().get(keyword.start)?;
+            if !has_group && boundary::is_word(*first) && !boundary::starts(text.as_bytes(), keyword.start) {
+                return None;
+            }
+            let end = (keyword.start + LONGEST[usize::from(has_group)]).min(text.len());
+            let window = &text.as_bytes()[keyword.start..end];
             return self.secret(text, keyword.start, &regex.captures(window)?, lists);
         }
         let from = keyword.start.saturating_sub(self.entry.before);
@@ -94,6 +100,9 @@ impl Rule {
             return None;
         }
         let (mut start, mut end) = (from + value.start(), from + value.end());
+        if let Some(len) = bytes[start..end].iter().position(u8::is_ascii_control) {
+            end = start + len; // a color code follows
+        }
         while end > start && bytes[end - 1] == b'.' {
             end -= 1;
         }
@@ -103,6 +112,8 @@ impl Rule {
         if self.entry.strength != Strength::Place && !boundary::ends(bytes, end) {
             return None;
         }
+        // A bounded repetition can end in the middle of a character.
+        (start, end) = (boundary::floor(text, start), boundary::floor(text, end));
         let value = text.get(start..end)?;
         (self.is_secret(value, group.is_some(), lists) && self.is_near(text, start..end)).then_some(start..end)
     }

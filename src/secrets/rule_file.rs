@@ -70,6 +70,9 @@ pub(super) struct RuleEntry {
     /// A regular expression of values that are allowed.
     pub allow: Option<String>,
     pub check: Option<Check>,
+    /// `true` if the regular expression can contain Unicode classes, for rules of the user.
+    #[serde(skip)]
+    pub has_unicode: bool,
     /// Texts that the rule finds, in which `{a-f0-9:40}` stands for 40 random characters.
     #[serde(default)]
     #[cfg_attr(not(test), expect(dead_code, reason = "documents the format; tests read it"))]

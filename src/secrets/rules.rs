@@ -85,13 +85,14 @@ impl Rules {
         &BUILT_IN
     }
 
-    /// Returns the built-in rules with those of the user.
+    /// Returns the built-in rules with those of the user, which replace built-in rules of the same name.
     ///
     /// # Errors
     /// A regular expression is invalid.
     pub fn with(custom: CustomRules) -> Result<Self, String> {
         let mut file = built_in_file();
         for (id, regex, keywords) in custom.rules {
+            file.rules.retain(|rule| rule.id != id);
             let before = if keywords.is_empty() { 0 } else { 200 };
             file.rules.push(RuleEntry { id, regex, keywords, before, ..RuleEntry::of_user() });
         }
@@ -251,6 +252,7 @@ impl RuleEntry {
             near: Vec::new(),
             allow: None,
             check: None,
+            has_unicode: true,
             examples: Vec::new(),
         }
     }

@@ -236,6 +236,10 @@ pub(super) fn is_reference(value: &str) -> bool {
     if ["::", "->", "()", "[", "(", "&&", "||", "=>", "?."].iter().any(|part| value.contains(part)) {
         return true;
     }
+    let is_constant = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    if value.contains('_') && value.bytes().all(is_constant) {
+        return true;
+    }
     let is_name = |part: &str| {
         part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -285,4 +289,60 @@ pub(super) fn decode(value: &str) -> Option<Vec<u8>> {
         .with_decode_allow_trailing_bits(true);
     let alphabet = if value.contains(['-', '_']) { &base64::alphabet::URL_SAFE } else { &base64::alphabet::STANDARD };
     GeneralPurpose::new(alphabet, config).decode(value).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_values_differ_from_words() {
+        for value in ["q7Xw2mPq9Zt4Lk8R", "9f8a7c6d5e4b3a2f1908", "k3j9dq2mx8vb5nr7ty1w"] {
+            assert!(is_random(value, None) && !is_words(value), "{value}");
+        }
+        for value in ["userAccessToken2", "my-secret-name-1", "PASSWORD_RESET_URL", "passwordResetForm2"] {
+            assert!(is_words(value), "{value}");
+        }
+        assert!(!is_random("abcabcabc1", None) && !is_random("onlyLettersHere", None));
+        assert!((entropy("abcd") - 2.0).abs() < 1e-9 && entropy("aaaa").abs() < 1e-9);
+    }
+
+    #[test]
+    fn masked_values_are_detected() {
+        for value in ["sk-abc...xyz", "abc***def", "xxxxxxxx", "abcdefghij", "12345678x", "aabbaabbaabb", "ghp_•••"]
+        {
+            assert!(is_masked(value), "{value}");
+        }
+        assert!(!is_masked("q7Xw2mPq9Zt4Lk8R"));
+    }
+
+    #[test]
+    fn templates_and_references_are_detected() {
+        for value in
+            ["${A}", "$A", "{{ a }}", "<token>", "%A%", "op://a/b", "/run/secrets/token", "~/x", "«a»", "C:\\x"]
+        {
+            assert!(is_template(value), "{value}");
+        }
+        for value in ["process.env.A", "config.api_key", "get_token()", "Token::new", "user.password", "MAX_TOKEN_2"] {
+            assert!(is_reference(value), "{value}");
+        }
+        for value in ["q7Xw2mPq9Zt4Lk8R", "/fgVk6wJUxbzplKG5yug", "@Xw2mPq9Z"] {
+            assert!(!is_template(value) && !is_reference(value), "{value}");
+        }
+    }
+
+    #[test]
+    fn plain_data_is_detected() {
+        for value in [
+            "2026-01-05T09:00:00Z",
+            "0x8055000D",
+            "16384u32",
+            "1.2.3",
+            "ann@acme.io",
+            "0b7d3c5e-8f3a-4b1e-9c7d-2a6f4e8b1c3d",
+        ] {
+            assert!(is_plain_data(value), "{value}");
+        }
+        assert!(is_plain_data(&"0a1b".repeat(10)) && !is_plain_data("p@ssX9.Yz"));
+    }
 }
