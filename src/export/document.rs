@@ -78,8 +78,6 @@ pub struct EntryBlock {
     pub label: Option<String>,
     /// The branch that starts here.
     pub branch: Option<BranchStart>,
-    /// `true` if the entry is on the path to the leaf.
-    pub is_active: bool,
     /// The content.
     pub parts: Vec<Part>,
 }
