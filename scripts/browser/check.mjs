@@ -1,7 +1,7 @@
 // Checks exported pages in a headless Chromium through the DevTools protocol: no script of a session runs, no request
 // leaves, the console has no errors, and folds, search, branches and the tree work.
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -158,12 +158,25 @@ for (const file of files) {
 	const problems = await open(join(folder, file));
 	try {
 		problems.push(...(await evaluate(elements)), ...(await evaluate(use)), ...(await evaluate(elements)));
+		const onPhone = await open(join(folder, file), [390, 844]);
+		problems.push(...[...onPhone, ...(await evaluate(elements))].map((problem) => `phone: ${problem}`));
 	} catch (error) {
 		problems.push(String(error));
 	}
 	if (problems.length === 0) continue;
 	failed++;
 	console.error(`${file}:\n  ${[...new Set(problems)].slice(0, 8).join("\n  ")}`);
+}
+
+// The policy blocks what got into a page, and this check detects it.
+const page = readFileSync(join(folder, files[0]), "utf8");
+const intruders = "<script>globalThis.hacked = 1</script><img src=https://evil.example/a.png onerror=globalThis.hacked=1>";
+writeFileSync(join(profile, "intruded.html"), page.replace("<main>", `<main>${intruders}`));
+const found = [...(await open(join(profile, "intruded.html"))), ...(await evaluate(elements))];
+if (await evaluate("globalThis.hacked !== undefined")) found.length = 0;
+if (found.length < 3) {
+	failed++;
+	console.error(`the policy does not block, or the check does not see it: ${found}`);
 }
 
 // Keys, and a page without scripts.

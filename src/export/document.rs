@@ -4,6 +4,7 @@
 use crate::base::javascript::utf16_prefix;
 use crate::base::named::named;
 use crate::base::text::clean;
+use crate::render::plain_markdown;
 
 /// The maximum length of a title in UTF-16 code units.
 const TITLE: usize = 100;
@@ -78,8 +79,6 @@ pub struct EntryBlock {
     pub label: Option<String>,
     /// The branch that starts here.
     pub branch: Option<BranchStart>,
-    /// `true` if the entry is on the path to the leaf.
-    pub is_active: bool,
     /// The content.
     pub parts: Vec<Part>,
 }
@@ -91,7 +90,7 @@ impl EntryBlock {
             return self.title.clone();
         }
         let first = self.parts.iter().find_map(|part| match part {
-            Part::Markdown(text) => Some(one_line(text)),
+            Part::Markdown(text) => Some(plain_markdown::strip(&one_line(text)).into_owned()),
             Part::Tool(tool) => Some(format!("{} {}", tool.name, tool.about)),
             _ => None,
         });

@@ -52,7 +52,7 @@ impl Writer for MarkdownWriter {
         match entry.role {
             BlockRole::Prompt => {
                 self.prompts += 1;
-                push(out, &["## ", &self.prompts.to_string(), "\\. ", &escape(&entry.title), "\n\n"]);
+                push(out, &["## ", &self.prompts.to_string(), ". ", &escape(&entry.title), "\n\n"]);
                 line_of(&facts, out);
             }
             BlockRole::Answer | BlockRole::Tool => {
@@ -177,7 +177,7 @@ pub(crate) fn escape(text: &str) -> String {
         match c {
             '<' => out.push_str("&lt;"),
             '&' => out.push_str("&amp;"),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '>' | '~' | '|' | '$' | '#' | '!' => out.extend(['\\', c]),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '>' | '~' | '|' | '$' | '#' => out.extend(['\\', c]),
             _ => out.push(c),
         }
     }
@@ -211,10 +211,9 @@ pub(crate) fn neutral(text: &str) -> String {
     if text.split('\n').any(starts_too_deep) {
         return fenced("", &text);
     }
-    let text = text.trim_start_matches('\n');
-    let mut text = text.to_owned();
+    let mut text = demoted(text.trim_start_matches('\n'));
     for _ in 0..TRIES {
-        let Findings { mut edits, open_fence } = findings(&text);
+        let Findings { edits, open_fence } = findings(&text);
         if let Some(fence) = open_fence {
             push(&mut text, &["\n", &fence]);
             continue;
@@ -222,13 +221,33 @@ pub(crate) fn neutral(text: &str) -> String {
         if edits.is_empty() {
             break;
         }
-        edits.sort_unstable_by_key(|&(at, _)| at);
-        edits.dedup_by_key(|(at, _)| *at);
-        for (at, escaped) in edits.into_iter().rev() {
-            text.replace_range(at..at + 1, escaped);
-        }
+        text = edited(&text, edits);
     }
     if is_neutral(&text) { text } else { fenced("", &text) }
+}
+
+/// Returns Markdown with its headings three levels lower, below those of the document.
+fn demoted(text: &str) -> String {
+    let events = Parser::new_ext(text, options()).into_offset_iter();
+    let headings = events.filter_map(|(event, range)| match event {
+        Event::Start(Tag::Heading { level, .. }) if text[range.clone()].starts_with('#') => {
+            Some((range.start, &"####"[..4.min(7 - level as usize)]))
+        }
+        _ => None,
+    });
+    edited(text, headings.collect())
+}
+
+/// Returns a text in which characters of one byte are replaced.
+fn edited(text: &str, mut edits: Vec<(usize, &str)>) -> String {
+    edits.sort_unstable_by_key(|&(at, _)| at);
+    edits.dedup_by_key(|(at, _)| *at);
+    let (mut out, mut from) = (String::with_capacity(text.len()), 0);
+    for (at, new) in edits {
+        push(&mut out, &[&text[from..at], new]);
+        from = at + 1;
+    }
+    out + &text[from..]
 }
 
 /// Returns `true` if a text contains no raw HTML and leaves no block open.
@@ -375,6 +394,14 @@ mod tests {
             assert_eq!(neutral(text), text);
         }
         assert_eq!(neutral("![x](https://example.com/a.png)"), "\\![x](https://example.com/a.png)");
+    }
+
+    #[test]
+    fn headings_are_below_those_of_the_document() {
+        assert_eq!(
+            neutral("# a\n\n> ## b\n\n#### c\n\n```\n# d\n```"),
+            "#### a\n\n> ##### b\n\n###### c\n\n```\n# d\n```"
+        );
     }
 
     #[test]

@@ -134,7 +134,6 @@ impl Selection<'_> {
             facts: self.facts(at, &entry, told),
             label: self.tree.labels.get(&at).map(|label| one_line(&(self.label)(&label.text))),
             branch: None,
-            is_active: self.tree.is_active(at),
             parts,
         };
         if block.role == BlockRole::Prompt && block.title.is_empty() {

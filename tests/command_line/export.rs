@@ -276,7 +276,7 @@ fn a_family_is_one_document() {
         run.out,
         run.err
     );
-    assert_eq!(run.out.matches("## 1\\. Start").count(), 1);
+    assert_eq!(run.out.matches("## 1. Start").count(), 1);
 }
 
 #[test]

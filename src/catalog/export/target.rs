@@ -234,7 +234,6 @@ mod tests {
                 facts: Vec::new(),
                 label: None,
                 branch: None,
-                is_active: true,
                 parts: Vec::new(),
             };
             target.entry(&mut ShortPages, &block)?;
