@@ -22,7 +22,7 @@ pub(crate) struct ScrubbedFile {
     pub(crate) bytes: Vec<u8>,
     /// The number of lines that changed.
     pub(crate) lines: usize,
-    /// The number of lines that still contain a value: in a key, an ID or data.
+    /// The number of lines that still contain a value: in the header, an ID or data.
     pub(crate) left: usize,
 }
 
@@ -59,6 +59,8 @@ impl<'r> ScrubValues<'r> {
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             let text = line.strip_suffix(b"\n").unwrap_or(line);
             let scrubbed = match (parse::line(text), std::str::from_utf8(text)) {
+                // pi finds the project and the parent by the paths in the header.
+                (Ok(Some(entry)), _) if entry.is_header() => text.to_vec(),
                 (Err(_), Ok(text)) => self.redact.text(text).into_owned().into_bytes(),
                 _ => self.redact.line(text),
             };

@@ -18,9 +18,6 @@ const LARGEST: u64 = 256 * 1024 * 1024;
 /// The number of first bytes that show the type of a file.
 const HEAD: u64 = 64 * 1024;
 
-/// The fewest characters of Base64 that are data.
-const DATA: usize = 256;
-
 /// Fields with random texts that are not secrets.
 const SKIPPED: [&str; 9] = [
     "thinkingSignature",
@@ -117,7 +114,7 @@ impl FoundSecret {
 fn in_line(line: &[u8], rules: &Rules, found: &mut Vec<FoundSecret>) {
     let start = found.len();
     let is_json = strings::each(line, |path, text, is_key| {
-        if !is_key && (path.key().is_some_and(is_skipped) || is_data(text.raw())) {
+        if !is_key && (path.key().is_some_and(is_skipped) || strings::is_image(text.raw())) {
             return;
         }
         let text = text.text();
@@ -146,12 +143,6 @@ fn in_line(line: &[u8], rules: &Rules, found: &mut Vec<FoundSecret>) {
 
 fn is_skipped(key: Str<'_>) -> bool {
     SKIPPED.iter().any(|skipped| key.is(skipped))
-}
-
-/// Returns `true` for the Base64 data of an image.
-fn is_data(raw: &[u8]) -> bool {
-    const IMAGES: [&[u8]; 6] = [b"iVBORw0KGgo", b"/9j/", b"R0lGOD", b"UklGR", b"Qk0", b"data:image/"];
-    raw.len() >= DATA && IMAGES.iter().any(|start| raw.starts_with(start))
 }
 
 #[cfg(test)]

@@ -122,6 +122,9 @@ pub struct Rewrite {
     pub path: PathBuf,
     /// The length in bytes of the new version.
     pub bytes: u64,
+    /// The length in bytes of the version before.
+    #[serde(rename = "oldBytes")]
+    pub old_bytes: u64,
     /// Its hash, in hexadecimal digits.
     pub hash: String,
 }

@@ -228,7 +228,7 @@ fn list(sources: &mut [Source], rules: &Rules, (chosen, out): (&CommandContext, 
                 let found = if key.is_empty() { rules.find(text) } else { rules.find_in_field(key, text) };
                 rows.extend(found.into_iter().map(|finding| {
                     let sample = format!("{}…", sample(&text[finding.range.clone()]));
-                    [finding.rule.as_str().to_owned(), id.clone(), key.to_owned(), sample]
+                    [finding.rule.as_str().to_owned(), id.clone(), rules.mask(key).into_owned(), sample]
                         .map(|text| clean(&text).into_owned())
                 }));
             });

@@ -1,6 +1,6 @@
 //! `pitree secrets scrub`: removes likely secrets from session files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,6 +18,8 @@ use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::exit::Exit;
 use crate::cli::resolve::{self, SessionResolver};
 use crate::cli::{CommandContext, completions, now, output};
+use crate::disk::locate;
+use crate::pi::running;
 use crate::runtime::chosen_rules::ChosenRules;
 use crate::secrets::Rules;
 
@@ -57,18 +59,19 @@ impl ScrubCommand {
             output::note(&clean(&format!("{}  {}…{entry}", secret.mark, secret.sample)));
         }
         let mut files = Vec::new();
-        let mut keys = Vec::new();
+        let (mut keys, mut seen) = (Vec::new(), HashSet::new());
         let families: BTreeSet<SessionKey> = targets.iter().flat_map(|&key| catalog.family(key)).collect();
         for member in families {
             let file = FileSnapshot::of(&catalog[member]);
             let Some(scrubbed) = values.scrub(&file.path)? else { continue };
             let left = match scrubbed.left {
                 0 => String::new(),
-                left => format!("; {} cannot be changed: an id, a key or data", count(left, "line", "lines")),
+                left => format!("; {} cannot be changed: the header, an id or data", count(left, "line", "lines")),
             };
             let lines = count(scrubbed.lines, "line", "lines");
             output::note(&format!("{}: {lines}{left}", changer.short(&file.path)));
-            if scrubbed.lines > 0 {
+            // A symbolic link and its target are one file.
+            if scrubbed.lines > 0 && seen.insert(file.path.canonicalize().unwrap_or_else(|_| file.path.clone())) {
                 keys.push(member);
                 files.push(RewrittenFile { file, bytes: scrubbed.bytes });
             }
@@ -85,21 +88,18 @@ impl ScrubCommand {
                 output::note("canceled; nothing was changed");
                 return Ok(Exit::Nothing.into());
             }
+            // A pi can have started meanwhile.
+            catalog.set_pis(running::running(locate::state_dir().as_deref()), now());
+            refuse_running(&catalog, &keys, &changer)?;
         }
-        let done = changer.make(&Request::Scrub { files })?;
+        let count = changer.changes.history()?.len();
+        let made = changer.make(&Request::Scrub { files });
         if !self.switches.dry_run {
             // The index forgets the values.
             drop(chosen.catalog());
-            output::note("Replace these keys where they were issued: they can have been copied.");
-            let new = changer.changes.history()?.into_iter().filter(JournalRecord::is_in_trash);
-            let new = new.filter(|record| done.changes.contains(&record.change)).map(|record| record.number);
-            let numbers: BTreeSet<u64> = trashed.into_iter().chain(new).collect();
-            let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
-            output::note(&format!(
-                "The trash still has the values: `pitree trash empty {}` deletes them permanently.",
-                numbers.join(" ")
-            ));
+            tell_rest(trashed, &changer.changes.history()?[count..]);
         }
+        let done = made?;
         changer.say(&done, CliStep::Make)
     }
 }
@@ -130,6 +130,24 @@ impl ScrubCommand {
         });
         output::progress("");
         failed.map_or(Ok(targets), |error| bail!("cannot read {}: {}", error.path.display(), error.reason))
+    }
+}
+
+/// Tells what remains to be done: the trash has the values, and new keys are needed.
+fn tell_rest(trashed: Vec<u64>, new: &[JournalRecord]) {
+    output::note("Replace these keys where they were issued: they can have been copied.");
+    let is_known = new.iter().all(|record| record.place().is_some());
+    let new = new.iter().filter(|record| record.is_in_trash()).map(|record| record.number);
+    let numbers: BTreeSet<u64> = trashed.into_iter().chain(new).collect();
+    let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+    if !numbers.is_empty() {
+        output::note(&format!(
+            "The trash still has the values: `pitree trash empty {}` deletes them permanently.",
+            numbers.join(" ")
+        ));
+    }
+    if !is_known {
+        output::note("The system's trash has the originals with the values: empty it there.");
     }
 }
 

@@ -73,7 +73,14 @@ fn empty(chosen: &CommandContext, what: &[OsString], switches: &ChangeArgs) -> R
     let changer = Changer::new(chosen, switches)?;
     let mut away: Vec<JournalRecord> =
         changer.changes.history()?.into_iter().filter(JournalRecord::is_in_trash).collect();
-    if !what.is_empty() {
+    if what.is_empty() {
+        let all = away.len();
+        away.retain(|record| record.place().is_some());
+        if away.len() < all {
+            let left = count(all - away.len(), "session is", "sessions are");
+            output::note(&format!("{left} in a trash whose places pitree does not know; empty it there"));
+        }
+    } else {
         let numbers: Result<Vec<u64>> = what.iter().map(|what| find(what, &away, chosen.config.signs())).collect();
         let numbers = numbers?;
         away.retain(|record| numbers.contains(&record.number));

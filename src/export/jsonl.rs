@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use crate::session::json::JsonReader;
 use crate::session::json::edit::{RawObject, quote, same};
+use crate::session::json::strings;
 use crate::session::json::value::items;
 use crate::session::write::fork::{ForkError, ForkedLines};
 use crate::session::write::line::iso;
@@ -85,11 +86,13 @@ const STRUCTURE: [&str; 7] = ["type", "id", "parentId", "timestamp", "targetId",
 /// Keys of signatures, which are valid only for unchanged text.
 const SIGNATURES: [&str; 3] = ["thinkingSignature", "textSignature", "thoughtSignature"];
 
-/// The length from which a string of base64 digits is data, such as an image.
-const DATA: usize = 256;
+/// Returns `true` for a signature or the data of an image.
+fn is_data(key: &str, raw: &[u8]) -> bool {
+    SIGNATURES.contains(&key) || strings::is_image(raw)
+}
 
-/// Calls `each` with every text in a line: the decoded string, and its key. A key outside of objects is empty. Skips
-/// keys, structure and data.
+/// Calls `each` with every text in a line: the decoded string, and its key. A key outside of objects, and that of a
+/// key, is empty. Skips structure and data, and the keys of pi.
 pub fn each_text(line: &[u8], each: &mut dyn FnMut(&str, &str)) {
     walk(line, &mut |key, text, _| each(key, text));
 }
@@ -143,10 +146,13 @@ fn walk(line: &[u8], each: &mut dyn FnMut(&str, &str, Range<usize>)) {
                 let end = at + r.place();
                 if line[end..].trim_ascii_start().first() == Some(&b':') {
                     key = text.text().into_owned();
+                    if is_chosen(depth, &top_key) {
+                        each("", &key, at..end);
+                    }
                     if depth == 1 {
                         top_key.clone_from(&key);
                     }
-                } else if !is_structure(depth, &top_key, &key) && !is_data(text.raw()) {
+                } else if !is_structure(depth, &top_key, &key) && !is_data(&key, text.raw()) {
                     each(&key, &text.text(), at..end);
                 }
                 at = end;
@@ -173,9 +179,9 @@ fn is_structure(depth: usize, top_key: &str, key: &str) -> bool {
     }
 }
 
-/// Returns `true` if a raw string is data in base64.
-fn is_data(raw: &[u8]) -> bool {
-    raw.len() >= DATA && raw.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'\\'))
+/// Returns `true` for keys that users of a tool or an extension choose. The others are pi's.
+fn is_chosen(depth: usize, top_key: &str) -> bool {
+    depth >= 5 || (depth >= 2 && matches!(top_key, "data" | "details"))
 }
 
 #[cfg(test)]
@@ -189,11 +195,23 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_replaced_across_escapes_and_keys_are_kept() {
+    fn texts_are_replaced_across_escapes_and_keys_of_pi_are_kept() {
         let line = r#"{"type":"custom","id":"key","data":{"key":"a\u006bey \"q\"","id":"key","n":1e999}}"#;
-        assert_eq!(replaced(line), r#"{"type":"custom","id":"key","data":{"key":"a[x] \"q\"","id":"[x]","n":1e999}}"#);
+        assert_eq!(replaced(line), r#"{"type":"custom","id":"key","data":{"[x]":"a[x] \"q\"","id":"[x]","n":1e999}}"#);
         let unchanged = r#"{ "type" : "x","a":"\ud83d" , "b":[ ] }"#;
         assert_eq!(replaced(unchanged), unchanged);
+    }
+
+    #[test]
+    fn long_texts_and_chosen_keys_are_replaced() {
+        let long = "akey\\n".repeat(100);
+        let line = format!(r#"{{"type":"custom","id":"i","data":{{"akey":["{long}"]}}}}"#);
+        let expected = line.replace("akey", "a[x]");
+        assert_eq!(replaced(&line), expected);
+        let image = format!(r#"{{"type":"x","data":"iVBORw0KGgo{}"}}"#, "key".repeat(100));
+        assert_eq!(replaced(&image), image);
+        let call = r#"{"type":"message","message":{"content":[{"type":"toolCall","arguments":{"key":{"akey":1}}}]}}"#;
+        assert_eq!(replaced(call), call.replace("\"key\"", "\"[x]\"").replace("akey", "a[x]"));
     }
 
     #[test]
@@ -208,6 +226,6 @@ mod tests {
         let mut found = Vec::new();
         let line = br#"{"type":"message","id":"i","message":{"role":"user","content":[{"type":"toolCall","id":"c","arguments":{"password":"p","list":["q",{"r":"s"},"t"]}}]}}"#;
         each_text(line, &mut |key, text| found.push(format!("{key}={text}")));
-        assert_eq!(found, ["role=user", "password=p", "list=q", "r=s", "=t"]);
+        assert_eq!(found, ["role=user", "=password", "password=p", "=list", "list=q", "=r", "r=s", "=t"]);
     }
 }

@@ -45,8 +45,15 @@ fn replaced() {
     assert_eq!(world.sessions().len(), 2, "nothing is left beside the files");
     assert_eq!(world.undo().unwrap().summary, "Restored 2 sessions with the secrets");
     assert_eq!((texts(), files.each_ref().map(|(path, ..)| facts(path))), (old, before));
+    // An entry of pi in the original is not lost by redo.
+    let grown = fs::read_to_string(&files[1].0).unwrap() + &theirs("p0", "e1");
+    fs::write(&files[1].0, &grown).unwrap();
+    let said = world.make(&Request::Redo).unwrap_err().to_string();
+    assert!(said.contains("1 of 2") || said.contains("new entries"), "{said}");
+    assert_eq!(fs::read_to_string(&files[1].0).unwrap(), grown);
+    fs::write(&files[1].0, &files[1].1).unwrap();
     world.make(&Request::Redo).unwrap();
-    assert_eq!(texts(), new);
+    assert_eq!(fs::read(&files[0].0).unwrap(), new[0]);
     // An entry of pi in the new version is not lost by undo.
     let mut grown = fs::read_to_string(&files[0].0).unwrap();
     grown.push_str(&theirs("p1", "e1"));

@@ -1,6 +1,5 @@
 //! Exports: a box with what is exported, the likely secrets, and the beginning; each secret can be kept.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::app::command::{Command, NextStep};
@@ -11,7 +10,7 @@ use crate::app::message::{Clip, Work};
 use crate::app::model::{Model, PreparedExport};
 use crate::base::numbers::count;
 use crate::base::text::{Span, Tone};
-use crate::catalog::export::request::{ExportRequest, ExportResult, ExportTo, Scope};
+use crate::catalog::export::request::{ExportRequest, ExportResult, ExportTo, ListedSecret, Scope};
 use crate::catalog::export::{DIRECTORY, file_stem};
 use crate::export::Format;
 use crate::keymap::Place;
@@ -48,7 +47,7 @@ pub fn open(model: &Model) -> Result<Command, &'static str> {
         format: Format::Markdown,
         scope: Scope::Branch,
         is_anonymous: false,
-        kept: BTreeSet::new(),
+        kept: Vec::new(),
         to: ExportTo::Preview,
     };
     Ok(Command::Export(Box::new(request), 'w'))
@@ -74,7 +73,16 @@ pub(crate) fn question(model: &Model, prepared: &PreparedExport, selected: char)
     choices.push(QuestionChoice::new('f', "Format", is_other, changed('f', &|request| request.format = format)));
     let scope = next(Scope::ALL, request.scope);
     let is_other = format!("{}; next: {}", request.scope.name(), scope.name());
-    choices.push(QuestionChoice::new('b', "Content", is_other, changed('b', &|request| request.scope = scope)));
+    choices.push(QuestionChoice::new(
+        'b',
+        "Content",
+        is_other,
+        changed('b', &|request| {
+            // The likely secrets are others.
+            request.kept.clear();
+            request.scope = scope;
+        }),
+    ));
     let is_other = match request.is_anonymous {
         true => "replaced: paths, names and addresses",
         false => "kept: paths, names and addresses",
@@ -126,7 +134,7 @@ fn lines(model: &Model, prepared: &PreparedExport) -> Vec<DocLine> {
         None => lines.push(DocLine::new(Tone::Dim, "looking for secrets")),
         Some(Err(error)) => lines.push(DocLine::new(Tone::Error, error)),
         Some(Ok(result)) => {
-            let kept = result.secrets.iter().filter(|secret| request.kept.contains(&secret.mark)).count();
+            let kept = result.secrets.iter().filter(|secret| request.kept.contains(secret)).count();
             let replaced = result.secrets.len() - kept;
             let likely = count(replaced, "likely secret is replaced", "likely secrets are replaced");
             let mut text = if result.secrets.is_empty() { "no likely secrets".into() } else { likely };
@@ -150,8 +158,8 @@ fn lines(model: &Model, prepared: &PreparedExport) -> Vec<DocLine> {
 /// Creates the list of secrets, with the choice of an index selected.
 pub(crate) fn secrets(prepared: &PreparedExport, selected: usize) -> Option<Question<Command>> {
     let result = prepared.result()?;
-    let choice = |(at, secret): (usize, &crate::catalog::export::request::ListedSecret)| {
-        let is_kept = prepared.request.kept.contains(&secret.mark);
+    let choice = |(at, secret): (usize, &ListedSecret)| {
+        let is_kept = prepared.request.kept.contains(secret);
         let entry = secret.entry.as_deref().map(|id| format!(", first in entry {id}")).unwrap_or_default();
         let sentence = format!("{} {}…{entry}", secret.mark, secret.sample);
         QuestionChoice {
@@ -159,7 +167,7 @@ pub(crate) fn secrets(prepared: &PreparedExport, selected: usize) -> Option<Ques
             key: char::from_digit(at as u32 + 1, 10).unwrap_or(' '),
             word: if is_kept { "keep   " } else { "replace" },
             sentence,
-            then: Some(Command::All(vec![toggled(prepared, &secret.mark), Command::ExportSecrets(at)])),
+            then: Some(Command::All(vec![toggled(prepared, secret), Command::ExportSecrets(at)])),
             stays: false,
         }
     };
@@ -172,10 +180,11 @@ pub(crate) fn secrets(prepared: &PreparedExport, selected: usize) -> Option<Ques
 }
 
 /// Returns the command that keeps a secret, or replaces it again.
-fn toggled(prepared: &PreparedExport, mark: &str) -> Command {
+fn toggled(prepared: &PreparedExport, secret: &ListedSecret) -> Command {
     let mut request = prepared.request.clone();
-    if !request.kept.remove(mark) {
-        request.kept.insert(mark.into());
+    match request.kept.iter().position(|kept| kept == secret) {
+        Some(at) => drop(request.kept.remove(at)),
+        None => request.kept.push(secret.clone()),
     }
     Command::Export(Box::new(request), 's')
 }

@@ -10,7 +10,8 @@ use crate::catalog::export::request::{ExportRequest, ExportResult};
 pub(super) fn show(model: &mut Model, request: ExportRequest, selected: char) {
     let claim = model.ask(Work::Export(Box::new(request.clone())));
     // Until the new one is ready, the list of secrets stays.
-    let same = |before: &PreparedExport| before.request.files == request.files;
+    let selection = |request: &ExportRequest| (request.files.clone(), request.end.clone(), request.scope);
+    let same = |before: &PreparedExport| selection(&before.request) == selection(&request);
     let result = model.export.take().filter(same).and_then(|before| before.result);
     let prepared = PreparedExport { claim, request, result };
     close(model);

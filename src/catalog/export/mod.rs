@@ -5,6 +5,7 @@ pub mod request;
 pub(crate) mod source;
 pub(crate) mod target;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -66,12 +67,16 @@ pub(crate) fn directory(
     new_file::folder(dir).with_context(|| format!("cannot create {}", dir.display()))?;
     let index_target = Target::file(&index, replaces)?;
     let ids: Vec<String> = sources.iter().map(|source| redact.text(&source.tree.header.id).into_owned()).collect();
-    let mut rows = Vec::new();
+    let (mut rows, mut used) = (Vec::new(), HashSet::new());
     for (place, source) in sources.iter_mut().enumerate() {
+        // File systems can ignore case.
+        let is_free = |name: &String| !used.contains(&name.to_lowercase());
         let own = |length: usize| file_stem(&ids[place], length);
         let is_unique = |length: &usize| ids.iter().filter(|id| file_stem(id, *length) == own(*length)).count() == 1;
-        let name = [8, 36].into_iter().find(is_unique).map(own);
-        let name = name.unwrap_or_else(|| format!("{}-{}", own(36), place + 1));
+        let unique = [8, 36].into_iter().filter(is_unique).map(own);
+        let numbered = (place + 1..).map(|number| format!("{}-{number}", own(36)));
+        let name = unique.chain(numbered).find(is_free).unwrap_or_default();
+        used.insert(name.to_lowercase());
         let file = format!("{name}.{}", format.extension());
         let head = source.head(redact)?;
         let made = write(source, (format, detail), redact, Target::file(&dir.join(&file), replaces)?, run)?;

@@ -1,7 +1,6 @@
 //! Redaction of an export: secrets and personal data, collected in a first pass and replaced in a second.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use crate::base::numbers::{count, thousands};
 use crate::disk::{locate, machine};
@@ -88,10 +87,10 @@ impl Redact<'_> {
         listed.collect()
     }
 
-    /// Keeps the secrets with these marks.
-    pub(crate) fn keep(&mut self, marks: &BTreeSet<String>) {
+    /// Keeps some of the secrets.
+    pub(crate) fn keep<'s>(&mut self, kept: impl Iterator<Item = &'s ListedSecret>) {
         if let Some(secrets) = &mut self.secrets {
-            marks.iter().for_each(|mark| _ = secrets.keep(mark));
+            kept.for_each(|secret| _ = secrets.keep(&secret.mark));
         }
     }
 

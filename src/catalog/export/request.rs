@@ -1,6 +1,5 @@
 //! An export as the browser asks for it: what is exported, where to, and which secrets are kept.
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -37,8 +36,8 @@ pub struct ExportRequest {
     pub scope: Scope,
     /// `true` to replace paths, names and addresses too.
     pub is_anonymous: bool,
-    /// The marks of the secrets that are not replaced.
-    pub kept: BTreeSet<String>,
+    /// The secrets that are not replaced.
+    pub kept: Vec<ListedSecret>,
     /// The destination.
     pub to: ExportTo,
 }
@@ -84,7 +83,8 @@ impl ExportRequest {
         let groups: &[PersonalData] = if self.is_anonymous { PersonalData::ALL } else { &[] };
         let mut redact = export::collected(&mut sources, Some(groups), rules)?.finish();
         let secrets = redact.found();
-        redact.keep(&self.kept);
+        // Another selection can give a mark to another value.
+        redact.keep(secrets.iter().filter(|secret| self.kept.contains(secret)));
         let (mut text, mut made) = (Vec::new(), None);
         match &self.to {
             ExportTo::File(path) => made = self.write(&mut sources, path, &redact, run)?,

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use thiserror::Error;
 
 use crate::catalog::export::redact::Redact;
+use crate::disk::create;
 use crate::disk::new_file::{self, NewFile};
 use crate::export::document::{EntryBlock, Head};
 use crate::export::{IndexRow, PageLink, Writer};
@@ -91,11 +92,11 @@ impl<'a> Target<'a> {
         let number = pages.len() + 1;
         let fresh =
             NewFile::create(&page_path(path, number)).with_context(|| format!("cannot create {}", path.display()))?;
-        writer.links(&[PageLink { file: page_name(path, number), text: "Next page".into() }], &mut self.buffer);
+        writer.links(&[PageLink { file: page_name(number), text: "Next page".into() }], &mut self.buffer);
         writer.foot(&[], &mut self.buffer);
         self.drain()?;
-        let Sink::File { path, pages, .. } = &mut self.to else { return Ok(()) };
-        let before = page_name(path, number - 1);
+        let Sink::File { pages, .. } = &mut self.to else { return Ok(()) };
+        let before = page_name(number - 1);
         pages.push(fresh);
         self.bytes = 0;
         let title = format!("{} (page {number})", self.head.title);
@@ -113,12 +114,12 @@ impl<'a> Target<'a> {
         if pages.len() == 1 {
             return self.finish();
         }
-        let dir = path.with_extension("");
+        let dir = pages_dir(path);
         refuse_taken(&dir, *replaces)?;
         new_file::folder(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
         let mut rows = Vec::new();
         for (at, page) in std::mem::take(pages).into_iter().enumerate() {
-            let file = page_name(path, at + 1);
+            let file = page_name(at + 1);
             finish(page, &dir.join(&file), *replaces)?;
             rows.push(IndexRow { title: format!("{} (page {})", self.head.title, at + 1), file, facts: String::new() });
         }
@@ -176,16 +177,23 @@ fn taken(path: &Path) -> anyhow::Error {
     FileTaken(path.into()).into()
 }
 
-/// Returns the name of a page in the directory of pages.
-fn page_name(path: &Path, number: usize) -> String {
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("html");
-    format!("page-{number}.{extension}")
+/// Returns the directory of pages that replaces a page which is too long.
+fn pages_dir(path: &Path) -> PathBuf {
+    match path.extension() {
+        Some(extension) if extension == "html" || extension == "htm" => path.with_extension(""),
+        _ => create::beside(path, "-pages"),
+    }
+}
+
+/// Returns the name of a page in the directory of pages. Only HTML has several pages.
+fn page_name(number: usize) -> String {
+    format!("page-{number}.html")
 }
 
 /// Returns the path whose draft is the page.
 fn page_path(path: &Path, number: usize) -> PathBuf {
     let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or("pitree");
-    path.with_file_name(format!("{name}-{}", page_name(path, number)))
+    path.with_file_name(format!("{name}-{}", page_name(number)))
 }
 
 #[cfg(test)]

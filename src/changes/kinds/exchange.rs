@@ -12,8 +12,9 @@ use crate::changes::change::{Change, ChangeStep};
 use crate::changes::engine::Engine;
 use crate::changes::journal::JournalRecord;
 use crate::disk::create;
+use crate::disk::files::open_regular;
 use crate::disk::lock::LockObserver;
-use crate::disk::trash::{self, TrashEntry, TrashSession};
+use crate::disk::trash::{self, TrashEntry, TrashSession, merge};
 
 /// A file with two versions, one of which is in the trash.
 pub(super) struct Exchange<'a> {
@@ -45,13 +46,7 @@ impl<'a> Exchange<'a> {
             let draft = create::write_draft(path, new.bytes, Some(path));
             let draft = draft.with_context(|| format!("cannot write next to {}", path.display()))?;
             let timed = keep_time(path, &draft).with_context(|| format!("cannot set the time of {}", draft.display()));
-            let replaced = timed.and_then(|()| {
-                if fs::metadata(path).map(|now| now.len()).ok() == Some(new.old_len) {
-                    replace(path, (&self.before, item), &draft, (bin, wait))
-                } else {
-                    Err(anyhow!("{} is being written; try again when pi is idle", path.display()))
-                }
-            });
+            let replaced = timed.and_then(|()| replace((path, new.old_len), (&self.before, item), &draft, (bin, wait)));
             replaced.inspect_err(|_| drop(fs::remove_file(&draft)))
         })
     }
@@ -62,7 +57,8 @@ impl<'a> Exchange<'a> {
         let lies = record.item.as_ref();
         work.make(&record.change, Some((record.number, step)), Some(goes), |bin, item, wait| {
             bin.take_back(comes, lies, 0)?;
-            let replaced = replace(self.path, (goes, item), comes, (bin, &mut *wait));
+            let len = fs::metadata(self.path).with_context(|| format!("cannot access {}", self.path.display()));
+            let replaced = len.and_then(|now| replace((self.path, now.len()), (goes, item), comes, (bin, &mut *wait)));
             replaced.inspect_err(|_| put_back(comes, lies, bin, wait))
         })
     }
@@ -103,22 +99,36 @@ fn put_back(beside: &Path, kept: Option<&TrashEntry>, bin: &mut TrashSession<'_>
     let _ = if is_ours { bin.put(beside, item, wait) } else { bin.put_somewhere(beside, wait) };
 }
 
-/// Moves a file to the trash under the name `kept`, to the place `item` if known, and puts another file in its place.
+/// Moves a file to the trash under the name `kept`, to the place `item` if known, and puts another file in its place. The
+/// file has this length in bytes. Lines that a pi writes at the last moment are appended to the other file.
 fn replace(
-    path: &Path,
+    (path, len): (&Path, u64),
     (kept, item): (&Path, Option<&Path>),
     by: &Path,
     (bin, wait): (&mut TrashSession<'_>, LockObserver<'_>),
 ) -> Result<()> {
+    let unchanged = || match fs::metadata(path).map(|now| now.len()).ok() == Some(len) {
+        true => Ok(()),
+        false => Err(anyhow!("{} is being written; try again when pi is idle", path.display())),
+    };
+    unchanged()?;
+    let mut old = open_regular(path, fs::File::options().read(true))
+        .with_context(|| format!("cannot read {}", path.display()))?;
     let second = create::second_name(path, kept);
     second.with_context(|| format!("cannot keep the original as {}", kept.display()))?;
     if let Err(error) = bin.put(kept, item, wait) {
         let _ = fs::remove_file(kept); // a second link to a file that is still in place
         return Err(error.context("cannot move the original to the trash"));
     }
-    let replaced = fs::rename(by, path).with_context(|| format!("cannot replace {}", path.display()));
+    // Moving it can take long.
+    let replaced =
+        unchanged().and_then(|()| fs::rename(by, path).with_context(|| format!("cannot replace {}", path.display())));
     // A file that is still in place needs no copy in the trash.
     replaced.inspect_err(|_| item.iter().for_each(|item| bin.clear(path, item)))?;
     create::sync_folder(path);
+    let late = old.metadata().is_ok_and(|now| now.len() > len);
+    if late {
+        merge::take_rest(path, &mut old, len).with_context(|| format!("cannot write {}", path.display()))?;
+    }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Replacement of session files by other versions of them, such as one without secrets.
 
+use std::fs;
+
 use anyhow::{Context, Result, ensure};
 
 use crate::base::numbers::count;
@@ -8,7 +10,7 @@ use crate::changes::engine::Engine;
 use crate::changes::journal::JournalRecord;
 use crate::changes::kinds::exchange::{Exchange, NewContent};
 use crate::changes::kinds::trash::unchanged;
-use crate::changes::kinds::{file_is_used_since, must_exist, overtaken};
+use crate::changes::kinds::{must_exist, overtaken};
 use crate::changes::request::{ChangeResult, FileSnapshot, PartialFailure, RewrittenFile};
 use crate::disk::files::is_there;
 use crate::disk::fingerprint::{ContentHash, hash};
@@ -28,7 +30,7 @@ pub(crate) fn scrub(work: &mut Engine<'_>, files: &[RewrittenFile]) -> Result<Ch
         // The file itself is replaced, not a symbolic link to it.
         let path = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
         let hash = format!("{:016x}", hash(&one.bytes));
-        rewrites.push(Rewrite { path, bytes: one.bytes.len() as u64, hash });
+        rewrites.push(Rewrite { path, bytes: one.bytes.len() as u64, old_bytes: one.file.bytes, hash });
     }
     let mut changes: Vec<Change> = rewrites.iter().cloned().map(Change::Scrub).collect();
     for (done, (rewrite, one)) in rewrites.iter().zip(files).enumerate() {
@@ -59,7 +61,10 @@ impl Rewrite {
     /// Undoes or redoes the replacement.
     pub(super) fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         must_exist(&self.path)?;
-        if step == ChangeStep::Undo && file_is_used_since(&work.book.records, &self.path, self.bytes)? {
+        // Lines of pi or pitree in this version would be lost in the other one.
+        let bytes = if step == ChangeStep::Undo { self.bytes } else { self.old_bytes };
+        let now = fs::metadata(&self.path).with_context(|| format!("cannot access {}", self.path.display()))?;
+        if now.len() != bytes {
             return overtaken(format!("the session has new entries since it was replaced: {}", self.path.display()));
         }
         self.exchange().again(work, record, step)

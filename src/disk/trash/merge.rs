@@ -120,7 +120,7 @@ pub(super) fn write_draft(path: &Path, item: &Path, late: &mut File) -> io::Resu
 ///
 /// # Errors
 /// A file cannot be read or written; the lines are in the trash.
-pub(super) fn take_rest(path: &Path, late: &mut File, mut taken: u64) -> io::Result<()> {
+pub(crate) fn take_rest(path: &Path, late: &mut File, mut taken: u64) -> io::Result<()> {
     let mut is_last_look = false;
     loop {
         let rest = rest(late, taken)?;

@@ -92,6 +92,7 @@ pub fn import(
         ("parentSession", None),
         ("parentSessionId", None),
         ("branchedFrom", None),
+        ("legacyParentSessionPath", None),
         ("imported", Some(time.as_bytes())),
     ]);
     bytes.push(b'\n');
@@ -116,8 +117,7 @@ mod tests {
     use super::*;
 
     const NEW: ImportedHeader<'_> = ImportedHeader { new_id: "new", replace_id: false, cwd: "/w", time_ms: 0 };
-    const HEADER: &str =
-        r#"{"type":"session","version":3,"id":"a1","cwd":"/theirs","parentSession":"/etc/x","more":1}"#;
+    const HEADER: &str = r#"{"type":"session","version":3,"id":"a1","cwd":"/theirs","parentSession":"/etc/x","legacyParentSessionPath":"/x","more":1}"#;
 
     fn imported(file: &str, new: &ImportedHeader<'_>) -> Result<(Vec<String>, Vec<usize>), ImportError> {
         let done = import(file.as_bytes(), new, &mut || 7 << 96)?;
