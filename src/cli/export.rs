@@ -11,7 +11,6 @@ use clap_complete::ArgValueCompleter;
 use crate::base::numbers::count;
 use crate::base::text::clean;
 use crate::catalog::Catalog;
-use crate::catalog::export::redact::Redact;
 use crate::catalog::export::source::{Scope, Source};
 use crate::catalog::export::target::{FileTaken, Target};
 use crate::catalog::export::{self, DIRECTORY, ExportRun, file_stem};
@@ -118,16 +117,17 @@ impl ExportCommand {
         }
         let groups = (!self.no_redact).then(|| self.redact.as_deref().unwrap_or_default());
         let redact = export::collected(&mut sources, groups, &rules)?.finish();
+        let mut run = ExportRun { now: now(), random: &mut crate::changes::random };
+        let written = (format, self.detail());
         let made = match &mut sources[..] {
             [source] => {
                 let path = self.path(&redact.text(&source.tree.header.id), format);
                 let target = if is_stdout { Target::stream(out) } else { Target::file(&path, self.force)? };
-                self.write(source, format, &redact, target)?
+                export::write(source, written, &redact, target, &mut run)?
             }
             sources => {
                 let dir = self.output.clone().unwrap_or(DIRECTORY.into());
-                let mut run = ExportRun { now: now(), random: &mut crate::changes::random };
-                Some(export::directory(sources, (format, self.detail()), &redact, (&dir, self.force), &mut run)?)
+                Some(export::directory(sources, written, &redact, (&dir, self.force), &mut run)?)
             }
         };
         out.flush()?;
@@ -153,17 +153,6 @@ impl ExportCommand {
         let since = self.since.as_deref().map(entry).transpose()?;
         source.choose(scope, end, since)?;
         Ok(source)
-    }
-
-    fn write(
-        &self,
-        source: &mut Source,
-        format: Format,
-        redact: &Redact<'_>,
-        target: Target<'_>,
-    ) -> Result<Option<PathBuf>> {
-        let mut run = ExportRun { now: now(), random: &mut crate::changes::random };
-        export::write(source, (format, self.detail()), redact, target, &mut run)
     }
 
     fn detail(&self) -> Detail {

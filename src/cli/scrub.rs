@@ -25,9 +25,9 @@ use crate::secrets::Rules;
 
 /// Remove likely secrets from sessions and their families
 ///
-/// Without SESSION, from all sessions. Lists every place with one of the values: sessions of the family, files in pitree's trash, and names in the journal.
-/// After a confirmation, the sessions are replaced by versions with marks such as [github-token 1]; the originals move
-/// to the trash, and one `pitree undo` restores them. Sessions that a pi is using are refused. A removed value can have
+/// Without SESSION, from all sessions. Lists every place with one of the values: sessions of the family, files in
+/// pitree's trash, and names in the journal. After a confirmation, the sessions are replaced by versions with marks such
+/// as [github-token 1]; the originals move to the trash, and one `pitree undo` restores them. Sessions that a pi is using are refused. A removed value can have
 /// been copied before: replace the key where it was issued. Rules cannot find every secret.
 #[derive(Debug, clap::Args)]
 pub(super) struct ScrubCommand {
@@ -102,9 +102,7 @@ impl ScrubCommand {
         let done = made?;
         changer.say(&done, CliStep::Make)
     }
-}
 
-impl ScrubCommand {
     /// Returns the sessions whose secrets are removed: the named one, or all with secrets.
     fn targets(&self, chosen: &CommandContext, catalog: &mut Catalog, rules: &Rules) -> Result<Vec<SessionKey>> {
         if let Some(session) = &self.session {

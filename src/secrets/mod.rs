@@ -6,7 +6,6 @@
 
 mod assignment;
 mod boundary;
-mod json;
 mod private_key;
 mod redaction;
 mod rule;
@@ -15,7 +14,6 @@ mod rules;
 mod secret;
 mod value;
 
-pub use json::redact_json;
 pub use redaction::{Redaction, Redactor, Secret};
 pub use rules::{CustomRules, Rules};
 pub use secret::{Finding, RuleId, sample};

@@ -13,7 +13,7 @@ use super::rules::Rules;
 use super::secret::{Finding, RuleId, sample};
 use super::value::Classes;
 
-/// The fewest bytes of a value that is replaced everywhere; a shorter one is replaced where a rule finds it.
+/// The fewest bytes of a value that is replaced everywhere; shorter values are replaced where a rule finds them.
 const EVERYWHERE: usize = 8;
 
 /// The number of first bytes by which a cut value is recognized at the end of a text.

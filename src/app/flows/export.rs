@@ -91,7 +91,8 @@ pub(crate) fn question(model: &Model, prepared: &PreparedExport, selected: char)
     choices.push(QuestionChoice::new('p', "Personal data", is_other, change));
     if prepared.result().is_some_and(|result| !result.secrets.is_empty()) {
         let list = "list the likely secrets; keep or replace each";
-        choices.push(QuestionChoice::new('s', "Secrets", list, Command::ExportSecrets(0)));
+        let list = QuestionChoice::new('s', "Secrets", list, Command::ExportSecrets(0));
+        choices.push(QuestionChoice { stays: true, ..list });
     }
     Question::new(TITLE, lines(model, prepared), choices).select_key(selected)
 }

@@ -9,7 +9,7 @@ use crate::catalog::export::request::{ExportRequest, ExportResult};
 /// Shows the box and prepares the export.
 pub(super) fn show(model: &mut Model, request: ExportRequest, selected: char) {
     let claim = model.ask(Work::Export(Box::new(request.clone())));
-    // Until the new one is ready, the list of secrets stays.
+    // The secrets of the same selection are known already.
     let selection = |request: &ExportRequest| (request.files.clone(), request.end.clone(), request.scope);
     let same = |before: &PreparedExport| selection(&before.request) == selection(&request);
     let result = model.export.take().filter(same).and_then(|before| before.result);
@@ -23,12 +23,7 @@ pub(super) fn show(model: &mut Model, request: ExportRequest, selected: char) {
 /// Shows the list of secrets over the box.
 pub(super) fn list(model: &mut Model, selected: usize) {
     let list = model.export.as_ref().and_then(|prepared| export::secrets(prepared, selected));
-    if let Some(list) = list {
-        if !is_open(model) {
-            reopen(model, 's');
-        }
-        model.layers.0.push(Layer::Question(list));
-    }
+    model.layers.0.extend(list.map(Layer::Question));
 }
 
 /// Takes the result: shows it in the box, or reports the new file.
@@ -40,41 +35,17 @@ pub(super) fn take(model: &mut Model, ticket: u64, result: Result<Box<ExportResu
         return model.hold_notice();
     };
     prepared.result = Some(result.map(|result| *result));
-    model.export = Some(prepared);
-    if let Some(selected) = box_mut(model) {
-        refresh(model, selected);
-    }
-}
-
-/// Returns the key of the selected choice of the box, if it is open.
-fn box_mut(model: &Model) -> Option<char> {
-    model.layers.0.iter().find_map(|layer| match layer {
-        Layer::Question(question) if question.title == export::TITLE => Some(question.selected()?.key),
-        _ => None,
-    })
-}
-
-fn is_open(model: &Model) -> bool {
-    box_mut(model).is_some()
-}
-
-/// Replaces the open box by its new content.
-fn refresh(model: &mut Model, selected: char) {
-    let Some(prepared) = &model.export else { return };
-    let fresh = export::question(model, prepared, selected);
-    for layer in &mut model.layers.0 {
+    let mut layers = std::mem::take(&mut model.layers);
+    for layer in &mut layers.0 {
         if let Layer::Question(question) = layer
             && question.title == export::TITLE
         {
-            *question = fresh.clone();
+            let selected = question.selected().map_or('w', |choice| choice.key);
+            *question = export::question(model, &prepared, selected);
         }
     }
-}
-
-fn reopen(model: &mut Model, selected: char) {
-    let Some(prepared) = &model.export else { return };
-    let question = export::question(model, prepared, selected);
-    model.layers.0.push(Layer::Question(question));
+    model.layers = layers;
+    model.export = Some(prepared);
 }
 
 fn close(model: &mut Model) {

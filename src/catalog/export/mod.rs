@@ -145,7 +145,7 @@ fn session_file(
         target.write_redacted(&mut buffer, redact)?;
     } else {
         entries.sort_unstable();
-        let is_in: std::collections::HashSet<u32> = entries.iter().copied().collect();
+        let is_in: HashSet<u32> = entries.iter().copied().collect();
         let last = entries.last().copied();
         for at in entries {
             let parent = tree.parent(at).filter(|parent| is_in.contains(parent));
