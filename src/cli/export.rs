@@ -10,7 +10,6 @@ use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::count;
 use crate::base::text::clean;
-use crate::catalog::Catalog;
 use crate::catalog::export::source::{Scope, Source};
 use crate::catalog::export::target::{FileTaken, Target};
 use crate::catalog::export::{self, DIRECTORY, ExportRun, file_stem};
@@ -144,9 +143,12 @@ impl ExportCommand {
     /// Loads a session or its family, and chooses the entries.
     fn source(&self, word: &OsString, scope: Scope, chosen: &CommandContext) -> Result<Source> {
         let place = SessionPlace::new(word, None, chosen)?;
-        let mut source = match self.family {
-            false => Source::session(&place.path, &chosen.home)?,
-            true => family(&place.path, chosen)?,
+        let mut source = if self.family {
+            let mut catalog = resolve::catalog(chosen);
+            let key = resolve::key_of(&mut catalog, &place.path)?;
+            Source::family(&catalog, key, &chosen.home)?
+        } else {
+            Source::session(&place.path, &chosen.home)?
         };
         let entry = |word: &str| resolve::entry(word, &source.tree);
         let end = place.entry.as_deref().map(entry).transpose()?;
@@ -195,18 +197,6 @@ impl ExportCommand {
     }
 }
 
-/// Loads the family of a session, which can be outside of the session directories.
-fn family(path: &Path, chosen: &CommandContext) -> Result<Source> {
-    let place = |path: &Path| resolve::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    let mut catalog = chosen.report(Catalog::read_at(chosen.sources(), now(), place));
-    let path = place(path);
-    if catalog.key_of(&path).is_none() {
-        catalog.update(vec![resolve::digest(&path)?], &[]);
-    }
-    let key = catalog.key_of(&path).with_context(|| format!("{} is not a pi session", path.display()))?;
-    Source::family(&catalog, key, &chosen.home)
-}
-
 /// Lists likely secrets.
 fn list(sources: &mut [Source], rules: &Rules, (chosen, out): (&CommandContext, &mut Output)) -> Result<ExitCode> {
     let mut rows = Vec::new();
@@ -214,7 +204,7 @@ fn list(sources: &mut [Source], rules: &Rules, (chosen, out): (&CommandContext, 
         for at in source.all_entries() {
             let id = source.tree.nodes[at as usize].id.as_deref().unwrap_or("-").to_owned();
             jsonl::each_text(&source.line(at)?, &mut |key, text| {
-                let found = if key.is_empty() { rules.find(text) } else { rules.find_in_field(key, text) };
+                let found = rules.find_in_field(key, text);
                 rows.extend(found.into_iter().map(|finding| {
                     let sample = format!("{}…", sample(&text[finding.range.clone()]));
                     [finding.rule.as_str().to_owned(), id.clone(), rules.mask(key).into_owned(), sample]

@@ -11,8 +11,8 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use crate::base::numbers::thousands;
 use crate::catalog::current_dir::CurrentDir;
 use crate::catalog::{Catalog, SessionKey};
-use crate::cli::CommandContext;
 use crate::cli::table::{TITLE, words};
+use crate::cli::{CommandContext, now};
 use crate::disk::locate::{self, Environment};
 use crate::disk::scan;
 use crate::disk::scan::{SessionFile, Unreadable};
@@ -237,6 +237,24 @@ impl SessionPlace {
         let place = Self::new(word, entry, chosen)?;
         Ok(Self { path: absolute(&place.path)?, ..place })
     }
+}
+
+/// Reads all sessions with absolute paths, to look up the file of an argument.
+pub(super) fn catalog(chosen: &CommandContext) -> Catalog {
+    let place = |path: &Path| absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    chosen.report(Catalog::read_at(chosen.sources(), now(), place))
+}
+
+/// Returns the key of a session, which can be outside of the session directories.
+///
+/// # Errors
+/// The file is not a session.
+pub(super) fn key_of(catalog: &mut Catalog, path: &Path) -> Result<SessionKey> {
+    let path = absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    if catalog.key_of(&path).is_none() {
+        catalog.update(vec![digest(&path)?], &[]);
+    }
+    catalog.key_of(&path).with_context(|| format!("{} is not a pi session", path.display()))
 }
 
 /// Makes a path absolute and removes `..`, without resolving symbolic links.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Error, Result, bail};
@@ -87,8 +87,7 @@ impl RmCommand {
     /// Returns the sessions to remove.
     fn removal(&self, chosen: &CommandContext, asks: bool) -> Result<Removal> {
         let mut catalog = if asks || self.family {
-            let place = |path: &Path| resolve::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-            chosen.report(Catalog::read_at(chosen.sources(), now(), place))
+            resolve::catalog(chosen)
         } else {
             let mut none = Catalog::default();
             none.set_pis(running::running(locate::state_dir().as_deref()), now());

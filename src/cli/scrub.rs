@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::count;
@@ -45,9 +45,7 @@ impl ScrubCommand {
     pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
         let rules = ChosenRules::new(&chosen.config.redact)?;
-        let mut catalog = chosen.report(Catalog::read_at(chosen.sources(), now(), |path| {
-            resolve::absolute(path).unwrap_or_else(|_| path.to_path_buf())
-        }));
+        let mut catalog = resolve::catalog(chosen);
         let targets = self.targets(chosen, &mut catalog, &rules)?;
         let values = ScrubValues::of(targets.iter().map(|&key| &*catalog[key].path), &rules)?;
         if values.secrets.is_empty() {
@@ -106,12 +104,7 @@ impl ScrubCommand {
     /// Returns the sessions whose secrets are removed: the named one, or all with secrets.
     fn targets(&self, chosen: &CommandContext, catalog: &mut Catalog, rules: &Rules) -> Result<Vec<SessionKey>> {
         if let Some(session) = &self.session {
-            let session = resolve::digest(&SessionResolver::new(chosen).session(session)?)?;
-            let path = session.path.clone();
-            if catalog.key_of(&path).is_none() {
-                catalog.update(vec![session], &[]);
-            }
-            let key = catalog.key_of(&path).with_context(|| format!("{} is not a pi session", path.display()))?;
+            let key = resolve::key_of(catalog, &SessionResolver::new(chosen).session(session)?)?;
             return Ok(vec![key]);
         }
         let files: Vec<PathBuf> = catalog.keys().map(|key| catalog[key].path.clone()).collect();

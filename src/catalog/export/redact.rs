@@ -55,10 +55,7 @@ impl<'a> Collector<'a> {
     /// Collects the secrets in the line of an entry with this ID.
     pub(crate) fn line(&mut self, line: &[u8], id: Option<&str>) {
         let Some(secrets) = &mut self.secrets else { return };
-        jsonl::each_text(line, &mut |key, text| match key {
-            "" => secrets.collect(text),
-            key => secrets.collect_field(key, text),
-        });
+        jsonl::each_text(line, &mut |key, text| secrets.collect_field(key, text));
         self.entries.resize(secrets.count(), id.map(str::to_owned));
     }
 
@@ -97,7 +94,7 @@ impl Redact<'_> {
     /// Redacts the value of a field; `key` can be empty.
     fn field<'t>(&self, key: &str, text: &'t str) -> Cow<'t, str> {
         let Some(secrets) = &self.secrets else { return Cow::Borrowed(text) };
-        let text = if key.is_empty() { secrets.apply(text) } else { secrets.apply_field(key, text) };
+        let text = secrets.apply_field(key, text);
         match self.personal.apply(&text) {
             Cow::Owned(changed) => Cow::Owned(changed),
             Cow::Borrowed(_) => text,
