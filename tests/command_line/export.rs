@@ -318,3 +318,11 @@ fn the_new_file_can_be_opened() {
     }
     assert!(fs::read_to_string(opened).unwrap().ends_with("/pitree-opened.md"));
 }
+
+#[test]
+fn a_session_without_ids_is_exported_to_its_end() {
+    let pitree = Pitree::new();
+    let path = pitree.fixture("v1-index-later");
+    let text = pitree.run(&["export", path.to_str().unwrap(), "-o", "-"]).out;
+    assert!(text.contains("branch to the end, "), "{text}");
+}
