@@ -102,6 +102,9 @@ fn session(model: &Model, key: SessionKey, room: Size) -> Vec<DocLine> {
         let first = clean(utf16_prefix(first.trim(), columns));
         lines.push(fact("started", &model.setting.glyphs.cut(&first, columns)));
     }
+    if let Some((_, found @ 1..)) = model.secrets.found.filter(|(session, _)| *session == key) {
+        lines.push(fact("secrets", &count(found, "likely secret", "likely secrets")));
+    }
     lines.push(fact("id", &digest.header.id));
     lines.push(fact("file", &shorten(&digest.path.to_string_lossy(), &model.setting.home)));
     lines.extend(legend(model, key));

@@ -181,6 +181,8 @@ pub enum Reply {
     CompletedDir(String, String, Vec<String>),
     /// A text for the clipboard, and whether it was copied.
     Copied(String, bool),
+    /// The number of likely secrets in a session.
+    SecretsCounted(SessionKey, usize),
     /// The result of an export, or the error.
     Exported(Result<Box<ExportResult>, String>),
     /// Number of files changed, and their total.
@@ -331,6 +333,8 @@ pub enum Work {
         /// The entry, if a search of the tree found it.
         found: Option<EntryBody>,
     },
+    /// Count the likely secrets of a session.
+    CountSecrets(SessionKey, PathBuf),
     /// Count for the screen of statistics.
     Count(Box<OverviewRequest>),
     /// Sum entries of sessions.

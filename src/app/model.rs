@@ -119,6 +119,17 @@ pub struct StatsState {
     pub month_as_of: Option<(u64, Option<i64>)>,
 }
 
+/// The likely secrets of the session in the preview.
+#[derive(Debug, Default)]
+pub struct PreviewedSecrets {
+    /// The session for which they were requested, and its size in bytes.
+    pub asked: Option<(SessionKey, u64)>,
+    /// Claim on their number.
+    pub counting: Option<Claim>,
+    /// The session and their number.
+    pub found: Option<(SessionKey, usize)>,
+}
+
 /// State of the browser.
 #[derive(Debug, Default)]
 pub struct Model {
@@ -158,6 +169,8 @@ pub struct Model {
     pub errands: Vec<Errand>,
     /// State of reading all sessions.
     pub scan: ScanState,
+    /// The likely secrets of the session in the preview.
+    pub secrets: PreviewedSecrets,
     /// Claim on changes of session files.
     pub watching: Option<Claim>,
     /// The session file to open once it is read, and the ID of the entry to select.
@@ -232,7 +245,7 @@ impl Model {
     /// Returns the values that a query refers to: time, time zone, home and working directory.
     pub(crate) fn query_scope(&self) -> QueryScope {
         let Startup { home, here, zone, .. } = &*self.setting;
-        QueryScope { now_ms: self.now, home: home.clone(), dir: here.clone(), zone: zone.clone() }
+        QueryScope { now_ms: self.now, home: home.clone(), dir: here.clone(), zone: zone.clone(), secrets: None }
     }
 
     /// Returns the place in which keys are resolved: the layer on top, else the focused pane.

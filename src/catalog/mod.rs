@@ -13,6 +13,7 @@ pub mod find;
 pub mod grep;
 mod hits;
 pub mod key;
+pub mod known_secrets;
 pub mod live;
 pub(crate) mod parents;
 mod relations;

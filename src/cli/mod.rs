@@ -253,7 +253,7 @@ impl CommandContext {
     /// Returns the time and directory of a query.
     fn here_and_now(&self) -> QueryScope {
         let dir = Environment::current().cwd.to_string_lossy().into_owned();
-        QueryScope { now_ms: now(), home: self.home.clone(), dir, zone: jiff::tz::TimeZone::system() }
+        QueryScope { now_ms: now(), home: self.home.clone(), dir, zone: jiff::tz::TimeZone::system(), secrets: None }
     }
 
     /// Returns an error for commands whose result would be lost with the demo directory.

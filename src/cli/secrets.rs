@@ -187,7 +187,7 @@ impl SecretsCommand {
             words => {
                 let words = words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
                 let sessions = catalog.searched_sessions();
-                Some(HitSearch::new(read_query(&words)?, sessions, chosen.here_and_now()).files())
+                Some(HitSearch::new(read_query(&words)?, sessions, chosen.here_and_now(), chosen)?.files())
             }
         };
         let is_in_project = self.project.matcher(chosen);

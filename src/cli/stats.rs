@@ -119,7 +119,7 @@ impl StatsCommand {
         }
         let resolver = SessionResolver::new(chosen);
         let catalog = resolver.catalog();
-        let is_found = self.found(&resolver, here.clone())?;
+        let is_found = self.found(&resolver, here.clone(), chosen)?;
         let is_in_project = self.project.matcher(chosen);
         let is_wanted = |key: SessionKey| {
             let Some(session) = catalog.get(key) else { return false };
@@ -162,7 +162,12 @@ impl StatsCommand {
     }
 
     /// Returns the sessions given as arguments or found by a query; `None` for all.
-    fn found(&self, resolver: &SessionResolver<'_>, here: QueryScope) -> Result<Option<HashSet<SessionKey>>> {
+    fn found(
+        &self,
+        resolver: &SessionResolver<'_>,
+        here: QueryScope,
+        chosen: &CommandContext,
+    ) -> Result<Option<HashSet<SessionKey>>> {
         if self.words.is_empty() {
             return Ok(None);
         }
@@ -179,7 +184,8 @@ impl StatsCommand {
             return self.words.iter().map(key).collect::<Result<_>>().map(Some);
         }
         let words = self.words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
-        let files = HitSearch::new(read_query(&words)?, catalog.searched_sessions(), here).files();
+        let search = HitSearch::new(read_query(&words)?, catalog.searched_sessions(), here, chosen)?;
+        let files = search.files();
         Ok(Some(files.iter().filter_map(|path| catalog.key_of(path)).collect()))
     }
 }

@@ -8,6 +8,8 @@ mod family;
 mod input;
 pub mod jobs;
 pub(crate) mod raw_output;
+mod search_jobs;
+pub(crate) mod secret_finder;
 pub(crate) mod terminal;
 mod workers;
 

@@ -73,6 +73,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             family::fill(model);
         }
         Reply::Read(doc) => model.preview.take(doc),
+        Reply::SecretsCounted(session, count) => model.secrets.found = Some((session, count)),
         Reply::TextsRead(done, total) => search::take_read(model, done, total),
         Reply::Values(values) => search::take_values(model, values),
         Reply::SessionsFound { hits, more, progress } => search::take_hits(model, hits, more, progress),
@@ -216,6 +217,9 @@ fn take_failure(model: &mut Model, ticket: u64, error: String) {
         model.say(Tone::Error, error);
         take_past(model, Vec::new());
     } else if stats::take_failure(model, ticket, &error) {
+    } else if is_it(&model.secrets.counting) {
+        // The card does without; a search and an export report the reason.
+        model.secrets.counting = None;
     } else if is_it(&model.comparing) {
         model.comparing = None;
         model.layers.close(Place::Compare);
