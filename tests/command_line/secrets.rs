@@ -150,7 +150,7 @@ fn sessions_with_secrets_are_found() {
     pitree.write("one.jsonl", &session.text());
     pitree.write("two.jsonl", &Session::new("two").user("u", "nothing").text());
     let ids = |query: &str| -> Vec<String> {
-        let listed = pitree.run(&["ls", "--json", query]);
+        let listed = pitree.run(&["ls", "--json", "--", query]);
         json_lines(&listed.out).iter().map(|line| line["id"].as_str().unwrap().to_owned()).collect()
     };
     for (query, expected) in [
