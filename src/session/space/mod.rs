@@ -73,6 +73,16 @@ pub struct LargeEntry {
     pub bytes: u64,
 }
 
+impl LargeEntry {
+    /// Returns the kind with the tool or type for people, not yet safe for a terminal.
+    pub fn words(&self) -> String {
+        match &*self.name {
+            "" => self.kind.words().into(),
+            name => format!("{} {name}", self.kind.words()),
+        }
+    }
+}
+
 /// The bytes of a session file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionSpace {
