@@ -32,6 +32,9 @@ const MOST_CALLS: usize = 500;
 /// Maximum number of items in the other lists.
 const LONGEST: usize = 12;
 
+/// Maximum number of kinds of content.
+const KINDS: usize = 4;
+
 /// Width of the names of facts.
 const NAMES: usize = 12;
 
@@ -104,6 +107,7 @@ fn session(model: &Model, key: SessionKey, room: Size) -> Vec<DocLine> {
     }
     lines.push(fact("id", &digest.header.id));
     lines.push(fact("file", &shorten(&digest.path.to_string_lossy(), &model.setting.home)));
+    lines.extend(space(model, key, columns));
     lines.extend(legend(model, key));
     lines
 }
@@ -236,6 +240,23 @@ fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     if header.version < 3.0 {
         lines.push(fact("version", &format!("{}; pi migrates the file when it opens it", header.version)));
     }
+}
+
+/// Returns the largest kinds of content that fit on a line, once they are known.
+fn space(model: &Model, key: SessionKey, columns: usize) -> Option<DocLine> {
+    let known = model.space.known.get(&key)?;
+    let dot = &model.setting.glyphs.dot;
+    let mut text = String::new();
+    for (kind, bytes) in known.kinds.iter().take(KINDS) {
+        let share = 100.0 * *bytes as f64 / known.bytes.max(1) as f64;
+        let gap = if text.is_empty() { String::new() } else { format!(" {dot} ") };
+        let next = format!("{text}{gap}{} {share:.0} %", kind.words());
+        if share < 0.5 || (!text.is_empty() && width(&next) > columns) {
+            break;
+        }
+        text = next;
+    }
+    (!text.is_empty()).then(|| fact("space", &text))
 }
 
 /// Adds the cost of each model, the share of the input that was cached, and the share of abandoned branches.

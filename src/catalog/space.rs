@@ -58,6 +58,8 @@ pub struct SpaceRow {
     pub key: SpaceKey,
     /// The name, not yet safe for a terminal.
     pub name: String,
+    /// The title of the session of an entry, not yet safe for a terminal.
+    pub title: String,
     /// The bytes.
     pub sum: SpaceSum,
     /// The number of sessions.
@@ -75,6 +77,31 @@ pub struct SpaceReport {
     pub largest: Vec<(SessionKey, LargeEntry)>,
     /// The files that could not be read.
     pub unreadable: Vec<Unreadable>,
+}
+
+/// The maximum number of rows of a grouping in [`SpaceContent`].
+const MOST_ROWS: usize = 500;
+
+/// A report with the rows of all groupings.
+#[derive(Clone, Debug)]
+pub struct SpaceContent {
+    /// The report.
+    pub report: SpaceReport,
+    /// The rows of each grouping, in the order of [`SpaceGrouping::ALL`].
+    rows: Vec<Vec<SpaceRow>>,
+}
+
+impl SpaceContent {
+    /// Sums the rows of all groupings.
+    pub fn new(report: SpaceReport, sessions: &StatsSessions) -> Self {
+        let rows = SpaceGrouping::ALL.iter().map(|&by| report.rows(by, MOST_ROWS, sessions).0).collect();
+        Self { report, rows }
+    }
+
+    /// Returns the rows of a grouping.
+    pub fn rows(&self, by: SpaceGrouping) -> &[SpaceRow] {
+        self.rows.get(by as usize).map_or(&[], |rows| rows)
+    }
 }
 
 /// A file to measure: `true` for each entry that an older session contains.
@@ -134,7 +161,7 @@ fn files_of(sessions: &StatsSessions, group: &[SessionKey]) -> Vec<MeasuredFile>
 ///
 /// # Errors
 /// The file cannot be read, or is not a session.
-pub(crate) fn file(
+pub fn file(
     path: &Path,
     is_duplicate: &[bool],
     buffer: &mut Vec<u8>,
@@ -170,7 +197,7 @@ impl SpaceReport {
             let cwd = || sessions.get(*session).map_or("", |session| session.facts().cwd).to_owned();
             match by {
                 SpaceGrouping::Kind => {
-                    own.extend(space.kinds().into_iter().map(|(kind, sum)| (SpaceKey::Kind(kind), sum)))
+                    own.extend(space.kinds().into_iter().map(|(kind, sum)| (SpaceKey::Kind(kind), sum)));
                 }
                 SpaceGrouping::Project => own.extend([(SpaceKey::Text(cwd()), space.total)]),
                 SpaceGrouping::Session => own.extend([(SpaceKey::Session(*session), space.total)]),
@@ -193,12 +220,13 @@ impl SpaceReport {
         }
         let mut rows: Vec<SpaceRow> = sums
             .into_iter()
-            .map(|(key, (sum, sessions))| SpaceRow { key, name: String::new(), sum, sessions })
+            .map(|(key, (sum, sessions))| SpaceRow { key, name: String::new(), title: String::new(), sum, sessions })
             .collect();
         if by == SpaceGrouping::Entry {
             rows.extend(self.largest.iter().map(|(session, entry)| SpaceRow {
                 key: SpaceKey::Entry(*session, entry.at),
                 name: String::new(),
+                title: String::new(),
                 sum: SpaceSum { bytes: entry.bytes, count: 1, ..SpaceSum::default() },
                 sessions: 1,
             }));
@@ -213,25 +241,30 @@ impl SpaceReport {
         });
         let all = rows.len();
         rows.truncate(limit);
-        rows.iter_mut().for_each(|row| row.name = self.name(&row.key, sessions));
+        rows.iter_mut().for_each(|row| (row.name, row.title) = self.names(&row.key, sessions));
         (rows, all)
     }
 
-    /// Returns the name of a row.
-    fn name(&self, key: &SpaceKey, sessions: &StatsSessions) -> String {
+    /// Returns the name of a row, and the title of the session of an entry.
+    fn names(&self, key: &SpaceKey, sessions: &StatsSessions) -> (String, String) {
         let title =
             |key: SessionKey| GroupKey::Session(key).name(Grouping::Session, sessions).title.unwrap_or_default();
-        match key {
+        let name = match key {
             SpaceKey::Kind(kind) => kind.words().into(),
             SpaceKey::Text(text) if text.is_empty() => "none".into(),
             SpaceKey::Text(text) => text.clone(),
             SpaceKey::Session(key) => title(*key),
             SpaceKey::Entry(key, at) => {
-                let entry = self.largest.iter().find(|(session, entry)| session == key && entry.at == *at);
-                let kind = entry.map_or(String::new(), |(_, entry)| entry.words());
-                format!("{kind}  {}", title(*key))
+                return (self.large_entry(*key, *at).map_or(String::new(), LargeEntry::words), title(*key));
             }
-        }
+        };
+        (name, String::new())
+    }
+
+    /// Returns one of the largest entries.
+    pub(crate) fn large_entry(&self, session: SessionKey, at: Index) -> Option<&LargeEntry> {
+        let is_it = |(key, entry): &&(SessionKey, LargeEntry)| *key == session && entry.at == at;
+        self.largest.iter().find(is_it).map(|(_, entry)| entry)
     }
 }
 

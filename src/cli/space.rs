@@ -150,14 +150,15 @@ impl Printer<'_> {
             let id = match row.key {
                 SpaceKey::Session(key) => utf16_prefix(&self.id(key), shortest).to_owned(),
                 SpaceKey::Entry(key, at) => {
-                    let entry = self.report.largest.iter().find(|(session, entry)| *session == key && entry.at == at);
-                    let entry = entry.and_then(|(_, entry)| entry.id.as_deref()).map(|id| format!("@{id}"));
-                    format!("{}{}", utf16_prefix(&self.id(key), shortest), entry.unwrap_or_default())
+                    let id = self.report.large_entry(key, at).and_then(|entry| entry.id.as_deref());
+                    let id = id.map_or_else(|| format!("#{at}"), String::from);
+                    format!("{}@{id}", utf16_prefix(&self.id(key), shortest))
                 }
                 SpaceKey::Kind(_) | SpaceKey::Text(_) => String::new(),
             };
             let name = match by {
                 SpaceGrouping::Project => shorten(&row.name, &self.chosen.home).into_owned(),
+                SpaceGrouping::Entry => format!("{}  {}", row.name, row.title),
                 _ => row.name.clone(),
             };
             lines.push(cells(&row.sum, row.sessions, id, bar.repeat(width), name));
@@ -226,11 +227,12 @@ impl Printer<'_> {
             output::json(out, &line)?;
         }
         let largest = self.report.largest.iter().map(|(key, entry)| {
-            let LargeEntry { id, kind, name, bytes, .. } = entry;
+            let LargeEntry { at, id, kind, name, bytes, .. } = entry;
             object! {
                 id: self.id(*key),
                 #[serde(flatten)] path: self.path(*key),
                 entry_id: id,
+                index: at,
                 bytes: bytes,
                 kind: kind.name(),
                 name: Some(name).filter(|name| !name.is_empty()),

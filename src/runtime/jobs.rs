@@ -18,6 +18,7 @@ use crate::catalog;
 use crate::catalog::compare::{self, ComparedBranches};
 use crate::catalog::cost_sharing::{self, SharedEntries};
 use crate::catalog::search::Searcher;
+use crate::catalog::space::{self, SpaceContent};
 use crate::catalog::stats::table::StatsTable;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::{ChangeEvent, ChangeProgress, Changes, Request, touched};
@@ -196,6 +197,15 @@ impl JobContext {
                 return Ok(None);
             }
             Work::Sum(asked) => Reply::Summed(Box::new(StatsTable::new(&asked.0, &asked.1, &asked.2).total)),
+            Work::Measure(sessions) => {
+                let measured = space::measure(&sessions, |done, all| is_wanted() && reply(Reply::Measuring(done, all)));
+                let Some(report) = measured else { return Ok(None) };
+                Reply::Measured(Arc::new(SpaceContent::new(report, &sessions)))
+            }
+            Work::MeasureSession(path) => {
+                let measured = space::file(&path, &[], &mut Vec::new(), &|| !is_wanted())?;
+                Reply::SessionMeasured(Box::new(measured))
+            }
             Work::Export(request) => {
                 Reply::Exported(with_text_error(export_job::make(&self.setting, *request, now()).map(Box::new)))
             }

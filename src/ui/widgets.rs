@@ -4,6 +4,7 @@ use crate::app::widgets::text_box::{TextBox, middle};
 use crate::pi::status::PiState;
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use ratatui::symbols::bar;
 use ratatui::text::Text;
 use ratatui::widgets::{Block, BorderType, Clear};
 use tui_tree_widget::{Tree, TreeItem, TreeState};
@@ -14,6 +15,9 @@ use crate::app::widgets::line::LineEdit;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Glyphs, Span, Tone, spans_width, width};
 use crate::ui::paint::{Painter, cut};
+
+/// Eighths of a bar.
+const EIGHTHS: [&str; 9] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉", bar::FULL];
 
 /// Draws the title of a pane: name and facts at the left, other facts at the right.
 pub(super) fn title(
@@ -189,4 +193,20 @@ pub(super) fn status_sign(state: Option<PiState>, glyphs: &Glyphs) -> (Tone, &st
         Some(PiState::Idle) => (Tone::Dim, &glyphs.idle),
         None => (Tone::Dim, &glyphs.live),
     }
+}
+
+/// Aligns a text to the right of some columns.
+pub(super) fn right_aligned(text: &str, columns: usize) -> String {
+    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// Returns a bar of at most `columns` for a value of at most `most`.
+pub(super) fn bar_of(value: Option<f64>, most: f64, columns: usize, pen: &Painter<'_>) -> String {
+    let share = value.map_or(0.0, |value| value / most);
+    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+    if pen.is_ascii() {
+        return "#".repeat((share * columns as f64).round() as usize);
+    }
+    let eighths = (share * columns as f64 * 8.0).round() as usize;
+    format!("{}{}", bar::FULL.repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
