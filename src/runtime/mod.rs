@@ -7,7 +7,9 @@ mod external;
 mod family;
 mod input;
 pub mod jobs;
+mod newest_sessions;
 pub(crate) mod raw_output;
+mod space_job;
 pub(crate) mod terminal;
 mod workers;
 
