@@ -4,7 +4,6 @@ use crate::app::widgets::text_box::{TextBox, middle};
 use crate::pi::status::PiState;
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::symbols::bar;
 use ratatui::text::Text;
 use ratatui::widgets::{Block, BorderType, Clear};
 use tui_tree_widget::{Tree, TreeItem, TreeState};
@@ -12,12 +11,9 @@ use tui_tree_widget::{Tree, TreeItem, TreeState};
 use crate::app::panes::layout::PaneArea;
 use crate::app::widgets::cursor::Cursor;
 use crate::app::widgets::line::LineEdit;
-use crate::base::numbers::{count, thousands};
+use crate::base::numbers::{bar, count, thousands};
 use crate::base::text::{Glyphs, Span, Tone, spans_width, width};
 use crate::ui::paint::{Painter, cut};
-
-/// Eighths of a bar.
-const EIGHTHS: [&str; 9] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉", bar::FULL];
 
 /// Draws the title of a pane: name and facts at the left, other facts at the right.
 pub(super) fn title(
@@ -202,11 +198,5 @@ pub(super) fn right_aligned(text: &str, columns: usize) -> String {
 
 /// Returns a bar of at most `columns` for a value of at most `most`.
 pub(super) fn bar_of(value: Option<f64>, most: f64, columns: usize, pen: &Painter<'_>) -> String {
-    let share = value.map_or(0.0, |value| value / most);
-    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
-    if pen.is_ascii() {
-        return "#".repeat((share * columns as f64).round() as usize);
-    }
-    let eighths = (share * columns as f64 * 8.0).round() as usize;
-    format!("{}{}", bar::FULL.repeat(eighths / 8), EIGHTHS[eighths % 8])
+    bar(value.map_or(0.0, |value| value / most), columns, pen.is_ascii())
 }

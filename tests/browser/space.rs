@@ -97,5 +97,5 @@ fn the_card_lists_the_largest_kinds() {
     fs::write(dir.path().join("a.jsonl"), session.assistant("e", &text[..1500]).text()).unwrap();
     let mut browser = Browser::on(&[dir.path()], 120, 40);
     browser.press("j");
-    shows(&browser, "space       tool results");
+    shows(&browser, "space       tool results       ████");
 }
