@@ -14,6 +14,7 @@ use crate::catalog::compare::{CompareRequest, ComparedBranches};
 use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::export::request::{ExportRequest, ExportResult};
 use crate::catalog::search::{SearchedSession, SessionHit};
+use crate::catalog::space::SpaceContent;
 use crate::catalog::stats::overview::{OverviewPart, OverviewRequest};
 use crate::catalog::stats::request::TableRequest;
 use crate::catalog::stats::sessions::StatsSessions;
@@ -36,6 +37,7 @@ use crate::search::text_match::Words;
 use crate::session::digest::Digest;
 use crate::session::digest::listed::SharedSession;
 use crate::session::prompt::listing::Listing;
+use crate::session::space::SessionSpace;
 use crate::session::stats::{StatsRules, StatsSum};
 use crate::session::tree::{Index, Tree};
 
@@ -165,6 +167,12 @@ pub enum Reply {
     Counted(OverviewPart),
     /// The sum of a table.
     Summed(Box<StatsSum>),
+    /// Numbers of measured and of all sessions.
+    Measuring(usize, usize),
+    /// The space that sessions take.
+    Measured(Arc<SpaceContent>),
+    /// The space that the session of the card takes.
+    SessionMeasured(Box<SessionSpace>),
     /// A comparison.
     Compared(Arc<ComparedBranches>),
     /// The model context at an entry.
@@ -339,6 +347,10 @@ pub enum Work {
     Count(Box<OverviewRequest>),
     /// Sum entries of sessions.
     Sum(Arc<(StatsSessions, StatsRules, TableRequest)>),
+    /// Measure the space that sessions take.
+    Measure(Arc<StatsSessions>),
+    /// Measure the file of one session.
+    MeasureSession(PathBuf),
     /// Compare two branches.
     Compare([CompareRequest; 2]),
     /// Read the model context at an entry.

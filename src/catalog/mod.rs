@@ -1,7 +1,8 @@
 //! All sessions by keys that outlive their paths: their digests, families, and active pis (`live`). The data is pure.
 //! Reading goes through `disk` and runs on workers: [`search`] matches queries with sessions, [`find`] searches one
 //! session, [`grep`] searches all bytes, and [`search_text`] loads searched texts. [`files`] lists touched files,
-//! `cost_sharing` counts shared entries once, [`compare`] compares two branches, and [`secrets`] finds secrets.
+//! `cost_sharing` counts shared entries once, [`compare`] compares two branches, [`secrets`] finds secrets, and
+//! [`space`] sums bytes by kind.
 
 pub mod compare;
 pub(crate) mod cost_sharing;
@@ -22,6 +23,7 @@ pub mod search;
 mod search_cache;
 pub mod search_text;
 pub mod secrets;
+pub mod space;
 pub mod stats;
 pub mod suggestions;
 mod text_arena;

@@ -2,6 +2,7 @@
 
 mod browse;
 mod change;
+mod chosen_sessions;
 mod completions;
 mod config;
 mod context;
@@ -34,6 +35,7 @@ mod secrets;
 mod setup;
 mod show;
 mod skill;
+mod space;
 mod stats;
 mod table;
 mod trash;
@@ -138,6 +140,7 @@ enum OnSessions {
     Diff(diff::DiffCommand),
     Search(search::SearchCommand),
     Stats(stats::StatsCommand),
+    Space(space::SpaceCommand),
     Secrets(secrets::SecretsCommand),
     Show(show::ShowCommand),
     Path(path::PathCommand),
@@ -351,6 +354,7 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Diff(command) => command.run(&chosen, out).map(success),
         OnSessions::Search(command) => command.run(&chosen, out),
         OnSessions::Stats(command) => command.run(&chosen, out),
+        OnSessions::Space(command) => command.run(&chosen, out),
         OnSessions::Secrets(command) => command.run(&chosen, out),
         OnSessions::Show(command) => command.run(&chosen, out).map(success),
         OnSessions::Path(command) => command.run(&chosen, out).map(success),

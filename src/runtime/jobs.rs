@@ -27,8 +27,9 @@ use crate::disk::watch::{self, Watch, WatchEvents};
 use crate::disk::{locate, prompt, relocations, scan};
 use crate::pi::{launch, requests, running};
 use crate::render::{self, DocLine};
+use crate::runtime::newest_sessions::newest_sessions;
 use crate::runtime::secret_finder::SecretFinder;
-use crate::runtime::{clipboard, export_job};
+use crate::runtime::{clipboard, export_job, space_job};
 use crate::search::qualifier::value::ValueLists;
 use crate::search::text_match::Words;
 use crate::session::digest::listed::SharedSession;
@@ -187,6 +188,8 @@ impl JobContext {
                 return Ok(None);
             }
             Work::Sum(asked) => Reply::Summed(Box::new(StatsTable::new(&asked.0, &asked.1, &asked.2).total)),
+            Work::Measure(sessions) => return Ok(space_job::all(&sessions, is_wanted, reply)),
+            Work::MeasureSession(path) => space_job::one(&path, is_wanted)?,
             Work::Export(request) => {
                 Reply::Exported(with_text_error(export_job::make(&self.setting, *request, now()).map(Box::new)))
             }
@@ -381,7 +384,7 @@ impl JobContext {
         let mut remembered = sources.remembered();
         if is_first {
             let sessions = remembered.sessions();
-            let newest = if sessions.len() < MANY { Vec::new() } else { newest(&sessions, SHOWN_FIRST) };
+            let newest = if sessions.len() < MANY { Vec::new() } else { newest_sessions(&sessions, SHOWN_FIRST) };
             for sessions in [newest, sessions].into_iter().filter(|sessions| !sessions.is_empty()) {
                 let (held, released) = mpsc::channel();
                 if !reply(scanned(ScanBatch { sessions, ..ScanBatch::default() }, Some(held))) {
@@ -416,19 +419,6 @@ impl JobContext {
     }
 }
 
-/// Returns the newest of some sessions.
-fn newest(sessions: &[SharedSession], count: usize) -> Vec<SharedSession> {
-    // Forks belong to their parents, which may be old.
-    let facts = sessions.iter().map(|session| session.facts()).enumerate();
-    let timed = facts.filter(|(_, facts)| !facts.is_fork()).map(|(at, facts)| (facts.order_time(), at));
-    let mut timed: Vec<(i64, usize)> = timed.collect();
-    if timed.len() > count {
-        timed.select_nth_unstable_by(count, |one, other| other.cmp(one));
-        timed.truncate(count);
-    }
-    timed.into_iter().map(|(_, at)| sessions[at].clone()).collect()
-}
-
 /// Returns the current time in milliseconds since the Unix epoch.
 pub(super) fn now() -> i64 {
     milliseconds(SystemTime::now())
@@ -445,27 +435,5 @@ fn is_line_of(line: &[u8], node: &Node) -> bool {
         (Ok(Some(entry)), Some(id)) => entry.id.is_some_and(|now| now.is(id)),
         (Ok(Some(_)), None) => true,
         _ => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::session::digest::Digest;
-
-    #[test]
-    fn the_newest_sessions_without_forks_come_first() {
-        let session = |modified: i64, parent: Option<&str>| {
-            let mut digest = Digest { modified: Some(modified), ..Digest::default() };
-            digest.header.parent_session = parent.map(String::from);
-            SharedSession::from(digest)
-        };
-        let all = [session(1, None), session(5, Some("/a")), session(3, None), session(2, None)];
-        let times = |count| {
-            let mut times: Vec<i64> = newest(&all, count).iter().map(|one| one.facts().order_time()).collect();
-            times.sort();
-            times
-        };
-        assert_eq!([times(0), times(2), times(9)], [vec![], vec![2, 3], vec![1, 2, 3]]);
     }
 }

@@ -31,6 +31,7 @@ mod session_arguments;
 mod setup;
 mod shells;
 mod showing;
+mod space;
 mod stats;
 mod trashing;
 #[cfg(unix)]
