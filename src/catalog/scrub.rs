@@ -1,11 +1,14 @@
-//! Removal of secrets from session files: the values in some files, and the content of a file without them.
+//! Removal of secrets from session files: the values in some files, and new versions of files without them.
 
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::catalog::export::redact::{Collector, ListedSecret, Redact};
-use crate::disk::load::Bodies;
+use crate::disk::files::{self, Readable};
+use crate::disk::rewrite::{NewVersion, Rewriter, Rewritten};
 use crate::secrets::Rules;
 use crate::session::entry::parse;
 
@@ -16,11 +19,10 @@ pub(crate) struct ScrubValues<'r> {
     pub(crate) secrets: Vec<ListedSecret>,
 }
 
-/// A file without secrets.
-pub(crate) struct ScrubbedFile {
-    /// The new content.
-    pub(crate) bytes: Vec<u8>,
-    /// The number of lines that changed.
+/// The lines of a file with secrets.
+#[derive(Default)]
+pub(crate) struct ScrubCounts {
+    /// The number of lines that change.
     pub(crate) lines: usize,
     /// The number of lines that still contain a value: in the header, an ID or data.
     pub(crate) left: usize,
@@ -34,7 +36,10 @@ impl<'r> ScrubValues<'r> {
     pub(crate) fn of<'p>(files: impl IntoIterator<Item = &'p Path>, rules: &'r Rules) -> Result<Self> {
         let mut collector = Collector::new(&[], Vec::new(), Some(&[]), rules);
         for file in files {
-            for line in read(file)?.split(|&byte| byte == b'\n') {
+            let mut reader = open(file)?;
+            let mut line = Vec::new();
+            while next(&mut reader, &mut line, file)? {
+                let line = line.strip_suffix(b"\n").unwrap_or(&line);
                 match parse::line(line) {
                     Ok(entry) => {
                         let id = entry.and_then(|entry| entry.id).map(|id| id.text().into_owned());
@@ -49,27 +54,33 @@ impl<'r> ScrubValues<'r> {
         Ok(Self { redact, secrets })
     }
 
-    /// Returns a file without the values, or `None` if it contains none of them.
+    /// Counts the lines of a file with one of the values.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(crate) fn scrub(&self, file: &Path) -> Result<Option<ScrubbedFile>> {
-        let bytes = read(file)?;
-        let mut new = ScrubbedFile { bytes: Vec::with_capacity(bytes.len()), lines: 0, left: 0 };
-        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
-            let text = line.strip_suffix(b"\n").unwrap_or(line);
+    pub(crate) fn count(&self, file: &Path) -> Result<ScrubCounts> {
+        self.scrub(file, &mut io::sink())
+    }
+
+    /// Writes a file without the values.
+    fn scrub(&self, file: &Path, out: &mut dyn Write) -> Result<ScrubCounts> {
+        let mut counts = ScrubCounts::default();
+        let mut reader = open(file)?;
+        let mut line = Vec::new();
+        while next(&mut reader, &mut line, file)? {
+            let text = line.strip_suffix(b"\n").unwrap_or(&line);
             let scrubbed = match (parse::line(text), std::str::from_utf8(text)) {
                 // pi finds the project and the parent by the paths in the header.
                 (Ok(Some(entry)), _) if entry.is_header() => text.to_vec(),
                 (Err(_), Ok(text)) => self.redact.text(text).into_owned().into_bytes(),
                 _ => self.redact.line(text),
             };
-            new.lines += usize::from(scrubbed != text);
-            new.left += usize::from(self.contains(&scrubbed));
-            new.bytes.extend_from_slice(&scrubbed);
-            new.bytes.extend_from_slice(&line[text.len()..]);
+            counts.lines += usize::from(scrubbed != text);
+            counts.left += usize::from(self.contains(&scrubbed));
+            out.write_all(&scrubbed)?;
+            out.write_all(&line[text.len()..])?;
         }
-        Ok((new.lines + new.left > 0).then_some(new))
+        Ok(counts)
     }
 
     /// Returns `true` if bytes contain a value as it is written in a text or in JSON.
@@ -79,6 +90,22 @@ impl<'r> ScrubValues<'r> {
     }
 }
 
-fn read(file: &Path) -> Result<Vec<u8>> {
-    Bodies::open(file)?.whole()
+impl Rewriter for Mutex<ScrubValues<'static>> {
+    fn write(&self, path: &Path, out: &mut NewVersion<'_>) -> Result<Rewritten> {
+        out.needs(files::len(path)?)?;
+        let values = self.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = values.scrub(path, out)?;
+        Ok(Rewritten { is_changed: counts.lines > 0, ..Rewritten::default() })
+    }
+}
+
+fn open(file: &Path) -> Result<BufReader<Box<dyn Readable>>> {
+    Ok(BufReader::new(files::open(file).with_context(|| format!("cannot read {}", file.display()))?))
+}
+
+/// Reads the next line with its line break. Returns `false` at the end.
+fn next(reader: &mut impl BufRead, line: &mut Vec<u8>, file: &Path) -> Result<bool> {
+    line.clear();
+    let read = reader.read_until(b'\n', line);
+    Ok(read.with_context(|| format!("cannot read {}", file.display()))? > 0)
 }

@@ -29,8 +29,8 @@ pub enum Change {
     Trash(TrashChange),
     /// An old session file was converted to version 3.
     Migrate(Migration),
-    /// Secrets were removed from a session file.
-    Scrub(Rewrite),
+    /// A session file was replaced by another version of it.
+    Rewrite(Rewrite),
     /// A change that only a newer pitree can interpret.
     #[serde(untagged)]
     Unknown(UnknownChange),
@@ -120,13 +120,27 @@ pub struct Rewrite {
     /// The session file.
     #[serde(with = "exact_json")]
     pub path: PathBuf,
+    /// The purpose.
+    pub purpose: RewritePurpose,
     /// The length in bytes of the new version.
     pub bytes: u64,
     /// The length in bytes of the version before.
     #[serde(rename = "oldBytes")]
     pub old_bytes: u64,
-    /// Its hash, in hexadecimal digits.
+    /// The hash of the new version in hexadecimal digits; empty until it is written.
     pub hash: String,
+}
+
+/// The purpose of a new version of a session file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RewritePurpose {
+    /// Remove secrets.
+    Scrub,
+    /// Remove what no model receives.
+    Slim,
+    /// Repair a damaged file.
+    Repair,
 }
 
 /// The journal data of a change of a kind or format that only a newer pitree can interpret.
@@ -139,7 +153,7 @@ impl Change {
     pub(crate) fn versions(&self) -> Option<[PathBuf; 2]> {
         match self {
             Self::Migrate(change) => Some(change.versions()),
-            Self::Scrub(change) => Some(change.versions()),
+            Self::Rewrite(change) => Some(change.versions()),
             Self::Name(_) | Self::Label(_) | Self::Leaf(_) | Self::Unknown(_) => None,
             Self::Fork(_) | Self::Import(_) | Self::Trash(_) => None,
         }

@@ -124,6 +124,22 @@ impl<'a> Engine<'a> {
         self.carry_out(number, step, make)
     }
 
+    /// Records a change that needs a preparation, such as a new file, and prepares it. The result has the number for
+    /// [`make`](Self::make), which records the change again with what is known then.
+    pub(crate) fn prepare<T>(
+        &mut self,
+        change: &Change,
+        prepare: impl FnOnce() -> Result<Option<T>>,
+    ) -> Result<Option<(u64, T)>> {
+        let number = self.book.begin(change, UndoLink::default())?;
+        self.book.sync()?;
+        let prepared = prepare();
+        if !matches!(prepared, Ok(Some(_))) {
+            self.book.set(number, ChangeStep::Make.settled(false), UndoLink::default())?;
+        }
+        Ok(prepared?.map(|prepared| (number, prepared)))
+    }
+
     /// Records a change that moves the file `goes` to the trash, or the step `again` of a recorded one.
     fn note(
         &mut self,
@@ -138,7 +154,8 @@ impl<'a> Engine<'a> {
         let by = UndoLink { item: item.clone(), file, ..UndoLink::default() };
         let (number, step) = match again {
             Some((number, step)) => {
-                self.book.set(number, step.begun(), by)?;
+                let change = Some(change).filter(|_| step == ChangeStep::Make);
+                self.book.set(number, step.begun(), UndoLink { change, ..by })?;
                 (number, step)
             }
             None => (self.book.begin(change, by)?, ChangeStep::Make),

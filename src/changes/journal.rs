@@ -128,6 +128,8 @@ pub(crate) struct UndoLink<'a> {
     pub(crate) item: Option<PathBuf>,
     /// The fingerprint of the file.
     pub(crate) file: Option<Fingerprint>,
+    /// The change with data that was unknown when it was recorded.
+    pub(crate) change: Option<&'a Change>,
 }
 
 /// The line that declares the version of the following lines.
@@ -218,6 +220,17 @@ impl JournalRecords {
         let item = (place.is_some() || file.is_some()).then_some(TrashEntry { place, time, file });
         self.highest = self.highest.max(number);
         self.lines_of_ours.extend(entry.clone());
+        let begun = self.places.get(&number).map(|&at| &mut self.list[at]);
+        let begun = begun.filter(|record| [record.state, state] == [ChangeState::Begun; 2]);
+        let change = match begun {
+            Some(record) => {
+                if let Some(change) = change {
+                    record.change = change;
+                }
+                None
+            }
+            None => change,
+        };
         if let Some(change) = change {
             let entries: Vec<String> = change.entry().map(str::to_string).into_iter().collect();
             self.lines_of_ours.extend(entries.iter().cloned());
@@ -423,7 +436,7 @@ impl Journal {
         if state == ChangeState::Redoing {
             self.groups.extend(self.records.find(number).map(|record| record.group));
         }
-        self.note(number, state, (None, None), by)
+        self.note(number, state, (None, by.change), by)
     }
 
     fn note(
@@ -431,7 +444,7 @@ impl Journal {
         number: u64,
         state: ChangeState,
         (group, change): (Option<u64>, Option<&Change>),
-        UndoLink { entry, draft, item, file }: UndoLink<'_>,
+        UndoLink { entry, draft, item, file, .. }: UndoLink<'_>,
     ) -> Result<()> {
         let item_bytes = item.as_ref().and_then(paths::non_utf8_base64);
         let item = item.and_then(|item| item.into_os_string().into_string().ok());

@@ -28,7 +28,7 @@ use crate::changes::journal::{JournalRecord, JournalRecords};
 use crate::changes::kinds::{fork, import, line, migrate, rewrite, trash};
 pub use crate::changes::request::{
     ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, EarlierChange, ExpectedSession, FileSnapshot,
-    ImportRequest, PartialFailure, Refusal, Request, RewrittenFile, SessionIdentity, to_the_end, touched,
+    ImportRequest, PartialFailure, Refusal, Request, SessionIdentity, SharedRewriter, to_the_end, touched,
 };
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::trash::Trash;
@@ -134,7 +134,7 @@ impl Changes {
             }
             Request::Fork { path, at: None, .. } => fork::make(work, path, None),
             Request::Import(import) => import::make(work, import),
-            Request::Scrub { files } => rewrite::scrub(work, files),
+            Request::Rewrite { purpose, sessions, by } => rewrite::make(work, *purpose, sessions, &**by),
             Request::Trash { files } => trash::make(work, files),
             Request::Delete { files } => trash::delete(work, files),
             Request::EmptyTrash { numbers } => trash::empty(work, numbers),

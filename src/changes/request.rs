@@ -2,15 +2,17 @@
 
 use std::fmt;
 use std::mem::discriminant;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Deref};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Error, Result};
 use thiserror::Error;
 
 use crate::base::numbers::thousands;
-use crate::changes::change::{Change, ChangeStep};
+use crate::changes::change::{Change, ChangeStep, RewritePurpose};
 use crate::changes::journal::JournalError;
+use crate::disk::rewrite::Rewriter;
 use crate::disk::trash::{CommandTimeout, TrashRefused};
 use crate::session::digest::Digest;
 use crate::session::digest::listed::SessionFacts;
@@ -96,18 +98,29 @@ pub struct ImportRequest {
     pub new_id: bool,
 }
 
-/// A file and its new content. Its debug output has no content, because that of the original may be secret.
-#[derive(Clone, PartialEq, Eq)]
-pub struct RewrittenFile {
-    /// The file from which the new content was made.
-    pub file: FileSnapshot,
-    /// The new content.
-    pub bytes: Vec<u8>,
+/// The writer of the new versions of files. Two are equal if they are the same one.
+#[derive(Clone)]
+pub struct SharedRewriter(pub Arc<dyn Rewriter>);
+
+impl Deref for SharedRewriter {
+    type Target = dyn Rewriter;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
 }
 
-impl fmt::Debug for RewrittenFile {
+impl PartialEq for SharedRewriter {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for SharedRewriter {}
+
+impl fmt::Debug for SharedRewriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RewrittenFile").field("file", &self.file).finish_non_exhaustive()
+        f.debug_struct("SharedRewriter").finish_non_exhaustive()
     }
 }
 
@@ -174,10 +187,15 @@ pub enum Request {
     },
     /// Import a session into a new file.
     Import(ImportRequest),
-    /// Replace session files by versions without secrets; the originals move to the trash.
-    Scrub {
-        /// The files with their new content.
-        files: Vec<RewrittenFile>,
+    /// Replace session files by new versions; the originals move to the trash. A failure of one does not stop the
+    /// others.
+    Rewrite {
+        /// The purpose.
+        purpose: RewritePurpose,
+        /// The sessions. The id is empty for a file without a valid header.
+        sessions: Vec<ExpectedSession>,
+        /// The writer of the new versions.
+        by: SharedRewriter,
     },
     /// Move files to the trash.
     Trash {
@@ -230,11 +248,10 @@ impl Request {
             | Self::Label { path, .. }
             | Self::MoveLeaf { path, .. }
             | Self::Fork { path, .. } => vec![path],
-            Self::RenameAll { sessions, .. } | Self::LabelAll { sessions, .. } => {
+            Self::RenameAll { sessions, .. } | Self::LabelAll { sessions, .. } | Self::Rewrite { sessions, .. } => {
                 sessions.iter().map(|session| &*session.path).collect()
             }
             Self::Trash { files } | Self::Delete { files } => files.iter().map(|file| &*file.path).collect(),
-            Self::Scrub { files } => files.iter().map(|one| &*one.file.path).collect(),
             Self::Import(_) | Self::EmptyTrash { .. } => Vec::new(),
             Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => Vec::new(),
         }

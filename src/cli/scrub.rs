@@ -4,16 +4,18 @@ use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Result, bail, ensure};
 use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::count;
 use crate::base::text::clean;
-use crate::catalog::scrub::ScrubValues;
+use crate::catalog::scrub::{ScrubCounts, ScrubValues};
 use crate::catalog::{Catalog, SessionKey, secrets};
+use crate::changes::change::RewritePurpose;
 use crate::changes::journal::JournalRecord;
-use crate::changes::{FileSnapshot, Request, RewrittenFile};
+use crate::changes::{ExpectedSession, Request, SharedRewriter};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::exit::Exit;
 use crate::cli::resolve::{self, SessionResolver};
@@ -44,10 +46,10 @@ pub(super) struct ScrubCommand {
 impl ScrubCommand {
     pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
-        let rules = ChosenRules::new(&chosen.config.redact)?;
+        let rules = ChosenRules::new(&chosen.config.redact)?.for_process();
         let mut catalog = resolve::catalog(chosen);
-        let targets = self.targets(chosen, &mut catalog, &rules)?;
-        let values = ScrubValues::of(targets.iter().map(|&key| &*catalog[key].path), &rules)?;
+        let targets = self.targets(chosen, &mut catalog, rules)?;
+        let values = ScrubValues::of(targets.iter().map(|&key| &*catalog[key].path), rules)?;
         if values.secrets.is_empty() {
             output::note("no likely secret found; rules cannot find every secret");
             return Ok(Exit::Nothing.into());
@@ -56,27 +58,29 @@ impl ScrubCommand {
             let entry = secret.entry.as_deref().map(|id| format!("  first in entry {id}")).unwrap_or_default();
             output::note(&clean(&format!("{}  {}…{entry}", secret.mark, secret.sample)));
         }
-        let mut files = Vec::new();
+        let mut sessions = Vec::new();
         let (mut keys, mut seen) = (Vec::new(), HashSet::new());
         let families: BTreeSet<SessionKey> = targets.iter().flat_map(|&key| catalog.family(key)).collect();
         for member in families {
-            let file = FileSnapshot::of(&catalog[member]);
-            let Some(scrubbed) = values.scrub(&file.path)? else { continue };
-            let left = match scrubbed.left {
+            let path = &catalog[member].path;
+            let ScrubCounts { lines, left } = values.count(path)?;
+            if lines + left == 0 {
+                continue;
+            }
+            let left = match left {
                 0 => String::new(),
                 left => format!("; {} cannot be changed: the header, an id or data", count(left, "line", "lines")),
             };
-            let lines = count(scrubbed.lines, "line", "lines");
-            output::note(&format!("{}: {lines}{left}", changer.short(&file.path)));
+            output::note(&format!("{}: {}{left}", changer.short(path), count(lines, "line", "lines")));
             // A symbolic link and its target are one file.
-            if scrubbed.lines > 0 && seen.insert(file.path.canonicalize().unwrap_or_else(|_| file.path.clone())) {
+            if lines > 0 && seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
                 keys.push(member);
-                files.push(RewrittenFile { file, bytes: scrubbed.bytes });
+                sessions.push(ExpectedSession { path: path.clone(), id: catalog[member].header.id.clone() });
             }
         }
         let trashed = list_others(&values, &changer)?;
         refuse_running(&catalog, &keys, &changer)?;
-        if files.is_empty() {
+        if sessions.is_empty() {
             output::note("nothing can be changed");
             return Ok(Exit::Nothing.into());
         }
@@ -91,11 +95,14 @@ impl ScrubCommand {
             refuse_running(&catalog, &keys, &changer)?;
         }
         let count = changer.changes.history()?.len();
-        let made = changer.make(&Request::Scrub { files });
+        let by = SharedRewriter(Arc::new(Mutex::new(values)));
+        let made = changer.make(&Request::Rewrite { purpose: RewritePurpose::Scrub, sessions, by });
         if !self.switches.dry_run {
             // The index forgets the values.
             drop(chosen.catalog());
-            tell_rest(trashed, &changer.changes.history()?[count..]);
+            // The change was made, also if the journal cannot be read again.
+            let history = changer.changes.history().unwrap_or_default();
+            tell_rest(trashed, history.get(count..).unwrap_or_default());
         }
         let done = made?;
         changer.say(&done, CliStep::Make)
@@ -149,7 +156,7 @@ fn list_others(values: &ScrubValues<'_>, changer: &Changer<'_>) -> Result<Vec<u6
     for record in changer.changes.history()? {
         let place: Option<PathBuf> = record.place().filter(|_| record.is_in_trash()).map(Into::into);
         if let Some(place) = place
-            && values.scrub(&place).is_ok_and(|found| found.is_some())
+            && values.count(&place).is_ok_and(|found| found.lines + found.left > 0)
         {
             trashed.push(record.number);
             output::note(&format!("in the trash: change {}, {}", record.number, changer.short(record.change.path())));

@@ -193,6 +193,13 @@ pub struct NewerFormat {
     version: f64,
 }
 
+impl NewerFormat {
+    /// Creates it for a file with this version.
+    pub(crate) fn new(path: &Path, version: f64) -> Self {
+        Self { path: path.into(), version }
+    }
+}
+
 /// Loads the tree of a session file to be changed or forked. All such operations start here.
 ///
 /// # Errors
@@ -200,7 +207,7 @@ pub struct NewerFormat {
 pub fn writable(path: &Path) -> Result<Tree> {
     let tree = tree(path, "")?;
     match tree.header.version {
-        version if tree.header.is_newer() => Err(NewerFormat { path: path.into(), version }.into()),
+        version if tree.header.is_newer() => Err(NewerFormat::new(path, version).into()),
         _ => Ok(tree),
     }
 }

@@ -23,6 +23,7 @@ pub mod parallel;
 pub(crate) mod program;
 pub mod prompt;
 pub mod relocations;
+pub mod rewrite;
 pub mod scan;
 pub(crate) mod session_file;
 pub(crate) mod startup_files;

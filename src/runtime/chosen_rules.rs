@@ -21,6 +21,11 @@ impl Deref for ChosenRules {
 }
 
 impl ChosenRules {
+    /// Keeps the rules until the process ends, for changes that outlive their caller.
+    pub(crate) fn for_process(self) -> &'static Rules {
+        self.0.map_or_else(Rules::built_in, |rules| Box::leak(Box::new(rules)))
+    }
+
     /// Returns the rules of a configuration. Reads the user's values from variables and commands.
     ///
     /// # Errors

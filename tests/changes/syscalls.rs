@@ -39,6 +39,7 @@ const KINDS: &[Kind] = &[
     ("import", &["import", "../theirs", "--cwd", "."], false),
     ("trash", &["rm", "one.jsonl", "--yes"], false),
     (WENT_ON, &["rm", "one.jsonl", "--yes"], false),
+    ("scrub", &["secrets", "scrub", "key.jsonl", "--yes"], false),
     ("label of an old one", &["label", "old.jsonl", "q1", "a label", "--migrate"], true),
 ];
 
@@ -162,6 +163,8 @@ impl Case {
         let old = (0..3).fold(old, |old, at| old.user(&format!("q{at}"), &format!("question {at}")));
         fs::write(sessions.join("old.jsonl"), old.text()).unwrap();
         fs::write(sessions.join("other.jsonl"), Session::new("other").cwd("/w").user("o", "hello").text()).unwrap();
+        let key = format!("my key is {}_{}", "ghp", "k3J9dQ2mX8vB5nR7tY1wL4zC6hF0pS2aGe3q");
+        fs::write(sessions.join("key.jsonl"), Session::new("key").cwd("/w").user("k", &key).text()).unwrap();
         fs::write(disk.join("theirs"), Session::new("theirs").cwd("/x").user("t", "hi").text()).unwrap();
         let mut case = Self {
             name: format!("{kind} {step}"),
@@ -241,7 +244,8 @@ impl Case {
         self.copy(false);
         let trace = self.home.join("trace");
         let mut command = self.traced(&["-o", trace.to_str().unwrap()], is_by_path);
-        assert!(command.output().unwrap().status.success());
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}: {}", self.name, String::from_utf8_lossy(&output.stderr));
         let text = fs::read_to_string(&trace).unwrap();
         fs::remove_file(&trace).unwrap();
         if is_by_path {
@@ -354,11 +358,13 @@ impl Case {
         let mut paths = vec![self.sessions.clone(), trash.clone(), trash.join("files"), trash.join("info")];
         paths.extend([self.home.join("data"), self.home.join("state"), self.home.join("state/pitree")]);
         paths.push(self.home.join("state/pitree/journal.jsonl"));
-        let mut names: Vec<String> = vec!["one.jsonl".into(), "old.jsonl".into()];
+        let mut names: Vec<String> = vec!["one.jsonl".into(), "old.jsonl".into(), "key.jsonl".into()];
         let known = self.records().into_iter().map(|record| record.change.path().file_name().unwrap().to_owned());
         names.extend(known.map(|name| name.into_string().unwrap()));
         for name in names {
-            for more in ["", ".new", ".late", ".v2", ".v3", ".v2.new", ".v3.new"] {
+            let versions = [".v2", ".v3", ".original", ".rewritten"];
+            let versions = versions.iter().flat_map(|version| [version.to_string(), format!("{version}.new")]);
+            for more in ["", ".new", ".late"].map(String::from).into_iter().chain(versions) {
                 let name = format!("{name}{more}");
                 paths.extend([self.sessions.join(&name), trash.join("files").join(&name)]);
                 paths.push(trash.join("info").join(name + ".trashinfo"));
@@ -399,7 +405,7 @@ impl Case {
     fn snapshot(&self) -> Snapshot {
         let view = |path: PathBuf| {
             let name = path.file_name().unwrap().to_str().unwrap();
-            let known = ["one.jsonl", "old.jsonl", "other.jsonl"].contains(&name);
+            let known = ["one.jsonl", "old.jsonl", "key.jsonl", "other.jsonl"].contains(&name);
             let Ok(tree) = load::tree(&path, "") else {
                 return (name.to_string(), (None, Vec::new(), vec![fs::read_to_string(&path).unwrap()], 0));
             };

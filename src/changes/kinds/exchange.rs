@@ -2,7 +2,6 @@
 //! and a complete file exists under the name at every moment. Undo exchanges both files.
 
 use std::fs;
-use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -12,8 +11,10 @@ use crate::changes::change::{Change, ChangeStep};
 use crate::changes::engine::Engine;
 use crate::changes::journal::JournalRecord;
 use crate::disk::create;
-use crate::disk::files::open_regular;
+use crate::disk::files::{is_there, open_regular};
+use crate::disk::fingerprint::ContentHash;
 use crate::disk::lock::LockObserver;
+use crate::disk::rewrite::{self, Draft, Rewriter};
 use crate::disk::trash::{self, TrashEntry, TrashSession, merge};
 
 /// A file with two versions, one of which is in the trash.
@@ -26,11 +27,40 @@ pub(super) struct Exchange<'a> {
     after: PathBuf,
 }
 
-/// The new content of a file.
-pub(super) struct NewContent<'a> {
-    pub(super) bytes: &'a [u8],
-    /// The length in bytes of the file from which it was made.
-    pub(super) old_len: u64,
+/// Replaces a file by its new version. Returns the change, or `None` if there is nothing to do. `change` is called first
+/// with an unknown content.
+pub(super) fn make(
+    work: &mut Engine<'_>,
+    (path, by): (&Path, &dyn Rewriter),
+    change: impl Fn(ContentHash) -> Change,
+) -> Result<Option<Change>> {
+    if work.is_dry {
+        return Ok(rewrite::draft(path, by, true)?.map(|draft| change(draft.content)));
+    }
+    let prepare = || {
+        let draft = rewrite::draft(path, by, false)?;
+        draft.map(|draft| keep_rest(path, &draft.rest).map(|()| draft)).transpose()
+    };
+    let Some((number, draft)) = work.prepare(&change(ContentHash::default()), prepare)? else { return Ok(None) };
+    let change = change(draft.content);
+    // Both kinds of changes that come here have versions.
+    let versions = change.versions().unwrap_or_default();
+    Exchange::new(path, versions).make(work, (number, &change), &draft)?;
+    Ok(Some(change))
+}
+
+/// Writes the bytes that have no place in the new version to a new file next to the session.
+fn keep_rest(path: &Path, rest: &[u8]) -> Result<()> {
+    if rest.is_empty() {
+        return Ok(());
+    }
+    let mut free = create::beside(path, ".rest");
+    let mut number = 1;
+    while is_there(&free).unwrap_or(false) {
+        number += 1;
+        free = create::beside(path, &format!(".rest{number}"));
+    }
+    create::file(&free, rest, Some(path)).with_context(|| format!("cannot write {}", free.display()))
 }
 
 impl<'a> Exchange<'a> {
@@ -39,16 +69,13 @@ impl<'a> Exchange<'a> {
         Self { path, before, after }
     }
 
-    /// Replaces the file. The new one has its mode and time, because `pi -c` opens the most recently written file.
-    pub(super) fn make(&self, work: &mut Engine<'_>, change: &Change, new: &NewContent<'_>) -> Result<()> {
-        let path = self.path;
-        work.make(change, None, Some(&self.before), |bin, item, wait| {
-            let draft = create::write_draft(path, new.bytes, Some(path));
-            let draft = draft.with_context(|| format!("cannot write next to {}", path.display()))?;
-            let timed = keep_time(path, &draft).with_context(|| format!("cannot set the time of {}", draft.display()));
-            let replaced = timed.and_then(|()| replace((path, new.old_len), (&self.before, item), &draft, (bin, wait)));
-            replaced.inspect_err(|_| drop(fs::remove_file(&draft)))
-        })
+    /// Replaces the file by its new version, as the prepared change with this number.
+    fn make(&self, work: &mut Engine<'_>, (number, change): (u64, &Change), new: &Draft) -> Result<()> {
+        let again = Some((number, ChangeStep::Make));
+        let made = work.make(change, again, Some(&self.before), |bin, item, wait| {
+            replace((self.path, new.old_bytes), (&self.before, item), &new.path, (bin, wait))
+        });
+        made.inspect_err(|_| drop(fs::remove_file(&new.path)))
     }
 
     /// Exchanges both versions.
@@ -84,10 +111,6 @@ impl<'a> Exchange<'a> {
             }
         }
     }
-}
-
-fn keep_time(of: &Path, on: &Path) -> io::Result<()> {
-    fs::File::options().append(true).open(on)?.set_modified(fs::metadata(of)?.modified()?)
 }
 
 /// Moves a version that was restored from the trash back to its place there, or to another one.

@@ -6,13 +6,12 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use crate::base::javascript::js_trim;
-use crate::base::numbers::{count, thousands};
 use crate::changes::change::{Change, ChangeStep, LabelChange, LeafMove, NameChange};
 use crate::changes::engine::{Engine, TOGETHER};
 use crate::changes::journal::{JournalRecord, JournalRecords};
-use crate::changes::kinds::{is_used_since, must_exist, overtaken, quoted};
+use crate::changes::kinds::{each_file, is_used_since, must_exist, overtaken, quoted};
 use crate::changes::lines::BuildChange;
-use crate::changes::request::{ChangeResult, ExpectedSession, PartialFailure, Refusal, concerns_all, reasons, summary};
+use crate::changes::request::{ChangeResult, ExpectedSession, Refusal};
 use crate::disk::files::is_there;
 use crate::disk::load::Bodies;
 use crate::session::entry::kind::EntryKind;
@@ -77,34 +76,10 @@ fn each(work: &mut Engine<'_>, sessions: &[ExpectedSession], build: BuildChange<
     };
     let mut seen = HashSet::new();
     let paths: Vec<&Path> = sessions.iter().map(|session| &*session.path).filter(|path| seen.insert(*path)).collect();
-    let (mut changes, mut failed, mut numbers, mut left) = (Vec::new(), Vec::new(), Vec::new(), 0);
-    for (at, path) in paths.iter().enumerate() {
-        if work.is_stopped(at, paths.len()) {
-            left = paths.len() - at;
-            break;
-        }
-        let made = change_one(work, (&paths, at), &mut numbers, build);
-        match made.map_err(|error| (concerns_all(&error) || work.is_given_up, error)) {
-            Ok(change) => changes.extend(change),
-            Err((is_last, error)) => {
-                failed.push(format!("{}: {error:#}", path.display()));
-                if is_last {
-                    left = paths.len() - at - 1;
-                    break;
-                }
-            }
-        }
-    }
+    let mut numbers = Vec::new();
+    let made = each_file(work, &paths, |work, at| change_one(work, (&paths, at), &mut numbers, build));
     numbers.into_iter().flatten().try_for_each(|number| work.withdraw(number, ChangeStep::Make))?;
-    if failed.is_empty() {
-        let result = ChangeResult::of(ChangeStep::Make, changes, left);
-        return Ok(if result.changes.is_empty() { ChangeResult::nothing("nothing to change") } else { result });
-    }
-    let what = if changes.is_empty() { String::new() } else { summary(ChangeStep::Make, &changes) + "; " };
-    let stopped = if left > 0 { format!(", {} remaining", thousands(left)) } else { String::new() };
-    let count = count(failed.len(), "session", "sessions");
-    let summary = format!("{what}failed for {count}{stopped}: {}", reasons(failed.iter().map(String::as_str)));
-    Err(PartialFailure { changes, summary }.into())
+    made
 }
 
 /// Changes one of several files. The first of each batch records the changes of all; `numbers` are those of the batch.

@@ -1,5 +1,6 @@
 //! Migration of old session files to version 3, as pi rewrites them.
 
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -7,11 +8,12 @@ use anyhow::{Context, Result, bail};
 use crate::changes::change::{Change, ChangeStep, Migration};
 use crate::changes::engine::{Engine, random};
 use crate::changes::journal::JournalRecord;
-use crate::changes::kinds::exchange::{Exchange, NewContent};
+use crate::changes::kinds::exchange::{self, Exchange};
 use crate::changes::kinds::{file_is_used_since, must_exist, overtaken};
 use crate::changes::request::{ChangeResult, Refusal};
 use crate::disk::files::is_there;
 use crate::disk::load::{self, Bodies, NewerFormat};
+use crate::disk::rewrite::{NewVersion, Rewriter, Rewritten};
 use crate::session::write::migrate;
 
 /// Makes a change of a version 3 file. An older file is migrated first, if `allowed`.
@@ -39,14 +41,25 @@ fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<ChangeRes
     }
     // The file itself is migrated, not a symbolic link to it.
     let real = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
-    let old = Bodies::open(&real)?.whole()?;
-    let Some(migrated) = migrate::migrate(&old, &mut random) else {
+    let make = |bytes| Migration { path: real.clone(), bytes, version };
+    let change = exchange::make(work, (&real, &Migrator), |content| Change::Migrate(make(content.parts().0)))?;
+    let Some(change) = change else {
         bail!("cannot convert {} from version {version} to version 3", path.display());
     };
-    let migration = Migration { path: real, bytes: migrated.len() as u64, version };
-    let change = Change::Migrate(migration.clone());
-    migration.exchange().make(work, &change, &NewContent { bytes: &migrated, old_len: old.len() as u64 })?;
     Ok(ChangeResult::of(ChangeStep::Make, vec![change], 0))
+}
+
+/// Writes the migrated version of a file.
+struct Migrator;
+
+impl Rewriter for Migrator {
+    fn write(&self, path: &Path, out: &mut NewVersion<'_>) -> Result<Rewritten> {
+        let old = Bodies::open(path)?.whole()?;
+        let Some(migrated) = migrate::migrate(&old, &mut random) else { return Ok(Rewritten::default()) };
+        out.needs(migrated.len() as u64)?;
+        out.write_all(&migrated)?;
+        Ok(Rewritten { is_changed: true, ..Rewritten::default() })
+    }
 }
 
 impl Migration {

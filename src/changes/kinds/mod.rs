@@ -15,13 +15,13 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::base::javascript::utf16_prefix;
-use crate::base::numbers;
+use crate::base::numbers::{self, count, thousands};
 use crate::changes::change::{
     Change, ChangeStep, LabelChange, LeafMove, Migration, NameChange, NewFile, Rewrite, TrashChange, UnknownChange,
 };
 use crate::changes::engine::Engine;
 use crate::changes::journal::{JournalRecord, JournalRecords};
-use crate::changes::request::Refusal;
+use crate::changes::request::{ChangeResult, PartialFailure, Refusal, concerns_all, reasons, summary};
 use crate::disk::files::is_there;
 use crate::disk::load;
 use crate::disk::trash::TrashSession;
@@ -40,7 +40,7 @@ impl Change {
             | Self::Import(NewFile { path, .. })
             | Self::Trash(TrashChange { path, .. })
             | Self::Migrate(Migration { path, .. })
-            | Self::Scrub(Rewrite { path, .. }) => path,
+            | Self::Rewrite(Rewrite { path, .. }) => path,
             Self::Unknown(change) => Path::new(change.text("path")),
         }
     }
@@ -67,7 +67,7 @@ impl Change {
             Self::Migrate(Migration { version, .. }) => {
                 format!("convert from version {version} to version 3; original moved to trash")
             }
-            Self::Scrub(_) => "remove secrets; original moved to trash".into(),
+            Self::Rewrite(change) => format!("{}; original moved to trash", change.purpose.describe()),
             Self::Unknown(change) => format!("made by a newer pitree ({:?})", change.text("kind")),
         }
     }
@@ -78,7 +78,7 @@ impl Change {
             Self::Name(NameChange { entry, .. })
             | Self::Label(LabelChange { entry, .. })
             | Self::Leaf(LeafMove { entry, .. }) => Some(entry),
-            Self::Fork(_) | Self::Import(_) | Self::Trash(_) | Self::Migrate(_) | Self::Scrub(_) => None,
+            Self::Fork(_) | Self::Import(_) | Self::Trash(_) | Self::Migrate(_) | Self::Rewrite(_) => None,
             Self::Unknown(_) => None,
         }
     }
@@ -113,9 +113,7 @@ impl Change {
             (Self::Trash(_), ChangeStep::Make) => format!("Moved {sessions} to the trash"),
             (Self::Trash(_), ChangeStep::Undo) => format!("Restored {sessions}"),
             (Self::Trash(_), ChangeStep::Redo) => format!("Moved {sessions} to the trash again"),
-            (Self::Scrub(_), ChangeStep::Make) => format!("Removed secrets from {sessions}"),
-            (Self::Scrub(_), ChangeStep::Undo) => format!("Restored {sessions} with the secrets"),
-            (Self::Scrub(_), ChangeStep::Redo) => format!("Removed secrets from {sessions} again"),
+            (Self::Rewrite(change), step) => change.purpose.summary(step, &sessions),
             _ => return None,
         })
     }
@@ -167,7 +165,7 @@ impl JournalRecord {
             | Change::Import(NewFile { bytes, .. })
             | Change::Trash(TrashChange { bytes, .. }) => trash::again(work, self, step, *bytes),
             Change::Migrate(change) => change.again(work, self, step),
-            Change::Scrub(change) => change.again(work, self, step),
+            Change::Rewrite(change) => change.again(work, self, step),
             Change::Unknown(_) => bail!("change {} was {}", self.number, self.change.describe()),
         }
     }
@@ -178,7 +176,7 @@ impl JournalRecord {
             Change::Name(_) | Change::Label(_) | Change::Leaf(_) => line::happened(self),
             Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::happened(self, step),
             Change::Migrate(change) => change.happened(step),
-            Change::Scrub(change) => change.happened(step),
+            Change::Rewrite(change) => change.happened(step),
             Change::Unknown(_) => None, // never called: only known changes are resolved
         }
     }
@@ -188,10 +186,48 @@ impl JournalRecord {
         match &self.change {
             Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::clear(self, bin),
             Change::Migrate(change) => change.exchange().clear(self, bin),
-            Change::Scrub(change) => change.exchange().clear(self, bin),
+            Change::Rewrite(change) => change.exchange().clear(self, bin),
             Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Unknown(_) => {}
         }
     }
+}
+
+/// Makes changes of several files with `one`, which gets the index of a file. A failure of one does not stop the others,
+/// unless it affects them too.
+///
+/// # Errors
+/// A [`PartialFailure`] with the failed files.
+fn each_file<C: IntoIterator<Item = Change>>(
+    work: &mut Engine<'_>,
+    paths: &[&Path],
+    mut one: impl FnMut(&mut Engine<'_>, usize) -> Result<C>,
+) -> Result<ChangeResult> {
+    let (mut changes, mut failed, mut left) = (Vec::new(), Vec::new(), 0);
+    for (at, path) in paths.iter().enumerate() {
+        if work.is_stopped(at, paths.len()) {
+            left = paths.len() - at;
+            break;
+        }
+        match one(work, at).map_err(|error| (concerns_all(&error) || work.is_given_up, error)) {
+            Ok(made) => changes.extend(made),
+            Err((is_last, error)) => {
+                failed.push(format!("{}: {error:#}", path.display()));
+                if is_last {
+                    left = paths.len() - at - 1;
+                    break;
+                }
+            }
+        }
+    }
+    if failed.is_empty() {
+        let result = ChangeResult::of(ChangeStep::Make, changes, left);
+        return Ok(if result.changes.is_empty() { ChangeResult::nothing("nothing to change") } else { result });
+    }
+    let what = if changes.is_empty() { String::new() } else { summary(ChangeStep::Make, &changes) + "; " };
+    let stopped = if left > 0 { format!(", {} remaining", thousands(left)) } else { String::new() };
+    let count = count(failed.len(), "session", "sessions");
+    let summary = format!("{what}failed for {count}{stopped}: {}", reasons(failed.iter().map(String::as_str)));
+    Err(PartialFailure { changes, summary }.into())
 }
 
 /// Checks that a file exists.

@@ -1,56 +1,108 @@
-//! Replacement of session files by other versions of them, such as one without secrets.
+//! Replacement of session files by other versions of them: without secrets, slimmed, or repaired. A [`Rewriter`] writes
+//! each new version next to its file; the original moves to the trash.
 
 use std::fs;
+use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
-use crate::base::numbers::count;
-use crate::changes::change::{Change, ChangeStep, Rewrite};
+use crate::changes::change::{Change, ChangeStep, Rewrite, RewritePurpose};
 use crate::changes::engine::Engine;
 use crate::changes::journal::JournalRecord;
-use crate::changes::kinds::exchange::{Exchange, NewContent};
-use crate::changes::kinds::trash::unchanged;
-use crate::changes::kinds::{must_exist, overtaken};
-use crate::changes::request::{ChangeResult, FileSnapshot, PartialFailure, RewrittenFile};
+use crate::changes::kinds::exchange::{self, Exchange};
+use crate::changes::kinds::{each_file, migrate, must_exist, overtaken};
+use crate::changes::request::{ChangeResult, ExpectedSession, Refusal};
 use crate::disk::files::is_there;
-use crate::disk::fingerprint::{ContentHash, hash};
-use crate::disk::load;
+use crate::disk::fingerprint::ContentHash;
+use crate::disk::load::NewerFormat;
+use crate::disk::rewrite::Rewriter;
+use crate::disk::scan;
 
-/// Replaces files by versions without secrets.
+/// Replaces files by new versions. A failure of one does not stop the others.
 ///
 /// # Errors
-/// A file is missing, has changed since it was read, or has a newer version; or the exchange failed.
-pub(crate) fn scrub(work: &mut Engine<'_>, files: &[RewrittenFile]) -> Result<ChangeResult> {
-    let snapshots: Vec<FileSnapshot> = files.iter().map(|one| one.file.clone()).collect();
-    ensure!(unchanged(&snapshots)?.len() == files.len(), "a session is missing; read the sessions again");
-    let mut rewrites = Vec::new();
-    for one in files {
-        load::writable(&one.file.path)?;
-        let path = &one.file.path;
-        // The file itself is replaced, not a symbolic link to it.
-        let path = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
-        let hash = format!("{:016x}", hash(&one.bytes));
-        rewrites.push(Rewrite { path, bytes: one.bytes.len() as u64, old_bytes: one.file.bytes, hash });
+/// A file is missing, has another session or a newer version; or the exchange failed.
+pub(crate) fn make(
+    work: &mut Engine<'_>,
+    purpose: RewritePurpose,
+    sessions: &[ExpectedSession],
+    by: &dyn Rewriter,
+) -> Result<ChangeResult> {
+    if let [session] = sessions {
+        let changes = one(work, purpose, session, by)?;
+        return Ok(match changes.is_empty() {
+            true => ChangeResult::nothing("nothing to change"),
+            false => ChangeResult::of(ChangeStep::Make, changes, 0),
+        });
     }
-    let mut changes: Vec<Change> = rewrites.iter().cloned().map(Change::Scrub).collect();
-    for (done, (rewrite, one)) in rewrites.iter().zip(files).enumerate() {
-        let left = files.len() - done;
-        if work.is_stopped(done, files.len()) {
-            changes.truncate(done);
-            return Ok(ChangeResult::of(ChangeStep::Make, changes, left));
-        }
-        let new = NewContent { bytes: &one.bytes, old_len: one.file.bytes };
-        match rewrite.exchange().make(work, &changes[done], &new) {
-            Err(error) if done > 0 => {
-                let made = count(done, "session", "sessions");
-                let summary = format!("removed secrets from {made}, {left} remaining: {error:#}");
-                changes.truncate(done);
-                return Err(PartialFailure { changes, summary }.into());
-            }
-            made => made?,
+    let paths: Vec<&Path> = sessions.iter().map(|session| &*session.path).collect();
+    each_file(work, &paths, |work, at| one(work, purpose, &sessions[at], by))
+}
+
+fn one(
+    work: &mut Engine<'_>,
+    purpose: RewritePurpose,
+    ExpectedSession { path, id }: &ExpectedSession,
+    by: &dyn Rewriter,
+) -> Result<Vec<Change>> {
+    let header = scan::header(path);
+    if header.as_ref().map_or("", |header| &header.id) != id {
+        must_exist(path)?;
+        return Err(Refusal::Replaced { path: path.clone() }.into());
+    }
+    if let Some(header) = header.filter(|header| header.is_newer()) {
+        return Err(NewerFormat::new(path, header.version).into());
+    }
+    // The file itself is replaced, not a symbolic link to it.
+    let real = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
+    let rewrite = |work: &mut Engine<'_>| {
+        let old_bytes = fs::metadata(&real).with_context(|| format!("cannot access {}", path.display()))?.len();
+        let change = |content: ContentHash| {
+            let (bytes, hash) = content.parts();
+            let hash = if bytes == 0 { String::new() } else { format!("{hash:016x}") };
+            Change::Rewrite(Rewrite { path: real.clone(), purpose, bytes, old_bytes, hash })
+        };
+        exchange::make(work, (&real, by), change)
+    };
+    if purpose.needs_current_version() {
+        let done = migrate::before(work, (path, true), |work| {
+            let change = rewrite(work)?.into_iter().collect();
+            Ok(ChangeResult::of(ChangeStep::Make, change, 0))
+        });
+        return done.map(|done| done.changes);
+    }
+    Ok(rewrite(work)?.into_iter().collect())
+}
+
+impl RewritePurpose {
+    /// Returns `true` if an old file must be converted to version 3 first.
+    fn needs_current_version(self) -> bool {
+        self != Self::Scrub
+    }
+
+    /// Describes the purpose in a few words.
+    pub(super) fn describe(self) -> &'static str {
+        match self {
+            Self::Scrub => "remove secrets",
+            Self::Slim => "slim",
+            Self::Repair => "repair",
         }
     }
-    Ok(ChangeResult::of(ChangeStep::Make, changes, 0))
+
+    /// Returns a message for a step with these sessions.
+    pub(super) fn summary(self, step: ChangeStep, sessions: &str) -> String {
+        let done = match self {
+            Self::Scrub => format!("Removed secrets from {sessions}"),
+            Self::Slim => format!("Slimmed {sessions}"),
+            Self::Repair => format!("Repaired {sessions}"),
+        };
+        match (step, self) {
+            (ChangeStep::Make, _) => done,
+            (ChangeStep::Redo, _) => done + " again",
+            (ChangeStep::Undo, Self::Scrub) => format!("Restored {sessions} with the secrets"),
+            (ChangeStep::Undo, _) => format!("Restored the original of {sessions}"),
+        }
+    }
 }
 
 impl Rewrite {
@@ -75,8 +127,11 @@ impl Rewrite {
         if !is_there(&self.path).ok()? {
             return Some(false);
         }
-        let hash = u64::from_str_radix(&self.hash, 16).ok()?;
+        // Without a hash, the new version was not complete.
+        let Ok(hash) = u64::from_str_radix(&self.hash, 16) else { return Some(false) };
         let is_new = ContentHash::of_parts(self.bytes, hash).is_in(&self.path);
-        Some(is_new == (step != ChangeStep::Undo))
+        // The original can start with all of the new version.
+        let is_old = self.bytes != self.old_bytes && fs::metadata(&self.path).ok()?.len() == self.old_bytes;
+        Some((is_new && !is_old) == (step != ChangeStep::Undo))
     }
 }

@@ -150,7 +150,7 @@ pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeS
     let new = match record.change {
         Change::Fork(_) => Some("fork"),
         Change::Import(_) => Some("imported session"),
-        Change::Trash(_) | Change::Migrate(_) | Change::Scrub(_) | Change::Unknown(_) => None,
+        Change::Trash(_) | Change::Migrate(_) | Change::Rewrite(_) | Change::Unknown(_) => None,
         Change::Name(_) | Change::Label(_) | Change::Leaf(_) => None,
     };
     if let Some(new) = new

@@ -175,6 +175,12 @@ pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
     Some(OsString::from_vec(bytes).into())
 }
 
+/// Returns the number of free bytes of the file system of a directory, if known.
+pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
+    let facts = rustix::fs::statvfs(folder).ok()?;
+    facts.f_bavail.checked_mul(facts.f_frsize)
+}
+
 /// Returns the version of a file.
 pub(crate) fn version(metadata: &Metadata, _path: &Path) -> FileVersion {
     FileVersion {

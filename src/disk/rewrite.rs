@@ -1,0 +1,165 @@
+//! New versions of session files, written next to them: see `changes::kinds::rewrite`.
+
+use std::fs::{self, File};
+use std::hash::Hasher;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use twox_hash::XxHash3_64;
+
+use crate::base::numbers::bytes as size;
+use crate::disk::create;
+use crate::disk::fingerprint::{ContentHash, FileVersion};
+use crate::system::files as system;
+
+/// The number of attempts to write a new version of a file to which a pi writes meanwhile.
+const TRIES: usize = 3;
+
+/// The size in bytes of the buffer for writing.
+const BUFFER: usize = 256 * 1024;
+
+/// Writes new versions of session files.
+pub trait Rewriter: Send + Sync {
+    /// Writes the new version of the file at `path`, and returns what else is to be done. The file can change meanwhile;
+    /// then it is written again.
+    ///
+    /// # Errors
+    /// The file cannot be read, or must not be replaced.
+    fn write(&self, path: &Path, out: &mut NewVersion<'_>) -> Result<Rewritten>;
+
+    /// Compares the new version with the file. Called before the file is replaced.
+    ///
+    /// # Errors
+    /// The new version lacks something that it must have.
+    fn check(&self, _path: &Path, _new: &Path) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The result of writing a new version.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Rewritten {
+    /// `false` if the new version would be the same, so that the file stays as it is.
+    pub is_changed: bool,
+    /// Bytes that have no place in the new version. They are written to a file of their own, next to the session.
+    pub rest: Vec<u8>,
+}
+
+/// The new version of a file while it is written: hashed, and written to a file unless it is only measured.
+pub struct NewVersion<'a> {
+    path: &'a Path,
+    to: Option<BufWriter<File>>,
+    hasher: XxHash3_64,
+    bytes: u64,
+}
+
+impl NewVersion<'_> {
+    /// Checks that the file system has space for this number of bytes.
+    ///
+    /// # Errors
+    /// It has less.
+    pub fn needs(&self, bytes: u64) -> Result<()> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        match system::free_bytes(folder) {
+            Some(free) if free < bytes && self.to.is_some() => bail!(
+                "disk full: the new version of {} needs {}, but {} are free; the original stays in the trash until it is emptied",
+                self.path.display(),
+                size(bytes),
+                size(free)
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn finish(self, like: &Path) -> io::Result<ContentHash> {
+        let content = ContentHash::of_parts(self.bytes, self.hasher.finish());
+        if let Some(to) = self.to {
+            let file = to.into_inner()?;
+            system::open_as(&file, like)?;
+            // `pi -c` opens the most recently written file.
+            file.set_modified(fs::metadata(like)?.modified()?)?;
+            file.sync_all()?;
+        }
+        Ok(content)
+    }
+}
+
+impl Write for NewVersion<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.hasher.write(bytes);
+        self.bytes += bytes.len() as u64;
+        if let Some(to) = &mut self.to {
+            to.write_all(bytes)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+/// A complete new version of a file.
+pub(crate) struct Draft {
+    /// Its path; it does not exist if it was only measured.
+    pub(crate) path: PathBuf,
+    /// Its content.
+    pub(crate) content: ContentHash,
+    /// The length in bytes of the file from which it was made.
+    pub(crate) old_bytes: u64,
+    /// Bytes that have no place in it.
+    pub(crate) rest: Vec<u8>,
+}
+
+/// Writes a new version of a file next to it, with its mode and time, or only measures it. Returns `None` if it would be
+/// the same.
+///
+/// # Errors
+/// The file cannot be read or is being written, the new version cannot be written, or it fails its check; nothing is left.
+pub(crate) fn draft(path: &Path, by: &dyn Rewriter, is_dry: bool) -> Result<Option<Draft>> {
+    let to = create::draft(path);
+    for _ in 0..TRIES {
+        let before = version(path)?;
+        let made = write(path, &to, by, is_dry).and_then(|(written, content)| {
+            if written.is_changed && !is_dry {
+                by.check(path, &to).with_context(|| format!("the new version of {} is not used", path.display()))?;
+            }
+            Ok((written, content))
+        });
+        let is_same = version(path).is_ok_and(|now| now == before);
+        match made {
+            Ok((written, content)) if is_same && written.is_changed => {
+                return Ok(Some(Draft { path: to, content, old_bytes: before.bytes, rest: written.rest }));
+            }
+            Ok(_) => _ = fs::remove_file(&to), // unchanged, or to be made again
+            Err(error) => {
+                let _ = fs::remove_file(&to);
+                ensure!(!is_same, error);
+                continue;
+            }
+        }
+        if is_same {
+            return Ok(None);
+        }
+    }
+    bail!("{} is being written; try again when pi is idle", path.display());
+}
+
+fn write(path: &Path, to: &Path, by: &dyn Rewriter, is_dry: bool) -> Result<(Rewritten, ContentHash)> {
+    let failed = || format!("cannot write {}", to.display());
+    let file = match is_dry {
+        true => None,
+        false => Some(create::private().write(true).create_new(true).open(to).with_context(failed)?),
+    };
+    let to = file.map(|file| BufWriter::with_capacity(BUFFER, file));
+    let mut out = NewVersion { path, to, hasher: XxHash3_64::new(), bytes: 0 };
+    let written = by.write(path, &mut out)?;
+    let content = if written.is_changed { out.finish(path).with_context(failed)? } else { ContentHash::default() };
+    Ok((written, content))
+}
+
+fn version(path: &Path) -> Result<FileVersion> {
+    let metadata = fs::metadata(path).with_context(|| format!("cannot access {}", path.display()))?;
+    Ok(FileVersion::new(&metadata, path))
+}
