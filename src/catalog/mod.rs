@@ -2,10 +2,12 @@
 //! Reading goes through `disk` and runs on workers: [`search`] matches queries with sessions, [`find`] searches one
 //! session, [`grep`] searches all bytes, and [`search_text`] loads searched texts. [`files`] lists touched files,
 //! `cost_sharing` counts shared entries once, [`compare`] compares two branches, and [`secrets`] finds secrets.
+//! `doctor` finds damage.
 
 pub mod compare;
 pub(crate) mod cost_sharing;
 pub mod current_dir;
+pub(crate) mod doctor;
 pub mod export;
 pub mod families;
 pub mod files;

@@ -7,6 +7,7 @@ mod config;
 mod context;
 mod demo;
 mod diff;
+mod doctor;
 mod exit;
 mod export;
 mod files;
@@ -36,6 +37,7 @@ mod show;
 mod skill;
 mod stats;
 mod table;
+mod targets;
 mod trash;
 mod tree;
 mod undo;
@@ -139,6 +141,7 @@ enum OnSessions {
     Search(search::SearchCommand),
     Stats(stats::StatsCommand),
     Secrets(secrets::SecretsCommand),
+    Doctor(doctor::DoctorCommand),
     Show(show::ShowCommand),
     Path(path::PathCommand),
     Export(export::ExportCommand),
@@ -352,6 +355,7 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Search(command) => command.run(&chosen, out),
         OnSessions::Stats(command) => command.run(&chosen, out),
         OnSessions::Secrets(command) => command.run(&chosen, out),
+        OnSessions::Doctor(command) => command.run(&chosen, out),
         OnSessions::Show(command) => command.run(&chosen, out).map(success),
         OnSessions::Path(command) => command.run(&chosen, out).map(success),
         OnSessions::Export(command) => command.run(&chosen, out),

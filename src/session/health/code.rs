@@ -14,7 +14,7 @@ pub enum Code {
     HeaderNotFirst = "header-not-first",
     /// The last line is incomplete.
     TornLine = "torn-line",
-    /// Several entries are on one line.
+    /// An entry shares its line with other entries or bytes.
     GluedLines = "glued-lines",
     /// A line contains NUL bytes.
     NulBytes = "nul-bytes",
@@ -85,7 +85,7 @@ impl Code {
             Self::HeaderMissing => "the session header is missing; pi rejects the file",
             Self::HeaderNotFirst => "the session header is not the first line; pi rejects the file",
             Self::TornLine => "the last line is incomplete; pi skips it",
-            Self::GluedLines => "several entries are on one line; pi skips all of them",
+            Self::GluedLines => "the entry shares its line with other bytes; pi skips the whole line",
             Self::NulBytes => "the line contains NUL bytes, as after a system crash; pi skips it",
             Self::NotJson => "the line is not JSON; pi skips it",
             Self::LongLine => "the line is too long to read",

@@ -100,7 +100,7 @@ impl Checkup {
         self.last.as_ref().is_some_and(PartialLine::is_torn)
     }
 
-    /// Returns the findings in the order of their codes, or `None` if the file is not a session and does not look like a
+    /// Returns the findings by line, or `None` if the file is not a session and does not look like a
     /// damaged one.
     pub fn finish(mut self) -> Option<Vec<Finding>> {
         if let Some(last) = self.last.take() {
@@ -125,7 +125,9 @@ impl Checkup {
         let links = ParentLinks::new(&self.lines.ids, version);
         self.add_links(&links, version);
         self.found.sort_by_key(|finding| (finding.code, finding.line));
-        Some(shortened(self.found))
+        let mut found = shortened(self.found);
+        found.sort_by_key(|finding| (finding.line, finding.code));
+        Some(found)
     }
 
     fn take(&mut self, line: &Line<'_>) {

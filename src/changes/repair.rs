@@ -1,0 +1,58 @@
+//! Repair of damaged session files: the writer of their repaired versions.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, ensure};
+
+use crate::changes::engine::random;
+use crate::disk::files;
+use crate::disk::lines;
+use crate::disk::rewrite::{NewVersion, Rewriter, Rewritten};
+use crate::session::health::code::Code;
+use crate::session::health::{Checkup, Finding};
+use crate::session::write::repair::{KnownHeader, Repaired, repair};
+
+/// Writes repaired versions of files.
+#[derive(Debug)]
+pub struct RepairWriter {
+    /// What is known about the sessions, by the path of the file with symbolic links resolved.
+    pub known: HashMap<PathBuf, KnownHeader>,
+}
+
+impl RepairWriter {
+    /// Returns the repaired version of a file.
+    ///
+    /// # Errors
+    /// The file cannot be read or repaired.
+    pub fn repaired(&self, path: &Path) -> Result<Repaired> {
+        let mut bytes = Vec::new();
+        let mut file = files::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+        file.read_to_end(&mut bytes).with_context(|| format!("cannot read {}", path.display()))?;
+        let known = self.known.get(path).context("nothing is known about the session; run pitree doctor again")?;
+        repair(&bytes, known, &mut random).map_err(|why| anyhow!("cannot repair {}: {why}", path.display()))
+    }
+}
+
+impl Rewriter for RepairWriter {
+    fn write(&self, path: &Path, out: &mut NewVersion<'_>) -> Result<Rewritten> {
+        let Repaired { bytes, rest, steps } = self.repaired(path)?;
+        out.needs((bytes.len() + rest.len()) as u64)?;
+        out.write_all(&bytes)?;
+        Ok(Rewritten { is_changed: !steps.is_empty(), rest })
+    }
+
+    fn check(&self, _path: &Path, new: &Path) -> Result<()> {
+        let mut checkup = Checkup::default();
+        lines::each(&mut files::open(new)?, 0, u64::MAX, &mut Vec::new(), |line| {
+            checkup.line(&line);
+            true
+        })?;
+        let found = checkup.finish().context("it is not a session")?;
+        // pi reads lines that are too long for pitree.
+        let problem = found.iter().find(|finding| finding.is_problem() && finding.code != Code::LongLine);
+        ensure!(problem.is_none(), "it still has a problem: {}", problem.map(Finding::text).unwrap_or_default());
+        Ok(())
+    }
+}
