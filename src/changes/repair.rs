@@ -17,7 +17,7 @@ use crate::session::write::repair::{KnownHeader, Repaired, repair};
 /// Writes repaired versions of files.
 #[derive(Debug)]
 pub struct RepairWriter {
-    /// What is known about the sessions, by the path of the file with symbolic links resolved.
+    /// The known facts about the sessions, by the path of the file with symbolic links resolved.
     pub known: HashMap<PathBuf, KnownHeader>,
 }
 

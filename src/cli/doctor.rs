@@ -158,12 +158,18 @@ impl DoctorCommand {
             let path_fields = PathFields::from(&*absolute);
             for finding in findings {
                 if self.json {
-                    let severity = finding.code.severity();
-                    let text = finding.text();
-                    output::json(
-                        out,
-                        &object! { #[serde(flatten)] path: &path_fields, severity, #[serde(flatten)] finding, text },
-                    )?;
+                    let Finding { code, line, entry, detail, more } = finding;
+                    let fields = object! {
+                        #[serde(flatten)] path: &path_fields,
+                        severity: code.severity(),
+                        code: code.name(),
+                        line,
+                        entry_id: entry,
+                        detail,
+                        more,
+                        text: finding.text(),
+                    };
+                    output::json(out, &fields)?;
                 } else if self.notes || finding.is_problem() {
                     rows.push([
                         shorten(&path_fields.path, &chosen.home).into_owned(),

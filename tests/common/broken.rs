@@ -1,5 +1,8 @@
 //! Broken session files with their expected findings.
 
+/// Codes and lines, 0 for the whole file.
+type Expected = &'static [(&'static str, u64)];
+
 /// A broken session file.
 pub(crate) struct Broken {
     /// The name, which is also the title of the conversation.
@@ -7,7 +10,7 @@ pub(crate) struct Broken {
     /// The content.
     pub(crate) bytes: Vec<u8>,
     /// The expected findings: codes and lines (0 for the whole file), in order.
-    pub(crate) findings: &'static [(&'static str, u64)],
+    pub(crate) findings: Expected,
 }
 
 /// The ID of the session, which is in the file name.
@@ -108,7 +111,7 @@ pub(crate) fn files() -> Vec<Broken> {
     ]
     .map(String::from)
     .to_vec();
-    let all: Vec<(&'static str, Vec<u8>, &'static [(&'static str, u64)])> = vec![
+    let all: Vec<(&'static str, Vec<u8>, Expected)> = vec![
         ("torn in a text", torn(&until(&u3, "Question u3 f")), &[("torn-line", 7)]),
         ("torn in a character", torn(&start(&u3, u3.find('ü').unwrap() + 1)), &[("torn-line", 7)]),
         ("torn in an answer", torn(&until(&a3, "Answer")), &[("torn-line", 7)]),

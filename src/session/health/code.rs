@@ -1,11 +1,11 @@
 //! The codes of findings: one table for the command, its JSON and the documentation.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::base::named::named;
 
 named! {
-/// What is wrong with a session file. The names are stable.
+/// The kind of a finding. The names are stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Code {
     /// The first valid line is not a header, and no other line is one.
@@ -57,7 +57,7 @@ pub enum Code {
 }
 }
 
-/// How serious a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -114,11 +114,5 @@ impl Code {
             Self::WritableByOthers | Self::SharedSessionId | Self::IndexDiffers => false,
             _ => self.severity() == Severity::Problem,
         }
-    }
-}
-
-impl Serialize for Code {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.name())
     }
 }

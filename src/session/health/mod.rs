@@ -7,8 +7,6 @@ pub mod pieces;
 
 use std::collections::HashSet;
 
-use serde::Serialize;
-
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, RawTime, parse};
 use crate::session::health::code::{Code, Severity};
@@ -26,9 +24,9 @@ pub(crate) const TOO_LONG_FOR_PI: u64 = 512 * 1024 * 1024 - 24;
 const CLOCK: i64 = 1000;
 
 /// Something unusual in a session file, or about it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What was found.
+    /// The kind.
     pub code: Code,
     /// The line, counted from 1.
     pub line: Option<u64>,
@@ -37,13 +35,7 @@ pub struct Finding {
     /// More about this case, such as the missing ID; can contain text from the file.
     pub detail: Option<String>,
     /// The number of further findings of this code in the file, which are not listed.
-    #[serde(skip_serializing_if = "is_zero")]
     pub more: usize,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde requires")]
-fn is_zero(number: &usize) -> bool {
-    *number == 0
 }
 
 impl Finding {

@@ -2,6 +2,7 @@
 //! lines keep their bytes. Without I/O.
 
 mod complete;
+mod known;
 mod plan;
 mod segments;
 
@@ -11,19 +12,9 @@ use thiserror::Error;
 
 use crate::session::entry::NEWEST;
 use crate::session::write::migrate::migrate;
+pub use crate::session::write::repair::known::KnownHeader;
 use crate::session::write::repair::plan::Planner;
 use crate::session::write::repair::segments::{Segment, segments};
-
-/// What is known about a session besides its file, for a header that is missing or incomplete.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KnownHeader {
-    /// The session ID, such as that in the file name.
-    pub id: String,
-    /// The working directory.
-    pub cwd: String,
-    /// The time of the session, in milliseconds since 1970.
-    pub time_ms: i64,
-}
 
 /// A repaired file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,7 +23,7 @@ pub struct Repaired {
     pub bytes: Vec<u8>,
     /// The bytes without a place in the file, and the previous values of changed fields, in lines.
     pub rest: Vec<u8>,
-    /// What was done, for people; can contain text from the file.
+    /// The steps of the repair for people; can contain text from the file.
     pub steps: Vec<String>,
 }
 

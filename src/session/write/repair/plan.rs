@@ -8,8 +8,8 @@ use crate::session::json::edit::{RawObject, quote};
 use crate::session::json::value::items;
 use crate::session::json::{JsonReader, ValueKind};
 use crate::session::links::IdHash;
-use crate::session::write::line::{iso, new_id};
-use crate::session::write::repair::KnownHeader;
+use crate::session::write::line::new_id;
+use crate::session::write::repair::known::KnownHeader;
 
 /// Fields besides `parentId` that refer to entries.
 const REFERENCES: [&str; 3] = ["targetId", "firstKeptEntryId", "fromId"];
@@ -63,7 +63,7 @@ pub(super) struct Plan {
     renamed: HashMap<String, Vec<(usize, String)>>,
     /// A replaced header.
     pub(super) rest: Vec<u8>,
-    /// What is done, for people.
+    /// The steps of the repair for people.
     pub(super) steps: Vec<String>,
 }
 
@@ -222,8 +222,7 @@ impl Planner {
         let mut parents: Vec<Option<usize>> = vec![None; self.records.len()];
         let mut before: Option<usize> = None; // the entry before
         let mut reasons: HashMap<usize, &str> = HashMap::new();
-        for at in 0..self.records.len() {
-            let record = &self.records[at];
+        for (at, record) in self.records.iter().enumerate() {
             if !matches!(record.kind, RecordKind::Entry | RecordKind::Dropped) {
                 continue;
             }
@@ -290,7 +289,7 @@ impl EntriesById {
 }
 
 /// Cuts each cycle at its first entry, which gets the nearest entry before it that does not descend from it as its parent.
-fn cut_cycles<'a>(parents: &mut [Option<usize>], reasons: &mut HashMap<usize, &'a str>) {
+fn cut_cycles(parents: &mut [Option<usize>], reasons: &mut HashMap<usize, &str>) {
     const NEW: usize = 0;
     let mut seen = vec![NEW; parents.len()];
     for start in 0..parents.len() {
@@ -404,19 +403,4 @@ fn readable(object: &RawObject<'_>) -> Option<Vec<u8>> {
         _ => as_text(content),
     };
     Some(message.with(&[("content", Some(new.as_bytes()))]))
-}
-
-impl KnownHeader {
-    /// Returns a header with the fields that it lacks, or `None` if it is complete.
-    fn missing(&self, raw: &[u8], version: f64) -> Option<Vec<u8>> {
-        let object = RawObject::new(raw)?;
-        let is_missing = |key: &str| object.get(key).is_none();
-        // Version 1 has no version.
-        let mut fields = Vec::new();
-        fields.extend((is_missing("version") && version >= 2.0).then(|| ("version", version.to_string())));
-        fields.extend(is_missing("timestamp").then(|| ("timestamp", quote(&iso(self.time_ms)))));
-        fields.extend(is_missing("cwd").then(|| ("cwd", quote(&self.cwd))));
-        let changes: Vec<_> = fields.iter().map(|(key, value)| (*key, Some(value.as_bytes()))).collect();
-        (!changes.is_empty()).then(|| object.with(&changes))
-    }
 }

@@ -21,7 +21,7 @@ pub(super) enum Segment<'a> {
 #[derive(Debug)]
 pub(super) struct Segments<'a> {
     pub(super) parts: Vec<Segment<'a>>,
-    /// What was done to the line, for people.
+    /// The step of the repair for people, if the line is changed.
     pub(super) done: Option<&'static str>,
 }
 
