@@ -174,6 +174,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_digest_that_is_not_that_of_the_file_differs() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        std::fs::write(&path, "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n").unwrap();
+        let read = || scan::again(&path, None, "").unwrap().unwrap();
+        let stale = Digest { message_count: 7, ..read() };
+        assert!(!differs(&read(), "") && differs(&stale, ""));
+        // Another version of the file can differ.
+        assert!(!differs(&Digest { bytes: 1, ..stale }, ""));
+    }
+
+    #[test]
     fn a_header_is_known_from_the_path() {
         let catalog = Catalog::of(Vec::new(), 0);
         let id = "0199f2c1-aaaa-7000-8000-000000000001";

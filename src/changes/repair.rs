@@ -1,10 +1,12 @@
 //! Repair of damaged session files: the writer of their repaired versions.
 
 use std::collections::HashMap;
-use std::io::Write;
+use std::fs;
+use std::io::{SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use crate::changes::engine::random;
 use crate::disk::files;
@@ -13,6 +15,9 @@ use crate::disk::rewrite::{NewVersion, Rewriter, Rewritten};
 use crate::session::health::code::Code;
 use crate::session::health::{Checkup, Finding};
 use crate::session::write::repair::{KnownHeader, Repaired, repair};
+
+/// The time in which a pi completes a line.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// Writes repaired versions of files.
 #[derive(Debug)]
@@ -35,9 +40,22 @@ impl RepairWriter {
     }
 }
 
+/// Returns `true` if a file ends with a line break.
+fn is_ended(path: &Path) -> Result<bool> {
+    let mut last = [0];
+    let mut file = files::open(path)?;
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}
+
 impl Rewriter for RepairWriter {
     fn write(&self, path: &Path, out: &mut NewVersion<'_>) -> Result<Rewritten> {
         let Repaired { bytes, rest, steps } = self.repaired(path)?;
+        let age = fs::metadata(path).and_then(|file| file.modified()).map(|time| time.elapsed().unwrap_or_default());
+        if age.is_ok_and(|age| age < MOMENT) && !is_ended(path)? {
+            bail!("{} is being written; try again when pi is idle", path.display());
+        }
         out.needs((bytes.len() + rest.len()) as u64)?;
         out.write_all(&bytes)?;
         Ok(Rewritten { is_changed: !steps.is_empty(), rest })

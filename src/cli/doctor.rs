@@ -110,7 +110,7 @@ impl DoctorCommand {
                 found.entry(path).or_default().push(Finding::new(Code::Leftover, None));
             }
         }
-        name_trash(&mut found);
+        add_history(&mut found, is_all);
         self.print(&found, chosen, out)?;
         tell_count(&found, files.len(), self.notes || self.json);
         // Damaged files without a header are findings.
@@ -203,20 +203,22 @@ impl DoctorCommand {
             sessions.push(ExpectedSession { path, id });
         }
         let writer = RepairWriter { known };
-        let mut failed = Vec::new();
+        let (mut failed, mut unchanged) = (Vec::new(), Vec::new());
         for session in &sessions {
             let real = session.path.canonicalize().unwrap_or_else(|_| session.path.clone());
             match writer.repaired(&real) {
+                Ok(repaired) if repaired.steps.is_empty() => unchanged.push(session.path.clone()),
                 Ok(repaired) => tell_steps(&changer.short(&session.path), &repaired.steps, repaired.rest.len()),
                 Err(error) => failed.push((session.path.clone(), error)),
             }
         }
-        sessions.retain(|session| !failed.iter().any(|(path, _)| *path == session.path));
+        let is_failed = |path: &PathBuf| failed.iter().any(|(other, _)| other == path);
+        sessions.retain(|session| !unchanged.contains(&session.path) && !is_failed(&session.path));
         for (_, error) in &failed {
             output::error(&format!("{error:#}"));
         }
         if sessions.is_empty() {
-            return Ok(Exit::Failed.into());
+            return Ok(if failed.is_empty() { Exit::Over } else { Exit::Failed }.into());
         }
         if !self.yes && !self.dry_run {
             ensure!(output::can_ask(), "cannot ask for confirmation without a terminal; use --yes to skip the prompt");
@@ -257,17 +259,24 @@ fn can_be_repaired(found: &[Finding]) -> bool {
     found.iter().any(|finding| finding.code.can_be_repaired())
 }
 
-/// Adds where missing parents are, if they are in the trash.
-fn name_trash(found: &mut Found) {
-    let missing = |finding: &&mut Finding| finding.code == Code::ForkParentMissing;
-    let mut forks = found.values_mut().flatten().filter(missing).peekable();
-    let (Some(_), Some(state_dir)) = (forks.peek(), locate::state_dir()) else { return };
+/// Adds what the journal has: missing parents in the trash, and interrupted changes if all files are examined.
+fn add_history(found: &mut Found, is_all: bool) {
+    let is_missing = |finding: &Finding| finding.code == Code::ForkParentMissing;
+    let Some(state_dir) = locate::state_dir().filter(|_| is_all || found.values().flatten().any(is_missing)) else {
+        return;
+    };
     let history = Changes::new(state_dir, Trash::default()).history().unwrap_or_default();
-    for detail in forks.filter_map(|finding| finding.detail.as_mut()) {
+    let missing = found.values_mut().flatten().filter(|finding| is_missing(finding));
+    for detail in missing.filter_map(|finding| finding.detail.as_mut()) {
         let is_parent = |path: &Path| path.to_string_lossy() == **detail;
         if let Some(record) = history.iter().rev().find(|record| record.is_away() && is_parent(record.change.path())) {
             *detail += &format!("; it is in the trash: run `pitree restore {}`", record.number);
         }
+    }
+    for record in history.iter().filter(|record| is_all && record.cut_short().is_some()) {
+        let detail = format!("change {} was interrupted; the next change completes or reverts it", record.number);
+        let finding = Finding::new(Code::Leftover, Some(detail));
+        found.entry(record.change.path().into()).or_default().push(finding);
     }
 }
 

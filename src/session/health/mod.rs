@@ -101,11 +101,8 @@ impl Checkup {
         if matches!(self.lines.first, Some(Err(NotASession::Titled))) || self.lines.is_crowded() {
             return None;
         }
+        let newer = self.lines.header().filter(|header| header.is_newer()).map(|header| header.version);
         let version = match self.lines.header() {
-            Some(header) if header.is_newer() => {
-                let detail = format!("version {}", header.version);
-                return Some(vec![Finding::new(Code::NewerFormat, Some(detail))]);
-            }
             Some(header) => header.version,
             None if !self.has_header && !self.is_of_pi => return None,
             None => {
@@ -117,6 +114,12 @@ impl Checkup {
         let links = ParentLinks::new(&self.lines.ids, version);
         self.add_links(&links, version);
         self.found.sort_by_key(|finding| (finding.code, finding.line));
+        if let Some(version) = newer {
+            // Several entries can be on one line.
+            self.found.iter_mut().for_each(|finding| finding.line = None);
+            self.found.push(Finding::new(Code::NewerFormat, Some(format!("version {version}"))));
+            self.found.sort_by_key(|finding| finding.code);
+        }
         let mut found = shortened(self.found);
         found.sort_by_key(|finding| (finding.line, finding.code));
         Some(found)

@@ -105,9 +105,10 @@ fn closed(torn: &[u8]) -> Option<Closed> {
                 continue;
             }
             (Expected::ValueOrEnd, b']') | (Expected::KeyOrEnd, b'}') | (Expected::CommaOrEnd, b']' | b'}') => {
-                if open.pop() != Some(if byte == b'}' { b'{' } else { b'[' }) || open.is_empty() {
+                if open.len() == 1 || open.last() != Some(if byte == b'}' { &b'{' } else { &b'[' }) {
                     break;
                 }
+                open.pop();
                 at += 1;
                 safe = at;
                 expected = Expected::CommaOrEnd;
