@@ -1,4 +1,5 @@
-// Opens the fixtures that pitree changed (tests/agreement/changes.rs) with the real pi, and compares the results.
+// Opens the fixtures that pitree changed, and files that it repaired (tests/agreement/changes.rs), with the real pi, and
+// compares the results.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pi } from "./lib/pi.mjs";
@@ -6,6 +7,7 @@ import { pi } from "./lib/pi.mjs";
 const { SessionManager } = pi;
 const folder = process.env.PITREE_MADE;
 const wanted = JSON.parse(readFileSync(join(folder, "wanted.json"), "utf8"));
+const listed = new Set((await SessionManager.listAll(folder)).map(({ path }) => path));
 let bad = 0;
 for (const { path, what, ...want } of wanted) {
 	const before = readFileSync(path);
@@ -29,6 +31,19 @@ for (const { path, what, ...want } of wanted) {
 		if (JSON.stringify(value) === JSON.stringify(want[key])) continue;
 		bad++;
 		console.error(`${what}: ${key}: pi ${JSON.stringify(value)}, pitree ${JSON.stringify(want[key])}`);
+	}
+	// Repaired files are listed, and their trees have all entries.
+	if (what.endsWith(": repaired")) {
+		let count = 0;
+		const stack = [...manager.getTree()];
+		for (let node = stack.pop(); node; node = stack.pop()) {
+			count++;
+			stack.push(...node.children);
+		}
+		if (count !== want.entries || !listed.has(path)) {
+			bad++;
+			console.error(`${what}: ${count} of ${want.entries} entries in the tree, ${listed.has(path) ? "" : "not "}listed`);
+		}
 	}
 	if (manager.getBranch()[0]?.parentId && what.includes("fork")) console.error(`${what}: the first entry has a parent`);
 	if (!readFileSync(path).equals(before)) {

@@ -1,12 +1,13 @@
 //! All sessions by keys that outlive their paths: their digests, families, and active pis (`live`). The data is pure.
 //! Reading goes through `disk` and runs on workers: [`search`] matches queries with sessions, [`find`] searches one
 //! session, [`grep`] searches all bytes, and [`search_text`] loads searched texts. [`files`] lists touched files,
-//! `cost_sharing` counts shared entries once, [`compare`] compares two branches, [`secrets`] finds secrets, and
-//! [`space`] sums bytes by kind.
+//! `cost_sharing` counts shared entries once, [`compare`] compares two branches, [`secrets`] finds secrets, [`space`] sums
+//! bytes by kind, and `doctor` finds damage.
 
 pub mod compare;
 pub(crate) mod cost_sharing;
 pub mod current_dir;
+pub(crate) mod doctor;
 pub mod export;
 pub mod families;
 pub mod files;

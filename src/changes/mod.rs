@@ -11,6 +11,7 @@ pub mod history;
 pub mod journal;
 mod kinds;
 mod lines;
+pub mod repair;
 mod request;
 mod trashed_files;
 mod undo;

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow};
 
 use crate::catalog::SessionKey;
-use crate::cli::CommandContext;
 use crate::cli::hits::HitSearch;
 use crate::cli::resolve::{self, SessionResolver};
 use crate::cli::search::read_query;
@@ -21,7 +20,6 @@ pub(super) fn chosen_sessions(
     words: &[OsString],
     resolver: &SessionResolver<'_>,
     here: QueryScope,
-    chosen: &CommandContext,
 ) -> Result<Option<HashSet<SessionKey>>> {
     if words.is_empty() {
         return Ok(None);
@@ -39,7 +37,7 @@ pub(super) fn chosen_sessions(
         return words.iter().map(key).collect::<Result<_>>().map(Some);
     }
     let words = words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
-    let search = HitSearch::new(read_query(&words)?, catalog.searched_sessions(), here, chosen)?;
+    let search = HitSearch::new(read_query(&words)?, catalog.searched_sessions(), here, resolver.chosen())?;
     let files = search.files();
     Ok(Some(files.iter().filter_map(|path| catalog.key_of(path)).collect()))
 }

@@ -28,7 +28,7 @@ pub(super) const TABLE: [(&str, &str); 6] = [
     ("0", "done, or found"),
     ("1", "nothing found, nothing to do, or declined"),
     ("2", "error or wrong usage; also if a file could not be read for the output"),
-    ("3", "a check found something: `stats --check` above the budget, `secrets`, or `export --list`"),
+    ("3", "a check found something: `stats --check` above the budget, `secrets`, `doctor`, or `export --list`"),
     ("4", "not used yet"),
     ("128+N", "ended by signal N"),
 ];

@@ -8,6 +8,7 @@ mod config;
 mod context;
 mod demo;
 mod diff;
+mod doctor;
 mod exit;
 mod export;
 mod files;
@@ -38,6 +39,7 @@ mod skill;
 mod space;
 mod stats;
 mod table;
+mod targets;
 mod trash;
 mod tree;
 mod undo;
@@ -142,6 +144,7 @@ enum OnSessions {
     Stats(stats::StatsCommand),
     Space(space::SpaceCommand),
     Secrets(secrets::SecretsCommand),
+    Doctor(doctor::DoctorCommand),
     Show(show::ShowCommand),
     Path(path::PathCommand),
     Export(export::ExportCommand),
@@ -356,6 +359,7 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Stats(command) => command.run(&chosen, out),
         OnSessions::Space(command) => command.run(&chosen, out),
         OnSessions::Secrets(command) => command.run(&chosen, out),
+        OnSessions::Doctor(command) => command.run(&chosen, out),
         OnSessions::Show(command) => command.run(&chosen, out).map(success),
         OnSessions::Path(command) => command.run(&chosen, out).map(success),
         OnSessions::Export(command) => command.run(&chosen, out),

@@ -39,6 +39,11 @@ impl<'a> SessionResolver<'a> {
         Self { chosen, by_id: OnceCell::new(), catalog: OnceCell::new() }
     }
 
+    /// Returns the context of the command.
+    pub(super) fn chosen(&self) -> &'a CommandContext {
+        self.chosen
+    }
+
     /// Returns the ids with a prefix, with their files.
     fn starting(&self, start: &str) -> &[(String, PathBuf)] {
         let all = self.by_id.get_or_init(|| {

@@ -15,13 +15,12 @@ use crate::base::paths::shorten;
 use crate::base::typo;
 use crate::catalog::secrets::{self, FoundSecret};
 use crate::cli::exit::Exit;
-use crate::cli::hits::HitSearch;
 use crate::cli::output::{self, Output, PathFields, object};
 use crate::cli::project::ProjectArg;
 use crate::cli::resolve::{self, SessionResolver};
 use crate::cli::scrub::ScrubCommand;
-use crate::cli::search::read_query;
 use crate::cli::table::{self, Column, LAST, PATH, TITLE};
+use crate::cli::targets;
 use crate::cli::{CommandContext, completions};
 use crate::disk::scan::Unreadable;
 use crate::runtime::chosen_rules::ChosenRules;
@@ -95,7 +94,7 @@ impl SecretsCommand {
         let resolver = SessionResolver::new(chosen);
         let mut unreadable = Vec::new();
         let (mut found, mut searched) = (Vec::new(), 1);
-        match self.target(&resolver, chosen, &mut unreadable)? {
+        match self.target(&resolver, &mut unreadable)? {
             Target::Input => {
                 let input =
                     secrets::in_reader(&mut io::stdin().lock(), &rules).context("cannot read standard input")?;
@@ -160,42 +159,14 @@ impl SecretsCommand {
     }
 
     /// Returns what the words mean: files and sessions, standard input, or a query.
-    fn target(
-        &self,
-        resolver: &SessionResolver<'_>,
-        chosen: &CommandContext,
-        unreadable: &mut Vec<Unreadable>,
-    ) -> Result<Target> {
+    fn target(&self, resolver: &SessionResolver<'_>, unreadable: &mut Vec<Unreadable>) -> Result<Target> {
         if self.words.iter().any(|word| word == "-") {
             if self.words.len() > 1 {
                 bail!("- cannot be used with other files");
             }
             return Ok(Target::Input);
         }
-        if let Some(path) = self.words.iter().find(|word| *word != "." && Path::new(word).is_dir()) {
-            bail!("{} is a directory; give files, or a session directory with --dir", Path::new(path).display());
-        }
-        let is_file = |word: &OsString| Path::new(word).is_file();
-        let is_target = |word: &OsString| is_file(word) || resolver.is_session(word);
-        if !self.words.is_empty() && self.words.iter().all(is_target) {
-            let path = |word: &OsString| if is_file(word) { Ok(word.into()) } else { resolver.session(word) };
-            return self.words.iter().map(path).collect::<Result<_>>().map(Target::Files);
-        }
-        let catalog = resolver.catalog();
-        let is_found = match &self.words[..] {
-            [] => None,
-            words => {
-                let words = words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
-                let sessions = catalog.searched_sessions();
-                Some(HitSearch::new(read_query(&words)?, sessions, chosen.here_and_now(), chosen)?.files())
-            }
-        };
-        let is_in_project = self.project.matcher(chosen);
-        unreadable.clone_from(&catalog.unreadable);
-        let sessions = catalog.newest_first().into_iter().filter_map(|key| catalog.get(key));
-        let sessions = sessions.filter(|session| is_in_project(session.facts().cwd));
-        let files = sessions.map(|session| session.facts().path.join());
-        Ok(Target::Files(files.filter(|path| is_found.as_ref().is_none_or(|found| found.contains(path))).collect()))
+        targets::files(&self.words, &self.project, resolver, unreadable).map(Target::Files)
     }
 
     fn print(

@@ -63,7 +63,7 @@ impl SpaceCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
         let resolver = SessionResolver::new(chosen);
         let catalog = resolver.catalog();
-        let is_found = chosen_sessions(&self.words, &resolver, chosen.here_and_now(), chosen)?;
+        let is_found = chosen_sessions(&self.words, &resolver, chosen.here_and_now())?;
         let is_in_project = self.project.matcher(chosen);
         let is_wanted = |key: SessionKey| {
             catalog.get(key).is_some_and(|session| is_in_project(session.facts().cwd))

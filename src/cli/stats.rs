@@ -119,7 +119,7 @@ impl StatsCommand {
         }
         let resolver = SessionResolver::new(chosen);
         let catalog = resolver.catalog();
-        let is_found = chosen_sessions(&self.words, &resolver, here.clone(), chosen)?;
+        let is_found = chosen_sessions(&self.words, &resolver, here.clone())?;
         let is_in_project = self.project.matcher(chosen);
         let is_wanted = |key: SessionKey| {
             let Some(session) = catalog.get(key) else { return false };

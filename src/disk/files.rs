@@ -60,6 +60,11 @@ pub fn len(path: &Path) -> io::Result<u64> {
     Ok(metadata.len())
 }
 
+/// Returns `true` if every user of the system can write to a file; `false` if it is inaccessible.
+pub fn is_writable_by_all(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| system::files::is_writable_by_all(&metadata))
+}
+
 /// Reads a regular file. A pipe or a device in its place could block.
 ///
 /// # Errors

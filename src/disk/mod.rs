@@ -1,6 +1,7 @@
 //! The only user of the file system. [`locate`] finds session directories, and [`scan`] and [`load`] read sessions.
 //! [`append`] safely adds one line, and `create` writes new files. [`watch`] and [`incremental`] detect changes. Other
-//! modules handle the trash, locks (`lock`), missing directories ([`relocations`]) and other programs (`program`).
+//! modules handle the trash, locks (`lock`), missing directories ([`relocations`]), other programs (`program`) and files of
+//! interrupted operations ([`leftovers`]).
 //! [`prompt`] reads the model context. `session` interprets lines.
 
 pub mod append;
@@ -13,6 +14,7 @@ pub(crate) mod fingerprint;
 pub mod incremental;
 pub(crate) mod index;
 mod known_files;
+pub mod leftovers;
 pub mod lines;
 pub mod load;
 pub mod locate;

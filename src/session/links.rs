@@ -98,6 +98,8 @@ pub struct ParentLinks {
     pub orphans: Vec<Index>,
     /// The first entry of each cycle, including cycles of one entry; they are roots.
     pub cycles: Vec<Index>,
+    /// Entries without an ID, to which no other entry can refer.
+    pub unnamed: Vec<Index>,
     by_id: ById<Index>,
 }
 
@@ -115,6 +117,9 @@ impl ParentLinks {
                 && links.by_id.insert(id, at as Index).is_some()
             {
                 links.duplicates.push(at as Index);
+            }
+            if ids.id.is_none() {
+                links.unnamed.push(at as Index);
             }
         }
         for (at, EntryIds { id, parent }) in ids.iter().enumerate() {
@@ -174,7 +179,8 @@ impl ParentLinks {
             |found: &Vec<Index>, problem: fn(usize) -> Problem| (!found.is_empty()).then(|| problem(found.len()));
         let double = found(&self.duplicates, Problem::DoubleIds);
         let unknown = found(&self.orphans, Problem::UnknownParents);
-        [double, unknown, found(&self.cycles, Problem::Cycles)].into_iter().flatten()
+        let cycles = found(&self.cycles, Problem::Cycles);
+        [double, unknown, cycles, found(&self.unnamed, Problem::NoIds)].into_iter().flatten()
     }
 
     fn cut_cycles(&mut self) {

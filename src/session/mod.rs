@@ -1,5 +1,6 @@
 //! The session format, without I/O. An [`entry`] is parsed from a line with [`json`]. The [`lines`] of a file form a
-//! [`tree`], or a [`digest`] without a tree; both report each [`problem`]. [`search_text`] contains
+//! [`tree`], or a [`digest`] without a tree; both report each [`problem`], and [`health`] lists all
+//! findings with their lines. [`search_text`] contains
 //! the texts for interactive search; `text_spans` skips parts of a line without text. [`space`] counts bytes by kind. [`links`] resolves parents. A
 //! [`family`] consists of related files, and [`compare`] compares two branches. A [`prompt`] lists the messages that the
 //! model receives. New lines and files are built in [`write`](mod@write).
@@ -8,6 +9,7 @@ pub mod compare;
 pub mod digest;
 pub mod entry;
 pub mod family;
+pub mod health;
 pub mod json;
 pub mod lines;
 pub mod links;

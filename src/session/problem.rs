@@ -31,6 +31,8 @@ pub enum Problem {
     UnknownParents(usize),
     /// The number of cycles of parents: pi hangs in them (0.87.1).
     Cycles(usize),
+    /// The number of entries without an ID: pi loses the entries after them (1.5.2).
+    NoIds(usize),
     /// A message has no content: pi's list omits the session (0.87.1).
     NoContent,
     /// A text block of an assistant contains no string: pi's `/tree` fails (0.87.1).
@@ -63,6 +65,11 @@ impl fmt::Display for Problem {
                 count(entries, "entry has an unknown parent", "entries have unknown parents")
             }
             Self::Cycles(cycles) => count(cycles, "parent cycle; pi hangs on it", "parent cycles; pi hangs on them"),
+            Self::NoIds(entries) => count(
+                entries,
+                "entry has no ID; pi loses those after it",
+                "entries have no ID; pi loses those after them",
+            ),
             Self::NoContent => f.write_str("a message has no content; pi's session list omits this session"),
             Self::NoText => f.write_str("a text block has no text; pi's /tree fails"),
         }

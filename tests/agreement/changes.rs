@@ -14,8 +14,10 @@ use pitree::session::write::import::{ImportedHeader, import};
 use pitree::session::write::line;
 use pitree::session::write::line::NewEntry;
 use pitree::session::write::migrate::migrate;
+use pitree::session::write::repair::{KnownHeader, repair};
 use serde_json::{Value, json};
 
+use crate::common::broken;
 use crate::common::home::{files_below, repository};
 use crate::world::{golden, short};
 
@@ -308,6 +310,19 @@ fn generates_files_for_pi() {
             if let Some(leaf) = tree.leaf {
                 put(&fork, &format!("{file}: fork at {at}"), tree.nodes[leaf as usize].id.as_deref().unwrap(), None);
             }
+        }
+    }
+    let odd = files_below(&repository("fixtures/sessions/--home-dev-odd--"));
+    let odd = odd.iter().map(|path| (short(path, &repository("fixtures")), fs::read(path).unwrap()));
+    let broken = broken::files().into_iter().map(|broken| (broken.name.to_string(), broken.bytes));
+    for (name, bytes) in broken.chain(odd) {
+        let known = KnownHeader { id: broken::ID.into(), cwd: broken::CWD.into(), time_ms: NOW };
+        let Ok(repaired) = repair(&bytes, &known, &mut counted()) else { continue };
+        let tree = tree(&repaired.bytes).unwrap();
+        // pi needs to read other fixtures of odd contents only as well as before.
+        let is_readable = ["/content-odd", "/lone-surrogate", "/id-number"].iter().all(|odd| !name.contains(odd));
+        if let Some(leaf) = tree.leaf.filter(|_| is_readable) {
+            put(&repaired.bytes, &format!("{name}: repaired"), tree.nodes[leaf as usize].id.as_deref().unwrap(), None);
         }
     }
     fs::write(folder.join("wanted.json"), json!(wanted).to_string()).unwrap();

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::pitree::{FIXTURES, Pitree};
+use crate::common::broken;
 use crate::common::home::json_lines;
 use crate::common::session::Session;
 
@@ -180,6 +181,11 @@ fn the_schema_describes_sessions_changes_and_the_index() {
     let mut secrets = BTreeSet::new();
     check("secrets", &objects(&["secrets", "--json", secret.to_str().unwrap()]), &mut secrets);
     all_are_printed("secrets", &secrets);
+    let damaged = pitree.home().join("damaged.jsonl");
+    std::fs::write(&damaged, broken::files().remove(0).bytes).unwrap();
+    let mut findings = BTreeSet::new();
+    check("doctor", &objects(&["doctor", "--json", damaged.to_str().unwrap()]), &mut findings);
+    all_are_printed("doctor", &findings);
     pitree.print(&["ls"]); // writes the index
     for (name, args) in
         [("path", &["path", "branches"][..]), ("resume", &["resume", "branches"]), ("index", &["index"])]

@@ -8,6 +8,7 @@ mod comparing;
 mod completing;
 mod context;
 mod conversations;
+mod doctor;
 mod exit_codes;
 mod export;
 mod hostile;

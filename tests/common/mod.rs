@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "no program uses all of it")]
 
+pub(crate) mod broken;
 pub(crate) mod by_hand;
 pub(crate) mod effort;
 pub(crate) mod home;

@@ -75,9 +75,10 @@ fn one(
 }
 
 impl RewritePurpose {
-    /// Returns `true` if an old file must be converted to version 3 first.
+    /// Returns `true` if an old file must be converted to version 3 first. A repair converts it itself, because a
+    /// conversion drops damaged lines.
     fn needs_current_version(self) -> bool {
-        self != Self::Scrub
+        self == Self::Slim
     }
 
     /// Describes the purpose in a few words.

@@ -398,7 +398,7 @@ pub fn rows() -> impl Iterator<Item = (&'static str, String)> {
     })
 }
 
-/// Returns the table in Markdown for `docs/guide.md`.
+/// Returns the table in Markdown for `docs/search.md`.
 pub fn reference() -> String {
     let mut page = String::from("\n| Qualifier | Selects sessions | Forms of the value |\n|---|---|---|\n");
     for row in TABLE {

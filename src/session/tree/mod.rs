@@ -162,8 +162,8 @@ impl Tree {
         self.parent_links = lines.parent_links();
         self.stubs = lines.stubs(&self.parent_links);
         self.problems = lines.problems(&self.parent_links);
-        let ParentLinks { duplicates, orphans, cycles, .. } = &self.parent_links;
-        self.flagged = duplicates.iter().chain(orphans).chain(cycles).copied().collect();
+        let ParentLinks { duplicates, orphans, cycles, unnamed, .. } = &self.parent_links;
+        self.flagged = duplicates.iter().chain(orphans).chain(cycles).chain(unnamed).copied().collect();
         self.labels = lines.labels(&self.parent_links).into_iter().map(|(at, label)| (at, label.clone())).collect();
         if self.header.version < 2.0 {
             self.nodes.iter_mut().for_each(|node| node.id = None); // pi generates new ones

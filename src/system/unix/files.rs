@@ -13,6 +13,9 @@ use crate::system::messages::FileVersion;
 
 /// Mode bits: write permission for others, and all permissions for others.
 const OTHERS_WRITE: u32 = 0o022;
+
+/// The mode bit that lets every user write. A group often has only its user.
+const ALL_WRITE: u32 = 0o002;
 const OTHERS: u32 = 0o077;
 
 /// Sets options to create a private file.
@@ -100,6 +103,11 @@ pub(crate) fn is_own(metadata: &Metadata) -> bool {
 /// Returns `true` if it belongs to this user and only they can access it.
 pub(crate) fn is_private(metadata: &Metadata) -> bool {
     is_closed_to(OTHERS, metadata)
+}
+
+/// Returns `true` if every user can write to it.
+pub(crate) fn is_writable_by_all(metadata: &Metadata) -> bool {
+    metadata.mode() & ALL_WRITE != 0
 }
 
 fn is_closed_to(others: u32, metadata: &Metadata) -> bool {

@@ -69,6 +69,11 @@ pub(crate) fn is_private(_metadata: &Metadata) -> bool {
     true
 }
 
+/// Returns `false`, because modes are unknown.
+pub(crate) fn is_writable_by_all(_metadata: &Metadata) -> bool {
+    false
+}
+
 /// Does nothing: opening never blocks.
 pub(crate) fn without_waiting(_options: &mut OpenOptions) {}
 

@@ -1,0 +1,198 @@
+//! Findings about session files: in each file, in parallel, and between files. What is known about a session without a
+//! header comes from its path and the sessions next to it.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use crate::base::time;
+use crate::catalog::Catalog;
+use crate::catalog::parents::{ForkParent, parents};
+use crate::disk::files;
+use crate::disk::lines::{self, CancelableReader};
+use crate::disk::locate::is_project_folder;
+use crate::disk::parallel::{self, StopSignal};
+use crate::disk::scan::{self, Unreadable};
+use crate::session::digest::Digest;
+use crate::session::digest::listed::SharedSession;
+use crate::session::health::code::Code;
+use crate::session::health::{Checkup, Finding};
+use crate::session::links::IdHash;
+use crate::session::write::repair::KnownHeader;
+
+/// The time after which an incomplete last line is read again, because a pi may be writing it.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// The age in milliseconds up to which a pi may be writing a file.
+const RECENT: i64 = 60_000;
+
+/// A file to examine.
+#[derive(Debug)]
+pub(crate) struct ExaminedFile {
+    pub(crate) path: PathBuf,
+    /// The session, if it is one.
+    pub(crate) session: Option<SharedSession>,
+}
+
+/// The findings of a file, or the reason why it could not be read.
+pub(crate) type FileFindings = (PathBuf, Result<Vec<Finding>, Unreadable>);
+
+/// The current time in milliseconds since 1970, and the home directory.
+pub(crate) type Here<'a> = (i64, &'a str);
+
+/// Examines files in parallel, and reports those with findings in batches until `report` returns `false`. Needs memory for
+/// the longest line and the IDs of a file.
+pub(crate) fn each(found: &[ExaminedFile], here: Here<'_>, mut report: impl FnMut(Vec<FileFindings>, usize) -> bool) {
+    let work = |one: &ExaminedFile, buffer: &mut Vec<u8>, stop: StopSignal<'_>| {
+        let found = examine(one, here, buffer, stop).map_err(|error| Unreadable::new(&one.path, &error));
+        found.as_ref().map_or(true, |found| !found.is_empty()).then(|| (one.path.clone(), found))
+    };
+    let lost = |one: &ExaminedFile, reason: String| Some((one.path.clone(), Err(Unreadable::new(&one.path, &reason))));
+    parallel::each(found, (work, lost), &mut report);
+}
+
+fn examine(
+    ExaminedFile { path, session }: &ExaminedFile,
+    (now, home): Here<'_>,
+    buffer: &mut Vec<u8>,
+    stop: StopSignal<'_>,
+) -> io::Result<Vec<Finding>> {
+    let mut checkup = read(path, buffer, stop)?;
+    let is_recent = || scan::one(path, None).is_some_and(|file| now - file.version().1 < RECENT);
+    if checkup.is_torn() && is_recent() {
+        thread::sleep(AGAIN);
+        checkup = read(path, buffer, stop)?;
+    }
+    let Some(mut found) = checkup.finish() else { return Ok(Vec::new()) };
+    if files::is_writable_by_all(path) {
+        found.push(Finding::new(Code::WritableByOthers, None));
+    }
+    let differs = session.as_ref().is_some_and(|session| session.is_stored() && differs(session, home));
+    found.extend(differs.then(|| Finding::new(Code::IndexDiffers, None)));
+    Ok(found)
+}
+
+fn read(path: &Path, buffer: &mut Vec<u8>, stop: StopSignal<'_>) -> io::Result<Checkup> {
+    let mut checkup = Checkup::default();
+    lines::each(&mut CancelableReader(files::open(path)?, || !stop()), 0, u64::MAX, buffer, |line| {
+        checkup.line(&line);
+        true
+    })?;
+    Ok(checkup)
+}
+
+/// Returns `true` if the digest in the index is not that of the file.
+fn differs(session: &Digest, home: &str) -> bool {
+    let Ok(Some(now)) = scan::again(&session.path, session.owner.clone(), home) else { return false };
+    let bytes = |digest: &Digest| postcard::to_allocvec(digest).unwrap_or_default();
+    (now.bytes, now.mtime) == (session.bytes, session.mtime) && bytes(&now) != bytes(session)
+}
+
+impl Catalog {
+    /// Returns the findings that concern several sessions: parents of forks, and session IDs.
+    pub(crate) fn findings_between(&self) -> Vec<(PathBuf, Finding)> {
+        let sessions: Vec<SharedSession> = self.keys().filter_map(|key| self.get(key)).cloned().collect();
+        let path = |at: usize| sessions[at].facts().path.join();
+        let mut found = Vec::new();
+        for (fork, parent) in parents(&sessions) {
+            let named = sessions[fork].facts();
+            let named = named.parent_session.or(named.parent_id).unwrap_or_default();
+            let detail = match parent {
+                ForkParent::Present(_) => continue,
+                ForkParent::Moved(parent) => format!("{named}; it is probably {}", path(parent).display()),
+                ForkParent::Missing => named.into(),
+            };
+            found.push((path(fork), Finding::new(Code::ForkParentMissing, Some(detail))));
+        }
+        let mut by_id: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, session) in sessions.iter().enumerate() {
+            let facts = session.facts();
+            // The target of a link is listed itself.
+            if !facts.is_link && facts.real_path.is_none() {
+                by_id.entry(facts.id).or_default().push(at);
+            }
+        }
+        for same in by_id.into_values().filter(|same| same.len() > 1) {
+            for (place, &at) in same.iter().enumerate() {
+                let other = same[usize::from(place == 0)];
+                let detail = Some(path(other).display().to_string());
+                found.push((path(at), Finding::new(Code::SharedSessionId, detail)));
+            }
+        }
+        found.sort_by(|(one, _), (other, _)| one.cmp(other));
+        found
+    }
+
+    /// Returns what is known about the session of a file without its header.
+    pub(crate) fn known_header(&self, path: &Path) -> KnownHeader {
+        let dir = path.parent().unwrap_or(Path::new(""));
+        let is_beside = |session: &&SharedSession| session.facts().path.join().parent() == Some(dir);
+        let beside = self.newest_first().into_iter().filter_map(|key| self.get(key)).find(is_beside);
+        let cwd = match beside {
+            Some(session) => session.facts().cwd.to_owned(),
+            None => cwd_of(dir),
+        };
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let (time, id) = name.split_once('_').unwrap_or(("", &name));
+        let id = match is_id(id) {
+            true => id.to_owned(),
+            false => format!("{:016x}", IdHash::new(path.as_os_str().as_encoded_bytes()).value()),
+        };
+        let modified = || scan::one(path, None).map_or(0, |file| file.version().1);
+        KnownHeader { id, cwd, time_ms: time_of(time).unwrap_or_else(modified) }
+    }
+}
+
+/// Returns the working directory that pi probably gave the name of a project directory: it replaces separators.
+fn cwd_of(dir: &Path) -> String {
+    let name = dir.file_name().unwrap_or_default();
+    match name.to_str().filter(|name| is_project_folder(name.as_bytes())) {
+        Some(name) => format!("/{}", name.trim_matches('-').replace('-', "/")),
+        None => String::new(),
+    }
+}
+
+/// Returns `true` for an ID that pi accepts (1.5.2).
+fn is_id(id: &str) -> bool {
+    let is_end = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = id.as_bytes();
+    let is_inside = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
+    is_end(bytes.first()) && is_end(bytes.last()) && bytes.iter().all(is_inside)
+}
+
+/// Returns the time in a file name of pi, in milliseconds since 1970.
+fn time_of(name: &str) -> Option<i64> {
+    let (date, clock) = name.split_once('T')?;
+    let [hours, minutes, seconds, rest] = clock.splitn(4, '-').collect::<Vec<_>>().try_into().ok()?;
+    time::parse(&format!("{date}T{hours}:{minutes}:{seconds}.{rest}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_that_is_not_that_of_the_file_differs() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        std::fs::write(&path, "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n").unwrap();
+        let read = || scan::again(&path, None, "").unwrap().unwrap();
+        let stale = Digest { message_count: 7, ..read() };
+        assert!(!differs(&read(), "") && differs(&stale, ""));
+        // Another version of the file can differ.
+        assert!(!differs(&Digest { bytes: 1, ..stale }, ""));
+    }
+
+    #[test]
+    fn a_header_is_known_from_the_path() {
+        let catalog = Catalog::of(Vec::new(), 0);
+        let id = "0199f2c1-aaaa-7000-8000-000000000001";
+        let path = format!("/s/--home-dev-app--/2026-01-05T09-00-00-000Z_{id}.jsonl");
+        let known = KnownHeader { id: id.into(), cwd: "/home/dev/app".into(), time_ms: 1_767_603_600_000 };
+        assert_eq!(catalog.known_header(Path::new(&path)), known);
+        let known = catalog.known_header(Path::new("/s/my talk.jsonl"));
+        assert!(is_id(&known.id) && known.cwd.is_empty(), "{known:?}");
+    }
+}

@@ -1,0 +1,327 @@
+//! `pitree doctor`: finds damaged session files and repairs them.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use clap_complete::ArgValueCompleter;
+
+use crate::base::numbers::count;
+use crate::base::paths::shorten;
+use crate::catalog::doctor::{self, ExaminedFile};
+use crate::catalog::{Catalog, SessionKey};
+use crate::changes::change::RewritePurpose;
+use crate::changes::repair::RepairWriter;
+use crate::changes::{Changes, ExpectedSession, Request, SharedRewriter};
+use crate::cli::change::{ChangeArgs, Changer, CliStep};
+use crate::cli::exit::Exit;
+use crate::cli::output::{self, Output, PathFields, object};
+use crate::cli::project::ProjectArg;
+use crate::cli::resolve::{self, SessionResolver};
+use crate::cli::table::{self, Column, PATH};
+use crate::cli::{CommandContext, completions, now, targets};
+use crate::disk::leftovers::leftovers;
+use crate::disk::locate;
+use crate::disk::scan::{self, Unreadable};
+use crate::disk::trash::Trash;
+use crate::pi::running;
+use crate::session::health::Finding;
+use crate::session::health::code::Code;
+
+/// File, line, code, entry, description.
+const COLUMNS: [Column; 5] =
+    [Column::Path(PATH), Column::Number, Column::Whole, Column::Whole, Column::Words(DESCRIPTION)];
+
+/// The maximum width of a description, which can contain a path.
+const DESCRIPTION: usize = 300;
+
+/// The maximum number of steps of a repair that are listed for each file.
+const STEPS: usize = 10;
+
+/// Check session files for damage, and repair them
+///
+/// Lists problems with their files and lines: something is lost, misread or at risk. With --notes, also lists what is only
+/// unusual. Without QUERY, checks all session files, the index and leftovers of interrupted operations.
+///
+/// With --repair, replaces damaged files by repaired ones that pi can open, after a confirmation. The originals move to the
+/// trash, and `pitree undo` restores them. Bytes without a place in the repaired file go to NAME.jsonl.rest next to it.
+/// Files of an old format are converted to version 3; files of a newer one are left alone.
+///
+/// The exit code is 3 if there are problems.
+#[derive(Debug, clap::Args)]
+#[command(after_help = crate::cli::exit::help("Examples:
+  pitree doctor                          check all session files
+  pitree doctor 0199f2c1                 check a session
+  pitree doctor backup/*.jsonl           check files
+  pitree doctor --repair --dry-run       list what a repair would do
+  pitree doctor --repair is:damaged      repair the damaged sessions
+  pitree doctor --json | jq .code        print the codes of all findings"))]
+pub(super) struct DoctorCommand {
+    /// Files, sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
+    #[arg(value_name = "QUERY|FILE", add = ArgValueCompleter::new(completions::sessions))]
+    words: Vec<OsString>,
+    #[command(flatten)]
+    project: ProjectArg,
+    /// List notes too: unusual, but nothing is lost
+    #[arg(long)]
+    notes: bool,
+    /// Repair the files with problems
+    #[arg(long)]
+    repair: bool,
+    /// Don't ask
+    #[arg(long, requires = "repair")]
+    yes: bool,
+    /// Print what a repair would change without changing anything
+    #[arg(long, requires = "repair")]
+    dry_run: bool,
+    /// Print each finding, and each change, as a line of JSON
+    #[arg(long)]
+    json: bool,
+    /// Seconds to wait for a locked file
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = crate::cli::number)]
+    wait: u64,
+}
+
+/// The findings by file.
+type Found = BTreeMap<PathBuf, Vec<Finding>>;
+
+impl DoctorCommand {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+        let switches = ChangeArgs { dry_run: self.dry_run, json: self.json, wait: self.wait };
+        let changer = self.repair.then(|| Changer::new(chosen, &switches)).transpose()?;
+        let resolver = SessionResolver::new(chosen);
+        let mut unreadable = Vec::new();
+        let (files, is_all) = self.files(chosen, &resolver, &mut unreadable)?;
+        let mut found = examine(&files, chosen, &mut unreadable);
+        let examined: HashSet<&Path> = files.iter().map(|file| &*file.path).collect();
+        let between = if files.iter().any(|file| file.session.is_some()) {
+            resolver.catalog().findings_between()
+        } else {
+            Vec::new()
+        };
+        for (path, finding) in between.into_iter().filter(|(path, _)| examined.contains(&**path)) {
+            found.entry(path).or_default().push(finding);
+        }
+        if is_all {
+            for path in leftovers(&chosen.located.dirs, locate::state_dir().as_deref()) {
+                found.entry(path).or_default().push(Finding::new(Code::Leftover, None));
+            }
+        }
+        add_history(&mut found, is_all);
+        self.print(&found, chosen, out)?;
+        tell_count(&found, files.len(), self.notes || self.json);
+        // Damaged files without a header are findings.
+        unreadable.retain(|one| !one.is_headless && !found.contains_key(&one.path));
+        let end = output::end(out, unreadable)?;
+        let damaged: Vec<&PathBuf> =
+            found.iter().filter(|(_, found)| can_be_repaired(found)).map(|(path, _)| path).collect();
+        let has_problems = found.values().flatten().any(Finding::is_problem);
+        match changer {
+            Some(changer) if !damaged.is_empty() => self.mend(&damaged, (chosen, &resolver), &changer),
+            _ if has_problems => Ok(Exit::Over.into()),
+            _ => Ok(end.into()),
+        }
+    }
+
+    /// Returns the files to examine, and `true` if they are all.
+    fn files(
+        &self,
+        chosen: &CommandContext,
+        resolver: &SessionResolver<'_>,
+        unreadable: &mut Vec<Unreadable>,
+    ) -> Result<(Vec<ExaminedFile>, bool)> {
+        if self.words.is_empty() && self.project.dir.is_none() {
+            let catalog = resolver.catalog();
+            let all = scan::find(&chosen.located.dirs);
+            unreadable.extend(all.unreadable);
+            unreadable.extend(catalog.unreadable.iter().cloned());
+            // The target of a link is listed itself, or belongs to another directory.
+            let files = all.files.into_iter().filter(|file| !file.is_link).map(|file| file.path);
+            return Ok((files.map(|path| examined(catalog, path)).collect(), true));
+        }
+        let paths = targets::files(&self.words, &self.project, resolver, unreadable)?;
+        let is_file = |path: &PathBuf| self.words.iter().any(|word| Path::new(word) == path);
+        if paths.iter().all(is_file) {
+            return Ok((paths.into_iter().map(|path| ExaminedFile { path, session: None }).collect(), false));
+        }
+        let catalog = resolver.catalog();
+        Ok((paths.into_iter().map(|path| examined(catalog, path)).collect(), false))
+    }
+
+    fn print(&self, found: &Found, chosen: &CommandContext, out: &mut Output) -> Result<()> {
+        let mut rows = Vec::new();
+        for (path, findings) in found {
+            let absolute = resolve::absolute(path)?;
+            let path_fields = PathFields::from(&*absolute);
+            for finding in findings {
+                if self.json {
+                    let Finding { code, line, entry, detail, more } = finding;
+                    let fields = object! {
+                        #[serde(flatten)] path: &path_fields,
+                        severity: code.severity(),
+                        code: code.name(),
+                        line,
+                        entry_id: entry,
+                        detail,
+                        more,
+                        text: finding.text(),
+                    };
+                    output::json(out, &fields)?;
+                } else if self.notes || finding.is_problem() {
+                    rows.push([
+                        shorten(&path_fields.path, &chosen.home).into_owned(),
+                        finding.line.map(|line| line.to_string()).unwrap_or_default(),
+                        finding.code.name().into(),
+                        finding.entry.clone().unwrap_or_default(),
+                        finding.text(),
+                    ]);
+                }
+            }
+        }
+        table::print(out, COLUMNS, &rows, chosen.config.signs())
+    }
+
+    /// Repairs files.
+    fn mend(
+        &self,
+        damaged: &[&PathBuf],
+        (chosen, resolver): (&CommandContext, &SessionResolver<'_>),
+        changer: &Changer<'_>,
+    ) -> Result<ExitCode> {
+        let catalog = resolver.catalog();
+        let (mut sessions, mut keys, mut known) = (Vec::new(), Vec::new(), HashMap::new());
+        for path in damaged {
+            let path = resolve::absolute(path)?;
+            // The change replaces the target of a link.
+            let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+            known.insert(real, catalog.known_header(&path));
+            keys.extend(catalog.key_of(&path).filter(|&key| catalog.has(key)));
+            let id = scan::header(&path).map(|header| header.id).unwrap_or_default();
+            sessions.push(ExpectedSession { path, id });
+        }
+        let writer = RepairWriter { known };
+        let (mut failed, mut unchanged) = (Vec::new(), Vec::new());
+        for session in &sessions {
+            let real = session.path.canonicalize().unwrap_or_else(|_| session.path.clone());
+            match writer.repaired(&real) {
+                Ok(repaired) if repaired.steps.is_empty() => unchanged.push(session.path.clone()),
+                Ok(repaired) => tell_steps(&changer.short(&session.path), &repaired.steps, repaired.rest.len()),
+                Err(error) => failed.push((session.path.clone(), error)),
+            }
+        }
+        let is_failed = |path: &PathBuf| failed.iter().any(|(other, _)| other == path);
+        sessions.retain(|session| !unchanged.contains(&session.path) && !is_failed(&session.path));
+        for (_, error) in &failed {
+            output::error(&format!("{error:#}"));
+        }
+        if sessions.is_empty() {
+            return Ok(if failed.is_empty() { Exit::Over } else { Exit::Failed }.into());
+        }
+        if !self.yes && !self.dry_run {
+            ensure!(output::can_ask(), "cannot ask for confirmation without a terminal; use --yes to skip the prompt");
+            if !is_wanted(&sessions, &keys, changer, resolve::catalog(chosen))? {
+                output::note("canceled; no file changed");
+                return Ok(Exit::Nothing.into());
+            }
+        }
+        let by = SharedRewriter(Arc::new(writer));
+        let done = changer.make(&Request::Rewrite { purpose: RewritePurpose::Repair, sessions, by })?;
+        let code = changer.say(&done, CliStep::Make)?;
+        Ok(if failed.is_empty() { code } else { Exit::Failed.into() })
+    }
+}
+
+fn examined(catalog: &Catalog, path: PathBuf) -> ExaminedFile {
+    let session = catalog.key_of(&path).and_then(|key| catalog.get(key)).cloned();
+    ExaminedFile { path, session }
+}
+
+fn examine(files: &[ExaminedFile], chosen: &CommandContext, unreadable: &mut Vec<Unreadable>) -> Found {
+    let mut found = Found::new();
+    doctor::each(files, (now(), &chosen.home), |batch, done| {
+        output::progress(&format!("{done} of {} files", files.len()));
+        for (path, result) in batch {
+            match result {
+                Ok(findings) => drop(found.insert(path, findings)),
+                Err(error) => unreadable.push(error),
+            }
+        }
+        true
+    });
+    output::progress("");
+    found
+}
+
+fn can_be_repaired(found: &[Finding]) -> bool {
+    found.iter().any(|finding| finding.code.can_be_repaired())
+}
+
+/// Adds what the journal has: missing parents in the trash, and interrupted changes if all files are examined.
+fn add_history(found: &mut Found, is_all: bool) {
+    let is_missing = |finding: &Finding| finding.code == Code::ForkParentMissing;
+    let Some(state_dir) = locate::state_dir().filter(|_| is_all || found.values().flatten().any(is_missing)) else {
+        return;
+    };
+    let history = Changes::new(state_dir, Trash::default()).history().unwrap_or_default();
+    let missing = found.values_mut().flatten().filter(|finding| is_missing(finding));
+    for detail in missing.filter_map(|finding| finding.detail.as_mut()) {
+        let is_parent = |path: &Path| path.to_string_lossy() == **detail;
+        if let Some(record) = history.iter().rev().find(|record| record.is_away() && is_parent(record.change.path())) {
+            *detail += &format!("; it is in the trash: run `pitree restore {}`", record.number);
+        }
+    }
+    for record in history.iter().filter(|record| is_all && record.cut_short().is_some()) {
+        let detail = format!("change {} was interrupted; the next change completes or reverts it", record.number);
+        let finding = Finding::new(Code::Leftover, Some(detail));
+        found.entry(record.change.path().into()).or_default().push(finding);
+    }
+}
+
+/// Prints the number of findings.
+fn tell_count(found: &Found, files: usize, has_notes: bool) {
+    let all = || found.values().flatten();
+    let problems: usize = all().filter(|finding| finding.is_problem()).map(|finding| finding.more + 1).sum();
+    let notes: usize = all().filter(|finding| !finding.is_problem()).map(|finding| finding.more + 1).sum();
+    let damaged = found.values().filter(|findings| findings.iter().any(Finding::is_problem)).count();
+    let files = count(files, "file", "files");
+    let first = match problems {
+        0 => format!("no problem in {files}"),
+        _ => format!("{} in {damaged} of {files}", count(problems, "problem", "problems")),
+    };
+    let advice = if has_notes || notes == 0 { "" } else { "; list them with --notes" };
+    let notes = if notes == 0 { String::new() } else { format!(", {}", count(notes, "note", "notes")) };
+    output::note(&format!("{first}{notes}{advice}"));
+}
+
+/// Prints what a repair does to a file.
+fn tell_steps(path: &str, steps: &[String], rest: usize) {
+    output::note(&format!("{path}:"));
+    steps.iter().take(STEPS).for_each(|step| output::note(&format!("  {step}")));
+    if steps.len() > STEPS {
+        output::note(&format!("  and {} more", steps.len() - STEPS));
+    }
+    if rest > 0 {
+        output::note(&format!("  {} to {path}.rest", count(rest, "byte", "bytes")));
+    }
+}
+
+/// Asks for confirmation. A pi that uses a session needs a second look.
+fn is_wanted(
+    sessions: &[ExpectedSession],
+    keys: &[SessionKey],
+    changer: &Changer<'_>,
+    mut catalog: Catalog,
+) -> Result<bool> {
+    catalog.set_pis(running::running(locate::state_dir().as_deref()), now());
+    let files = count(sessions.len(), "file", "files");
+    output::note("The originals move to the trash, and take space until it is emptied.");
+    let signs = catalog.signs(keys, now(), changer.home);
+    if signs.is_empty() {
+        return output::is_yes(&format!("Replace {files} by repaired ones?"));
+    }
+    signs.iter().for_each(|sign| output::note(&format!("{sign}.")));
+    Ok(output::ask(&format!("Type \"yes\" to replace {files} anyway:"))? == "yes")
+}

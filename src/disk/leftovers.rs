@@ -1,0 +1,86 @@
+//! Files that interrupted operations of pitree left behind. The next change removes those that it recorded in the journal.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::disk::find::name;
+
+/// The endings of files next to a session while it is written, replaced or restored.
+const OF_SESSIONS: [&[u8]; 7] = [b".new", b".late", b".original", b".rewritten", b".v1", b".v2", b".v3"];
+
+/// The endings of files in the state directory.
+const OF_STATE: [&[u8]; 2] = [b".new", b".invalid"];
+
+/// The number of levels of directories with sessions.
+const LEVELS: usize = 2;
+
+/// The age from which a file is not that of a running operation.
+const OLD: Duration = Duration::from_secs(3600);
+
+/// Returns the leftovers in session directories and in the state directory, in order.
+pub fn leftovers(dirs: &[PathBuf], state: Option<&Path>) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut level: Vec<PathBuf> = dirs.to_vec();
+    for _ in 0..LEVELS {
+        let mut next = Vec::new();
+        for dir in &level {
+            for entry in entries(dir) {
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    next.push(entry.path());
+                } else if is_left(&entry, &OF_SESSIONS) && has(name(&entry.path()), b".jsonl.") {
+                    found.push(entry.path());
+                }
+            }
+        }
+        level = next;
+    }
+    found.extend(
+        state.into_iter().flat_map(entries).filter(|entry| is_left(entry, &OF_STATE)).map(|entry| entry.path()),
+    );
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn entries(dir: impl AsRef<Path>) -> impl Iterator<Item = fs::DirEntry> {
+    fs::read_dir(dir).into_iter().flatten().flatten()
+}
+
+fn has(name: &[u8], part: &[u8]) -> bool {
+    memchr::memmem::find(name, part).is_some()
+}
+
+fn is_left(entry: &fs::DirEntry, endings: &[&[u8]]) -> bool {
+    let file_name = entry.file_name();
+    let is_named = endings.iter().any(|ending| file_name.as_encoded_bytes().ends_with(ending));
+    let age = || entry.metadata().ok().filter(fs::Metadata::is_file)?.modified().ok()?.elapsed().ok();
+    is_named && age().is_some_and(|age| age > OLD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::time::SystemTime;
+
+    #[test]
+    fn old_drafts_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let (sessions, state) = (dir.path().join("sessions"), dir.path().join("state"));
+        fs::create_dir_all(sessions.join("--app--")).unwrap();
+        fs::create_dir_all(&state).unwrap();
+        let write = |path: PathBuf, seconds: u64| {
+            let file = File::create(&path).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
+            path
+        };
+        let old = write(sessions.join("--app--/a.jsonl.new"), 7200);
+        let invalid = write(state.join("moved.json.invalid"), 7200);
+        write(sessions.join("--app--/b.jsonl.new"), 60);
+        write(sessions.join("--app--/a.jsonl"), 7200);
+        write(sessions.join("--app--/a.jsonl.rest"), 7200);
+        write(sessions.join("notes.new"), 7200);
+        assert_eq!(leftovers(&[sessions], Some(&state)), [old, invalid]);
+    }
+}

@@ -1,0 +1,248 @@
+//! The health of a session file: findings with their lines, collected in one pass with memory for the longest line and
+//! the IDs. [`code`] lists what can be found. The findings of one file agree with the
+//! [`Problem`](crate::session::problem::Problem)s that its tree and digest report.
+
+pub mod code;
+pub mod pieces;
+
+use std::collections::HashSet;
+
+use crate::session::entry::kind::EntryKind;
+use crate::session::entry::{Entry, RawTime, parse};
+use crate::session::health::code::{Code, Severity};
+use crate::session::health::pieces::{Piece, pieces};
+use crate::session::lines::{Line, LineCollector, NotASession, PartialLine};
+use crate::session::links::{Index, ParentLinks};
+
+/// The maximum number of findings of a code in a file that are listed with their lines.
+const LISTED: usize = 20;
+
+/// The length in bytes from which JavaScript cannot hold a line in one string, so that pi cannot open the file (1.5.2).
+pub(crate) const TOO_LONG_FOR_PI: u64 = 512 * 1024 * 1024 - 24;
+
+/// The time in milliseconds by which an entry can be older than the one before it: clocks are corrected.
+const CLOCK: i64 = 1000;
+
+/// Something unusual in a session file, or about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The kind.
+    pub code: Code,
+    /// The line, counted from 1.
+    pub line: Option<u64>,
+    /// The ID of the entry, if it is known.
+    pub entry: Option<String>,
+    /// More about this case, such as the missing ID; can contain text from the file.
+    pub detail: Option<String>,
+    /// The number of further findings of this code in the file, which are not listed.
+    pub more: usize,
+}
+
+impl Finding {
+    /// Creates a finding about the whole file.
+    pub fn new(code: Code, detail: Option<String>) -> Self {
+        Self { code, line: None, entry: None, detail, more: 0 }
+    }
+
+    /// Returns `true` if something is lost, misread or at risk.
+    pub fn is_problem(&self) -> bool {
+        self.code.severity() == Severity::Problem
+    }
+
+    /// Describes the finding on one line; can contain text from the file.
+    pub fn text(&self) -> String {
+        let mut text = String::from(self.code.means());
+        text.extend(self.detail.iter().flat_map(|detail| [": ", detail]));
+        if self.more > 0 {
+            text += &format!(" (and {} more)", self.more);
+        }
+        text
+    }
+}
+
+/// Collects findings from the lines of a file.
+#[derive(Debug, Default)]
+pub struct Checkup {
+    lines: LineCollector,
+    /// The number of lines so far.
+    line: u64,
+    /// The line and the ID of each entry.
+    entries: Vec<(u64, Option<Box<str>>)>,
+    /// The time of the last entry that is neither a label nor a name, in milliseconds since 1970.
+    last_time: Option<i64>,
+    /// `true` if a piece of a damaged line, or an entry, looks as pi writes it.
+    is_of_pi: bool,
+    /// `true` once a line is a header with an ID.
+    has_header: bool,
+    last: Option<PartialLine>,
+    found: Vec<Finding>,
+}
+
+impl Checkup {
+    /// Adds the next line of the file.
+    pub fn line(&mut self, line: &Line<'_>) {
+        self.last = (!line.ended).then(|| PartialLine::new(line));
+        if line.ended {
+            self.take(line);
+        }
+    }
+
+    /// Returns `true` if the last line has no line break and is not JSON: a pi may be writing it.
+    pub fn is_torn(&self) -> bool {
+        self.last.as_ref().is_some_and(PartialLine::is_torn)
+    }
+
+    /// Returns the findings by line, or `None` if the file is not a session and does not look like a
+    /// damaged one.
+    pub fn finish(mut self) -> Option<Vec<Finding>> {
+        if let Some(last) = self.last.take() {
+            self.take(&last.line());
+        }
+        if matches!(self.lines.first, Some(Err(NotASession::Titled))) || self.lines.is_crowded() {
+            return None;
+        }
+        let newer = self.lines.header().filter(|header| header.is_newer()).map(|header| header.version);
+        let version = match self.lines.header() {
+            Some(header) => header.version,
+            None if !self.has_header && !self.is_of_pi => return None,
+            None => {
+                let code = if self.has_header { Code::HeaderNotFirst } else { Code::HeaderMissing };
+                self.found.push(Finding::new(code, None));
+                3.0
+            }
+        };
+        let links = ParentLinks::new(&self.lines.ids, version);
+        self.add_links(&links, version);
+        self.found.sort_by_key(|finding| (finding.code, finding.line));
+        if let Some(version) = newer {
+            // Several entries can be on one line.
+            self.found.iter_mut().for_each(|finding| finding.line = None);
+            self.found.push(Finding::new(Code::NewerFormat, Some(format!("version {version}"))));
+            self.found.sort_by_key(|finding| finding.code);
+        }
+        let mut found = shortened(self.found);
+        found.sort_by_key(|finding| (finding.line, finding.code));
+        Some(found)
+    }
+
+    fn take(&mut self, line: &Line<'_>) {
+        self.line += 1;
+        let read = line.read();
+        if read.is_err() {
+            self.damaged(line);
+        } else if !line.is_cut() && std::str::from_utf8(line.bytes).is_err() {
+            let id = read.as_ref().ok().and_then(Option::as_ref).and_then(id_of);
+            self.add(Code::InvalidUtf8, id, None);
+        }
+        if let Ok(Some(entry)) = &read {
+            let is_first = self.lines.is_blank();
+            self.has_header |= entry.starts_session();
+            self.is_of_pi |= pieces::is_of_pi(entry);
+            if entry.is_header() && !is_first && self.lines.header().is_some() {
+                self.add(Code::RepeatedHeader, None, None);
+            }
+            if line.is_cut() {
+                let size = crate::base::numbers::bytes(line.len);
+                let pi = if line.len > TOO_LONG_FOR_PI { "; pi cannot open the file" } else { "" };
+                self.add(Code::LongLine, id_of(entry), Some(format!("{size}{pi}")));
+            }
+            if !entry.is_header() {
+                self.entry(entry, line.is_cut());
+            }
+        }
+        self.lines.note(line, &read);
+    }
+
+    /// Adds a line that is not JSON.
+    fn damaged(&mut self, line: &Line<'_>) {
+        let parts = pieces(line.bytes);
+        let values = parts.iter().filter_map(|part| match part {
+            Piece::Value(value) => parse::line(value).ok().flatten(),
+            Piece::Torn(_) => None,
+        });
+        let mut first = None;
+        let mut count = 0;
+        for entry in values {
+            first = first.or_else(|| id_of(&entry));
+            count += 1;
+            self.is_of_pi |= pieces::is_of_pi(&entry);
+        }
+        let is_nul = memchr::memchr(0, line.bytes).is_some();
+        self.is_of_pi |= line.bytes.starts_with(b"{\"type\":\"session\"");
+        match () {
+            () if is_nul => self.add(Code::NulBytes, first, None),
+            () if count > 0 && parts.len() > 1 => self.add(Code::GluedLines, first, None),
+            () if !line.ended => self.add(Code::TornLine, None, None),
+            () => self.add(Code::NotJson, None, None),
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry<'_>, is_cut: bool) {
+        let id = id_of(entry);
+        if let Some(message) = &entry.message {
+            let is_talk = matches!(entry.kind, EntryKind::User | EntryKind::Assistant);
+            if is_talk && message.content.breaks_pi_list() {
+                self.add(Code::NoContent, id.clone(), None);
+            }
+            if entry.kind == EntryKind::Assistant && message.content.breaks_pi_tree() {
+                self.add(Code::NoText, id.clone(), None);
+            }
+        } else if entry.kind == EntryKind::OtherMessage && !is_cut {
+            self.add(Code::NoContent, id.clone(), None);
+        }
+        let time = entry.timestamp.and_then(RawTime::ms);
+        // A fork ends with the labels of its parent, which keep their times.
+        if let Some(time) = time.filter(|_| !matches!(entry.kind, EntryKind::Label | EntryKind::SessionInfo)) {
+            if self.last_time.is_some_and(|last| time + CLOCK < last) {
+                self.add(Code::TimeBackwards, id.clone(), None);
+            }
+            self.last_time = Some(time);
+        }
+        self.entries.push((self.line, id.map(Into::into)));
+    }
+
+    /// Adds what the parent links show.
+    fn add_links(&mut self, links: &ParentLinks, version: f64) {
+        let orphans = links.orphans.iter().map(|&at| (Code::MissingParent, at));
+        let doubles = links.duplicates.iter().map(|&at| (Code::DuplicateId, at));
+        let cycles = links.cycles.iter().map(|&at| (Code::Cycle, at));
+        let mut all: Vec<(Code, Index)> = orphans.chain(doubles).chain(cycles).collect();
+        if version >= 2.0 {
+            all.extend(links.unnamed.iter().map(|&at| (Code::MissingId, at)));
+            let stubs = self.lines.stubs(links);
+            let damaged: HashSet<Index> = all.iter().map(|(_, at)| *at).collect();
+            let roots = (0..links.parents.len() as Index).filter(|&at| links.parents[at as usize].is_none());
+            let roots = roots.filter(|at| !stubs[*at as usize] && !damaged.contains(at));
+            all.extend(roots.skip(1).map(|at| (Code::SeveralRoots, at)));
+        }
+        for (code, at) in all {
+            let (line, id) = &self.entries[at as usize];
+            let entry = id.as_deref().map(String::from);
+            self.found.push(Finding { line: Some(*line), entry, ..Finding::new(code, None) });
+        }
+    }
+
+    fn add(&mut self, code: Code, entry: Option<String>, detail: Option<String>) {
+        self.found.push(Finding { line: Some(self.line), entry, ..Finding::new(code, detail) });
+    }
+}
+
+fn id_of(entry: &Entry<'_>) -> Option<String> {
+    entry.id.map(|id| id.text().into_owned()).filter(|_| !entry.is_header())
+}
+
+/// Lists the first findings of each code, and counts the others.
+fn shortened(found: Vec<Finding>) -> Vec<Finding> {
+    let mut kept: Vec<Finding> = Vec::new();
+    let mut count = 0;
+    for finding in found {
+        match kept.last_mut().filter(|last| last.code == finding.code) {
+            Some(last) if count >= LISTED => last.more += 1,
+            last => {
+                count = if last.is_some() { count + 1 } else { 1 };
+                kept.push(finding);
+            }
+        }
+    }
+    kept
+}

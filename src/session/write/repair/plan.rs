@@ -1,0 +1,406 @@
+//! The plan of a repair: the header, and the changes of single entries, from the IDs of all entries.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::session::entry::kind::EntryKind;
+use crate::session::entry::{Entry, parse};
+use crate::session::json::edit::{RawObject, quote};
+use crate::session::json::value::items;
+use crate::session::json::{JsonReader, ValueKind};
+use crate::session::links::IdHash;
+use crate::session::write::line::new_id;
+use crate::session::write::repair::known::KnownHeader;
+
+/// Fields besides `parentId` that refer to entries.
+const REFERENCES: [&str; 3] = ["targetId", "firstKeptEntryId", "fromId"];
+
+/// A value of the file.
+#[derive(Debug)]
+struct Record {
+    line: u64,
+    id: Option<Box<str>>,
+    id_is_text: bool,
+    parent: Option<Box<str>>,
+    hash: u64,
+    kind: RecordKind,
+    /// `true` if its content must be changed.
+    is_broken: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RecordKind {
+    Entry,
+    Header,
+    /// Moves to the rest.
+    Dropped,
+    /// A value that pi ignores.
+    Ignored,
+}
+
+/// Collects the values of a file.
+#[derive(Debug, Default)]
+pub(super) struct Planner {
+    records: Vec<Record>,
+    /// The first header with an ID and its record.
+    header: Option<(usize, Vec<u8>)>,
+    /// `true` if its line was damaged, so that it can lack fields.
+    is_header_changed: bool,
+    /// The first header without one.
+    bad_header: Option<(usize, Vec<u8>)>,
+    pub(super) version: Option<f64>,
+    steps: Vec<String>,
+}
+
+/// The plan of a repair.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// A new first line.
+    pub(super) header: Option<Vec<u8>>,
+    /// The record of the header that is now the first line.
+    moved: Option<usize>,
+    edits: HashMap<usize, Edit>,
+    /// The new IDs of entries with a repeated ID, with their records in order.
+    renamed: HashMap<String, Vec<(usize, String)>>,
+    /// A replaced header.
+    pub(super) rest: Vec<u8>,
+    /// The steps of the repair for people.
+    pub(super) steps: Vec<String>,
+}
+
+/// The change of a value.
+#[derive(Debug, Default)]
+struct Edit {
+    line: u64,
+    is_dropped: bool,
+    is_broken: bool,
+    /// The new JSON values of `id` and `parentId`.
+    fields: Vec<(&'static str, Vec<u8>)>,
+}
+
+impl Planner {
+    /// Adds the next value. Its line was damaged if it `is_changed`.
+    pub(super) fn value(&mut self, line: u64, raw: &[u8], is_changed: bool) {
+        let entry = parse::line(raw).ok().flatten();
+        let is_object = JsonReader::new(raw).kind() == Ok(ValueKind::Object);
+        let kind = match &entry {
+            None => RecordKind::Ignored,
+            Some(entry) if entry.is_header() => RecordKind::Header,
+            Some(entry) if !is_object || (entry.kind == EntryKind::OtherMessage && entry.message.is_none()) => {
+                RecordKind::Dropped
+            }
+            Some(_) => RecordKind::Entry,
+        };
+        let entry = entry.unwrap_or_default();
+        let at = self.records.len();
+        if entry.starts_session() && self.header.is_none() {
+            self.version = Some(entry.version.unwrap_or(1.0));
+            self.header = Some((at, raw.to_vec()));
+            self.is_header_changed = is_changed;
+        } else if kind == RecordKind::Header && self.bad_header.is_none() {
+            self.version = self.version.or(entry.version);
+            self.bad_header = Some((at, raw.to_vec()));
+        }
+        let text = |text: crate::session::json::Str<'_>| text.text().into();
+        self.records.push(Record {
+            line,
+            id: entry.id.map(text).filter(|_| kind != RecordKind::Header),
+            id_is_text: entry.id_is_text,
+            parent: entry.parent_id.map(text),
+            hash: IdHash::new(raw.trim_ascii()).value(),
+            kind,
+            is_broken: is_broken(&entry),
+        });
+    }
+
+    /// Records what was done to a line.
+    pub(super) fn step(&mut self, line: u64, done: &str) {
+        self.steps.push(format!("line {line}: {done}"));
+    }
+
+    /// Returns `true` if no value is a header or an entry.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.records.iter().any(|record| matches!(record.kind, RecordKind::Entry | RecordKind::Header))
+    }
+
+    /// Makes the plan.
+    pub(super) fn plan(mut self, known: &KnownHeader, random: &mut dyn FnMut() -> u128) -> Plan {
+        let has_ids = self.records.iter().any(|record| record.kind == RecordKind::Entry && record.id.is_some());
+        let version = *self.version.get_or_insert(if has_ids { 3.0 } else { 1.0 });
+        let mut plan = Plan { steps: std::mem::take(&mut self.steps), ..Plan::default() };
+        self.plan_header(version, known, &mut plan);
+        for (at, record) in self.records.iter().enumerate() {
+            if record.kind == RecordKind::Dropped {
+                plan.edit(at, record, "moved to the rest: not an entry that pi can read").is_dropped = true;
+            } else if record.is_broken {
+                plan.edit(at, record, "gave the message a content that pi can read").is_broken = true;
+            }
+        }
+        if version >= 2.0 {
+            let ids = self.plan_ids(&mut plan, random);
+            self.plan_parents(&ids, &mut plan);
+        }
+        plan
+    }
+
+    /// Puts a header first.
+    fn plan_header(&mut self, version: f64, known: &KnownHeader, plan: &mut Plan) {
+        let first = self.records.iter().position(|record| record.kind != RecordKind::Ignored);
+        let (raw, step) = match (self.header.take(), self.bad_header.take()) {
+            (Some((at, raw)), _) => {
+                let missing = known.missing(&raw, version).filter(|_| self.is_header_changed);
+                if first == Some(at) && missing.is_none() {
+                    return;
+                }
+                plan.moved = Some(at);
+                let step = if first == Some(at) { "completed the header" } else { "moved the header to the start" };
+                (missing.unwrap_or(raw), step)
+            }
+            (None, Some((at, raw))) => {
+                plan.moved = Some(at);
+                plan.rest = [&raw, &b"\n"[..]].concat();
+                let id = quote(&known.id);
+                let raw = RawObject::new(&raw).map_or(raw.clone(), |raw| raw.with(&[("id", Some(id.as_bytes()))]));
+                (known.missing(&raw, version).unwrap_or(raw), "gave the header the ID of the file name")
+            }
+            (None, None) => {
+                let raw = known.missing(br#"{"type":"session"}"#, version).unwrap_or_default();
+                let id = quote(&known.id);
+                let raw = RawObject::new(&raw).map_or(raw.clone(), |raw| raw.with(&[("id", Some(id.as_bytes()))]));
+                (raw, "created a header")
+            }
+        };
+        plan.steps.insert(0, format!("{step}: ID {}, directory {}", known.id, known.cwd));
+        plan.header = Some(raw);
+    }
+
+    /// Gives each entry an ID of its own. Returns the entries with each original ID: their records and final IDs.
+    fn plan_ids(&mut self, plan: &mut Plan, random: &mut dyn FnMut() -> u128) -> EntriesById {
+        let mut taken: HashSet<Box<str>> = self.records.iter().filter_map(|record| record.id.clone()).collect();
+        let last = self.records.iter().rposition(|record| record.kind == RecordKind::Entry);
+        let mut ids = EntriesById { by_id: HashMap::new(), finals: vec![None; self.records.len()] };
+        let mut last_id: Option<Box<str>> = None;
+        for at in 0..self.records.len() {
+            let record = &self.records[at];
+            if !matches!(record.kind, RecordKind::Entry | RecordKind::Dropped) {
+                continue;
+            }
+            let earlier = record.id.as_ref().and_then(|id| ids.by_id.get(id)).map(|all| &all[..]);
+            let first = earlier.and_then(|all| all.first()).copied();
+            // Programs disagree about IDs that are not Unicode.
+            let is_odd = record.id.as_ref().is_none_or(|id| id.contains(char::REPLACEMENT_CHARACTER));
+            if record.kind == RecordKind::Entry && (is_odd || first.is_some()) {
+                let is_copy = first.is_some_and(|first| self.records[first].hash == record.hash);
+                // Without a copy at the end, pi would continue from another entry.
+                if is_copy && (Some(at) != last || last_id == record.id) {
+                    plan.edit(at, record, "moved to the rest: a copy of an earlier line").is_dropped = true;
+                    self.records[at].kind = RecordKind::Dropped;
+                    continue;
+                }
+                let new = new_id(random, |id| taken.contains(id));
+                taken.insert(new.clone().into());
+                let what = if is_odd { "new ID" } else { "new ID for an entry with a repeated one" };
+                let edit = plan.edit(at, record, &format!("{what}: {new}"));
+                edit.fields.push(("id", quote(&new).into_bytes()));
+                if let Some(id) = &record.id {
+                    plan.renamed.entry(id.to_string()).or_default().push((at, new.clone()));
+                }
+                ids.finals[at] = Some(new.into());
+            }
+            if let Some(id) = &record.id {
+                ids.by_id.entry(id.clone()).or_default().push(at);
+            }
+            if record.kind == RecordKind::Entry {
+                last_id.clone_from(&record.id);
+            }
+        }
+        ids
+    }
+
+    /// Resolves all parents: each refers to the last entry before it with the ID, or else to a later one.
+    fn plan_parents(&self, ids: &EntriesById, plan: &mut Plan) {
+        let is_entry = |at: usize| self.records[at].kind == RecordKind::Entry;
+        let mut parents: Vec<Option<usize>> = vec![None; self.records.len()];
+        let mut before: Option<usize> = None; // the entry before
+        let mut reasons: HashMap<usize, &str> = HashMap::new();
+        for (at, record) in self.records.iter().enumerate() {
+            if !matches!(record.kind, RecordKind::Entry | RecordKind::Dropped) {
+                continue;
+            }
+            let found = record.parent.as_ref().and_then(|parent| ids.find(parent, at));
+            let follows_unnamed = before.is_some_and(|before| self.records[before].id.is_none());
+            parents[at] = match found {
+                Some(found) if found != at => Some(found),
+                None if record.parent.is_none() && !follows_unnamed => None,
+                _ => {
+                    reasons.insert(at, if found.is_some() { "was its own parent" } else { "its parent is missing" });
+                    before
+                }
+            };
+            if is_entry(at) {
+                before = Some(at);
+            }
+        }
+        cut_cycles(&mut parents, &mut reasons);
+        for at in (0..self.records.len()).filter(|&at| is_entry(at)) {
+            let mut parent = parents[at];
+            while let Some(dropped) = parent.filter(|&parent| !is_entry(parent)) {
+                parent = parents[dropped];
+            }
+            let (new, text) = match parent {
+                None => (None, b"null".to_vec()),
+                Some(parent) => (ids.id(&self.records, parent), ids.json(&self.records, parent)),
+            };
+            let record = &self.records[at];
+            if new == record.parent.as_deref() {
+                continue;
+            }
+            let reason = reasons.get(&at).copied().unwrap_or("its parent moved or has a new ID");
+            let to = new.map_or("none".into(), String::from);
+            plan.edit(at, record, &format!("new parent {to}: {reason}")).fields.push(("parentId", text));
+        }
+    }
+}
+
+/// The entries with each original ID.
+struct EntriesById {
+    by_id: HashMap<Box<str>, Vec<usize>>,
+    /// The new ID of each record, if it has one.
+    finals: Vec<Option<Box<str>>>,
+}
+
+impl EntriesById {
+    /// Returns the entry to which an ID refers on a record.
+    fn find(&self, id: &str, at: usize) -> Option<usize> {
+        let all = self.by_id.get(id)?;
+        let before = all.partition_point(|entry| *entry < at);
+        before.checked_sub(1).and_then(|last| all.get(last)).or_else(|| all.first()).copied()
+    }
+
+    fn id<'a>(&'a self, records: &'a [Record], at: usize) -> Option<&'a str> {
+        self.finals[at].as_deref().or(records[at].id.as_deref())
+    }
+
+    /// Returns the ID as JSON.
+    fn json(&self, records: &[Record], at: usize) -> Vec<u8> {
+        let id = self.id(records, at).unwrap_or_default();
+        let is_number = self.finals[at].is_none() && !records[at].id_is_text;
+        if is_number { id.into() } else { quote(id).into_bytes() }
+    }
+}
+
+/// Cuts each cycle at its first entry, which gets the nearest entry before it that does not descend from it as its parent.
+fn cut_cycles(parents: &mut [Option<usize>], reasons: &mut HashMap<usize, &str>) {
+    const NEW: usize = 0;
+    let mut seen = vec![NEW; parents.len()];
+    for start in 0..parents.len() {
+        let mut at = Some(start);
+        while let Some(here) = at {
+            if seen[here] == start + 1 {
+                let members =
+                    std::iter::successors(parents[here], |&member| parents[member].filter(|_| member != here));
+                let first = members.min().unwrap_or(here);
+                let descends = |&other: &usize| {
+                    let mut walked = HashSet::new();
+                    let mut up = std::iter::successors(Some(other), |&other| parents[other]);
+                    up.any(|one| one == first || !walked.insert(one))
+                };
+                // Only a few are tried, because each is a walk to the root.
+                parents[first] = (first.saturating_sub(8)..first).rev().find(|other| !descends(other));
+                reasons.insert(first, "it was its own ancestor");
+                break;
+            }
+            if seen[here] != NEW {
+                break;
+            }
+            seen[here] = start + 1;
+            at = parents[here];
+        }
+    }
+}
+
+impl Plan {
+    fn edit(&mut self, at: usize, record: &Record, step: &str) -> &mut Edit {
+        self.steps.push(format!("line {}: {step}", record.line));
+        self.edits.entry(at).or_insert_with(|| Edit { line: record.line, ..Edit::default() })
+    }
+
+    /// Writes a value to the file or to the rest.
+    pub(super) fn write(&self, at: usize, raw: &[u8], (file, rest): (&mut Vec<u8>, &mut Vec<u8>)) {
+        if self.moved == Some(at) {
+            return;
+        }
+        let edit = self.edits.get(&at);
+        if edit.is_some_and(|edit| edit.is_dropped) {
+            rest.extend_from_slice(raw);
+            rest.push(b'\n');
+            return;
+        }
+        let new = if edit.is_some() || !self.renamed.is_empty() { self.changed(at, raw, edit, rest) } else { None };
+        file.extend_from_slice(new.as_deref().unwrap_or(raw));
+        file.push(b'\n');
+    }
+
+    /// Returns the new form of a value. The values of replaced fields go to the rest.
+    fn changed(&self, at: usize, raw: &[u8], edit: Option<&Edit>, rest: &mut Vec<u8>) -> Option<Vec<u8>> {
+        let object = RawObject::new(raw)?;
+        let mut changes: Vec<(&str, Vec<u8>)> = edit.map(|edit| edit.fields.clone()).unwrap_or_default();
+        for key in REFERENCES {
+            let new = object.text(key).and_then(|id| {
+                let renamed = self.renamed.get(&*id)?;
+                renamed.iter().rev().find(|(from, _)| *from <= at)
+            });
+            changes.extend(new.map(|(_, new)| (key, quote(new).into_bytes())));
+        }
+        let mut old: Vec<(&str, &[u8])> =
+            changes.iter().filter_map(|(key, _)| Some((*key, object.get(key)?))).collect();
+        if edit.is_some_and(|edit| edit.is_broken) {
+            let content = object.get("message").and_then(RawObject::new).and_then(|message| message.get("content"));
+            old.extend(content.map(|content| ("content", content)));
+            changes.extend(readable(&object).map(|message| ("message", message)));
+        }
+        if let Some(edit) = edit.filter(|_| !old.is_empty()) {
+            rest.extend_from_slice(format!("{{\"line\":{}", edit.line).as_bytes());
+            for (key, value) in old {
+                rest.extend_from_slice(format!(",\"{key}\":").as_bytes());
+                rest.extend_from_slice(value);
+            }
+            rest.extend_from_slice(b"}\n");
+        }
+        let changes: Vec<(&str, Option<&[u8]>)> = changes.iter().map(|(key, new)| (*key, Some(&**new))).collect();
+        Some(object.with(&changes))
+    }
+}
+
+/// Returns `true` if pi fails at the content of a message.
+fn is_broken(entry: &Entry<'_>) -> bool {
+    let is_talk = matches!(entry.kind, EntryKind::User | EntryKind::Assistant);
+    let content = entry.message.as_ref().filter(|_| is_talk).map(|message| &message.content);
+    content.is_some_and(|content| {
+        content.breaks_pi_list() || (entry.kind == EntryKind::Assistant && content.breaks_pi_tree())
+    })
+}
+
+/// Returns the message of an entry with a content that pi can read: text instead of other values.
+fn readable(object: &RawObject<'_>) -> Option<Vec<u8>> {
+    let message = RawObject::new(object.get("message")?)?;
+    let content = message.get("content")?;
+    let as_text = |raw: &[u8]| quote(&String::from_utf8_lossy(raw));
+    let new = match JsonReader::new(content).kind().ok()? {
+        ValueKind::Null => "[]".into(),
+        ValueKind::Array => {
+            let block = |raw: &[u8]| match RawObject::new(raw) {
+                None => format!(r#"{{"type":"text","text":{}}}"#, as_text(raw)).into_bytes(),
+                Some(block) => match block.get("text").filter(|_| block.text("type").as_deref() == Some("text")) {
+                    Some(text) if !matches!(text.first(), Some(b'"' | b'n')) => {
+                        block.with(&[("text", Some(as_text(text).as_bytes()))])
+                    }
+                    _ => raw.to_vec(),
+                },
+            };
+            let blocks: Vec<Vec<u8>> = items(content).map(block).collect();
+            return Some(message.with(&[("content", Some(&[&b"["[..], &blocks.join(&b","[..]), b"]"].concat()))]));
+        }
+        _ => as_text(content),
+    };
+    Some(message.with(&[("content", Some(new.as_bytes()))]))
+}

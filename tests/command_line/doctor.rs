@@ -1,0 +1,182 @@
+//! `pitree doctor`: findings in and between files, and repairs with undo.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+
+use pitree::session::health::code::Code;
+use serde_json::Value;
+
+use crate::common::broken;
+use crate::common::home::{json_lines, long_ago, repository, set_modified};
+use crate::common::session::Session;
+use crate::pitree::Pitree;
+
+/// Writes a broken file as a session of a project, long ago.
+fn write(pitree: &Pitree, bytes: &[u8]) -> PathBuf {
+    let path = pitree.write(&format!("2026-01-05T09-00-00-000Z_{}.jsonl", broken::ID), "");
+    fs::write(&path, bytes).unwrap();
+    set_modified(&path, long_ago());
+    path
+}
+
+/// Returns the codes of the findings with their file names.
+fn codes(lines: &[Value]) -> BTreeSet<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap().to_string();
+    let name = |path: String| path.rsplit('/').next().unwrap().to_string();
+    lines.iter().map(|line| (name(text(&line["path"])), text(&line["code"]))).collect()
+}
+
+#[test]
+fn a_sound_directory_has_no_findings() {
+    let pitree = Pitree::new();
+    let parent = Session::new("parent").user("u1", "one").assistant("a1", "two");
+    let path = pitree.write_session(&parent);
+    pitree.write_session(&parent.forked("fork", &path, 100).user("u2", "three"));
+    for _ in 0..2 {
+        let outcome = pitree.run(&["doctor", "--notes"]);
+        assert_eq!((outcome.code, &*outcome.out), (0, ""), "{}", outcome.err);
+        assert_eq!(outcome.err, "no problem in 2 files\n");
+    }
+    assert_eq!(pitree.run(&["doctor", "missing.jsonl"]).code, 2);
+}
+
+#[test]
+fn broken_files_are_found_repaired_and_restored() {
+    let pitree = Pitree::new();
+    let files: Vec<(PathBuf, broken::Broken)> = broken::files()
+        .into_iter()
+        .filter(|broken| broken.name != "bytes that are not UTF-8")
+        .map(|broken| {
+            let folder = pitree.home().join("broken").join(broken.name);
+            fs::create_dir_all(&folder).unwrap();
+            let path = folder.join(format!("{}.jsonl", broken::ID));
+            fs::write(&path, &broken.bytes).unwrap();
+            set_modified(&path, long_ago());
+            (path, broken)
+        })
+        .collect();
+    let paths: Vec<&str> = files.iter().map(|(path, _)| path.to_str().unwrap()).collect();
+    let with = |args: &[&str]| pitree.run(&[&["doctor"], args, &paths].concat());
+    let outcome = with(&["--json"]);
+    assert_eq!(outcome.code, 3, "{}", outcome.err);
+    let found = json_lines(&outcome.out);
+    for (path, broken) in &files {
+        let of_file: BTreeSet<&str> = found
+            .iter()
+            .filter(|line| line["path"].as_str() == path.to_str())
+            .map(|line| line["code"].as_str().unwrap())
+            .collect();
+        let expected: BTreeSet<&str> = broken.findings.iter().map(|(code, _)| *code).collect();
+        assert_eq!(of_file, expected, "{}", broken.name);
+    }
+    let dry = with(&["--repair", "--dry-run"]);
+    assert!(dry.code == 0 && dry.out.contains("would: repair"), "{}{}", dry.out, dry.err);
+    assert!(files.iter().all(|(path, broken)| fs::read(path).unwrap() == broken.bytes));
+    let unasked = with(&["--repair"]);
+    assert!(unasked.code == 2 && unasked.err.contains("--yes"), "{}", unasked.err);
+
+    let outcome = with(&["--repair", "--yes"]);
+    assert_eq!(outcome.code, 0, "{}{}", outcome.out, outcome.err);
+    let clean = with(&[]);
+    assert_eq!((clean.code, &*clean.out), (0, ""), "{}", clean.err);
+    assert!(files.iter().all(|(path, _)| fs::metadata(path).unwrap().modified().unwrap() == long_ago()));
+    pitree.print(&["undo"]);
+    for (path, broken) in &files {
+        assert!(fs::read(path).unwrap() == broken.bytes, "{}", broken.name);
+    }
+    let rest = files[0].0.with_extension("jsonl.rest");
+    assert!(!rest.exists(), "all bytes of a torn text have a place");
+    assert!(files.iter().any(|(path, _)| path.with_extension("jsonl.rest").exists()));
+}
+
+#[test]
+fn a_header_is_created_from_the_path_and_the_sessions_beside() {
+    let pitree = Pitree::new();
+    let headless = broken::files().into_iter().find(|broken| broken.name == "no header").unwrap();
+    let path = write(&pitree, &headless.bytes);
+    let beside = Session::new("beside").cwd("/home/dev/my-app").user("u1", "x").text();
+    pitree.write("beside.jsonl", &beside);
+    let outcome = pitree.run(&["doctor", "--repair", "--yes"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let header: Value = json_lines(&fs::read_to_string(&path).unwrap()).remove(0);
+    assert_eq!((header["id"].as_str(), header["cwd"].as_str()), (Some(broken::ID), Some("/home/dev/my-app")));
+    assert_eq!(header["timestamp"], "2026-01-05T09:00:00.000Z");
+    assert!(pitree.print(&["ls"]).contains("my-app"));
+}
+
+#[test]
+fn findings_between_files_name_the_other_file() {
+    let pitree = Pitree::new();
+    let parent = Session::new("parent").user("u1", "one").assistant("a1", "two");
+    let path = pitree.write_session(&parent);
+    pitree.write_session(&parent.clone().forked("fork", &path, 100).user("u2", "three"));
+    pitree.write("copy.jsonl", &parent.text());
+    pitree.write("old.jsonl.new", "");
+    pitree.print(&["rm", path.to_str().unwrap(), "--yes"]);
+    let found = json_lines(&pitree.run(&["doctor", "--json"]).out);
+    let expected = [("fork.jsonl", "fork-parent-missing"), ("old.jsonl.new", "leftover")];
+    assert_eq!(codes(&found), expected.map(|(file, code)| (file.into(), code.into())).into());
+    let fork = found.iter().find(|line| line["code"] == "fork-parent-missing").unwrap();
+    assert!(
+        fork["detail"].as_str().unwrap().contains("pitree restore 1")
+            || fork["detail"].as_str().unwrap().contains("copy.jsonl"),
+        "{fork}"
+    );
+    pitree.print(&["undo"]);
+    let outcome = pitree.run(&["doctor", "--json"]);
+    let shared: Vec<Value> =
+        json_lines(&outcome.out).into_iter().filter(|line| line["code"] == "shared-session-id").collect();
+    assert_eq!((outcome.code, shared.len()), (3, 2));
+    assert!(shared[0]["detail"].as_str().unwrap().ends_with("parent.jsonl"), "{}", shared[0]);
+}
+
+#[cfg(unix)]
+#[test]
+fn files_that_all_users_can_write_are_found() {
+    use std::os::unix::fs::PermissionsExt;
+    let pitree = Pitree::new();
+    let path = pitree.write_session(&Session::new("open").user("u1", "one"));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+    let outcome = pitree.run(&["doctor"]);
+    assert!(outcome.code == 3 && outcome.out.contains("writable-by-others"), "{}{}", outcome.out, outcome.err);
+    // A repair cannot help.
+    assert_eq!(pitree.run(&["doctor", "--repair", "--yes"]).code, 3);
+}
+
+#[test]
+fn a_line_that_is_being_written_is_read_again() {
+    let pitree = Pitree::new();
+    let text = Session::new("live").user("u1", "one").assistant("a1", "two").text();
+    let path = pitree.write("live.jsonl", &text[..text.len() - 20]);
+    set_modified(&path, std::time::SystemTime::now());
+    let rest = text[text.len() - 20..].to_string();
+    let pi = std::thread::spawn(move || {
+        use std::io::Write;
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        fs::File::options().append(true).open(&path).unwrap().write_all(rest.as_bytes()).unwrap();
+    });
+    let outcome = pitree.run(&["doctor"]);
+    pi.join().unwrap();
+    assert_eq!((outcome.code, &*outcome.out), (0, ""), "{}", outcome.err);
+}
+
+#[test]
+fn damaged_sessions_are_found_by_a_query() {
+    let pitree = Pitree::new();
+    pitree.write_session(&Session::new("sound").user("u1", "one"));
+    let torn = broken::files().remove(0);
+    write(&pitree, &torn.bytes);
+    assert_eq!(pitree.run(&["doctor", "is:damaged"]).err, "1 problem in 1 of 1 file\n");
+    assert!(pitree.print(&["ls", "is:damaged"]).contains("0199f2c1"));
+    assert_eq!(pitree.run(&["doctor", "--repair", "--yes", "is:damaged"]).code, 0);
+    assert_eq!(pitree.run(&["ls", "is:damaged"]).code, 1);
+}
+
+#[test]
+fn all_codes_are_documented() {
+    let page = fs::read_to_string(repository("docs/space.md")).unwrap();
+    for code in Code::ALL {
+        assert!(page.contains(&format!("| `{}` |", code.name())), "{}", code.name());
+    }
+}
