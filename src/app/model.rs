@@ -125,21 +125,21 @@ pub struct StatsState {
 /// The largest kinds of a session, for its card.
 #[derive(Clone, Debug)]
 pub struct KnownSpace {
-    /// The length of the measured file in bytes.
-    pub(crate) bytes: u64,
+    /// The length of the file in bytes, as listed when it was measured.
+    pub(crate) listed: u64,
     /// The bytes of each kind, the largest first.
     pub(crate) kinds: Box<[(SpaceKind, u64)]>,
 }
 
 impl KnownSpace {
-    pub(crate) fn new(space: &SessionSpace) -> Self {
+    pub(crate) fn new(space: &SessionSpace, listed: u64) -> Self {
         let kinds = space.kinds().into_iter().map(|(kind, sum)| (kind, sum.bytes));
-        Self { bytes: space.total.bytes, kinds: kinds.collect() }
+        Self { listed, kinds: kinds.collect() }
     }
 
     /// Returns `true` if the file has a similar length now, so that the shares are still about right.
-    pub(crate) fn is_close_to(&self, bytes: u64) -> bool {
-        bytes.abs_diff(self.bytes) <= self.bytes / 8
+    pub(crate) fn is_close_to(&self, listed: u64) -> bool {
+        listed.abs_diff(self.listed) <= self.listed / 8
     }
 }
 
