@@ -246,7 +246,7 @@ fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
 
 /// Returns the largest kinds of content with bars, once they are known.
 fn space(model: &Model, key: SessionKey, columns: usize) -> Vec<DocLine> {
-    let Some(known) = model.space.known.get(&key) else { return Vec::new() };
+    let Some(known) = model.space.kinds_of(key) else { return Vec::new() };
     let total: u64 = known.kinds.iter().map(|(_, bytes)| bytes).sum();
     let share = |bytes: u64| bytes as f64 / total.max(1) as f64;
     let kinds: Vec<_> = known.kinds.iter().take(KINDS).filter(|(_, bytes)| share(*bytes) >= 0.005).collect();
