@@ -8,11 +8,11 @@ use anyhow::{Context, Result, anyhow, ensure};
 
 use crate::disk::fingerprint::hash;
 use crate::disk::rewrite::{NewVersion, Rewriter, Rewritten};
-use crate::disk::{files, lines, load};
+use crate::disk::{files, lines};
 use crate::session::json::edit::RawObject;
 use crate::session::links::{ById, Index};
-use crate::session::tree::Tree;
 use crate::session::tree::context::context;
+use crate::session::tree::{Tree, TreeLines};
 use crate::session::write::slim::{SlimPlan, SlimPlanner, SlimRules, SlimWriter};
 
 /// Writes smaller versions of files.
@@ -82,8 +82,7 @@ const BUFFER: usize = 256 * 1024;
 
 /// Returns a hash of the model context at each branch end and each label, with or without the texts.
 fn contexts(path: &Path, with_texts: bool) -> Result<BTreeMap<String, u64>> {
-    let tree = load::tree(path, "")?;
-    let hashes = if with_texts { entry_hashes(path, &tree)? } else { vec![0; tree.nodes.len()] };
+    let (tree, hashes) = load(path, with_texts)?;
     let is_end = |at: &Index| !tree.is_stub(*at) && tree.branches(*at).next().is_none();
     let ends = (0..tree.nodes.len() as Index).filter(is_end).chain(tree.labels.keys().copied());
     let name = |at: Index| tree.nodes[at as usize].id.as_deref().map_or_else(|| at.to_string(), String::from);
@@ -93,25 +92,28 @@ fn contexts(path: &Path, with_texts: bool) -> Result<BTreeMap<String, u64>> {
             context.edits.iter().map(|(&target, &edit)| (name(target), hashes[edit as usize])).collect();
         edits.sort();
         let entries: Vec<(String, u64)> = context.entries.iter().map(|&at| (name(at), hashes[at as usize])).collect();
-        let compaction = context.compaction.map(name);
-        let all = (entries, edits, compaction, context.model, context.thinking_level);
+        let all = (entries, edits, context.compaction.map(name), context.model, context.thinking_level);
         (name(end), hash(format!("{all:?}").as_bytes()))
     });
     Ok(all.collect())
 }
 
-/// Returns a hash of each entry without the ID of its parent.
-fn entry_hashes(path: &Path, tree: &Tree) -> Result<Vec<u64>> {
-    let mut hashes = vec![0; tree.nodes.len()];
-    let places: HashMap<u64, usize> = tree.nodes.iter().enumerate().map(|(at, node)| (node.offset, at)).collect();
-    let mut file = files::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let read = lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |line| {
-        if let Some(&at) = places.get(&line.offset) {
-            let text = RawObject::new(line.bytes).map(|object| object.with(&[("parentId", None)]));
-            hashes[at] = hash(text.as_deref().unwrap_or(line.bytes));
-        }
-        true
+/// Loads a tree without texts, and a hash of each entry without the ID of its parent; 0 without the texts.
+fn load(path: &Path, with_texts: bool) -> Result<(Tree, Vec<u64>)> {
+    let (mut part, mut hashes) = (TreeLines::new("").without_texts(), Vec::new());
+    let read = files::open(path).and_then(|mut file| {
+        lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |line| {
+            let (bytes, entries) = (line.bytes, part.lines.ids.len());
+            part.line(line);
+            if part.lines.ids.len() > entries {
+                let text = RawObject::new(bytes).map(|object| object.with(&[("parentId", None)]));
+                hashes.push(if with_texts { hash(text.as_deref().unwrap_or(bytes)) } else { 0 });
+            }
+            true
+        })
     });
     read.with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(hashes)
+    let tree = Tree::build([part]).map_err(|why| anyhow!("{} is {why}", path.display()))?;
+    hashes.resize(tree.nodes.len(), 0);
+    Ok((tree, hashes))
 }

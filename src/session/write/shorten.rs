@@ -4,14 +4,15 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::base::numbers::bytes as size;
-use crate::session::entry::kind::EntryKind;
-use crate::session::entry::parse;
 use crate::session::json::edit::quote;
 use crate::session::json::value::{Fields, Value};
-use crate::session::json::{JsonReader, Result, ValueKind};
+use crate::session::json::{JsonReader, Result, Str, ValueKind};
 
 /// The bytes that stay at the start and at the end of a shortened text, about.
 const KEPT: usize = 1024;
+
+/// The length of a note in bytes, about.
+const NOTE: usize = 64;
 
 /// How large contents are shortened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,20 +35,62 @@ impl Shortening {
     }
 }
 
+/// A large result or image in a line.
+struct LargeBlock<'a> {
+    /// The bytes of the block, or of the content if that is a text.
+    range: Range<usize>,
+    kind: LargeKind<'a>,
+}
+
+enum LargeKind<'a> {
+    /// The type of the image.
+    Image(Cow<'a, str>),
+    /// The text of a block.
+    Block(Str<'a>),
+    /// The content of the message.
+    Content(Str<'a>),
+}
+
 /// Returns the line of a message with shorter results and images, or `None` if none is large. Other bytes are the same.
 pub(crate) fn shorten(line: &[u8], how: Shortening) -> Option<Vec<u8>> {
-    let is_result = parse::line(line).ok()??.kind == EntryKind::ToolResult;
-    let mut new: Vec<(Range<usize>, String)> = Vec::new();
-    let mut r = JsonReader::new(line);
+    let blocks = large_blocks(line, how);
+    let mut out = Vec::with_capacity(line.len());
+    let mut from = 0;
+    for block in &blocks {
+        out.extend_from_slice(line.get(from..block.range.start)?);
+        out.extend_from_slice(block.shorter(how).as_bytes());
+        from = block.range.end;
+    }
+    out.extend_from_slice(&line[from..]);
+    (!blocks.is_empty()).then_some(out)
+}
+
+/// Returns the number of bytes that [`shorten`] saves, for the content of messages that is removed; for shortened texts, an
+/// estimate.
+pub(crate) fn saved(line: &[u8], how: Shortening) -> u64 {
+    let saved = large_blocks(line, how).into_iter().map(|block| {
+        let new = if how.keeps_ends { 2 * KEPT + NOTE } else { block.shorter(how).len() };
+        block.range.len().saturating_sub(new) as u64
+    });
+    saved.sum()
+}
+
+/// Finds the large results and images in a line.
+fn large_blocks(line: &[u8], how: Shortening) -> Vec<LargeBlock<'_>> {
+    let (mut r, mut found, mut is_result) = (JsonReader::new(line), Vec::new(), false);
     let walked = r.each_field(|r, key| match r.kind()? {
         ValueKind::Object if key.is("message") => r.each_field(|r, key| match r.kind()? {
-            ValueKind::Array if key.is("content") => blocks(r, (is_result, how), &mut new),
-            ValueKind::Str if key.is("content") && is_result => {
+            ValueKind::Str if key.is("role") => {
+                is_result = r.string()?.is("toolResult");
+                Ok(())
+            }
+            ValueKind::Array if key.is("content") => blocks(r, how, &mut found),
+            ValueKind::Str if key.is("content") => {
                 let start = r.here();
                 let text = r.string()?;
                 let range = start..r.place();
                 if range.len() as u64 > how.over {
-                    new.push((range, quote(&shorter(&text.text(), how))));
+                    found.push(LargeBlock { range, kind: LargeKind::Content(text) });
                 }
                 Ok(())
             }
@@ -55,23 +98,12 @@ pub(crate) fn shorten(line: &[u8], how: Shortening) -> Option<Vec<u8>> {
         }),
         _ => r.skip().map(drop),
     });
-    walked.ok().filter(|()| !new.is_empty())?;
-    let mut out = Vec::with_capacity(line.len());
-    let mut from = 0;
-    for (range, text) in new {
-        out.extend_from_slice(line.get(from..range.start)?);
-        out.extend_from_slice(text.as_bytes());
-        from = range.end;
-    }
-    out.extend_from_slice(&line[from..]);
-    (out.len() < line.len()).then_some(out)
+    // Texts of people and models stay. The role can follow the content.
+    found.retain(|block| is_result || matches!(block.kind, LargeKind::Image(_)));
+    if walked.is_err() { Vec::new() } else { found }
 }
 
-fn blocks(
-    r: &mut JsonReader<'_>,
-    (is_result, how): (bool, Shortening),
-    new: &mut Vec<(Range<usize>, String)>,
-) -> Result<()> {
+fn blocks<'a>(r: &mut JsonReader<'a>, how: Shortening, found: &mut Vec<LargeBlock<'a>>) -> Result<()> {
     r.enter_array()?;
     let mut is_first = true;
     while r.next_item(std::mem::take(&mut is_first))? {
@@ -82,28 +114,42 @@ fn blocks(
             continue;
         }
         let fields = Fields::new(raw);
-        let text = |name: &str| fields.get(name).and_then(Value::str).map(|text| text.text());
-        let note: Cow<'_, str> = match text("type").as_deref() {
-            Some("image") => {
-                let mime = text("mimeType").unwrap_or("image".into());
-                format!("[pitree slim: removed an image, {mime}, {}]", size(range.len() as u64)).into()
-            }
-            Some("text") if is_result => match text("text") {
-                Some(text) => shorter(&text, how).into(),
+        let text = |name: &str| fields.get(name).and_then(Value::str);
+        let kind = match text("type") {
+            Some(kind) if kind.is("image") => LargeKind::Image(text("mimeType").map_or("image".into(), Str::text)),
+            Some(kind) if kind.is("text") => match text("text") {
+                Some(text) => LargeKind::Block(text),
                 None => continue,
             },
             _ => continue,
         };
-        new.push((range, format!(r#"{{"type":"text","text":{}}}"#, quote(&note))));
+        found.push(LargeBlock { range, kind });
     }
     Ok(())
 }
 
-/// Returns a note in place of a text, with its start and its end if they stay.
-fn shorter(text: &str, how: Shortening) -> String {
-    if !how.keeps_ends {
-        return format!("[pitree slim: removed {} of output]", size(text.len() as u64));
+impl LargeBlock<'_> {
+    /// Returns the JSON that replaces the block.
+    fn shorter(&self, how: Shortening) -> String {
+        let removed = size(self.range.len() as u64);
+        match &self.kind {
+            LargeKind::Image(mime) => text_block(&format!("[pitree slim: removed an image, {mime}, {removed}]")),
+            LargeKind::Block(text) => text_block(&shorter(*text, &removed, how)),
+            LargeKind::Content(text) => quote(&shorter(*text, &removed, how)),
+        }
     }
+}
+
+fn text_block(text: &str) -> String {
+    format!(r#"{{"type":"text","text":{}}}"#, quote(text))
+}
+
+/// Returns a note in place of a text, with its start and its end if they stay.
+fn shorter(text: Str<'_>, removed: &str, how: Shortening) -> String {
+    if !how.keeps_ends {
+        return format!("[pitree slim: removed {removed} of output]");
+    }
+    let text = text.text();
     let start = text.floor_char_boundary(KEPT);
     let end = text.ceil_char_boundary(text.len().saturating_sub(KEPT)).max(start);
     let left_out = size((end - start) as u64);

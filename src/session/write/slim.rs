@@ -16,7 +16,7 @@ use crate::session::json::edit::RawObject;
 use crate::session::lines::{Line, LineCollector, NotASession};
 use crate::session::links::{ById, IdHash, Index, ParentLinks};
 use crate::session::problem::Problem;
-use crate::session::write::shorten::{Shortening, shorten};
+use crate::session::write::shorten::{Shortening, saved, shorten};
 
 /// The number of entries of a type from which on they count as snapshots.
 const SNAPSHOTS: usize = 20;
@@ -206,12 +206,9 @@ impl<'a> SlimPlanner<'a> {
                 if line.len <= limit {
                     return;
                 }
-                let saved = |how: Shortening| {
-                    let new = shorten(line.bytes, how).map(|new| new.len() as u64);
-                    new.map_or(0, |new| line.len.saturating_sub(new))
-                };
                 let limits = [self.rules.outside.unwrap_or(limit), self.rules.inside.unwrap_or(limit)];
-                let saved = [Shortening::remove(limits[0]), Shortening::shorten(limits[1])].map(saved);
+                let saved =
+                    [Shortening::remove(limits[0]), Shortening::shorten(limits[1])].map(|how| saved(line.bytes, how));
                 if saved != [0, 0] {
                     self.large.push(LargeContent { at, saved });
                 }
@@ -380,3 +377,249 @@ impl<'a> SlimWriter<'a> {
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("the file has changed")]
 pub struct Outdated;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::session::tree::context::context;
+    use crate::session::tree::{Tree, TreeLines};
+
+    const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/\"}\n";
+
+    fn each_line(text: &str, mut act: impl FnMut(Line<'_>)) {
+        let mut offset = 0;
+        for line in text.split_inclusive('\n') {
+            let bytes = line.strip_suffix('\n').unwrap_or(line);
+            act(Line::new(offset, bytes.as_bytes(), bytes.len() < line.len()));
+            offset += line.len() as u64;
+        }
+    }
+
+    fn plan(text: &str, rules: &SlimRules, shared: &ById<()>) -> Result<SlimPlan, SlimError> {
+        let mut planner = SlimPlanner::new(rules, shared);
+        each_line(text, |line| assert!(planner.line(&line)));
+        planner.finish()
+    }
+
+    fn apply(text: &str, plan: &SlimPlan) -> String {
+        let (mut writer, mut new) = (SlimWriter::new(plan), String::new());
+        each_line(text, |line| {
+            if let Some(line) = writer.line(line.offset, line.bytes).unwrap() {
+                new += std::str::from_utf8(&line).unwrap();
+                new.push('\n');
+            }
+        });
+        new
+    }
+
+    fn slim(text: &str, rules: &SlimRules) -> (String, SlimSavings) {
+        let plan = plan(text, rules, &ById::default()).unwrap();
+        (apply(text, &plan), plan.savings)
+    }
+
+    fn tree(text: &str) -> Tree {
+        let mut part = TreeLines::new("");
+        each_line(text, |line| part.line(line));
+        Tree::build([part]).unwrap()
+    }
+
+    fn entry(id: usize, parent: Option<usize>, rest: &str) -> String {
+        let parent = parent.map_or("null".into(), |parent| format!("\"e{parent}\""));
+        format!("{{\"id\":\"e{id}\",\"parentId\":{parent},\"timestamp\":\"2026-01-01T00:00:00.000Z\",{rest}}}\n")
+    }
+
+    fn snapshot(name: &str) -> String {
+        format!(r#""type":"custom","customType":"{name}","data":{{"state":1}}"#)
+    }
+
+    const USER: &str = r#""type":"message","message":{"role":"user","content":"x"}"#;
+
+    /// A chain of a prompt before each of some snapshots of a type.
+    fn chain(count: usize, name: &str) -> String {
+        let lines = (0..2 * count).map(|at| {
+            let rest = if at % 2 == 0 { USER.into() } else { snapshot(name) };
+            entry(at, at.checked_sub(1), &rest)
+        });
+        HEADER.to_owned() + &lines.collect::<String>()
+    }
+
+    fn ids(text: &str) -> Vec<String> {
+        tree(text).nodes.iter().map(|node| node.id.as_deref().unwrap_or_default().into()).collect()
+    }
+
+    #[test]
+    fn only_the_last_snapshot_of_each_path_stays() {
+        let text = chain(20, "todo") + &entry(40, Some(39), USER);
+        let (new, savings) = slim(&text, &SlimRules::default());
+        let kept: Vec<String> = (0..=40).filter(|at| at % 2 == 0 || *at == 39).map(|at| format!("e{at}")).collect();
+        assert_eq!(ids(&new), kept);
+        assert_eq!(savings.snapshots.len(), 1);
+        let (name, saving, is_removed) = &savings.snapshots[0];
+        assert_eq!((&**name, saving.count, *is_removed), ("todo", 19, true));
+        assert_eq!(savings.total, saving.bytes);
+        let tree = tree(&new);
+        assert_eq!(tree.parent(1), Some(0), "children hang at the nearest kept ancestor");
+        // A branch from before a snapshot keeps the one before it.
+        let branched = text.clone() + &entry(50, Some(10), USER);
+        let kept = ids(&slim(&branched, &SlimRules::default()).0);
+        assert!(kept.contains(&"e9".into()) && !kept.contains(&"e11".into()) && !kept.contains(&"e7".into()));
+        // A labeled snapshot and the snapshot before a label stay.
+        let label = r#""type":"label","targetId":"e12","label":"here""#;
+        let kept = ids(&slim(&(text + &entry(51, Some(40), label)), &SlimRules::default()).0);
+        assert!(kept.contains(&"e11".into()) && !kept.contains(&"e9".into()));
+    }
+
+    #[test]
+    fn some_types_and_few_snapshots_stay() {
+        let unchanged = |text: &str, rules: &SlimRules| slim(text, rules).0 == text;
+        let default = SlimRules::default();
+        for (count, name) in [(19, "todo"), (30, "pi.tools"), (30, "codemode-store")] {
+            assert!(unchanged(&chain(count, name), &default), "{count} {name}");
+        }
+        let text = chain(30, "todo");
+        let kept = SlimRules { kept_types: vec!["todo".into()], ..SlimRules::default() };
+        let off = SlimRules { snapshots: false, ..SlimRules::default() };
+        for rules in [kept, off] {
+            assert!(unchanged(&text, &rules));
+            let savings = slim(&text, &rules).1;
+            assert_eq!((savings.snapshots[0].1.count, savings.total), (29, 0), "the possible saving is known");
+        }
+    }
+
+    #[test]
+    fn shared_entries_stay() {
+        let text = chain(30, "todo");
+        let mut shared = ById::default();
+        each_line(&text, |line| {
+            if let Some(entry) = line.read().unwrap().filter(|entry| !entry.is_header()) {
+                let time = entry.timestamp.and_then(RawTime::ms);
+                let key = identity(&entry, entry.id.map(IdHash::of), 0, time, line.bytes);
+                let number: usize = entry.id.unwrap().text()[1..].parse().unwrap();
+                if number <= 20 {
+                    shared.insert(key, ());
+                }
+            }
+        });
+        let plan = plan(&text, &SlimRules::default(), &shared).unwrap();
+        let kept = ids(&apply(&text, &plan));
+        assert!((0..=20).all(|at| kept.contains(&format!("e{at}"))) && !kept.contains(&"e23".into()));
+        assert_eq!(plan.savings.shared.count, 10);
+    }
+
+    #[test]
+    fn large_results_outside_of_every_context_lose_their_content() {
+        let result = |at: usize, parent: usize| {
+            let text = "x".repeat(20_000);
+            let rest = format!(
+                r#""type":"message","message":{{"role":"toolResult","toolCallId":"c","toolName":"bash","content":[{{"type":"text","text":"{text}"}}]}}"#
+            );
+            entry(at, Some(parent), &rest)
+        };
+        let call = r#""type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"bash","arguments":{}}]}"#;
+        let text = HEADER.to_owned() + &entry(0, None, USER) + &entry(1, Some(0), call) + &result(2, 1);
+        let (new, savings) = slim(&text, &SlimRules::default());
+        assert_eq!((&new, savings.inside.count, savings.outside.count), (&text, 1, 0), "it is in the context");
+        let inside = SlimRules { inside: Some(8192), ..SlimRules::default() };
+        let (new, savings) = slim(&text, &inside);
+        let estimated = savings.total.abs_diff((text.len() - new.len()) as u64);
+        assert!(estimated < 100, "{estimated}");
+        assert!(new.len() < 4000 && new.contains("xxx\\n[pitree slim: removed "), "{new}");
+        let compacted = text
+            + &entry(3, Some(2), USER)
+            + &entry(4, Some(3), r#""type":"compaction","summary":"s","firstKeptEntryId":"e3""#);
+        let (new, savings) = slim(&compacted, &SlimRules::default());
+        assert_eq!((savings.outside.count, savings.total), (1, (compacted.len() - new.len()) as u64));
+        assert!(new.contains("[pitree slim: removed 20.0 KB of output]"), "{new}");
+        // It is in the context of a label before the compaction.
+        let labeled = compacted + &entry(5, Some(4), r#""type":"label","targetId":"e3","label":"before""#);
+        assert_eq!(slim(&labeled, &SlimRules::default()).0, labeled);
+    }
+
+    #[test]
+    fn damaged_files_are_refused() {
+        let text = chain(30, "todo");
+        for damaged in [text.clone() + "{\"torn", text.clone() + "no json\n", text + &entry(3, Some(2), USER)] {
+            assert!(matches!(plan(&damaged, &SlimRules::default(), &ById::default()), Err(SlimError::Damaged(_))));
+        }
+        assert!(matches!(plan("{}\n", &SlimRules::default(), &ById::default()), Err(SlimError::NotASession(_))));
+    }
+
+    /// Writes the lines of random entries: their kinds, parents and references.
+    fn file(entries: &[(u8, usize, usize)]) -> String {
+        let mut text = HEADER.to_owned();
+        for (at, &(kind, parent, other)) in entries.iter().enumerate() {
+            let parent = match parent % 12 {
+                _ if at == 0 => None,
+                0 => Some(parent / 12 % at),
+                1 if parent > 950 => None,
+                _ => Some(at - 1),
+            };
+            let target = format!("e{}", other % (at + 1).max(1));
+            let rest = match kind {
+                0 | 1 => USER.into(),
+                2 => format!(
+                    r#""type":"message","message":{{"role":"toolResult","toolCallId":"c","content":"{}"}}"#,
+                    "x".repeat(200)
+                ),
+                3 if other % 4 == 0 => format!(r#""type":"compaction","summary":"x","firstKeptEntryId":"{target}""#),
+                4 if other % 4 == 0 => format!(r#""type":"label","targetId":"{target}","label":"l""#),
+                5 if other % 4 == 0 => format!(r#""type":"branch_summary","summary":"x","fromId":"{target}""#),
+                6 if other % 4 == 0 => format!(r#""type":"context_edit","targetId":"{target}","replacement":null"#),
+                _ => snapshot(if kind % 2 == 0 { "a" } else { "b" }),
+            };
+            text += &entry(at, parent, &rest);
+        }
+        text
+    }
+
+    proptest! {
+        #[test]
+        fn contexts_and_last_snapshots_stay(entries in proptest::collection::vec((0..12_u8, 0..1000_usize, 0..1000_usize), 1..120)) {
+            let text = file(&entries);
+            let rules = SlimRules { outside: Some(100), ..SlimRules::default() };
+            let (new, savings) = slim(&text, &rules);
+            prop_assert!(new.len() <= text.len() + 16 * entries.len());
+            let (before, after) = (tree(&text), tree(&new));
+            let id = |tree: &Tree, at: Index| tree.nodes[at as usize].id.clone().unwrap();
+            let line = |text: &str, tree: &Tree, at: Index| {
+                let node = &tree.nodes[at as usize];
+                let line = &text.as_bytes()[node.offset as usize..(node.offset + node.len) as usize];
+                RawObject::new(line).unwrap().with(&[("parentId", None)])
+            };
+            let names = |tree: &Tree| tree.nodes.iter().map(|node| node.id.clone().unwrap()).collect::<Vec<_>>();
+            let (all, kept) = (names(&before), names(&after));
+            prop_assert!(all.iter().filter(|id| kept.contains(id)).eq(&kept), "the order stays");
+            let removed: usize = savings.snapshots.iter().map(|(_, saving, _)| saving.count).sum();
+            prop_assert_eq!(all.len() - kept.len(), removed);
+            let is_leaf = |at: &Index| !(0..before.nodes.len() as Index).any(|other| before.parent(other) == Some(*at));
+            let ends = (0..before.nodes.len() as Index).filter(is_leaf).chain(before.labels.keys().copied());
+            for end in ends {
+                let same = after.find(&id(&before, end)).unwrap();
+                let seen = |text: &str, tree: &Tree, end: Index| {
+                    let context = context(tree, Some(end));
+                    let mut edits: Vec<_> = context.edits.iter().map(|(&target, &edit)| (id(tree, target), id(tree, edit))).collect();
+                    edits.sort();
+                    let lines: Vec<_> = context.entries.iter().map(|&at| line(text, tree, at)).collect();
+                    (lines, edits, context.compaction.map(|at| id(tree, at)))
+                };
+                // A label or a state that pi wrote beside a branch is no branch end.
+                if !before.is_stub(end) || before.labels.contains_key(&end) {
+                    prop_assert_eq!(seen(&text, &before, end), seen(&new, &after, same));
+                }
+                for name in ["a", "b"] {
+                    let last = |text: &str, tree: &Tree, end: Index| {
+                        let wanted = format!("\"customType\":\"{name}\"");
+                        let is_it = |at: &Index| String::from_utf8(line(text, tree, *at)).unwrap().contains(&wanted);
+                        std::iter::successors(Some(end), |&at| tree.parent(at)).find(is_it).map(|at| id(tree, at))
+                    };
+                    prop_assert_eq!(last(&text, &before, end), last(&new, &after, same));
+                }
+            }
+            let again = plan(&new, &rules, &ById::default()).unwrap();
+            let left: usize = again.savings.snapshots.iter().map(|(_, saving, _)| saving.count).sum();
+            prop_assert_eq!(left + again.savings.outside.count, 0, "nothing is left");
+        }
+    }
+}
