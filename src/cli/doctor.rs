@@ -206,9 +206,9 @@ impl DoctorCommand {
         let (mut failed, mut unchanged) = (Vec::new(), Vec::new());
         for session in &sessions {
             let real = session.path.canonicalize().unwrap_or_else(|_| session.path.clone());
-            match writer.repaired(&real) {
-                Ok(repaired) if repaired.steps.is_empty() => unchanged.push(session.path.clone()),
-                Ok(repaired) => tell_steps(&changer.short(&session.path), &repaired.steps, repaired.rest.len()),
+            match writer.preview(&real) {
+                Ok(result) if result.steps.is_empty() => unchanged.push(session.path.clone()),
+                Ok(result) => tell_steps(&changer.short(&session.path), &result.steps, result.rest.len()),
                 Err(error) => failed.push((session.path.clone(), error)),
             }
         }

@@ -54,6 +54,8 @@ pub(super) struct Planner {
 /// The plan of a repair.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
+    /// The version of the file.
+    pub(super) version: f64,
     /// A new first line.
     pub(super) header: Option<Vec<u8>>,
     /// The record of the header that is now the first line.
@@ -126,7 +128,7 @@ impl Planner {
     pub(super) fn plan(mut self, known: &KnownHeader, random: &mut dyn FnMut() -> u128) -> Plan {
         let has_ids = self.records.iter().any(|record| record.kind == RecordKind::Entry && record.id.is_some());
         let version = *self.version.get_or_insert(if has_ids { 3.0 } else { 1.0 });
-        let mut plan = Plan { steps: std::mem::take(&mut self.steps), ..Plan::default() };
+        let mut plan = Plan { version, steps: std::mem::take(&mut self.steps), ..Plan::default() };
         self.plan_header(version, known, &mut plan);
         for (at, record) in self.records.iter().enumerate() {
             if record.kind == RecordKind::Dropped {
