@@ -19,7 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("secrets", &[]),
     ("session", &[]),
-    ("search", &["session"]),
+    ("search", &["session", "secrets"]),
     ("render", &["session"]),
     ("export", &["session", "render"]),
     ("disk", &["session"]),

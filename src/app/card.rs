@@ -11,9 +11,9 @@ use crate::app::panes::sessions::Project;
 use crate::app::panes::tree::row_text;
 use crate::app::title::{title, words as words_after};
 use crate::base::javascript::utf16_prefix;
-use crate::base::numbers::{bytes, count, dollars, nonzero_dollars, thousands, tokens};
+use crate::base::numbers::{bar, bytes, count, dollars, nonzero_dollars, thousands, tokens};
 use crate::base::paths::{relative_to, shorten};
-use crate::base::text::{Glyphs, Span, Tone, clean, truncate_to_width, width};
+use crate::base::text::{ASCII, Glyphs, Span, Tone, clean, truncate_to_width, width};
 use crate::base::time;
 use crate::catalog::SessionKey;
 use crate::catalog::live::SessionActivity;
@@ -24,6 +24,7 @@ use crate::session::digest::Digest;
 use crate::session::digest::DigestLabel;
 use crate::session::digest::messages::LastMessage;
 use crate::session::digest::touched_files::FileUses;
+use crate::session::space::kind::SpaceKind;
 use crate::session::tree::{AbandonedBranch, Index};
 
 /// Maximum number of listed calls of a run.
@@ -31,6 +32,10 @@ const MOST_CALLS: usize = 500;
 
 /// Maximum number of items in the other lists.
 const LONGEST: usize = 12;
+
+/// Maximum number of kinds of content, and width of the longest bar.
+const KINDS: usize = 4;
+const BAR: usize = 24;
 
 /// Width of the names of facts.
 const NAMES: usize = 12;
@@ -102,8 +107,12 @@ fn session(model: &Model, key: SessionKey, room: Size) -> Vec<DocLine> {
         let first = clean(utf16_prefix(first.trim(), columns));
         lines.push(fact("started", &model.setting.glyphs.cut(&first, columns)));
     }
+    if let Some((_, found @ 1..)) = model.secrets.found.filter(|(session, _)| *session == key) {
+        lines.push(fact("secrets", &count(found, "likely secret", "likely secrets")));
+    }
     lines.push(fact("id", &digest.header.id));
     lines.push(fact("file", &shorten(&digest.path.to_string_lossy(), &model.setting.home)));
+    lines.extend(space(model, key, columns));
     lines.extend(legend(model, key));
     lines
 }
@@ -236,6 +245,29 @@ fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     if header.version < 3.0 {
         lines.push(fact("version", &format!("{}; pi migrates the file when it opens it", header.version)));
     }
+}
+
+/// Returns the largest kinds of content with bars, once they are known.
+fn space(model: &Model, key: SessionKey, columns: usize) -> Vec<DocLine> {
+    let Some(known) = model.space.known.get(&key) else { return Vec::new() };
+    let share = |bytes: u64| bytes as f64 / known.bytes.max(1) as f64;
+    let kinds: Vec<_> = known.kinds.iter().take(KINDS).filter(|(_, bytes)| share(*bytes) >= 0.005).collect();
+    let widest = kinds.iter().map(|(kind, _)| width(kind.words())).max().unwrap_or_default();
+    let room = columns.saturating_sub(widest + " 100 %".len() + 2).min(BAR);
+    let most = kinds.first().map_or(0.0, |(_, bytes)| share(*bytes));
+    let line = |(at, (kind, size)): (usize, &&(SpaceKind, u64))| {
+        let bar = bar(share(*size) / most, room, model.setting.glyphs == ASCII);
+        let name = format!("{:NAMES$}", if at == 0 { "space" } else { "" });
+        let number = format!("{}{:>4.0} %", " ".repeat(room - width(&bar)), 100.0 * share(*size));
+        let spans = vec![
+            Span::new(Tone::Dim, name),
+            Span::new(Tone::Text, format!("{:widest$} ", kind.words())),
+            Span::new(Tone::Cost, bar),
+            Span::new(Tone::Text, number),
+        ];
+        DocLine { spans, indent: NAMES as u16, ..DocLine::default() }
+    };
+    kinds.iter().enumerate().map(line).collect()
 }
 
 /// Adds the cost of each model, the share of the input that was cached, and the share of abandoned branches.

@@ -112,6 +112,7 @@ fn wanted(model: &Model) -> &'static [&'static [Action]] {
             &[A::Help, A::NextGrouping, A::PreviousPeriod, A::NextPeriod, A::LongerPeriod, A::NextColumn, A::Confirm],
             &[A::Copy, A::Back, A::ShorterPeriod, A::Quit],
         ],
+        Place::Space => &[&[A::Help, A::NextGrouping, A::Confirm, A::Back], &[A::Down, A::Up, A::Quit]],
         Place::Help => &[&[A::Back, A::Down, A::Up, A::PageDown, A::Quit]],
     }
 }
@@ -184,7 +185,7 @@ fn word(model: &Model, action: Action) -> &'static str {
         (Layer::Question(question), Action::Confirm) => question.word(),
         (Layer::Question(_), Action::Back) => "cancel",
         (_, Action::Back) => "close",
-        (Layer::Stats(_), Action::Confirm) => "open",
+        (Layer::Stats(_) | Layer::Space(_), Action::Confirm) => "open",
         (Layer::Context(_), Action::Confirm) => "go to entry",
         (Layer::Context(_), Action::Fork) => "fork here",
         _ => action.row().word,

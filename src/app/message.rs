@@ -14,6 +14,7 @@ use crate::catalog::compare::{CompareRequest, ComparedBranches};
 use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::export::request::{ExportRequest, ExportResult};
 use crate::catalog::search::{SearchedSession, SessionHit};
+use crate::catalog::space::SpaceContent;
 use crate::catalog::stats::overview::{OverviewPart, OverviewRequest};
 use crate::catalog::stats::request::TableRequest;
 use crate::catalog::stats::sessions::StatsSessions;
@@ -36,6 +37,7 @@ use crate::search::text_match::Words;
 use crate::session::digest::Digest;
 use crate::session::digest::listed::SharedSession;
 use crate::session::prompt::listing::Listing;
+use crate::session::space::SessionSpace;
 use crate::session::stats::{StatsRules, StatsSum};
 use crate::session::tree::{Index, Tree};
 
@@ -165,6 +167,12 @@ pub enum Reply {
     Counted(OverviewPart),
     /// The sum of a table.
     Summed(Box<StatsSum>),
+    /// Numbers of measured and of all sessions.
+    Measuring(usize, usize),
+    /// The space that sessions take.
+    Measured(Arc<SpaceContent>),
+    /// The space that the session of the card takes.
+    SessionMeasured(Box<SessionSpace>),
     /// A comparison.
     Compared(Arc<ComparedBranches>),
     /// The model context at an entry.
@@ -181,6 +189,8 @@ pub enum Reply {
     CompletedDir(String, String, Vec<String>),
     /// A text for the clipboard, and whether it was copied.
     Copied(String, bool),
+    /// The number of likely secrets in a session.
+    SecretsCounted(SessionKey, usize),
     /// The result of an export, or the error.
     Exported(Result<Box<ExportResult>, String>),
     /// Number of files changed, and their total.
@@ -331,10 +341,16 @@ pub enum Work {
         /// The entry, if a search of the tree found it.
         found: Option<EntryBody>,
     },
+    /// Count the likely secrets of a session.
+    CountSecrets(SessionKey, PathBuf),
     /// Count for the screen of statistics.
     Count(Box<OverviewRequest>),
     /// Sum entries of sessions.
     Sum(Arc<(StatsSessions, StatsRules, TableRequest)>),
+    /// Measure the space that sessions take.
+    Measure(Arc<StatsSessions>),
+    /// Measure the file of one session.
+    MeasureSession(PathBuf),
     /// Compare two branches.
     Compare([CompareRequest; 2]),
     /// Read the model context at an entry.

@@ -1,12 +1,13 @@
 //! State of the browser.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
 use crate::app::jump_history::{JumpHistory, JumpPosition};
 use crate::app::layers::Layers;
+use crate::app::layers::space::SpaceView;
 use crate::app::layers::stats::StatsView;
 use crate::app::message::{Effect, EntryBody, Work};
 use crate::app::panes::layout::{Layout, PaneArea, PaneSizes, ScreenShape};
@@ -29,6 +30,8 @@ use crate::changes::history::HistoryEntry;
 use crate::keymap::{Action, Place};
 use crate::search::qualifier::value::{QueryScope, ValueLists};
 use crate::session::digest::listed::SharedSession;
+use crate::session::space::SessionSpace;
+use crate::session::space::kind::SpaceKind;
 use crate::session::tree::{Index, Tree};
 
 /// A message in the footer.
@@ -119,6 +122,51 @@ pub struct StatsState {
     pub month_as_of: Option<(u64, Option<i64>)>,
 }
 
+/// The likely secrets of the session in the preview.
+#[derive(Debug, Default)]
+pub struct PreviewedSecrets {
+    /// The session for which they were requested, and its size in bytes.
+    pub asked: Option<(SessionKey, u64)>,
+    /// Claim on their number.
+    pub counting: Option<Claim>,
+    /// The session and their number.
+    pub found: Option<(SessionKey, usize)>,
+}
+
+/// The largest kinds of a session, for its card.
+#[derive(Clone, Debug)]
+pub struct KnownSpace {
+    /// The length of the measured file in bytes.
+    pub(crate) bytes: u64,
+    /// The bytes of each kind, the largest first.
+    pub(crate) kinds: Box<[(SpaceKind, u64)]>,
+}
+
+impl KnownSpace {
+    pub(crate) fn new(space: &SessionSpace) -> Self {
+        let kinds = space.kinds().into_iter().map(|(kind, sum)| (kind, sum.bytes));
+        Self { bytes: space.total.bytes, kinds: kinds.collect() }
+    }
+
+    /// Returns `true` if the file has a similar length now, so that the shares are still about right.
+    pub(crate) fn is_close_to(&self, bytes: u64) -> bool {
+        bytes.abs_diff(self.bytes) <= self.bytes / 8
+    }
+}
+
+/// State of the screen of the space that sessions take.
+#[derive(Debug, Default)]
+pub struct SpaceState {
+    /// Claim on the content of the screen.
+    pub measuring: Option<Claim>,
+    /// The screen that the user left for one of its rows.
+    pub left: Option<Box<SpaceView>>,
+    /// The measured sessions.
+    pub known: HashMap<SessionKey, KnownSpace>,
+    /// The session of the card, and the claim on its kinds.
+    pub measuring_session: Option<(SessionKey, Claim)>,
+}
+
 /// State of the browser.
 #[derive(Debug, Default)]
 pub struct Model {
@@ -158,6 +206,8 @@ pub struct Model {
     pub errands: Vec<Errand>,
     /// State of reading all sessions.
     pub scan: ScanState,
+    /// The likely secrets of the session in the preview.
+    pub secrets: PreviewedSecrets,
     /// Claim on changes of session files.
     pub watching: Option<Claim>,
     /// The session file to open once it is read, and the ID of the entry to select.
@@ -186,6 +236,8 @@ pub struct Model {
     pub past: Option<Vec<HistoryEntry>>,
     /// State of statistics.
     pub stats: StatsState,
+    /// State of the screen of the space that sessions take.
+    pub space: SpaceState,
     /// Claim on the change history.
     pub looking_back: Option<Claim>,
     /// Claim on freeing the search cache; the next search cancels it.
@@ -232,7 +284,7 @@ impl Model {
     /// Returns the values that a query refers to: time, time zone, home and working directory.
     pub(crate) fn query_scope(&self) -> QueryScope {
         let Startup { home, here, zone, .. } = &*self.setting;
-        QueryScope { now_ms: self.now, home: home.clone(), dir: here.clone(), zone: zone.clone() }
+        QueryScope { now_ms: self.now, home: home.clone(), dir: here.clone(), zone: zone.clone(), secrets: None }
     }
 
     /// Returns the place in which keys are resolved: the layer on top, else the focused pane.

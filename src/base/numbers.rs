@@ -47,6 +47,17 @@ pub fn bytes(bytes: u64) -> String {
     format!("{size:.1} GB")
 }
 
+/// Returns a bar for a share from 0 to 1 of some columns.
+pub(crate) fn bar(share: f64, columns: usize, is_ascii: bool) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+    if is_ascii {
+        return "#".repeat((share * columns as f64).round() as usize);
+    }
+    let eighths = (share * columns as f64 * 8.0).round() as usize;
+    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+}
+
 /// Formats a number of tokens: `812`, `12k`, `1.2M`.
 pub fn tokens(tokens: f64) -> String {
     match tokens {
@@ -59,6 +70,12 @@ pub fn tokens(tokens: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bars_have_eighths() {
+        assert_eq!([0.0, 0.5, 0.54, 1.0].map(|share| bar(share, 5, false)), ["", "██▌", "██▊", "█████"]);
+        assert_eq!([f64::NAN, 0.5, 9.0].map(|share| bar(share, 5, true)), ["", "###", "#####"]);
+    }
 
     #[test]
     fn formats_numbers() {

@@ -1,8 +1,8 @@
 //! All sessions by keys that outlive their paths: their digests, families, and active pis (`live`). The data is pure.
 //! Reading goes through `disk` and runs on workers: [`search`] matches queries with sessions, [`find`] searches one
 //! session, [`grep`] searches all bytes, and [`search_text`] loads searched texts. [`files`] lists touched files,
-//! `cost_sharing` counts shared entries once, [`compare`] compares two branches, and [`secrets`] finds secrets.
-//! `doctor` finds damage.
+//! `cost_sharing` counts shared entries once, [`compare`] compares two branches, [`secrets`] finds secrets, [`space`] sums
+//! bytes by kind, and `doctor` finds damage.
 
 pub mod compare;
 pub(crate) mod cost_sharing;
@@ -15,6 +15,7 @@ pub mod find;
 pub mod grep;
 mod hits;
 pub mod key;
+pub mod known_secrets;
 pub mod live;
 pub(crate) mod parents;
 mod relations;
@@ -23,6 +24,7 @@ pub mod search;
 mod search_cache;
 pub mod search_text;
 pub mod secrets;
+pub mod space;
 pub mod stats;
 pub mod suggestions;
 mod text_arena;

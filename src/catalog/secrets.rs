@@ -58,7 +58,12 @@ pub fn each(paths: &[PathBuf], rules: &Rules, mut report: impl FnMut(Vec<FileSec
     parallel::each(paths, (work, lost), &mut report);
 }
 
-fn in_file(path: &Path, rules: &Rules, buffer: &mut Vec<u8>, stop: StopSignal<'_>) -> io::Result<Vec<FoundSecret>> {
+pub(super) fn in_file(
+    path: &Path,
+    rules: &Rules,
+    buffer: &mut Vec<u8>,
+    stop: StopSignal<'_>,
+) -> io::Result<Vec<FoundSecret>> {
     let mut file = files::open(path)?;
     let mut head = Vec::new();
     file.by_ref().take(HEAD).read_to_end(&mut head)?;

@@ -14,10 +14,11 @@ use crate::catalog::SessionKey;
 use crate::catalog::grep::{self, HitOrder};
 use crate::catalog::search::{HitPlace, SearchedSession, Searcher, SessionHit};
 use crate::cli::output::PathFields;
-use crate::cli::resolve;
+use crate::cli::{CommandContext, output, resolve};
 use crate::disk::load::Bodies;
 use crate::disk::parallel;
 use crate::disk::scan::Unreadable;
+use crate::runtime::secret_finder::SecretFinder;
 use crate::search::byte_search::Snippet;
 use crate::search::candidate::MatchField;
 use crate::search::matching::{Matcher, Tier};
@@ -100,8 +101,25 @@ fn unknown(after: &str) -> anyhow::Error {
 }
 
 impl HitSearch {
-    /// Starts a search over sessions, and loads texts as needed.
-    pub(super) fn new(query: Query, sessions: Arc<[SearchedSession]>, here: QueryScope) -> Self {
+    /// Starts a search over sessions, and loads texts as needed. If the query needs it, searches them for secrets.
+    ///
+    /// # Errors
+    /// A command for a value to redact failed.
+    pub(super) fn new(
+        query: Query,
+        sessions: Arc<[SearchedSession]>,
+        mut here: QueryScope,
+        chosen: &CommandContext,
+    ) -> Result<Self> {
+        if query.needs_secrets() {
+            let place = (&chosen.config.redact, chosen.cache.as_deref());
+            let known = SecretFinder::default().find(&sessions, place, |done, all| {
+                output::progress(&format!("{done} of {all} files"));
+                true
+            })?;
+            output::progress("");
+            here.secrets = known.map(Arc::new);
+        }
         let search = Self { query, sessions, here, searcher: Searcher::default() };
         // A byte search needs no texts, but excluded words do.
         let without_words = Matcher::new(&search.query.without_words(), &search.here);
@@ -111,7 +129,7 @@ impl HitSearch {
             let unread: Vec<SearchedSession> = search.sessions.iter().filter(is_unread).cloned().collect();
             search.searcher.read(&unread, |_, _| true);
         }
-        search
+        Ok(search)
     }
 
     /// Returns `true` for a search of the complete content of files.

@@ -79,8 +79,9 @@ impl LsCommand {
             let here = chosen.here_and_now();
             let all = Catalog::of(sessions.clone(), here.now_ms).searched_sessions();
             unlisted = sessions.extract_if(.., |session| !self.subagents && session.facts().is_subagent).collect();
-            HitSearch::new(query, all, here).files()
+            HitSearch::new(query, all, here, chosen).map(|search| search.files())
         });
+        let found = found.transpose()?;
         let shares = CostSharing::new(sessions.iter().enumerate(), CostSharing::default());
         let mut rows: Vec<u32> = (0..sessions.len() as u32).collect();
         // pi orders by time only; files of the same time keep a fixed order here.

@@ -2,6 +2,7 @@
 
 mod browse;
 mod change;
+mod chosen_sessions;
 mod completions;
 mod config;
 mod context;
@@ -35,6 +36,7 @@ mod secrets;
 mod setup;
 mod show;
 mod skill;
+mod space;
 mod stats;
 mod table;
 mod targets;
@@ -140,6 +142,7 @@ enum OnSessions {
     Diff(diff::DiffCommand),
     Search(search::SearchCommand),
     Stats(stats::StatsCommand),
+    Space(space::SpaceCommand),
     Secrets(secrets::SecretsCommand),
     Doctor(doctor::DoctorCommand),
     Show(show::ShowCommand),
@@ -256,7 +259,7 @@ impl CommandContext {
     /// Returns the time and directory of a query.
     fn here_and_now(&self) -> QueryScope {
         let dir = Environment::current().cwd.to_string_lossy().into_owned();
-        QueryScope { now_ms: now(), home: self.home.clone(), dir, zone: jiff::tz::TimeZone::system() }
+        QueryScope { now_ms: now(), home: self.home.clone(), dir, zone: jiff::tz::TimeZone::system(), secrets: None }
     }
 
     /// Returns an error for commands whose result would be lost with the demo directory.
@@ -354,6 +357,7 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Diff(command) => command.run(&chosen, out).map(success),
         OnSessions::Search(command) => command.run(&chosen, out),
         OnSessions::Stats(command) => command.run(&chosen, out),
+        OnSessions::Space(command) => command.run(&chosen, out),
         OnSessions::Secrets(command) => command.run(&chosen, out),
         OnSessions::Doctor(command) => command.run(&chosen, out),
         OnSessions::Show(command) => command.run(&chosen, out).map(success),

@@ -74,7 +74,7 @@ impl SearchCommand {
         let here = chosen.here_and_now();
         let now_ms = here.now_ms;
         let (sessions, mut unreadable) = self.sessions(chosen)?;
-        let search = HitSearch::new(query, sessions, here);
+        let search = HitSearch::new(query, sessions, here, chosen)?;
         let page = (self.limit.get(), self.after.as_deref());
         let mut lines = Vec::new();
         let sum = search.each(page, &mut unreadable, |found| {

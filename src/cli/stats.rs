@@ -1,11 +1,9 @@
 //! `pitree stats`: what sessions cost and did, as sums by time, model, project and others.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
@@ -21,13 +19,12 @@ use crate::catalog::stats::keys::GroupName;
 use crate::catalog::stats::request::TableRequest;
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::stats::table::{NamedRow, StatsTable};
+use crate::cli::chosen_sessions::chosen_sessions;
 use crate::cli::exit::Exit;
-use crate::cli::hits::HitSearch;
 use crate::cli::output::{self, Output};
 use crate::cli::project::ProjectArg;
-use crate::cli::resolve::{self, SessionResolver};
-use crate::cli::search::read_query;
-use crate::cli::table::{self, Column, LAST, TITLE};
+use crate::cli::resolve::SessionResolver;
+use crate::cli::table::{self, BAR, Column, LAST, TITLE};
 use crate::cli::{CommandContext, completions, now};
 use crate::search::qualifier::value::QueryScope;
 use crate::search::qualifier::value::date::DateValue;
@@ -47,7 +44,10 @@ enum SubagentChoice {
 }
 
 /// Returns a parser of a name.
-fn named_value<T: Copy>(all: &'static [T], name: fn(T) -> &'static str) -> impl Fn(&str) -> Result<T> + Clone {
+pub(super) fn named_value<T: Copy>(
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+) -> impl Fn(&str) -> Result<T> + Clone {
     move |text: &str| {
         let names = || all.iter().map(|&one| name(one)).collect::<Vec<_>>().join(", ");
         all.iter()
@@ -119,7 +119,7 @@ impl StatsCommand {
         }
         let resolver = SessionResolver::new(chosen);
         let catalog = resolver.catalog();
-        let is_found = self.found(&resolver, here.clone())?;
+        let is_found = chosen_sessions(&self.words, &resolver, here.clone())?;
         let is_in_project = self.project.matcher(chosen);
         let is_wanted = |key: SessionKey| {
             let Some(session) = catalog.get(key) else { return false };
@@ -159,28 +159,6 @@ impl StatsCommand {
         }
         let is_narrowed = !self.words.is_empty() || self.project.dir.is_some();
         Ok(output::end(out, catalog.unreadable.clone())?.found(!rows.is_empty() || !is_narrowed).into())
-    }
-
-    /// Returns the sessions given as arguments or found by a query; `None` for all.
-    fn found(&self, resolver: &SessionResolver<'_>, here: QueryScope) -> Result<Option<HashSet<SessionKey>>> {
-        if self.words.is_empty() {
-            return Ok(None);
-        }
-        let catalog = resolver.catalog();
-        if self.words.iter().all(|word| resolver.is_session(word)) {
-            let key = |word: &OsString| {
-                let path = resolver.session(word)?;
-                let absolute = resolve::absolute(&path)?;
-                let find = |path: &PathBuf| catalog.key_of(path);
-                find(&path).or_else(|| find(&absolute)).ok_or_else(|| {
-                    anyhow!("{} is not among the sessions; specify its directory with --dir", path.display())
-                })
-            };
-            return self.words.iter().map(key).collect::<Result<_>>().map(Some);
-        }
-        let words = self.words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
-        let files = HitSearch::new(read_query(&words)?, catalog.searched_sessions(), here).files();
-        Ok(Some(files.iter().filter_map(|path| catalog.key_of(path)).collect()))
     }
 }
 
@@ -288,7 +266,7 @@ impl Report<'_> {
                 _ if !has_colors => line,
                 0 => line.dim().to_string(),
                 at if at == last_line && self.rows.len() != 1 => line.bold().to_string(),
-                _ => in_color(&line, bar),
+                _ => table::with_colored_bar(&line, bar),
             };
             writeln!(out, "{styled}")?;
         }
@@ -299,14 +277,6 @@ impl Report<'_> {
         }
         Ok(())
     }
-}
-
-/// Colors the bar of a line.
-fn in_color(line: &str, bar: &str) -> String {
-    let Some(start) = line.find(bar) else { return line.into() };
-    let rest = line[start..].trim_start_matches(bar);
-    let end = line.len() - rest.len();
-    format!("{}{}{rest}", &line[..start], line[start..end].dark_yellow())
 }
 
 /// A row or the total in JSON.
@@ -338,9 +308,6 @@ impl Serialize for StatsLine<'_> {
         line.end()
     }
 }
-
-/// The maximum width of a bar.
-const BAR: usize = 16;
 
 /// Returns the words of a key for people in at most `most` columns, safe for a terminal. Of a path, the end is kept.
 fn row_words(key: &GroupName, grouping: Grouping, most: usize, chosen: &CommandContext) -> String {

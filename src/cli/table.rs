@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::io::Write;
 
 use anyhow::Result;
+use crossterm::style::Stylize;
 
 use crate::base::javascript::utf16_prefix;
 use crate::base::text::{Glyphs, clean, width};
@@ -20,6 +21,9 @@ pub(super) const TITLE: usize = 40;
 
 /// The maximum width of a path that is not the subject of the list.
 pub(super) const PATH: usize = 40;
+
+/// The maximum width of a bar.
+pub(super) const BAR: usize = 16;
 
 /// The minimum width of a truncated column, and of the last one in two steps.
 const LEAST: (usize, [usize; 2]) = (8, [20, 8]);
@@ -86,6 +90,14 @@ pub(super) fn lines<const COLUMNS: usize>(
         line.truncate(line.trim_end().len());
         line
     })
+}
+
+/// Colors the bar of a line.
+pub(super) fn with_colored_bar(line: &str, bar: &str) -> String {
+    let Some(start) = line.find(bar) else { return line.into() };
+    let rest = line[start..].trim_start_matches(bar);
+    let end = line.len() - rest.len();
+    format!("{}{}{rest}", &line[..start], line[start..end].dark_yellow())
 }
 
 /// Returns the widths of the columns. Columns without space are dropped from the right, and the last column at last.

@@ -37,7 +37,7 @@ pub(super) fn files(
         words => {
             let words = words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
             let sessions = catalog.searched_sessions();
-            Some(HitSearch::new(read_query(&words)?, sessions, chosen.here_and_now()).files())
+            Some(HitSearch::new(read_query(&words)?, sessions, chosen.here_and_now(), chosen)?.files())
         }
     };
     let is_in_project = project.matcher(chosen);

@@ -39,11 +39,6 @@ impl RedactConfig {
     pub(crate) fn custom_rules(&self, values: Vec<String>) -> CustomRules {
         CustomRules { rules: self.rules.clone(), allow: self.allow.clone(), values }
     }
-
-    /// Returns `true` if there is nothing in addition to the built-in rules.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.values.is_empty() && self.rules.is_empty() && self.allow.is_empty()
-    }
 }
 
 /// Reads the table `[redact]`.

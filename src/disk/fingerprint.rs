@@ -27,6 +27,14 @@ impl FileVersion {
         system::files::version(metadata, path)
     }
 
+    /// Returns the version of the file at a path now.
+    ///
+    /// # Errors
+    /// The file is inaccessible.
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+        Ok(Self::new(&fs::metadata(path)?, path))
+    }
+
     /// Returns a hash for lookup; other files can have the same hash.
     pub(crate) fn key(&self) -> IdHash {
         IdHash::number(self.file.0).with(IdHash::number(self.file.1))

@@ -160,6 +160,5 @@ fn write(path: &Path, to: &Path, by: &dyn Rewriter, is_dry: bool) -> Result<(Rew
 }
 
 fn version(path: &Path) -> Result<FileVersion> {
-    let metadata = fs::metadata(path).with_context(|| format!("cannot access {}", path.display()))?;
-    Ok(FileVersion::new(&metadata, path))
+    FileVersion::of(path).with_context(|| format!("cannot access {}", path.display()))
 }

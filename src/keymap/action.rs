@@ -39,6 +39,8 @@ named! {
         Context = "model context",
         /// Statistics.
         Stats = "statistics",
+        /// The space that sessions take.
+        Space = "space",
     }
 }
 
@@ -59,16 +61,31 @@ const ENTRIES_AND_CONTEXT: &[Place] = &[P::Tree, P::Preview, P::Context];
 const MARKING: &[Place] = &[P::Sessions, P::Tree];
 const COMPARE: &[Place] = &[P::Compare];
 /// Panes and layers with the same keys for scrolling and selection.
-const ROWS: &[Place] =
-    &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Note, P::Compare, P::Help, P::Context, P::Stats];
+const ROWS: &[Place] = &[
+    P::Sessions,
+    P::Tree,
+    P::Preview,
+    P::Search,
+    P::Question,
+    P::Note,
+    P::Compare,
+    P::Help,
+    P::Context,
+    P::Stats,
+    P::Space,
+];
 /// Panes and layers with the same keys for folding.
 const FOLDING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare];
-const PANES_AND_LONG: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare, P::Help, P::Context, P::Stats];
+const PANES_AND_LONG: &[Place] =
+    &[P::Sessions, P::Tree, P::Preview, P::Compare, P::Help, P::Context, P::Stats, P::Space];
 /// Panes and boxes closed with the same keys.
 const PANES_AND_BOXES: &[Place] =
-    &[P::Sessions, P::Tree, P::Preview, P::Question, P::Compare, P::Help, P::Context, P::Stats];
+    &[P::Sessions, P::Tree, P::Preview, P::Question, P::Compare, P::Help, P::Context, P::Stats, P::Space];
 const PANES_AND_STATS: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Stats];
+const PANES_AND_SPACE: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Space];
 const STATS: &[Place] = &[P::Stats];
+/// Screens with groupings.
+const GROUPED: &[Place] = &[P::Stats, P::Space];
 /// The list of sessions, also while a search is typed.
 const SEARCHED: &[Place] = &[P::Sessions, P::Search];
 /// The same, and the model context.
@@ -76,10 +93,21 @@ const SORTED: &[Place] = &[P::Sessions, P::Search, P::Context];
 const PANES_AND_SEARCH: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search];
 /// Places where the quit key quits pitree.
 const LEAVING: &[Place] =
-    &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Compare, P::Help, P::Context, P::Stats];
+    &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Compare, P::Help, P::Context, P::Stats, P::Space];
 /// The same, and boxes that any key closes.
-const SUSPENDING: &[Place] =
-    &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Note, P::Compare, P::Help, P::Context, P::Stats];
+const SUSPENDING: &[Place] = &[
+    P::Sessions,
+    P::Tree,
+    P::Preview,
+    P::Search,
+    P::Question,
+    P::Note,
+    P::Compare,
+    P::Help,
+    P::Context,
+    P::Stats,
+    P::Space,
+];
 const EVERYWHERE: &[Place] = Place::ALL;
 /// Input lines that end with a key.
 const LINES: &[Place] = &[P::Search, P::Find, P::Prompt, P::Palette, P::Labels];
@@ -220,6 +248,7 @@ actions! {
     SideB, "side-b", ["b"], COMPARE, Doing, "choose B", "Choose branch B", "In a comparison, choose branch B to resume or label.";
     GoToCommon, "go-to-common", ["o"], COMPARE, Doing, "common entry", "Go to common entry", "In a comparison, go to the last common entry in the chosen branch's session.";
     Stats, "statistics", ["$"], PANES_AND_STATS, Doing, "statistics", "Show statistics", "Show costs, tokens and working time of the listed sessions, by project, model, day and others.";
+    Space, "space", ["I"], PANES_AND_SPACE, Doing, "space", "Show space", "Show what takes space in the listed sessions or the open session, by kind, project, tool and others.";
     Reload, "reload", ["f5"], PANES, Doing, "reload", "Reload sessions", "Reload all sessions from disk.";
     Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show help", "Show key bindings, query syntax and symbols.";
     Tour, "tour", ["i"], PANES, Doing, "tour", "Start the tour", "Start a tour of eight steps; during the tour, skip a step.";
@@ -244,8 +273,8 @@ actions! {
     ShowPaths, "show-paths", ["ctrl+p"], SEARCHED, Sessions, "paths", "Toggle session paths", "Show or hide the paths of session files.";
     ShowSubagents, "show-subagents", ["ctrl+g"], SEARCHED, Sessions, "subagents", "Toggle subagent sessions", "Show or hide subagent sessions.";
 
-    NextGrouping, "next-grouping", ["tab"], STATS, Statistics, "grouping", "Next grouping", "Group by the next property: project, model, tool, program, day and others.";
-    PreviousGrouping, "previous-grouping", ["shift+tab"], STATS, Statistics, "grouping", "Previous grouping", "Group by the previous property.";
+    NextGrouping, "next-grouping", ["tab"], GROUPED, Statistics, "grouping", "Next grouping", "Group by the next property: project, model, tool, program, day and others; in the space view, kind, project, session, tool, type or entry.";
+    PreviousGrouping, "previous-grouping", ["shift+tab"], GROUPED, Statistics, "grouping", "Previous grouping", "Group by the previous property.";
     PreviousPeriod, "previous-period", ["left", "h"], STATS, Statistics, "earlier", "Previous period", "Show the period before.";
     NextPeriod, "next-period", ["right", "l"], STATS, Statistics, "later", "Next period", "Show the period after.";
     LongerPeriod, "longer-period", [">", "+"], STATS, Statistics, "longer", "Longer period", "Show a longer period: a week, a month, a year, or all time.";

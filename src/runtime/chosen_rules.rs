@@ -10,6 +10,7 @@ use crate::disk::program;
 use crate::secrets::Rules;
 
 /// The built-in rules, or those with the user's.
+#[derive(Debug)]
 pub(crate) struct ChosenRules(Option<Rules>);
 
 impl Deref for ChosenRules {
@@ -31,9 +32,6 @@ impl ChosenRules {
     /// # Errors
     /// A command failed.
     pub(crate) fn new(config: &RedactConfig) -> Result<Self> {
-        if config.is_empty() {
-            return Ok(Self(None));
-        }
         let limit = Duration::from_secs(config.seconds);
         let value = |source: &ValueSource| match source {
             ValueSource::Variable(name) => Ok(program::variable(name)),
@@ -44,7 +42,21 @@ impl ChosenRules {
         };
         let values = config.values.iter().map(value).collect::<Result<Vec<_>, _>>();
         let values = values.map_err(|error| anyhow!("{error}; check redact.values in config.toml"))?;
-        let values = values.into_iter().flatten().filter(|value| !value.trim().is_empty()).collect();
+        Self::with(config, values.into_iter().flatten().filter(|value| !value.trim().is_empty()).collect())
+    }
+
+    /// Returns the rules of a configuration without the user's values, which can need a password.
+    ///
+    /// # Errors
+    /// A regular expression is invalid.
+    pub(crate) fn without_values(config: &RedactConfig) -> Result<Self> {
+        Self::with(config, Vec::new())
+    }
+
+    fn with(config: &RedactConfig, values: Vec<String>) -> Result<Self> {
+        if values.is_empty() && config.rules.is_empty() && config.allow.is_empty() {
+            return Ok(Self(None));
+        }
         Rules::with(config.custom_rules(values)).map(|rules| Self(Some(rules))).map_err(anyhow::Error::msg)
     }
 }

@@ -11,15 +11,12 @@ use anyhow::{Context, Error, Result, bail};
 use crate::app::layers::context::ContextTarget;
 use crate::app::message::{Changed, EntryBody, Reply, Work};
 use crate::app::panes::preview::{self, HiddenHits};
-use crate::app::panes::tree::hits::seen;
 use crate::app::startup::Startup;
 use crate::app::ticket::Ticket;
-use crate::catalog;
 use crate::catalog::compare::{self, ComparedBranches};
 use crate::catalog::cost_sharing::{self, SharedEntries};
 use crate::catalog::search::Searcher;
 use crate::catalog::stats::table::StatsTable;
-use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::{ChangeEvent, ChangeProgress, Changes, Request, touched};
 use crate::config::GoBy;
 use crate::disk::incremental::{IncrementalReader, OwnChanges, is_fresh};
@@ -30,7 +27,9 @@ use crate::disk::watch::{self, Watch, WatchEvents};
 use crate::disk::{locate, prompt, relocations, scan};
 use crate::pi::{launch, requests, running};
 use crate::render::{self, DocLine};
-use crate::runtime::{clipboard, export_job};
+use crate::runtime::newest_sessions::newest_sessions;
+use crate::runtime::secret_finder::SecretFinder;
+use crate::runtime::{clipboard, export_job, space_job};
 use crate::search::qualifier::value::ValueLists;
 use crate::search::text_match::Words;
 use crate::session::digest::listed::SharedSession;
@@ -42,10 +41,10 @@ use crate::session::tree::node::Node;
 use crate::session::tree::{Index, Tree};
 
 /// The interval between progress reports of a change.
-const BETWEEN_WORDS: Duration = Duration::from_millis(40);
+pub(super) const BETWEEN_WORDS: Duration = Duration::from_millis(40);
 
 /// The maximum pause between two batches of hits.
-const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// The maximum time that a scan waits until the first sessions are shown.
 const MOST_HELD: Duration = Duration::from_millis(50);
@@ -74,6 +73,8 @@ pub struct JobContext {
     pub noted: Arc<OwnChanges>,
     /// The search over sessions.
     pub searcher: Arc<Searcher>,
+    /// The search for secrets.
+    pub secrets: Arc<Mutex<SecretFinder>>,
     /// The directory with the replacements of missing directories, if there is a home directory.
     pub state_dir: Option<PathBuf>,
 }
@@ -153,21 +154,12 @@ impl JobContext {
             }
             Work::Join(to_join) => Reply::Joined(Arc::new(self.join(*to_join, &is_wanted)?)),
             Work::Read(body) => Reply::Read(self.document(&body, ticket)?),
+            work @ (Work::Search { .. } | Work::Suggest { .. } | Work::MatchEntries { .. }) => {
+                return self.search(work, &is_wanted, reply);
+            }
             Work::Find { files, start, words } => {
                 self.find((files, start), &words, is_wanted, reply);
                 return Ok(None);
-            }
-            Work::Suggest { query, sessions, around } => {
-                let reported = |found| reply(Reply::Suggestions(found));
-                self.searcher.suggest(&sessions, (&*query, &*around), || !is_wanted(), reported);
-                return Ok(None);
-            }
-            Work::MatchEntries { query, around, session, tree } => {
-                let found = (&*session, &*tree);
-                let found = self.searcher.matching_entries(found, (&query, &around), || !is_wanted());
-                let Some(found) = found else { return Ok(None) };
-                let hits = found.into_iter().map(|at| EntryRef { session: session.key, at: seen(&tree, at) });
-                Reply::EntriesFound { hits: hits.collect(), first_last: (true, true), progress: None }
             }
             Work::FindInPreview { lines, words, found } => {
                 let hits = preview::hits(&lines, &words, is_wanted);
@@ -196,8 +188,16 @@ impl JobContext {
                 return Ok(None);
             }
             Work::Sum(asked) => Reply::Summed(Box::new(StatsTable::new(&asked.0, &asked.1, &asked.2).total)),
+            Work::Measure(sessions) => return Ok(space_job::all(&sessions, is_wanted, reply)),
+            Work::MeasureSession(path) => space_job::one(&path, is_wanted)?,
             Work::Export(request) => {
                 Reply::Exported(with_text_error(export_job::make(&self.setting, *request, now()).map(Box::new)))
+            }
+            Work::CountSecrets(session, path) => {
+                let mut finder = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+                let config = &self.setting.config.redact;
+                let count = finder.count(path, (config, self.cache.as_deref()), is_wanted)?;
+                return Ok(count.map(|count| Reply::SecretsCounted(session, count)));
             }
             Work::ReadHistory => Reply::History(self.changes.as_ref().context(NO_JOURNAL)?.past(is_wanted)?),
             Work::ReadSource(body) => Reply::Text(with_text_error(self.read(&body, |line, related| {
@@ -214,22 +214,6 @@ impl JobContext {
             Work::ForgetTexts => {
                 self.searcher.clear_cache();
                 return Ok(None);
-            }
-            Work::Search { query, sessions, around } if query.everything && !query.words().is_empty() => {
-                let all = sessions.len();
-                let reported = |hits, done| {
-                    let progress = (done < all).then_some((done, all));
-                    reply(Reply::SessionsFound { hits, more: true, progress })
-                };
-                let asked = (&*query, &*around);
-                self.searcher.search_everything(&sessions, asked, || !is_wanted(), reported);
-                return Ok(None);
-            }
-            Work::Search { query, sessions, around } => {
-                let (asked, is_stale) = ((&*query, &*around), || !is_wanted());
-                let hits = self.searcher.search(&sessions, asked, is_stale);
-                let hits = hits.and_then(|hits| self.searcher.assign_entries(&sessions, asked, hits, is_stale));
-                return Ok(hits.map(|hits| Reply::SessionsFound { hits, more: false, progress: None }));
             }
             Work::Change { request, .. } if ticket.is_stopped() => {
                 let result = Err(Error::msg("not started; the request was canceled"));
@@ -256,37 +240,6 @@ impl JobContext {
             }
             Work::Copy(_) => return Ok(None), // the event loop writes to the terminal first
         }))
-    }
-
-    /// Finds the entries of sessions with some words. Batches grow in duration, because the browser rebuilds all rows
-    /// for each.
-    fn find(
-        &self,
-        (files, start): (Vec<(SessionKey, PathBuf, Arc<Tree>)>, Index),
-        words: &Words,
-        is_wanted: impl Fn() -> bool,
-        mut reply: impl FnMut(Reply) -> bool,
-    ) {
-        let (total, mut hits, mut is_first) = (files.len(), Vec::new(), start == 0);
-        let (mut pause, mut sent) = (BETWEEN_WORDS, Instant::now());
-        for (number, (session, path, tree)) in files.into_iter().enumerate() {
-            catalog::find::each(&path, (&tree, start), words, |found, is_end| {
-                hits.extend(found.into_iter().map(|at| EntryRef { session, at: seen(&tree, at) }));
-                let done = number + usize::from(is_end);
-                let (is_last, has_news) = (done == total, !hits.is_empty() || total > 1);
-                if is_last || (has_news && sent.elapsed() >= pause) {
-                    let progress = (!is_last && total > 1).then_some((done, total));
-                    let first_last = (is_first && (is_last || !hits.is_empty()), is_last);
-                    is_first &= !first_last.0;
-                    reply(Reply::EntriesFound { hits: std::mem::take(&mut hits), first_last, progress });
-                    (pause, sent) = ((pause * 2).min(LONGEST_PAUSE), Instant::now());
-                }
-                is_wanted()
-            });
-            if !is_wanted() {
-                return;
-            }
-        }
     }
 
     /// Makes a change, and reports its progress periodically.
@@ -431,7 +384,7 @@ impl JobContext {
         let mut remembered = sources.remembered();
         if is_first {
             let sessions = remembered.sessions();
-            let newest = if sessions.len() < MANY { Vec::new() } else { newest(&sessions, SHOWN_FIRST) };
+            let newest = if sessions.len() < MANY { Vec::new() } else { newest_sessions(&sessions, SHOWN_FIRST) };
             for sessions in [newest, sessions].into_iter().filter(|sessions| !sessions.is_empty()) {
                 let (held, released) = mpsc::channel();
                 if !reply(scanned(ScanBatch { sessions, ..ScanBatch::default() }, Some(held))) {
@@ -466,19 +419,6 @@ impl JobContext {
     }
 }
 
-/// Returns the newest of some sessions.
-fn newest(sessions: &[SharedSession], count: usize) -> Vec<SharedSession> {
-    // Forks belong to their parents, which may be old.
-    let facts = sessions.iter().map(|session| session.facts()).enumerate();
-    let timed = facts.filter(|(_, facts)| !facts.is_fork()).map(|(at, facts)| (facts.order_time(), at));
-    let mut timed: Vec<(i64, usize)> = timed.collect();
-    if timed.len() > count {
-        timed.select_nth_unstable_by(count, |one, other| other.cmp(one));
-        timed.truncate(count);
-    }
-    timed.into_iter().map(|(_, at)| sessions[at].clone()).collect()
-}
-
 /// Returns the current time in milliseconds since the Unix epoch.
 pub(super) fn now() -> i64 {
     milliseconds(SystemTime::now())
@@ -495,27 +435,5 @@ fn is_line_of(line: &[u8], node: &Node) -> bool {
         (Ok(Some(entry)), Some(id)) => entry.id.is_some_and(|now| now.is(id)),
         (Ok(Some(_)), None) => true,
         _ => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::session::digest::Digest;
-
-    #[test]
-    fn the_newest_sessions_without_forks_come_first() {
-        let session = |modified: i64, parent: Option<&str>| {
-            let mut digest = Digest { modified: Some(modified), ..Digest::default() };
-            digest.header.parent_session = parent.map(String::from);
-            SharedSession::from(digest)
-        };
-        let all = [session(1, None), session(5, Some("/a")), session(3, None), session(2, None)];
-        let times = |count| {
-            let mut times: Vec<i64> = newest(&all, count).iter().map(|one| one.facts().order_time()).collect();
-            times.sort();
-            times
-        };
-        assert_eq!([times(0), times(2), times(9)], [vec![], vec![2, 3], vec![1, 2, 3]]);
     }
 }

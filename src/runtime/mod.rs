@@ -7,7 +7,11 @@ mod external;
 mod family;
 mod input;
 pub mod jobs;
+mod newest_sessions;
 pub(crate) mod raw_output;
+mod search_jobs;
+pub(crate) mod secret_finder;
+mod space_job;
 pub(crate) mod terminal;
 mod workers;
 

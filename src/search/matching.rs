@@ -262,7 +262,13 @@ mod tests {
     const DAY: i64 = 86_400_000;
 
     fn here() -> QueryScope {
-        QueryScope { now_ms: 100 * DAY, home: "/home/dev".into(), dir: String::new(), zone: TimeZone::UTC }
+        QueryScope {
+            now_ms: 100 * DAY,
+            home: "/home/dev".into(),
+            dir: String::new(),
+            zone: TimeZone::UTC,
+            secrets: None,
+        }
     }
 
     fn matcher(query: &str) -> Matcher {

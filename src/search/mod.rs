@@ -6,6 +6,7 @@ pub mod byte_search;
 pub mod candidate;
 pub mod entry_match;
 pub mod fuzzy;
+pub mod known_secrets;
 pub mod matching;
 mod needle;
 mod pattern;

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::Regex;
+use twox_hash::XxHash3_64;
 
 use super::assignment::Assignments;
 use super::private_key;
@@ -32,6 +33,8 @@ pub struct Rules {
     lists: ValueLists,
     allow: Vec<Regex>,
     ids: FixedIds,
+    /// A hash of the rules, unless there are values of the user.
+    fingerprint: Option<u64>,
 }
 
 /// Rules of the user in addition to the built-in ones.
@@ -96,7 +99,12 @@ impl Rules {
             let before = if keywords.is_empty() { 0 } else { 200 };
             file.rules.push(RuleEntry { id, regex, keywords, before, ..RuleEntry::of_user() });
         }
+        let allowed = custom.allow.iter();
+        let own =
+            allowed.chain(file.rules.iter().flat_map(|rule| [&rule.id, &rule.regex].into_iter().chain(&rule.keywords)));
+        let own = own.map(|text| format!("{}\0{text}", text.len())).collect::<String>();
         let mut rules = Self::new(file, custom.values);
+        rules.fingerprint = rules.fingerprint.map(|built_in| built_in ^ XxHash3_64::oneshot(own.as_bytes()));
         for rule in &rules.rules {
             rule.compile().map_err(|error| format!("rule {}: {error}", rule.id))?;
         }
@@ -123,6 +131,8 @@ impl Rules {
         }
         file.assignment.keywords.iter().for_each(|text| add(text.clone(), true, Target::Assignment));
         private_key::KEYWORDS.iter().for_each(|text| add((*text).into(), false, Target::PrivateKey));
+        let about = concat!(env!("CARGO_PKG_VERSION"), include_str!("../../assets/secrets.toml"));
+        let fingerprint = values.is_empty().then(|| XxHash3_64::oneshot(about.as_bytes()));
         values.into_iter().filter(|value| !value.is_empty()).for_each(|value| add(value, false, Target::Value));
         let automaton = AhoCorasick::builder()
             .ascii_case_insensitive(true)
@@ -143,7 +153,13 @@ impl Rules {
             lists: ValueLists::new(file.lists),
             allow: Vec::new(),
             ids,
+            fingerprint,
         }
+    }
+
+    /// Returns a hash of the rules, or `None` if they have values of the user, of which no hash may be written.
+    pub fn fingerprint(&self) -> Option<u64> {
+        self.fingerprint
     }
 
     /// Returns the names and descriptions of all rules.

@@ -18,8 +18,8 @@ use crate::session::compare::description::SIDES;
 use crate::session::prompt::listing::{ContextShare, Listing, ListingRow};
 use crate::ui::empty;
 use crate::ui::paint::{Painter, both, cut};
-use crate::ui::stats;
 use crate::ui::widgets::{ListView, boxed, list, rows, typed};
+use crate::ui::{space, stats};
 
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
     for layer in &model.layers.0 {
@@ -42,6 +42,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
             }
             Layer::Context(view) => draw_context(frame, view, pen),
             Layer::Stats(view) => stats::draw(frame, view, pen),
+            Layer::Space(view) => space::draw(frame, view, pen),
             Layer::Palette(palette) => draw_palette(frame, palette, model, pen),
             Layer::Question(question) => {
                 let text_box = question.text_box(model.size);

@@ -7,6 +7,7 @@ mod header;
 mod layers;
 mod paint;
 mod panes;
+mod space;
 mod stats;
 pub mod theme;
 mod tour;
@@ -39,7 +40,8 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model) {
         layout.preview.into_iter().for_each(|area| panes::preview::draw(frame, area, model, &pen));
     }
     footer::draw(frame, layout.footer, model, &pen);
-    let is_full = matches!(model.layers.top(), Some(Layer::Context(_) | Layer::Compare(_) | Layer::Stats(_)));
+    let is_full =
+        matches!(model.layers.top(), Some(Layer::Context(_) | Layer::Compare(_) | Layer::Stats(_) | Layer::Space(_)));
     if !is_full {
         tour::draw(frame, model, &pen);
     }

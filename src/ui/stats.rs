@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::symbols::{bar, shade};
+use ratatui::symbols::shade;
 use ratatui::widgets::{Clear, LineGauge};
 
 use crate::app::layers::stats::{PeriodTotals, SHOWN, StatsLayout, StatsView, WEEKDAY_COLUMNS, words};
@@ -16,7 +16,7 @@ use crate::session::stats::columns::StatsColumn;
 use crate::session::stats::grouping::Grouping;
 use crate::session::stats::period::{PeriodLength, days_in_words};
 use crate::ui::paint::{Painter, both};
-use crate::ui::widgets::{ListView, list};
+use crate::ui::widgets::{ListView, bar_of, list, right_aligned};
 
 /// Columns of a number in a panel.
 const NUMBER: usize = 10;
@@ -34,9 +34,6 @@ fn number_columns(column: StatsColumn) -> usize {
 
 /// The minimum columns of the longest bar and of names in the table, from which on other numbers are shown.
 const LEAST: (usize, usize) = (8, 22);
-
-/// Eighths of a bar.
-const EIGHTHS: [&str; 9] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉", bar::FULL];
 
 /// The levels of a day in the calendar: nothing, and four quarters of the days by their values.
 const LEVELS: [&str; 5] = ["·", shade::LIGHT, shade::MEDIUM, shade::DARK, shade::FULL];
@@ -223,24 +220,9 @@ fn draw_table(frame: &mut Frame<'_>, layout: &StatsLayout, view: &StatsView, pen
     }
 }
 
-fn right_aligned(text: &str, columns: usize) -> String {
-    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
-}
-
 fn most(rows: &[NamedRow], column: StatsColumn) -> f64 {
     let values = rows.iter().filter(|row| !row.keys.is_empty()).filter_map(|row| column.value(&row.sum, 1.0));
     values.fold(0.0, f64::max)
-}
-
-/// Returns a bar of at most `columns` for a value of at most `most`.
-fn bar_of(value: Option<f64>, most: f64, columns: usize, pen: &Painter<'_>) -> String {
-    let share = value.map_or(0.0, |value| value / most);
-    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
-    if pen.is_ascii() {
-        return "#".repeat((share * columns as f64).round() as usize);
-    }
-    let eighths = (share * columns as f64 * 8.0).round() as usize;
-    format!("{}{}", bar::FULL.repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
 
 /// Draws a year of days, and the value of the selected or the largest day.

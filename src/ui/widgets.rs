@@ -11,7 +11,7 @@ use tui_tree_widget::{Tree, TreeItem, TreeState};
 use crate::app::panes::layout::PaneArea;
 use crate::app::widgets::cursor::Cursor;
 use crate::app::widgets::line::LineEdit;
-use crate::base::numbers::{count, thousands};
+use crate::base::numbers::{bar, count, thousands};
 use crate::base::text::{Glyphs, Span, Tone, spans_width, width};
 use crate::ui::paint::{Painter, cut};
 
@@ -189,4 +189,14 @@ pub(super) fn status_sign(state: Option<PiState>, glyphs: &Glyphs) -> (Tone, &st
         Some(PiState::Idle) => (Tone::Dim, &glyphs.idle),
         None => (Tone::Dim, &glyphs.live),
     }
+}
+
+/// Aligns a text to the right of some columns.
+pub(super) fn right_aligned(text: &str, columns: usize) -> String {
+    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// Returns a bar of at most `columns` for a value of at most `most`.
+pub(super) fn bar_of(value: Option<f64>, most: f64, columns: usize, pen: &Painter<'_>) -> String {
+    bar(value.map_or(0.0, |value| value / most), columns, pen.is_ascii())
 }

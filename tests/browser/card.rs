@@ -29,6 +29,28 @@ fn a_card_starts_with_the_last_messages_and_ends_with_the_file() {
 }
 
 #[test]
+fn a_card_counts_likely_secrets() {
+    let key = format!("the key is {}_{}", "ghp", "k3J9dQ2mX8vB5nR7tY1wL4zC6hF0pS2aGe3q");
+    let dir = tempfile::tempdir().unwrap();
+    let session =
+        Session::new("one").user("u1", &key).assistant("a1", &key).user("u2", "Thanks").assistant("a2", "Sure");
+    fs::write(dir.path().join("one.jsonl"), session.text()).unwrap();
+    fs::write(dir.path().join("two.jsonl"), Session::new("two").user("u", "no key").text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 160, 48);
+    let secrets = |browser: &Browser| card(browser).into_iter().find(|line| line.starts_with("secrets"));
+    browser.press("home");
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        seen.push((browser.selected(), secrets(&browser)));
+        browser.press("j");
+    }
+    let of = |title: &str| seen.iter().find(|(name, _)| name.starts_with(title)).map(|(_, found)| found.as_deref());
+    assert_eq!((of("the key is"), of("no key")), (Some(Some("secrets     2 likely secrets")), Some(None)), "{seen:?}");
+    crate::search::search(&mut browser, "secret:github");
+    assert_eq!(crate::search::hits(&browser), 1);
+}
+
+#[test]
 fn long_texts_leave_room_for_the_rest() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::new("long").user("u1", &"word ".repeat(200)).assistant("a1", &"x".repeat(3000));

@@ -40,6 +40,7 @@ mod rows;
 mod scale;
 mod screens;
 mod search;
+mod space;
 mod statistics;
 mod subagents;
 mod tickets;
@@ -352,8 +353,8 @@ fn late_replies_about_another_session_are_dropped() {
     };
     let effects = browser.take(key("j"));
     let mut late = replies(&browser, effects);
-    assert!(matches!(&late[..], [Msg::Reply(_, Reply::Opened(_))]));
-    let effects = browser.take(late.remove(0));
+    let opened = late.iter().position(|msg| matches!(msg, Msg::Reply(_, Reply::Opened(_)))).unwrap();
+    let effects = browser.take(late.remove(opened));
     let late = replies(&browser, effects);
     assert!(late.iter().any(|msg| matches!(msg, Msg::Reply(_, Reply::ForkPoints(forks, _)) if !forks.is_empty())));
     browser.press("end");

@@ -144,6 +144,7 @@ fn the_schema_describes_the_output() {
             &["--demo", "--by", "branch", "--by", "prompt"],
         ],
     );
+    holds("space", &[&["--demo"]]);
     holds("live", &[&[]]);
     holds("setup", &[&[]]);
 }

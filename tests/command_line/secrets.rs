@@ -142,3 +142,29 @@ fn settings_add_values_rules_and_exceptions() {
         assert!(outcome.code == 2 && (outcome.err.contains(reason) || is_timeout), "{}", outcome.err);
     }
 }
+
+#[test]
+fn sessions_with_secrets_are_found() {
+    let pitree = Pitree::new();
+    let session = Session::new("one").user("u", &format!("Use {}", token('a'))).assistant("a", "Done");
+    pitree.write("one.jsonl", &session.text());
+    pitree.write("two.jsonl", &Session::new("two").user("u", "nothing").text());
+    let ids = |query: &str| -> Vec<String> {
+        let listed = pitree.run(&["ls", "--json", "--", query]);
+        json_lines(&listed.out).iter().map(|line| line["id"].as_str().unwrap().to_owned()).collect()
+    };
+    for (query, expected) in [
+        ("is:secret", &["one"][..]),
+        ("-is:secret", &["two"]),
+        ("secret:github", &["one"]),
+        ("secret:aws", &[]),
+        ("is:secret done", &["one"]),
+    ] {
+        assert_eq!(ids(query), expected, "{query}");
+    }
+    // The result is stored, without the value, until the session changes.
+    pitree.write("one.jsonl", &Session::new("one").user("u", "nothing").text());
+    assert_eq!(ids("is:secret"), [""; 0]);
+    let at = pitree.run(&["search", "--json", "is:secret"]);
+    assert_eq!(at.code, 1, "{}", at.out);
+}

@@ -110,7 +110,7 @@ fn part_is_current(page: &str, name: &str, wanted: &str) {
 
 #[test]
 fn the_qualifiers_in_the_guide_are_current() {
-    part_is_current("docs/guide.md", "qualifiers", &pitree::search::qualifier::reference());
+    part_is_current("docs/search.md", "qualifiers", &pitree::search::qualifier::reference());
 }
 
 #[test]

@@ -60,24 +60,30 @@ pub(crate) fn view(model: &Model) -> Result<StatsView, &'static str> {
 
 /// Takes the sessions that are listed now.
 pub(crate) fn take_sessions(model: &Model, view: &mut StatsView) {
-    let shows = &model.sessions.shows;
-    let search = model.search.as_ref().filter(|_| model.sessions.hits.is_some());
-    view.query = search.map_or_else(String::new, |search| search.line.value().trim().into());
-    view.scope = match () {
-        () if !model.sessions.marks.is_empty() => {
-            count(model.sessions.marks.len(), "marked session", "marked sessions")
-        }
-        () if search.is_some() => format!("search: {}", clean(&view.query)),
-        () if shows.here_only => clean(&shorten(&model.setting.here, &model.setting.home)).into_owned(),
-        () if shows.named_only => "named sessions".into(),
-        () => "all sessions".into(),
-    };
+    (view.query, view.scope) = scope(model);
     view.sessions = Arc::new(StatsSessions::new(&model.catalog, |key| is_listed(model, key)));
     view.as_of = model.catalog.version();
 }
 
+/// Returns the query whose hits are listed, empty for none, and the listed sessions in words.
+pub(crate) fn scope(model: &Model) -> (String, String) {
+    let shows = &model.sessions.shows;
+    let search = model.search.as_ref().filter(|_| model.sessions.hits.is_some());
+    let query = search.map_or_else(String::new, |search| search.line.value().trim().into());
+    let words = match () {
+        () if !model.sessions.marks.is_empty() => {
+            count(model.sessions.marks.len(), "marked session", "marked sessions")
+        }
+        () if search.is_some() => format!("search: {}", clean(&query)),
+        () if shows.here_only => clean(&shorten(&model.setting.here, &model.setting.home)).into_owned(),
+        () if shows.named_only => "named sessions".into(),
+        () => "all sessions".into(),
+    };
+    (query, words)
+}
+
 /// Returns `true` if a session is marked, or else listed. Hidden subagents count.
-fn is_listed(model: &Model, key: SessionKey) -> bool {
+pub(crate) fn is_listed(model: &Model, key: SessionKey) -> bool {
     let pane = &model.sessions;
     if !pane.marks.is_empty() {
         return pane.marks.contains(&key);

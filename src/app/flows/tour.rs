@@ -168,6 +168,7 @@ fn close(model: &Model, step: TourStep) -> Option<TourHint> {
         Layer::Palette(_) => hint(Action::Cancel, "Press {} to close this list."),
         Layer::Context(_) => hint(Action::Back, "Press {} to close the model context."),
         Layer::Stats(_) => hint(Action::Back, "Press {} to close the statistics."),
+        Layer::Space(_) => hint(Action::Back, "Press {} to close the space view."),
         Layer::Question(_) | Layer::Note(_) | Layer::Compare(_) | Layer::Help(_) => {
             hint(Action::Back, "Press {} to close the box.")
         }

@@ -99,3 +99,9 @@ pub(crate) fn movement(action: Action, page: usize) -> Option<isize> {
         _ => None,
     }
 }
+
+/// Returns the next or the previous of all values, in a circle.
+pub(crate) fn neighbor<T: Copy + PartialEq>(all: &[T], one: T, forward: bool) -> T {
+    let at = all.iter().position(|&other| other == one).unwrap_or_default();
+    all[(at + if forward { 1 } else { all.len() - 1 }) % all.len()]
+}

@@ -9,6 +9,7 @@ pub mod context;
 pub mod dialogs;
 pub mod help;
 pub mod palette;
+pub mod space;
 pub mod stats;
 
 use crate::app::layers::answer::ChoiceAction;
@@ -20,6 +21,7 @@ use context::ContextView;
 use dialogs::{Note, Prompt, Question};
 use help::Help;
 use palette::Palette;
+use space::SpaceView;
 use stats::StatsView;
 
 /// A layer over the panes.
@@ -45,6 +47,8 @@ pub enum Layer<C> {
     Context(ContextView),
     /// Statistics.
     Stats(Box<StatsView>),
+    /// The space that sessions take.
+    Space(Box<SpaceView>),
 }
 
 /// The stack of layers, the one on top last.
@@ -108,6 +112,14 @@ impl<C: Clone> Layers<C> {
         })
     }
 
+    /// Returns the screen of the space that sessions take.
+    pub(crate) fn space_mut(&mut self) -> Option<&mut SpaceView> {
+        self.0.iter_mut().find_map(|layer| match layer {
+            Layer::Space(view) => Some(&mut **view),
+            _ => None,
+        })
+    }
+
     /// Returns the place in which the layer on top resolves keys.
     pub fn place(&self) -> Option<Place> {
         self.top().map(Layer::place)
@@ -139,6 +151,7 @@ impl<C: Clone> Layers<C> {
             Some(Layer::Help(help)) => help.press(key, action, size),
             Some(Layer::Context(context)) => context.press(action, size),
             Some(Layer::Stats(stats)) => stats.press(action, size),
+            Some(Layer::Space(space)) => space.press(action, size),
         }
     }
 
@@ -154,7 +167,14 @@ impl<C: Clone> Layers<C> {
             Some(Layer::Palette(palette)) => palette.paste(text),
             Some(Layer::Help(help)) => help.paste(text),
             // There is nothing to paste into.
-            Some(Layer::Question(_) | Layer::Note(_) | Layer::Compare(_) | Layer::Context(_) | Layer::Stats(_)) => {}
+            Some(
+                Layer::Question(_)
+                | Layer::Note(_)
+                | Layer::Compare(_)
+                | Layer::Context(_)
+                | Layer::Stats(_)
+                | Layer::Space(_),
+            ) => {}
         }
         LayerResult::Stay
     }
@@ -171,6 +191,7 @@ impl<C: Clone> Layers<C> {
             Some(Layer::Note(_) | Layer::Help(_)) => LayerResult::Close,
             Some(Layer::Context(context)) => context.click(row, size),
             Some(Layer::Stats(stats)) => stats.click((column, row), size),
+            Some(Layer::Space(space)) => space.click((column, row), size),
         }
     }
 
@@ -185,6 +206,7 @@ impl<C: Clone> Layers<C> {
             Some(Layer::Help(help)) => help.scroll(by, size),
             Some(Layer::Context(context)) => context.wheel(by, size),
             Some(Layer::Stats(stats)) => stats.wheel(by, size),
+            Some(Layer::Space(space)) => space.wheel(by, size),
         }
         LayerResult::Stay
     }
@@ -204,6 +226,7 @@ impl<C> Layer<C> {
             Self::Help(_) => Place::Help,
             Self::Context(_) => Place::Context,
             Self::Stats(_) => Place::Stats,
+            Self::Space(_) => Place::Space,
         }
     }
 }

@@ -6,7 +6,7 @@ use jiff::civil::Date;
 use jiff::{Span, ToSpan};
 use ratatui::layout::Rect;
 
-use crate::app::layers::answer::{LayerResult, movement};
+use crate::app::layers::answer::{LayerResult, movement, neighbor};
 use crate::app::widgets::cursor::Cursor;
 use crate::catalog::stats::keys::OTHER;
 use crate::catalog::stats::overview::{DaySums, NamedTable, OverviewPart, OverviewRequest, PANELS, sum_of_days};
@@ -301,10 +301,10 @@ impl StatsView {
         match action {
             Action::Back | Action::Stats => return LayerResult::Close,
             Action::NextGrouping | Action::PreviousGrouping => {
-                self.grouping = next(&GROUPINGS, self.grouping, action == Action::NextGrouping);
+                self.grouping = neighbor(&GROUPINGS, self.grouping, action == Action::NextGrouping);
                 self.cursor = Cursor::default();
             }
-            Action::NextColumn => self.column = next(&COLUMNS, self.column, true),
+            Action::NextColumn => self.column = neighbor(&COLUMNS, self.column, true),
             Action::NextPeriod | Action::PreviousPeriod => {
                 let forward = action == Action::NextPeriod;
                 let Some(period) = self.period.step(&self.rules.calendar, forward) else { return LayerResult::Stay };
@@ -412,9 +412,4 @@ pub const SHOWN: [StatsColumn; 7] = [
 pub fn words(row: &NamedRow, grouping: Grouping, home: &str) -> String {
     let words = row.names.first().map_or_else(|| OTHER.into(), |name| name.words(grouping, home));
     crate::base::text::clean(&words.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
-}
-
-fn next<T: Copy + PartialEq>(all: &[T], one: T, forward: bool) -> T {
-    let at = all.iter().position(|&other| other == one).unwrap_or_default();
-    all[(at + if forward { 1 } else { all.len() - 1 }) % all.len()]
 }

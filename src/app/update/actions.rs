@@ -2,7 +2,7 @@
 
 use ratatui::layout::Size;
 
-use super::{comparison, family, find_in_session, search, stats, tour};
+use super::{comparison, family, find_in_session, search, space, stats, tour};
 use crate::app::card;
 use crate::app::command::{AfterChange, Command, NextStep};
 use crate::app::flows::{self, context_view, copy, delete, export, name, resume};
@@ -62,6 +62,7 @@ fn perform(model: &mut Model, action: Action) {
         Action::Editor => open_program(model, Opener::Editor),
         Action::Compare => comparison::open(model),
         Action::Stats => stats::open(model),
+        Action::Space => space::open(model),
         Action::Reload => reload(model),
         Action::PreviewUp => model.preview.scroll(-1),
         Action::PreviewDown => model.preview.scroll(1),
@@ -365,7 +366,7 @@ fn back(model: &mut Model) {
         Place::Tree => model.setting.at.is_some() && model.search.is_none() && model.marks.is_empty(),
         focus => focus == Place::Sessions && model.sessions.marks.is_empty(),
     };
-    if is_first_pane && stats::go_back(model) {
+    if is_first_pane && (space::go_back(model) || stats::go_back(model)) {
         return;
     }
     match model.focus {

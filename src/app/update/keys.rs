@@ -4,7 +4,7 @@
 use crossterm::event::KeyCode;
 
 use super::actions::{act, act_elsewhere, open_help, open_palette};
-use super::{comparison, family, find_in_session, search, stats, tour};
+use super::{comparison, family, find_in_session, search, space, stats, tour};
 use crate::app::command::{AfterChange, Command, NextStep};
 use crate::app::flows::{self, context_view, copy, name, picker, resume};
 use crate::app::hints::hints;
@@ -188,6 +188,7 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
             act_in_context(model, action);
         }
         LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Stats(_))) => stats::act(model, action),
+        LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Space(_))) => space::act(model, action),
         LayerResult::Act(Action::OnlyHits) if model.focus == Place::Tree => model.tree.toggle_only_hits(),
         LayerResult::Act(Action::CopyPath) => {
             model.execute(copy::path_of(model, model.layers.selected_choice()));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{export, family, search, stats, tour};
+use super::{export, family, search, space, stats, tour};
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{change, context_view, copy, missing_directory, name, resume};
 use crate::app::message::{Changed, Effect, Reply, TextCopy, Work};
@@ -73,6 +73,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             family::fill(model);
         }
         Reply::Read(doc) => model.preview.take(doc),
+        Reply::SecretsCounted(session, count) => model.secrets.found = Some((session, count)),
         Reply::TextsRead(done, total) => search::take_read(model, done, total),
         Reply::Values(values) => search::take_values(model, values),
         Reply::SessionsFound { hits, more, progress } => search::take_hits(model, hits, more, progress),
@@ -87,6 +88,9 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::Text(text) => take_text(model, ticket, text),
         Reply::Counted(part) => stats::take(model, part),
         Reply::Summed(sum) => stats::take_month(model, &sum),
+        Reply::Measuring(done, all) => space::take_progress(model, (done, all)),
+        Reply::Measured(content) => space::take(model, content),
+        Reply::SessionMeasured(measured) => space::take_session(model, &measured),
         Reply::Compared(compared) => {
             model.comparing = None;
             model.layers.comparisons_mut().for_each(|compare| compare.take(compared.clone()));
@@ -215,7 +219,10 @@ fn take_failure(model: &mut Model, ticket: u64, error: String) {
     } else if is_it(&model.looking_back) {
         model.say(Tone::Error, error);
         take_past(model, Vec::new());
-    } else if stats::take_failure(model, ticket, &error) {
+    } else if stats::take_failure(model, ticket, &error) || space::take_failure(model, ticket, &error) {
+    } else if is_it(&model.secrets.counting) {
+        // The card does without; a search and an export report the reason.
+        model.secrets.counting = None;
     } else if is_it(&model.comparing) {
         model.comparing = None;
         model.layers.close(Place::Compare);

@@ -1,7 +1,7 @@
 //! Updates of dependent state after a message: scroll positions, the tree of the selected session, the preview of the
 //! selected row, and palettes.
 
-use super::{comparison, family, find_in_session, search, stats, tour};
+use super::{comparison, family, find_in_session, search, space, stats, tour};
 use crate::app::card;
 use crate::app::message::Work;
 use crate::app::model::Model;
@@ -50,6 +50,7 @@ pub(super) fn sync(model: &mut Model) {
     find_in_session::sync(model);
     comparison::sync(model);
     stats::sync(model);
+    space::sync(model);
     tour::sync(model);
     if let Some(area) = model.area(Place::Preview) {
         model.preview.fit(area.text().width.into(), area.body.height.into());
@@ -151,11 +152,27 @@ fn follow_selection(model: &mut Model) {
         model.past = None;
         model.looking_back = Some(model.ask(Work::ReadHistory));
     }
+    if let PreviewSubject::Session(key) = wanted {
+        count_secrets(model, key, is_other);
+    }
     if wanted.has_card() {
         // A card grows while sessions are read.
         let room = model.area(Place::Preview).map_or(model.size.into(), |area| area.text().as_size());
         let lines = card::of(model, wanted, room);
         model.preview.show(lines);
+    }
+}
+
+/// Requests the number of likely secrets for the card of a session: once, and again if a small file has grown.
+fn count_secrets(model: &mut Model, key: SessionKey, is_other: bool) {
+    /// The maximum size in bytes of a file that is searched again while a pi writes to it.
+    const MOST_AGAIN: u64 = 4_000_000;
+    let digest = &model.catalog[key];
+    let (path, bytes) = (digest.path.clone(), digest.bytes);
+    let has_grown = model.secrets.asked != Some((key, bytes)) && bytes <= MOST_AGAIN;
+    if is_other || has_grown {
+        model.secrets.asked = Some((key, bytes));
+        model.secrets.counting = Some(model.ask(Work::CountSecrets(key, path)));
     }
 }
 

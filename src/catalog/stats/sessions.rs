@@ -53,7 +53,13 @@ impl StatsSessions {
         self.sessions.get(key.place())?.as_ref()
     }
 
-    pub(super) fn is_wanted(&self, key: SessionKey) -> bool {
+    /// Returns the groups of sessions that share entries, oldest first.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &[SessionKey]> {
+        self.groups.iter().map(|group| &self.members[group.clone()])
+    }
+
+    /// Returns `true` if a session is counted.
+    pub(crate) fn is_wanted(&self, key: SessionKey) -> bool {
         self.is_wanted.get(key.place()).is_some_and(|is_wanted| *is_wanted)
     }
 

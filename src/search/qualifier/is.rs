@@ -11,6 +11,9 @@ use crate::session::tree::EntryFeature;
 /// The name, its meaning, the feature of the entries that put a session into the category, and the test.
 type CategoryRow = (&'static str, &'static str, Option<EntryFeature>, fn(&Candidate<'_>) -> bool);
 
+/// The category of sessions with likely secrets.
+const SECRET: &str = "secret";
+
 /// The categories in display order.
 const CATEGORIES: &[CategoryRow] = &[
     ("named", "sessions with a name", None, |session| session.digest.name.is_some()),
@@ -27,6 +30,8 @@ const CATEGORIES: &[CategoryRow] = &[
         session.digest.problems.iter().any(|problem| !matches!(problem, Problem::Newer(_)))
     }),
     ("imported", "imported sessions", None, |session| session.digest.header.imported.is_some()),
+    // `Category::is_secret` tells that this test needs more than the session.
+    (SECRET, "sessions with likely secrets", None, |_| false),
     ("newer", "sessions in a newer format", None, |session| session.digest.header.is_newer()),
     ("empty", "sessions without user messages", None, |session| session.digest.first_message.is_none()),
 ];
@@ -50,6 +55,11 @@ impl Category {
     /// Describes the category with a name.
     pub(super) fn means(name: &str) -> &'static str {
         CATEGORIES.iter().find(|(known, ..)| *known == name).map_or("", |(_, means, ..)| means)
+    }
+
+    /// Returns `true` if the category depends on what is known of secrets, which the scope of a query has.
+    pub(super) fn is_secret(self) -> bool {
+        CATEGORIES[self.0].0 == SECRET
     }
 
     /// Returns the test for sessions.

@@ -3,12 +3,14 @@
 mod counted;
 mod is;
 mod path;
+mod secret;
 #[cfg(test)]
 pub(crate) mod test_sample;
 pub mod value;
 
 use std::fmt;
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 use crate::base::normalize::fold;
 use crate::search::candidate::{EntryScope, MatchField, MatchPlace, Test};
@@ -18,6 +20,7 @@ pub(crate) use crate::search::qualifier::path::is_in_dir;
 use crate::search::qualifier::value::bound::{self, Bound};
 use crate::search::qualifier::value::date::{self, DateRange, DateValue};
 use crate::search::qualifier::value::{QueryScope, Text, ValueList};
+use crate::secrets::Rules;
 use crate::session::digest::Digest;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::Touch;
@@ -99,6 +102,12 @@ pub(crate) static TABLE: &[QualifierRow] = &[
         ValueType::Text(Qualified::Program, |_| &[]),
     ),
     row(
+        "secret",
+        "secret:github-token",
+        "with a likely secret found by a matching rule",
+        ValueType::Text(Qualified::Secret, |_| rule_names()),
+    ),
+    row(
         "is",
         "is:abandoned",
         "with this property; abandoned means some branches do not lead to the leaf",
@@ -170,6 +179,8 @@ pub(crate) enum Qualified {
     Tool(Text),
     /// The programs that shell commands ran.
     Program(Text),
+    /// The rules that find likely secrets.
+    Secret(Text),
     /// Categories of sessions.
     Is(Category),
     /// Sessions last active at or after a time.
@@ -197,6 +208,7 @@ impl fmt::Display for Qualified {
             Self::Provider(provider) => write!(f, "provider:{provider}"),
             Self::Tool(tool) => write!(f, "tool:{tool}"),
             Self::Program(program) => write!(f, "program:{program}"),
+            Self::Secret(rule) => write!(f, "secret:{rule}"),
             Self::Is(category) => write!(f, "is:{category}"),
             Self::After(date) => write!(f, "after:{date}"),
             Self::Before(date) => write!(f, "before:{date}"),
@@ -235,6 +247,8 @@ impl Qualified {
                 Box::new(move |session| session.digest.details_once().tools.keys().any(|tool| is_such(tool)).into())
             }
             Self::Provider(_) | Self::Program(_) | Self::Active(_) => counted::test(self.counted(here)),
+            Self::Secret(rule) => secret::test(Some(rule), here),
+            Self::Is(category) if category.is_secret() => secret::test(None, here),
             Self::Is(category) => {
                 let holds = category.holds();
                 Box::new(move |session| holds(session).into())
@@ -286,6 +300,8 @@ impl Qualified {
                 }))
             }
             Self::Provider(_) | Self::Program(_) | Self::Active(_) => counted::scope(self.counted(here)),
+            Self::Secret(rule) => secret::scope(Some(rule), here),
+            Self::Is(category) if category.is_secret() => secret::scope(None, here),
             Self::Is(category) => category.feature().map_or(EntryScope::Session, EntryScope::Tree),
             _ => EntryScope::Session,
         }
@@ -313,6 +329,15 @@ impl Qualified {
         }
     }
 
+    /// Returns `true` if the scope must have what is known of secrets.
+    pub(crate) fn needs_secrets(&self) -> bool {
+        match self {
+            Self::Secret(_) => true,
+            Self::Is(category) => category.is_secret(),
+            _ => false,
+        }
+    }
+
     /// Returns `true` if every session that matches this qualifier also matches `wide`.
     pub(crate) fn implies(&self, wide: &Self) -> bool {
         match (self, wide) {
@@ -320,10 +345,18 @@ impl Qualified {
             | (Self::Model(narrow), Self::Model(wide))
             | (Self::Provider(narrow), Self::Provider(wide))
             | (Self::Tool(narrow), Self::Tool(wide))
+            | (Self::Secret(narrow), Self::Secret(wide))
             | (Self::Program(narrow), Self::Program(wide)) => narrow.has_piece(wide),
             _ => self == wide,
         }
     }
+}
+
+/// Returns the names of the built-in rules.
+fn rule_names() -> &'static [String] {
+    static NAMES: LazyLock<Vec<String>> =
+        LazyLock::new(|| Rules::built_in().all().map(|(id, _)| id.to_string()).collect());
+    &NAMES
 }
 
 /// Returns a test for names that contain a text.
@@ -365,7 +398,7 @@ pub fn rows() -> impl Iterator<Item = (&'static str, String)> {
     })
 }
 
-/// Returns the table in Markdown for `docs/guide.md`.
+/// Returns the table in Markdown for `docs/search.md`.
 pub fn reference() -> String {
     let mut page = String::from("\n| Qualifier | Selects sessions | Forms of the value |\n|---|---|---|\n");
     for row in TABLE {

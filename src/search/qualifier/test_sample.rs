@@ -17,6 +17,7 @@ pub(crate) fn here() -> QueryScope {
         home: "/home/Dev".into(),
         dir: "/home/Dev/code/app".into(),
         zone: TimeZone::UTC,
+        secrets: None,
     }
 }
 

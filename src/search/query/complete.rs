@@ -124,13 +124,13 @@ mod tests {
     #[test]
     fn completes_names_and_values() {
         for (query, done, options) in [
-            ("|", "in:", 16),
-            ("foo |", "foo in:", 16),
+            ("|", "in:", 17),
+            ("foo |", "foo in:", 17),
             ("foo fi|", "foo file:", 1),
             ("-la|", "-label:", 1),
             ("e|", "edited:", 2),
             ("all:f|", "all:file:", 1),
-            ("is:|", "is:named", 11),
+            ("is:|", "is:named", 12),
             ("is:fo|", "is:forked", 2),
             ("is:for|ked x", "is:forked x", 2),
             ("in:app|", "in:\"~/code/my app\"", 2),
@@ -142,7 +142,7 @@ mod tests {
             ("label:|", "label:works", 1),
             ("-model:son| x", "-model:claude-sonnet x", 1),
             ("tool:b|", "tool:bash", 1),
-            ("all:|", "all:in:", 16),
+            ("all:|", "all:in:", 17),
             ("after:y|", "after:yesterday", 3),
         ] {
             assert_eq!(completed(query), Some((done.to_string(), options)), "{query}");

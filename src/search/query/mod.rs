@@ -128,6 +128,12 @@ impl Query {
         self.terms.iter().all(|term| matches!(term.kind, TermKind::Unfinished(_)))
     }
 
+    /// Returns `true` if the scope must have what is known of secrets.
+    pub(crate) fn needs_secrets(&self) -> bool {
+        let needs = |term: &Term| matches!(&term.kind, TermKind::Qualified(qualified) if qualified.needs_secrets());
+        self.terms.iter().any(needs)
+    }
+
     /// Returns the words and phrases that must match.
     pub fn words(&self) -> Vec<String> {
         let word = |term: &Term| match &term.kind {

@@ -5,7 +5,7 @@
 //! reported in [`Tree::problems`].
 
 pub mod context;
-mod model_role;
+pub(crate) mod model_role;
 pub mod node;
 pub mod resume;
 

@@ -10,7 +10,7 @@ use crate::session::links::{ById, IdHash, Index, ParentLinks};
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ModelRole {
     /// The number of messages.
-    pub(super) messages: u8,
+    pub(crate) messages: u8,
     /// The index of its setting in [`ModelSettings`], starting at 1; 0 for none.
     pub(crate) setting: u16,
     /// The send state.

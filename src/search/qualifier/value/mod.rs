@@ -6,11 +6,13 @@ pub(crate) mod date;
 use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 
 use crate::base::javascript::is_js_space;
 use crate::base::normalize::fold;
+use crate::search::known_secrets::KnownSecrets;
 use crate::session::digest::Digest;
 
 /// The context of a query: the meaning of `~`, `today` and `2w`.
@@ -24,6 +26,8 @@ pub struct QueryScope {
     pub dir: String,
     /// The time zone of dates.
     pub zone: TimeZone,
+    /// The known secrets, if the query needs them.
+    pub secrets: Option<Arc<KnownSecrets>>,
 }
 
 /// A free text: a label, a model name, a path.

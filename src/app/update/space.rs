@@ -1,0 +1,169 @@
+//! The screen of the space that sessions take, and the kinds in the card of a session.
+
+use std::sync::Arc;
+
+use super::search;
+use crate::app::command::Command;
+use crate::app::flows::stats_view;
+use crate::app::layers::Layer;
+use crate::app::layers::space::SpaceView;
+use crate::app::message::Work;
+use crate::app::model::{KnownSpace, Model};
+use crate::app::panes::preview::PreviewSubject;
+use crate::base::text::Tone;
+use crate::catalog::space::{SpaceContent, SpaceGrouping, SpaceKey};
+use crate::catalog::stats::sessions::StatsSessions;
+use crate::catalog::{EntryRef, SessionKey};
+use crate::keymap::{Action, Place};
+use crate::search::qualifier::value::in_quotes;
+use crate::session::space::SessionSpace;
+
+/// The size in bytes up to which the file of a shown session is measured for its card.
+const CHEAP: u64 = 32 * 1024 * 1024;
+
+/// Opens the screen: in the list over the listed sessions, in the other panes over the open one.
+pub(super) fn open(model: &mut Model) {
+    let one = model.meant_session().filter(|_| model.focus != Place::Sessions).map(|(key, _)| key);
+    let view = match one {
+        Some(key) => {
+            let sessions = StatsSessions::new(&model.catalog, |other| other == key);
+            SpaceView::new(model.short_title(key), String::new(), Arc::new(sessions))
+        }
+        None => {
+            let (query, scope) = stats_view::scope(model);
+            let sessions = StatsSessions::new(&model.catalog, |key| stats_view::is_listed(model, key));
+            SpaceView::new(scope, query, Arc::new(sessions))
+        }
+    };
+    model.space.left = None;
+    model.space.measuring = Some(model.ask(Work::Measure(view.sessions.clone())));
+    model.layers.0.push(Layer::Space(Box::new(view)));
+}
+
+/// Takes the progress.
+pub(super) fn take_progress(model: &mut Model, progress: (usize, usize)) {
+    if let Some(view) = model.layers.space_mut() {
+        view.progress = progress;
+    }
+}
+
+/// Takes the content.
+pub(super) fn take(model: &mut Model, content: Arc<SpaceContent>) {
+    model.space.measuring = None;
+    for (key, space) in &content.report.sessions {
+        model.space.known.insert(*key, KnownSpace::new(space));
+    }
+    let size = model.size;
+    if let Some(view) = model.layers.space_mut() {
+        view.content = Some(content);
+        view.fit(size);
+    }
+}
+
+/// Takes the kinds of a session for its card.
+pub(super) fn take_session(model: &mut Model, space: &SessionSpace) {
+    if let Some((key, _)) = model.space.measuring_session.take() {
+        model.space.known.insert(key, KnownSpace::new(space));
+    }
+}
+
+/// Does an action of the screen.
+pub(super) fn act(model: &mut Model, action: Action) {
+    if action != Action::Confirm {
+        return;
+    }
+    let Some(Layer::Space(view)) = model.layers.top() else { return };
+    match target(view) {
+        Ok(target) => {
+            if let Some(Layer::Space(view)) = model.layers.0.pop() {
+                model.space.left = Some(view);
+            }
+            match target {
+                SpaceTarget::Session(key) => {
+                    model.execute(Command::All(vec![Command::Select(key), Command::Focus(Place::Sessions)]));
+                }
+                SpaceTarget::Entry(entry) => model.execute(Command::GoTo(entry)),
+                SpaceTarget::Query(query) => search::open(model, &query),
+            }
+        }
+        Err(why) => model.say(Tone::Dim, why),
+    }
+}
+
+/// The target of a row.
+enum SpaceTarget {
+    Session(SessionKey),
+    Entry(EntryRef),
+    Query(String),
+}
+
+/// Returns where the selected row leads.
+fn target(view: &SpaceView) -> Result<SpaceTarget, &'static str> {
+    let row = view.selected().ok_or("there is nothing to open")?;
+    let name = match (&row.key, view.grouping) {
+        (&SpaceKey::Session(key), _) => return Ok(SpaceTarget::Session(key)),
+        (&SpaceKey::Entry(session, at), _) => return Ok(SpaceTarget::Entry(EntryRef { session, at })),
+        (SpaceKey::Kind(_), _) => return Err("there is no search for kinds"),
+        (SpaceKey::Text(text), _) if text.is_empty() => return Err("there is no search for a missing name"),
+        (SpaceKey::Text(_), SpaceGrouping::Project) => "in",
+        (SpaceKey::Text(_), SpaceGrouping::Tool) => "tool",
+        (SpaceKey::Text(_), _) => return Err("there is no search for types of extension entries"),
+    };
+    let SpaceKey::Text(text) = &row.key else { return Err("this row leads nowhere") };
+    let query = format!("{name}:{} {}", in_quotes(text), view.query);
+    Ok(SpaceTarget::Query(query.trim_end().into()))
+}
+
+/// Returns to the screen, if the user left it for a row. Returns `true` if so.
+pub(super) fn go_back(model: &mut Model) -> bool {
+    let Some(view) = model.space.left.take() else { return false };
+    if model.search.is_some() {
+        search::close(model);
+    }
+    if !view.query.is_empty() {
+        search::open(model, &view.query.clone());
+    }
+    model.layers.0.push(Layer::Space(view));
+    true
+}
+
+/// Cancels the measurement of a closed screen, and measures the session whose card is shown.
+pub(super) fn sync(model: &mut Model) {
+    let size = model.size;
+    match model.layers.space_mut() {
+        Some(view) => view.fit(size),
+        None => model.space.measuring = None,
+    }
+    let shown = match model.preview.subject {
+        PreviewSubject::Session(key) if model.tree.session == Some(key) => Some(key),
+        _ => None,
+    };
+    model.space.measuring_session.take_if(|(key, _)| shown != Some(*key));
+    let is_read = model.tree.own().is_some_and(|tree| !tree.is_partial);
+    let Some(session) = shown.filter(|_| is_read).and_then(|key| model.catalog.get(key)) else { return };
+    let (Some(key), bytes) = (shown, session.bytes) else { return };
+    let is_known = model.space.known.get(&key).is_some_and(|known| known.is_close_to(bytes));
+    if is_known || bytes > CHEAP || model.space.measuring_session.is_some() {
+        return;
+    }
+    let path = session.path.clone();
+    let claim = model.ask(Work::MeasureSession(path));
+    model.space.measuring_session = Some((key, claim));
+}
+
+/// Handles a failed measurement. Returns `true` if the ticket was one.
+pub(super) fn take_failure(model: &mut Model, ticket: u64, error: &str) -> bool {
+    if model.space.measuring.take_if(|claim| claim.number == ticket).is_some() {
+        if let Some(view) = model.layers.space_mut() {
+            view.problem = Some(error.into());
+        }
+        return true;
+    }
+    let Some((key, _)) = model.space.measuring_session.take_if(|(_, claim)| claim.number == ticket) else {
+        return false;
+    };
+    // The card then shows no kinds. It is not measured again before the file has grown.
+    let bytes = model.catalog.get(key).map_or(0, |session| session.bytes);
+    model.space.known.insert(key, KnownSpace { bytes, kinds: Box::default() });
+    true
+}

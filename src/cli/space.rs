@@ -1,0 +1,312 @@
+//! `pitree space`: the bytes of sessions by kind of content, project, session, tool and type.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap_complete::ArgValueCompleter;
+use crossterm::style::Stylize;
+use serde::Serialize;
+
+use crate::base::javascript::utf16_prefix;
+use crate::base::numbers::{bytes, count, thousands};
+use crate::base::paths::shorten;
+use crate::catalog::SessionKey;
+use crate::catalog::space::{SpaceGrouping, SpaceKey, SpaceReport, SpaceRow, measure};
+use crate::catalog::stats::sessions::StatsSessions;
+use crate::cli::chosen_sessions::chosen_sessions;
+use crate::cli::output::{self, Output, PathFields, object};
+use crate::cli::project::ProjectArg;
+use crate::cli::resolve::{self, SessionResolver};
+use crate::cli::stats::named_value;
+use crate::cli::table::{self, BAR, Column, LAST};
+use crate::cli::{CommandContext, completions};
+use crate::session::space::kind::SpaceKind;
+use crate::session::space::{LargeEntry, SessionSpace, SpaceSum};
+
+/// The default number of rows.
+const ROWS: usize = 20;
+
+/// Show what takes space in session files
+///
+/// Each byte of a file belongs to one kind: prompts, answers, thinking, tool calls, tool results, images, entries of
+/// extensions, summaries, others, or damaged lines. Two columns overlap with the kinds. "copies" are entries that an
+/// older session of the family contains too. "outside" are entries that no branch end sends to the model.
+#[derive(Debug, clap::Args)]
+#[command(after_help = crate::cli::exit::help("Examples:
+  pitree space                          what takes space in all sessions
+  pitree space 0199f2c1                 in a session
+  pitree space --by session size:>10M   the largest sessions, and their entries
+  pitree space --by type                which extension writes most
+  pitree space --json | tail -n 1       all sums in one object"))]
+pub(super) struct SpaceCommand {
+    /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
+    #[arg(value_name = "SESSION|QUERY", add = ArgValueCompleter::new(completions::sessions))]
+    words: Vec<OsString>,
+    /// Group by kind, project, session, tool, type (of extension entries) or entry
+    #[arg(long, value_name = "GROUPING", default_value = "kind", value_parser = named_value(SpaceGrouping::ALL, SpaceGrouping::name), conflicts_with = "json")]
+    by: SpaceGrouping,
+    /// Print at most N rows [default: 20]; with --json, at most N sessions and projects
+    #[arg(long, value_name = "N", value_parser = crate::cli::some)]
+    limit: Option<NonZeroUsize>,
+    #[command(flatten)]
+    project: ProjectArg,
+    /// Print JSON Lines: sessions, projects, and the total
+    #[arg(long)]
+    json: bool,
+}
+
+impl SpaceCommand {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+        let resolver = SessionResolver::new(chosen);
+        let catalog = resolver.catalog();
+        let is_found = chosen_sessions(&self.words, &resolver, chosen.here_and_now())?;
+        let is_in_project = self.project.matcher(chosen);
+        let is_wanted = |key: SessionKey| {
+            catalog.get(key).is_some_and(|session| is_in_project(session.facts().cwd))
+                && is_found.as_ref().is_none_or(|found| found.contains(&key))
+        };
+        let sessions = StatsSessions::new(catalog, is_wanted);
+        let report = measure(&sessions, |done, all| {
+            output::progress(&format!("{} of {}", thousands(done), count(all, "session", "sessions")));
+            true
+        });
+        output::progress("");
+        let report = report.unwrap_or_default();
+        let printer = Printer { report: &report, sessions: &sessions, chosen };
+        match self.json {
+            true => printer.json(out, self.limit.map_or(usize::MAX, NonZeroUsize::get))?,
+            false => printer.tables(out, self.by, self.limit.map_or(ROWS, NonZeroUsize::get))?,
+        }
+        let mut unreadable = catalog.unreadable.clone();
+        unreadable.extend(report.unreadable.iter().cloned());
+        let is_narrowed = !self.words.is_empty() || self.project.dir.is_some();
+        Ok(output::end(out, unreadable)?.found(!report.sessions.is_empty() || !is_narrowed).into())
+    }
+}
+
+/// Prints a report.
+struct Printer<'a> {
+    report: &'a SpaceReport,
+    sessions: &'a StatsSessions,
+    chosen: &'a CommandContext,
+}
+
+impl Printer<'_> {
+    /// Prints the rows of a grouping, and the largest entries.
+    fn tables(&self, out: &mut Output, by: SpaceGrouping, limit: usize) -> Result<()> {
+        let (rows, all) = self.report.rows(by, limit, self.sessions);
+        self.table(out, by, &rows)?;
+        if all > rows.len() {
+            output::note(&format!("{} of {} rows; --limit shows more", rows.len(), thousands(all)));
+        }
+        let largest = self.report.largest.len();
+        if by != SpaceGrouping::Entry && largest > 0 {
+            writeln!(out, "\n{}", self.heading(format!("largest {}", if largest == 1 { "entry" } else { "entries" })))?;
+            let (rows, _) = self.report.rows(SpaceGrouping::Entry, largest, self.sessions);
+            self.table(out, SpaceGrouping::Entry, &rows)?;
+        }
+        Ok(())
+    }
+
+    fn heading(&self, text: String) -> String {
+        if output::has_colors() { text.dim().to_string() } else { text }
+    }
+
+    fn table(&self, out: &mut Output, by: SpaceGrouping, rows: &[SpaceRow]) -> Result<()> {
+        const NUMBER: Column = Column::Number;
+        let last = if by == SpaceGrouping::Project { Column::Path(LAST) } else { Column::Words(LAST) };
+        let columns = [NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, Column::Whole, Column::Words(BAR), last];
+        let bar = if self.chosen.config.ascii { "#" } else { "█" };
+        let most = rows.first().map_or(0, |row| row.sum.bytes);
+        // A narrow terminal shows fewer columns, so that there is room for the names.
+        let room = output::columns().unwrap_or(usize::MAX);
+        let is_entries = by == SpaceGrouping::Entry;
+        let total = self.report.total;
+        let cells = |sum: &SpaceSum, sessions: usize, id: String, bar: String, name: String| {
+            let some = |size: u64| if size == 0 { String::new() } else { bytes(size) };
+            let share = share(sum.bytes, total.bytes);
+            let counted = if by == SpaceGrouping::Session { thousands(sum.count) } else { thousands(sessions) };
+            let mut cells = [bytes(sum.bytes), share, some(sum.duplicate), some(sum.outside), counted, id, bar, name];
+            let narrow: &[usize] = if room < 72 { &[2, 4] } else { &[] };
+            let dropped: &[usize] = if is_entries { &[2, 3, 4, 6] } else { narrow };
+            dropped.iter().for_each(|&at| cells[at].clear());
+            cells
+        };
+        let mut lines = Vec::new();
+        if !is_entries {
+            let counted = if by == SpaceGrouping::Session { "entries" } else { "sessions" };
+            let mut header = ["bytes", "share", "copies", "outside", counted, "", "", by.name()].map(String::from);
+            (room < 72).then(|| [2, 4].iter().for_each(|&at: &usize| header[at].clear()));
+            lines.push(header);
+        }
+        let ids = self.sessions_of(rows).map(|key| self.id(key)).collect::<Vec<_>>();
+        let shortest = resolve::shortest(ids.iter().map(String::as_str));
+        for row in rows {
+            let width = if most > 0 { (BAR as f64 * row.sum.bytes as f64 / most as f64).round() as usize } else { 0 };
+            let id = match row.key {
+                SpaceKey::Session(key) => utf16_prefix(&self.id(key), shortest).to_owned(),
+                SpaceKey::Entry(key, at) => {
+                    let id = self.report.large_entry(key, at).and_then(|entry| entry.id.as_deref());
+                    let id = id.map_or_else(|| format!("#{at}"), String::from);
+                    format!("{}@{id}", utf16_prefix(&self.id(key), shortest))
+                }
+                SpaceKey::Kind(_) | SpaceKey::Text(_) => String::new(),
+            };
+            let name = match by {
+                SpaceGrouping::Project => shorten(&row.name, &self.chosen.home).into_owned(),
+                SpaceGrouping::Entry => format!("{}  {}", row.name, row.title),
+                _ => row.name.clone(),
+            };
+            lines.push(cells(&row.sum, row.sessions, id, bar.repeat(width), name));
+        }
+        if !is_entries {
+            let sum = SpaceSum { count: total.count, ..total };
+            lines.push(cells(&sum, self.report.sessions.len(), String::new(), String::new(), "total".into()));
+        }
+        let (has_colors, last_line) = (output::has_colors(), lines.len().saturating_sub(1));
+        for (at, line) in table::lines(columns, &lines, output::columns(), self.chosen.config.signs()).enumerate() {
+            let styled = match at {
+                _ if !has_colors || is_entries => line,
+                0 => line.dim().to_string(),
+                at if at == last_line => line.bold().to_string(),
+                _ => table::with_colored_bar(&line, bar),
+            };
+            writeln!(out, "{styled}")?;
+        }
+        Ok(())
+    }
+
+    fn sessions_of(&self, rows: &[SpaceRow]) -> impl Iterator<Item = SessionKey> {
+        rows.iter().filter_map(|row| match row.key {
+            SpaceKey::Session(key) | SpaceKey::Entry(key, _) => Some(key),
+            SpaceKey::Kind(_) | SpaceKey::Text(_) => None,
+        })
+    }
+
+    fn id(&self, key: SessionKey) -> String {
+        self.sessions.get(key).map_or_else(String::new, |session| session.facts().id.to_owned())
+    }
+
+    fn path(&self, key: SessionKey) -> PathFields {
+        let path = self.sessions.get(key).map(|session| session.facts().path.join()).unwrap_or_default();
+        PathFields::from(&*path)
+    }
+
+    /// Prints a line for each session and project, and one for the total.
+    fn json(&self, out: &mut Output, limit: usize) -> Result<()> {
+        for (key, space) in self.report.sessions.iter().take(limit) {
+            let facts = self.sessions.get(*key).map(|session| session.facts());
+            let line = object! {
+                r#type: "session",
+                id: self.id(*key),
+                #[serde(flatten)] path: self.path(*key),
+                cwd: facts.map_or("", |facts| facts.cwd),
+                sessions: 1,
+                #[serde(flatten)] sums: SpaceFields::new([space].into_iter()),
+            };
+            output::json(out, &line)?;
+        }
+        let mut projects: HashMap<&str, Vec<&SessionSpace>> = HashMap::new();
+        for (key, space) in &self.report.sessions {
+            let session = self.sessions.get(*key);
+            projects.entry(session.map_or("", |session| session.facts().cwd)).or_default().push(space);
+        }
+        for row in self.report.rows(SpaceGrouping::Project, limit, self.sessions).0 {
+            let SpaceKey::Text(cwd) = &row.key else { continue };
+            let spaces = projects.get(&**cwd).into_iter().flatten().copied();
+            let line = object! {
+                r#type: "project",
+                cwd: cwd,
+                sessions: row.sessions,
+                #[serde(flatten)] sums: SpaceFields::new(spaces),
+            };
+            output::json(out, &line)?;
+        }
+        let largest = self.report.largest.iter().map(|(key, entry)| {
+            let LargeEntry { at, id, kind, name, bytes, .. } = entry;
+            object! {
+                id: self.id(*key),
+                #[serde(flatten)] path: self.path(*key),
+                entry_id: id,
+                index: at,
+                bytes: bytes,
+                kind: kind.name(),
+                name: Some(name).filter(|name| !name.is_empty()),
+            }
+        });
+        let line = object! {
+            r#type: "total",
+            sessions: self.report.sessions.len(),
+            #[serde(flatten)] sums: SpaceFields::new(self.report.sessions.iter().map(|(_, space)| space)),
+            largest: largest.collect::<Vec<_>>(),
+        };
+        output::json(out, &line)
+    }
+}
+
+/// Returns the share of a total in percent.
+fn share(bytes: u64, total: u64) -> String {
+    if total == 0 { String::new() } else { format!("{:.0} %", 100.0 * bytes as f64 / total as f64) }
+}
+
+/// The sums of some sessions in JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SpaceFields {
+    #[serde(flatten)]
+    total: SumFields,
+    kinds: Vec<NamedSum>,
+    tools: Vec<NamedSum>,
+    types: Vec<NamedSum>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SumFields {
+    bytes: u64,
+    count: usize,
+    duplicate_bytes: u64,
+    outside_context_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct NamedSum {
+    name: String,
+    #[serde(flatten)]
+    sum: SumFields,
+}
+
+impl From<SpaceSum> for SumFields {
+    fn from(SpaceSum { bytes, count, duplicate, outside }: SpaceSum) -> Self {
+        Self { bytes, count, duplicate_bytes: duplicate, outside_context_bytes: outside }
+    }
+}
+
+impl SpaceFields {
+    fn new<'a>(spaces: impl Iterator<Item = &'a SessionSpace>) -> Self {
+        let mut total = SpaceSum::default();
+        let mut sums: [BTreeMap<String, SpaceSum>; 3] = Default::default();
+        for space in spaces {
+            total += space.total;
+            for group in &space.groups {
+                *sums[0].entry(group.kind.name().into()).or_default() += group.sum;
+                let by_name = match group.kind {
+                    kind if kind.is_of_tool() => 1,
+                    SpaceKind::Custom => 2,
+                    _ => continue,
+                };
+                *sums[by_name].entry(group.name.to_string()).or_default() += group.sum;
+            }
+        }
+        let [kinds, tools, types] = sums.map(|sums| {
+            let mut sums: Vec<(String, SpaceSum)> = sums.into_iter().collect();
+            sums.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.bytes));
+            sums.into_iter().map(|(name, sum)| NamedSum { name, sum: sum.into() }).collect()
+        });
+        Self { total: total.into(), kinds, tools, types }
+    }
+}

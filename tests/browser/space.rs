@@ -1,0 +1,101 @@
+//! The screen of the space that sessions take.
+
+use std::fs;
+
+use pitree::app::layers::Layer;
+use pitree::app::layers::space::SpaceView;
+use pitree::app::message::{Effect, Msg, Work};
+use pitree::catalog::space::SpaceGrouping;
+use pitree::keymap::Place;
+
+use super::common::session::Session;
+use super::harness::{Browser, shows};
+
+snapshot!(space_wide, (160, 48), "I");
+snapshot!(space_80, (80, 24), "I");
+snapshot!(space_by_session, (100, 32), "I tab tab");
+snapshot!(space_entries, (80, 24), "I shift+tab");
+snapshot!(space_smallest, (40, 10), "I");
+
+fn view(browser: &Browser) -> &SpaceView {
+    match browser.model.layers.top() {
+        Some(Layer::Space(view)) => view,
+        other => panic!("{other:?}\n{}", browser.screen()),
+    }
+}
+
+fn bytes(browser: &Browser, grouping: SpaceGrouping) -> u64 {
+    view(browser).rows_of(grouping).iter().map(|row| row.sum.bytes).sum()
+}
+
+#[test]
+fn kinds_sessions_and_projects_add_up_to_the_files() {
+    let mut browser = Browser::demo(120, 40);
+    browser.press("I");
+    let files: u64 = browser.all().map(|session| session.bytes).sum();
+    for grouping in [SpaceGrouping::Kind, SpaceGrouping::Session, SpaceGrouping::Project] {
+        assert_eq!(bytes(&browser, grouping), files, "{grouping:?}");
+    }
+    for _ in SpaceGrouping::ALL {
+        browser.press("tab");
+    }
+    assert_eq!(view(&browser).grouping, SpaceGrouping::Kind);
+    browser.press("I");
+    assert!(browser.model.layers.0.is_empty());
+}
+
+#[test]
+fn a_large_entry_is_opened_and_going_back_returns() {
+    let mut browser = Browser::demo(120, 40);
+    browser.press("I shift+tab j enter");
+    assert_eq!(browser.model.focus, Place::Tree);
+    let session = browser.model.tree.session.unwrap();
+    browser.press("esc esc");
+    assert_eq!((view(&browser).grouping, view(&browser).cursor.at), (SpaceGrouping::Entry, 1));
+    browser.press("esc");
+    // In the tree, the open session is measured.
+    browser.press("l I");
+    assert_eq!(view(&browser).rows_of(SpaceGrouping::Session).len(), 1);
+    let open = &browser.model.catalog[session];
+    assert_eq!(bytes(&browser, SpaceGrouping::Kind), open.bytes);
+}
+
+#[test]
+fn rows_open_a_search_or_say_that_there_is_none() {
+    let mut browser = Browser::demo(120, 40);
+    browser.press("I enter");
+    assert!(browser.footer().contains("no search for kinds"), "{}", browser.footer());
+    browser.press("tab tab tab enter");
+    shows(&browser, "tool:");
+    assert!(browser.model.layers.0.is_empty() && browser.model.sessions.hits.is_some());
+    browser.press("esc");
+    assert_eq!(view(&browser).grouping, SpaceGrouping::Tool);
+    browser.press("esc j space I");
+    shows(&browser, "1 marked session");
+}
+
+#[test]
+fn leaving_the_screen_cancels_the_measurement() {
+    let mut browser = Browser::demo(80, 24);
+    let effects = browser.take(Msg::Key("I".parse().unwrap()));
+    let ticket = effects.into_iter().find_map(|effect| match effect {
+        Effect::Ask(ticket, Work::Measure(_)) => Some(ticket),
+        _ => None,
+    });
+    let ticket = ticket.unwrap();
+    shows(&browser, "measuring");
+    assert!(ticket.is_wanted());
+    browser.press("esc");
+    assert!(!ticket.is_wanted());
+}
+
+#[test]
+fn the_card_lists_the_largest_kinds() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "x".repeat(3000);
+    let session = Session::new("a").user("u", "Hello").tool("c", "read", &serde_json::json!({"path": "a"}), &text);
+    fs::write(dir.path().join("a.jsonl"), session.assistant("e", &text[..1500]).text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 120, 40);
+    browser.press("j");
+    shows(&browser, "space       tool results       ████");
+}
