@@ -249,8 +249,9 @@ fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
 
 /// Returns the largest kinds of content with bars, once they are known.
 fn space(model: &Model, key: SessionKey, columns: usize) -> Vec<DocLine> {
-    let Some(known) = model.space.known.get(&key) else { return Vec::new() };
-    let share = |bytes: u64| bytes as f64 / known.bytes.max(1) as f64;
+    let Some(known) = model.space.kinds_of(key) else { return Vec::new() };
+    let total: u64 = known.kinds.iter().map(|(_, bytes)| bytes).sum();
+    let share = |bytes: u64| bytes as f64 / total.max(1) as f64;
     let kinds: Vec<_> = known.kinds.iter().take(KINDS).filter(|(_, bytes)| share(*bytes) >= 0.005).collect();
     let widest = kinds.iter().map(|(kind, _)| width(kind.words())).max().unwrap_or_default();
     let room = columns.saturating_sub(widest + " 100 %".len() + 2).min(BAR);

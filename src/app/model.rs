@@ -24,14 +24,13 @@ use crate::base::paths::file_name;
 use crate::base::text::{Tone, clean};
 use crate::catalog::current_dir::CurrentDir;
 use crate::catalog::export::request::{ExportRequest, ExportResult};
+use crate::catalog::space::{SessionKinds, SpaceContent};
 use crate::catalog::{Catalog, EntryRef, SessionKey};
 use crate::changes::Request;
 use crate::changes::history::HistoryEntry;
 use crate::keymap::{Action, Place};
 use crate::search::qualifier::value::{QueryScope, ValueLists};
 use crate::session::digest::listed::SharedSession;
-use crate::session::space::SessionSpace;
-use crate::session::space::kind::SpaceKind;
 use crate::session::tree::{Index, Tree};
 
 /// A message in the footer.
@@ -133,27 +132,6 @@ pub struct PreviewedSecrets {
     pub found: Option<(SessionKey, usize)>,
 }
 
-/// The largest kinds of a session, for its card.
-#[derive(Clone, Debug)]
-pub struct KnownSpace {
-    /// The length of the measured file in bytes.
-    pub(crate) bytes: u64,
-    /// The bytes of each kind, the largest first.
-    pub(crate) kinds: Box<[(SpaceKind, u64)]>,
-}
-
-impl KnownSpace {
-    pub(crate) fn new(space: &SessionSpace) -> Self {
-        let kinds = space.kinds().into_iter().map(|(kind, sum)| (kind, sum.bytes));
-        Self { bytes: space.total.bytes, kinds: kinds.collect() }
-    }
-
-    /// Returns `true` if the file has a similar length now, so that the shares are still about right.
-    pub(crate) fn is_close_to(&self, bytes: u64) -> bool {
-        bytes.abs_diff(self.bytes) <= self.bytes / 8
-    }
-}
-
 /// State of the screen of the space that sessions take.
 #[derive(Debug, Default)]
 pub struct SpaceState {
@@ -161,10 +139,19 @@ pub struct SpaceState {
     pub measuring: Option<Claim>,
     /// The screen that the user left for one of its rows.
     pub left: Option<Box<SpaceView>>,
-    /// The measured sessions.
-    pub known: HashMap<SessionKey, KnownSpace>,
+    /// The content that was measured last.
+    pub content: Option<Arc<SpaceContent>>,
+    /// The kinds of the sessions whose cards were shown.
+    pub kinds: HashMap<SessionKey, SessionKinds>,
     /// The session of the card, and the claim on its kinds.
     pub measuring_session: Option<(SessionKey, Claim)>,
+}
+
+impl SpaceState {
+    /// Returns the kinds of a session, if they are known.
+    pub(crate) fn kinds_of(&self, key: SessionKey) -> Option<&SessionKinds> {
+        self.kinds.get(&key).or_else(|| self.content.as_ref()?.kinds.get(&key))
+    }
 }
 
 /// State of the browser.

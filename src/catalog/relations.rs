@@ -9,6 +9,7 @@ use crate::catalog::parents::{MissingParent, MissingParentKey};
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::disk::locate::is_project_folder;
 use crate::session::digest::listed::SharedSession;
+use crate::session::links::ById;
 
 /// The files that pi's list omits.
 #[derive(Debug, Default)]
@@ -55,6 +56,21 @@ impl Catalog {
     pub(crate) fn sharing_sessions(&self, key: SessionKey) -> Vec<(SessionKey, SharedSession)> {
         let members = self.shares.members(key.place()).map(SessionKey::new);
         members.map(|member| (member, self[member].clone())).collect()
+    }
+
+    /// Returns the keys of the entries of a session that other sessions contain too.
+    pub(crate) fn shared_entries(&self, key: SessionKey) -> ById<()> {
+        let others = self.sharing_sessions(key).into_iter().filter(|(other, _)| *other != key);
+        let mut elsewhere = ById::<()>::default();
+        for (_, session) in others {
+            elsewhere.extend(session.once().details_once().entries.ids.iter().map(|&id| (id, ())));
+        }
+        if elsewhere.is_empty() {
+            return elsewhere;
+        }
+        let own = self[key].once();
+        let own = own.details_once();
+        own.entries.ids.iter().filter(|id| elsewhere.contains_key(id)).map(|&id| (id, ())).collect()
     }
 
     /// Returns a missing parent.

@@ -82,11 +82,34 @@ pub struct SpaceReport {
 /// The maximum number of rows of a grouping in [`SpaceContent`].
 const MOST_ROWS: usize = 500;
 
+/// The kinds of a session, for its card.
+#[derive(Clone, Debug)]
+pub struct SessionKinds {
+    /// The length of the file in bytes, as listed when it was measured.
+    listed: u64,
+    /// The bytes of each kind, the largest first.
+    pub(crate) kinds: Box<[(SpaceKind, u64)]>,
+}
+
+impl SessionKinds {
+    pub(crate) fn new(space: &SessionSpace, listed: u64) -> Self {
+        let kinds = space.kinds().into_iter().map(|(kind, sum)| (kind, sum.bytes));
+        Self { listed, kinds: kinds.collect() }
+    }
+
+    /// Returns `true` if the file has a similar length now, so that the shares are still about right.
+    pub(crate) fn is_close_to(&self, listed: u64) -> bool {
+        listed.abs_diff(self.listed) <= self.listed / 8
+    }
+}
+
 /// A report with the rows of all groupings.
 #[derive(Clone, Debug)]
 pub struct SpaceContent {
     /// The report.
     pub report: SpaceReport,
+    /// The kinds of each session.
+    pub(crate) kinds: HashMap<SessionKey, SessionKinds>,
     /// The rows of each grouping, in the order of [`SpaceGrouping::ALL`].
     rows: Vec<Vec<SpaceRow>>,
 }
@@ -95,7 +118,9 @@ impl SpaceContent {
     /// Sums the rows of all groupings.
     pub fn new(report: SpaceReport, sessions: &StatsSessions) -> Self {
         let rows = SpaceGrouping::ALL.iter().map(|&by| report.rows(by, MOST_ROWS, sessions).0).collect();
-        Self { report, rows }
+        let listed = |key: SessionKey| sessions.get(key).map_or(0, |session| session.facts().bytes);
+        let kinds = report.sessions.iter().map(|(key, space)| (*key, SessionKinds::new(space, listed(*key))));
+        Self { kinds: kinds.collect(), report, rows }
     }
 
     /// Returns the rows of a grouping.

@@ -13,6 +13,7 @@ mod kinds;
 mod lines;
 pub mod repair;
 mod request;
+pub mod slim;
 mod trashed_files;
 mod undo;
 

@@ -14,6 +14,7 @@ use crate::base::numbers::thousands;
 use crate::base::paths::{self, shorten};
 use crate::base::text::clean;
 use crate::base::time;
+use crate::catalog::{Catalog, SessionKey};
 use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, ChangeEvent, ChangeProgress, ChangeResult, Changes, Refusal, Request};
 use crate::cli::exit::{Exit, Stopped, by_signal};
@@ -108,6 +109,26 @@ impl<'a> Changer<'a> {
             Some(signal) => error.context(Stopped(by_signal(signal), "stopped")),
             None => error,
         })
+    }
+
+    /// Asks before files are replaced: a verb, and what follows. A pi that may be using a session needs a second look.
+    ///
+    /// # Errors
+    /// The terminal fails.
+    pub(super) fn is_replacement_wanted(
+        &self,
+        (verb, what): (&str, &str),
+        keys: &[SessionKey],
+        mut catalog: Catalog,
+    ) -> Result<bool> {
+        catalog.set_pis(running::running(locate::state_dir().as_deref()), now());
+        output::note("The originals move to the trash, and take space until it is emptied.");
+        let signs = catalog.signs(keys, now(), self.home);
+        if signs.is_empty() {
+            return output::is_yes(&format!("{verb} {what}?"));
+        }
+        signs.iter().for_each(|sign| output::note(&format!("{sign}.")));
+        Ok(output::ask(&format!("Type \"yes\" to {} {what} anyway:", verb.to_lowercase()))? == "yes")
     }
 
     /// Makes a change that requires a version 3 file. Asks the user unless migration is allowed (`migrate`). `request`

@@ -11,8 +11,8 @@ use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
+use crate::catalog::Catalog;
 use crate::catalog::doctor::{self, ExaminedFile};
-use crate::catalog::{Catalog, SessionKey};
 use crate::changes::change::RewritePurpose;
 use crate::changes::repair::RepairWriter;
 use crate::changes::{Changes, ExpectedSession, Request, SharedRewriter};
@@ -27,7 +27,6 @@ use crate::disk::leftovers::leftovers;
 use crate::disk::locate;
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::trash::Trash;
-use crate::pi::running;
 use crate::session::health::Finding;
 use crate::session::health::code::Code;
 
@@ -233,7 +232,9 @@ impl DoctorCommand {
         }
         if !self.yes && !self.dry_run {
             ensure!(output::can_ask(), "cannot ask for confirmation without a terminal; use --yes to skip the prompt");
-            if !is_wanted(&sessions, &keys, changer, resolve::catalog(chosen))? {
+            let files = count(sessions.len(), "file", "files");
+            let question = ("Replace", &*format!("{files} by repaired ones"));
+            if !changer.is_replacement_wanted(question, &keys, resolve::catalog(chosen))? {
                 output::note("canceled; no file changed");
                 return Ok(Exit::Nothing.into());
             }
@@ -317,22 +318,4 @@ fn tell_steps(path: &str, steps: &[String], rest: usize) {
     if rest > 0 {
         output::note(&format!("  {} to {path}.rest", count(rest, "byte", "bytes")));
     }
-}
-
-/// Asks for confirmation. A pi that uses a session needs a second look.
-fn is_wanted(
-    sessions: &[ExpectedSession],
-    keys: &[SessionKey],
-    changer: &Changer<'_>,
-    mut catalog: Catalog,
-) -> Result<bool> {
-    catalog.set_pis(running::running(locate::state_dir().as_deref()), now());
-    let files = count(sessions.len(), "file", "files");
-    output::note("The originals move to the trash, and take space until it is emptied.");
-    let signs = catalog.signs(keys, now(), changer.home);
-    if signs.is_empty() {
-        return output::is_yes(&format!("Replace {files} by repaired ones?"));
-    }
-    signs.iter().for_each(|sign| output::note(&format!("{sign}.")));
-    Ok(output::ask(&format!("Type \"yes\" to replace {files} anyway:"))? == "yes")
 }

@@ -36,6 +36,7 @@ mod secrets;
 mod setup;
 mod show;
 mod skill;
+mod slim;
 mod space;
 mod stats;
 mod table;
@@ -145,6 +146,7 @@ enum OnSessions {
     Space(space::SpaceCommand),
     Secrets(secrets::SecretsCommand),
     Doctor(doctor::DoctorCommand),
+    Slim(slim::SlimCommand),
     Show(show::ShowCommand),
     Path(path::PathCommand),
     Export(export::ExportCommand),
@@ -360,6 +362,7 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Space(command) => command.run(&chosen, out),
         OnSessions::Secrets(command) => command.run(&chosen, out),
         OnSessions::Doctor(command) => command.run(&chosen, out),
+        OnSessions::Slim(command) => command.run(&chosen, out),
         OnSessions::Show(command) => command.run(&chosen, out).map(success),
         OnSessions::Path(command) => command.run(&chosen, out).map(success),
         OnSessions::Export(command) => command.run(&chosen, out),

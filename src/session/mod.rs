@@ -6,6 +6,7 @@
 //! model receives. New lines and files are built in [`write`](mod@write).
 
 pub mod compare;
+pub(crate) mod contexts;
 pub mod digest;
 pub mod entry;
 pub mod family;

@@ -8,10 +8,10 @@ use crate::app::flows::stats_view;
 use crate::app::layers::Layer;
 use crate::app::layers::space::SpaceView;
 use crate::app::message::Work;
-use crate::app::model::{KnownSpace, Model};
+use crate::app::model::Model;
 use crate::app::panes::preview::PreviewSubject;
 use crate::base::text::Tone;
-use crate::catalog::space::{SpaceContent, SpaceGrouping, SpaceKey};
+use crate::catalog::space::{SessionKinds, SpaceContent, SpaceGrouping, SpaceKey};
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::{Action, Place};
@@ -50,9 +50,9 @@ pub(super) fn take_progress(model: &mut Model, progress: (usize, usize)) {
 /// Takes the content.
 pub(super) fn take(model: &mut Model, content: Arc<SpaceContent>) {
     model.space.measuring = None;
-    for (key, space) in &content.report.sessions {
-        model.space.known.insert(*key, KnownSpace::new(space));
-    }
+    // The content is newer.
+    model.space.kinds.retain(|key, _| !content.kinds.contains_key(key));
+    model.space.content = Some(content.clone());
     let size = model.size;
     if let Some(view) = model.layers.space_mut() {
         view.content = Some(content);
@@ -63,8 +63,13 @@ pub(super) fn take(model: &mut Model, content: Arc<SpaceContent>) {
 /// Takes the kinds of a session for its card.
 pub(super) fn take_session(model: &mut Model, space: &SessionSpace) {
     if let Some((key, _)) = model.space.measuring_session.take() {
-        model.space.known.insert(key, KnownSpace::new(space));
+        model.space.kinds.insert(key, SessionKinds::new(space, listed(model, key)));
     }
+}
+
+/// Returns the length of the file of a session as listed.
+fn listed(model: &Model, key: SessionKey) -> u64 {
+    model.catalog.get(key).map_or(0, |session| session.facts().bytes)
 }
 
 /// Does an action of the screen.
@@ -135,14 +140,16 @@ pub(super) fn sync(model: &mut Model) {
         None => model.space.measuring = None,
     }
     let shown = match model.preview.subject {
-        PreviewSubject::Session(key) if model.tree.session == Some(key) => Some(key),
+        PreviewSubject::Session(key) => Some(key),
         _ => None,
     };
     model.space.measuring_session.take_if(|(key, _)| shown != Some(*key));
-    let is_read = model.tree.own().is_some_and(|tree| !tree.is_partial);
-    let Some(session) = shown.filter(|_| is_read).and_then(|key| model.catalog.get(key)) else { return };
-    let (Some(key), bytes) = (shown, session.bytes) else { return };
-    let is_known = model.space.known.get(&key).is_some_and(|known| known.is_close_to(bytes));
+    // The tree of the session is more important.
+    let is_waiting = shown == model.tree.session && model.tree.own().is_none_or(|tree| tree.is_partial);
+    let Some(key) = shown.filter(|_| !is_waiting) else { return };
+    let Some(session) = model.catalog.get(key) else { return };
+    let bytes = session.facts().bytes;
+    let is_known = model.space.kinds_of(key).is_some_and(|kinds| kinds.is_close_to(bytes));
     if is_known || bytes > CHEAP || model.space.measuring_session.is_some() {
         return;
     }
@@ -163,7 +170,7 @@ pub(super) fn take_failure(model: &mut Model, ticket: u64, error: &str) -> bool 
         return false;
     };
     // The card then shows no kinds. It is not measured again before the file has grown.
-    let bytes = model.catalog.get(key).map_or(0, |session| session.bytes);
-    model.space.known.insert(key, KnownSpace { bytes, kinds: Box::default() });
+    let kinds = SessionKinds::new(&SessionSpace::default(), listed(model, key));
+    model.space.kinds.insert(key, kinds);
     true
 }

@@ -3,22 +3,18 @@
 //! Two properties overlap with the kinds: bytes of entries that an older session of the family contains too, and bytes
 //! of entries outside of the model context of every branch end.
 
-mod context;
 pub mod kind;
 mod parts;
 
-use std::collections::HashMap;
 use std::ops::AddAssign;
 
+use crate::session::contexts::ContextCollector;
 use crate::session::digest::details::identity;
-use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, RawTime};
 use crate::session::json::Str;
 use crate::session::lines::{Line, LineCollector, NotASession};
 use crate::session::links::{ById, IdHash, Index};
-use crate::session::space::context::{ContextEntries, ContextRole};
 use crate::session::space::kind::SpaceKind;
-use crate::session::tree::model_role::{ContextEdit, FirstKept, ModelRole};
 
 /// The number of largest entries that are kept.
 pub const LARGEST: usize = 10;
@@ -119,9 +115,7 @@ pub struct SpaceCollector {
     parts: Vec<(u32, u64)>,
     /// The end of the parts of each entry.
     ends: Vec<usize>,
-    roles: Vec<ContextRole>,
-    kept: Vec<(Index, FirstKept)>,
-    edits: Vec<(Index, ContextEdit)>,
+    contexts: ContextCollector,
     largest: Vec<LargeEntry>,
     /// The end of the measured bytes.
     end: u64,
@@ -153,17 +147,7 @@ impl SpaceCollector {
             self.parts.push((number, bytes));
         });
         self.ends.push(self.parts.len());
-        self.roles.push(match entry.kind {
-            EntryKind::Compaction => ContextRole::Compaction,
-            EntryKind::SystemRole => ContextRole::SystemMessage,
-            _ if ModelRole::new(entry).messages > 0 => ContextRole::Message,
-            _ => ContextRole::Nothing,
-        });
-        match entry.kind {
-            EntryKind::Compaction => self.kept.push((at, FirstKept::new(entry))),
-            EntryKind::ContextEdit => self.edits.extend(ContextEdit::new(entry).map(|edit| (at, edit))),
-            _ => {}
-        }
+        self.contexts.entry(entry);
         if self.largest.len() < LARGEST || self.largest.last().is_some_and(|last| bytes > last.bytes) {
             let id = self.lines.ids.last().and_then(|ids| ids.id);
             let key = identity(entry, id, at, entry.timestamp.and_then(RawTime::ms), line.bytes);
@@ -198,22 +182,9 @@ impl SpaceCollector {
     /// # Errors
     /// The file is not a session.
     pub fn finish(mut self, is_duplicate: &[bool]) -> Result<SessionSpace, NotASession> {
-        let version = self.lines.session()?.version;
+        self.lines.session()?;
         let links = self.lines.parent_links();
-        let first_kept =
-            |(at, kept): (Index, FirstKept)| Some((at, kept.resolve(&links, version, &self.lines.headers)?));
-        let first_kept: HashMap<Index, Index> =
-            std::mem::take(&mut self.kept).into_iter().filter_map(first_kept).collect();
-        let mut edits: HashMap<Index, Vec<(Index, bool)>> = HashMap::new();
-        for (at, edit) in std::mem::take(&mut self.edits) {
-            if let Some(target) = links.find(edit.target) {
-                edits.entry(target).or_default().push((at, edit.words.is_none()));
-            }
-        }
-        let stubs = self.lines.stubs(&links);
-        let entries =
-            ContextEntries { links: &links, stubs: &stubs, roles: &self.roles, first_kept: &first_kept, edits: &edits };
-        let in_context = entries.in_context();
+        let in_context = self.contexts.in_context(&self.lines, &links, &[]);
         let mut start = 0;
         for (at, &end) in self.ends.iter().enumerate() {
             for &(number, bytes) in &self.parts[start..end] {

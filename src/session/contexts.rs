@@ -4,11 +4,15 @@
 
 use std::collections::HashMap;
 
+use crate::session::entry::Entry;
+use crate::session::entry::kind::EntryKind;
+use crate::session::lines::LineCollector;
 use crate::session::links::{Index, ParentLinks};
+use crate::session::tree::model_role::{ContextEdit, FirstKept, ModelRole};
 
 /// The role of an entry in contexts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum ContextRole {
+enum ContextRole {
     /// It has no messages.
     #[default]
     Nothing,
@@ -20,16 +24,71 @@ pub(super) enum ContextRole {
     Compaction,
 }
 
+/// Collects the data of entries on which contexts depend.
+#[derive(Debug, Default)]
+pub(crate) struct ContextCollector {
+    roles: Vec<ContextRole>,
+    kept: Vec<(Index, FirstKept)>,
+    edits: Vec<(Index, ContextEdit)>,
+}
+
+impl ContextCollector {
+    /// Adds the next entry of the file.
+    pub(crate) fn entry(&mut self, entry: &Entry<'_>) {
+        let at = self.roles.len() as Index;
+        self.roles.push(match entry.kind {
+            EntryKind::Compaction => ContextRole::Compaction,
+            EntryKind::SystemRole => ContextRole::SystemMessage,
+            _ if ModelRole::new(entry).messages > 0 => ContextRole::Message,
+            _ => ContextRole::Nothing,
+        });
+        match entry.kind {
+            EntryKind::Compaction => self.kept.push((at, FirstKept::new(entry))),
+            EntryKind::ContextEdit => self.edits.extend(ContextEdit::new(entry).map(|edit| (at, edit))),
+            _ => {}
+        }
+    }
+
+    /// Returns the entries to which compactions and context edits refer.
+    pub(crate) fn referenced(&self, lines: &LineCollector, links: &ParentLinks) -> Vec<Index> {
+        let targets = self.edits.iter().filter_map(|(_, edit)| links.find(edit.target));
+        self.first_kept(lines, links).into_values().chain(targets).collect()
+    }
+
+    fn first_kept(&self, lines: &LineCollector, links: &ParentLinks) -> HashMap<Index, Index> {
+        let version = lines.header().map_or(1.0, |header| header.version);
+        let resolve = |&(at, kept): &(Index, FirstKept)| Some((at, kept.resolve(links, version, &lines.headers)?));
+        self.kept.iter().filter_map(resolve).collect()
+    }
+
+    /// Returns `true` for each entry that is in the context of a branch end or of one of these entries.
+    pub(crate) fn in_context(&self, lines: &LineCollector, links: &ParentLinks, others: &[Index]) -> Vec<bool> {
+        let mut edits: HashMap<Index, Vec<(Index, bool)>> = HashMap::new();
+        for (at, edit) in &self.edits {
+            if let Some(target) = links.find(edit.target) {
+                edits.entry(target).or_default().push((*at, edit.words.is_none()));
+            }
+        }
+        let (stubs, first_kept) = (lines.stubs(links), self.first_kept(lines, links));
+        let mut is_end = vec![false; self.roles.len()];
+        others.iter().for_each(|&at| is_end[at as usize] = true);
+        for ((is_end, children), is_stub) in is_end.iter_mut().zip(links.child_counts(&stubs)).zip(&stubs) {
+            *is_end |= children == 0 && !is_stub;
+        }
+        ContextEntries { links, is_end, roles: &self.roles, first_kept: &first_kept, edits: &edits }.in_context()
+    }
+}
+
 /// The entries of a file as far as contexts depend on them.
-pub(super) struct ContextEntries<'a> {
-    pub(super) links: &'a ParentLinks,
-    /// `true` for each entry that is a stub.
-    pub(super) stubs: &'a [bool],
-    pub(super) roles: &'a [ContextRole],
+struct ContextEntries<'a> {
+    links: &'a ParentLinks,
+    /// `true` for each entry whose context counts.
+    is_end: Vec<bool>,
+    roles: &'a [ContextRole],
     /// The first entry that each compaction keeps.
-    pub(super) first_kept: &'a HashMap<Index, Index>,
+    first_kept: &'a HashMap<Index, Index>,
     /// The context edits of each target: the edit, and `true` if it omits the target.
-    pub(super) edits: &'a HashMap<Index, Vec<(Index, bool)>>,
+    edits: &'a HashMap<Index, Vec<(Index, bool)>>,
 }
 
 /// The entries in depth-first order.
@@ -96,7 +155,7 @@ struct BranchEnd {
 
 impl ContextEntries<'_> {
     /// Returns `true` for each entry that is in the context of a branch end.
-    pub(super) fn in_context(&self) -> Vec<bool> {
+    fn in_context(&self) -> Vec<bool> {
         let (parents, len) = (&self.links.parents, self.roles.len());
         let tree = DepthFirst::new(parents);
         let ends = self.ends(&tree);
@@ -127,7 +186,6 @@ impl ContextEntries<'_> {
     /// Returns the branch ends in depth-first order.
     fn ends(&self, tree: &DepthFirst) -> Vec<BranchEnd> {
         let parents = &self.links.parents;
-        let children = self.links.child_counts(self.stubs);
         let mut compaction: Vec<Option<Index>> = vec![None; parents.len()];
         let mut ends = Vec::new();
         for &at in &tree.order {
@@ -135,7 +193,7 @@ impl ContextEntries<'_> {
             let is_compaction = self.roles[here] == ContextRole::Compaction;
             let before = parents[here].and_then(|parent| compaction[parent as usize]);
             compaction[here] = if is_compaction { Some(at) } else { before };
-            if children[here] == 0 && !self.stubs[here] {
+            if self.is_end[here] {
                 let first = compaction[here].map(|compaction| {
                     let kept = self.first_kept.get(&compaction).copied();
                     kept.filter(|&kept| tree.is_below(compaction, kept)).unwrap_or(compaction)

@@ -1,0 +1,117 @@
+//! Slimming of session files: the writer of their smaller versions.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, ensure};
+
+use crate::disk::fingerprint::hash;
+use crate::disk::rewrite::{NewVersion, Rewriter, Rewritten};
+use crate::disk::{files, lines, load};
+use crate::session::json::edit::RawObject;
+use crate::session::links::{ById, Index};
+use crate::session::tree::Tree;
+use crate::session::tree::context::context;
+use crate::session::write::slim::{SlimPlan, SlimPlanner, SlimRules, SlimWriter};
+
+/// Writes smaller versions of files.
+#[derive(Debug)]
+pub struct SlimmingWriter {
+    /// The rules.
+    pub rules: SlimRules,
+    /// The entries that other sessions contain too, by the path of the file with symbolic links resolved.
+    pub shared: HashMap<PathBuf, ById<()>>,
+}
+
+impl SlimmingWriter {
+    /// Decides what to remove from a file. `is_wanted` returns `false` to cancel.
+    ///
+    /// # Errors
+    /// The file cannot be read or slimmed, or it was canceled.
+    pub fn plan(&self, path: &Path, is_wanted: impl Fn() -> bool) -> Result<SlimPlan> {
+        let none = ById::default();
+        let real = path.canonicalize().unwrap_or_else(|_| path.into());
+        let mut planner = SlimPlanner::new(&self.rules, self.shared.get(&real).unwrap_or(&none));
+        let read = files::open(path).and_then(|mut file| {
+            lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |line| planner.line(&line) && is_wanted())
+        });
+        read.with_context(|| format!("cannot read {}", path.display()))?;
+        ensure!(is_wanted(), "canceled");
+        planner.finish().map_err(|why| anyhow!("cannot slim {}: {why}", path.display()))
+    }
+}
+
+impl Rewriter for SlimmingWriter {
+    fn write(&self, path: &Path, out: &mut NewVersion<'_>) -> Result<Rewritten> {
+        let plan = self.plan(path, || true)?;
+        if plan.is_empty() {
+            return Ok(Rewritten::default());
+        }
+        out.needs(files::len(path)?.saturating_sub(plan.savings.total))?;
+        let mut writer = SlimWriter::new(&plan);
+        let mut reader = BufReader::with_capacity(BUFFER, files::open(path)?);
+        let (mut offset, mut line) = (0, Vec::new());
+        loop {
+            line.clear();
+            let read = reader.read_until(b'\n', &mut line);
+            let len = read.with_context(|| format!("cannot read {}", path.display()))?;
+            if len == 0 {
+                return Ok(Rewritten { is_changed: true, ..Rewritten::default() });
+            }
+            let text = line.strip_suffix(b"\n").unwrap_or(&line);
+            if let Some(new) = writer.line(offset, text)? {
+                out.write_all(&new)?;
+                out.write_all(&line[text.len()..])?;
+            }
+            offset += len as u64;
+        }
+    }
+
+    /// Compares the model contexts at all branch ends and labels.
+    fn check(&self, path: &Path, new: &Path) -> Result<()> {
+        let with_texts = self.rules.inside.is_none();
+        let [before, after] = [path, new].map(|path| contexts(path, with_texts));
+        ensure!(before? == after?, "a model context would change");
+        Ok(())
+    }
+}
+
+/// The size in bytes of the buffer for reading.
+const BUFFER: usize = 256 * 1024;
+
+/// Returns a hash of the model context at each branch end and each label, with or without the texts.
+fn contexts(path: &Path, with_texts: bool) -> Result<BTreeMap<String, u64>> {
+    let tree = load::tree(path, "")?;
+    let hashes = if with_texts { entry_hashes(path, &tree)? } else { vec![0; tree.nodes.len()] };
+    let is_end = |at: &Index| !tree.is_stub(*at) && tree.branches(*at).next().is_none();
+    let ends = (0..tree.nodes.len() as Index).filter(is_end).chain(tree.labels.keys().copied());
+    let name = |at: Index| tree.nodes[at as usize].id.as_deref().map_or_else(|| at.to_string(), String::from);
+    let all = ends.map(|end| {
+        let context = context(&tree, Some(end));
+        let mut edits: Vec<(String, u64)> =
+            context.edits.iter().map(|(&target, &edit)| (name(target), hashes[edit as usize])).collect();
+        edits.sort();
+        let entries: Vec<(String, u64)> = context.entries.iter().map(|&at| (name(at), hashes[at as usize])).collect();
+        let compaction = context.compaction.map(name);
+        let all = (entries, edits, compaction, context.model, context.thinking_level);
+        (name(end), hash(format!("{all:?}").as_bytes()))
+    });
+    Ok(all.collect())
+}
+
+/// Returns a hash of each entry without the ID of its parent.
+fn entry_hashes(path: &Path, tree: &Tree) -> Result<Vec<u64>> {
+    let mut hashes = vec![0; tree.nodes.len()];
+    let places: HashMap<u64, usize> = tree.nodes.iter().enumerate().map(|(at, node)| (node.offset, at)).collect();
+    let mut file = files::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let read = lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |line| {
+        if let Some(&at) = places.get(&line.offset) {
+            let text = RawObject::new(line.bytes).map(|object| object.with(&[("parentId", None)]));
+            hashes[at] = hash(text.as_deref().unwrap_or(line.bytes));
+        }
+        true
+    });
+    read.with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(hashes)
+}

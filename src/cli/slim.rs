@@ -1,0 +1,212 @@
+//! `pitree slim`: makes session files smaller.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Result, bail, ensure};
+use clap_complete::ArgValueCompleter;
+
+use crate::base::numbers::{bytes, count};
+use crate::base::text::clean;
+use crate::catalog::SessionKey;
+use crate::changes::change::RewritePurpose;
+use crate::changes::slim::SlimmingWriter;
+use crate::changes::{ExpectedSession, Request, SharedRewriter};
+use crate::cli::change::{ChangeArgs, Changer, CliStep};
+use crate::cli::chosen_sessions::chosen_sessions;
+use crate::cli::exit::Exit;
+use crate::cli::output::{self, Output, PathFields, object};
+use crate::cli::resolve::{self, SessionResolver};
+use crate::cli::{CommandContext, completions};
+use crate::session::write::slim::{SlimRules, SlimSaving, SlimSavings};
+
+/// The maximum number of sessions that are listed before the question.
+const LISTED: usize = 20;
+
+/// Make session files smaller
+///
+/// By default, removes the snapshots that extensions wrote before their last one on each path, and the content of tool
+/// results and images over 8 kB that no model receives: they are in the context of no branch end and no label. Prompts,
+/// answers, thinking, summaries and tool calls stay. Entries that forks or other sessions contain too stay as they are.
+///
+/// Shows what would be saved, asks, and compares all model contexts before a file is replaced. The originals move to the
+/// trash, so nothing is free before `pitree trash empty`; `pitree undo` restores them.
+#[derive(Debug, clap::Args)]
+#[command(after_help = crate::cli::exit::help("Examples:
+  pitree slim 0199f2c1 --dry-run     show what would be saved
+  pitree slim size:>50M              slim the sessions that match a query
+  pitree slim 0199f2c1 --keep-type todo-state --outside 64
+  pitree slim 0199f2c1 --inside 256  also shorten results over 256 kB that the model sees"))]
+pub(super) struct SlimCommand {
+    /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
+    #[arg(value_name = "SESSION|QUERY", required = true, add = ArgValueCompleter::new(completions::sessions))]
+    words: Vec<OsString>,
+    /// Keep all snapshots of extensions
+    #[arg(long)]
+    no_snapshots: bool,
+    /// Keep all snapshots of this type (repeatable)
+    #[arg(long = "keep-type", value_name = "TYPE")]
+    kept_types: Vec<String>,
+    /// Remove tool results and images over this size that no model receives, in kB
+    #[arg(long, value_name = "KB", default_value_t = 8, value_parser = crate::cli::number)]
+    outside: u64,
+    /// Keep tool results and images that no model receives
+    #[arg(long, conflicts_with = "outside")]
+    no_outside: bool,
+    /// Also shorten tool results over this size that a model receives, in kB, and remove such images; this changes what
+    /// the model sees
+    #[arg(long, value_name = "KB", value_parser = crate::cli::number)]
+    inside: Option<u64>,
+    /// Don't ask
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    switches: ChangeArgs,
+}
+
+/// A session, and what slimming it saves.
+struct PlannedSession {
+    key: SessionKey,
+    session: ExpectedSession,
+    bytes: u64,
+    savings: SlimSavings,
+}
+
+impl SlimCommand {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+        let changer = Changer::new(chosen, &self.switches)?;
+        let resolver = SessionResolver::new(chosen);
+        let catalog = resolver.catalog();
+        let found = chosen_sessions(&self.words, &resolver, chosen.here_and_now())?.unwrap_or_default();
+        let mut keys: Vec<SessionKey> = catalog.newest_first();
+        keys.retain(|key| found.contains(key));
+        let real = |key: SessionKey| catalog[key].path.canonicalize().unwrap_or_else(|_| catalog[key].path.clone());
+        let shared: HashMap<_, _> = keys.iter().map(|&key| (real(key), catalog.shared_entries(key))).collect();
+        let writer = SlimmingWriter { rules: self.rules(), shared };
+        let (mut planned, mut failed) = (Vec::new(), false);
+        for (done, &key) in keys.iter().enumerate() {
+            output::progress(&format!("{done} of {}", count(keys.len(), "session", "sessions")));
+            match writer.plan(&catalog[key].path, || true) {
+                Ok(plan) if plan.is_empty() && keys.len() > 1 => {}
+                Ok(plan) => {
+                    let session = ExpectedSession::of(&catalog[key].facts());
+                    planned.push(PlannedSession { key, session, bytes: catalog[key].bytes, savings: plan.savings });
+                }
+                Err(error) => {
+                    output::error(&format!("{error:#}"));
+                    failed = true;
+                }
+            }
+        }
+        output::progress("");
+        planned.sort_by_key(|planned| std::cmp::Reverse(planned.savings.total));
+        if self.switches.json && self.switches.dry_run {
+            planned.iter().try_for_each(|planned| print_json(planned, out))?;
+        }
+        let total: u64 = planned.iter().map(|planned| planned.savings.total).sum();
+        self.tell(&planned, &changer);
+        planned.retain(|planned| planned.savings.total > 0);
+        if planned.is_empty() {
+            output::note("nothing to save with these rules");
+            return Ok(if failed { Exit::Failed } else { Exit::Nothing }.into());
+        }
+        if !self.yes && !self.switches.dry_run {
+            ensure!(output::can_ask(), "cannot ask for confirmation without a terminal; use --yes to skip the prompt");
+            let keys: Vec<SessionKey> = planned.iter().map(|planned| planned.key).collect();
+            let what = format!("{} by {}", count(planned.len(), "session", "sessions"), bytes(total));
+            if !changer.is_replacement_wanted(("Shrink", &what), &keys, resolve::catalog(chosen))? {
+                output::note("canceled; no session changed");
+                return Ok(Exit::Nothing.into());
+            }
+        }
+        if self.switches.json && self.switches.dry_run {
+            return Ok(if failed { Exit::Failed } else { Exit::Done }.into());
+        }
+        let sessions = planned.into_iter().map(|planned| planned.session).collect();
+        let by = SharedRewriter(Arc::new(writer));
+        let done = changer.make(&Request::Rewrite { purpose: RewritePurpose::Slim, sessions, by })?;
+        let code = changer.say(&done, CliStep::Make)?;
+        if failed {
+            bail!("some sessions were not slimmed; see above");
+        }
+        Ok(code)
+    }
+
+    fn rules(&self) -> SlimRules {
+        SlimRules {
+            snapshots: !self.no_snapshots,
+            kept_types: self.kept_types.clone(),
+            outside: (!self.no_outside).then(|| self.outside.saturating_mul(1024)),
+            inside: self.inside.map(|limit| limit.saturating_mul(1024)),
+        }
+    }
+
+    /// Tells what is saved: by rule, and by session if there are several.
+    fn tell(&self, planned: &[PlannedSession], changer: &Changer<'_>) {
+        let mut types: HashMap<&str, (SlimSaving, bool)> = HashMap::new();
+        let [mut outside, mut inside, mut shared] = [SlimSaving::default(); 3];
+        for PlannedSession { savings, .. } in planned {
+            for (name, saving, is_on) in &savings.snapshots {
+                let known = types.entry(name).or_insert((SlimSaving::default(), *is_on));
+                known.0 += *saving;
+            }
+            outside += savings.outside;
+            inside += savings.inside;
+            shared += savings.shared;
+        }
+        let mut types: Vec<_> = types.into_iter().collect();
+        types.sort_by_key(|(name, (saving, _))| (std::cmp::Reverse(saving.bytes), *name));
+        let tell = |what: &str, saving: SlimSaving, off: Option<&str>| {
+            if saving.count > 0 {
+                let off = off.map_or(String::new(), |off| format!("; kept, {off}"));
+                output::note(&clean(&format!(
+                    "{what}: {} in {}{off}",
+                    bytes(saving.bytes),
+                    count(saving.count, "entry", "entries")
+                )));
+            }
+        };
+        for (name, (saving, is_on)) in types {
+            tell(&format!("snapshots of {name}"), saving, (!is_on).then_some("by your choice"));
+        }
+        let off = self.no_outside.then_some("by your choice");
+        tell("results and images that no model receives", outside, off);
+        let off = self.inside.is_none().then_some("unless --inside is given");
+        tell("results and images that a model receives", inside, off);
+        tell("in entries that other sessions contain too", shared, Some("so that families stay as they are"));
+        if planned.len() > 1 {
+            for PlannedSession { session, bytes: size, savings, .. } in planned.iter().take(LISTED) {
+                let path = changer.short(&session.path);
+                output::note(&format!("{path}: {} of {}", bytes(savings.total), bytes(*size)));
+            }
+            if planned.len() > LISTED {
+                output::note(&format!("and {} more", planned.len() - LISTED));
+            }
+        }
+    }
+}
+
+fn print_json(planned: &PlannedSession, out: &mut Output) -> Result<()> {
+    let PlannedSession { session, bytes, savings, .. } = planned;
+    let saving = |saving: &SlimSaving| object! { count: saving.count, bytes: saving.bytes };
+    let snapshots: Vec<_> = savings
+        .snapshots
+        .iter()
+        .map(|(name, saving, is_removed)| {
+            object! { kind: name, count: saving.count, bytes: saving.bytes, removed: is_removed }
+        })
+        .collect();
+    let line = object! {
+        id: &session.id,
+        #[serde(flatten)] path: PathFields::from(&*session.path),
+        bytes,
+        saved_bytes: savings.total,
+        snapshots,
+        outside_context: saving(&savings.outside),
+        inside_context: saving(&savings.inside),
+        shared: saving(&savings.shared),
+    };
+    output::json(out, &line)
+}
