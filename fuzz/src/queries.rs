@@ -45,6 +45,7 @@ pub fn run(data: &[u8]) {
         home: "/home/demo".into(),
         dir: String::new(),
         zone: jiff::tz::TimeZone::UTC,
+        secrets: None,
     };
     match Query::parse(&text) {
         Ok(query) => {

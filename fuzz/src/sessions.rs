@@ -1,5 +1,5 @@
 //! A file: its digest, its tree and its texts agree, read as a whole and in two parts. Its rows, forks and migrated
-//! form are sessions without new errors.
+//! form are sessions without new errors, and its repaired form has none.
 
 use std::collections::HashSet;
 
@@ -9,11 +9,13 @@ use pitree::base::text::{ASCII, is_unsafe};
 use pitree::config::Filter;
 use pitree::session::digest::Digest;
 use pitree::session::digest::builder::DigestBuilder;
+use pitree::session::health::{Checkup, Finding};
 use pitree::session::lines::Line;
 use pitree::session::tree::context::context;
 use pitree::session::tree::{Index, Tree, TreeLines, resume};
 use pitree::session::write::fork::{self, NewSession};
 use pitree::session::write::migrate;
+use pitree::session::write::repair::{self, KnownHeader};
 use pitree::session::{family, search_text};
 
 const HOME: &str = "/home/demo";
@@ -56,8 +58,22 @@ fn again(file: &[u8]) -> impl FnMut(u64) -> Option<Vec<u8>> + '_ {
     move |at| lines(&file[at as usize..]).next().map(|line| line.bytes.to_vec())
 }
 
+/// Repairs a file: the result has no problems, and stays the same when it is repaired again.
+fn repaired(data: &[u8]) {
+    let known = KnownHeader { id: "known".into(), cwd: "/known".into(), time_ms: 0 };
+    let Ok(once) = repair::repair(data, &known, &mut random()) else { return };
+    let mut checkup = Checkup::default();
+    lines(&once.bytes).for_each(|line| checkup.line(&line));
+    // Too many entries for the size are not a session.
+    let Some(found) = checkup.finish() else { return };
+    assert!(!found.iter().any(Finding::is_problem), "repaired, but {found:?}");
+    let again = repair::repair(&once.bytes, &known, &mut random()).expect("a repaired file can be repaired");
+    assert!(again.bytes == once.bytes && again.rest.is_empty(), "repaired twice: {:?}", again.steps);
+}
+
 /// Checks everything that pitree derives from a file.
 pub fn run(data: &[u8]) {
+    repaired(data);
     let (digest, tree) = match (digest(data), tree(data, &[])) {
         (Some(digest), Some(tree)) => (digest, tree),
         (None, None) => return assert!(migrate::migrate(data, &mut random()).is_none(), "migrated an invalid session"),

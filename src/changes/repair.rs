@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,10 +14,14 @@ use crate::disk::lines;
 use crate::disk::rewrite::{NewVersion, Rewriter, Rewritten};
 use crate::session::health::code::Code;
 use crate::session::health::{Checkup, Finding};
-use crate::session::write::repair::{KnownHeader, Repaired, repair};
+use crate::session::write::migrate::migrate;
+use crate::session::write::repair::{KnownHeader, Survey};
 
 /// The time in which a pi completes a line.
 const MOMENT: Duration = Duration::from_secs(1);
+
+/// The size in bytes of the buffer for reading.
+const BUFFER: usize = 256 * 1024;
 
 /// Writes repaired versions of files.
 #[derive(Debug)]
@@ -26,18 +30,63 @@ pub struct RepairWriter {
     pub known: HashMap<PathBuf, KnownHeader>,
 }
 
+/// The result of a repair besides the repaired version.
+#[derive(Debug, Default)]
+pub struct RepairResult {
+    /// The steps for people; none if the file stays as it is. They can contain text from the file.
+    pub steps: Vec<String>,
+    /// The bytes without a place in the repaired version.
+    pub rest: Vec<u8>,
+}
+
 impl RepairWriter {
-    /// Returns the repaired version of a file.
+    /// Repairs a file without writing it.
     ///
     /// # Errors
     /// The file cannot be read or repaired.
-    pub fn repaired(&self, path: &Path) -> Result<Repaired> {
-        let mut bytes = Vec::new();
-        let mut file = files::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-        file.read_to_end(&mut bytes).with_context(|| format!("cannot read {}", path.display()))?;
-        let known = self.known.get(path).context("nothing is known about the session; run pitree doctor again")?;
-        repair(&bytes, known, &mut random).map_err(|why| anyhow!("cannot repair {}: {why}", path.display()))
+    pub fn preview(&self, path: &Path) -> Result<RepairResult> {
+        self.repair(path, &mut io::sink())
     }
+
+    /// Writes the repaired version of a file. Needs memory for the longest line and the IDs, or for the whole file if it has
+    /// an old version.
+    fn repair(&self, path: &Path, out: &mut dyn Write) -> Result<RepairResult> {
+        let known = self.known.get(path).context("nothing is known about the session; run pitree doctor again")?;
+        let mut survey = Survey::default();
+        each_line(path, |line| {
+            survey.line(line);
+            Ok(())
+        })?;
+        let repair = survey.plan(known, &mut random);
+        let mut repair = repair.map_err(|why| anyhow!("cannot repair {}: {why}", path.display()))?;
+        let mut result = RepairResult { steps: repair.steps().to_vec(), rest: Vec::new() };
+        let mut bytes = Vec::new();
+        repair.start(&mut bytes, &mut result.rest);
+        each_line(path, |line| {
+            repair.line(line, &mut bytes, &mut result.rest);
+            if !repair.is_old {
+                out.write_all(&bytes)?;
+                bytes.clear();
+            }
+            Ok(())
+        })?;
+        let migrated = if repair.is_old { migrate(&bytes, &mut random) } else { None };
+        out.write_all(migrated.as_deref().unwrap_or(&bytes))?;
+        Ok(result)
+    }
+}
+
+/// Calls `line` for each line of a file, without its line break.
+fn each_line(path: &Path, mut line: impl FnMut(&[u8]) -> io::Result<()>) -> Result<()> {
+    let cannot_read = || format!("cannot read {}", path.display());
+    let mut file = BufReader::with_capacity(BUFFER, files::open(path).with_context(cannot_read)?);
+    let mut buffer = Vec::new();
+    while file.read_until(b'\n', &mut buffer).with_context(cannot_read)? > 0 {
+        let text = buffer.strip_suffix(b"\n").unwrap_or(&buffer);
+        line(text).with_context(|| format!("cannot write the new version of {}", path.display()))?;
+        buffer.clear();
+    }
+    Ok(())
 }
 
 /// Returns `true` if a file ends with a line break.
@@ -51,13 +100,12 @@ fn is_ended(path: &Path) -> Result<bool> {
 
 impl Rewriter for RepairWriter {
     fn write(&self, path: &Path, out: &mut NewVersion<'_>) -> Result<Rewritten> {
-        let Repaired { bytes, rest, steps } = self.repaired(path)?;
         let age = fs::metadata(path).and_then(|file| file.modified()).map(|time| time.elapsed().unwrap_or_default());
         if age.is_ok_and(|age| age < MOMENT) && !is_ended(path)? {
             bail!("{} is being written; try again when pi is idle", path.display());
         }
-        out.needs((bytes.len() + rest.len()) as u64)?;
-        out.write_all(&bytes)?;
+        out.needs(files::len(path)?)?;
+        let RepairResult { steps, rest } = self.repair(path, out)?;
         Ok(Rewritten { is_changed: !steps.is_empty(), rest })
     }
 

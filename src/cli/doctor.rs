@@ -84,6 +84,9 @@ pub(super) struct DoctorCommand {
     wait: u64,
 }
 
+/// The maximum number of files whose repairs are listed.
+const LISTED: usize = 20;
+
 /// The findings by file.
 type Found = BTreeMap<PathBuf, Vec<Finding>>;
 
@@ -202,17 +205,25 @@ impl DoctorCommand {
             sessions.push(ExpectedSession { path, id });
         }
         let writer = RepairWriter { known };
-        let (mut failed, mut unchanged) = (Vec::new(), Vec::new());
-        for session in &sessions {
+        let (mut failed, mut unchanged, mut told) = (Vec::new(), Vec::new(), 0);
+        for (done, session) in sessions.iter().enumerate() {
             let real = session.path.canonicalize().unwrap_or_else(|_| session.path.clone());
-            match writer.repaired(&real) {
-                Ok(repaired) if repaired.steps.is_empty() => unchanged.push(session.path.clone()),
-                Ok(repaired) => tell_steps(&changer.short(&session.path), &repaired.steps, repaired.rest.len()),
+            match writer.preview(&real) {
+                Ok(result) if result.steps.is_empty() => unchanged.push(session.path.clone()),
+                Ok(result) if told < LISTED || self.dry_run => {
+                    told += 1;
+                    tell_steps(&changer.short(&session.path), &result.steps, result.rest.len());
+                }
+                Ok(_) => output::progress(&format!("{done} of {} files", sessions.len())),
                 Err(error) => failed.push((session.path.clone(), error)),
             }
         }
         let is_failed = |path: &PathBuf| failed.iter().any(|(other, _)| other == path);
         sessions.retain(|session| !unchanged.contains(&session.path) && !is_failed(&session.path));
+        if sessions.len() > told {
+            output::progress("");
+            output::note(&format!("and {}", count(sessions.len() - told, "more file", "more files")));
+        }
         for (_, error) in &failed {
             output::error(&format!("{error:#}"));
         }

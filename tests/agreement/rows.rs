@@ -24,6 +24,7 @@ const MEANT: &[&str] = &[
     "--home-dev-app--/usage-entries: only pitree draws '• [usage: claude-haiku-4-5 $0.006]'",
     "--home-dev-app--/usage-entries: only pitree draws '• [usage: text-embedding-3-small $0.000]'",
     // Damage is marked.
+    "--home-dev-odd--/id-missing: pi '└─ user: I have no id', pitree '└─ ⚠ user: I have no id'",
     "--home-dev-odd--/orphan: pi 'user: My parent is lost', pitree '⚠ user: My parent is lost'",
     "--home-dev-odd--/orphan-leaf: pi '• user: My parent is lost', pitree '• ⚠ user: My parent is lost'",
     "--home-dev-odd--/parent-is-itself: pi 'user: My own parent', pitree '⚠ user: My own parent'",

@@ -1,5 +1,6 @@
 //! The header of a session whose own one is missing or incomplete.
 
+use crate::session::entry::parse;
 use crate::session::json::edit::{RawObject, quote};
 use crate::session::write::line::iso;
 
@@ -21,7 +22,8 @@ impl KnownHeader {
         let is_missing = |key: &str| object.get(key).is_none();
         // Version 1 has no version.
         let mut fields = Vec::new();
-        fields.extend((is_missing("version") && version >= 2.0).then(|| ("version", version.to_string())));
+        let has_version = parse::line(raw).is_ok_and(|entry| entry.is_some_and(|entry| entry.version.is_some()));
+        fields.extend((!has_version && version >= 2.0).then(|| ("version", version.to_string())));
         fields.extend(is_missing("timestamp").then(|| ("timestamp", quote(&iso(self.time_ms)))));
         fields.extend(is_missing("cwd").then(|| ("cwd", quote(&self.cwd))));
         let changes: Vec<_> = fields.iter().map(|(key, value)| (*key, Some(value.as_bytes()))).collect();

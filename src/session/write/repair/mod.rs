@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::session::entry::NEWEST;
 use crate::session::write::migrate::migrate;
 pub use crate::session::write::repair::known::KnownHeader;
-use crate::session::write::repair::plan::Planner;
+use crate::session::write::repair::plan::{Plan, Planner};
 use crate::session::write::repair::segments::{Segment, segments};
 
 /// A repaired file.
@@ -38,55 +38,99 @@ pub enum Unrepairable {
     NoSession,
 }
 
-/// Repairs a file. NUL bytes are removed. A file of an old version is then migrated.
+/// The first pass over the lines of a file: collects its IDs and its damage.
+#[derive(Debug, Default)]
+pub struct Survey {
+    planner: Planner,
+    lines: u64,
+}
+
+impl Survey {
+    /// Adds the next line, without its line break.
+    pub fn line(&mut self, line: &[u8]) {
+        self.lines += 1;
+        let split = segments(line);
+        split.done.iter().for_each(|done| self.planner.step(self.lines, done));
+        for part in &split.parts {
+            if let Segment::Value(value) = part {
+                self.planner.value(self.lines, value, split.done.is_some());
+            }
+        }
+    }
+
+    /// Plans the repair.
+    ///
+    /// # Errors
+    /// The file cannot be repaired.
+    pub fn plan(self, known: &KnownHeader, random: &mut dyn FnMut() -> u128) -> Result<Repair, Unrepairable> {
+        if let Some(newer) = self.planner.version.filter(|version| *version > NEWEST) {
+            return Err(Unrepairable::Newer(newer));
+        }
+        if self.planner.is_empty() {
+            return Err(Unrepairable::NoSession);
+        }
+        let mut plan = self.planner.plan(known, random);
+        let is_old = plan.version < NEWEST;
+        plan.steps.extend(is_old.then(|| "converted to version 3".into()));
+        Ok(Repair { plan, at: 0, is_old })
+    }
+}
+
+/// The second pass over the lines of a file: writes the repaired lines.
+#[derive(Debug)]
+pub struct Repair {
+    plan: Plan,
+    /// The number of values so far.
+    at: usize,
+    /// `true` if the result must be [migrated](mod@crate::session::write::migrate).
+    pub is_old: bool,
+}
+
+impl Repair {
+    /// Returns the steps for people; none if the file stays as it is. They can contain text from the file.
+    pub fn steps(&self) -> &[String] {
+        &self.plan.steps
+    }
+
+    /// Appends a new header to the file, and the one that it replaces to the rest.
+    pub fn start(&self, file: &mut Vec<u8>, rest: &mut Vec<u8>) {
+        file.extend(self.plan.header.iter().flat_map(|header| header.iter().chain(iter::once(&b'\n'))));
+        rest.extend_from_slice(&self.plan.rest);
+    }
+
+    /// Appends the repaired form of the next line to the file, and its bytes without a place to the rest.
+    pub fn line(&mut self, line: &[u8], file: &mut Vec<u8>, rest: &mut Vec<u8>) {
+        for part in segments(line).parts {
+            match part {
+                Segment::Value(value) => {
+                    self.plan.write(self.at, &value, (file, rest));
+                    self.at += 1;
+                }
+                Segment::Rest(bytes) => {
+                    rest.extend_from_slice(&bytes);
+                    rest.push(b'\n');
+                }
+            }
+        }
+    }
+}
+
+/// Repairs a file in memory. NUL bytes are removed. A file of an old version is then migrated.
 ///
 /// # Errors
 /// The file cannot be repaired.
 pub fn repair(file: &[u8], known: &KnownHeader, random: &mut dyn FnMut() -> u128) -> Result<Repaired, Unrepairable> {
-    let mut planner = Planner::default();
-    for (line, number) in lines(file).zip(1..) {
-        let split = segments(line);
-        split.done.iter().for_each(|done| planner.step(number, done));
-        for part in &split.parts {
-            if let Segment::Value(value) = part {
-                planner.value(number, value, split.done.is_some());
-            }
-        }
-    }
-    if let Some(newer) = planner.version.filter(|version| *version > NEWEST) {
-        return Err(Unrepairable::Newer(newer));
-    }
-    if planner.is_empty() {
-        return Err(Unrepairable::NoSession);
-    }
-    let plan = planner.plan(known, random);
-    let bytes = Vec::with_capacity(file.len() + 256);
-    let mut repaired = Repaired { bytes, rest: plan.rest.clone(), ..Repaired::default() };
-    repaired.bytes.extend(plan.header.iter().flat_map(|header| header.iter().chain(iter::once(&b'\n'))));
-    let mut at = 0;
-    for line in lines(file) {
-        for part in segments(line).parts {
-            match part {
-                Segment::Value(value) => {
-                    plan.write(at, &value, (&mut repaired.bytes, &mut repaired.rest));
-                    at += 1;
-                }
-                Segment::Rest(rest) => {
-                    repaired.rest.extend_from_slice(&rest);
-                    repaired.rest.push(b'\n');
-                }
-            }
-        }
-    }
-    repaired.steps = plan.steps;
-    if let Some(migrated) = migrate(&repaired.bytes, random) {
+    let lines = || file.split_inclusive(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line));
+    let mut survey = Survey::default();
+    lines().for_each(|line| survey.line(line));
+    let mut repair = survey.plan(known, random)?;
+    let mut repaired = Repaired { steps: repair.steps().to_vec(), ..Repaired::default() };
+    repair.start(&mut repaired.bytes, &mut repaired.rest);
+    lines().for_each(|line| repair.line(line, &mut repaired.bytes, &mut repaired.rest));
+    if repair.is_old
+        && let Some(migrated) = migrate(&repaired.bytes, random)
+    {
         repaired.bytes = migrated;
-        repaired.steps.push("converted to version 3".into());
     }
     Ok(repaired)
-}
-
-/// Returns the lines of a file without their line breaks.
-fn lines(file: &[u8]) -> impl Iterator<Item = &[u8]> {
-    file.split_inclusive(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line))
 }

@@ -54,6 +54,8 @@ pub(super) struct Planner {
 /// The plan of a repair.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
+    /// The version of the file.
+    pub(super) version: f64,
     /// A new first line.
     pub(super) header: Option<Vec<u8>>,
     /// The record of the header that is now the first line.
@@ -126,7 +128,7 @@ impl Planner {
     pub(super) fn plan(mut self, known: &KnownHeader, random: &mut dyn FnMut() -> u128) -> Plan {
         let has_ids = self.records.iter().any(|record| record.kind == RecordKind::Entry && record.id.is_some());
         let version = *self.version.get_or_insert(if has_ids { 3.0 } else { 1.0 });
-        let mut plan = Plan { steps: std::mem::take(&mut self.steps), ..Plan::default() };
+        let mut plan = Plan { version, steps: std::mem::take(&mut self.steps), ..Plan::default() };
         self.plan_header(version, known, &mut plan);
         for (at, record) in self.records.iter().enumerate() {
             if record.kind == RecordKind::Dropped {
@@ -240,7 +242,7 @@ impl Planner {
                 before = Some(at);
             }
         }
-        cut_cycles(&mut parents, &mut reasons);
+        cut_cycles(&mut parents, &is_entry, &mut reasons);
         for at in (0..self.records.len()).filter(|&at| is_entry(at)) {
             let mut parent = parents[at];
             while let Some(dropped) = parent.filter(|&parent| !is_entry(parent)) {
@@ -289,8 +291,11 @@ impl EntriesById {
 }
 
 /// Cuts each cycle at its first entry, which gets the nearest entry before it that does not descend from it as its parent.
-fn cut_cycles(parents: &mut [Option<usize>], reasons: &mut HashMap<usize, &str>) {
+/// After too many steps of work, it becomes a root.
+fn cut_cycles(parents: &mut [Option<usize>], is_entry: &dyn Fn(usize) -> bool, reasons: &mut HashMap<usize, &str>) {
     const NEW: usize = 0;
+    const CANDIDATES: usize = 8;
+    let mut steps = 10_000_000usize;
     let mut seen = vec![NEW; parents.len()];
     for start in 0..parents.len() {
         let mut at = Some(start);
@@ -299,13 +304,15 @@ fn cut_cycles(parents: &mut [Option<usize>], reasons: &mut HashMap<usize, &str>)
                 let members =
                     std::iter::successors(parents[here], |&member| parents[member].filter(|_| member != here));
                 let first = members.min().unwrap_or(here);
-                let descends = |&other: &usize| {
-                    let mut walked = HashSet::new();
-                    let mut up = std::iter::successors(Some(other), |&other| parents[other]);
-                    up.any(|one| one == first || !walked.insert(one))
+                let mut descends = |&other: &usize| {
+                    let mut up = std::iter::successors(Some(other), |&other| parents[other]).zip(0..);
+                    up.any(|(one, walked)| {
+                        steps = steps.saturating_sub(1);
+                        one == first || steps == 0 || walked > parents.len()
+                    })
                 };
-                // Only a few are tried, because each is a walk to the root.
-                parents[first] = (first.saturating_sub(8)..first).rev().find(|other| !descends(other));
+                let before = (0..first).rev().filter(|&other| is_entry(other)).take(CANDIDATES);
+                parents[first] = before.into_iter().find(|other| !descends(other));
                 reasons.insert(first, "it was its own ancestor");
                 break;
             }
