@@ -55,8 +55,8 @@ pub(super) struct SlimCommand {
     /// Keep tool results and images that no model receives
     #[arg(long, conflicts_with = "outside")]
     no_outside: bool,
-    /// Also shorten tool results over this size that a model receives, in kB, and remove such images; this changes what
-    /// the model sees
+    /// Shorten tool results over this size in kB that a model receives, and remove such images: changes what the model
+    /// sees
     #[arg(long, value_name = "KB", value_parser = crate::cli::number)]
     inside: Option<u64>,
     /// Don't ask
@@ -89,7 +89,6 @@ impl SlimCommand {
         for (done, &key) in keys.iter().enumerate() {
             output::progress(&format!("{done} of {}", count(keys.len(), "session", "sessions")));
             match writer.plan(&catalog[key].path, || true) {
-                Ok(plan) if plan.is_empty() && keys.len() > 1 => {}
                 Ok(plan) => {
                     let session = ExpectedSession::of(&catalog[key].facts());
                     planned.push(PlannedSession { key, session, bytes: catalog[key].bytes, savings: plan.savings });
@@ -177,12 +176,14 @@ impl SlimCommand {
         tell("results and images that a model receives", inside, off);
         tell("in entries that other sessions contain too", shared, Some("so that families stay as they are"));
         if planned.len() > 1 {
-            for PlannedSession { session, bytes: size, savings, .. } in planned.iter().take(LISTED) {
+            let saving = planned.iter().filter(|planned| planned.savings.total > 0);
+            for PlannedSession { session, bytes: size, savings, .. } in saving.clone().take(LISTED) {
                 let path = changer.short(&session.path);
                 output::note(&format!("{path}: {} of {}", bytes(savings.total), bytes(*size)));
             }
-            if planned.len() > LISTED {
-                output::note(&format!("and {} more", planned.len() - LISTED));
+            let more = saving.count().saturating_sub(LISTED);
+            if more > 0 {
+                output::note(&format!("and {more} more"));
             }
         }
     }

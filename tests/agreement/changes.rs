@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use pitree::session::lines::Line;
-use pitree::session::links::Index;
+use pitree::session::links::{ById, Index};
 use pitree::session::tree::context::context;
 use pitree::session::tree::{Tree, TreeLines};
 use pitree::session::write::fork;
@@ -15,11 +15,33 @@ use pitree::session::write::line;
 use pitree::session::write::line::NewEntry;
 use pitree::session::write::migrate::migrate;
 use pitree::session::write::repair::{KnownHeader, repair};
+use pitree::session::write::slim::{SlimPlanner, SlimRules, SlimWriter};
 use serde_json::{Value, json};
 
 use crate::common::broken;
 use crate::common::home::{files_below, repository};
+use crate::common::session::Session;
 use crate::world::{golden, short};
+
+/// Returns a smaller version of a file, or `None` if it is damaged or nothing can be removed.
+fn slimmed(bytes: &[u8]) -> Option<Vec<u8>> {
+    let rules = SlimRules { outside: Some(256), inside: Some(4096), ..SlimRules::default() };
+    let shared = ById::default();
+    let mut planner = SlimPlanner::new(&rules, &shared);
+    let lines = || {
+        let mut offset = 0;
+        bytes.split_inclusive(|byte| *byte == b'\n').map(move |line| {
+            let text = line.strip_suffix(b"\n").unwrap_or(line);
+            offset += line.len() as u64;
+            Line::new(offset - line.len() as u64, text, text.len() < line.len())
+        })
+    };
+    lines().for_each(|line| assert!(planner.line(&line)));
+    let plan = planner.finish().ok().filter(|plan| !plan.is_empty())?;
+    let mut writer = SlimWriter::new(&plan);
+    let kept = lines().filter_map(|line| writer.line(line.offset, line.bytes).unwrap());
+    Some(kept.flat_map(|line| [&*line, b"\n"].concat()).collect())
+}
 
 /// 2030-03-04T05:06:07.089Z.
 const NOW: i64 = 1_898_831_167_089;
@@ -299,6 +321,9 @@ fn generates_files_for_pi() {
         if let (Ok(imported), Some(leaf)) = (imported, source.tree.leaf) {
             put(&imported.bytes, &format!("{file}: import"), nodes[leaf as usize].id.as_deref().unwrap(), None);
         }
+        if let (Some(slim), Some(leaf)) = (slimmed(&source.bytes), source.tree.leaf) {
+            put(&slim, &format!("{file}: slimmed"), nodes[leaf as usize].id.as_deref().unwrap(), None);
+        }
         for at in 0..nodes.len() as Index {
             let moved = append(line::leaf_move(&new(Some(at)), source.tree.labels.contains_key(&at)));
             let (was, is) = (&source.tree, tree(&moved).unwrap());
@@ -325,5 +350,16 @@ fn generates_files_for_pi() {
             put(&repaired.bytes, &format!("{name}: repaired"), tree.nodes[leaf as usize].id.as_deref().unwrap(), None);
         }
     }
+    // Snapshots of an extension, a branch between them, and a result before a compaction.
+    let session =
+        Session::new("slim").user("u", "start").tool("t", "bash", &json!({"command": "ls"}), &"long ".repeat(200));
+    let snapshots = (0..30).fold(session.user("k", "kept"), |session, at| {
+        session.custom(&format!("s{at}"), "state").user(&format!("p{at}"), "next")
+    });
+    let branched = snapshots.under("s9").user("b", "branch").custom("sb", "state").user("b2", "again");
+    let compacted = branched.compaction("c", "summary", "b").user("last", "end");
+    let slim = slimmed(compacted.text().as_bytes()).unwrap();
+    assert_eq!(tree(&slim).unwrap().nodes.len(), tree(compacted.text().as_bytes()).unwrap().nodes.len() - 29);
+    put(&slim, "snapshots: slimmed", "last", None);
     fs::write(folder.join("wanted.json"), json!(wanted).to_string()).unwrap();
 }

@@ -40,6 +40,7 @@ const KINDS: &[Kind] = &[
     ("trash", &["rm", "one.jsonl", "--yes"], false),
     (WENT_ON, &["rm", "one.jsonl", "--yes"], false),
     ("scrub", &["secrets", "scrub", "key.jsonl", "--yes"], false),
+    ("slim", &["slim", "slim.jsonl", "--yes"], false),
     ("label of an old one", &["label", "old.jsonl", "q1", "a label", "--migrate"], true),
 ];
 
@@ -165,6 +166,7 @@ impl Case {
         fs::write(sessions.join("other.jsonl"), Session::new("other").cwd("/w").user("o", "hello").text()).unwrap();
         let key = format!("my key is {}_{}", "ghp", "k3J9dQ2mX8vB5nR7tY1wL4zC6hF0pS2aGe3q");
         fs::write(sessions.join("key.jsonl"), Session::new("key").cwd("/w").user("k", &key).text()).unwrap();
+        fs::write(sessions.join("slim.jsonl"), snapshots().text()).unwrap();
         fs::write(disk.join("theirs"), Session::new("theirs").cwd("/x").user("t", "hi").text()).unwrap();
         let mut case = Self {
             name: format!("{kind} {step}"),
@@ -358,7 +360,7 @@ impl Case {
         let mut paths = vec![self.sessions.clone(), trash.clone(), trash.join("files"), trash.join("info")];
         paths.extend([self.home.join("data"), self.home.join("state"), self.home.join("state/pitree")]);
         paths.push(self.home.join("state/pitree/journal.jsonl"));
-        let mut names: Vec<String> = vec!["one.jsonl".into(), "old.jsonl".into(), "key.jsonl".into()];
+        let mut names: Vec<String> = ["one.jsonl", "old.jsonl", "key.jsonl", "slim.jsonl"].map(String::from).into();
         let known = self.records().into_iter().map(|record| record.change.path().file_name().unwrap().to_owned());
         names.extend(known.map(|name| name.into_string().unwrap()));
         for name in names {
@@ -405,7 +407,7 @@ impl Case {
     fn snapshot(&self) -> Snapshot {
         let view = |path: PathBuf| {
             let name = path.file_name().unwrap().to_str().unwrap();
-            let known = ["one.jsonl", "old.jsonl", "key.jsonl", "other.jsonl"].contains(&name);
+            let known = ["one.jsonl", "old.jsonl", "key.jsonl", "slim.jsonl", "other.jsonl"].contains(&name);
             let Ok(tree) = load::tree(&path, "") else {
                 return (name.to_string(), (None, Vec::new(), vec![fs::read_to_string(&path).unwrap()], 0));
             };
@@ -416,6 +418,7 @@ impl Case {
                 let kind = tree.nodes[*at as usize].kind;
                 kind == pitree::session::entry::kind::EntryKind::User
                     || kind == pitree::session::entry::kind::EntryKind::Assistant
+                    || kind == pitree::session::entry::kind::EntryKind::Custom
             };
             let said = active.into_iter().filter(says).map(|at| tree.nodes[at as usize].text.to_string()).collect();
             let name = if known { name.to_string() } else { "new".into() };
@@ -453,6 +456,14 @@ impl Case {
         notes.sort();
         assert_eq!(names(&self.home.join("data/Trash/files")), notes, "{what}");
     }
+}
+
+/// Returns a session with snapshots of an extension and a result that no model receives.
+fn snapshots() -> Session {
+    let session = Session::new("slim").cwd("/w").user("s", "start");
+    let session = session.tool("t", "bash", &serde_json::json!({"command": "ls"}), &"long ".repeat(3000));
+    let session = session.user("k", "kept").compaction("c", "summary", "k");
+    (0..21).fold(session, |session, at| session.custom(&format!("x{at}"), "state"))
 }
 
 /// Returns the words of a command, or those of the change if they are empty.

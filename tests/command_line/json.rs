@@ -186,6 +186,12 @@ fn the_schema_describes_sessions_changes_and_the_index() {
     let mut findings = BTreeSet::new();
     check("doctor", &objects(&["doctor", "--json", damaged.to_str().unwrap()]), &mut findings);
     all_are_printed("doctor", &findings);
+    let snapshots =
+        (0..25).fold(Session::new("slim").user("u", "x"), |session, at| session.custom(&format!("s{at}"), "t"));
+    pitree.write_session(&snapshots);
+    let mut planned = BTreeSet::new();
+    check("slim", &objects(&["slim", "slim", "--dry-run", "--json"]), &mut planned);
+    all_are_printed("slim", &planned);
     pitree.print(&["ls"]); // writes the index
     for (name, args) in
         [("path", &["path", "branches"][..]), ("resume", &["resume", "branches"]), ("index", &["index"])]

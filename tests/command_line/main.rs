@@ -32,6 +32,7 @@ mod session_arguments;
 mod setup;
 mod shells;
 mod showing;
+mod slim;
 mod space;
 mod stats;
 mod trashing;

@@ -14,7 +14,7 @@ const KEPT: usize = 1024;
 /// The length of a note in bytes, about.
 const NOTE: usize = 64;
 
-/// How large contents are shortened.
+/// The rule for shortening large contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shortening {
     /// The minimum length of a block in bytes as JSON.

@@ -81,7 +81,7 @@ pub struct SlimSavings {
     pub inside: SlimSaving,
     /// The bytes saved with the rules.
     pub total: u64,
-    /// What stays because forks or other sessions contain it too.
+    /// Removable content that stays because forks or other sessions contain it too.
     pub shared: SlimSaving,
 }
 
