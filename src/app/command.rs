@@ -17,6 +17,16 @@ use crate::render::DocLine;
 use crate::session::digest::Digest;
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
+use crate::session::write::slim::SlimRules;
+
+/// Sessions to slim, and the rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlimRequest {
+    /// The sessions.
+    pub sessions: Vec<SessionKey>,
+    /// The rules.
+    pub rules: SlimRules,
+}
 
 /// A change of the browser.
 #[derive(Clone, Debug)]
@@ -59,6 +69,8 @@ pub enum Command {
     AskPi(SessionKey, Arc<Tree>, Index),
     /// Shows the box of an export, with the choice of this key selected.
     Export(Box<ExportRequest>, char),
+    /// Shows the box of slimming, with the choice of this key selected.
+    Slim(Box<SlimRequest>, char),
     /// Lists the secrets of the export, with the choice of this index selected.
     ExportSecrets(usize),
     /// Does the next step of resuming in pi.

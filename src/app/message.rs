@@ -21,6 +21,7 @@ use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::suggestions::Suggestions;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::history::HistoryEntry;
+use crate::changes::slim::SlimOverview;
 use crate::changes::{ChangeResult, Request};
 use crate::disk::incremental::FileChanges;
 use crate::disk::relocations::RelocationCandidate;
@@ -40,6 +41,7 @@ use crate::session::prompt::listing::Listing;
 use crate::session::space::SessionSpace;
 use crate::session::stats::{StatsRules, StatsSum};
 use crate::session::tree::{Index, Tree};
+use crate::session::write::slim::SlimRules;
 
 /// An event.
 #[derive(Debug)]
@@ -189,6 +191,10 @@ pub enum Reply {
     CompletedDir(String, String, Vec<String>),
     /// A text for the clipboard, and whether it was copied.
     Copied(String, bool),
+    /// The plan of slimming.
+    SlimmingPlanned(Box<SlimOverview>),
+    /// The number of sessions that were planned so far.
+    SlimmingProgress(usize),
     /// The number of likely secrets in a session.
     SecretsCounted(SessionKey, usize),
     /// The result of an export, or the error.
@@ -341,6 +347,8 @@ pub enum Work {
         /// The entry, if a search of the tree found it.
         found: Option<EntryBody>,
     },
+    /// Plan what to remove from sessions, each given with those that share entries with it.
+    PlanSlimming(Vec<(SharedSession, Vec<SharedSession>)>, SlimRules),
     /// Count the likely secrets of a session.
     CountSecrets(SessionKey, PathBuf),
     /// Count for the screen of statistics.

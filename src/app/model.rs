@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
+use crate::app::command::{AfterChange, Command, NextStep, ResumePlan, SlimRequest};
 use crate::app::jump_history::{JumpHistory, JumpPosition};
 use crate::app::layers::Layers;
 use crate::app::layers::space::SpaceView;
@@ -28,6 +28,7 @@ use crate::catalog::space::{SessionKinds, SpaceContent};
 use crate::catalog::{Catalog, EntryRef, SessionKey};
 use crate::changes::Request;
 use crate::changes::history::HistoryEntry;
+use crate::changes::slim::SlimOverview;
 use crate::keymap::{Action, Place};
 use crate::search::qualifier::value::{QueryScope, ValueLists};
 use crate::session::digest::listed::SharedSession;
@@ -75,6 +76,21 @@ pub struct Errand {
     pub claim: Claim,
     /// Next step.
     pub then: NextStep,
+}
+
+/// Sessions that are measured for the box of slimming.
+#[derive(Debug)]
+pub struct PreparedSlimming {
+    /// Claim on the result.
+    pub claim: Claim,
+    /// The sessions and the rules.
+    pub request: SlimRequest,
+    /// The key of the choice to select once the result is known.
+    pub selected: char,
+    /// The result or the error, once it is known.
+    pub overview: Option<Result<SlimOverview, String>>,
+    /// The number of sessions that were measured so far.
+    pub done: Option<usize>,
 }
 
 /// An export that is prepared for its box.
@@ -217,6 +233,8 @@ pub struct Model {
     pub clicked_layer: bool,
     /// Claim on a model context.
     pub seeing: Option<Claim>,
+    /// The sessions that are measured for slimming.
+    pub slimming: Option<PreparedSlimming>,
     /// The export that is prepared.
     pub export: Option<PreparedExport>,
     /// The change history, as last read.

@@ -18,7 +18,7 @@ pub mod key;
 pub mod known_secrets;
 pub mod live;
 pub(crate) mod parents;
-mod relations;
+pub(crate) mod relations;
 pub(crate) mod scrub;
 pub mod search;
 mod search_cache;

@@ -58,21 +58,6 @@ impl Catalog {
         members.map(|member| (member, self[member].clone())).collect()
     }
 
-    /// Returns the keys of the entries of a session that other sessions contain too.
-    pub(crate) fn shared_entries(&self, key: SessionKey) -> ById<()> {
-        let others = self.sharing_sessions(key).into_iter().filter(|(other, _)| *other != key);
-        let mut elsewhere = ById::<()>::default();
-        for (_, session) in others {
-            elsewhere.extend(session.once().details_once().entries.ids.iter().map(|&id| (id, ())));
-        }
-        if elsewhere.is_empty() {
-            return elsewhere;
-        }
-        let own = self[key].once();
-        let own = own.details_once();
-        own.entries.ids.iter().filter(|id| elsewhere.contains_key(id)).map(|&id| (id, ())).collect()
-    }
-
     /// Returns a missing parent.
     pub fn missing_parent(&self, key: MissingParentKey) -> Option<&MissingParent> {
         self.missing_parents.get(&key.0)
@@ -134,6 +119,17 @@ impl Catalog {
     pub(crate) fn is_unlisted(&self, project: ProjectKey) -> bool {
         self.unlisted.by_dir.values().any(|&unlisted| unlisted == project)
     }
+}
+
+/// Returns the keys of the entries of a session that others contain too.
+pub(crate) fn shared_entries(session: &SharedSession, others: &[SharedSession]) -> ById<()> {
+    let mut elsewhere = ById::<()>::default();
+    for other in others {
+        elsewhere.extend(other.once().details_once().entries.ids.iter().map(|&id| (id, ())));
+    }
+    let digest = session.once();
+    let own = digest.details_once();
+    own.entries.ids.iter().filter(|id| elsewhere.contains_key(id)).map(|&id| (id, ())).collect()
 }
 
 #[cfg(test)]

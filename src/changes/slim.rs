@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
 
+use crate::changes::request::{ExpectedSession, SharedRewriter};
 use crate::disk::fingerprint::hash;
 use crate::disk::rewrite::{NewVersion, Rewriter, Rewritten};
 use crate::disk::{files, lines};
@@ -13,7 +14,31 @@ use crate::session::json::edit::RawObject;
 use crate::session::links::{ById, Index};
 use crate::session::tree::context::context;
 use crate::session::tree::{Tree, TreeLines};
-use crate::session::write::slim::{SlimPlan, SlimPlanner, SlimRules, SlimWriter};
+use crate::session::write::slim::{SlimPlan, SlimPlanner, SlimRules, SlimSavings, SlimWriter};
+
+/// A session, and the savings in it.
+#[derive(Clone, Debug)]
+pub struct PlannedSession {
+    /// The session.
+    pub session: ExpectedSession,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// The savings.
+    pub savings: SlimSavings,
+}
+
+/// The possible savings in some sessions.
+#[derive(Clone, Debug)]
+pub struct SlimOverview {
+    /// The rules.
+    pub rules: SlimRules,
+    /// The sessions, the largest saving first.
+    pub planned: Vec<PlannedSession>,
+    /// The files that cannot be slimmed, and the reasons.
+    pub failed: Vec<(PathBuf, String)>,
+    /// The writer for a request.
+    pub writer: SharedRewriter,
+}
 
 /// Writes smaller versions of files.
 #[derive(Debug)]

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
 use clap_complete::ArgValueCompleter;
@@ -11,16 +10,17 @@ use clap_complete::ArgValueCompleter;
 use crate::base::numbers::{bytes, count};
 use crate::base::text::clean;
 use crate::catalog::SessionKey;
+use crate::changes::Request;
 use crate::changes::change::RewritePurpose;
-use crate::changes::slim::SlimmingWriter;
-use crate::changes::{ExpectedSession, Request, SharedRewriter};
+use crate::changes::slim::{PlannedSession, SlimOverview};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::chosen_sessions::chosen_sessions;
 use crate::cli::exit::Exit;
 use crate::cli::output::{self, Output, PathFields, object};
 use crate::cli::resolve::{self, SessionResolver};
 use crate::cli::{CommandContext, completions};
-use crate::session::write::slim::{SlimRules, SlimSaving, SlimSavings};
+use crate::runtime::slim_job;
+use crate::session::write::slim::{SlimRules, SlimSaving};
 
 /// The maximum number of sessions that are listed before the question.
 const LISTED: usize = 20;
@@ -66,14 +66,6 @@ pub(super) struct SlimCommand {
     switches: ChangeArgs,
 }
 
-/// A session, and what slimming it saves.
-struct PlannedSession {
-    key: SessionKey,
-    session: ExpectedSession,
-    bytes: u64,
-    savings: SlimSavings,
-}
-
 impl SlimCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
@@ -82,25 +74,19 @@ impl SlimCommand {
         let found = chosen_sessions(&self.words, &resolver, chosen.here_and_now())?.unwrap_or_default();
         let mut keys: Vec<SessionKey> = catalog.newest_first();
         keys.retain(|key| found.contains(key));
-        let real = |key: SessionKey| catalog[key].path.canonicalize().unwrap_or_else(|_| catalog[key].path.clone());
-        let shared: HashMap<_, _> = keys.iter().map(|&key| (real(key), catalog.shared_entries(key))).collect();
-        let writer = SlimmingWriter { rules: self.rules(), shared };
-        let (mut planned, mut failed) = (Vec::new(), false);
-        for (done, &key) in keys.iter().enumerate() {
+        let sharing = |key: SessionKey| {
+            let others = catalog.sharing_sessions(key).into_iter().filter(|(other, _)| *other != key);
+            (catalog[key].clone(), others.map(|(_, session)| session).collect())
+        };
+        let targets: Vec<_> = keys.iter().map(|&key| sharing(key)).collect();
+        let overview = slim_job::plan(&targets, self.rules(), |done| {
             output::progress(&format!("{done} of {}", count(keys.len(), "session", "sessions")));
-            match writer.plan(&catalog[key].path, || true) {
-                Ok(plan) => {
-                    let session = ExpectedSession::of(&catalog[key].facts());
-                    planned.push(PlannedSession { key, session, bytes: catalog[key].bytes, savings: plan.savings });
-                }
-                Err(error) => {
-                    output::error(&format!("{error:#}"));
-                    failed = true;
-                }
-            }
-        }
+            true
+        });
         output::progress("");
-        planned.sort_by_key(|planned| std::cmp::Reverse(planned.savings.total));
+        let Some(SlimOverview { mut planned, failed, writer, .. }) = overview else { bail!("canceled") };
+        failed.iter().for_each(|(_, reason)| output::error(reason));
+        let failed = !failed.is_empty();
         if self.switches.json && self.switches.dry_run {
             planned.iter().try_for_each(|planned| print_json(planned, out))?;
         }
@@ -113,7 +99,8 @@ impl SlimCommand {
         }
         if !self.yes && !self.switches.dry_run {
             ensure!(output::can_ask(), "cannot ask for confirmation without a terminal; use --yes to skip the prompt");
-            let keys: Vec<SessionKey> = planned.iter().map(|planned| planned.key).collect();
+            let key = |planned: &PlannedSession| catalog.key_of(&planned.session.path);
+            let keys: Vec<SessionKey> = planned.iter().filter_map(key).collect();
             let what = format!("{} by {}", count(planned.len(), "session", "sessions"), bytes(total));
             if !changer.is_replacement_wanted(("Shrink", &what), &keys, resolve::catalog(chosen))? {
                 output::note("canceled; no session changed");
@@ -124,8 +111,7 @@ impl SlimCommand {
             return Ok(if failed { Exit::Failed } else { Exit::Done }.into());
         }
         let sessions = planned.into_iter().map(|planned| planned.session).collect();
-        let by = SharedRewriter(Arc::new(writer));
-        let done = changer.make(&Request::Rewrite { purpose: RewritePurpose::Slim, sessions, by })?;
+        let done = changer.make(&Request::Rewrite { purpose: RewritePurpose::Slim, sessions, by: writer })?;
         let code = changer.say(&done, CliStep::Make)?;
         if failed {
             bail!("some sessions were not slimmed; see above");

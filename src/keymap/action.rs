@@ -241,6 +241,8 @@ actions! {
     ResumeHere, "resume-here", ["r"], &[P::Context], Doing, "resume here", "Resume from context", "Resume the session from the entry whose context is shown.";
     Copy, "copy", ["y"], PANES_AND_STATS, Doing, "copy", "Copy to clipboard", "Copy the entry text, an ID, the session path or the resume command; in statistics, the table as Markdown.";
     Export, "export", ["e"], PANES, Doing, "export", "Export to share", "Export the marked sessions or the branch to the selected entry as a file for others, without likely secrets.";
+    Slim, "slim", ["S"], PANES, Doing, "slim", "Slim sessions", "Make the files of the marked sessions or the selected session smaller: old snapshots of extensions, results that no model receives.";
+    Repair, "repair", ["D"], PANES, Doing, "repair", "Repair sessions", "Repair the files of the marked sessions or the selected session, if they are damaged.";
     Pager, "pager", ["v"], PANES, Doing, "pager", "Open in pager", "Open the previewed item as source text in $PAGER.";
     Editor, "editor", ["E"], PANES, Doing, "editor", "Open in editor", "Open a copy of the previewed item in $VISUAL or $EDITOR; the session is unchanged.";
     Compare, "compare", ["="], PANES, Doing, "compare", "Compare branches", "Compare two branches from where they diverge: two marks, a mark and the selection, or the selected entry and the leaf.";

@@ -29,7 +29,7 @@ use crate::pi::{launch, requests, running};
 use crate::render::{self, DocLine};
 use crate::runtime::newest_sessions::newest_sessions;
 use crate::runtime::secret_finder::SecretFinder;
-use crate::runtime::{clipboard, export_job, space_job};
+use crate::runtime::{clipboard, export_job, slim_job, space_job};
 use crate::search::qualifier::value::ValueLists;
 use crate::search::text_match::Words;
 use crate::session::digest::listed::SharedSession;
@@ -192,6 +192,11 @@ impl JobContext {
             Work::MeasureSession(path) => space_job::one(&path, is_wanted)?,
             Work::Export(request) => {
                 Reply::Exported(with_text_error(export_job::make(&self.setting, *request, now()).map(Box::new)))
+            }
+            Work::PlanSlimming(targets, rules) => {
+                let overview =
+                    slim_job::plan(&targets, rules, |done| is_wanted() && reply(Reply::SlimmingProgress(done)));
+                return Ok(overview.map(|overview| Reply::SlimmingPlanned(Box::new(overview))));
             }
             Work::CountSecrets(session, path) => {
                 let mut finder = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);

@@ -11,6 +11,7 @@ mod newest_sessions;
 pub(crate) mod raw_output;
 mod search_jobs;
 pub(crate) mod secret_finder;
+pub(crate) mod slim_job;
 mod space_job;
 pub(crate) mod terminal;
 mod workers;

@@ -40,6 +40,7 @@ mod rows;
 mod scale;
 mod screens;
 mod search;
+mod slimming;
 mod space;
 mod statistics;
 mod subagents;

@@ -64,7 +64,11 @@ fn options_keep_parts() {
 fn entries_of_a_family_stay() {
     let pitree = Pitree::new();
     let path = pitree.write_session(&session("first-session"));
-    let fork = Session::new("second-session").parent(&path).raw(session("first-session").lines()).under("first-session-c").user("own", "own");
+    let fork = Session::new("second-session")
+        .parent(&path)
+        .raw(session("first-session").lines())
+        .under("first-session-c")
+        .user("own", "own");
     pitree.write_session(&fork);
     let tree = |pitree: &Pitree| pitree.run(&["tree", "second-session", "--family"]).out;
     let before = tree(&pitree);

@@ -10,7 +10,9 @@ pub mod missing_directory;
 pub mod missing_parent;
 pub mod name;
 pub mod picker;
+pub mod repair;
 pub mod resume;
+pub mod slim;
 pub(crate) mod stats_view;
 pub mod tour;
 

@@ -126,7 +126,7 @@ impl<C: Clone> Question<C> {
 
     /// Returns the name of the selected choice.
     pub fn word(&self) -> &'static str {
-        self.choices.get(self.selected).map_or("close", |choice| choice.word)
+        self.choices.get(self.selected).map_or("close", |choice| choice.word.trim_end())
     }
 
     /// Returns the content of the box.

@@ -5,7 +5,7 @@ use ratatui::layout::Size;
 use super::{comparison, family, find_in_session, search, space, stats, tour};
 use crate::app::card;
 use crate::app::command::{AfterChange, Command, NextStep};
-use crate::app::flows::{self, context_view, copy, delete, export, name, resume};
+use crate::app::flows::{self, context_view, copy, delete, export, name, repair, resume, slim};
 use crate::app::jump_history::JumpPosition;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::movement;
@@ -93,6 +93,8 @@ fn perform(model: &mut Model, action: Action) {
         Action::Label => model.execute(name::label(model).unwrap_or_else(Command::warn)),
         Action::Fork => model.execute(name::fork(model).unwrap_or_else(Command::warn)),
         Action::Context => model.execute(context_view::open(model).unwrap_or_else(Command::warn)),
+        Action::Repair => model.execute(repair::ask(model).unwrap_or_else(Command::warn)),
+        Action::Slim => model.execute(slim::open(model).unwrap_or_else(Command::warn)),
         Action::Export => model.execute(export::open(model).unwrap_or_else(Command::warn)),
         Action::Delete => model.execute(delete::ask(model).unwrap_or_else(Command::warn)),
         Action::Copy => model.execute(copy::ask(model).unwrap_or_else(Command::warn)),

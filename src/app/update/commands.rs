@@ -1,6 +1,6 @@
 //! Execution of commands.
 
-use super::{export, search};
+use super::{export, search, slim};
 use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
 use crate::app::flows::{context_view, delete};
 use crate::app::layers::Layer;
@@ -64,6 +64,7 @@ impl Model {
                 self.asking_pi = Some((claim, Command::AskPi(session, tree, at)));
             }
             Command::Export(request, selected) => export::show(self, *request, selected),
+            Command::Slim(request, selected) => slim::show(self, *request, selected),
             Command::ExportSecrets(selected) => export::list(self, selected),
             Command::Resume(next) => self.resume(next),
             Command::Print(answer) => self.effects.push(Effect::Answer(answer)),

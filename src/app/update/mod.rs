@@ -13,6 +13,7 @@ mod find_in_session;
 mod keys;
 mod replies;
 mod search;
+mod slim;
 mod space;
 mod stats;
 mod sync;

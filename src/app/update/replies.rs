@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{export, family, search, space, stats, tour};
+use super::{export, family, search, slim, space, stats, tour};
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{change, context_view, copy, missing_directory, name, resume};
 use crate::app::message::{Changed, Effect, Reply, TextCopy, Work};
@@ -127,6 +127,8 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             model.execute(copy::take_copied(&text, done, then, &model.setting.glyphs));
             model.hold_notice();
         }
+        Reply::SlimmingPlanned(overview) => slim::take(model, ticket, *overview),
+        Reply::SlimmingProgress(done) => slim::take_progress(model, ticket, done),
         Reply::Exported(result) => export::take(model, ticket, result),
         Reply::Changing(done, total) => take_progress(model, ticket, Some((done, total)), None),
         Reply::Waiting(who) => take_progress(model, ticket, None, Some(who)),
@@ -219,7 +221,10 @@ fn take_failure(model: &mut Model, ticket: u64, error: String) {
     } else if is_it(&model.looking_back) {
         model.say(Tone::Error, error);
         take_past(model, Vec::new());
-    } else if stats::take_failure(model, ticket, &error) || space::take_failure(model, ticket, &error) {
+    } else if stats::take_failure(model, ticket, &error)
+        || space::take_failure(model, ticket, &error)
+        || slim::take_failure(model, ticket, &error)
+    {
     } else if is_it(&model.secrets.counting) {
         // The card does without; a search and an export report the reason.
         model.secrets.counting = None;

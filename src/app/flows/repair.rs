@@ -1,0 +1,70 @@
+//! Repair of damaged sessions: a box with their problems.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::app::command::{AfterChange, Command};
+use crate::app::flows::slim::marked_or_selected;
+use crate::app::flows::{cancel, delete};
+use crate::app::layers::dialogs::QuestionChoice;
+use crate::app::model::Model;
+use crate::base::numbers::count;
+use crate::base::text::Tone;
+use crate::catalog::SessionKey;
+use crate::changes::change::RewritePurpose;
+use crate::changes::repair::RepairWriter;
+use crate::changes::{ExpectedSession, Request, SharedRewriter};
+use crate::render::DocLine;
+use crate::session::write::repair::KnownHeader;
+
+/// The maximum number of listed problems.
+const LISTED: usize = 8;
+
+/// Asks whether to repair the damaged ones of the marked sessions, or else the selected session.
+///
+/// # Errors
+/// No session is selected, or none has a problem that pitree can repair.
+pub fn ask(model: &Model) -> Result<Command, &'static str> {
+    let catalog = &model.catalog;
+    let mut sessions: Vec<SessionKey> = marked_or_selected(model)?;
+    sessions.retain(|&key| {
+        catalog.get(key).is_some_and(|session| !session.problems.is_empty() && !session.header.is_newer())
+    });
+    if sessions.is_empty() {
+        return Err("no problem known; `pitree doctor` checks each line");
+    }
+    let mut lines = Vec::new();
+    for (&key, problem) in sessions.iter().flat_map(|key| catalog[*key].problems.iter().map(move |one| (key, one))) {
+        let title = if sessions.len() > 1 { format!("{}: ", catalog[key].title()) } else { String::new() };
+        lines.push(DocLine::new(Tone::Warning, &model.short(&format!("{title}{problem}"))));
+    }
+    let more = lines.len().saturating_sub(LISTED);
+    lines.truncate(LISTED);
+    if more > 0 {
+        lines.push(DocLine::new(Tone::Dim, &format!("and {more} more")));
+    }
+    let note = "The repaired file replaces the original, which goes to the trash. Bytes without a place go to a file next to it.";
+    lines.push(DocLine::new(Tone::Dim, note));
+    lines.extend(delete::running_pi_signs(model, &sessions, None));
+    let files = count(sessions.len(), "session", "sessions");
+    let repair = Command::Change(request(model, &sessions), AfterChange::Nothing);
+    let choices = vec![QuestionChoice::new('r', "Repair", files, repair), cancel()];
+    Ok(Command::All(vec![Command::ListPis, Command::ask("Repair?", lines, choices)]))
+}
+
+fn request(model: &Model, keys: &[SessionKey]) -> Request {
+    let (mut sessions, mut known) = (Vec::new(), HashMap::<PathBuf, KnownHeader>::new());
+    for &key in keys {
+        let session = &model.catalog[key];
+        let header = &session.header;
+        let time_ms = header.created.unwrap_or(session.mtime);
+        let facts = KnownHeader { id: header.id.clone(), cwd: header.cwd.clone(), time_ms };
+        // The change replaces the target of a link.
+        known.insert(session.path.clone(), facts.clone());
+        known.insert(session.real_path().clone(), facts);
+        sessions.push(ExpectedSession::of(&session.facts()));
+    }
+    let by = SharedRewriter(Arc::new(RepairWriter { known }));
+    Request::Rewrite { purpose: RewritePurpose::Repair, sessions, by }
+}

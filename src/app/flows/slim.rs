@@ -1,0 +1,175 @@
+//! Slimming: a box with what each rule saves; each can be switched, and types of snapshots can be left out.
+
+use crate::app::command::{AfterChange, Command, SlimRequest};
+use crate::app::flows::{NO_SESSION, cancel_by, delete};
+use crate::app::layers::dialogs::{Question, QuestionChoice};
+use crate::app::model::{Model, PreparedSlimming};
+use crate::base::numbers::{bytes, count};
+use crate::base::text::Tone;
+use crate::catalog::SessionKey;
+use crate::changes::Request;
+use crate::changes::change::RewritePurpose;
+use crate::changes::slim::SlimOverview;
+use crate::keymap::Place;
+use crate::render::DocLine;
+use crate::session::write::slim::{SlimRules, SlimSaving};
+
+/// The title of the box.
+pub(crate) const TITLE: &str = "Slim";
+
+/// The maximum number of listed types of snapshots.
+const TYPES: usize = 6;
+
+/// The size in bytes over which results in a context are shortened, once that is switched on.
+const INSIDE: u64 = 64 * 1024;
+
+/// Shows the box for the marked sessions, or else for the selected one.
+///
+/// # Errors
+/// No session is selected.
+pub fn open(model: &Model) -> Result<Command, &'static str> {
+    let sessions = marked_or_selected(model)?;
+    Ok(Command::All(vec![
+        Command::ListPis,
+        Command::Slim(Box::new(SlimRequest { sessions, rules: SlimRules::default() }), 's'),
+    ]))
+}
+
+/// Returns the marked sessions in the list, or else the selected session.
+pub(super) fn marked_or_selected(model: &Model) -> Result<Vec<SessionKey>, &'static str> {
+    let (marked, _) = model.sessions.marked(&model.catalog);
+    if model.focus == Place::Sessions && !marked.is_empty() {
+        return Ok(marked);
+    }
+    model.meant_session().map(|(key, _)| vec![key]).ok_or(NO_SESSION)
+}
+
+/// Creates the box. `selected` is the key of the selected choice.
+pub(crate) fn question(model: &Model, prepared: &PreparedSlimming, selected: char) -> Question<Command> {
+    let PreparedSlimming { request, overview, .. } = prepared;
+    let mut choices = Vec::new();
+    let rules = &request.rules;
+    let switch = |key: char, word: &'static str, sentence: String, change: &dyn Fn(&mut SlimRules)| {
+        let mut request = request.clone();
+        change(&mut request.rules);
+        QuestionChoice::new(key, word, sentence, Command::Slim(Box::new(request), key))
+    };
+    if let Some(Ok(overview)) = overview {
+        let total: u64 = overview.planned.iter().map(|planned| planned.savings.total).sum();
+        if total > 0 {
+            let sentence = format!("save {}; the originals go to the trash", bytes(total));
+            choices.push(QuestionChoice::new('s', "Slim   ", sentence, slim(model, &request.sessions, overview)));
+        }
+        for (number, (name, saving, is_removed)) in ('1'..).zip(types(overview).into_iter().take(TYPES)) {
+            let word = if is_removed { "Remove " } else { "Keep   " };
+            let sentence = format!("snapshots of {}: {}", model.short(&name), in_words(saving));
+            choices.push(switch(number, word, sentence, &|rules| match rules
+                .kept_types
+                .iter()
+                .position(|kept| *kept == name)
+            {
+                Some(at) => drop(rules.kept_types.remove(at)),
+                None => rules.kept_types.push(name.clone()),
+            }));
+        }
+        let [outside, inside, _] = sums(overview);
+        let word = if rules.outside.is_some() { "Remove " } else { "Keep   " };
+        let sentence = format!("results and images that no model receives: {}", in_words(outside));
+        let default = SlimRules::default().outside;
+        choices.push(switch('o', word, sentence, &|rules| {
+            rules.outside = if rules.outside.is_some() { None } else { default };
+        }));
+        let word = if rules.inside.is_some() { "Shorten" } else { "Keep   " };
+        let sentence = format!("results and images that a model receives: {}", in_words(inside));
+        choices.push(switch('i', word, sentence, &|rules| {
+            rules.inside = if rules.inside.is_some() { None } else { Some(INSIDE) };
+        }));
+    }
+    choices.push(QuestionChoice { word: "Cancel ", ..cancel_by('n') });
+    Question::new(TITLE, lines(model, prepared), choices).select_key(selected)
+}
+
+/// Returns the command that slims the sessions with something to save. Asks again if a pi may be using one of them.
+fn slim(model: &Model, keys: &[SessionKey], overview: &SlimOverview) -> Command {
+    let sessions = overview.planned.iter().filter(|planned| planned.savings.total > 0);
+    let sessions = sessions.map(|planned| planned.session.clone()).collect();
+    let request = Request::Rewrite { purpose: RewritePurpose::Slim, sessions, by: overview.writer.clone() };
+    let slim = Command::Change(request, AfterChange::Nothing);
+    if model.catalog.signs(keys, model.now, &model.setting.home).is_empty() {
+        return slim;
+    }
+    let lines = delete::running_pi_signs(model, keys, Some("A running pi can write removed entries again."));
+    let sure = QuestionChoice::new('d', "Slim anyway", "lines that pi writes meanwhile are kept", slim);
+    Command::ask(delete::at_work(model, keys), lines, vec![cancel_by('n'), sure])
+}
+
+fn in_words(saving: SlimSaving) -> String {
+    match saving.count {
+        0 => "none".into(),
+        entries => format!("{} in {}", bytes(saving.bytes), count(entries, "entry", "entries")),
+    }
+}
+
+/// Returns the types of snapshots in all sessions, the largest saving first.
+fn types(overview: &SlimOverview) -> Vec<(String, SlimSaving, bool)> {
+    let mut types: Vec<(String, SlimSaving, bool)> = Vec::new();
+    for (name, saving, is_removed) in overview.planned.iter().flat_map(|planned| &planned.savings.snapshots) {
+        match types.iter_mut().find(|(known, ..)| known == name) {
+            Some((_, sum, _)) => *sum += *saving,
+            None => types.push((name.clone(), *saving, *is_removed)),
+        }
+    }
+    types.sort_by(|one, other| other.1.bytes.cmp(&one.1.bytes).then_with(|| one.0.cmp(&other.0)));
+    types
+}
+
+/// Returns the savings outside and inside of contexts, and what is shared.
+fn sums(overview: &SlimOverview) -> [SlimSaving; 3] {
+    let mut sums = [SlimSaving::default(); 3];
+    for savings in overview.planned.iter().map(|planned| &planned.savings) {
+        for (sum, saving) in sums.iter_mut().zip([savings.outside, savings.inside, savings.shared]) {
+            *sum += saving;
+        }
+    }
+    sums
+}
+
+fn lines(model: &Model, prepared: &PreparedSlimming) -> Vec<DocLine> {
+    let sessions = &prepared.request.sessions;
+    let what = match &sessions[..] {
+        [key] => model.catalog.get(*key).map_or(String::new(), |session| session.title().to_string()),
+        several => count(several.len(), "marked session", "marked sessions"),
+    };
+    let size: u64 = sessions.iter().filter_map(|&key| Some(model.catalog.get(key)?.facts().bytes)).sum();
+    let mut lines = vec![DocLine::new(Tone::Strong, &model.short(&format!("{what}, {}", bytes(size))))];
+    match &prepared.overview {
+        None => {
+            let done = prepared.done.map_or(String::new(), |done| format!(" {done} of {}", sessions.len()));
+            lines.push(DocLine::new(Tone::Dim, &format!("measuring{done}")));
+        }
+        Some(Err(error)) => lines.push(DocLine::new(Tone::Error, error)),
+        Some(Ok(overview)) => {
+            let [.., shared] = sums(overview);
+            if overview.planned.iter().all(|planned| planned.savings.total == 0) {
+                lines.push(DocLine::new(Tone::Text, "Nothing to save with these rules."));
+            }
+            let note = "Prompts, answers, thinking and tool calls stay. Nothing is free before the trash is emptied.";
+            lines.push(DocLine::new(Tone::Dim, note));
+            if shared.count > 0 {
+                let text = format!("Kept because other sessions contain it too: {}.", in_words(shared));
+                lines.push(DocLine::new(Tone::Dim, &text));
+            }
+            if prepared.request.rules.inside.is_some() {
+                let text = "Shortening what a model receives changes its context.";
+                lines.push(DocLine::new(Tone::Warning, text));
+            }
+            if let Some((_, reason)) = overview.failed.first() {
+                let more = overview.failed.len() - 1;
+                let more = if more > 0 { format!("; {more} more not read") } else { String::new() };
+                lines.push(DocLine::new(Tone::Warning, &format!("{reason}{more}")));
+            }
+        }
+    }
+    lines.extend(delete::running_pi_signs(model, sessions, None));
+    lines
+}

@@ -1,0 +1,69 @@
+//! The box of slimming: it is shown at once, and again when the sessions are measured.
+
+use crate::app::command::SlimRequest;
+use crate::app::flows::slim;
+use crate::app::layers::Layer;
+use crate::app::message::Work;
+use crate::app::model::{Model, PreparedSlimming};
+use crate::changes::slim::SlimOverview;
+
+/// Shows the box and measures the sessions. The previous result stays until then.
+pub(super) fn show(model: &mut Model, request: SlimRequest, selected: char) {
+    let target = |&key: &_| {
+        let others = model.catalog.sharing_sessions(key).into_iter().filter(|(other, _)| *other != key);
+        Some((model.catalog.get(key)?.clone(), others.map(|(_, session)| session).collect()))
+    };
+    let targets = request.sessions.iter().filter_map(target).collect();
+    let claim = model.ask(Work::PlanSlimming(targets, request.rules.clone()));
+    let same = |before: &PreparedSlimming| before.request.sessions == request.sessions;
+    let overview = model.slimming.take().filter(same).and_then(|before| before.overview);
+    let prepared = PreparedSlimming { claim, request, selected, overview, done: None };
+    let is_shown = |layer: &Layer<_>| matches!(layer, Layer::Question(question) if question.title == slim::TITLE);
+    model.layers.0.retain(|layer| !is_shown(layer));
+    let question = slim::question(model, &prepared, selected);
+    model.layers.0.push(Layer::Question(question));
+    model.slimming = Some(prepared);
+}
+
+/// Shows the progress.
+pub(super) fn take_progress(model: &mut Model, ticket: u64, done: usize) {
+    update(model, ticket, |prepared| prepared.done = Some(done));
+}
+
+/// Shows the result.
+pub(super) fn take(model: &mut Model, ticket: u64, overview: SlimOverview) {
+    update(model, ticket, |prepared| prepared.overview = Some(Ok(overview)));
+}
+
+/// Shows an error. Returns `true` if it belongs to the box.
+pub(super) fn take_failure(model: &mut Model, ticket: u64, error: &str) -> bool {
+    update(model, ticket, |prepared| prepared.overview = Some(Err(error.into())))
+}
+
+fn update(model: &mut Model, ticket: u64, change: impl FnOnce(&mut PreparedSlimming)) -> bool {
+    let Some(mut prepared) = model.slimming.take_if(|prepared| prepared.claim.number == ticket) else { return false };
+    let is_first = prepared.overview.is_none();
+    change(&mut prepared);
+    let mut layers = std::mem::take(&mut model.layers);
+    for layer in &mut layers.0 {
+        if let Layer::Question(question) = layer
+            && question.title == slim::TITLE
+        {
+            // Before the result, there is nothing to choose.
+            let selected = if is_first { None } else { question.selected().map(|choice| choice.key) };
+            let selected = selected.unwrap_or(prepared.selected);
+            *question = slim::question(model, &prepared, selected);
+        }
+    }
+    model.layers = layers;
+    model.slimming = Some(prepared);
+    true
+}
+
+/// Cancels the measurement once the box is closed.
+pub(super) fn forget_closed(model: &mut Model) {
+    let is_shown = |layer: &Layer<_>| matches!(layer, Layer::Question(question) if question.title == slim::TITLE);
+    if model.slimming.is_some() && !model.layers.0.iter().any(is_shown) {
+        model.slimming = None;
+    }
+}
