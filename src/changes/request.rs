@@ -358,10 +358,13 @@ impl ChangeResult {
 
 /// Summarizes the changes of a step: as a whole if they are of one kind, otherwise one by one.
 pub(crate) fn summary(step: ChangeStep, changes: &[Change]) -> String {
-    let is_alike = |pair: &[Change]| discriminant(&pair[0]) == discriminant(&pair[1]);
-    let alike = changes.first().filter(|_| changes.windows(2).all(is_alike));
+    // Old files are converted before they are rewritten.
+    let rewrites: Vec<&Change> = changes.iter().filter(|change| matches!(change, Change::Rewrite(_))).collect();
+    let counted = if rewrites.is_empty() { changes.iter().collect() } else { rewrites };
+    let is_alike = |pair: &[&Change]| discriminant(pair[0]) == discriminant(pair[1]);
+    let alike = counted.first().filter(|_| counted.windows(2).all(is_alike));
     let all = || changes.iter().map(Change::describe).collect::<Vec<_>>().join("; ");
-    alike.and_then(|first| first.summary(step, changes.len())).unwrap_or_else(|| match step {
+    alike.and_then(|first| first.summary(step, counted.len())).unwrap_or_else(|| match step {
         ChangeStep::Make => all(),
         ChangeStep::Undo => format!("undone: {}", all()),
         ChangeStep::Redo => format!("redone: {}", all()),

@@ -141,7 +141,7 @@ fn lines(model: &Model, prepared: &PreparedSlimming) -> Vec<DocLine> {
         several => count(several.len(), "marked session", "marked sessions"),
     };
     let size: u64 = sessions.iter().filter_map(|&key| Some(model.catalog.get(key)?.facts().bytes)).sum();
-    let mut lines = vec![DocLine::new(Tone::Strong, &model.short(&format!("{what}, {}", bytes(size))))];
+    let mut lines = vec![DocLine::new(Tone::Strong, &format!("{}, {}", model.short(&what), bytes(size)))];
     match &prepared.overview {
         None => {
             let done = prepared.done.map_or(String::new(), |done| format!(" {done} of {}", sessions.len()));
