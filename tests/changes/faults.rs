@@ -17,6 +17,7 @@ use pitree::session::entry::EntryId;
 
 use crate::common::effort::{kills, rounds};
 use crate::common::session::Session;
+use crate::rewriting::{self, OtherDir};
 use crate::world::{
     View, World, around, home, id, in_own_home, myself, on_a_small_disk, rename, seen, session, theirs, tree,
 };
@@ -237,6 +238,7 @@ fn killed_many_times() {
         let world = World::at_home();
         let old = world.write("old.jsonl", old_session());
         let path = world.write("s.jsonl", session(SHAPE));
+        let rewritten = world.write("rewritten.jsonl", session(SHAPE));
         let mut before = HashMap::new();
         for round in 0..10 {
             let mut busy = myself("faults::never_rests", &home());
@@ -255,13 +257,19 @@ fn killed_many_times() {
             for path in world.sessions() {
                 let now = fs::read(&path).unwrap();
                 let was: &mut Vec<u8> = before.entry(path.clone()).or_default();
-                assert!(path == old || now.starts_with(was), "{} after round {round}", path.display());
+                assert!(
+                    path == old || path == rewritten || now.starts_with(was),
+                    "{} after round {round}",
+                    path.display()
+                );
                 *was = now;
             }
             let is_there = path.exists();
             let trashed = history.iter().any(|record| matches!(&record.change, Change::Trash { .. }));
             assert!(is_there || trashed);
             assert_eq!(tree(&old).nodes.iter().filter(|node| node.text.starts_with("question")).count(), 4);
+            assert_eq!(tree(&rewritten).nodes.len(), tree(&world.write("other.txt", session(SHAPE))).nodes.len());
+            fs::remove_file(world.dir.join("other.txt")).unwrap();
         }
     }
     assert!(cut_short > worlds, "only {cut_short} changes were cut short: the kills come at the wrong time");
@@ -299,6 +307,7 @@ fn is_open(record: &JournalRecord) -> bool {
 fn never_rests() {
     let world = World::of(&PathBuf::from(std::env::var_os("DIR").unwrap()));
     let (path, old) = (world.dir.join("s.jsonl"), world.dir.join("old.jsonl"));
+    let rewritten = world.dir.join("rewritten.jsonl");
     println!("begin");
     for at in 0.. {
         if path.exists() {
@@ -306,6 +315,7 @@ fn never_rests() {
             let all = [(&path, "s"), (&old, "old")];
             let all = all.map(|(path, id)| ExpectedSession { path: path.clone(), id: id.into() });
             let requests = [
+                rewriting::request(&[&rewritten], OtherDir),
                 Request::RenameAll { sessions: all.into(), name: format!("name {at} of all") },
                 rename(&path, &format!("name {at}")),
                 Request::Label { path: path.clone(), target: target.clone(), label: at.to_string(), migrate: false },
@@ -368,6 +378,14 @@ fn check(world: &World) {
             }
             Change::Trash(_) | Change::Migrate(_) | Change::Rewrite(_) | Change::Unknown(_) => {}
         }
+    }
+    let last = history.iter().rev().find_map(|record| match &record.change {
+        Change::Rewrite(change) => Some((change, record.state)),
+        _ => None,
+    });
+    if let Some((change, state)) = last {
+        let bytes = if state == ChangeState::Done { change.bytes } else { change.old_bytes };
+        assert_eq!(fs::metadata(&change.path).unwrap().len(), bytes, "{change:?} {state:?}");
     }
     let last_trashed = history.iter().rev().find(|record| matches!(record.change, Change::Trash { .. }));
     if let Some(last) = last_trashed {

@@ -16,7 +16,7 @@ use pitree::disk::rewrite::{NewVersion, Rewriter, Rewritten};
 use crate::world::{World, in_own_home, session, theirs};
 
 /// Replaces the start of the working directory.
-struct OtherDir;
+pub(crate) struct OtherDir;
 
 impl OtherDir {
     fn text(text: &str) -> String {
@@ -33,7 +33,7 @@ impl Rewriter for OtherDir {
     }
 }
 
-fn request(paths: &[&PathBuf], by: impl Rewriter + 'static) -> Request {
+pub(crate) fn request(paths: &[&PathBuf], by: impl Rewriter + 'static) -> Request {
     let expected = |path: &&PathBuf| ExpectedSession { path: (*path).clone(), id: "s".into() };
     let sessions = paths.iter().map(expected).collect();
     Request::Rewrite { purpose: RewritePurpose::Scrub, sessions, by: SharedRewriter(Arc::new(by)) }
