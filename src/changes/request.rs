@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::{Error, Result};
 use thiserror::Error;
 
+use crate::base::archive_paths;
 use crate::base::numbers::thousands;
 use crate::changes::change::{Change, ChangeStep, RewritePurpose};
 use crate::changes::journal::JournalError;
@@ -202,6 +203,23 @@ pub enum Request {
         /// The files.
         files: Vec<FileSnapshot>,
     },
+    /// Move sessions to the archive.
+    Archive {
+        /// The files.
+        files: Vec<FileSnapshot>,
+    },
+    /// Bring sessions back from the archive.
+    Unarchive {
+        /// The files in the archive.
+        files: Vec<PathBuf>,
+    },
+    /// Bring sessions back from the archive, then make another change.
+    AfterUnarchive {
+        /// The files in the archive.
+        files: Vec<PathBuf>,
+        /// The change, with their original paths.
+        then: Box<Request>,
+    },
     /// Delete files permanently: only those that the trash refused, and only after two questions. This cannot be
     /// undone.
     Delete {
@@ -251,9 +269,49 @@ impl Request {
             Self::RenameAll { sessions, .. } | Self::LabelAll { sessions, .. } | Self::Rewrite { sessions, .. } => {
                 sessions.iter().map(|session| &*session.path).collect()
             }
-            Self::Trash { files } | Self::Delete { files } => files.iter().map(|file| &*file.path).collect(),
+            Self::Unarchive { files } => files.iter().map(|file| &**file).collect(),
+            Self::AfterUnarchive { files, then } => {
+                files.iter().map(|file| &**file).chain(then.paths()).collect()
+            }
+            Self::Trash { files } | Self::Archive { files } | Self::Delete { files } => files.iter().map(|file| &*file.path).collect(),
             Self::Import(_) | Self::EmptyTrash { .. } => Vec::new(),
             Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => Vec::new(),
+        }
+    }
+
+    /// Returns the request for the same sessions after they were brought back from the archive, and their files in the
+    /// archive.
+    #[must_use]
+    pub fn after_unarchive(self) -> Self {
+        let mut files: Vec<PathBuf> = self.paths().into_iter().map(Path::to_path_buf).collect();
+        files.retain(|path| archive_paths::is_archived(path));
+        files.dedup();
+        let mut then = self;
+        then.each_path(&mut |path| {
+            if let Some(original) = archive_paths::original(path).filter(|_| archive_paths::is_archived(&*path)) {
+                *path = original;
+            }
+        });
+        Self::AfterUnarchive { files, then: Box::new(then) }
+    }
+
+    /// Calls a function with each file that the request names.
+    fn each_path(&mut self, change: &mut dyn FnMut(&mut PathBuf)) {
+        match self {
+            Self::IfSame { then, .. } => then.each_path(change),
+            Self::Rename { path, .. }
+            | Self::Label { path, .. }
+            | Self::MoveLeaf { path, .. }
+            | Self::Fork { path, .. } => change(path),
+            Self::RenameAll { sessions, .. } | Self::LabelAll { sessions, .. } | Self::Rewrite { sessions, .. } => {
+                sessions.iter_mut().for_each(|session| change(&mut session.path));
+            }
+            Self::Trash { files } | Self::Archive { files } | Self::Delete { files } => {
+                files.iter_mut().for_each(|file| change(&mut file.path));
+            }
+            Self::Unarchive { files } | Self::AfterUnarchive { files, .. } => files.iter_mut().for_each(change),
+            Self::Import(_) | Self::EmptyTrash { .. } => {}
+            Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => {}
         }
     }
 
@@ -403,6 +461,13 @@ pub enum Refusal {
         /// The file.
         path: PathBuf,
     },
+    /// Sessions are archived and must be brought back first: see
+    /// [`Request::after_unarchive`](crate::changes::Request::after_unarchive). Nothing was written.
+    #[error("{} is archived; bring it back first with `pitree unarchive`", .paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "))]
+    Archived {
+        /// The files in the archive.
+        paths: Vec<PathBuf>,
+    },
     /// Files have changed since they were seen; nothing was removed.
     #[error("sessions changed since they were read; none moved: {}", .paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "))]
     Changed {
@@ -460,7 +525,8 @@ pub fn touched(request: &Request, result: &Result<ChangeResult>) -> Vec<PathBuf>
         Ok(done) => &done.changes[..],
         Err(error) => error.downcast_ref().map_or(&[][..], |partly: &PartialFailure| &partly.changes),
     };
-    let paths = request.paths().into_iter().chain(changes.iter().map(Change::path));
+    let other = changes.iter().filter_map(Change::other_path);
+    let paths = request.paths().into_iter().chain(changes.iter().map(Change::path)).chain(other);
     // Unknown changes have no path.
     let mut paths: Vec<PathBuf> = paths.filter(|path| !path.as_os_str().is_empty()).map(Path::to_path_buf).collect();
     paths.sort();

@@ -2,6 +2,7 @@
 
 mod browse;
 mod change;
+mod archive;
 mod chosen_sessions;
 mod completions;
 mod config;
@@ -154,6 +155,8 @@ enum OnSessions {
     Rename(rename::RenameCommand),
     Label(rename::LabelCommand),
     Rm(rm::RmCommand),
+    Archive(archive::ArchiveCommand),
+    Unarchive(archive::UnarchiveCommand),
     Restore(restore::RestoreCommand),
     Trash(trash::TrashCommand),
     Undo(undo::UndoCommand),
@@ -190,6 +193,7 @@ const EXAMPLES: &str = "Examples:
   pitree resume 0199f2c1 before   resume in pi at the entry labeled \"before\"
   pitree rename 0199f2c1 Flaky    rename a session
   pitree rm 0199f2c1 --family     move a whole family to the trash
+  pitree archive before:6mo       compress sessions without activity for six months
   pitree undo                     undo the last change
   s=$(pitree path 0199f2c1) && pi --session \"$s\"
   pitree config --default         print the default configuration
@@ -210,6 +214,10 @@ pub(crate) struct CommandContext {
     pub home: String,
     /// The directory of the index; `None` to ignore the index.
     pub cache: Option<PathBuf>,
+    /// The directory of archived sessions, if there is a home directory.
+    pub archive: Option<PathBuf>,
+    /// The session directories and their existing archives.
+    scanned: Vec<PathBuf>,
     /// The directory of a demo, which is removed at the end.
     demo: Option<DemoDir>,
 }
@@ -217,7 +225,7 @@ pub(crate) struct CommandContext {
 impl CommandContext {
     /// Returns the session directories and the parameters for reading them.
     fn sources(&self) -> ScanSources<'_> {
-        ScanSources { dirs: &self.located.dirs, home: &self.home, cache: self.index_place() }
+        ScanSources { dirs: &self.scanned, home: &self.home, cache: self.index_place() }
     }
 
     fn index_place(&self) -> Option<IndexPlace<'_>> {
@@ -369,6 +377,8 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Rename(command) => command.run(&chosen),
         OnSessions::Label(command) => command.run(&chosen),
         OnSessions::Rm(command) => command.run(&chosen),
+        OnSessions::Archive(command) => command.run(&chosen),
+        OnSessions::Unarchive(command) => command.run(&chosen),
         OnSessions::Restore(command) => command.run(&chosen, out),
         OnSessions::Trash(command) => command.run(&chosen, out),
         OnSessions::Undo(command) => command.run(&chosen, out),
@@ -413,7 +423,9 @@ fn chosen(options: &Options) -> Result<CommandContext> {
     if let Some(cache) = &cache {
         index_files::clean_up(cache);
     }
-    Ok(CommandContext { config, located, corrected, home, cache, demo })
+    let archive = locate::archive_dir(&config.archive_dir, &environment.home);
+    let scanned = located.with_existing_archives(archive.as_deref());
+    Ok(CommandContext { config, located, corrected, home, cache, archive, scanned, demo })
 }
 
 /// Reads the configuration from `file`, or from its default location if it exists.

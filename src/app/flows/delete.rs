@@ -43,7 +43,7 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
     } else {
         match pane.selected_row() {
             Some(SessionRow::Project(at)) if model.focus == Place::Sessions => {
-                let sessions = with_subagents(model, &pane.projects[*at].sessions);
+                let sessions = catalog.with_subagents(&pane.projects[*at].sessions);
                 project = Some(named_project(model, &pane.projects[*at].cwd));
                 choices.push(to_trash(model, 't', "Move to trash", &sessions));
                 sessions
@@ -141,20 +141,6 @@ pub(crate) fn running_pi_signs(model: &Model, sessions: &[SessionKey], text: Opt
 fn first_of(texts: impl ExactSizeIterator<Item = String>) -> impl Iterator<Item = String> {
     let more = texts.len().saturating_sub(NAMED);
     texts.take(NAMED).chain((more > 0).then(|| format!("and {}", count(more, "more", "more"))))
-}
-
-/// Adds the subagent sessions, even hidden ones, to a project's sessions.
-fn with_subagents(model: &Model, sessions: &[SessionKey]) -> Vec<SessionKey> {
-    let catalog = &model.catalog;
-    let mut seen: HashSet<SessionKey> = sessions.iter().copied().collect();
-    let mut all = sessions.to_vec();
-    let mut next = 0;
-    while let Some(&key) = all.get(next) {
-        let below = catalog.families().forks(key).iter().copied();
-        all.extend(below.filter(|&below| catalog[below].facts().is_subagent && seen.insert(below)));
-        next += 1;
-    }
-    all
 }
 
 /// Returns a line with a project's name and parent directory.
