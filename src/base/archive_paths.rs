@@ -53,7 +53,12 @@ pub(crate) fn original(path: &Path) -> Option<PathBuf> {
         }
     }
     let drive = |rest: &Path| {
-        let letter = rest.components().next()?.as_os_str().to_str().filter(|name| MAIN_SEPARATOR_STR == "\\" && name.len() == 1)?;
+        let letter = rest
+            .components()
+            .next()?
+            .as_os_str()
+            .to_str()
+            .filter(|name| MAIN_SEPARATOR_STR == "\\" && name.len() == 1)?;
         Some(Path::new(&format!("{letter}:\\")).join(rest.strip_prefix(letter).ok()?))
     };
     let rest = rest?;

@@ -325,7 +325,12 @@ impl<'a> Engine<'a> {
     ///
     /// # Errors
     /// The step failed, or its result cannot be recorded.
-    pub(crate) fn make_ahead(&mut self, number: u64, step: ChangeStep, make: impl FnOnce() -> Result<()>) -> Result<()> {
+    pub(crate) fn make_ahead(
+        &mut self,
+        number: u64,
+        step: ChangeStep,
+        make: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
         self.carry_out(number, step, |_, _, _| make())
     }
 

@@ -270,10 +270,10 @@ impl Request {
                 sessions.iter().map(|session| &*session.path).collect()
             }
             Self::Unarchive { files } => files.iter().map(|file| &**file).collect(),
-            Self::AfterUnarchive { files, then } => {
-                files.iter().map(|file| &**file).chain(then.paths()).collect()
+            Self::AfterUnarchive { files, then } => files.iter().map(|file| &**file).chain(then.paths()).collect(),
+            Self::Trash { files } | Self::Archive { files } | Self::Delete { files } => {
+                files.iter().map(|file| &*file.path).collect()
             }
-            Self::Trash { files } | Self::Archive { files } | Self::Delete { files } => files.iter().map(|file| &*file.path).collect(),
             Self::Import(_) | Self::EmptyTrash { .. } => Vec::new(),
             Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => Vec::new(),
         }
@@ -408,6 +408,7 @@ impl ChangeResult {
                 }
             };
             self.summary = format!("{}; {}", self.summary, then.summary);
+            self.made = then.made.or(self.made);
             self.changes.extend(then.changes);
         }
         Ok(self)

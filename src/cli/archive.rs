@@ -137,7 +137,12 @@ impl ArchiveArgs {
         if self.family {
             let families = catalog.families();
             let roots: HashSet<SessionKey> = found.iter().filter_map(|&key| families.line(key).last()).collect();
-            found = families.roots().iter().filter(|root| roots.contains(root)).flat_map(|&root| families.family(root)).collect();
+            found = families
+                .roots()
+                .iter()
+                .filter(|root| roots.contains(root))
+                .flat_map(|&root| families.family(root))
+                .collect();
         }
         let mut all = catalog.with_subagents(&found);
         all.retain(|&key| catalog[key].facts().is_archived() == archived && !catalog[key].facts().is_link);

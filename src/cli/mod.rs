@@ -1,8 +1,8 @@
 //! The command line: one file per subcommand. Without a subcommand, the browser opens.
 
+mod archive;
 mod browse;
 mod change;
-mod archive;
 mod chosen_sessions;
 mod completions;
 mod config;

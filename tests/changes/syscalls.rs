@@ -18,7 +18,7 @@ use pitree::disk::trash::Trash;
 
 use crate::common::effort::{rounds, skipped};
 use crate::common::session::Session;
-use crate::world::{around, home, in_own_home, myself, session, theirs};
+use crate::world::{around, content, home, in_own_home, myself, session, theirs};
 
 /// The words of a command.
 type Words = &'static [&'static str];
@@ -39,12 +39,21 @@ const KINDS: &[Kind] = &[
     ("import", &["import", "../theirs", "--cwd", "."], false),
     ("trash", &["rm", "one.jsonl", "--yes"], false),
     (WENT_ON, &["rm", "one.jsonl", "--yes"], false),
+    ("archive", &["archive", "one.jsonl", "--yes"], false),
+    (ARCHIVED, &["archive", "one.jsonl", "--yes"], false),
+    (UNARCHIVE, &["unarchive", "one.jsonl", "--yes"], false),
     ("scrub", &["secrets", "scrub", "key.jsonl", "--yes"], false),
     ("label of an old one", &["label", "old.jsonl", "q1", "a label", "--migrate"], true),
 ];
 
 /// The trash case with a pi that continues to write to the path.
 const WENT_ON: &str = "trash beside a pi";
+
+/// The case of an archived session with a pi that continues to write to the path.
+const ARCHIVED: &str = "archive beside a pi";
+
+/// The case that starts with an archived session.
+const UNARCHIVE: &str = "unarchive";
 
 /// The case with two files in a batch.
 const NAMES: &str = "names";
@@ -183,16 +192,19 @@ impl Case {
             texts: Vec::new(),
         };
         case.must(&["rename", "other.jsonl", "first"]);
+        if *kind == UNARCHIVE {
+            case.must(&["archive", "one.jsonl", "--yes"]);
+        }
         for words in *first {
             case.must(&command(change, words));
             let path = case.sessions.join("one.jsonl");
-            if *kind == WENT_ON && !path.exists() {
+            if [WENT_ON, ARCHIVED].contains(kind) && !path.exists() {
                 fs::write(path, theirs("p1", "e5") + &theirs("p2", "p1")).unwrap();
             }
         }
         case.before = case.snapshot();
         let trashed = files(&case.home.join("data/Trash/files"));
-        case.texts = case.sessions().iter().chain(&trashed).map(|path| fs::read(path).unwrap()).collect();
+        case.texts = case.sessions().iter().chain(&trashed).map(|path| content(path)).collect();
         case.copy(true);
         let words: Vec<&str> = case.command.iter().map(String::as_str).collect();
         case.must(&words);
@@ -301,7 +313,9 @@ impl Case {
         assert_eq!(self.snapshot_of_others(), without_other(&now), "{}", what());
         self.nothing_is_lost(&what());
         let records = self.records();
-        let of_case = |record: &&JournalRecord| !record.change.path().ends_with("other.jsonl");
+        // The case starts with an archived session.
+        let is_prepared = |record: &JournalRecord| self.name.starts_with(UNARCHIVE) && record.number == 2;
+        let of_case = |record: &&JournalRecord| !record.change.path().ends_with("other.jsonl") && !is_prepared(record);
         let records: Vec<&JournalRecord> = records.iter().filter(of_case).collect();
         let taken = records.iter().filter(|record| record.state == self.states.0).count();
         let not_taken = records.iter().filter(|record| record.state == self.states.1).count();
@@ -361,7 +375,11 @@ impl Case {
         let mut names: Vec<String> = vec!["one.jsonl".into(), "old.jsonl".into(), "key.jsonl".into()];
         let known = self.records().into_iter().map(|record| record.change.path().file_name().unwrap().to_owned());
         names.extend(known.map(|name| name.into_string().unwrap()));
+        let archive = self.archive();
+        paths.extend(archive.ancestors().take_while(|dir| *dir != self.home).map(Path::to_path_buf));
         for name in names {
+            paths.extend(["", ".new"].map(|more| archive.join(format!("{name}.zst{more}"))));
+            paths.push(self.sessions.join(format!("{name}.archived")));
             let versions = [".v2", ".v3", ".original", ".rewritten"];
             let versions = versions.iter().flat_map(|version| [version.to_string(), format!("{version}.new")]);
             for more in ["", ".new", ".late"].map(String::from).into_iter().chain(versions) {
@@ -397,15 +415,21 @@ impl Case {
         Changes::new(self.home.join("state/pitree"), Trash::default()).history().unwrap()
     }
 
-    /// Returns the session files.
+    /// Returns the directory of the archived sessions.
+    fn archive(&self) -> PathBuf {
+        self.home.join("data/pitree/archive/original-paths").join(self.sessions.strip_prefix("/").unwrap())
+    }
+
+    /// Returns the session files, and the archived ones.
     fn sessions(&self) -> Vec<PathBuf> {
-        files(&self.sessions).into_iter().filter(|path| path.extension().is_some_and(|is| is == "jsonl")).collect()
+        let all = files(&self.sessions).into_iter().chain(files(&self.archive()));
+        all.filter(|path| path.extension().is_some_and(|is| is == "jsonl" || is == "zst")).collect()
     }
 
     fn snapshot(&self) -> Snapshot {
         let view = |path: PathBuf| {
             let name = path.file_name().unwrap().to_str().unwrap();
-            let known = ["one.jsonl", "old.jsonl", "key.jsonl", "other.jsonl"].contains(&name);
+            let known = ["one.jsonl", "old.jsonl", "key.jsonl", "other.jsonl", "one.jsonl.zst"].contains(&name);
             let Ok(tree) = load::tree(&path, "") else {
                 return (name.to_string(), (None, Vec::new(), vec![fs::read_to_string(&path).unwrap()], 0));
             };
@@ -431,7 +455,8 @@ impl Case {
     /// Checks that the earlier content of each file is in some file, in its place or in the trash.
     fn nothing_is_lost(&self, what: &str) {
         let all = files(&self.sessions).into_iter().chain(files(&self.home.join("data/Trash/files")));
-        let all: Vec<Vec<u8>> = all.map(|path| fs::read(path).unwrap()).collect();
+        let all = all.chain(files(&self.archive()));
+        let all: Vec<Vec<u8>> = all.map(|path| content(&path)).collect();
         for text in &self.texts {
             assert!(
                 all.iter().any(|now| now.windows(text.len()).any(|part| part == text)),
@@ -447,6 +472,8 @@ impl Case {
             files(folder).iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_string()).collect()
         };
         let litter: Vec<_> = names(&self.sessions).into_iter().filter(|name| !name.ends_with(".jsonl")).collect();
+        assert_eq!(litter, [""; 0], "{what}");
+        let litter: Vec<_> = names(&self.archive()).into_iter().filter(|name| !name.ends_with(".zst")).collect();
         assert_eq!(litter, [""; 0], "{what}");
         let notes = names(&self.home.join("data/Trash/info"));
         let mut notes: Vec<_> = notes.iter().map(|name| name.trim_end_matches(".trashinfo").to_string()).collect();

@@ -176,7 +176,8 @@ impl ArchiveChange {
         let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
         ensure!(!is_link, "{} is a symbolic link; archive its target instead", path.display());
         let before = version()?;
-        let draft = archive_files::write(path, archived).with_context(|| format!("cannot archive {}", path.display()))?;
+        let draft =
+            archive_files::write(path, archived).with_context(|| format!("cannot archive {}", path.display()))?;
         let placed = (|| {
             ensure!(version()? == before, "{} is being written; try again when pi is idle", path.display());
             create::rename(&draft, archived).with_context(|| format!("cannot write {}", archived.display()))?;
@@ -212,8 +213,18 @@ impl ArchiveChange {
             Err(error) => Err(error),
         };
         placed.inspect_err(|_| drop(fs::remove_file(&draft)))?;
-        create::sync_folder_of(path).with_context(failed)?;
-        fs::remove_file(archived).with_context(|| format!("cannot remove {}", archived.display()))?;
+        let removed = create::sync_folder_of(path)
+            .with_context(failed)
+            .and_then(|()| fs::remove_file(archived).with_context(|| format!("cannot remove {}", archived.display())));
+        removed.inspect_err(|_| {
+            self.clear();
+            // With the file in the archive, the session stays there.
+            if archived.symlink_metadata().is_ok()
+                && fs::metadata(path).is_ok_and(|now| now.len() == self.packed_bytes())
+            {
+                let _ = fs::remove_file(path);
+            }
+        })?;
         create::sync_folder(archived);
         Ok(())
     }
@@ -288,7 +299,9 @@ impl ArchiveChange {
     /// Returns `true` if a file starts with the content of the archived session.
     fn is_whole_in(&self, path: &Path) -> bool {
         let content = facts(&self.archived).ok().and_then(|facts| archive_files::content(&facts));
-        content.is_some_and(|content| fs::metadata(path).is_ok_and(|found| found.len() >= content.bytes) && content.is_in(path))
+        content.is_some_and(|content| {
+            fs::metadata(path).is_ok_and(|found| found.len() >= content.bytes) && content.is_in(path)
+        })
     }
 
     fn packed_bytes(&self) -> u64 {

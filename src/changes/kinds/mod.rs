@@ -18,7 +18,8 @@ use serde_json::Value;
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{self, count, thousands};
 use crate::changes::change::{
-    ArchiveChange, Change, ChangeStep, LabelChange, LeafMove, Migration, NameChange, NewFile, Rewrite, TrashChange, UnknownChange,
+    ArchiveChange, Change, ChangeStep, LabelChange, LeafMove, Migration, NameChange, NewFile, Rewrite, TrashChange,
+    UnknownChange,
 };
 use crate::changes::engine::Engine;
 use crate::changes::journal::{JournalRecord, JournalRecords};
