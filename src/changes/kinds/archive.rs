@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::base::archive_paths;
 use crate::base::numbers::thousands;
@@ -90,6 +90,7 @@ fn make(work: &mut Engine<'_>, changes: &[Change]) -> Result<ChangeResult> {
             at += 1;
             match step(work, number, change, ChangeStep::Make) {
                 Ok(()) => made.push(change.clone()),
+                Err(error) if changes.len() == 1 => return Err(error),
                 Err(error) => {
                     failed.push(format!("{}: {error:#}", change.path().display()));
                     if concerns_all(&error) {
@@ -106,9 +107,6 @@ fn make(work: &mut Engine<'_>, changes: &[Change]) -> Result<ChangeResult> {
     if failed.is_empty() {
         let result = ChangeResult::of(ChangeStep::Make, made, left);
         return Ok(if result.changes.is_empty() { ChangeResult::nothing("nothing to move") } else { result });
-    }
-    if made.is_empty() && failed.len() == 1 && changes.len() == 1 {
-        bail!("{}", failed.concat());
     }
     let what = if made.is_empty() { String::new() } else { summary(ChangeStep::Make, &made) + "; " };
     let stopped = if left > 0 { format!(", {} remaining", thousands(left)) } else { String::new() };
@@ -142,7 +140,8 @@ fn check_places(change: &Change, step: ChangeStep) -> Result<()> {
     let can_not = |path: &Path| format!("cannot access {}", path.display());
     if change.archives(step) {
         must_exist(path)?;
-        if is_there(archived).with_context(|| can_not(archived))? {
+        // The archive can be empty still.
+        if archived.symlink_metadata().is_ok() {
             return overtaken(format!(
                 "{} exists; an earlier session with this path is archived, so move that one to the trash first",
                 archived.display()
@@ -249,10 +248,13 @@ impl ArchiveChange {
 
     /// Returns `true` if an interrupted move was made: to the archive, or back. Returns `None` if a file is inaccessible.
     pub(super) fn happened(&self, archives: bool) -> Option<bool> {
-        let is_archived = is_there(&self.archived).ok()?;
         // A running pi can have written to the path after the move.
         let is_here = is_there(&self.path).ok()? && merge::start(&self.path).ok()? != FileStart::Entry;
-        Some(if archives { is_archived && !is_here } else { is_here && !is_archived })
+        match (archives, is_here) {
+            (true, true) | (false, false) => Some(false),
+            (true, false) => is_there(&self.archived).ok(),
+            (false, true) => Some(!is_there(&self.archived).ok()?),
+        }
     }
 
     /// Removes leftovers of an interrupted move. If both files are complete, the archived one is removed.
