@@ -96,6 +96,19 @@ impl Changes {
         // Without a journal, the content of the trash is unknown.
         let history = self.history().unwrap_or_default();
         for one in headless {
+            let is_archived = |record: &&JournalRecord| {
+                matches!(record.change, Change::Archive(_))
+                    && record.can_be_undone()
+                    && record.change.path() == one.path
+                    && record.change.other_path().is_some_and(|archived| archived.symlink_metadata().is_ok())
+            };
+            if let Some(record) = history.iter().rev().find(is_archived) {
+                let number = record.number;
+                one.reason = format!(
+                    "entries without a header, written by a running pi after its session moved to the archive; run `pitree undo {number}` to bring it back and merge them"
+                );
+                continue;
+            }
             let is_of = |record: &&JournalRecord| record.is_away() && record.change.path() == one.path;
             if let Some(record) = history.iter().rev().find(is_of) {
                 one.reason =

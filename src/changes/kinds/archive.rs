@@ -211,16 +211,14 @@ impl ArchiveChange {
             Ok(_) => create::rename(&draft, path).with_context(failed),
             Err(error) => Err(error),
         };
-        placed.inspect_err(|_| drop(fs::remove_file(&draft)))?;
-        let removed = create::sync_folder_of(path)
-            .with_context(failed)
+        let removed = placed
+            .and_then(|()| create::sync_folder_of(path).with_context(failed))
             .and_then(|()| fs::remove_file(archived).with_context(|| format!("cannot remove {}", archived.display())));
         removed.inspect_err(|_| {
             self.clear();
-            // With the file in the archive, the session stays there.
-            if archived.symlink_metadata().is_ok()
-                && fs::metadata(path).is_ok_and(|now| now.len() == self.packed_bytes())
-            {
+            // If the archived file cannot be removed, the session stays in the archive.
+            let is_unchanged = || fs::metadata(path).is_ok_and(|now| now.len() == self.packed_bytes());
+            if archived.symlink_metadata().is_ok() && is_unchanged() && self.is_whole_in(path) {
                 let _ = fs::remove_file(path);
             }
         })?;
