@@ -142,7 +142,9 @@ pub(super) fn sync(model: &mut Model) {
     let is_read = model.tree.own().is_some_and(|tree| !tree.is_partial);
     let Some(session) = shown.filter(|_| is_read).and_then(|key| model.catalog.get(key)) else { return };
     let (Some(key), bytes) = (shown, session.bytes) else { return };
-    let is_known = model.space.known.get(&key).is_some_and(|known| known.is_close_to(bytes));
+    // An archived session does not change, and its file is shorter than its content.
+    let is_same = |known: &KnownSpace| known.is_close_to(bytes) || session.facts().is_archived();
+    let is_known = model.space.known.get(&key).is_some_and(is_same);
     if is_known || bytes > CHEAP || model.space.measuring_session.is_some() {
         return;
     }

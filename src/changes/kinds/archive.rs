@@ -160,7 +160,7 @@ fn check_places(change: &Change, step: ChangeStep) -> Result<()> {
 fn facts(archived: &Path) -> Result<ArchiveFacts> {
     let reader = files::archived(archived).with_context(|| format!("cannot read {}", archived.display()))?;
     let reader = reader.with_context(|| format!("{} is not a session archived by pitree", archived.display()))?;
-    Ok(reader.facts)
+    Ok(reader.facts.clone())
 }
 
 impl ArchiveChange {
