@@ -42,13 +42,13 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
     if !others.is_empty() {
         choices.push(to_archive(model, 'a', "Move to archive", &others));
     }
-    if rest.len() > others.len() {
+    if !others.is_empty() && rest.len() > others.len() {
         choices.push(to_archive(model, 'f', "Archive whole family", &rest));
     }
     if !archived.is_empty() {
         choices.push(back(model, 'b', "Bring back", &archived));
     }
-    if of_family.len() > archived.len() {
+    if !archived.is_empty() && of_family.len() > archived.len() {
         choices.push(back(model, 'w', "Bring whole family back", &of_family));
     }
     choices.push(cancel());
