@@ -42,7 +42,7 @@ const TAIL: u64 = 4096;
 /// The maximum length in bytes of a frame and of the facts; a longer one is damaged.
 const MOST: u64 = 1 << 27;
 
-/// What is known of an archived session besides its content.
+/// Facts about an archived session besides its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ArchiveFacts {
     /// The format version.
@@ -142,7 +142,7 @@ pub(crate) struct ArchiveReader {
     file: File,
     /// The ends of the frames in the file and in the session.
     frames: Vec<(u64, u64)>,
-    /// What is known of the session.
+    /// Facts about the session.
     pub(crate) facts: ArchiveFacts,
     /// The offset in the session.
     place: u64,
@@ -302,7 +302,7 @@ mod tests {
         let modified = SystemTime::UNIX_EPOCH + Duration::new(1_700_000_000, 123_456_789);
         let facts = FileFacts { path: "/s.jsonl".into(), modified, mode: Some(0o640) };
         let content = pack(&mut &*bytes, facts, &mut File::create(&path).unwrap()).unwrap();
-        let facts = open(&path).facts;
+        let facts = open(&path).facts.clone();
         assert_eq!((facts.bytes, facts.hash(), facts.modified()), (content.0, Some(content.1), modified));
         (dir, path)
     }
@@ -346,7 +346,7 @@ mod tests {
         #[test]
         fn damaged_archives_are_errors(at in any::<prop::sample::Index>(), to in any::<u8>(), cut in any::<bool>()) {
             let (_dir, path) = packed(b"a line\n".repeat(2000).as_slice());
-            let before = open(&path).facts;
+            let before = open(&path).facts.clone();
             let mut bytes = fs::read(&path).unwrap();
             let at = at.index(bytes.len());
             if cut { bytes.truncate(at) } else { bytes[at] = to }

@@ -318,7 +318,7 @@ impl Case {
         if is_both {
             let others = self.snapshot_of_others();
             let ends = [&self.before, &self.after].into_iter().find(|end| without_other(end) == others);
-            now = ends.unwrap_or_else(|| panic!("not mended: {others:#?}\n{}", what())).clone();
+            now = ends.unwrap_or_else(|| panic!("not repaired: {others:#?}\n{}", what())).clone();
         }
         assert_eq!(self.snapshot_of_others(), without_other(&now), "{}", what());
         self.nothing_is_lost(&what());

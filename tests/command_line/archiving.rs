@@ -40,7 +40,7 @@ fn sessions(pitree: &Pitree) -> Sessions {
 fn family(pitree: &Pitree) -> [PathBuf; 4] {
     let parent = Session::new("parent").user("u1", "how it began").assistant("a1", "as it went");
     let path = pitree.write_session(&parent);
-    let fork = parent.clone().forked("fork", &path, 60).user("u2", "the fork's own").label("l1", "u2", "here");
+    let fork = parent.forked("fork", &path, 60).user("u2", "the fork's own").label("l1", "u2", "here");
     let fork = pitree.write_session(&fork);
     let agent = pitree.write("parent/run-0/agent.jsonl", &Session::new("agent").user("u3", "a helper").text());
     let other = pitree.write_session(&Session::new("other").at(120).user("u4", "something else"));

@@ -38,6 +38,44 @@ pub(crate) fn check(request: &Request) -> Result<()> {
     if paths.is_empty() { Ok(()) } else { Err(Refusal::Archived { paths }.into()) }
 }
 
+impl Request {
+    /// Returns the request for the same sessions after they were brought back from the archive, and their files in the
+    /// archive.
+    #[must_use]
+    pub fn after_unarchive(self) -> Self {
+        let mut files: Vec<PathBuf> = self.paths().into_iter().map(Path::to_path_buf).collect();
+        files.retain(|path| archive_paths::is_archived(path));
+        files.dedup();
+        let mut then = self;
+        then.each_path(&mut |path| {
+            if let Some(original) = archive_paths::original(path).filter(|_| archive_paths::is_archived(&*path)) {
+                *path = original;
+            }
+        });
+        Self::AfterUnarchive { files, then: Box::new(then) }
+    }
+
+    /// Calls a function with each file that the request names.
+    fn each_path(&mut self, change: &mut dyn FnMut(&mut PathBuf)) {
+        match self {
+            Self::IfSame { then, .. } => then.each_path(change),
+            Self::Rename { path, .. }
+            | Self::Label { path, .. }
+            | Self::MoveLeaf { path, .. }
+            | Self::Fork { path, .. } => change(path),
+            Self::RenameAll { sessions, .. } | Self::LabelAll { sessions, .. } | Self::Rewrite { sessions, .. } => {
+                sessions.iter_mut().for_each(|session| change(&mut session.path));
+            }
+            Self::Trash { files } | Self::Archive { files } | Self::Delete { files } => {
+                files.iter_mut().for_each(|file| change(&mut file.path));
+            }
+            Self::Unarchive { files } | Self::AfterUnarchive { files, .. } => files.iter_mut().for_each(change),
+            Self::Import(_) | Self::EmptyTrash { .. } => {}
+            Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => {}
+        }
+    }
+}
+
 /// Moves sessions to the archive in a directory. Sessions that are archived already are skipped.
 ///
 /// # Errors
