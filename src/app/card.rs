@@ -112,6 +112,12 @@ fn session(model: &Model, key: SessionKey, room: Size) -> Vec<DocLine> {
     }
     lines.push(fact("id", &digest.header.id));
     lines.push(fact("file", &shorten(&digest.path.to_string_lossy(), &model.setting.home)));
+    if digest.facts().is_archived() {
+        lines.push(fact(
+            "archived",
+            &format!("was at {}", shorten(&digest.real_path().to_string_lossy(), &model.setting.home)),
+        ));
+    }
     lines.extend(space(model, key, columns));
     lines.extend(legend(model, key));
     lines
@@ -132,6 +138,9 @@ pub fn symbols(model: &Model, key: SessionKey) -> [Vec<SessionSymbol>; 2] {
             true => (Tone::Fork, format!("{}?", glyphs.fork), "fork whose parent is missing".into()),
             false => (Tone::Fork, glyphs.fork.to_string(), "fork".into()),
         });
+    }
+    if digest.facts().is_archived() {
+        kinds.push((Tone::Dim, glyphs.archived.to_string(), "archived".into()));
     }
     if digest.header.imported.is_some() {
         kinds.push((Tone::Meta, glyphs.imported.to_string(), "imported".into()));

@@ -10,7 +10,7 @@ use crate::app::message::{Clip, Opener, PickerOutput, Work};
 use crate::base::text::Tone;
 use crate::catalog::export::request::ExportRequest;
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};
-use crate::changes::{FileSnapshot, Request};
+use crate::changes::Request;
 use crate::keymap::Place;
 use crate::pi::launch::Start;
 use crate::render::DocLine;
@@ -63,8 +63,8 @@ pub enum Command {
     Errand(Work, NextStep),
     /// Lists the running pi processes.
     ListPis,
-    /// Moves files to the trash. Asks again if a pi may be using one of them.
-    Trash(Vec<FileSnapshot>),
+    /// Moves files to the trash or to the archive. Asks again if a pi may be using one of them.
+    MoveAway(Request),
     /// Asks pi whether it can go to an entry by itself, then resumes at this one.
     AskPi(SessionKey, Arc<Tree>, Index),
     /// Shows the box of an export, with the choice of this key selected.

@@ -75,7 +75,17 @@ fn wanted(model: &Model) -> &'static [&'static [Action]] {
         ],
         Place::Sessions => &[
             &[A::Help, A::Confirm, A::Unfold, A::NextPane, A::Search, A::Projects, A::NextSort, A::Labels, A::Rename],
-            &[A::Delete, A::Mark, A::Palette, A::Copy, A::Undo, A::NamedOnly, A::ShowPaths, A::ShowSubagents],
+            &[
+                A::Delete,
+                A::Mark,
+                A::Palette,
+                A::Copy,
+                A::Undo,
+                A::NamedOnly,
+                A::ShowPaths,
+                A::ShowSubagents,
+                A::Archive,
+            ],
             &[A::FoldAll, A::UnfoldAll, A::Reload, A::Quit],
         ],
         Place::Tree | Place::Preview if is_searched(model) => {

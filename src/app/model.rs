@@ -221,7 +221,7 @@ pub struct Model {
     pub pi_goes: Option<Result<(), String>>,
     /// Claim on that answer, and the command to run after it.
     pub asking_pi: Option<(Claim, Command)>,
-    /// Claim on the list of running pi processes; see [`Command::Trash`].
+    /// Claim on the list of running pi processes; see [`Command::MoveAway`].
     pub looking: Option<Claim>,
     /// Marked entries for a comparison, in the order in which they were marked.
     pub marks: Vec<EntryRef>,

@@ -34,6 +34,19 @@ impl Catalog {
         family.into_iter().filter(|&member| member == key || !self[member].facts().is_subagent).collect()
     }
 
+    /// Returns sessions with all their subagent sessions.
+    pub(crate) fn with_subagents(&self, sessions: &[SessionKey]) -> Vec<SessionKey> {
+        let mut seen: HashSet<SessionKey> = sessions.iter().copied().collect();
+        let mut all = sessions.to_vec();
+        let mut next = 0;
+        while let Some(&key) = all.get(next) {
+            let below = self.families.forks(key).iter().copied();
+            all.extend(below.filter(|&below| self[below].facts().is_subagent && seen.insert(below)));
+            next += 1;
+        }
+        all
+    }
+
     /// Returns the session that started a subagent session, directly or through other subagents, or the session itself.
     pub(crate) fn started_by(&self, key: SessionKey) -> SessionKey {
         self.families.line(key).find(|&above| !self[above].facts().is_subagent).unwrap_or(key)

@@ -27,6 +27,10 @@ pub enum Change {
     Import(NewFile),
     /// A file was moved to the trash.
     Trash(TrashChange),
+    /// A session was moved to the archive.
+    Archive(ArchiveChange),
+    /// A session was brought back from the archive.
+    Unarchive(ArchiveChange),
     /// An old session file was converted to version 3.
     Migrate(Migration),
     /// A session file was replaced by another version of it.
@@ -102,6 +106,19 @@ pub struct TrashChange {
     pub link: bool,
 }
 
+/// A session moved to or from the archive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArchiveChange {
+    /// The original path.
+    #[serde(with = "exact_json")]
+    pub path: PathBuf,
+    /// The path in the archive.
+    #[serde(with = "exact_json")]
+    pub archived: PathBuf,
+    /// The length of the session in bytes.
+    pub bytes: u64,
+}
+
 /// A conversion of an old session file to version 3.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Migration {
@@ -155,7 +172,7 @@ impl Change {
             Self::Migrate(change) => Some(change.versions()),
             Self::Rewrite(change) => Some(change.versions()),
             Self::Name(_) | Self::Label(_) | Self::Leaf(_) | Self::Unknown(_) => None,
-            Self::Fork(_) | Self::Import(_) | Self::Trash(_) => None,
+            Self::Fork(_) | Self::Import(_) | Self::Trash(_) | Self::Archive(_) | Self::Unarchive(_) => None,
         }
     }
 }

@@ -197,12 +197,25 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// The reason why the first change cannot be recorded; nothing was recorded.
     pub(crate) fn will_put(&mut self, changes: &[Change]) -> Result<Vec<u64>> {
+        self.will_make(changes, |change| Some(change.path()))
+    }
+
+    /// Like [`will_put`](Self::will_put), for changes that move the files `goes` to the trash, or none, and are made with
+    /// [`make_ahead`](Self::make_ahead).
+    ///
+    /// # Errors
+    /// Those of [`will_put`](Self::will_put).
+    pub(crate) fn will_make(
+        &mut self,
+        changes: &[Change],
+        goes: impl Fn(&Change) -> Option<&Path>,
+    ) -> Result<Vec<u64>> {
         if self.is_dry {
             return Ok(vec![0; changes.len()]);
         }
         let mut moves = Vec::new();
         for change in &changes[..changes.len().min(self.together())] {
-            match self.note(change, None, Some(change.path())) {
+            match self.note(change, None, goes(change)) {
                 Ok(noted) => moves.push(noted),
                 Err(error) if moves.is_empty() => return Err(error),
                 Err(_) => break, // it is reported at its turn
@@ -220,7 +233,7 @@ impl<'a> Engine<'a> {
     pub(crate) fn will_do_again(&mut self, records: &[JournalRecord], step: ChangeStep) -> Result<()> {
         let mut moves = Vec::new();
         let records = if self.is_dry { &[] } else { records };
-        for record in records.iter().filter(|record| record.change.moves()) {
+        for record in records.iter().filter(|record| record.change.moves() || record.change.archive().is_some()) {
             match self.note_move(record, step) {
                 Ok(noted) => moves.push(noted),
                 Err(error) if error.is::<JournalError>() => return Err(error),
@@ -235,6 +248,9 @@ impl<'a> Engine<'a> {
     fn note_move(&mut self, record: &JournalRecord, step: ChangeStep) -> Result<JournaledMove> {
         let path = record.change.path();
         let again = Some((record.number, step));
+        if record.change.archive().is_some() {
+            return self.note(&record.change, again, None);
+        }
         if record.change.brings(step).is_none() {
             return self.note(&record.change, again, Some(path));
         }
@@ -303,6 +319,19 @@ impl<'a> Engine<'a> {
         };
         item.iter().for_each(|item| trash::give_up(item));
         self.book.set(number, step.settled(false), UndoLink::default())
+    }
+
+    /// Makes a recorded change of whole files, or takes a recorded step of it.
+    ///
+    /// # Errors
+    /// The step failed, or its result cannot be recorded.
+    pub(crate) fn make_ahead(
+        &mut self,
+        number: u64,
+        step: ChangeStep,
+        make: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        self.carry_out(number, step, |_, _, _| make())
     }
 
     /// Moves a file to the trash as recorded.

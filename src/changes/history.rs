@@ -79,7 +79,7 @@ pub fn sessions(
         let went = away.get(place).and_then(|went| went.iter().find(|other| other.number >= record.number));
         let mut order = match went {
             Some(went) => [went.place().filter(|_| !went.is_gone()), None],
-            None => [Some(place), record.place()],
+            None => [Some(place), record.place().or_else(|| record.change.other_path())],
         }
         .into_iter()
         .flatten();

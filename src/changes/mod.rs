@@ -18,7 +18,7 @@ mod trashed_files;
 mod undo;
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
@@ -27,7 +27,7 @@ pub use crate::changes::change::Change;
 use crate::changes::engine::Engine;
 pub(crate) use crate::changes::engine::random;
 use crate::changes::journal::{JournalRecord, JournalRecords};
-use crate::changes::kinds::{fork, import, line, migrate, rewrite, trash};
+use crate::changes::kinds::{archive, fork, import, line, migrate, rewrite, trash};
 pub use crate::changes::request::{
     ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, EarlierChange, ExpectedSession, FileSnapshot,
     ImportRequest, PartialFailure, Refusal, Request, SessionIdentity, SharedRewriter, to_the_end, touched,
@@ -41,6 +41,8 @@ pub struct Changes {
     /// The directory of the journal.
     state_dir: PathBuf,
     trash: Trash,
+    /// The directory of archived sessions, if there is one.
+    archive: Option<PathBuf>,
     /// `true` to write nothing.
     dry_run: bool,
     /// The groups of changes made through this value or its clones.
@@ -50,7 +52,18 @@ pub struct Changes {
 impl Changes {
     /// Creates it with the directory of the journal and the trash.
     pub fn new(state_dir: PathBuf, trash: Trash) -> Self {
-        Self { state_dir, trash, dry_run: false, own: Arc::default() }
+        Self { state_dir, trash, archive: None, dry_run: false, own: Arc::default() }
+    }
+
+    /// Returns a copy that archives sessions in a directory, which is created with the first one.
+    #[must_use]
+    pub fn with_archive(self, archive: Option<PathBuf>) -> Self {
+        Self { archive, ..self }
+    }
+
+    /// Returns the directory of archived sessions.
+    pub(crate) fn archive(&self) -> Option<&Path> {
+        self.archive.as_deref()
     }
 
     /// Returns a copy that writes nothing; its [`ChangeResult`] describes the effect.
@@ -84,6 +97,19 @@ impl Changes {
         // Without a journal, the content of the trash is unknown.
         let history = self.history().unwrap_or_default();
         for one in headless {
+            let is_archived = |record: &&JournalRecord| {
+                matches!(record.change, Change::Archive(_))
+                    && record.can_be_undone()
+                    && record.change.path() == one.path
+                    && record.change.other_path().is_some_and(|archived| archived.symlink_metadata().is_ok())
+            };
+            if let Some(record) = history.iter().rev().find(is_archived) {
+                let number = record.number;
+                one.reason = format!(
+                    "entries without a header, written by a running pi after its session moved to the archive; run `pitree undo {number}` to bring it back and merge them"
+                );
+                continue;
+            }
             let is_of = |record: &&JournalRecord| record.is_away() && record.change.path() == one.path;
             if let Some(record) = history.iter().rev().find(is_of) {
                 one.reason =
@@ -110,6 +136,7 @@ impl Changes {
     }
 
     fn carry_out(&self, work: &mut Engine<'_>, request: &Request) -> Result<ChangeResult> {
+        archive::check(request)?;
         match request {
             Request::IfSame { session, then } => {
                 for path in then.paths() {
@@ -137,6 +164,11 @@ impl Changes {
             Request::Fork { path, at: None, .. } => fork::make(work, path, None),
             Request::Import(import) => import::make(work, import),
             Request::Rewrite { purpose, sessions, by } => rewrite::make(work, *purpose, sessions, &**by),
+            Request::Archive { files } => archive::pack_all(work, self.archive(), files),
+            Request::Unarchive { files } => archive::unpack_all(work, files),
+            Request::AfterUnarchive { files, then } => {
+                archive::unpack_all(work, files)?.and_then(work.is_dry, || self.carry_out(work, then))
+            }
             Request::Trash { files } => trash::make(work, files),
             Request::Delete { files } => trash::delete(work, files),
             Request::EmptyTrash { numbers } => trash::empty(work, numbers),

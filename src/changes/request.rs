@@ -202,6 +202,23 @@ pub enum Request {
         /// The files.
         files: Vec<FileSnapshot>,
     },
+    /// Move sessions to the archive.
+    Archive {
+        /// The files.
+        files: Vec<FileSnapshot>,
+    },
+    /// Bring sessions back from the archive.
+    Unarchive {
+        /// The files in the archive.
+        files: Vec<PathBuf>,
+    },
+    /// Bring sessions back from the archive, then make another change.
+    AfterUnarchive {
+        /// The files in the archive.
+        files: Vec<PathBuf>,
+        /// The change, with their original paths.
+        then: Box<Request>,
+    },
     /// Delete files permanently: only those that the trash refused, and only after two questions. This cannot be
     /// undone.
     Delete {
@@ -251,7 +268,11 @@ impl Request {
             Self::RenameAll { sessions, .. } | Self::LabelAll { sessions, .. } | Self::Rewrite { sessions, .. } => {
                 sessions.iter().map(|session| &*session.path).collect()
             }
-            Self::Trash { files } | Self::Delete { files } => files.iter().map(|file| &*file.path).collect(),
+            Self::Unarchive { files } => files.iter().map(|file| &**file).collect(),
+            Self::AfterUnarchive { files, then } => files.iter().map(|file| &**file).chain(then.paths()).collect(),
+            Self::Trash { files } | Self::Archive { files } | Self::Delete { files } => {
+                files.iter().map(|file| &*file.path).collect()
+            }
             Self::Import(_) | Self::EmptyTrash { .. } => Vec::new(),
             Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => Vec::new(),
         }
@@ -350,6 +371,7 @@ impl ChangeResult {
                 }
             };
             self.summary = format!("{}; {}", self.summary, then.summary);
+            self.made = then.made.or(self.made);
             self.changes.extend(then.changes);
         }
         Ok(self)
@@ -405,6 +427,13 @@ pub enum Refusal {
     Replaced {
         /// The file.
         path: PathBuf,
+    },
+    /// Sessions are archived and must be brought back first: see
+    /// [`Request::after_unarchive`](crate::changes::Request::after_unarchive). Nothing was written.
+    #[error("{} is archived; bring it back first with `pitree unarchive`", .paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "))]
+    Archived {
+        /// The files in the archive.
+        paths: Vec<PathBuf>,
     },
     /// Files have changed since they were seen; nothing was removed.
     #[error("sessions changed since they were read; none moved: {}", .paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "))]
@@ -463,7 +492,8 @@ pub fn touched(request: &Request, result: &Result<ChangeResult>) -> Vec<PathBuf>
         Ok(done) => &done.changes[..],
         Err(error) => error.downcast_ref().map_or(&[][..], |partly: &PartialFailure| &partly.changes),
     };
-    let paths = request.paths().into_iter().chain(changes.iter().map(Change::path));
+    let other = changes.iter().filter_map(Change::other_path);
+    let paths = request.paths().into_iter().chain(changes.iter().map(Change::path)).chain(other);
     // Unknown changes have no path.
     let mut paths: Vec<PathBuf> = paths.filter(|path| !path.as_os_str().is_empty()).map(Path::to_path_buf).collect();
     paths.sort();

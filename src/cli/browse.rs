@@ -42,7 +42,7 @@ pub(super) fn browse(
     let is_plain = at.is_none() && query.is_empty() && !is_statistics;
     let at = at.map(|word| start_at(&word, entry, &chosen)).transpose()?;
     let filter = chosen.filter();
-    let CommandContext { config, mut located, corrected, home, cache, demo } = chosen;
+    let CommandContext { config, mut located, corrected, home, cache, archive, demo, .. } = chosen;
     let config = Config { filter, ..config };
     // Recorded changes must be valid for any working directory of the next run.
     for dir in &mut located.dirs {
@@ -66,7 +66,7 @@ pub(super) fn browse(
     if demo.is_none() {
         setting.here = Environment::current().cwd.to_string_lossy().into_owned();
     }
-    let changes = locate::state_dir().map(|dir| Changes::new(dir, change::trash(&config)));
+    let changes = locate::state_dir().map(|dir| Changes::new(dir, change::trash(&config)).with_archive(archive));
     runtime::run(setting, cache, changes).map(ExitCode::from)
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::base::archive_paths;
 use crate::base::numbers::thousands;
 use crate::base::paths::{self, shorten};
 use crate::base::text::clean;
@@ -62,7 +63,7 @@ impl<'a> Changer<'a> {
     pub(super) fn new(chosen: &'a CommandContext, switches: &'a ChangeArgs) -> Result<Self> {
         chosen.refuse_samples()?;
         let state_dir = locate::state_dir().context("cannot locate the journal: no home directory; set HOME")?;
-        let changes = Changes::new(state_dir, trash(&chosen.config));
+        let changes = Changes::new(state_dir, trash(&chosen.config)).with_archive(chosen.archive.clone());
         let changes = if switches.dry_run { changes.dry_run() } else { changes };
         signals::hold().context("cannot handle signals")?;
         Ok(Self { changes, switches, home: &chosen.home })
@@ -78,6 +79,47 @@ impl<'a> Changer<'a> {
     /// # Errors
     /// The errors of [`Changes::make`].
     pub(super) fn make(&self, request: &Request) -> Result<ChangeResult> {
+        let error = match self.make_as_it_is(request) {
+            Err(error) if matches!(error.downcast_ref(), Some(Refusal::Archived { .. })) => error,
+            made => return made,
+        };
+        self.ask_to_bring_back(&error)?;
+        self.make_as_it_is(&request.clone().after_unarchive())
+    }
+
+    /// Asks whether to bring back an archived session before it is changed.
+    ///
+    /// # Errors
+    /// `error`, if there is no terminal; or the user declined.
+    fn ask_to_bring_back(&self, error: &Error) -> Result<()> {
+        if self.switches.dry_run || !output::can_ask() {
+            bail!("{error}");
+        }
+        output::note(&format!("{error}."));
+        if output::is_yes("Bring back from the archive?")? {
+            return Ok(());
+        }
+        bail!(Stopped(Exit::Nothing.into(), "nothing was changed"))
+    }
+
+    /// Brings back an archived session, after a question unless `is_sure`. Returns its original path, or the path of
+    /// another session.
+    ///
+    /// # Errors
+    /// The user declined or cannot be asked, or the session cannot be brought back.
+    pub(super) fn brought_back(&self, path: PathBuf, is_sure: bool) -> Result<PathBuf> {
+        if !archive_paths::is_archived(&path) {
+            return Ok(path);
+        }
+        if !is_sure || self.switches.dry_run {
+            self.ask_to_bring_back(&Refusal::Archived { paths: vec![path.clone()] }.into())?;
+        }
+        let done = self.make_as_it_is(&Request::Unarchive { files: vec![path.clone()] })?;
+        self.say_aside(&done);
+        Ok(done.made.unwrap_or(path))
+    }
+
+    fn make_as_it_is(&self, request: &Request) -> Result<ChangeResult> {
         let mut waits_since = None;
         let (begun, mut shown) = (now(), None);
         let mut watch = |news: ChangeEvent<'_>| {

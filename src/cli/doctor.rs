@@ -108,7 +108,7 @@ impl DoctorCommand {
             found.entry(path).or_default().push(finding);
         }
         if is_all {
-            for path in leftovers(&chosen.located.dirs, locate::state_dir().as_deref()) {
+            for path in leftovers(&chosen.scanned, locate::state_dir().as_deref()) {
                 found.entry(path).or_default().push(Finding::new(Code::Leftover, None));
             }
         }
@@ -137,7 +137,7 @@ impl DoctorCommand {
     ) -> Result<(Vec<ExaminedFile>, bool)> {
         if self.words.is_empty() && self.project.dir.is_none() {
             let catalog = resolver.catalog();
-            let all = scan::find(&chosen.located.dirs);
+            let all = scan::find(&chosen.scanned);
             unreadable.extend(all.unreadable);
             unreadable.extend(catalog.unreadable.iter().cloned());
             // The target of a link is listed itself, or belongs to another directory.

@@ -59,7 +59,7 @@ impl IndexCommand {
         } else {
             chosen.keep(chosen.sources().scan()); // removes text that no session contains any more
         }
-        for dir in &chosen.located.dirs {
+        for dir in &chosen.scanned {
             let one = IndexFacts::new(cache, dir, &chosen.home);
             match () {
                 () if self.json => {
@@ -87,7 +87,7 @@ impl IndexCommand {
 fn clear(chosen: &CommandContext, cache: &Path, out: &mut Output) -> Result<ExitCode> {
     let one = |dir: &PathBuf| IndexFacts::new(cache, dir, &chosen.home).remove();
     let removed = match chosen.located.is_named() {
-        true => chosen.located.dirs.iter().map(one).collect::<io::Result<Vec<_>>>(),
+        true => chosen.scanned.iter().map(one).collect::<io::Result<Vec<_>>>(),
         false => index::clear(cache).map(|removed| vec![removed]),
     };
     let removed = removed.context("cannot delete the index; check the permissions of its directory")?;

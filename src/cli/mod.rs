@@ -1,5 +1,6 @@
 //! The command line: one file per subcommand. Without a subcommand, the browser opens.
 
+mod archive;
 mod browse;
 mod change;
 mod chosen_sessions;
@@ -156,6 +157,8 @@ enum OnSessions {
     Rename(rename::RenameCommand),
     Label(rename::LabelCommand),
     Rm(rm::RmCommand),
+    Archive(archive::ArchiveCommand),
+    Unarchive(archive::UnarchiveCommand),
     Restore(restore::RestoreCommand),
     Trash(trash::TrashCommand),
     Undo(undo::UndoCommand),
@@ -192,6 +195,7 @@ const EXAMPLES: &str = "Examples:
   pitree resume 0199f2c1 before   resume in pi at the entry labeled \"before\"
   pitree rename 0199f2c1 Flaky    rename a session
   pitree rm 0199f2c1 --family     move a whole family to the trash
+  pitree archive before:6mo       compress sessions without activity for six months
   pitree undo                     undo the last change
   s=$(pitree path 0199f2c1) && pi --session \"$s\"
   pitree config --default         print the default configuration
@@ -212,6 +216,10 @@ pub(crate) struct CommandContext {
     pub home: String,
     /// The directory of the index; `None` to ignore the index.
     pub cache: Option<PathBuf>,
+    /// The directory of archived sessions, if there is a home directory.
+    pub archive: Option<PathBuf>,
+    /// The session directories and their existing archives.
+    scanned: Vec<PathBuf>,
     /// The directory of a demo, which is removed at the end.
     demo: Option<DemoDir>,
 }
@@ -219,7 +227,7 @@ pub(crate) struct CommandContext {
 impl CommandContext {
     /// Returns the session directories and the parameters for reading them.
     fn sources(&self) -> ScanSources<'_> {
-        ScanSources { dirs: &self.located.dirs, home: &self.home, cache: self.index_place() }
+        ScanSources { dirs: &self.scanned, home: &self.home, cache: self.index_place() }
     }
 
     fn index_place(&self) -> Option<IndexPlace<'_>> {
@@ -372,6 +380,8 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Rename(command) => command.run(&chosen),
         OnSessions::Label(command) => command.run(&chosen),
         OnSessions::Rm(command) => command.run(&chosen),
+        OnSessions::Archive(command) => command.run(&chosen),
+        OnSessions::Unarchive(command) => command.run(&chosen),
         OnSessions::Restore(command) => command.run(&chosen, out),
         OnSessions::Trash(command) => command.run(&chosen, out),
         OnSessions::Undo(command) => command.run(&chosen, out),
@@ -416,7 +426,9 @@ fn chosen(options: &Options) -> Result<CommandContext> {
     if let Some(cache) = &cache {
         index_files::clean_up(cache);
     }
-    Ok(CommandContext { config, located, corrected, home, cache, demo })
+    let archive = locate::archive_dir(&config.archive_dir, &environment.home);
+    let scanned = located.with_existing_archives(archive.as_deref());
+    Ok(CommandContext { config, located, corrected, home, cache, archive, scanned, demo })
 }
 
 /// Reads the configuration from `file`, or from its default location if it exists.

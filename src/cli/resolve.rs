@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 
+use crate::base::archive_paths;
 use crate::base::numbers::thousands;
 use crate::catalog::current_dir::CurrentDir;
 use crate::catalog::{Catalog, SessionKey};
@@ -71,6 +72,11 @@ impl<'a> SessionResolver<'a> {
     /// Returns all sessions, loaded for their names.
     pub(super) fn catalog(&self) -> &Catalog {
         self.catalog.get_or_init(|| self.chosen.catalog())
+    }
+
+    /// Returns all sessions.
+    pub(super) fn into_catalog(self) -> Catalog {
+        self.catalog.into_inner().unwrap_or_else(|| self.chosen.catalog())
     }
 
     /// Returns the sessions with a name.
@@ -168,7 +174,11 @@ fn is_path(word: &OsStr) -> bool {
 /// Several sessions match.
 fn find(word: &OsStr, sessions: &SessionResolver<'_>) -> Result<Option<PathBuf>> {
     if is_path(word) {
-        return Ok(Some(locate::expand(word, Path::new(&sessions.chosen.home))));
+        let path = locate::expand(word, Path::new(&sessions.chosen.home));
+        let archived = || archive_paths::file_in(sessions.chosen.archive.as_deref()?, &absolute(&path).ok()?);
+        // An archived session keeps its original path as a name.
+        let archived = if path.is_file() { None } else { archived().filter(|path| path.is_file()) };
+        return Ok(Some(archived.unwrap_or(path)));
     }
     if word == "." {
         // The session of the pi that runs this command comes first.

@@ -73,6 +73,7 @@ impl ResumeCommand {
         let switches = ChangeArgs { dry_run: self.dry_run, json: self.json, wait: self.wait };
         let changer = Changer::new(chosen, &switches)?;
         let SessionPlace { path, entry } = SessionPlace::to_change(&self.session, self.entry.as_deref(), chosen)?;
+        let path = changer.brought_back(path, self.yes)?;
         if self.summarize && entry.is_none() {
             bail!("--summarize needs an entry: SESSION ENTRY or SESSION@ENTRY");
         }

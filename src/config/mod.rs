@@ -198,6 +198,8 @@ pub struct Config {
     pub trash_seconds: u64,
     /// The maximum size of the index of a directory in megabytes; 0 for no index.
     pub index_megabytes: u64,
+    /// The directory of archived sessions; empty for the one in pitree's data directory. `~` is not expanded yet.
+    pub archive_dir: String,
     /// The settings of statistics.
     pub stats: StatsConfig,
     /// The settings of the search for secrets.
@@ -230,6 +232,7 @@ impl Default for Config {
             trash: Vec::new(),
             trash_seconds: 60,
             index_megabytes: 4000,
+            archive_dir: String::new(),
             stats: StatsConfig::default(),
             redact: RedactConfig::default(),
             dirs: Vec::new(),
@@ -279,6 +282,10 @@ const SETTINGS: &[(&str, SettingReader)] = &[
     }),
     ("index-megabytes", |config, value| {
         whole(value, "a number of megabytes, from 0").map(|megabytes| config.index_megabytes = megabytes)
+    }),
+    ("archive-dir", |config, value| {
+        config.archive_dir = value.as_str().ok_or("must be a string")?.to_owned();
+        Ok(())
     }),
     ("dirs", |config, value| {
         config.dirs = strings(value)?;

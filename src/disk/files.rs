@@ -4,6 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
+use crate::base::archive_paths;
+use crate::disk::archive::ArchiveReader;
 use crate::disk::lines;
 use crate::session::lines::NotASession;
 use crate::system;
@@ -16,10 +18,10 @@ const HEADER_WITHIN: u64 = 16 * 1024 * 1024;
 pub trait Readable: Read + Seek {}
 impl<T: Read + Seek> Readable for T {}
 
-/// Opens a file for reading.
+/// Opens a file for reading. An archived session is read as its content.
 ///
 /// # Errors
-/// The file cannot be opened, or is not a regular file.
+/// The file cannot be opened, is not a regular file, or has the name of an archived session but is none.
 pub fn open(path: &Path) -> io::Result<Box<dyn Readable>> {
     with_len(path).map(|(file, _)| file)
 }
@@ -30,6 +32,9 @@ pub fn open(path: &Path) -> io::Result<Box<dyn Readable>> {
 /// # Errors
 /// The file cannot be opened or read, or is not a regular file.
 pub fn session(path: &Path) -> io::Result<Option<Box<dyn Readable>>> {
+    if archive_paths::is_archived(path) {
+        return Ok(archived(path)?.map(|reader| Box::new(reader) as Box<dyn Readable>));
+    }
     let (mut file, len) = with_len(path)?;
     if len > HEADER_WITHIN {
         let head = lines::head(&mut (&mut file).take(HEADER_WITHIN), &mut Vec::new())?;
@@ -42,7 +47,34 @@ pub fn session(path: &Path) -> io::Result<Option<Box<dyn Readable>>> {
     Ok(Some(file))
 }
 
+/// Opens an archived session for reading. Returns `None` if the file is not written by pitree.
+///
+/// # Errors
+/// The file cannot be opened or read, is not a regular file, is damaged, or has a newer version.
+pub(crate) fn archived(path: &Path) -> io::Result<Option<ArchiveReader>> {
+    let (file, len) = regular(path, File::options().read(true))?;
+    ArchiveReader::open(file, len)
+}
+
+/// Opens a file for reading; an archived session as it is stored.
+///
+/// # Errors
+/// The file cannot be opened, or is not a regular file.
+pub(crate) fn as_stored(path: &Path) -> io::Result<Box<dyn Readable>> {
+    Ok(Box::new(open_regular(path, File::options().read(true))?))
+}
+
+/// The file has the name of an archived session, but is none.
+fn foreign() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "not a session archived by pitree")
+}
+
 fn with_len(path: &Path) -> io::Result<(Box<dyn Readable>, u64)> {
+    if archive_paths::is_archived(path) {
+        let reader = archived(path)?.ok_or_else(foreign)?;
+        let bytes = reader.facts.bytes;
+        return Ok((Box::new(reader), bytes));
+    }
     match regular(path, File::options().read(true))? {
         // Generated system files report length 0 and can be endless.
         (_, 0) => Ok((Box::new(io::empty()), 0)),
@@ -50,11 +82,14 @@ fn with_len(path: &Path) -> io::Result<(Box<dyn Readable>, u64)> {
     }
 }
 
-/// Returns the length of a file in bytes.
+/// Returns the length in bytes of a file, or of the content of an archived session.
 ///
 /// # Errors
 /// The file is missing or is not a regular file; reading a pipe or a device could block.
 pub fn len(path: &Path) -> io::Result<u64> {
+    if archive_paths::is_archived(path) {
+        return archived(path)?.map(|reader| reader.facts.bytes).ok_or_else(foreign);
+    }
     let metadata = fs::metadata(path)?;
     must_be_regular(&metadata)?;
     Ok(metadata.len())

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::base::archive_paths;
 use crate::disk::fingerprint::FileVersion;
 use crate::disk::index::{DirRecords, Index};
 use crate::disk::parallel;
@@ -27,10 +28,14 @@ impl FoundFiles {
         result.map_err(|error| self.unreadable.push(unreadable(error))).ok()
     }
 
-    /// Returns a session directory to search, if it exists.
+    /// Returns a session directory to search, if it exists. An archive is created with the first session in it.
     fn root(&mut self, root: &Path) -> Option<PendingDir> {
+        let (level, owner) = (DirLevel::Root, None);
+        if let Some(real) = archive_paths::original(root) {
+            return root.is_dir().then(|| PendingDir { path: root.into(), real, level, owner, is_archive: true });
+        }
         let real = self.note(root, fs::canonicalize(root))?;
-        Some(PendingDir { path: root.into(), real, level: DirLevel::Root, owner: None })
+        Some(PendingDir { path: root.into(), real, level, owner, is_archive: false })
     }
 }
 
@@ -149,7 +154,7 @@ impl Listings {
 
     /// Lists some directories. Returns the directories in them that fulfill a condition.
     fn list(&mut self, folders: Vec<PendingDir>, number: usize, is_wanted: &dyn Fn(&Path) -> bool) -> Vec<PendingDir> {
-        let listings = parallel::map(&folders, |folder| list(&folder.path, &folder.real));
+        let listings = parallel::map(&folders, list);
         let mut next = Vec::new();
         for (folder, listing) in folders.into_iter().zip(listings) {
             let Some(listing) = self.found.note(&folder.path, listing) else { continue };
@@ -253,7 +258,7 @@ pub(super) fn is_named_as_session(path: &Path) -> bool {
 
 /// The session files and directories in a directory, and `true` for each symbolic link.
 struct DirListing {
-    /// The path with symbolic links resolved, if it differs.
+    /// The path with symbolic links resolved, or the original path of an archive, if it differs.
     real: Option<PathBuf>,
     sessions: FileNames,
     folders: Vec<(PathBuf, bool)>,
@@ -263,7 +268,8 @@ impl DirListing {
     /// Returns the resolved path of a child, if it differs.
     fn real_path(&self, path: &Path, is_link: bool) -> Option<PathBuf> {
         let resolved = || fs::canonicalize(path).ok();
-        let beside = || Some(self.real.as_ref()?.join(path.file_name()?));
+        let name = || if archive_paths::is_archived(path) { path.file_stem() } else { path.file_name() };
+        let beside = || Some(self.real.as_ref()?.join(name()?));
         if is_link { resolved() } else { beside() }.filter(|real| real != path)
     }
 
@@ -277,7 +283,8 @@ impl DirListing {
         }
         for at in 0..self.sessions.len() {
             let (file, is_link) = self.sessions.get(at);
-            let stem = Path::new(file).file_stem().unwrap_or_default().as_encoded_bytes();
+            let file_name = if archive_paths::is_archived(file) { Path::new(file).file_stem() } else { Some(file) };
+            let stem = file_name.and_then(|name| Path::new(name).file_stem()).unwrap_or_default().as_encoded_bytes();
             let ids = memchr::memchr_iter(b'_', stem).map(|at| &stem[at + 1..]);
             for name in ids.chain([stem]).filter(|name| names.contains(name)) {
                 let path = dir.join(file);
@@ -288,14 +295,18 @@ impl DirListing {
     }
 }
 
-/// Lists a directory; `real` is its path with symbolic links resolved.
-fn list(dir: &Path, real: &Path) -> io::Result<DirListing> {
-    let real = (real != dir).then(|| real.into());
+/// Lists a directory.
+fn list(PendingDir { path: dir, real, is_archive, .. }: &PendingDir) -> io::Result<DirListing> {
+    let real = (real != dir).then(|| real.clone());
+    let is_named = |file: &OsStr| match is_archive {
+        true => archive_paths::is_archived(file),
+        false => is_named_as_session(Path::new(file)),
+    };
     let mut listing = DirListing { real, sessions: FileNames::default(), folders: Vec::new() };
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let (file, kind) = (entry.file_name(), entry.file_type()?);
-        if is_named_as_session(Path::new(&file)) && !kind.is_dir() {
+        if is_named(&file) && !kind.is_dir() {
             listing.sessions.push(file, kind.is_symlink());
         } else if kind.is_dir() || (kind.is_symlink() && entry.path().is_dir()) {
             listing.folders.push((entry.path(), kind.is_symlink()));
@@ -314,11 +325,13 @@ const AT_ONCE: usize = 64;
 /// A directory to search.
 struct PendingDir {
     path: PathBuf,
-    /// The path with symbolic links resolved.
+    /// The path with symbolic links resolved, or the original path of an archive.
     real: PathBuf,
     level: DirLevel,
     /// The session whose subagents wrote the files in it.
     owner: Option<SubagentOwner>,
+    /// `true` in an archive, where all sessions are archived ones.
+    is_archive: bool,
 }
 
 /// The level of a directory.
@@ -337,7 +350,7 @@ impl PendingDir {
     fn below<'a>(&'a self, listing: &'a DirListing) -> impl Iterator<Item = PendingDir> + 'a {
         let owners = listing.owners(&self.path);
         listing.folders.iter().filter_map(move |(path, is_link)| {
-            let owner = || owners.get(name(path)).cloned();
+            let owner = || owners.get(name(path)).cloned().or_else(|| self.owner_outside(name(path)));
             let (level, owner) = match self.level {
                 // A directory next to a session of the same name holds its subagent sessions; any other directory is a
                 // project.
@@ -356,8 +369,18 @@ impl PendingDir {
                 },
             };
             let real = listing.real_path(path, *is_link).unwrap_or_else(|| path.clone());
-            Some(PendingDir { real, path: path.clone(), level, owner })
+            Some(PendingDir { real, path: path.clone(), level, owner, is_archive: self.is_archive })
         })
+    }
+
+    /// Returns the session that owns a directory in an archive, but is not archived itself.
+    fn owner_outside(&self, dir: &[u8]) -> Option<PathBuf> {
+        let files = fs::read_dir(&self.real).ok().filter(|_| self.is_archive)?;
+        let is_owner = |file: &PathBuf| {
+            let stem = name(file).strip_suffix(b".jsonl").and_then(|stem| stem.strip_suffix(dir));
+            stem.is_some_and(|start| start.is_empty() || start.ends_with(b"_"))
+        };
+        files.flatten().map(|file| file.path()).find(is_owner)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Versions, content hashes and fingerprints of files. A version is file system metadata. Fingerprints identify a file
 //! after it has grown: its start, and the bytes before the new ones.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::hash::Hasher;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
 use crate::disk::files;
-use crate::disk::files::{Readable, open_regular};
+use crate::disk::files::Readable;
 use crate::session::links::IdHash;
 use crate::system;
 pub(crate) use crate::system::FileVersion;
@@ -88,7 +88,7 @@ impl ContentHash {
     /// Returns `true` if the file starts with this content. Every file starts with empty content.
     pub(crate) fn is_in(&self, path: &Path) -> bool {
         let read = || {
-            let mut hashed = HashingReader::new(open_regular(path, File::options().read(true))?, true);
+            let mut hashed = HashingReader::new(files::open(path)?, true);
             hashed.read_to(self.bytes)?;
             Ok::<_, io::Error>(hashed.content() == *self)
         };
@@ -200,7 +200,7 @@ fn checksum(path: &Path, found: &Metadata, place: u64) -> io::Result<u64> {
     if found.is_symlink() {
         return Ok(hash(fs::read_link(path)?.as_os_str().as_encoded_bytes()));
     }
-    let PrefixFingerprint { head, tail, .. } = PrefixFingerprint::new(&mut files::open(path)?, place)?;
+    let PrefixFingerprint { head, tail, .. } = PrefixFingerprint::new(&mut files::as_stored(path)?, place)?;
     Ok(hash(&[head, tail].concat()))
 }
 

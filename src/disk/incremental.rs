@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use crate::base::catch_panic;
+use crate::base::{archive_paths, catch_panic};
 use crate::disk::digest::ResumeState;
 use crate::disk::files;
 use crate::disk::files::Readable;
@@ -208,7 +208,7 @@ impl IncrementalReader {
 
     /// Returns `true` if an unknown path may be a session or a directory of sessions.
     fn may_hold_sessions(&self, path: &Path) -> bool {
-        let is_name = find::is_named_as_session(path);
+        let is_name = find::is_named_as_session(path) || archive_paths::is_archived(path);
         match fs::metadata(path) {
             Ok(metadata) => is_name || metadata.is_dir(),
             Err(_) => self.known.has_below(path),

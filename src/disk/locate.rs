@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::base::archive_paths;
 use crate::base::paths::normalize;
 use crate::disk::demo;
 use crate::disk::find::name;
@@ -46,6 +47,21 @@ impl Located {
         };
         let is_nested = [DEFAULT, AGENT_DIR].contains(&&*self.origin) || has_projects();
         Some(if is_nested { dir.join(project_folder(cwd)) } else { dir.clone() })
+    }
+
+    /// Returns the session directories and their archives in a directory, which may be missing.
+    pub(crate) fn with_archives(&self, archive: Option<&Path>) -> Vec<PathBuf> {
+        let archived = |dir: &PathBuf| archive_paths::dir_in(archive?, &std::path::absolute(dir).ok()?);
+        self.dirs.iter().cloned().chain(self.dirs.iter().filter_map(archived)).collect()
+    }
+
+    /// Like [`with_archives`](Self::with_archives), but only with archives that exist.
+    pub(crate) fn with_existing_archives(&self, archive: Option<&Path>) -> Vec<PathBuf> {
+        let mut dirs = self.with_archives(archive);
+        let count = self.dirs.len();
+        let archives = dirs.split_off(count);
+        dirs.extend(archives.into_iter().filter(|dir| dir.is_dir()));
+        dirs
     }
 
     /// Returns `true` for pi's default directory, which pi creates with the first session.
@@ -205,6 +221,18 @@ pub(crate) fn cache_dir() -> Option<PathBuf> {
         return Some(root.join("cache"));
     }
     directories::ProjectDirs::from("", "", "pitree").map(|dirs| dirs.cache_dir().to_path_buf())
+}
+
+/// Returns the directory of archived sessions: the configured one, or else `~/.local/share/pitree/archive` on Linux if
+/// there is a home directory.
+pub(crate) fn archive_dir(configured: &str, home: &Path) -> Option<PathBuf> {
+    if let Some(root) = demo::entered() {
+        return Some(root.join("archive"));
+    }
+    if !configured.is_empty() {
+        return std::path::absolute(expand(configured, home)).ok();
+    }
+    directories::ProjectDirs::from("", "", "pitree").map(|dirs| dirs.data_dir().join("archive"))
 }
 
 /// Reads a text file edited by users.

@@ -2,9 +2,12 @@
 //! [`append`] safely adds one line, and `create` writes new files. [`watch`] and [`incremental`] detect changes. Other
 //! modules handle the trash, locks (`lock`), missing directories ([`relocations`]), other programs (`program`) and files of
 //! interrupted operations ([`leftovers`]).
-//! [`prompt`] reads the model context. `session` interprets lines.
+//! [`prompt`] reads the model context. `archive` reads archived sessions, and
+//! `archive_files` writes and restores them. `session` interprets lines.
 
 pub mod append;
+pub(crate) mod archive;
+pub(crate) mod archive_files;
 pub(crate) mod create;
 pub mod demo;
 pub(crate) mod digest;

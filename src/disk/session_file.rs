@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 use std::time::SystemTime;
 
+use crate::base::archive_paths;
 use crate::base::text::without_os_error_codes;
 use crate::disk::fingerprint::FileVersion;
 use crate::session::digest::{Digest, SubagentOwner};
@@ -17,7 +18,7 @@ use crate::session::lines::NotASession;
 pub struct SessionFile {
     /// The path.
     pub path: PathBuf,
-    /// The path with symbolic links resolved, if it differs.
+    /// The path with symbolic links resolved, or the original path of an archived session, if it differs.
     pub real_path: Option<PathBuf>,
     /// `true` if the file itself is a symbolic link.
     pub is_link: bool,
@@ -123,7 +124,7 @@ pub fn one(path: &Path, owner: Option<SubagentOwner>) -> Option<SessionFile> {
     let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     Some(SessionFile {
         path: path.into(),
-        real_path: fs::canonicalize(path).ok().filter(|real| real != path),
+        real_path: archive_paths::original(path).or_else(|| fs::canonicalize(path).ok().filter(|real| real != path)),
         is_link: fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()),
         owner,
         stamp: FileVersion::new(&metadata, path),

@@ -261,6 +261,7 @@ actions! {
     Label, "label", ["L"], ENTRIES_AND_SESSIONS, Changing, "label", "Label entry", "Set the label of the entry, or of the last message of the marked sessions; an empty label clears it.";
     Fork, "fork", ["f"], ENTRIES_AND_CONTEXT, Changing, "fork", "Fork at entry", "Fork the session: copy the path to this entry into a new session.";
     Delete, "delete", ["ctrl+d", "delete"], SEARCHED, Changing, "trash", "Move to trash", "Move the marked sessions, the selected session or a project's sessions to the trash.";
+    Archive, "archive", ["A"], PANES, Changing, "archive", "Move to archive", "Move the marked sessions, the selected session or a project's sessions to the compressed archive, or bring archived ones back.";
     Mark, "mark", ["space"], MARKING, Changing, "mark", "Mark or unmark", "Mark or unmark the session or all sessions of the project; in the tree, mark up to two entries to compare.";
     MarkAll, "mark-all", ["*", "alt+*"], SEARCHED, Changing, "mark all", "Mark all sessions", "Mark all listed sessions, or unmark them; in a search, all hits.";
     Undo, "undo", ["u"], PANES, Changing, "undo", "Undo last change", "Undo the last change; asks first if another run of pitree made it.";
@@ -274,6 +275,7 @@ actions! {
     HereOnly, "here-only", ["H"], SESSIONS, Sessions, "here", "Current project only", "Show only sessions of the project in which pitree was started, or all.";
     ShowPaths, "show-paths", ["ctrl+p"], SEARCHED, Sessions, "paths", "Toggle session paths", "Show or hide the paths of session files.";
     ShowSubagents, "show-subagents", ["ctrl+g"], SEARCHED, Sessions, "subagents", "Toggle subagent sessions", "Show or hide subagent sessions.";
+    ShowArchived, "show-archived", ["alt+a"], SEARCHED, Sessions, "archived", "Toggle archived sessions", "Show or hide archived sessions.";
 
     NextGrouping, "next-grouping", ["tab"], GROUPED, Statistics, "grouping", "Next grouping", "Group by the next property: project, model, tool, program, day and others; in the space view, kind, project, session, tool, type or entry.";
     PreviousGrouping, "previous-grouping", ["shift+tab"], GROUPED, Statistics, "grouping", "Previous grouping", "Group by the previous property.";

@@ -276,7 +276,8 @@ impl JobContext {
         let mut touched = touched(&request, &result);
         // Undo can change files outside the browsed directories.
         let named: HashSet<&Path> = request.paths().into_iter().collect();
-        let is_browsed = |path: &PathBuf| self.setting.located.dirs.iter().any(|dir| path.starts_with(dir));
+        let dirs = self.all_dirs();
+        let is_browsed = |path: &PathBuf| dirs.iter().any(|dir| path.starts_with(dir));
         touched.retain(|path| named.contains(&**path) || is_browsed(path));
         let (mut read, mut gone) = (Vec::new(), Vec::new());
         for path in touched {
@@ -337,11 +338,21 @@ impl JobContext {
         Ok(make(&line, &related?))
     }
 
+    /// Returns the directory of archived sessions.
+    fn archive(&self) -> Option<&Path> {
+        self.changes.as_ref().and_then(Changes::archive)
+    }
+
+    /// Returns the session directories and their archives, which may be missing.
+    fn all_dirs(&self) -> Vec<PathBuf> {
+        self.setting.located.with_archives(self.archive())
+    }
+
     /// Reports changes of the files from now on. `known` holds the sessions as last read.
     fn watch(&self, known: &[SharedSession], is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
-        let dirs = &self.setting.located.dirs;
-        let mut reader = IncrementalReader::new(&self.setting.home, dirs, known);
-        let mut watch = Watch::new(dirs, watch::of_system);
+        let dirs = self.all_dirs();
+        let mut reader = IncrementalReader::new(&self.setting.home, &dirs, known);
+        let mut watch = Watch::new(&dirs, watch::of_system);
         let mut is_reported = false;
         // Finds changes that happened before the watch started.
         let mut seen = WatchEvents { is_all: true, ..WatchEvents::default() };
@@ -372,7 +383,8 @@ impl JobContext {
         let located = &self.setting.located;
         let limit = self.setting.config.index_bytes();
         let cache = self.cache.as_deref().map(|dir| IndexPlace { dir, limit });
-        let sources = ScanSources { dirs: &located.dirs, home: &self.setting.home, cache };
+        let dirs = located.with_existing_archives(self.archive());
+        let sources = ScanSources { dirs: &dirs, home: &self.setting.home, cache };
         let mut known = HashSet::new();
         let mut scanned = |mut batch: ScanBatch, held| {
             if let Some(changes) = &self.changes {

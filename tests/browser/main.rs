@@ -9,6 +9,7 @@
 #[macro_use]
 mod harness;
 
+mod archiving;
 mod card;
 mod changes;
 #[path = "../common/mod.rs"]

@@ -19,7 +19,8 @@ use crate::common::effort::{kills, rounds};
 use crate::common::session::Session;
 use crate::rewriting::{self, OtherDir};
 use crate::world::{
-    View, World, around, home, id, in_own_home, myself, on_a_small_disk, rename, seen, session, theirs, tree,
+    View, World, archived, around, content, home, id, in_own_home, myself, on_a_small_disk, rename, seen, session,
+    theirs, tree,
 };
 
 const SHAPE: &[(usize, u8)] = &[(0, 4), (0, 3), (0, 4), (0, 3), (2, 4), (0, 3)];
@@ -255,7 +256,7 @@ fn killed_many_times() {
             cut_short += history.iter().filter(|record| is_open(record)).count();
             check(&world);
             for path in world.sessions() {
-                let now = fs::read(&path).unwrap();
+                let now = content(&path);
                 let was: &mut Vec<u8> = before.entry(path.clone()).or_default();
                 assert!(
                     path == old || path == rewritten || now.starts_with(was),
@@ -264,7 +265,7 @@ fn killed_many_times() {
                 );
                 *was = now;
             }
-            let is_there = path.exists();
+            let is_there = path.exists() || archived(&path).exists();
             let trashed = history.iter().any(|record| matches!(&record.change, Change::Trash { .. }));
             assert!(is_there || trashed);
             assert_eq!(tree(&old).nodes.iter().filter(|node| node.text.starts_with("question")).count(), 4);
@@ -331,6 +332,10 @@ fn never_rests() {
             for request in requests {
                 world.make(&request).unwrap();
             }
+            world.make(&Request::Archive { files: vec![seen(&path)] }).unwrap();
+            world.undo().unwrap();
+            world.make(&Request::Archive { files: vec![seen(&path)] }).unwrap();
+            world.make(&Request::Unarchive { files: vec![archived(&path)] }).unwrap();
             world.trash(&path).unwrap();
         }
         for _ in 0..4 {
@@ -376,6 +381,9 @@ fn check(world: &World) {
                 assert_eq!(there.contains_key(path), state == ChangeState::Done, "{record:?}");
                 assert!(state != ChangeState::Done || fs::metadata(path).unwrap().len() >= *bytes);
             }
+            Change::Archive(_) | Change::Unarchive(_) => {
+                assert!(!(there.contains_key(path) && archived(path).exists()), "{record:?}");
+            }
             Change::Trash(_) | Change::Migrate(_) | Change::Rewrite(_) | Change::Unknown(_) => {}
         }
     }
@@ -391,7 +399,8 @@ fn check(world: &World) {
     if let Some(last) = last_trashed {
         let is_away =
             history.iter().any(|one| matches!(one.change, Change::Trash { .. }) && one.state == ChangeState::Done);
-        assert_eq!(there.contains_key(last.change.path()), !is_away, "{last:?}");
+        let is_there = there.contains_key(last.change.path()) || archived(last.change.path()).exists();
+        assert_eq!(is_there, !is_away, "{last:?}");
     }
     for (path, ids) in &there {
         let is_new = |id: &&String| id.len() == 8 && !ours.contains(id.as_str());
@@ -399,7 +408,10 @@ fn check(world: &World) {
             assert_eq!(ids.iter().find(is_new), None, "a line without a journal entry");
         }
     }
-    let litter = fs::read_dir(&world.dir).unwrap().map(|entry| entry.unwrap().path());
+    let folders =
+        [Some(&*world.dir), archived(&world.dir.join("s.jsonl")).parent()].map(Option::unwrap).map(Path::to_path_buf);
+    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten());
+    let litter = files.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_none_or(|is| is != "zst"));
     let litter: Vec<PathBuf> = litter.filter(|path| path.extension().is_some_and(|is| is != "jsonl")).collect();
     assert_eq!(litter, [""; 0].map(PathBuf::from));
 }

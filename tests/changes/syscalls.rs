@@ -18,7 +18,7 @@ use pitree::disk::trash::Trash;
 
 use crate::common::effort::{rounds, skipped};
 use crate::common::session::Session;
-use crate::world::{around, home, in_own_home, myself, session, theirs};
+use crate::world::{around, content, home, in_own_home, myself, session, theirs};
 
 /// The words of a command.
 type Words = &'static [&'static str];
@@ -39,6 +39,9 @@ const KINDS: &[Kind] = &[
     ("import", &["import", "../theirs", "--cwd", "."], false),
     ("trash", &["rm", "one.jsonl", "--yes"], false),
     (WENT_ON, &["rm", "one.jsonl", "--yes"], false),
+    ("archive", &["archive", "one.jsonl", "--yes"], false),
+    (ARCHIVED, &["archive", "one.jsonl", "--yes"], false),
+    (UNARCHIVE, &["unarchive", "one.jsonl", "--yes"], false),
     ("scrub", &["secrets", "scrub", "key.jsonl", "--yes"], false),
     ("slim", &["slim", "slim.jsonl", "--yes"], false),
     ("label of an old one", &["label", "old.jsonl", "q1", "a label", "--migrate"], true),
@@ -46,6 +49,12 @@ const KINDS: &[Kind] = &[
 
 /// The trash case with a pi that continues to write to the path.
 const WENT_ON: &str = "trash beside a pi";
+
+/// The case of an archived session with a pi that continues to write to the path.
+const ARCHIVED: &str = "archive beside a pi";
+
+/// The case that starts with an archived session.
+const UNARCHIVE: &str = "unarchive";
 
 /// The case with two files in a batch.
 const NAMES: &str = "names";
@@ -185,16 +194,19 @@ impl Case {
             texts: Vec::new(),
         };
         case.must(&["rename", "other.jsonl", "first"]);
+        if *kind == UNARCHIVE {
+            case.must(&["archive", "one.jsonl", "--yes"]);
+        }
         for words in *first {
             case.must(&command(change, words));
             let path = case.sessions.join("one.jsonl");
-            if *kind == WENT_ON && !path.exists() {
+            if [WENT_ON, ARCHIVED].contains(kind) && !path.exists() {
                 fs::write(path, theirs("p1", "e5") + &theirs("p2", "p1")).unwrap();
             }
         }
         case.before = case.snapshot();
         let trashed = files(&case.home.join("data/Trash/files"));
-        case.texts = case.sessions().iter().chain(&trashed).map(|path| fs::read(path).unwrap()).collect();
+        case.texts = case.sessions().iter().chain(&trashed).map(|path| content(path)).collect();
         case.copy(true);
         let words: Vec<&str> = case.command.iter().map(String::as_str).collect();
         case.must(&words);
@@ -205,6 +217,10 @@ impl Case {
             let mut between = if *step == "undone" { case.before.clone() } else { case.after.clone() };
             between.get_mut("old.jsonl").unwrap().1.clear();
             case.between.push(between);
+        }
+        if case.archives() {
+            // Both files are complete until the old one is removed.
+            case.between.push(case.before.clone().into_iter().chain(case.after.clone()).collect());
         }
         if *kind == NAMES {
             // One of the two files is changed.
@@ -283,8 +299,9 @@ impl Case {
         let output = self.traced(&options, is_by_path).output().unwrap();
         fs::remove_file(&log).unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
-        let now = self.snapshot();
-        let what = || format!("{}, {fault}: {:?} {said}\n{now:#?}", self.name, output.status);
+        let mut now = self.snapshot();
+        let (is_both, shown) = (self.archives() && self.between.contains(&now), now.clone());
+        let what = || format!("{}, {fault}: {:?} {said}\n{shown:#?}", self.name, output.status);
         let is_killed = fault.contains("KILL");
         // A reported success is true.
         if output.status.success() {
@@ -300,10 +317,17 @@ impl Case {
 
         // The next pitree reports the right state.
         self.must(&["rename", "other.jsonl", "second"]);
+        if is_both {
+            let others = self.snapshot_of_others();
+            let ends = [&self.before, &self.after].into_iter().find(|end| without_other(end) == others);
+            now = ends.unwrap_or_else(|| panic!("not repaired: {others:#?}\n{}", what())).clone();
+        }
         assert_eq!(self.snapshot_of_others(), without_other(&now), "{}", what());
         self.nothing_is_lost(&what());
         let records = self.records();
-        let of_case = |record: &&JournalRecord| !record.change.path().ends_with("other.jsonl");
+        // The case starts with an archived session.
+        let is_prepared = |record: &JournalRecord| self.name.starts_with(UNARCHIVE) && record.number == 2;
+        let of_case = |record: &&JournalRecord| !record.change.path().ends_with("other.jsonl") && !is_prepared(record);
         let records: Vec<&JournalRecord> = records.iter().filter(of_case).collect();
         let taken = records.iter().filter(|record| record.state == self.states.0).count();
         let not_taken = records.iter().filter(|record| record.state == self.states.1).count();
@@ -363,7 +387,11 @@ impl Case {
         let mut names: Vec<String> = ["one.jsonl", "old.jsonl", "key.jsonl", "slim.jsonl"].map(String::from).into();
         let known = self.records().into_iter().map(|record| record.change.path().file_name().unwrap().to_owned());
         names.extend(known.map(|name| name.into_string().unwrap()));
+        let archive = self.archive();
+        paths.extend(archive.ancestors().take_while(|dir| *dir != self.home).map(Path::to_path_buf));
         for name in names {
+            paths.extend(["", ".new"].map(|more| archive.join(format!("{name}.zst{more}"))));
+            paths.push(self.sessions.join(format!("{name}.archived")));
             let versions = [".v2", ".v3", ".original", ".rewritten"];
             let versions = versions.iter().flat_map(|version| [version.to_string(), format!("{version}.new")]);
             for more in ["", ".new", ".late"].map(String::from).into_iter().chain(versions) {
@@ -399,15 +427,27 @@ impl Case {
         Changes::new(self.home.join("state/pitree"), Trash::default()).history().unwrap()
     }
 
-    /// Returns the session files.
+    /// Returns `true` for a move to or from the archive.
+    fn archives(&self) -> bool {
+        self.name.contains("archive")
+    }
+
+    /// Returns the directory of the archived sessions.
+    fn archive(&self) -> PathBuf {
+        self.home.join("data/pitree/archive/original-paths").join(self.sessions.strip_prefix("/").unwrap())
+    }
+
+    /// Returns the session files, and the archived ones.
     fn sessions(&self) -> Vec<PathBuf> {
-        files(&self.sessions).into_iter().filter(|path| path.extension().is_some_and(|is| is == "jsonl")).collect()
+        let all = files(&self.sessions).into_iter().chain(files(&self.archive()));
+        all.filter(|path| path.extension().is_some_and(|is| is == "jsonl" || is == "zst")).collect()
     }
 
     fn snapshot(&self) -> Snapshot {
         let view = |path: PathBuf| {
             let name = path.file_name().unwrap().to_str().unwrap();
-            let known = ["one.jsonl", "old.jsonl", "key.jsonl", "slim.jsonl", "other.jsonl"].contains(&name);
+            let known =
+                ["one.jsonl", "old.jsonl", "key.jsonl", "slim.jsonl", "other.jsonl", "one.jsonl.zst"].contains(&name);
             let Ok(tree) = load::tree(&path, "") else {
                 return (name.to_string(), (None, Vec::new(), vec![fs::read_to_string(&path).unwrap()], 0));
             };
@@ -434,7 +474,8 @@ impl Case {
     /// Checks that the earlier content of each file is in some file, in its place or in the trash.
     fn nothing_is_lost(&self, what: &str) {
         let all = files(&self.sessions).into_iter().chain(files(&self.home.join("data/Trash/files")));
-        let all: Vec<Vec<u8>> = all.map(|path| fs::read(path).unwrap()).collect();
+        let all = all.chain(files(&self.archive()));
+        let all: Vec<Vec<u8>> = all.map(|path| content(&path)).collect();
         for text in &self.texts {
             assert!(
                 all.iter().any(|now| now.windows(text.len()).any(|part| part == text)),
@@ -450,6 +491,8 @@ impl Case {
             files(folder).iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_string()).collect()
         };
         let litter: Vec<_> = names(&self.sessions).into_iter().filter(|name| !name.ends_with(".jsonl")).collect();
+        assert_eq!(litter, [""; 0], "{what}");
+        let litter: Vec<_> = names(&self.archive()).into_iter().filter(|name| !name.ends_with(".zst")).collect();
         assert_eq!(litter, [""; 0], "{what}");
         let notes = names(&self.home.join("data/Trash/info"));
         let mut notes: Vec<_> = notes.iter().map(|name| name.trim_end_matches(".trashinfo").to_string()).collect();

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -120,7 +121,21 @@ impl World {
 }
 
 fn changes(dir: &Path) -> Changes {
-    Changes::new(dir.join("state"), Trash::default())
+    Changes::new(dir.join("state"), Trash::default()).with_archive(Some(dir.join("archive")))
+}
+
+/// Returns the place of a session in the archive of its folder.
+pub(crate) fn archived(path: &Path) -> PathBuf {
+    let mut place = path.parent().unwrap().join("archive/original-paths").join(path.strip_prefix("/").unwrap());
+    place.as_mut_os_string().push(".zst");
+    place
+}
+
+/// Returns the content of a file or an archived session; an incomplete one is empty.
+pub(crate) fn content(path: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let is_read = pitree::disk::files::open(path).is_ok_and(|mut file| file.read_to_end(&mut bytes).is_ok());
+    if is_read { bytes } else { Vec::new() }
 }
 
 pub(crate) fn seen(path: &Path) -> FileSnapshot {

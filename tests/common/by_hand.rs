@@ -18,7 +18,7 @@ pub(crate) fn desk(setting: Arc<Startup>, state: &Path) -> JobContext {
     let bin = state.join("trash");
     fs::create_dir_all(&bin).unwrap();
     let trash = Trash { command: vec!["mv".into(), "-t".into(), bin.to_string_lossy().into()], ..Trash::default() };
-    let changes = Some(Changes::new(state.join("journal"), trash));
+    let changes = Some(Changes::new(state.join("journal"), trash).with_archive(Some(state.join("archive"))));
     JobContext { changes, state_dir: Some(state.join("state")), ..JobContext::new(setting) }
 }
 

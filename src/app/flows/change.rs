@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use crate::app::command::{AfterChange, Command};
-use crate::app::flows::{cancel, delete};
+use crate::app::flows::{archive, cancel, delete};
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::model::Model;
 use crate::base::text::Tone;
@@ -82,6 +82,8 @@ fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: AfterC
         (Refusal::Changed { paths }, Request::Trash { files } | Request::Delete { files }) => {
             delete::ask_again(model, &files, &paths)
         }
+        (Refusal::Changed { .. }, Request::Archive { files }) => archive::ask_again(model, &files),
+        (Refusal::Archived { paths }, request) => archive::ask_first(model, &paths, request, after),
         (Refusal::Earlier(earlier), _) => ask_to_undo(model, earlier),
         (Refusal::NoTrash { reason, left }, _) => delete::ask_for_good(&reason, left),
         (refusal, _) => Command::ShowError("Change failed", refusal.to_string()),

@@ -45,7 +45,11 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
     let id = session.header.id.clone();
     choices.push(QuestionChoice::new('s', "Session ID", id.clone(), text(id)));
     let start = ResumePlan::at(session).start;
-    let command = Command::copy(Clip::Command(start));
+    let command = match session.facts().is_archived() {
+        // It must be brought back first.
+        true => text(format!("pitree resume {}", quote(&session.header.id))),
+        false => Command::copy(Clip::Command(start)),
+    };
     choices.push(QuestionChoice::new('c', "Resume command", "resumes the session in pi, from a shell", command));
     Ok(Command::ask("Copy", Vec::new(), choices))
 }

@@ -43,7 +43,7 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
     } else {
         match pane.selected_row() {
             Some(SessionRow::Project(at)) if model.focus == Place::Sessions => {
-                let sessions = with_subagents(model, &pane.projects[*at].sessions);
+                let sessions = catalog.with_subagents(&pane.projects[*at].sessions);
                 project = Some(named_project(model, &pane.projects[*at].cwd));
                 choices.push(to_trash(model, 't', "Move to trash", &sessions));
                 sessions
@@ -102,18 +102,19 @@ pub(crate) fn ask_for_good(reason: &str, left: Vec<FileSnapshot>) -> Command {
 /// Returns the choice that moves sessions to the trash.
 fn to_trash(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> QuestionChoice<Command> {
     let files = sessions.iter().map(|&key| FileSnapshot::listed(&model.catalog[key].facts())).collect();
-    QuestionChoice::new(key, word, size(model, sessions), Command::Trash(files))
+    QuestionChoice::new(key, word, size(model, sessions), Command::MoveAway(Request::Trash { files }))
 }
 
-/// Moves files to the trash. Asks again if a pi may be using one of them.
-pub(crate) fn go(model: &Model, files: Vec<FileSnapshot>) -> Command {
-    let sessions: Vec<SessionKey> = files.iter().filter_map(|file| model.catalog.key_of(&file.path)).collect();
-    let trash = Command::Change(Request::Trash { files }, AfterChange::Nothing);
+/// Moves files to the trash or to the archive. Asks again if a pi may be using one of them.
+pub(crate) fn go(model: &Model, request: Request) -> Command {
+    let sessions: Vec<SessionKey> = request.paths().into_iter().filter_map(|path| model.catalog.key_of(path)).collect();
+    let after = if matches!(request, Request::Archive { .. }) { AfterChange::Select } else { AfterChange::Nothing };
+    let moves = Command::Change(request, after);
     if model.catalog.signs(&sessions, model.now, &model.setting.home).is_empty() {
-        return trash;
+        return moves;
     }
     let lines = running_pi_signs(model, &sessions, Some(LOSES));
-    let sure = QuestionChoice::new('d', "Move anyway", "a running pi would lose its session file", trash);
+    let sure = QuestionChoice::new('d', "Move anyway", "a running pi would lose its session file", moves);
     Command::ask(at_work(model, &sessions), lines, vec![cancel(), sure])
 }
 
@@ -143,20 +144,6 @@ fn first_of(texts: impl ExactSizeIterator<Item = String>) -> impl Iterator<Item 
     texts.take(NAMED).chain((more > 0).then(|| format!("and {}", count(more, "more", "more"))))
 }
 
-/// Adds the subagent sessions, even hidden ones, to a project's sessions.
-fn with_subagents(model: &Model, sessions: &[SessionKey]) -> Vec<SessionKey> {
-    let catalog = &model.catalog;
-    let mut seen: HashSet<SessionKey> = sessions.iter().copied().collect();
-    let mut all = sessions.to_vec();
-    let mut next = 0;
-    while let Some(&key) = all.get(next) {
-        let below = catalog.families().forks(key).iter().copied();
-        all.extend(below.filter(|&below| catalog[below].facts().is_subagent && seen.insert(below)));
-        next += 1;
-    }
-    all
-}
-
 /// Returns a line with a project's name and parent directory.
 fn named_project(model: &Model, cwd: &str) -> DocLine {
     let path = shorten(cwd, &model.setting.home);
@@ -168,9 +155,16 @@ fn named_project(model: &Model, cwd: &str) -> DocLine {
     DocLine::new(Tone::Strong, &message)
 }
 
-fn size(model: &Model, sessions: &[SessionKey]) -> String {
+/// Returns the number of some sessions and the size of their files.
+pub(crate) fn size(model: &Model, sessions: &[SessionKey]) -> String {
     let total = sessions.iter().map(|&key| model.catalog[key].facts().bytes).sum();
     format!("{}, {}", count(sessions.len(), "file", "files"), bytes(total))
+}
+
+/// Returns lines with the titles of some sessions, up to a limit.
+pub(crate) fn titles(model: &Model, sessions: &[SessionKey]) -> Vec<DocLine> {
+    let titles = sessions.iter().map(|&key| model.short_title(key));
+    first_of(titles).map(|title| DocLine::new(Tone::Strong, &title)).collect()
 }
 
 /// Describes the sessions and the effects of moving them.
@@ -179,7 +173,7 @@ fn facts(model: &Model, sessions: &[SessionKey], notes: &[String]) -> Vec<DocLin
     let going: HashSet<SessionKey> = sessions.iter().copied().collect();
     let named = |keys: &[SessionKey]| first_of(keys.iter().map(|&key| model.short_title(key))).collect::<Vec<_>>();
     let mut lines: Vec<DocLine> = notes.iter().map(|note| DocLine::new(Tone::Warning, note)).collect();
-    lines.extend(named(sessions).iter().map(|title| DocLine::new(Tone::Strong, title)));
+    lines.extend(titles(model, sessions));
     let newest = sessions.iter().filter_map(|&key| catalog[key].facts().modified).max();
     let newest = newest.map_or(String::new(), |newest| format!(", last active {}", time::ago(model.now, newest)));
     lines.push(DocLine::new(Tone::Text, &format!("{}{newest}", size(model, sessions))));

@@ -1,5 +1,6 @@
 //! Actions with several steps. Each flow reads the model and returns the next step as a [`Command`].
 
+pub mod archive;
 pub mod change;
 pub mod compare;
 pub mod context_view;

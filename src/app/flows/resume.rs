@@ -12,6 +12,7 @@ use crate::app::layers::context::ContextTarget;
 use crate::app::layers::dialogs::{Question, QuestionChoice};
 use crate::app::model::Model;
 use crate::app::panes::tree::rows::RowItem;
+use crate::base::archive_paths;
 use crate::base::numbers::count;
 use crate::base::text::{Span, Tone};
 use crate::catalog::SessionKey;
@@ -129,7 +130,9 @@ fn question(
         }
     };
     let request = Some(Request::Fork { path: path.clone(), at, migrate: false }.if_same(session));
-    let given = to.text_of.filter(|_| pi_goes.is_ok()).and_then(|text_of| resume::give_back(tree, text_of, &path));
+    let given = to.text_of.filter(|_| pi_goes.is_ok()).and_then(|text_of| {
+        resume::give_back(tree, text_of, &archive_paths::original(&path).unwrap_or_else(|| path.clone()))
+    });
     let fork = match given {
         Some(first) => ResumePlan { request, ..leaf.with_message(first) },
         // pitree copies text that pi cannot give back itself.

@@ -5,7 +5,7 @@ use ratatui::layout::Size;
 use super::{comparison, family, find_in_session, search, space, stats, tour};
 use crate::app::card;
 use crate::app::command::{AfterChange, Command, NextStep};
-use crate::app::flows::{self, context_view, copy, delete, export, name, repair, resume, slim};
+use crate::app::flows::{self, archive, context_view, copy, delete, export, name, repair, resume, slim};
 use crate::app::jump_history::JumpPosition;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::movement;
@@ -97,6 +97,7 @@ fn perform(model: &mut Model, action: Action) {
         Action::Slim => model.execute(slim::open(model).unwrap_or_else(Command::warn)),
         Action::Export => model.execute(export::open(model).unwrap_or_else(Command::warn)),
         Action::Delete => model.execute(delete::ask(model).unwrap_or_else(Command::warn)),
+        Action::Archive => model.execute(archive::ask(model).unwrap_or_else(Command::warn)),
         Action::Copy => model.execute(copy::ask(model).unwrap_or_else(Command::warn)),
         Action::Undo => model.execute(Command::Change(Request::UndoLast { sure: None }, AfterChange::Select)),
         Action::Trash => open_history(model, PaletteKind::Trash),
@@ -106,7 +107,12 @@ fn perform(model: &mut Model, action: Action) {
         Action::MarkAll => mark_all(model),
         Action::Search => search::open(model, ""),
         Action::SearchEverything => search::toggle_everything(model),
-        Action::NextSort | Action::WaitingFirst | Action::NamedOnly | Action::HereOnly | Action::ShowSubagents => {
+        Action::NextSort
+        | Action::WaitingFirst
+        | Action::NamedOnly
+        | Action::HereOnly
+        | Action::ShowSubagents
+        | Action::ShowArchived => {
             change_list(model, action);
         }
         Action::ShowPaths => model.sessions.show_paths = !model.sessions.show_paths,
@@ -336,6 +342,9 @@ fn change_list(model: &mut Model, action: Action) {
         Action::NamedOnly => toggled(&mut shows.named_only, "showing named sessions only", "showing all sessions"),
         Action::HereOnly => {
             toggled(&mut shows.here_only, "showing sessions of this project only", "showing all sessions")
+        }
+        Action::ShowArchived => {
+            toggled(&mut shows.unarchived_only, "hiding archived sessions", "showing archived sessions")
         }
         _ => toggled(&mut shows.subagents, "showing subagent sessions", "hiding subagent sessions"),
     };

@@ -2,12 +2,13 @@
 
 use super::{export, search, slim};
 use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
-use crate::app::flows::{context_view, delete};
+use crate::app::flows::{archive, context_view, delete};
 use crate::app::layers::Layer;
 use crate::app::layers::dialogs::Note;
 use crate::app::message::{Clip, Effect, EntryBody, PickedEntry, PickerOutput, Work};
 use crate::app::model::{Errand, Model, Notice, PendingChange};
 use crate::app::startup::PickerFormat;
+use crate::base::archive_paths;
 use crate::base::text::{Tone, width};
 use crate::catalog::{ProjectKey, SessionKey};
 use crate::changes::Request;
@@ -57,7 +58,7 @@ impl Model {
             Command::GoToHit => search::go_to_hit(self),
             Command::Change(request, after) => self.queue_change(request, after),
             Command::ListPis => self.looking = Some(self.ask(Work::ListPis)),
-            Command::Trash(files) => self.execute(delete::go(self, files)),
+            Command::MoveAway(request) => self.execute(delete::go(self, request)),
             Command::Errand(work, then) => self.start_errand(work, then),
             Command::AskPi(session, tree, at) => {
                 let claim = self.ask(Work::CheckPi);
@@ -128,6 +129,9 @@ impl Model {
 
     /// Does the next step of resuming in pi: reads the text to give back, makes the change, copies the text or starts pi.
     fn resume(&mut self, mut plan: ResumePlan) {
+        if plan.request.is_none() && archive_paths::is_archived(&plan.start.path) {
+            return self.execute(archive::ask_to_resume(self, plan));
+        }
         if let Some((tree, at)) = plan.text_of.take() {
             let body = EntryBody { path: plan.start.path.clone(), tree, at };
             return self.start_errand(Work::Text(body), NextStep::Resume(Box::new(plan)));

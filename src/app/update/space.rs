@@ -149,7 +149,9 @@ pub(super) fn sync(model: &mut Model) {
     let Some(key) = shown.filter(|_| !is_waiting) else { return };
     let Some(session) = model.catalog.get(key) else { return };
     let bytes = session.facts().bytes;
-    let is_known = model.space.kinds_of(key).is_some_and(|kinds| kinds.is_close_to(bytes));
+    // An archived session does not change, and its file is shorter than its content.
+    let is_archived = session.facts().is_archived();
+    let is_known = model.space.kinds_of(key).is_some_and(|kinds| is_archived || kinds.is_close_to(bytes));
     if is_known || bytes > CHEAP || model.space.measuring_session.is_some() {
         return;
     }

@@ -1,6 +1,7 @@
 //! The kinds of changes: undoing and redoing a change, detecting an interrupted one, removing its leftovers, and
 //! describing it. Each file makes changes of some kinds.
 
+pub(crate) mod archive;
 mod exchange;
 pub(crate) mod fork;
 pub(crate) mod import;
@@ -17,7 +18,8 @@ use serde_json::Value;
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{self, count, thousands};
 use crate::changes::change::{
-    Change, ChangeStep, LabelChange, LeafMove, Migration, NameChange, NewFile, Rewrite, TrashChange, UnknownChange,
+    ArchiveChange, Change, ChangeStep, LabelChange, LeafMove, Migration, NameChange, NewFile, Rewrite, TrashChange,
+    UnknownChange,
 };
 use crate::changes::engine::Engine;
 use crate::changes::journal::{JournalRecord, JournalRecords};
@@ -39,10 +41,25 @@ impl Change {
             | Self::Fork(NewFile { path, .. })
             | Self::Import(NewFile { path, .. })
             | Self::Trash(TrashChange { path, .. })
+            | Self::Archive(ArchiveChange { path, .. })
+            | Self::Unarchive(ArchiveChange { path, .. })
             | Self::Migrate(Migration { path, .. })
             | Self::Rewrite(Rewrite { path, .. }) => path,
             Self::Unknown(change) => Path::new(change.text("path")),
         }
+    }
+
+    /// Returns the data of a move to or from the archive.
+    pub(crate) fn archive(&self) -> Option<&ArchiveChange> {
+        match self {
+            Self::Archive(change) | Self::Unarchive(change) => Some(change),
+            _ => None,
+        }
+    }
+
+    /// Returns the other path of a session that changes its path.
+    pub(crate) fn other_path(&self) -> Option<&Path> {
+        self.archive().map(|change| &*change.archived)
     }
 
     /// Describes the change in a few words on one line, without the path of the session; can contain text from files.
@@ -64,6 +81,8 @@ impl Change {
             Self::Import(_) => "import session".into(),
             Self::Trash(TrashChange { link: true, .. }) => "move link to trash".into(),
             Self::Trash(_) => "move to trash".into(),
+            Self::Archive(_) => "move to archive".into(),
+            Self::Unarchive(_) => "bring back from archive".into(),
             Self::Migrate(Migration { version, .. }) => {
                 format!("convert from version {version} to version 3; original moved to trash")
             }
@@ -79,7 +98,7 @@ impl Change {
             | Self::Label(LabelChange { entry, .. })
             | Self::Leaf(LeafMove { entry, .. }) => Some(entry),
             Self::Fork(_) | Self::Import(_) | Self::Trash(_) | Self::Migrate(_) | Self::Rewrite(_) => None,
-            Self::Unknown(_) => None,
+            Self::Archive(_) | Self::Unarchive(_) | Self::Unknown(_) => None,
         }
     }
 
@@ -113,6 +132,13 @@ impl Change {
             (Self::Trash(_), ChangeStep::Make) => format!("Moved {sessions} to the trash"),
             (Self::Trash(_), ChangeStep::Undo) => format!("Restored {sessions}"),
             (Self::Trash(_), ChangeStep::Redo) => format!("Moved {sessions} to the trash again"),
+            (Self::Archive(_), ChangeStep::Make) | (Self::Unarchive(_), ChangeStep::Undo) => {
+                format!("Moved {sessions} to the archive")
+            }
+            (Self::Archive(_), ChangeStep::Redo) => format!("Moved {sessions} to the archive again"),
+            (Self::Archive(_), ChangeStep::Undo) | (Self::Unarchive(_), _) => {
+                format!("Brought {sessions} back from the archive")
+            }
             (Self::Rewrite(change), step) => change.purpose.summary(step, &sessions),
             _ => return None,
         })
@@ -123,9 +149,21 @@ impl Change {
         let brings = match self {
             Self::Fork(_) | Self::Import(_) => step != ChangeStep::Undo,
             Self::Trash(_) => step == ChangeStep::Undo,
+            Self::Archive(change) | Self::Unarchive(change) => {
+                return Some(if self.archives(step) { &change.archived } else { &change.path });
+            }
             _ => false,
         };
         brings.then(|| self.path())
+    }
+
+    /// Returns `true` if the step moves a session to the archive.
+    pub(crate) fn archives(&self, step: ChangeStep) -> bool {
+        match self {
+            Self::Archive(_) => step != ChangeStep::Undo,
+            Self::Unarchive(_) => step == ChangeStep::Undo,
+            _ => false,
+        }
     }
 
     /// Returns `true` if undo and redo move a whole file to or from the trash.
@@ -164,6 +202,7 @@ impl JournalRecord {
             Change::Fork(NewFile { bytes, .. })
             | Change::Import(NewFile { bytes, .. })
             | Change::Trash(TrashChange { bytes, .. }) => trash::again(work, self, step, *bytes),
+            Change::Archive(_) | Change::Unarchive(_) => archive::again(work, self, step),
             Change::Migrate(change) => change.again(work, self, step),
             Change::Rewrite(change) => change.again(work, self, step),
             Change::Unknown(_) => bail!("change {} was {}", self.number, self.change.describe()),
@@ -175,6 +214,7 @@ impl JournalRecord {
         match &self.change {
             Change::Name(_) | Change::Label(_) | Change::Leaf(_) => line::happened(self),
             Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::happened(self, step),
+            Change::Archive(change) | Change::Unarchive(change) => change.happened(self.change.archives(step)),
             Change::Migrate(change) => change.happened(step),
             Change::Rewrite(change) => change.happened(step),
             Change::Unknown(_) => None, // never called: only known changes are resolved
@@ -185,6 +225,7 @@ impl JournalRecord {
     pub(crate) fn clear(&self, bin: &mut TrashSession<'_>) {
         match &self.change {
             Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::clear(self, bin),
+            Change::Archive(change) | Change::Unarchive(change) => change.clear(),
             Change::Migrate(change) => change.exchange().clear(self, bin),
             Change::Rewrite(change) => change.exchange().clear(self, bin),
             Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Unknown(_) => {}

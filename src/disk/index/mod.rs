@@ -42,7 +42,7 @@ pub use list::IndexPlace;
 use list::{IndexFiles, SegmentList};
 pub(super) use merging::MergeScope;
 pub(super) use segment::DirRecords;
-use segment::{PieceKind, RecordUse, Segment, SessionDirs};
+use segment::{PieceKind, RecordUse, Segment, SessionDirs, real_below};
 use table::{SegmentRecord, SegmentTable};
 use writing::{Addition, Additions, bytes, keys, stored_keys};
 
@@ -157,7 +157,7 @@ impl Index {
             (None, None) => true,
             (Some(path), Some(real)) => {
                 let [path, real] = [path, real].map(|path| path.as_os_str().as_encoded_bytes());
-                path.strip_prefix(real) == Some(below.as_bytes())
+                path.strip_prefix(real) == Some(real_below(below).as_bytes())
             }
             _ => false,
         };

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::base::archive_paths;
 use crate::disk::create;
 use crate::disk::digest::{self, ScanOptions};
 use crate::disk::files::open_regular;
@@ -192,7 +193,8 @@ pub(super) fn open_own(path: &Path) -> Option<File> {
 pub(super) struct SessionDirs {
     /// The directory as named, with a trailing separator.
     pub(super) named: PathBuf,
-    /// The directory with symbolic links resolved and a trailing separator, if it differs.
+    /// The directory with symbolic links resolved, or the original path of an archive, with a trailing separator, if it
+    /// differs.
     pub(super) real: Option<PathBuf>,
     pub(super) home: Arc<str>,
     real_paths: RealPaths,
@@ -200,9 +202,15 @@ pub(super) struct SessionDirs {
 
 impl SessionDirs {
     pub(super) fn new(named: &Path, real: &Path, home: &str) -> Self {
-        let real_dir = (real != named).then(|| real.join(""));
+        let original = archive_paths::original(named);
+        let real_dir = original.as_deref().or(Some(real).filter(|real| *real != named)).map(|real| real.join(""));
         Self { named: named.join(""), real: real_dir, home: home.into(), real_paths: RealPaths::default() }
     }
+}
+
+/// Returns the path of a file below the resolved or original directory, from its path below the named one.
+pub(super) fn real_below(below: &str) -> &str {
+    if archive_paths::is_archived(below) { &below[..below.len() - archive_paths::PACKED.len()] } else { below }
 }
 
 /// The sessions of an open segment.
@@ -229,8 +237,9 @@ impl StoredSessions {
     pub(super) fn file(&self, number: usize) -> Option<SessionFile> {
         let below = self.table.below(number)?;
         let stamp = self.table.record(number).stamp;
-        let joined = |dir: &PathBuf| JoinedPath { dir: dir.as_os_str(), rest: below.as_ref() }.join();
-        let (path, real_path) = (joined(&self.dirs.named), self.dirs.real.as_ref().map(joined));
+        let joined = |dir: &PathBuf, below: &str| JoinedPath { dir: dir.as_os_str(), rest: below.as_ref() }.join();
+        let path = joined(&self.dirs.named, below);
+        let real_path = self.dirs.real.as_ref().map(|dir| joined(dir, real_below(below)));
         Some(SessionFile { path, real_path, stamp, ..SessionFile::default() })
     }
 }
@@ -244,7 +253,8 @@ impl SessionSource for SharedSource {
         let facts = self.0.table.facts(number as usize);
         let JoinedPath { rest, .. } = facts.path;
         let dirs = &self.0.dirs;
-        let real_path = dirs.real.as_ref().map(|dir| JoinedPath { dir: dir.as_os_str(), rest });
+        let real_rest = rest.to_str().map_or(rest, |rest| real_below(rest).as_ref());
+        let real_path = dirs.real.as_ref().map(|dir| JoinedPath { dir: dir.as_os_str(), rest: real_rest });
         SessionFacts { path: JoinedPath { dir: dirs.named.as_os_str(), rest }, real_path, ..facts }
     }
 

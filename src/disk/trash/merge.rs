@@ -34,7 +34,7 @@ pub(crate) fn is_late(path: &Path, place: &Path) -> bool {
 ///
 /// # Errors
 /// A file cannot be read.
-pub(super) fn has(file: &Path, beginning: &Path) -> io::Result<bool> {
+pub(crate) fn has(file: &Path, beginning: &Path) -> io::Result<bool> {
     let is_link = |path: &Path| Ok::<_, io::Error>(path.symlink_metadata()?.is_symlink());
     if is_link(file)? || is_link(beginning)? {
         return Ok(is_link(file)? && is_link(beginning)? && fs::read_link(file)? == fs::read_link(beginning)?);
@@ -85,7 +85,7 @@ pub(crate) fn start(path: &Path) -> io::Result<FileStart> {
 }
 
 /// Opens a file for reading.
-pub(super) fn open(path: &Path) -> io::Result<File> {
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     open_regular(path, File::options().read(true))
 }
 
@@ -101,18 +101,27 @@ pub(super) fn write_draft(path: &Path, item: &Path, late: &mut File) -> io::Resu
         let mut session = open(item)?;
         io::copy(&mut session, &mut new)?;
         new.write_all(end_of_line(&mut session)?)?;
-        let mut bytes = Vec::new();
-        late.rewind()?;
-        late.read_to_end(&mut bytes)?;
-        // A line that pi is still writing is added when it is complete.
-        bytes.truncate(memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1));
-        new.write_all(&bytes)?;
         new.set_permissions(session.metadata()?.permissions())?;
-        new.set_times(FileTimes::new().set_modified(late.metadata()?.modified()?))?;
-        new.sync_all()?;
-        Ok(bytes.len() as u64)
+        add_late(&mut new, late)
     })();
     written.inspect_err(|_| drop(fs::remove_file(&draft)))
+}
+
+/// Appends the complete lines of another file to a draft with the session, and syncs it. The draft gets the time of the
+/// other file. Returns the number of bytes of those lines.
+///
+/// # Errors
+/// A file cannot be read or written.
+pub(crate) fn add_late(draft: &mut File, late: &mut File) -> io::Result<u64> {
+    let mut bytes = Vec::new();
+    late.rewind()?;
+    late.read_to_end(&mut bytes)?;
+    // A line that pi is still writing is added when it is complete.
+    bytes.truncate(memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1));
+    draft.write_all(&bytes)?;
+    draft.set_times(FileTimes::new().set_modified(late.metadata()?.modified()?))?;
+    draft.sync_all()?;
+    Ok(bytes.len() as u64)
 }
 
 /// Appends the lines that pi wrote after the first `taken` bytes to the merged file. After the merged file is in place,
@@ -162,7 +171,14 @@ fn rest(file: &mut File, from: u64) -> io::Result<Vec<u8>> {
 /// A file cannot be read.
 pub(super) fn taken(path: &Path, item: &Path, late: &mut File) -> io::Result<u64> {
     let mut session = open(item)?;
-    let start = session.metadata()?.len() + end_of_line(&mut session)?.len() as u64;
+    taken_from(path, session.metadata()?.len() + end_of_line(&mut session)?.len() as u64, late)
+}
+
+/// Returns the number of bytes of pi's lines in the merged file, where they start at an offset.
+///
+/// # Errors
+/// A file cannot be read.
+pub(crate) fn taken_from(path: &Path, start: u64, late: &mut File) -> io::Result<u64> {
     let mut joined = BufReader::new(open(path)?);
     joined.seek(SeekFrom::Start(start))?;
     late.rewind()?;
@@ -183,7 +199,7 @@ pub(super) fn taken(path: &Path, item: &Path, late: &mut File) -> io::Result<u64
 }
 
 /// Returns the line break that a file lacks at its end.
-fn end_of_line(file: &mut File) -> io::Result<&'static [u8]> {
+pub(crate) fn end_of_line(file: &mut File) -> io::Result<&'static [u8]> {
     let mut last = *b"\n";
     if file.metadata()?.len() > 0 {
         file.seek(SeekFrom::End(-1))?;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::base::archive_paths;
 use crate::search::candidate::Candidate;
 use crate::session::problem::Problem;
 use crate::session::tree::EntryFeature;
@@ -29,6 +30,7 @@ const CATEGORIES: &[CategoryRow] = &[
     ("damaged", "sessions with damaged files", Some(EntryFeature::Problem), |session| {
         session.digest.problems.iter().any(|problem| !matches!(problem, Problem::Newer(_)))
     }),
+    ("archived", "archived sessions", None, |session| archive_paths::is_archived(&session.digest.path)),
     ("imported", "imported sessions", None, |session| session.digest.header.imported.is_some()),
     // `Category::is_secret` tells that this test needs more than the session.
     (SECRET, "sessions with likely secrets", None, |_| false),
@@ -109,6 +111,8 @@ mod tests {
         assert_eq!(kinds(&newer), ["fork", "newer", "empty"]);
         newer.digest.problems.push(Problem::CutOff);
         assert_eq!(kinds(&newer), ["fork", "damaged", "newer", "empty"]);
+        newer.digest.path = "/archive/s.jsonl.zst".into();
+        assert_eq!(kinds(&newer), ["fork", "damaged", "archived", "newer", "empty"]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use crate::base::archive_paths;
 use crate::session::digest::Digest;
 use crate::session::digest::details::EntryTotals;
 use crate::session::links::IdHash;
@@ -57,7 +58,7 @@ pub trait SessionSource: fmt::Debug + Send + Sync {
 pub struct SessionFacts<'a> {
     /// The path of the file.
     pub path: JoinedPath<'a>,
-    /// The path with symbolic links resolved, if it differs.
+    /// See [`Digest::real_path`].
     pub real_path: Option<JoinedPath<'a>>,
     /// `true` if the file itself is a symbolic link.
     pub is_link: bool,
@@ -89,6 +90,13 @@ pub struct SessionFacts<'a> {
     pub all: EntryTotals,
     /// See [`Digest::roots`].
     pub roots: RootKeys<'a>,
+}
+
+impl SessionFacts<'_> {
+    /// Returns `true` if the session is archived.
+    pub fn is_archived(&self) -> bool {
+        archive_paths::is_archived(self.path.rest)
+    }
 }
 
 /// A path in two parts, which are stored once for many files.

@@ -32,7 +32,8 @@ pub struct Digest {
     /// The file.
     #[serde(skip)]
     pub path: PathBuf,
-    /// The file with symbolic links resolved, if that differs.
+    /// The path by which other files refer to this one, if it differs: with symbolic links resolved, or the original path
+    /// of an archived session.
     #[serde(skip)]
     pub real_path: Option<PathBuf>,
     /// `true` if the file itself is a symbolic link.

@@ -64,6 +64,20 @@ pub(crate) fn open_as(file: &File, like: &Path) -> io::Result<()> {
     set_mode(file, mode(&fs::metadata(like)?) | 0o600)
 }
 
+/// Returns the permissions of a file.
+#[allow(clippy::unnecessary_wraps, reason = "other systems have no modes")]
+pub(crate) fn permissions(metadata: &Metadata) -> Option<u32> {
+    Some(mode(metadata))
+}
+
+/// Sets the permissions of a file.
+///
+/// # Errors
+/// The mode cannot be changed.
+pub(crate) fn set_permissions(file: &File, permissions: u32) -> io::Result<()> {
+    set_mode(file, permissions & 0o777)
+}
+
 fn mode(metadata: &Metadata) -> u32 {
     metadata.mode() & 0o777
 }

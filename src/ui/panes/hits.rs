@@ -107,6 +107,7 @@ fn all_hidden(model: &Model, pen: &Painter<'_>, hidden: usize) -> Vec<String> {
         (shows.here_only, Action::HereOnly, "in the list shows all projects"),
         (shows.named_only, Action::NamedOnly, "shows sessions without a name"),
         (!shows.subagents && hits.any(is_of_agent), Action::ShowSubagents, "shows sessions of subagents"),
+        (shows.unarchived_only, Action::ShowArchived, "shows archived sessions"),
     ];
     let filters = filters.into_iter().filter(|(is_on, ..)| *is_on);
     let line = |(_, action, what)| format!("  {} {what}", pen.key(action));

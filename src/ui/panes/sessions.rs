@@ -32,6 +32,7 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
         None => facts.push(pane.shows.sort.name().to_string()),
     }
     facts.extend(pane.shows.named_only.then(|| "named only".into()));
+    facts.extend(pane.shows.unarchived_only.then(|| "without archived".into()));
     facts.extend(pane.shows.here_only.then(|| "here".into()));
     facts.extend(pane.shows.subagents.then(|| "subagents".into()));
     let columns = usize::from(area.title.width);
@@ -56,6 +57,8 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
             format!("  no sessions in this project{dot}{}: show all", pen.key(Action::HereOnly))
         } else if pane.shows.named_only {
             format!("  no named sessions{dot}{}: show all", pen.key(Action::NamedOnly))
+        } else if pane.shows.unarchived_only {
+            format!("  only archived sessions{dot}{}: show them", pen.key(Action::ShowArchived))
         } else {
             format!("  only subagent sessions{dot}{}: show them", pen.key(Action::ShowSubagents))
         };
@@ -258,6 +261,7 @@ impl SessionRowView<'_> {
     fn tone(self) -> Tone {
         match &self.model.catalog[self.key].name {
             _ if self.model.sessions.hits.is_some() && self.model.sessions.found(self.key).is_none() => Tone::Dim,
+            _ if self.model.catalog[self.key].facts().is_archived() => Tone::Dim,
             Some(_) => Tone::Name,
             None => Tone::Text,
         }

@@ -91,6 +91,8 @@ pub struct ListOptions {
     pub named_only: bool,
     /// Shows sessions of subagents.
     pub subagents: bool,
+    /// Hides archived sessions.
+    pub unarchived_only: bool,
     /// Shows only sessions of the directory in which pitree was started.
     pub here_only: bool,
     /// Sorts search results by time instead of relevance.
@@ -277,6 +279,7 @@ impl SessionsPane {
             self.hits = None;
         }
         self.shows.subagents |= session.owner.is_some();
+        self.shows.unarchived_only &= !session.facts().is_archived();
         self.shows.named_only &= session.name.is_some();
         self.shows.here_only &= self.here.has(&session.header.cwd);
         for above in catalog.families().line(key).skip(1) {

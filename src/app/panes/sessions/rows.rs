@@ -87,7 +87,9 @@ impl SessionsPane {
     /// Returns `true` if the options of the list show a session that is not hidden as a subagent.
     pub(crate) fn passes(&self, catalog: &Catalog, key: SessionKey) -> bool {
         let facts = catalog[key].facts();
-        (facts.is_named || !self.shows.named_only) && (!self.shows.here_only || self.here.has(facts.cwd))
+        (!facts.is_archived() || !self.shows.unarchived_only)
+            && (facts.is_named || !self.shows.named_only)
+            && (!self.shows.here_only || self.here.has(facts.cwd))
     }
 
     /// Computes the families and projects of the given sessions.

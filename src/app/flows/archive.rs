@@ -1,0 +1,113 @@
+//! Moves to the archive and back, with their questions.
+
+use std::path::PathBuf;
+
+use crate::app::command::{AfterChange, Command, ResumePlan};
+use crate::app::flows::{NO_SESSION, cancel, delete};
+use crate::app::layers::dialogs::QuestionChoice;
+use crate::app::model::Model;
+use crate::app::panes::sessions::SessionRow;
+use crate::base::paths::shorten;
+use crate::base::text::Tone;
+use crate::catalog::SessionKey;
+use crate::changes::{FileSnapshot, Request};
+use crate::keymap::Place;
+use crate::render::DocLine;
+
+/// The consequence of a move to the archive.
+const UNLISTED: &str = "pi's /resume will not list them. pitree still lists, searches and shows them.";
+
+/// Asks whether to archive the marked sessions, the selected one or those of a project, or to bring archived ones back.
+///
+/// # Errors
+/// No session is selected.
+pub fn ask(model: &Model) -> Result<Command, &'static str> {
+    let (pane, catalog) = (&model.sessions, &model.catalog);
+    let (marked, _) = pane.marked(catalog);
+    let (chosen, family) = match pane.selected_row() {
+        _ if model.focus == Place::Sessions && !marked.is_empty() => (marked, Vec::new()),
+        Some(SessionRow::Project(at)) if model.focus == Place::Sessions => {
+            (pane.projects[*at].sessions.to_vec(), Vec::new())
+        }
+        Some(SessionRow::Session { key, .. }) => (vec![*key], catalog.families().family(*key)),
+        Some(SessionRow::MissingParent(..)) => return Err("this session is missing; select one of its forks"),
+        Some(SessionRow::Project(_)) => return Err("select a session"),
+        None => return Err(NO_SESSION),
+    };
+    let is_archived = |key: &SessionKey| catalog[*key].facts().is_archived();
+    let all = catalog.with_subagents(&chosen);
+    let (archived, others): (Vec<SessionKey>, Vec<SessionKey>) = all.iter().partition(|key| is_archived(key));
+    let (of_family, rest): (Vec<SessionKey>, Vec<SessionKey>) = family.iter().partition(|key| is_archived(key));
+    let mut choices = Vec::new();
+    if !others.is_empty() {
+        choices.push(to_archive(model, 'a', "Move to archive", &others));
+    }
+    if !others.is_empty() && rest.len() > others.len() {
+        choices.push(to_archive(model, 'f', "Archive whole family", &rest));
+    }
+    if !archived.is_empty() {
+        choices.push(back(model, 'b', "Bring back", &archived));
+    }
+    if !archived.is_empty() && of_family.len() > archived.len() {
+        choices.push(back(model, 'w', "Bring whole family back", &of_family));
+    }
+    choices.push(cancel());
+    let mut lines = delete::titles(model, &chosen);
+    if !others.is_empty() {
+        lines.push(DocLine::new(Tone::Text, UNLISTED));
+        lines.extend(delete::running_pi_signs(model, &others, None));
+    }
+    let title = if others.is_empty() { "Bring back from the archive?" } else { "Move to the archive?" };
+    // A pi may have started since the sessions were read.
+    Ok(Command::All(vec![Command::ListPis, Command::ask(title, lines, choices)]))
+}
+
+/// Asks again because some files changed.
+pub(crate) fn ask_again(model: &Model, files: &[FileSnapshot]) -> Command {
+    let known = files.iter().filter_map(|file| model.catalog.key_of(&file.path));
+    let sessions: Vec<SessionKey> = known.filter(|&key| model.catalog.has(key)).collect();
+    if sessions.is_empty() {
+        return Command::warn("these sessions no longer exist");
+    }
+    let mut lines = delete::titles(model, &sessions);
+    lines.push(DocLine::new(Tone::Warning, "Sessions changed since they were read; no files were moved."));
+    lines.extend(delete::running_pi_signs(model, &sessions, None));
+    let choices = vec![to_archive(model, 'a', "Move to archive", &sessions), cancel()];
+    Command::ask("Move to the archive?", lines, choices)
+}
+
+fn to_archive(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> QuestionChoice<Command> {
+    let files = sessions.iter().map(|&key| FileSnapshot::listed(&model.catalog[key].facts())).collect();
+    QuestionChoice::new(key, word, delete::size(model, sessions), Command::MoveAway(Request::Archive { files }))
+}
+
+fn back(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> QuestionChoice<Command> {
+    let files = sessions.iter().map(|&key| model.catalog[key].facts().path.join()).collect();
+    let change = Command::Change(Request::Unarchive { files }, AfterChange::Select);
+    QuestionChoice::new(key, word, delete::size(model, sessions), change)
+}
+
+/// Asks whether to bring archived sessions back before a change of them.
+pub(crate) fn ask_first(model: &Model, paths: &[PathBuf], request: Request, after: AfterChange) -> Command {
+    let change = Command::Change(request.after_unarchive(), after);
+    question(model, paths, "bring back from the archive, then apply the change", change)
+}
+
+/// Asks whether to bring an archived session back before pi resumes it.
+pub(crate) fn ask_to_resume(model: &Model, plan: ResumePlan) -> Command {
+    let files = vec![plan.start.path.clone()];
+    let change = Command::Change(Request::Unarchive { files: files.clone() }, AfterChange::Resume(Box::new(plan)));
+    question(model, &files, "bring back from the archive, then resume in pi", change)
+}
+
+fn question(model: &Model, paths: &[PathBuf], what: &'static str, change: Command) -> Command {
+    let sessions: Vec<SessionKey> = paths.iter().filter_map(|path| model.catalog.key_of(path)).collect();
+    let mut lines = delete::titles(model, &sessions);
+    if let [session] = sessions[..] {
+        let original = model.catalog[session].real_path().to_string_lossy();
+        let text = format!("The file returns to {}.", shorten(&original, &model.setting.home));
+        lines.push(DocLine::new(Tone::Text, &text));
+    }
+    let title = if paths.len() == 1 { "This session is archived" } else { "These sessions are archived" };
+    Command::ask(title, lines, vec![QuestionChoice::new('b', "Bring back and continue", what, change), cancel()])
+}

@@ -1,0 +1,348 @@
+//! Moves to and from the archive. The new file is written, synced and verified before the old one is removed, so that a
+//! complete file exists at every moment. Lines that a pi writes meanwhile are kept.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::base::archive_paths;
+use crate::base::numbers::thousands;
+use crate::changes::change::{ArchiveChange, Change, ChangeStep};
+use crate::changes::engine::Engine;
+use crate::changes::journal::JournalRecord;
+use crate::changes::kinds::{must_exist, overtaken, trash};
+use crate::changes::request::{
+    ChangeResult, FileSnapshot, PartialFailure, Refusal, Request, concerns_all, reasons, summary,
+};
+use crate::disk::archive::ArchiveFacts;
+use crate::disk::archive_files;
+use crate::disk::create;
+use crate::disk::files::{self, is_there};
+use crate::disk::fingerprint::FileVersion;
+use crate::disk::trash::merge::{self, FileStart};
+
+/// Refuses a change of an archived session, except those that work with it.
+///
+/// # Errors
+/// [`Refusal::Archived`].
+pub(crate) fn check(request: &Request) -> Result<()> {
+    match request {
+        Request::Trash { .. } | Request::Delete { .. } | Request::Archive { .. } => return Ok(()),
+        Request::Unarchive { .. } | Request::AfterUnarchive { .. } => return Ok(()),
+        _ => {}
+    }
+    let paths = request.paths().into_iter().filter(|path| archive_paths::is_archived(path));
+    let paths: Vec<PathBuf> = paths.map(Path::to_path_buf).collect();
+    if paths.is_empty() { Ok(()) } else { Err(Refusal::Archived { paths }.into()) }
+}
+
+impl Request {
+    /// Returns the request for the same sessions after they were brought back from the archive, and their files in the
+    /// archive.
+    #[must_use]
+    pub fn after_unarchive(self) -> Self {
+        let mut files: Vec<PathBuf> = self.paths().into_iter().map(Path::to_path_buf).collect();
+        files.retain(|path| archive_paths::is_archived(path));
+        files.dedup();
+        let mut then = self;
+        then.each_path(&mut |path| {
+            if let Some(original) = archive_paths::original(path).filter(|_| archive_paths::is_archived(&*path)) {
+                *path = original;
+            }
+        });
+        Self::AfterUnarchive { files, then: Box::new(then) }
+    }
+
+    /// Calls a function with each file that the request names.
+    fn each_path(&mut self, change: &mut dyn FnMut(&mut PathBuf)) {
+        match self {
+            Self::IfSame { then, .. } => then.each_path(change),
+            Self::Rename { path, .. }
+            | Self::Label { path, .. }
+            | Self::MoveLeaf { path, .. }
+            | Self::Fork { path, .. } => change(path),
+            Self::RenameAll { sessions, .. } | Self::LabelAll { sessions, .. } | Self::Rewrite { sessions, .. } => {
+                sessions.iter_mut().for_each(|session| change(&mut session.path));
+            }
+            Self::Trash { files } | Self::Archive { files } | Self::Delete { files } => {
+                files.iter_mut().for_each(|file| change(&mut file.path));
+            }
+            Self::Unarchive { files } | Self::AfterUnarchive { files, .. } => files.iter_mut().for_each(change),
+            Self::Import(_) | Self::EmptyTrash { .. } => {}
+            Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => {}
+        }
+    }
+}
+
+/// Moves sessions to the archive in a directory. Sessions that are archived already are skipped.
+///
+/// # Errors
+/// A session has changed since it was seen; or a [`PartialFailure`] with the failed ones.
+pub(crate) fn pack_all(work: &mut Engine<'_>, dir: Option<&Path>, files: &[FileSnapshot]) -> Result<ChangeResult> {
+    let dir = dir.context("cannot locate the archive: no home directory; set archive-dir in config.toml")?;
+    let there = trash::unchanged(files)?;
+    let there = there.iter().filter(|file| !archive_paths::is_archived(&file.path));
+    let change = |file: &&FileSnapshot| {
+        let path = file.path.clone();
+        let place = archive_paths::file_in(dir, &path);
+        let archived = place.with_context(|| format!("cannot archive {}: not a session path", path.display()))?;
+        Ok(Change::Archive(ArchiveChange { path, archived, bytes: file.bytes }))
+    };
+    make(work, &there.copied().map(|file| change(&file)).collect::<Result<Vec<_>>>()?)
+}
+
+/// Brings sessions back from the archive. Sessions that are not archived are skipped.
+///
+/// # Errors
+/// A file is not an archived session; or a [`PartialFailure`] with the failed ones.
+pub(crate) fn unpack_all(work: &mut Engine<'_>, files: &[PathBuf]) -> Result<ChangeResult> {
+    let change = |archived: &PathBuf| {
+        let bytes = facts(archived)?.bytes;
+        let path = archive_paths::original(archived);
+        let path = path.with_context(|| format!("{} is not in pitree's archive", archived.display()))?;
+        Ok(Change::Unarchive(ArchiveChange { path, archived: archived.clone(), bytes }))
+    };
+    let archived = files.iter().filter(|file| archive_paths::is_archived(file));
+    make(work, &archived.map(change).collect::<Result<Vec<_>>>()?)
+}
+
+/// Makes the changes. A failure of one does not stop the others, unless it affects them too.
+fn make(work: &mut Engine<'_>, changes: &[Change]) -> Result<ChangeResult> {
+    let (mut made, mut failed, mut left) = (Vec::new(), Vec::new(), 0);
+    if work.is_dry {
+        changes.iter().try_for_each(|change| check_places(change, ChangeStep::Make))?;
+        made.extend(changes.iter().cloned());
+    }
+    let mut at = made.len();
+    'all: while at < changes.len() {
+        for number in work.will_make(&changes[at..], |_| None)? {
+            // The rest of a batch is withdrawn.
+            if left > 0 || work.is_stopped(at, changes.len()) {
+                left = left.max(changes.len() - at);
+                work.withdraw(number, ChangeStep::Make)?;
+                continue;
+            }
+            let change = &changes[at];
+            at += 1;
+            match step(work, number, change, ChangeStep::Make) {
+                Ok(()) => made.push(change.clone()),
+                Err(error) if changes.len() == 1 => return Err(error),
+                Err(error) => {
+                    failed.push(format!("{}: {error:#}", change.path().display()));
+                    if concerns_all(&error) {
+                        left = changes.len() - at;
+                        break 'all;
+                    }
+                }
+            }
+        }
+        if left > 0 {
+            break;
+        }
+    }
+    if failed.is_empty() {
+        let result = ChangeResult::of(ChangeStep::Make, made, left);
+        return Ok(if result.changes.is_empty() { ChangeResult::nothing("nothing to move") } else { result });
+    }
+    let what = if made.is_empty() { String::new() } else { summary(ChangeStep::Make, &made) + "; " };
+    let stopped = if left > 0 { format!(", {} remaining", thousands(left)) } else { String::new() };
+    let summary = format!("{what}{} failed{stopped}: {}", failed.len(), reasons(failed.iter().map(String::as_str)));
+    Err(PartialFailure { changes: made, summary }.into())
+}
+
+/// Undoes or redoes a move.
+///
+/// # Errors
+/// The step failed. With [`Refusal::Overtaken`], another program has changed one of the files.
+pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step_again: ChangeStep) -> Result<()> {
+    check_places(&record.change, step_again)?;
+    work.must_be_ahead(record, step_again)?;
+    if work.is_dry { Ok(()) } else { step(work, record.number, &record.change, step_again) }
+}
+
+/// Takes a recorded step.
+fn step(work: &mut Engine<'_>, number: u64, change: &Change, step: ChangeStep) -> Result<()> {
+    let Some(files) = change.archive() else { return Ok(()) };
+    let archives = change.archives(step);
+    work.make_ahead(number, step, || {
+        check_places(change, step)?;
+        if archives { files.pack() } else { files.unpack() }
+    })
+}
+
+/// Checks that the file of a step exists, and that its new place is free.
+fn check_places(change: &Change, step: ChangeStep) -> Result<()> {
+    let Some(ArchiveChange { path, archived, .. }) = change.archive() else { return Ok(()) };
+    let can_not = |path: &Path| format!("cannot access {}", path.display());
+    if change.archives(step) {
+        must_exist(path)?;
+        // The archive can be empty still.
+        if archived.symlink_metadata().is_ok() {
+            return overtaken(format!(
+                "{} exists; an earlier session with this path is archived, so move that one to the trash first",
+                archived.display()
+            ));
+        }
+        return Ok(());
+    }
+    must_exist(archived)?;
+    // Lines that a running pi wrote to the path are added to the session.
+    let is_free = !is_there(path).with_context(|| can_not(path))?
+        || merge::start(path).with_context(|| can_not(path))? == FileStart::Entry;
+    if is_free { Ok(()) } else { overtaken(format!("another session is at {}; move that one first", path.display())) }
+}
+
+/// Returns what is known of an archived session.
+fn facts(archived: &Path) -> Result<ArchiveFacts> {
+    let reader = files::archived(archived).with_context(|| format!("cannot read {}", archived.display()))?;
+    let reader = reader.with_context(|| format!("{} is not a session archived by pitree", archived.display()))?;
+    Ok(reader.facts.clone())
+}
+
+impl ArchiveChange {
+    /// The name of the original before it is removed; not a session name.
+    fn aside(&self) -> PathBuf {
+        create::beside(&self.path, ".archived")
+    }
+
+    fn pack(&self) -> Result<()> {
+        let Self { path, archived, .. } = self;
+        let version = || FileVersion::of(path).with_context(|| format!("cannot access {}", path.display()));
+        let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+        ensure!(!is_link, "{} is a symbolic link; archive its target instead", path.display());
+        let before = version()?;
+        let draft =
+            archive_files::write(path, archived).with_context(|| format!("cannot archive {}", path.display()))?;
+        let placed = (|| {
+            ensure!(version()? == before, "{} is being written; try again when pi is idle", path.display());
+            create::rename(&draft, archived).with_context(|| format!("cannot write {}", archived.display()))?;
+            create::sync_folder_of(archived).with_context(|| format!("cannot sync {}", archived.display()))
+        })();
+        placed.inspect_err(|_| {
+            let _ = fs::remove_file(&draft);
+            self.clear();
+        })?;
+        let removed = self.remove_original(&before);
+        removed.inspect_err(|_| self.clear())
+    }
+
+    /// Removes the file, unless it has another version. A pi may write a line at the last moment.
+    fn remove_original(&self, before: &FileVersion) -> Result<()> {
+        let (path, aside) = (&self.path, self.aside());
+        create::rename(path, &aside).with_context(|| format!("cannot move {}", path.display()))?;
+        let now = FileVersion::of(&aside).with_context(|| format!("cannot access {}", aside.display()))?;
+        let is_same = (now.bytes, now.written) == (before.bytes, before.written);
+        ensure!(is_same, "{} is being written; try again when pi is idle", path.display());
+        fs::remove_file(&aside).with_context(|| format!("cannot remove {}", aside.display()))?;
+        create::sync_folder(path);
+        Ok(())
+    }
+
+    fn unpack(&self) -> Result<()> {
+        let Self { path, archived, .. } = self;
+        let failed = || format!("cannot write {}", path.display());
+        let draft = archive_files::restore(archived, path).with_context(failed)?;
+        let placed = match merge::start(path).with_context(failed) {
+            Ok(FileStart::Entry) => self.join(&draft),
+            Ok(_) => create::rename(&draft, path).with_context(failed),
+            Err(error) => Err(error),
+        };
+        let removed = placed
+            .and_then(|()| create::sync_folder_of(path).with_context(failed))
+            .and_then(|()| fs::remove_file(archived).with_context(|| format!("cannot remove {}", archived.display())));
+        removed.inspect_err(|_| {
+            self.clear();
+            // If the archived file cannot be removed, the session stays in the archive.
+            let is_unchanged = || fs::metadata(path).is_ok_and(|now| now.len() == self.packed_bytes());
+            if archived.symlink_metadata().is_ok() && is_unchanged() && self.is_whole_in(path) {
+                let _ = fs::remove_file(path);
+            }
+        })?;
+        create::sync_folder(archived);
+        Ok(())
+    }
+
+    /// Adds the lines that a running pi wrote to the path, and puts the session in place.
+    fn join(&self, draft: &Path) -> Result<()> {
+        let (path, late) = (&self.path, merge::late(&self.path));
+        let failed = || format!("cannot merge {} with the entries that pi wrote there later", path.display());
+        let mut lines = merge::open(path).with_context(failed)?;
+        let mut new = File::options().read(true).write(true).open(draft).with_context(failed)?;
+        let end = merge::end_of_line(&mut new).with_context(failed)?;
+        new.write_all(end).with_context(failed)?;
+        let taken = merge::add_late(&mut new, &mut lines).with_context(failed)?;
+        // Until all lines are taken, they have a second name.
+        create::second_name(path, &late).with_context(failed)?;
+        fs::rename(draft, path).with_context(failed).inspect_err(|_| drop(fs::remove_file(&late)))?;
+        create::sync_folder(path);
+        merge::take_rest(path, &mut lines, taken).with_context(failed)?;
+        let _ = fs::remove_file(&late); // not a session name
+        Ok(())
+    }
+
+    /// Returns `true` if an interrupted move was made: to the archive, or back. Returns `None` if a file is inaccessible.
+    pub(super) fn happened(&self, archives: bool) -> Option<bool> {
+        // A running pi can have written to the path after the move.
+        let is_here = is_there(&self.path).ok()? && merge::start(&self.path).ok()? != FileStart::Entry;
+        match (archives, is_here) {
+            (true, true) | (false, false) => Some(false),
+            (true, false) => is_there(&self.archived).ok(),
+            (false, true) => Some(!is_there(&self.archived).ok()?),
+        }
+    }
+
+    /// Removes leftovers of an interrupted move. If both files are complete, the archived one is removed.
+    pub(super) fn clear(&self) {
+        let Self { path, archived, .. } = self;
+        let aside = self.aside();
+        let is_there = |path: &Path| path.symlink_metadata().is_ok();
+        for file in [path, archived] {
+            let _ = fs::remove_file(create::draft(file)); // created again on demand
+        }
+        if is_there(&aside) {
+            // A pi can have written to it.
+            let is_same = is_there(archived) && self.is_whole_in(&aside);
+            let is_unchanged = is_same && fs::metadata(&aside).is_ok_and(|found| found.len() == self.packed_bytes());
+            // Leftovers that cannot be removed are harmless, because they have no session name.
+            let _ = if is_unchanged { fs::remove_file(&aside) } else { create::rename(&aside, path) };
+        }
+        self.finish_join();
+        // Without the file, or with other content there, the archived one stays.
+        if is_there(archived) && is_there(path) && self.is_whole_in(path) {
+            let _ = fs::remove_file(archived);
+        }
+    }
+
+    /// Completes or reverts an interrupted merge with the lines of a running pi.
+    fn finish_join(&self) {
+        let (path, late) = (&self.path, merge::late(&self.path));
+        let Ok(mut lines) = merge::open(&late) else { return };
+        let finished = match merge::start(path) {
+            Ok(FileStart::Header) if self.is_whole_in(path) => (|| {
+                let mut session = files::archived(&self.archived)?.ok_or(std::io::ErrorKind::InvalidData)?;
+                let start = self.packed_bytes() + archive_files::end_of_line(&mut session)?.len() as u64;
+                let taken = merge::taken_from(path, start, &mut lines)?;
+                merge::take_rest(path, &mut lines, taken)
+            })(),
+            Ok(_) if merge::has(path, &late).unwrap_or(false) => Ok(()),
+            _ => return,
+        };
+        if finished.is_ok() {
+            let _ = fs::remove_file(&late); // not a session name
+        }
+    }
+
+    /// Returns `true` if a file starts with the content of the archived session.
+    fn is_whole_in(&self, path: &Path) -> bool {
+        let content = facts(&self.archived).ok().and_then(|facts| archive_files::content(&facts));
+        content.is_some_and(|content| {
+            fs::metadata(path).is_ok_and(|found| found.len() >= content.bytes) && content.is_in(path)
+        })
+    }
+
+    fn packed_bytes(&self) -> u64 {
+        facts(&self.archived).map_or(0, |facts| facts.bytes)
+    }
+}
