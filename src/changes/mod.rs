@@ -14,6 +14,7 @@ mod lines;
 pub mod repair;
 mod request;
 pub mod slim;
+mod target;
 mod trashed_files;
 mod undo;
 
@@ -29,9 +30,10 @@ pub(crate) use crate::changes::engine::random;
 use crate::changes::journal::{JournalRecord, JournalRecords};
 use crate::changes::kinds::{archive, fork, import, line, migrate, rewrite, trash};
 pub use crate::changes::request::{
-    ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, EarlierChange, ExpectedSession, FileSnapshot,
-    ImportRequest, PartialFailure, Refusal, Request, SessionIdentity, SharedRewriter, to_the_end, touched,
+    ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, EarlierChange, ImportRequest, PartialFailure, Refusal,
+    Request, SharedRewriter, to_the_end, touched,
 };
+pub use crate::changes::target::{ExpectedSession, FileSnapshot, SessionIdentity};
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::trash::Trash;
 

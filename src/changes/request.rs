@@ -12,78 +12,10 @@ use thiserror::Error;
 use crate::base::numbers::thousands;
 use crate::changes::change::{Change, ChangeStep, RewritePurpose};
 use crate::changes::journal::JournalError;
+use crate::changes::target::{ExpectedSession, FileSnapshot, SessionIdentity};
 use crate::disk::rewrite::Rewriter;
 use crate::disk::trash::{CommandTimeout, TrashRefused};
-use crate::session::digest::Digest;
-use crate::session::digest::listed::SessionFacts;
 use crate::session::entry::EntryId;
-use crate::session::links::IdHash;
-
-/// A file as last read. If it has changed since, the user is asked again before it is removed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileSnapshot {
-    /// The file.
-    pub path: PathBuf,
-    /// The length in bytes.
-    pub bytes: u64,
-    /// The modification time in milliseconds since 1970.
-    pub mtime: i64,
-}
-
-impl FileSnapshot {
-    /// Creates it from a session in the list.
-    pub fn of(session: &Digest) -> Self {
-        Self { path: session.path.clone(), bytes: session.bytes, mtime: session.mtime }
-    }
-
-    /// Creates it from the facts about a session, without loading the digest.
-    pub(crate) fn listed(facts: &SessionFacts<'_>) -> Self {
-        Self { path: facts.path.join(), bytes: facts.bytes, mtime: facts.mtime }
-    }
-}
-
-/// A session file, and the id of the session that it contained when a request was prepared. Another session in the file
-/// is not changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExpectedSession {
-    /// The file.
-    pub path: PathBuf,
-    /// The id.
-    pub id: String,
-}
-
-impl ExpectedSession {
-    /// Creates it from a session in the list.
-    pub fn of(facts: &SessionFacts<'_>) -> Self {
-        Self { path: facts.path.join(), id: facts.id.into() }
-    }
-}
-
-/// A session when a request was prepared: its id, and its entries up to then.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionIdentity {
-    id: String,
-    entries: usize,
-    last: Option<IdHash>,
-}
-
-impl SessionIdentity {
-    /// Returns the identity of a session in the list.
-    pub fn of(session: &Digest) -> Self {
-        let entries = session.entry_count;
-        Self { id: session.header.id.clone(), entries, last: last(session, entries) }
-    }
-
-    /// Returns `true` for this session, also with entries appended.
-    pub(crate) fn fits(&self, session: &Digest) -> bool {
-        session.header.id == self.id && last(session, self.entries) == self.last
-    }
-}
-
-/// Returns the hash of the last of the first `entries` entries.
-fn last(session: &Digest, entries: usize) -> Option<IdHash> {
-    session.entry_key(entries.checked_sub(1)?.try_into().ok()?)
-}
 
 /// A session to import.
 #[derive(Clone, Debug, PartialEq, Eq)]

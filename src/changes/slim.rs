@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
 
-use crate::changes::request::{ExpectedSession, SharedRewriter};
+use crate::changes::request::SharedRewriter;
+use crate::changes::target::ExpectedSession;
 use crate::disk::fingerprint::hash;
 use crate::disk::rewrite::{NewVersion, Rewriter, Rewritten};
 use crate::disk::{files, lines};

@@ -13,9 +13,8 @@ use crate::changes::change::{ArchiveChange, Change, ChangeStep};
 use crate::changes::engine::Engine;
 use crate::changes::journal::JournalRecord;
 use crate::changes::kinds::{must_exist, overtaken, trash};
-use crate::changes::request::{
-    ChangeResult, FileSnapshot, PartialFailure, Refusal, Request, concerns_all, reasons, summary,
-};
+use crate::changes::request::{ChangeResult, PartialFailure, Refusal, Request, concerns_all, reasons, summary};
+use crate::changes::target::FileSnapshot;
 use crate::disk::archive::ArchiveFacts;
 use crate::disk::archive_files;
 use crate::disk::create;
