@@ -11,7 +11,6 @@ use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
 use aho_corasick::AhoCorasick;
-use include_dir::{Dir, include_dir};
 
 use crate::base::time;
 use crate::disk::create;
@@ -19,7 +18,8 @@ use crate::disk::files::open_regular;
 use crate::disk::lock::is_at;
 use crate::system;
 
-static SESSIONS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/assets/demo");
+/// The samples in `assets/demo`, packed by `tests/docs/samples.rs`.
+const SAMPLES: &[u8] = include_bytes!("../../assets/demo.bin");
 
 /// The home directory in the samples.
 pub const HOME: &str = "/home/demo";
@@ -143,21 +143,21 @@ fn is_abandoned(root: &Path) -> bool {
 /// # Errors
 /// A file cannot be written.
 pub fn write(dir: &Path, named: &Path, last: Option<i64>) -> io::Result<()> {
-    let samples = samples();
-    let times: Vec<Option<i64>> = samples.iter().map(|sample| last_time(sample.contents())).collect();
+    let samples = samples()?;
+    let times: Vec<Option<i64>> = samples.iter().map(|(_, text)| last_time(text)).collect();
     let newest = times.iter().copied().flatten().max().unwrap_or_default();
     let shift = last.map_or(0, |last| last - newest);
     // A session and the directory of its subagents have the same name.
-    let names = samples.iter().filter_map(|sample| sample.path().file_stem()?.to_str());
+    let names = samples.iter().filter_map(|(path, _)| Path::new(path).file_stem()?.to_str());
     let moved: Vec<(&str, String)> = names.filter_map(|name| Some((name, shifted_name(name, shift)?))).collect();
     let named = serde_json::to_string(&named.to_string_lossy())?;
     let (from, to): (Vec<&str>, Vec<&str>) = moved.iter().map(|(from, to)| (*from, &**to)).unzip();
     let paths = AhoCorasick::new([&[ROOT][..], &from].concat()).map_err(io::Error::other)?;
     let places = [&[named.trim_matches('"')][..], &to].concat();
-    for (sample, time) in samples.into_iter().zip(times) {
-        let path = dir.join(paths.replace_all(&sample.path().to_string_lossy(), &places));
+    for ((path, text), time) in samples.iter().zip(times) {
+        let path = dir.join(paths.replace_all(path, &places));
         create::folders(path.parent().unwrap_or(dir))?;
-        let bytes = paths.replace_all_bytes(&shifted(sample.contents(), shift), &places);
+        let bytes = paths.replace_all_bytes(&shifted(text, shift), &places);
         fs::write(&path, bytes)?;
         let time = UNIX_EPOCH + Duration::from_millis((time.unwrap_or(newest) + shift).unsigned_abs());
         File::options().write(true).open(path)?.set_times(FileTimes::new().set_modified(time))?;
@@ -165,14 +165,9 @@ pub fn write(dir: &Path, named: &Path, last: Option<i64>) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns all samples, including sessions of subagents in deeper directories.
-fn samples() -> Vec<&'static include_dir::File<'static>> {
-    let (mut dirs, mut files) = (vec![&SESSIONS], Vec::new());
-    while let Some(dir) = dirs.pop() {
-        files.extend(dir.files());
-        dirs.extend(dir.dirs());
-    }
-    files
+/// Returns the paths and the contents of all samples, including sessions of subagents in deeper directories.
+fn samples() -> io::Result<Vec<(String, Vec<u8>)>> {
+    postcard::from_bytes(&zstd::decode_all(SAMPLES)?).map_err(io::Error::other)
 }
 
 /// The key before each time in a session: text in pi's format, or a number of milliseconds since 1970. In texts, quotes
@@ -268,7 +263,7 @@ mod tests {
         const NOW: i64 = 1_800_000_000_000;
         write(&late, &late, Some(NOW)).unwrap();
         let (fixed, late) = (digests(&fixed), digests(&late));
-        assert_eq!(fixed.len(), samples().len());
+        assert_eq!(fixed.len(), samples().unwrap().len());
         assert_eq!(late.iter().map(|digest| digest.mtime).max(), Some(NOW));
         let shift = NOW - fixed.iter().map(|digest| digest.mtime).max().unwrap();
         for (old, new) in fixed.iter().zip(&late) {

@@ -10,6 +10,7 @@
 mod errors;
 mod json_schema;
 mod man;
+mod samples;
 mod syntaxes;
 mod words;
 
