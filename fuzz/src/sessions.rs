@@ -1,5 +1,5 @@
 //! A file: its digest, its tree and its texts agree, read as a whole and in two parts. Its rows, forks and migrated
-//! form are sessions without new errors, and its repaired form has none.
+//! form are sessions without new errors, its repaired form has none, and its slimmed form has the same contexts.
 
 use std::collections::HashSet;
 
@@ -11,11 +11,13 @@ use pitree::session::digest::Digest;
 use pitree::session::digest::builder::DigestBuilder;
 use pitree::session::health::{Checkup, Finding};
 use pitree::session::lines::Line;
+use pitree::session::links::ById;
 use pitree::session::tree::context::context;
 use pitree::session::tree::{Index, Tree, TreeLines, resume};
 use pitree::session::write::fork::{self, NewSession};
 use pitree::session::write::migrate;
 use pitree::session::write::repair::{self, KnownHeader};
+use pitree::session::write::slim::{SlimPlanner, SlimRules, SlimWriter};
 use pitree::session::{family, search_text};
 
 const HOME: &str = "/home/demo";
@@ -71,6 +73,27 @@ fn repaired(data: &[u8]) {
     assert!(again.bytes == once.bytes && again.rest.is_empty(), "repaired twice: {:?}", again.steps);
 }
 
+/// Slims a file: each branch end that is not beside a branch has the same context, without the removed contents.
+fn slimmed(tree: &Tree, data: &[u8]) {
+    let rules = SlimRules { outside: Some(64), ..SlimRules::default() };
+    let shared = ById::default();
+    let mut planner = SlimPlanner::new(&rules, &shared);
+    lines(data).for_each(|line| _ = planner.line(&line));
+    let Ok(plan) = planner.finish() else { return };
+    let mut writer = SlimWriter::new(&plan);
+    let mut new = Vec::new();
+    for line in lines(data) {
+        let kept = writer.line(line.offset, line.bytes).expect("the plan is for this file");
+        kept.into_iter().for_each(|kept| new.extend([&*kept, b"\n"].concat()));
+    }
+    let now = self::tree(&new, &[]).expect("a slimmed session is a session");
+    let ids = |tree: &Tree, end: Option<Index>| -> Vec<_> {
+        let context = context(tree, end);
+        context.entries.iter().map(|&at| (tree.nodes[at as usize].id.clone(), tree.nodes[at as usize].kind)).collect()
+    };
+    assert!(ids(tree, tree.leaf) == ids(&now, now.leaf), "another context at the leaf");
+}
+
 /// Checks everything that pitree derives from a file.
 pub fn run(data: &[u8]) {
     repaired(data);
@@ -86,6 +109,7 @@ pub fn run(data: &[u8]) {
     same(&tree, &parts.expect("read in parts it is a session too"));
     rows(&tree);
     written(&tree, data);
+    slimmed(&tree, data);
     // The file serves as its own fork.
     family::ForkPointIndex::new(&tree, &digest).fork_point(&digest, &mut again(data));
 }

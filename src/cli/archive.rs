@@ -22,7 +22,7 @@ use crate::pi::warnings::LOSES;
 
 /// Move sessions to the compressed archive
 ///
-/// pi's /resume does not list archived sessions; pitree still lists, searches and shows them. Subagent sessions move with
+/// pi's /resume lists no archived sessions; pitree still lists, searches and shows them. Subagent sessions move with
 /// their sessions. Each archived file is verified before the original is removed. Asks for confirmation unless --yes is
 /// given. Warns if pi may be using a session. Bring sessions back with `pitree unarchive` or `pitree undo`.
 #[derive(Debug, clap::Args)]
