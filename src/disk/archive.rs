@@ -39,7 +39,7 @@ const END: u64 = 9;
 /// The number of bytes read from the end of the file at first. Mostly, they include the seek table and the facts.
 const TAIL: u64 = 4096;
 
-/// The maximum length in bytes of a frame and of the facts; a longer one is damaged.
+/// The maximum length in bytes of a frame and of the facts; longer frames are damaged.
 const MOST: u64 = 1 << 27;
 
 /// Facts about an archived session besides its content.

@@ -1,4 +1,4 @@
-//! Moves to and from the archive. The new file is written, synced and verified before the old one is removed, so that a
+//! Moves to and from the archive. The new file is written, synced and verified before the original is removed, so that a
 //! complete file exists at every moment. Lines that a pi writes meanwhile are kept.
 
 use std::fs::{self, File};
@@ -292,7 +292,7 @@ impl ArchiveChange {
         }
     }
 
-    /// Removes leftovers of an interrupted move. If both files are complete, the archived one is removed.
+    /// Removes leftovers of an interrupted move. If both files are complete, the archived file is removed.
     pub(super) fn clear(&self) {
         let Self { path, archived, .. } = self;
         let aside = self.aside();

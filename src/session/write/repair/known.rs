@@ -1,4 +1,4 @@
-//! The header of a session whose own one is missing or incomplete.
+//! The header of a session whose own header is missing or incomplete.
 
 use crate::session::entry::parse;
 use crate::session::json::edit::{RawObject, quote};
