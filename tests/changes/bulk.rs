@@ -131,6 +131,7 @@ fn moves_to_the_archive_stop_between_two_sessions() {
     make(&Request::Archive { files }, 300);
     assert_eq!(there(&paths), 0);
     let archived: Vec<PathBuf> = paths.iter().map(|path| crate::world::archived_in(&world.dir, path)).collect();
+    assert!(pitree::disk::load::writable(&archived[0]).is_err(), "no line is appended to an archived session");
     assert_eq!(make(&Request::Unarchive { files: archived }, 299).left, 1);
     assert_eq!(world.undo().unwrap().changes.len(), 299);
     assert_eq!(world.undo().unwrap().changes.len(), 300, "the first move");
