@@ -222,31 +222,36 @@ impl ArchiveReader {
         Ok(Some(Self { file, frames: ends, facts, place: 0, unpacked: None, unpacker }))
     }
 
-    /// Unpacks a frame.
-    fn unpack(&mut self, frame: usize) -> io::Result<()> {
-        let (start, place) = frame.checked_sub(1).map_or((0, 0), |before| self.frames[before]);
-        let (end, after) = self.frames[frame];
+    /// Returns the start of a frame in the file and in the session.
+    fn start(&self, frame: usize) -> (u64, u64) {
+        frame.checked_sub(1).map_or((0, 0), |before| self.frames[before])
+    }
+
+    /// Unpacks a frame to a buffer of its length, or else to the own buffer.
+    fn unpack(&mut self, frame: usize, to: Option<&mut [u8]>) -> io::Result<()> {
+        let ((start, place), (end, after)) = (self.start(frame), self.frames[frame]);
         let (count, len) = (end - start, after - place);
         if count.max(len) > MOST {
             return Err(damaged());
         }
-        self.unpacked = None;
         let Unpacker { plain, packed, decompressor } = &mut self.unpacker;
         packed.resize(count as usize, 0);
         self.file.seek(SeekFrom::Start(start))?;
         self.file.read_exact(packed)?;
-        plain.clear();
-        plain.reserve(len as usize);
         let decompressor = match decompressor {
             Some(decompressor) => decompressor,
             none => none.insert(Decompressor::new()?),
         };
-        decompressor.decompress_to_buffer(packed, plain).map_err(|_| damaged())?;
-        if plain.len() as u64 != len {
-            return Err(damaged());
-        }
-        self.unpacked = Some(frame);
-        Ok(())
+        let unpacked = match to {
+            Some(to) => decompressor.decompress_to_buffer(packed, to),
+            None => {
+                self.unpacked = None;
+                plain.clear();
+                plain.reserve(len as usize);
+                decompressor.decompress_to_buffer(packed, plain)
+            }
+        };
+        unpacked.ok().filter(|unpacked| *unpacked as u64 == len).map(drop).ok_or_else(damaged)
     }
 }
 
@@ -256,10 +261,18 @@ impl Read for ArchiveReader {
         if frame == self.frames.len() || to.is_empty() {
             return Ok(0);
         }
+        let start = self.start(frame).1;
+        let len = (self.frames[frame].1 - start) as usize;
         if self.unpacked != Some(frame) {
-            self.unpack(frame)?;
+            // Readers of whole sessions take frame by frame.
+            if self.place == start && len <= to.len() {
+                self.unpack(frame, Some(&mut to[..len]))?;
+                self.place += len as u64;
+                return Ok(len);
+            }
+            self.unpack(frame, None)?;
+            self.unpacked = Some(frame);
         }
-        let start = frame.checked_sub(1).map_or(0, |before| self.frames[before].1);
         let rest = &self.unpacker.plain[(self.place - start) as usize..];
         let count = rest.len().min(to.len());
         to[..count].copy_from_slice(&rest[..count]);

@@ -8,7 +8,7 @@ use std::thread;
 use anyhow::{Context, Result, anyhow, ensure};
 use thiserror::Error;
 
-use crate::base::numbers;
+use crate::base::{archive_paths, numbers};
 use crate::disk::files;
 use crate::disk::files::Readable;
 use crate::disk::fingerprint::PrefixFingerprint;
@@ -203,8 +203,10 @@ impl NewerFormat {
 /// Loads the tree of a session file to be changed or forked. All such operations start here.
 ///
 /// # Errors
-/// The errors of [`tree`], and [`NewerFormat`] if the version is unknown.
+/// The errors of [`tree`], and [`NewerFormat`] if the version is unknown; or the session is archived.
 pub fn writable(path: &Path) -> Result<Tree> {
+    let is_archived = archive_paths::is_archived(path);
+    ensure!(!is_archived, "{} is archived; bring it back first with `pitree unarchive`", path.display());
     let tree = tree(path, "")?;
     match tree.header.version {
         version if tree.header.is_newer() => Err(NewerFormat::new(path, version).into()),

@@ -116,6 +116,31 @@ fn stopped() {
 }
 
 #[test]
+fn moves_to_the_archive_stop_between_two_sessions() {
+    let world = World::new();
+    let paths = sessions(&world, 300);
+    let before: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
+    let files: Vec<FileSnapshot> = paths.iter().map(|path| seen(path)).collect();
+    let make = |request: &Request, stop: usize| world.changes.make(request, NOW, &mut until(stop)).unwrap();
+    let done = make(&Request::Archive { files: files.clone() }, 140);
+    let summary = "Moved 140 sessions to the archive; interrupted, 160 remaining";
+    assert_eq!((done.summary.as_str(), there(&paths)), (summary, 160));
+    let done = make(&Request::Undo { number: None }, 10);
+    assert_eq!((done.changes.len(), done.left, there(&paths)), (10, 130, 170));
+    assert_eq!(make(&Request::Undo { number: None }, 300).changes.len(), 130);
+    make(&Request::Archive { files }, 300);
+    assert_eq!(there(&paths), 0);
+    let archived: Vec<PathBuf> = paths.iter().map(|path| crate::world::archived_in(&world.dir, path)).collect();
+    assert!(pitree::disk::load::writable(&archived[0]).is_err(), "no line is appended to an archived session");
+    assert_eq!(make(&Request::Unarchive { files: archived }, 299).left, 1);
+    assert_eq!(world.undo().unwrap().changes.len(), 299);
+    assert_eq!(world.undo().unwrap().changes.len(), 300, "the first move");
+    assert!(paths.iter().zip(before).all(|(path, before)| fs::read(path).unwrap() == before));
+    let states: Vec<ChangeState> = world.changes.history().unwrap().iter().map(|record| record.state).collect();
+    assert!(!states.contains(&ChangeState::Begun));
+}
+
+#[test]
 #[ignore = "run by many_sessions_are_trashed_and_restored, in a home of its own"]
 fn odd_names() {
     let world = World::at_home();

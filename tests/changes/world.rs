@@ -126,7 +126,12 @@ fn changes(dir: &Path) -> Changes {
 
 /// Returns the place of a session in the archive of its folder.
 pub(crate) fn archived(path: &Path) -> PathBuf {
-    let mut place = path.parent().unwrap().join("archive/original-paths").join(path.strip_prefix("/").unwrap());
+    archived_in(path.parent().unwrap(), path)
+}
+
+/// Returns the place of a session in the archive of a folder.
+pub(crate) fn archived_in(folder: &Path, path: &Path) -> PathBuf {
+    let mut place = folder.join("archive/original-paths").join(path.strip_prefix("/").unwrap());
     place.as_mut_os_string().push(".zst");
     place
 }

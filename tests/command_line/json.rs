@@ -164,6 +164,8 @@ fn the_schema_describes_sessions_changes_and_the_index() {
         &["label", "v2-labels", "u1", "x", "--migrate"],
         &["secrets", "scrub", "secret", "--yes"],
         &["fork", "branches", "a2"],
+        &["archive", "secret", "--yes"],
+        &["unarchive", "secret", "--yes"],
         &["undo", "--dry-run"],
         &["rm", "branches", "--yes"],
     ] {

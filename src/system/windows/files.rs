@@ -46,6 +46,19 @@ pub(crate) fn open_as(_file: &File, _like: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Returns `None`: there are no modes.
+pub(crate) fn permissions(_metadata: &Metadata) -> Option<u32> {
+    None
+}
+
+/// Does nothing: there are no modes.
+///
+/// # Errors
+/// None.
+pub(crate) fn set_permissions(_file: &File, _permissions: u32) -> io::Result<()> {
+    Ok(())
+}
+
 /// Returns `None`: writing reports a full disk.
 pub(crate) fn free_bytes(_folder: &Path) -> Option<u64> {
     None
