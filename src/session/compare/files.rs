@@ -229,7 +229,7 @@ impl Difference {
 }
 
 /// Returns the difference of two texts in the format of `diff -u`.
-fn unified(a: &str, b: &str, path: &str) -> String {
+pub(crate) fn unified(a: &str, b: &str, path: &str) -> String {
     let [old, new] = [a, b].map(whole_lines);
     let mut out = format!("--- a/{path}\n+++ b/{path}\n");
     for hunk in group_diff_ops(diff(&old, &new), CONTEXT) {

@@ -6,6 +6,7 @@
 
 pub(crate) mod edit;
 pub mod lines;
+pub(crate) mod places;
 mod read;
 mod script;
 mod shell;
