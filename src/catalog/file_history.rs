@@ -10,13 +10,17 @@ use anyhow::Result;
 use crate::base::diff::diff;
 use crate::disk::load::Bodies;
 use crate::session::entry::kind::EntryKind;
+use crate::session::entry::parse;
 use crate::session::links::Index;
 use crate::session::replay::state::{Content, FileState, Source};
-use crate::session::replay::{Files, Replay};
+use crate::session::replay::{Files, Replay, commits};
 use crate::session::tree::Tree;
 
 /// The maximum number of lines to compare.
 const MAX_LINES: usize = 20_000;
+
+/// The length from which the description of a command can be cut, in bytes.
+const LONG: usize = 190;
 
 /// A state of a file that differs from the state before it on its branch.
 #[derive(Clone, Debug)]
@@ -27,6 +31,8 @@ pub(crate) struct FileVersion {
     pub(crate) state: Rc<FileState>,
     /// The state before the entry.
     pub(crate) before: Option<Rc<FileState>>,
+    /// The first commit that a command printed while the file had this state.
+    pub(crate) commit: Option<String>,
 }
 
 /// Returns the files of a session after an entry. `paths` limits them; `None` stands for all.
@@ -56,12 +62,50 @@ pub(crate) fn versions((path, tree): (&Path, &Tree), file: &str, home: &str) -> 
     let states = Replay::new(tree, home, |node| bodies.known(node)).only([file.to_owned()])?.everywhere()?;
     let state = |at: Index| states[at as usize].get(file).cloned();
     let version = |at: Index| {
+        let commit = None;
         let before = tree.parent(at).and_then(state);
         let state = state(at).filter(|state| state.latest == at)?;
         let is_new = before.as_ref().is_none_or(|before| before.content != state.content);
-        is_new.then_some(FileVersion { entry: at, state, before })
+        is_new.then_some(FileVersion { entry: at, state, before, commit })
     };
-    Ok((0..tree.nodes.len() as Index).filter_map(version).collect())
+    let mut versions: Vec<FileVersion> = (0..tree.nodes.len() as Index).filter_map(version).collect();
+    if versions.is_empty() {
+        return Ok(versions);
+    }
+    let mut places: Vec<Option<usize>> = vec![None; tree.nodes.len()];
+    for (number, version) in versions.iter().enumerate() {
+        places[version.entry as usize] = Some(number);
+    }
+    for (at, commit) in commits(&mut bodies, tree)? {
+        let version = successors(Some(at), |&at| tree.parent(at)).find_map(|at| places[at as usize]);
+        if let Some(version) = version.and_then(|number| versions.get_mut(number)) {
+            version.commit.get_or_insert(commit);
+        }
+    }
+    Ok(versions)
+}
+
+/// Returns the commits that commands printed, with the entries of their results, in file order.
+fn commits(bodies: &mut Bodies, tree: &Tree) -> Result<Vec<(Index, String)>> {
+    let mut found = Vec::new();
+    for (at, node) in (0..).zip(&tree.nodes) {
+        let is_result = node.called.as_ref().is_some_and(|called| &*called.name == "bash");
+        // The description of a long command is cut.
+        let may_commit = |about: &str| about.len() >= LONG || commits::may_commit(about);
+        let is_command = match &node.called {
+            Some(called) if is_result => may_commit(&called.about),
+            _ => node.kind == EntryKind::Bash && may_commit(&node.text),
+        };
+        if !is_command {
+            continue;
+        }
+        let line = bodies.known(node)?;
+        let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+        let Some(message) = &entry.message else { continue };
+        let output = message.output.map_or_else(|| message.content.text("\n"), |output| output.text().into_owned());
+        found.extend(commits::commits(&output).map(|commit| (at, commit.to_owned())));
+    }
+    Ok(found)
 }
 
 /// Returns the prompt above an entry.

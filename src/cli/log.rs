@@ -36,6 +36,9 @@ pub(super) struct LogCommand {
     /// List only states in which TEXT came or went
     #[arg(short = 'S', long, value_name = "TEXT")]
     search: Option<String>,
+    /// List only states that this commit contains, as far as a command printed it; a prefix of at least 7 characters
+    #[arg(long, value_name = "SHA", value_parser = commit_prefix)]
+    commit: Option<String>,
     /// List at most N states
     #[arg(long, value_name = "N", value_parser = crate::cli::some)]
     limit: Option<NonZeroUsize>,
@@ -64,6 +67,12 @@ impl LogCommand {
         let is_wanted = self.project.matcher(chosen);
         let (mut all, unreadable) = logged(&file, &is_wanted, chosen)?;
         all.retain(|logged| self.search.as_ref().is_none_or(|text| logged.version.changes_count(text)));
+        let is_committed = |logged: &LoggedVersion, wanted: &str| {
+            // git prints abbreviations of different lengths.
+            let commit = logged.version.commit.as_deref();
+            commit.is_some_and(|commit| commit.starts_with(wanted) || wanted.starts_with(commit))
+        };
+        all.retain(|logged| self.commit.as_ref().is_none_or(|wanted| is_committed(logged, wanted)));
         all.truncate(self.limit.map_or(usize::MAX, NonZeroUsize::get));
         if self.json {
             for logged in &all {
@@ -82,6 +91,7 @@ impl LogCommand {
                         removed,
                         exactness: version.state.exactness().name(),
                         source: version.state.source.name(),
+                        commit: &version.commit,
                         abandoned: is_abandoned,
                     },
                 )?;
@@ -151,9 +161,16 @@ impl LoggedVersion {
     }
 }
 
+/// Parses the prefix of a commit.
+fn commit_prefix(text: &str) -> Result<String, &'static str> {
+    let is_hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_prefix = is_hex && (7..=40).contains(&text.len());
+    is_prefix.then(|| text.to_ascii_lowercase()).ok_or("expected 7 to 40 hexadecimal digits")
+}
+
 fn rows(out: &mut impl Write, all: &[LoggedVersion], chosen: &CommandContext) -> Result<()> {
-    const COLUMNS: [Column; 6] =
-        [Column::Number, Column::Whole, Column::Number, Column::Whole, Column::Whole, Column::Words(LAST)];
+    const WHOLE: Column = Column::Whole;
+    const COLUMNS: [Column; 7] = [Column::Number, WHOLE, Column::Number, WHOLE, WHOLE, WHOLE, Column::Words(LAST)];
     let now = crate::cli::now();
     let length = resolve::shortest(all.iter().map(|logged| logged.session_id.as_str()));
     let row = |logged: &LoggedVersion| {
@@ -164,6 +181,7 @@ fn rows(out: &mut impl Write, all: &[LoggedVersion], chosen: &CommandContext) ->
             logged.place(length),
             lines.unwrap_or_default(),
             state.exactness().name().into(),
+            logged.version.commit.clone().unwrap_or_default(),
             if logged.is_abandoned { "abandoned".into() } else { String::new() },
             logged.prompt.clone(),
         ]

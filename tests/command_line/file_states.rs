@@ -24,6 +24,7 @@ fn session(pitree: &Pitree) -> PathBuf {
         .tool("w1", "write", &write("a.txt", "one\ntwo\n"), "Successfully wrote")
         .user("u2", "First try")
         .tool("e1", "edit", &replace("a.txt", "two", "2"), "Successfully replaced")
+        .tool("c1", "bash", &json!({"command": "git commit -am 'Two'"}), "hook\n[main 1a2b3c4] Two\n 1 file changed")
         .under("w1r")
         .user("u3", "Second try")
         .tool("e2", "edit", &replace("a.txt", "one", "1"), "Successfully replaced")
@@ -86,6 +87,9 @@ fn the_states_of_all_branches_are_listed() {
         (&json!(true), &json!(1), &json!("First try"))
     );
     assert_eq!(of("e2r")["abandoned"], false);
+    assert_eq!((&of("w1r")["commit"], &of("e1r")["commit"]), (&Value::Null, &json!("1a2b3c4")));
+    assert_eq!(pitree.objects(&["log", "a.txt", "--commit", "1A2B3C4D", "--json"]), [of("e1r").clone()]);
+    assert_eq!(pitree.run(&["log", "a.txt", "--commit", "xyz"]).code, 2);
     let changed = pitree.objects(&["log", "a.txt", "-S", "two", "--json"]);
     let entries: Vec<&Value> = changed.iter().map(|state| &state["entry"]).collect();
     assert_eq!(entries, ["e1r", "w1r"]);
@@ -138,7 +142,7 @@ fn abandoned_branches_are_recovered_each() {
     session(&pitree);
     let outcome = pitree.run(&["recover", "s-one", "--abandoned", "--to", "out"]);
     assert_eq!(outcome.code, 0, "{}", outcome.err);
-    assert_eq!(fs::read_to_string(pitree.home().join("out/e1r/a.txt")).unwrap(), "one\n2\n");
+    assert_eq!(fs::read_to_string(pitree.home().join("out/c1r/a.txt")).unwrap(), "one\n2\n");
     pitree.refuse(&["recover", "s-one@w1r", "--abandoned", "--to", "other"]);
 }
 

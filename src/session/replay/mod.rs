@@ -4,6 +4,7 @@
 //!
 //! [`Replay`] reads the lines of entries on demand, and only those that can concern the wanted files.
 
+pub(crate) mod commits;
 pub(crate) mod edit;
 pub mod lines;
 pub(crate) mod places;
