@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 
-use crate::base::paths::relative_to;
-use crate::catalog::files::full_path;
+use crate::base::paths::{full_path, relative_to};
 use crate::disk::load::{self, Bodies};
 use crate::session::compare::files::{self, FilesCollector, SideFile};
 use crate::session::compare::{BranchPath, Comparison, Divergence, SideCollector, SideSummary, diverge};

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::base::paths::full_path;
 use crate::session::digest::Digest;
 use crate::session::digest::touched_files::{FileTouch, FileUses};
 use crate::session::links::ById;
@@ -52,48 +53,10 @@ pub fn outline<'a>(sessions: impl Iterator<Item = &'a Digest>, home: &str) -> Ve
     all
 }
 
-/// Makes the path of a tool call absolute and removes `.` and `..`. `cwd` is the working directory of the session.
-pub(crate) fn full_path(path: &str, cwd: &str, home: &str) -> String {
-    let from_home = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
-    let is_windows = path.get(1..3).is_some_and(|start| matches!(start, ":\\" | ":/"));
-    let joined = match from_home {
-        Some(rest) => format!("{home}{rest}"),
-        None if path.starts_with('/') || is_windows || cwd.is_empty() => path.into(),
-        None => format!("{cwd}/{path}"),
-    };
-    let root = if joined.starts_with('/') { "/" } else { "" };
-    let mut parts: Vec<&str> = Vec::new();
-    for part in joined.split('/') {
-        match part {
-            "" | "." => {}
-            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
-            ".." if !root.is_empty() => {}
-            part => parts.push(part),
-        }
-    }
-    format!("{root}{}", parts.join("/"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::session::entry::tool_call::Touch;
-
-    #[test]
-    fn paths_of_a_file_are_normalized() {
-        for (path, wanted) in [
-            ("src/a.rs", "/home/me/app/src/a.rs"),
-            ("./src//b/../a.rs", "/home/me/app/src/a.rs"),
-            ("../../../../x", "/x"),
-            ("/etc/./hosts", "/etc/hosts"),
-            ("~/notes", "/home/me/notes"),
-            ("~other", "/home/me/app/~other"),
-            (r"C:\x", r"C:\x"),
-        ] {
-            assert_eq!(full_path(path, "/home/me/app", "/home/me"), wanted, "{path}");
-        }
-        assert_eq!(full_path("../a", "", ""), "../a");
-    }
 
     #[test]
     fn sums_files_over_sessions() {

@@ -10,6 +10,7 @@ pub mod current_dir;
 pub(crate) mod doctor;
 pub mod export;
 pub mod families;
+pub(crate) mod file_history;
 pub mod files;
 pub mod find;
 pub mod grep;

@@ -14,6 +14,8 @@ pub(super) enum Exit {
     Failed = 2,
     /// A check found something, such as a cost above the budget or a secret.
     Over = 3,
+    /// A file was touched, but its content is unknown.
+    Unknown = 4,
 }
 
 impl Exit {
@@ -28,8 +30,11 @@ pub(super) const TABLE: [(&str, &str); 6] = [
     ("0", "done, or found"),
     ("1", "nothing found, nothing to do, or declined"),
     ("2", "error or wrong usage; also if a file could not be read for the output"),
-    ("3", "a check found something: `stats --check` above the budget, `secrets`, `doctor`, or `export --list`"),
-    ("4", "not used yet"),
+    (
+        "3",
+        "a check found something: `stats --check` above the budget, `secrets`, `doctor`, or `export --list`; `file` and `recover`: not all is exact",
+    ),
+    ("4", "`file`: the content at this entry is unknown, or the file was removed"),
     ("128+N", "ended by signal N"),
 ];
 

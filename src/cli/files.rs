@@ -10,9 +10,9 @@ use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
 use crate::base::numbers::count;
-use crate::base::paths::shorten;
+use crate::base::paths::{full_path, shorten};
 use crate::base::time;
-use crate::catalog::files::{TouchedFile, full_path, outline};
+use crate::catalog::files::{TouchedFile, outline};
 use crate::cli::output::{Output, object};
 use crate::cli::project::ProjectArg;
 use crate::cli::resolve::SessionResolver;

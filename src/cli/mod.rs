@@ -1,6 +1,7 @@
 //! The command line: one file per subcommand. Without a subcommand, the browser opens.
 
 mod archive;
+mod blame;
 mod browse;
 mod change;
 mod chosen_sessions;
@@ -12,6 +13,7 @@ mod diff;
 mod doctor;
 mod exit;
 mod export;
+mod file;
 mod files;
 mod fork;
 pub mod help_pages;
@@ -21,11 +23,13 @@ mod index;
 mod init;
 mod labels;
 mod live;
+mod log;
 mod ls;
 mod output;
 mod path;
 mod pi;
 mod project;
+mod recover;
 mod rename;
 mod resolve;
 mod restore;
@@ -141,6 +145,10 @@ enum OnSessions {
     Context(context::ContextCommand),
     Labels(labels::LabelsCommand),
     Files(files::FilesCommand),
+    File(file::FileCommand),
+    Log(log::LogCommand),
+    Blame(blame::BlameCommand),
+    Recover(recover::RecoverCommand),
     Diff(diff::DiffCommand),
     Search(search::SearchCommand),
     Stats(stats::StatsCommand),
@@ -190,6 +198,7 @@ const EXAMPLES: &str = "Examples:
   pitree tree 0199f2c1            show the tree of a session, by id prefix
   pitree context 0199f2c1 before  show the model context at an entry, with tokens
   pitree files --project .        list files touched in a project
+  pitree file src/auth.rs --at 0199f2c1@before  print a file as it was
   pitree diff 0199f2c1@before @after  compare two branches of a session, by labels
   pitree export 0199f2c1 -o a.html  export a session as a page, without likely secrets
   pitree resume 0199f2c1 before   resume in pi at the entry labeled \"before\"
@@ -364,6 +373,10 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Context(command) => command.run(&chosen, out).map(success),
         OnSessions::Labels(command) => command.run(&chosen, out),
         OnSessions::Files(command) => command.run(&chosen, out),
+        OnSessions::File(command) => command.run(&chosen, out),
+        OnSessions::Log(command) => command.run(&chosen, out),
+        OnSessions::Blame(command) => command.run(&chosen, out),
+        OnSessions::Recover(command) => command.run(&chosen, out),
         OnSessions::Diff(command) => command.run(&chosen, out).map(success),
         OnSessions::Search(command) => command.run(&chosen, out),
         OnSessions::Stats(command) => command.run(&chosen, out),

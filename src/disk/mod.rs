@@ -27,6 +27,7 @@ pub(crate) mod new_file;
 pub mod parallel;
 pub(crate) mod program;
 pub mod prompt;
+pub(crate) mod recovered;
 pub mod relocations;
 pub mod rewrite;
 pub mod scan;

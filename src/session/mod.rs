@@ -3,7 +3,8 @@
 //! findings with their lines. [`search_text`] contains
 //! the texts for interactive search; `text_spans` skips parts of a line without text. [`space`] counts bytes by kind. [`links`] resolves parents. A
 //! [`family`] consists of related files, and [`compare`] compares two branches. A [`prompt`] lists the messages that the
-//! model receives. New lines and files are built in [`write`](mod@write).
+//! model receives. [`replay`] restores the
+//! files that a session read and changed. New lines and files are built in [`write`](mod@write).
 
 pub mod compare;
 pub(crate) mod contexts;
@@ -16,6 +17,7 @@ pub mod lines;
 pub mod links;
 pub mod problem;
 pub mod prompt;
+pub mod replay;
 pub mod search_text;
 pub mod search_titles;
 pub mod space;

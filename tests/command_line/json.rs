@@ -131,6 +131,10 @@ fn the_schema_describes_the_output() {
     holds("context", &[&["--all", &compacted], &["--demo", "01a1ceea"], &[&images]]);
     holds("labels", &[&["--demo"]]);
     holds("files", &[&["--demo", "01a1ceea"], &["--demo", "--project", "/home/demo/code/webshop"]]);
+    let file = "/home/demo/code/logq/src/follow.rs";
+    holds("file", &[&["--demo", "--at", "01a1efdb", file]]);
+    holds("log", &[&["--demo", file]]);
+    holds("recover", &[&["--demo", "01a1efdb", "--to", "recovered"]]);
     holds(
         "stats",
         &[

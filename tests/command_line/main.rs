@@ -12,6 +12,7 @@ mod conversations;
 mod doctor;
 mod exit_codes;
 mod export;
+mod file_states;
 mod hostile;
 mod importing;
 mod in_pi;

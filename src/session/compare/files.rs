@@ -13,8 +13,9 @@ use crate::base::safe_json::object;
 use crate::session::digest::touched_files::FileUses;
 use crate::session::entry::tool_call::{NestedCall, Touch, touched};
 use crate::session::entry::{Message, ToolCall};
-use crate::session::json::value::{Fields, items};
+use crate::session::json::value::Fields;
 use crate::session::links::{ById, IdHash};
+use crate::session::replay::edit::{pieces as pieces_of, replaced};
 
 /// The maximum number of bytes kept of what a branch wrote. Beyond it, the texts of files are unknown.
 const MOST: usize = 16 * 1024 * 1024;
@@ -153,7 +154,7 @@ impl<'n> FilesCollector<'n> {
         let args = Fields::new(call.arguments);
         let change = match touch {
             Touch::Write => args.get("content").map(|content| FileChange::Write(content.text().into_owned())),
-            _ => edits(&args).map(FileChange::Edit),
+            _ => pieces_of(&args).map(FileChange::Edit),
         };
         Some(change.unwrap_or(FileChange::Unknown))
     }
@@ -166,47 +167,6 @@ impl<'n> FilesCollector<'n> {
         }
         file.changes.extend(change);
     }
-}
-
-/// Returns the replacements of an `edit` call: `edits`, or the single one of older versions (pi 0.74.2, 1.5.2).
-fn edits(args: &Fields<'_>) -> Option<Vec<(String, String)>> {
-    let pair = |args: &Fields<'_>| {
-        let text = |name| Some(args.get(name)?.text().into_owned());
-        Some((text("oldText")?, text("newText")?))
-    };
-    let list = args.get("edits").and_then(|edits| edits.raw()).unwrap_or_default();
-    let listed: Option<Vec<_>> = items(list).map(|edit| pair(&Fields::new(edit))).collect();
-    let all: Vec<_> = pair(args).into_iter().chain(listed?).collect();
-    (!all.is_empty()).then_some(all)
-}
-
-/// Replaces pieces of a text, which are located in the original text, as in pi (1.5.2). pi also accepts similar text;
-/// pitree does not. Returns `None` if an old piece does not occur exactly once, or if two pieces overlap.
-fn replaced(text: &str, edits: &[(String, String)]) -> Option<String> {
-    // pi normalizes line endings and restores them.
-    if text.contains('\r') {
-        return None;
-    }
-    let mut places = Vec::with_capacity(edits.len());
-    for (old, new) in edits {
-        let mut found = text.match_indices(old.as_str());
-        let (start, _) = found.next().filter(|_| !old.is_empty())?;
-        // An overlapping match also counts as a second match.
-        let rest = &text[start + text[start..].chars().next().map_or(1, char::len_utf8)..];
-        if rest.contains(old.as_str()) {
-            return None;
-        }
-        places.push((start, start + old.len(), new));
-    }
-    places.sort_unstable_by_key(|&(start, ..)| start);
-    let (mut out, mut from) = (String::with_capacity(text.len()), 0);
-    for (start, end, new) in places {
-        out.push_str(text.get(from..start)?);
-        out.push_str(new);
-        from = end;
-    }
-    out.push_str(text.get(from..)?);
-    Some(out)
 }
 
 /// Returns the whole text of a file after some changes, if it is known.
@@ -269,7 +229,7 @@ impl Difference {
 }
 
 /// Returns the difference of two texts in the format of `diff -u`.
-fn unified(a: &str, b: &str, path: &str) -> String {
+pub(crate) fn unified(a: &str, b: &str, path: &str) -> String {
     let [old, new] = [a, b].map(whole_lines);
     let mut out = format!("--- a/{path}\n+++ b/{path}\n");
     for hunk in group_diff_ops(diff(&old, &new), CONTEXT) {
@@ -413,7 +373,7 @@ mod tests {
         assert_eq!(done("abc", &[("ab", "x"), ("bc", "y")]), None, "overlapping edits");
         assert_eq!(done("abc", &[("d", "x")]), None);
         assert_eq!(done("abc", &[("", "x")]), None);
-        assert_eq!(done("a\r\nb", &[("b", "c")]), None, "pi normalizes line endings");
+        assert_eq!(done("a\r\nb", &[("b", "c")]), Some("a\r\nc".into()), "line endings are kept");
         assert_eq!(done("é", &[("é", "e")]).as_deref(), Some("e"));
         assert_eq!(super::text(None, &[edit(&[("a", "b")])]), None);
     }

@@ -156,6 +156,8 @@ pub struct Message<'a> {
     pub tools_removed: Option<&'a [u8]>,
     /// `details.diff` of a tool result.
     pub diff: Option<Str<'a>>,
+    /// `details.patch` of a tool result: a unified diff.
+    pub patch: Option<Str<'a>>,
     /// `command` of a bash execution.
     pub command: Option<Str<'a>>,
     /// `output` of a bash execution.

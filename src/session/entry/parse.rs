@@ -241,7 +241,7 @@ fn read_message_fields<'a>(r: &mut JsonReader<'a>, m: &mut Message<'a>) -> Resul
             b"toolsAdded" => m.tools_added = Some(r.skip()?),
             b"toolsRemoved" => m.tools_removed = Some(r.skip()?),
             b"isError" => m.is_error = r.opt_bool()? == Some(true),
-            b"details" => m.diff = read_diff(r)?,
+            b"details" => (m.diff, m.patch) = read_diffs(r)?,
             b"command" => m.command = r.opt_string()?,
             b"output" => m.output = r.opt_string()?,
             b"exitCode" => m.exit_code = r.opt_number()?,
@@ -255,16 +255,18 @@ fn read_message_fields<'a>(r: &mut JsonReader<'a>, m: &mut Message<'a>) -> Resul
     })
 }
 
-fn read_diff<'a>(r: &mut JsonReader<'a>) -> Result<Option<Str<'a>>> {
-    let mut diff = None;
+/// Reads `diff` and `patch`.
+fn read_diffs<'a>(r: &mut JsonReader<'a>) -> Result<(Option<Str<'a>>, Option<Str<'a>>)> {
+    let (mut diff, mut patch) = (None, None);
     object(r, |r, key| {
         match key {
             b"diff" => diff = r.opt_string()?,
+            b"patch" => patch = r.opt_string()?,
             _ => drop(r.skip()?),
         }
         Ok(())
     })?;
-    Ok(diff)
+    Ok((diff, patch))
 }
 
 fn read_content<'a>(r: &mut JsonReader<'a>) -> Result<Content<'a>> {

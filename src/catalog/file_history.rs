@@ -1,0 +1,175 @@
+//! The states of files in sessions: at an entry, and over all entries of a session.
+
+use std::collections::BTreeSet;
+use std::iter::successors;
+use std::path::Path;
+use std::rc::Rc;
+
+use anyhow::Result;
+
+use crate::base::diff::diff;
+use crate::disk::load::Bodies;
+use crate::session::entry::kind::EntryKind;
+use crate::session::entry::parse;
+use crate::session::links::Index;
+use crate::session::replay::state::{Content, FileState, Source};
+use crate::session::replay::{Files, Replay, commits};
+use crate::session::tree::Tree;
+
+/// The maximum number of lines to compare.
+const MAX_LINES: usize = 20_000;
+
+/// The length from which the description of a command can be cut, in bytes.
+const LONG: usize = 190;
+
+/// A state of a file that differs from the state before it on its branch.
+#[derive(Clone, Debug)]
+pub(crate) struct FileVersion {
+    /// The entry that brought the state.
+    pub(crate) entry: Index,
+    /// The state.
+    pub(crate) state: Rc<FileState>,
+    /// The state before the entry.
+    pub(crate) before: Option<Rc<FileState>>,
+    /// The first commit that a command printed while the file had this state.
+    pub(crate) commit: Option<String>,
+}
+
+/// Returns the files of a session after an entry. `paths` limits them; `None` stands for all.
+///
+/// # Errors
+/// An entry cannot be read.
+pub(crate) fn files_at(
+    (path, tree): (&Path, &Tree),
+    at: Index,
+    paths: Option<BTreeSet<String>>,
+    home: &str,
+) -> Result<Files> {
+    let mut bodies = Bodies::open(path)?;
+    let replay = Replay::new(tree, home, |node| bodies.known(node));
+    match paths {
+        Some(paths) => replay.only(paths)?.at(at),
+        None => { replay }.at(at),
+    }
+}
+
+/// Returns the states of a file on all branches of a session, in file order.
+///
+/// # Errors
+/// An entry cannot be read.
+pub(crate) fn versions((path, tree): (&Path, &Tree), file: &str, home: &str) -> Result<Vec<FileVersion>> {
+    let mut bodies = Bodies::open(path)?;
+    let states = Replay::new(tree, home, |node| bodies.known(node)).only([file.to_owned()])?.everywhere()?;
+    let state = |at: Index| states[at as usize].get(file).cloned();
+    let version = |at: Index| {
+        let commit = None;
+        let before = tree.parent(at).and_then(state);
+        let state = state(at).filter(|state| state.latest == at)?;
+        let is_new = before.as_ref().is_none_or(|before| before.content != state.content);
+        is_new.then_some(FileVersion { entry: at, state, before, commit })
+    };
+    let mut versions: Vec<FileVersion> = (0..tree.nodes.len() as Index).filter_map(version).collect();
+    if versions.is_empty() {
+        return Ok(versions);
+    }
+    let mut places: Vec<Option<usize>> = vec![None; tree.nodes.len()];
+    for (number, version) in versions.iter().enumerate() {
+        places[version.entry as usize] = Some(number);
+    }
+    for (at, commit) in commits(&mut bodies, tree)? {
+        let version = successors(Some(at), |&at| tree.parent(at)).find_map(|at| places[at as usize]);
+        if let Some(version) = version.and_then(|number| versions.get_mut(number)) {
+            version.commit.get_or_insert(commit);
+        }
+    }
+    Ok(versions)
+}
+
+/// Returns the commits that commands printed, with the entries of their results, in file order.
+fn commits(bodies: &mut Bodies, tree: &Tree) -> Result<Vec<(Index, String)>> {
+    let mut found = Vec::new();
+    for (at, node) in (0..).zip(&tree.nodes) {
+        let is_result = node.called.as_ref().is_some_and(|called| &*called.name == "bash");
+        // The description of a long command is cut.
+        let may_commit = |about: &str| about.len() >= LONG || commits::may_commit(about);
+        let is_command = match &node.called {
+            Some(called) if is_result => may_commit(&called.about),
+            _ => node.kind == EntryKind::Bash && may_commit(&node.text),
+        };
+        if !is_command {
+            continue;
+        }
+        let line = bodies.known(node)?;
+        let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+        let Some(message) = &entry.message else { continue };
+        let output = message.output.map_or_else(|| message.content.text("\n"), |output| output.text().into_owned());
+        found.extend(commits::commits(&output).map(|commit| (at, commit.to_owned())));
+    }
+    Ok(found)
+}
+
+/// Returns the prompt above an entry.
+pub(crate) fn prompt(tree: &Tree, at: Index) -> Option<Index> {
+    successors(Some(at), |&at| tree.parent(at)).find(|&at| tree.nodes[at as usize].kind == EntryKind::User)
+}
+
+impl FileVersion {
+    /// Returns the text before the entry, if every byte is known; empty if the file did not exist.
+    fn text_before(&self) -> Option<&str> {
+        match self.before.as_deref().map(|before| &before.content) {
+            Some(Content::Exact(text)) => Some(text),
+            Some(Content::Removed) => Some(""),
+            Some(Content::Partial(_) | Content::Unknown) | None => None,
+        }
+    }
+
+    /// Returns the numbers of added and removed lines, if both texts are known.
+    pub(crate) fn changed_lines(&self) -> Option<(usize, usize)> {
+        let before = self.text_before()?;
+        let after = if self.state.content == Content::Removed { "" } else { self.state.whole()? };
+        let [old, new] = [before, after].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
+        if old.len().max(new.len()) > MAX_LINES {
+            return None;
+        }
+        let changes = diff(&old, &new);
+        let changed = changes.iter().filter(|op| op.tag() != similar::DiffTag::Equal);
+        Some(
+            changed.fold((0, 0), |(added, removed), op| (added + op.new_range().len(), removed + op.old_range().len())),
+        )
+    }
+
+    /// Returns the lines of a text that the entry brought: for each, `true` if the state has it and the one before it has
+    /// not. Lines that were only read have another origin.
+    pub(crate) fn brought(&self, lines: &[&str]) -> Vec<bool> {
+        let mut brought = vec![false; lines.len()];
+        let Some(text) = self.state.exact().filter(|_| self.is_own()) else { return brought };
+        let own: Vec<&str> = text.split_inclusive('\n').collect();
+        let before: Vec<&str> = self.text_before().unwrap_or_default().split_inclusive('\n').collect();
+        if own.len().max(lines.len()).max(before.len()) > MAX_LINES {
+            return brought;
+        }
+        let mut is_new = vec![false; own.len()];
+        for op in diff(&before, &own).iter().filter(|op| op.tag() != similar::DiffTag::Equal) {
+            is_new[op.new_range()].fill(true);
+        }
+        for op in diff(&own, lines).iter().filter(|op| op.tag() == similar::DiffTag::Equal) {
+            for (of_own, of_lines) in op.old_range().zip(op.new_range()) {
+                brought[of_lines] = is_new[of_own];
+            }
+        }
+        brought
+    }
+
+    /// Returns `true` if a call or a command of the session wrote the state, not another program.
+    fn is_own(&self) -> bool {
+        let is_read = self.state.entries == [self.entry] && self.state.source == Source::Read;
+        !is_read && self.state.source != Source::Attached
+    }
+
+    /// Returns `true` if a text occurs more or less often than before.
+    pub(crate) fn changes_count(&self, text: &str) -> bool {
+        let count = |text_of: Option<&str>| text_of.map_or(0, |all| all.matches(text).count());
+        let before = self.before.as_deref().and_then(FileState::whole);
+        count(before) != count(self.state.whole())
+    }
+}

@@ -1,0 +1,93 @@
+//! `pitree blame`: shows the session and the prompt that brought each line of a file.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+
+use crate::base::paths::full_path;
+use crate::base::time;
+use crate::cli::exit::Exit;
+use crate::cli::log::{LoggedVersion, logged};
+use crate::cli::output::{Output, object};
+use crate::cli::table::{self, Column, LAST, words};
+use crate::cli::{CommandContext, output, resolve};
+use crate::disk::files::read_regular;
+use crate::disk::locate::Environment;
+
+/// The maximum width of a prompt.
+const PROMPT: usize = 30;
+
+/// Show the session and the prompt that brought each line of a file
+///
+/// Compares the file on the disk with its exact states in all sessions, most recent first. Lines that no session wrote
+/// are blank.
+#[derive(Debug, clap::Args)]
+#[command(after_help = crate::cli::exit::help("Examples:
+  pitree blame src/auth.rs      all lines
+  pitree blame src/auth.rs:42   one line"))]
+pub(super) struct BlameCommand {
+    /// File on the disk, or one line of it
+    #[arg(value_name = "PATH[:LINE]")]
+    path: String,
+    /// Print JSON Lines
+    #[arg(long)]
+    json: bool,
+}
+
+impl BlameCommand {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+        let (path, line) = match self.path.rsplit_once(':') {
+            Some((path, line)) if !Path::new(&self.path).is_file() && line.parse::<usize>().is_ok() => {
+                (path, line.parse().ok())
+            }
+            _ => (&*self.path, None),
+        };
+        let here = Environment::current().cwd;
+        let file = full_path(path, &here.to_string_lossy(), &chosen.home);
+        let bytes = read_regular(Path::new(&file)).with_context(|| format!("cannot read {file}"))?;
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        if line.is_some_and(|line: usize| line == 0 || line > lines.len()) {
+            bail!("{file} has {} lines", lines.len());
+        }
+        let (versions, unreadable) = logged(&file, &|_| true, chosen)?;
+        let mut origins: Vec<Option<&LoggedVersion>> = vec![None; lines.len()];
+        for logged in &versions {
+            for (origin, _) in origins.iter_mut().zip(logged.version.brought(&lines)).filter(|(_, brought)| *brought) {
+                *origin = origin.or(Some(logged));
+            }
+        }
+        let is_wanted = |at: usize| line.is_none_or(|line| line == at + 1);
+        let wanted = (0..lines.len()).filter(|&at| is_wanted(at)).map(|at| (at, lines[at], origins[at]));
+        let length = resolve::shortest(versions.iter().map(|logged| logged.session_id.as_str()));
+        let mut rows = Vec::new();
+        for (at, text, origin) in wanted {
+            let text = text.trim_end_matches(['\n', '\r']);
+            if self.json {
+                let id = origin.map(|origin| &origin.session_id);
+                let entry = origin.and_then(|origin| origin.entry.as_ref());
+                let timestamp = origin.and_then(|origin| origin.time).and_then(time::iso);
+                let prompt = origin.map(|origin| &origin.prompt);
+                let line = at + 1;
+                output::json(out, &object! { line, text, id, entry, timestamp, prompt })?;
+                continue;
+            }
+            let glyphs = chosen.config.signs();
+            let place = origin.map_or(String::new(), |origin| origin.place(length));
+            let prompt = origin.map_or(String::new(), |origin| words(&origin.prompt, PROMPT, glyphs));
+            rows.push([place, prompt, format!("{}", at + 1), text.replace('\t', "    ")]);
+        }
+        table::print(
+            out,
+            [Column::Whole, Column::Whole, Column::Number, Column::Words(LAST)],
+            &rows,
+            chosen.config.signs(),
+        )?;
+        out.flush()?;
+        let end = output::end(out, unreadable)?;
+        let is_found = origins.iter().enumerate().any(|(at, origin)| is_wanted(at) && origin.is_some());
+        Ok(if end == Exit::Done { end.found(is_found) } else { end }.into())
+    }
+}

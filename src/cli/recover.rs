@@ -1,0 +1,149 @@
+//! `pitree recover`: writes the files of a session as they were at an entry.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap_complete::ArgValueCompleter;
+
+use crate::base::paths::shorten;
+use crate::catalog::file_history::files_at;
+use crate::cli::exit::Exit;
+use crate::cli::output::{Output, PathFields, object};
+use crate::cli::resolve::SessionPlace;
+use crate::cli::table::{self, Column};
+use crate::cli::{CommandContext, completions, output, resolve};
+use crate::disk::load;
+use crate::disk::recovered::RecoveredDir;
+use crate::session::replay::places::{places, safe_name};
+use crate::session::replay::state::Exactness;
+use crate::session::tree::{Index, Tree};
+
+/// Write the files of a session as they were at an entry
+///
+/// Writes the files whose content is known into a new or empty directory. Files outside of the working directory of the
+/// session are below _outside. The report lists all files, and the reason for those that are not exact.
+#[derive(Debug, clap::Args)]
+#[command(after_help = crate::cli::exit::help("Examples:
+  pitree recover 0199f2c1@before --to /tmp/before   the files at an entry
+  pitree recover 0199f2c1 --abandoned --to /tmp/all the files of all abandoned branches"))]
+pub(super) struct RecoverCommand {
+    /// Session and entry: SESSION or SESSION@ENTRY; the default entry is the leaf
+    #[arg(value_name = "SESSION[@ENTRY]", add = ArgValueCompleter::new(completions::sessions))]
+    at: OsString,
+    /// New or empty directory
+    #[arg(long, value_name = "DIR")]
+    to: PathBuf,
+    /// Write the last states of all abandoned branches, each into a directory of its own
+    #[arg(long)]
+    abandoned: bool,
+    /// Print JSON Lines
+    #[arg(long)]
+    json: bool,
+}
+
+/// A file in the report.
+struct Recovered {
+    file: String,
+    /// The written file, if the content is known.
+    written: Option<PathBuf>,
+    entry: Option<String>,
+    exactness: Exactness,
+    reason: &'static str,
+}
+
+impl RecoverCommand {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+        let SessionPlace { path, entry } = SessionPlace::new(&self.at, None, chosen)?;
+        let tree = load::tree(&path, &chosen.home)?;
+        let ends: Vec<Index> = match (entry, tree.leaf) {
+            (Some(_), _) if self.abandoned => bail!("--abandoned takes a session without an entry"),
+            (None, _) if self.abandoned => tree.abandoned().iter().map(|branch| branch.end).collect(),
+            (Some(word), _) => vec![resolve::entry(&word, &tree)?],
+            (None, leaf) => leaf.into_iter().collect(),
+        };
+        let to = &self.to;
+        let dir = RecoveredDir::create(to).with_context(|| format!("cannot create {}", to.display()))?;
+        let Some(dir) = dir else { bail!("{} is not an empty directory; choose a new one", to.display()) };
+        let mut report = Vec::new();
+        for end in ends {
+            let below = self.abandoned.then(|| directory(&tree, end));
+            report.extend(recovered((&path, &tree), end, (&dir, below), &chosen.home)?);
+        }
+        self.print(&report, chosen, out)?;
+        let is_exact = report.iter().all(|file| matches!(file.exactness, Exactness::Exact | Exactness::Removed));
+        Ok(match () {
+            () if report.iter().all(|file| file.written.is_none()) => Exit::Nothing,
+            () if is_exact => Exit::Done,
+            () => Exit::Over,
+        }
+        .into())
+    }
+
+    fn print(&self, report: &[Recovered], chosen: &CommandContext, out: &mut Output) -> Result<()> {
+        if self.json {
+            for Recovered { file, written, entry, exactness, reason } in report {
+                let written = written.as_deref().map(PathFields::from);
+                let exactness = exactness.name();
+                output::json(out, &object! { file, entry, #[serde(flatten)] path: written, exactness, reason })?;
+            }
+            return Ok(());
+        }
+        let row = |file: &Recovered| {
+            let written = file.written.as_ref().map_or("not written", |_| "written");
+            let entry = file.entry.clone().filter(|_| self.abandoned).unwrap_or_default();
+            [
+                entry,
+                file.exactness.name().into(),
+                written.into(),
+                shorten(&file.file, &chosen.home).into(),
+                file.reason.into(),
+            ]
+        };
+        const COLUMNS: [Column; 5] =
+            [Column::Whole, Column::Whole, Column::Whole, Column::Path(usize::MAX), Column::Words(60)];
+        table::print(out, COLUMNS, &report.iter().map(row).collect::<Vec<_>>(), chosen.config.signs())?;
+        if report.is_empty() {
+            output::note("no tool touched a file");
+        }
+        Ok(())
+    }
+}
+
+/// Returns the name of the directory for a branch.
+fn directory(tree: &Tree, end: Index) -> String {
+    tree.nodes[end as usize].id.as_deref().map_or_else(|| end.to_string(), safe_name)
+}
+
+/// Writes the files at an entry.
+fn recovered(
+    (session, tree): (&Path, &Tree),
+    at: Index,
+    (dir, below): (&RecoveredDir, Option<String>),
+    home: &str,
+) -> Result<Vec<Recovered>> {
+    let files = files_at((session, tree), at, None, home)?;
+    let mut report = Vec::new();
+    let known = files.iter().filter(|(_, state)| state.whole().is_some());
+    let mut places = places(known.map(|(path, _)| path.as_str()), &tree.header.cwd).into_iter();
+    for (path, state) in &files {
+        let written = match state.whole() {
+            Some(text) => {
+                let place: Vec<String> = below.iter().cloned().chain(places.next().unwrap_or_default()).collect();
+                let can_not = || format!("cannot write {}", place.join("/"));
+                Some(dir.write(&place, text.as_bytes()).with_context(can_not)?)
+            }
+            None => None,
+        };
+        let entry = tree.nodes[at as usize].id.as_deref().map(String::from);
+        report.push(Recovered {
+            file: path.clone(),
+            written,
+            entry,
+            exactness: state.exactness(),
+            reason: state.reason(),
+        });
+    }
+    Ok(report)
+}

@@ -1,0 +1,673 @@
+//! The files of a session at an entry, from the calls of tools on the path to it: whole texts of `write`, edits, the lines
+//! that `read` returned, attached files, and a few forms of shell commands. A [`state::FileState`] is exact only if every
+//! byte is known. Commands that may have changed a file make its state doubtful until a `read` confirms it.
+//!
+//! [`Replay`] reads the lines of entries on demand, and only those that can concern the wanted files.
+
+pub(crate) mod commits;
+pub(crate) mod edit;
+pub mod lines;
+pub(crate) mod places;
+mod read;
+mod script;
+mod shell;
+pub mod state;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use crate::base::paths::full_path;
+use crate::session::entry::kind::EntryKind;
+use crate::session::entry::tool_call::{NEARBY, NestedCall, Touch, touched};
+use crate::session::entry::{Block, Message, ToolCall, parse};
+use crate::session::json::Str;
+use crate::session::json::value::Fields;
+use crate::session::links::{IdHash, Index};
+use crate::session::replay::edit::Edit;
+use crate::session::replay::read::ReadPart;
+use crate::session::replay::shell::{Effect, Run, mentions, reports_rewrites};
+use crate::session::replay::state::{Content, Doubt, FileState, Source};
+use crate::session::tree::Tree;
+use crate::session::tree::node::Node;
+
+/// The maximum length of a path in the description of a call.
+const SHORT_PATH: usize = 300;
+
+/// The states of files by absolute path. Copies share the states.
+pub type Files = BTreeMap<String, Rc<FileState>>;
+
+/// Replays the entries of a session. `R` reads the line of an entry.
+#[derive(Debug)]
+pub struct Replay<'t, R> {
+    tree: &'t Tree,
+    home: &'t str,
+    read: R,
+    /// The files to replay; `None` for all.
+    wanted: Option<BTreeSet<String>>,
+    /// The last entry with calls and its line: the results of one message follow each other.
+    calls: Option<(Index, Vec<u8>)>,
+}
+
+/// A file that an entry touches.
+struct Touched<'f> {
+    files: &'f mut Files,
+    at: Index,
+}
+
+impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
+    /// Creates a replay of all files of a session. `home` is the home directory, for `~`.
+    pub fn new(tree: &'t Tree, home: &'t str, read: R) -> Self {
+        Self { tree, home, read, wanted: None, calls: None }
+    }
+
+    /// Limits the replay to files, and the files that commands moved to them.
+    ///
+    /// # Errors
+    /// An entry cannot be read.
+    pub fn only(mut self, paths: impl IntoIterator<Item = String>) -> Result<Self, E> {
+        let mut wanted: BTreeSet<String> = paths.into_iter().collect();
+        let mut moves = Vec::new();
+        for at in 0..self.tree.nodes.len() as Index {
+            let called = self.tree.nodes[at as usize].called.as_ref();
+            // The description is cut, but a move is usually short.
+            if called.is_none_or(|called| &*called.name != "bash" || !called.about.contains("mv ")) {
+                continue;
+            }
+            let effects = self.with_call(at, |call, cwd, home| {
+                let command = Fields::new(call.arguments).get("command").map(|command| command.text().into_owned());
+                shell::effects(Run { script: &command.unwrap_or_default(), has_failed: false, cwd, home })
+            })?;
+            moves.extend(effects.into_iter().flatten().filter_map(|effect| match effect {
+                Effect::Move(from, to) => Some((from, to)),
+                _ => None,
+            }));
+        }
+        for (from, to) in moves.iter().rev() {
+            let moved: Vec<String> =
+                wanted.iter().filter_map(|path| Some(format!("{from}{}", below(path, to)?))).collect();
+            wanted.extend(moved);
+        }
+        self.wanted = Some(wanted);
+        Ok(self)
+    }
+
+    /// Returns the files after an entry.
+    ///
+    /// # Errors
+    /// An entry cannot be read.
+    pub fn at(&mut self, at: Index) -> Result<Files, E> {
+        let mut files = Rc::default();
+        for at in self.tree.path(at) {
+            self.step(&mut files, at)?;
+        }
+        Ok(Rc::unwrap_or_clone(files))
+    }
+
+    /// Returns the files after each entry, by index. Entries without changes share the files of their parents.
+    ///
+    /// # Errors
+    /// An entry cannot be read.
+    pub fn everywhere(&mut self) -> Result<Vec<Rc<Files>>, E> {
+        let mut states: Vec<Rc<Files>> = vec![Rc::default(); self.tree.nodes.len()];
+        for at in self.tree.preorder(false) {
+            let mut files = self.tree.parent(at).map(|parent| states[parent as usize].clone()).unwrap_or_default();
+            self.step(&mut files, at)?;
+            states[at as usize] = files;
+        }
+        Ok(states)
+    }
+
+    /// Applies an entry to the files of its parent.
+    ///
+    /// # Errors
+    /// An entry cannot be read.
+    pub fn step(&mut self, files: &mut Rc<Files>, at: Index) -> Result<(), E> {
+        let node = &self.tree.nodes[at as usize];
+        if matches!(node.kind, EntryKind::User | EntryKind::Assistant) {
+            self.unanswered(files, at)?;
+        }
+        match node.kind {
+            EntryKind::ToolResult => self.result(files, at),
+            EntryKind::Bash => {
+                let line = (self.read)(node)?;
+                let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+                let Some(message) = &entry.message else { return Ok(()) };
+                let text = |text: Option<Str<'_>>| text.unwrap_or_default().text().into_owned();
+                let has_failed = message.cancelled || message.exit_code.is_none_or(|code| code != 0.0);
+                let output = text(message.output);
+                self.command(files, at, (&text(message.command), has_failed), &output);
+                Ok(())
+            }
+            EntryKind::User if node.text.contains("<file name=") => {
+                let line = (self.read)(node)?;
+                let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+                let text = entry.text();
+                for (path, content) in attached(&text) {
+                    self.file(files, &path, at, |touched, path| {
+                        touched.set(path, content, Source::Attached);
+                        touched.doubt(path, Doubt::Attachment);
+                    });
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Marks the files of calls before a message that have no result: pi was stopped while they ran.
+    fn unanswered(&mut self, files: &mut Rc<Files>, at: Index) -> Result<(), E> {
+        let mut answered = Vec::new();
+        let above = std::iter::successors(self.tree.parent(at), |&at| self.tree.parent(at)).take(NEARBY);
+        let mut calling = None;
+        for before in above {
+            match self.tree.nodes[before as usize].kind {
+                EntryKind::Assistant => calling = Some(before),
+                EntryKind::User => {}
+                _ => {
+                    answered.extend(self.tree.answers.get(&before));
+                    continue;
+                }
+            }
+            break;
+        }
+        let Some(calling) = calling else { return Ok(()) };
+        let Some(calls) = self.tree.calls.get(&calling) else { return Ok(()) };
+        if calls.iter().all(|call| answered.contains(&call)) {
+            return Ok(());
+        }
+        let line = (self.read)(&self.tree.nodes[calling as usize])?;
+        let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+        let calls = entry.message.iter().flat_map(|message| message.content.tool_calls());
+        for call in calls.filter(|call| !answered.contains(&&IdHash::of(call.id))) {
+            if call.name.is("bash") {
+                let script = Fields::new(call.arguments).get("command").map(|script| script.text().into_owned());
+                self.command(files, at, (&script.unwrap_or_default(), true), "");
+            } else if let Some((path, _)) = touched(call).filter(|(_, touch)| *touch != Touch::Read) {
+                self.file(files, &path, at, |touched, path| touched.doubt(path, Doubt::Stopped));
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies the result of a call.
+    fn result(&mut self, files: &mut Rc<Files>, at: Index) -> Result<(), E> {
+        let node = &self.tree.nodes[at as usize];
+        let name = node.called.as_ref().map_or("", |called| &*called.name);
+        match name {
+            "grep" | "find" | "ls" => return Ok(()),
+            "read" | "write" | "edit"
+                if node.called.as_ref().is_some_and(|called| self.is_other_file(&called.path)) =>
+            {
+                return Ok(());
+            }
+            _ => {}
+        }
+        let command = |call: &ToolCall<'_>, cwd: &str, home: &str| {
+            let script = Fields::new(call.arguments).get("command").map_or(String::new(), |it| it.text().into_owned());
+            let effects = shell::effects(Run { script: &script, has_failed: false, cwd, home });
+            (script, effects)
+        };
+        if name == "bash" {
+            let Some((script, effects)) = self.with_call(at, command)? else { return Ok(()) };
+            if effects.is_empty() && !script.contains("commit") {
+                return Ok(());
+            }
+            let line = (self.read)(node)?;
+            let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+            let Some(message) = &entry.message else { return Ok(()) };
+            self.command(files, at, (&script, message.is_error), &message.content.text("\n"));
+            return Ok(());
+        }
+        let arguments = self.with_call(at, |call, _, _| call.arguments.to_vec())?.unwrap_or_default();
+        let line = (self.read)(node)?;
+        let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+        let Some(message) = &entry.message else { return Ok(()) };
+        match Touch::ALL.iter().find(|touch| touch.name() == name) {
+            Some(&touch) => self.call(files, at, (touch, &arguments), message),
+            None => self.other_tool(files, at, &arguments, message),
+        }
+        Ok(())
+    }
+
+    /// Applies a call of `read`, `write` or `edit`.
+    fn call(&self, files: &mut Rc<Files>, at: Index, (touch, arguments): (Touch, &[u8]), message: &Message<'_>) {
+        let fields = Fields::new(arguments);
+        let path = ["path", "file_path"].iter().filter_map(|name| fields.get(name)).find(|path| !path.is_falsy());
+        let Some(path) = path.map(|path| path.text().into_owned()) else { return };
+        let result = message.content.text("\n");
+        self.file(files, &path, at, |touched, path| {
+            if message.is_error {
+                if touch != Touch::Read && result.to_lowercase().contains("abort") {
+                    touched.doubt(path, Doubt::Stopped);
+                }
+                return;
+            }
+            match touch {
+                Touch::Write => touched.write(path, &fields),
+                Touch::Edit => {
+                    let text = |text: Option<Str<'_>>| text.map(|text| text.text().into_owned());
+                    let (patch, diff) = (text(message.patch), text(message.diff));
+                    let edit = Edit::new(&fields, patch.as_deref(), diff.as_deref());
+                    touched.state(path, Source::NoText, |state, at| state.edit(&edit, at));
+                }
+                Touch::Read => {
+                    let has_image = message.content.blocks().iter().any(|block| !matches!(block, Block::Text(_)));
+                    let has_text = message.content.texts().next().is_some();
+                    let part = ReadPart::new(&fields, &result).filter(|_| has_text && !has_image);
+                    touched.state(path, Source::Binary, |state, at| match part {
+                        Some(part) => state.read(&part, at),
+                        None => state.forget(Source::Binary, at),
+                    });
+                }
+            }
+        });
+    }
+
+    /// Applies the nested calls of a tool, or else the files that the tool mentions.
+    fn other_tool(&self, files: &mut Rc<Files>, at: Index, arguments: &[u8], message: &Message<'_>) {
+        let mut has_nested = false;
+        for NestedCall { call, is_unfinished, error } in message.nested_calls() {
+            has_nested = true;
+            let name = call.name.text();
+            let fields = Fields::new(call.arguments);
+            if name == "bash" {
+                let script = fields.get("command").map_or(String::new(), |command| command.text().into_owned());
+                self.command(files, at, (&script, is_unfinished || error.is_some()), "");
+                continue;
+            }
+            let Some((path, touch)) = touched(&call) else { continue };
+            self.file(files, &path, at, |touched, path| match touch {
+                Touch::Read => touched.state(path, Source::NoText, |state, at| state.latest = at),
+                _ if is_unfinished => touched.doubt(path, Doubt::Stopped),
+                _ if error.is_some() => {}
+                Touch::Write => touched.write(path, &fields),
+                Touch::Edit => {
+                    let edit = Edit::new(&fields, None, None);
+                    touched.state(path, Source::NoText, |state, at| state.edit(&edit, at));
+                }
+            });
+        }
+        if has_nested {
+            return;
+        }
+        let name = message.tool_name.unwrap_or_default().text().to_lowercase();
+        let is_agent = name.contains("agent") || name.contains("task");
+        let arguments = String::from_utf8_lossy(arguments);
+        let output = message.content.text("\n");
+        let is_meant = |name: &str| is_agent || mentions(&arguments, name) || mentions(&output, name);
+        Touched::doubt_all(files, at, Doubt::Tool, |path| is_meant(file_name(path)));
+    }
+
+    /// Applies a shell command.
+    fn command(&self, files: &mut Rc<Files>, at: Index, (script, has_failed): (&str, bool), output: &str) {
+        let has_failed = has_failed || output.contains("cd: ") || output.contains("mkdir: ");
+        let mut effects = shell::effects(Run { script, has_failed, cwd: &self.tree.header.cwd, home: self.home });
+        let may_rewrite = script.contains("commit") || effects.contains(&Effect::Mentioned);
+        if may_rewrite && reports_rewrites(output) {
+            effects.push(Effect::All);
+        }
+        for effect in effects {
+            let doubt = |files: &mut Rc<Files>, is_it: &dyn Fn(&str) -> bool| {
+                Touched::doubt_all(files, at, Doubt::Command, is_it);
+            };
+            match effect {
+                Effect::Write(path, text) => {
+                    self.file(files, &path, at, |touched, path| touched.set(path, &text, Source::Command));
+                }
+                Effect::Output(path) => self.file(files, &path, at, |touched, path| match touched.files.get(path) {
+                    Some(_) => touched.doubt(path, Doubt::Command),
+                    None => touched.state(path, Source::Touched, |state, at| state.latest = at),
+                }),
+                Effect::Remove(removed) => {
+                    let paths: Vec<String> =
+                        files.keys().filter(|path| below(path, &removed).is_some()).cloned().collect();
+                    let mut touched = Touched { files: Rc::make_mut(files), at };
+                    for path in paths {
+                        touched.state(&path, Source::Removed, |state, at| state.forget(Source::Removed, at));
+                    }
+                }
+                Effect::Move(from, to) => self.moved(files, at, &from, &to),
+                Effect::Path(changed) => doubt(files, &|path| below(path, &changed).is_some()),
+                Effect::Name(name) => doubt(files, &|path| file_name(path) == name),
+                Effect::Named => doubt(files, &|path| mentions(script, file_name(path))),
+                Effect::Mentioned => {
+                    doubt(files, &|path| mentions(script, file_name(path)) || mentions(output, file_name(path)));
+                }
+                Effect::All => doubt(files, &|_| true),
+            }
+        }
+    }
+
+    /// Moves a file, or the files of a directory.
+    fn moved(&self, files: &mut Rc<Files>, at: Index, from: &str, to: &str) {
+        // The target is a directory if it has known files.
+        let is_dir = files.keys().any(|path| below(path, to).is_some_and(|rest| !rest.is_empty()));
+        let is_file = files.contains_key(from);
+        let to = if is_dir && is_file { format!("{to}/{}", file_name(from)) } else { to.into() };
+        let paths: Vec<String> = files.keys().filter(|path| below(path, from).is_some()).cloned().collect();
+        if paths.is_empty() {
+            return self.file(files, &to, at, |touched, path| {
+                touched.state(path, Source::Touched, |state, at| state.forget(Source::Touched, at));
+            });
+        }
+        let mut touched = Touched { files: Rc::make_mut(files), at };
+        for path in paths {
+            let target = format!("{to}{}", below(&path, from).unwrap_or_default());
+            let Some(mut state) = touched.files.get(&path).map(|state| (**state).clone()) else { continue };
+            state.latest = at;
+            state.entries.push(at);
+            // It may be a directory that the session has not mentioned.
+            let may_be_dir = is_file && !is_dir && !file_name(&to).contains('.');
+            if may_be_dir {
+                state.doubt(Doubt::Command, at);
+            }
+            touched.files.insert(target, Rc::new(state));
+            touched.state(&path, Source::Removed, |state, at| state.forget(Source::Removed, at));
+        }
+    }
+
+    /// Applies a change to a file, if it is wanted.
+    fn file(&self, files: &mut Rc<Files>, path: &str, at: Index, change: impl FnOnce(&mut Touched<'_>, &str)) {
+        let path = self.full_path(path);
+        if self.wanted.as_ref().is_none_or(|wanted| wanted.contains(&path)) {
+            change(&mut Touched { files: Rc::make_mut(files), at }, &path);
+        }
+    }
+
+    fn full_path(&self, path: &str) -> String {
+        session_path(self.tree, path, self.home)
+    }
+
+    /// Returns `true` if a path in the description of a call is certainly not wanted.
+    fn is_other_file(&self, path: &str) -> bool {
+        let is_plain = |path: &str| path.len() < SHORT_PATH && path.bytes().all(|byte| byte.is_ascii_graphic());
+        let Some(wanted) = &self.wanted else { return false };
+        wanted.iter().all(|path| is_plain(path)) && is_plain(path) && !wanted.contains(&self.full_path(path))
+    }
+
+    /// Reads the call of a result.
+    fn with_call<T>(
+        &mut self,
+        result: Index,
+        take: impl FnOnce(&ToolCall<'_>, &str, &str) -> T,
+    ) -> Result<Option<T>, E> {
+        let Some(&id) = self.tree.answers.get(&result) else { return Ok(None) };
+        let above = std::iter::successors(self.tree.parent(result), |&at| self.tree.parent(at)).take(NEARBY);
+        let has_call = |at: &Index| self.tree.calls.get(at).is_some_and(|calls| calls.contains(&id));
+        let Some(at) = above.into_iter().find(has_call) else { return Ok(None) };
+        if self.calls.as_ref().is_none_or(|(known, _)| *known != at) {
+            self.calls = Some((at, (self.read)(&self.tree.nodes[at as usize])?));
+        }
+        let Some((_, line)) = &self.calls else { return Ok(None) };
+        let entry = parse::line(line).ok().flatten().unwrap_or_default();
+        let Some(message) = &entry.message else { return Ok(None) };
+        let is_it = |call: &&ToolCall<'_>| IdHash::of(call.id) == id;
+        let call = message.content.tool_calls().filter(is_it).last();
+        Ok(call.map(|call| take(call, &self.tree.header.cwd, self.home)))
+    }
+}
+
+impl Touched<'_> {
+    fn state(&mut self, path: &str, source: Source, change: impl FnOnce(&mut FileState, Index)) {
+        let at = self.at;
+        let state = self.files.entry(path.into()).or_insert_with(|| Rc::new(FileState::unknown(source, at)));
+        change(Rc::make_mut(state), at);
+    }
+
+    fn set(&mut self, path: &str, text: &str, source: Source) {
+        self.state(path, source, |state, at| state.set(text, source, at));
+    }
+
+    fn write(&mut self, path: &str, arguments: &Fields<'_>) {
+        let content = arguments.get("content").and_then(|content| content.str()).map(|content| content.text());
+        match content.filter(|content| !content.contains(read::REMOVED)) {
+            Some(content) => self.set(path, &content, Source::Write),
+            None => self.state(path, Source::NoText, |state, at| state.forget(Source::NoText, at)),
+        }
+    }
+
+    fn doubt(&mut self, path: &str, doubt: Doubt) {
+        if self.files.contains_key(path) {
+            self.state(path, Source::Touched, |state, at| state.doubt(doubt, at));
+        }
+    }
+
+    /// Marks the files that exist and match as possibly changed.
+    fn doubt_all(files: &mut Rc<Files>, at: Index, doubt: Doubt, is_it: impl Fn(&str) -> bool) {
+        let has_content = |state: &FileState| !matches!(state.content, Content::Unknown | Content::Removed);
+        let is_new =
+            |(path, state): &(&String, &Rc<FileState>)| state.doubt.is_none() && has_content(state) && is_it(path);
+        let paths: Vec<String> = files.iter().filter(is_new).map(|(path, _)| path.clone()).collect();
+        if paths.is_empty() {
+            return;
+        }
+        let mut touched = Touched { files: Rc::make_mut(files), at };
+        for path in paths {
+            touched.doubt(&path, doubt);
+        }
+    }
+}
+
+/// Returns the absolute path of a file as a session names it. pi removes an `@` at the start.
+pub fn session_path(tree: &Tree, path: &str, home: &str) -> String {
+    full_path(path.strip_prefix('@').unwrap_or(path), &tree.header.cwd, home)
+}
+
+/// Returns the rest of a path below a directory; empty for the directory itself.
+fn below<'a>(path: &'a str, dir: &str) -> Option<&'a str> {
+    path.strip_prefix(dir).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+/// Returns the text files attached to a prompt: `<file name="PATH">`, a line break, the text, a line break, `</file>`.
+fn attached(text: &str) -> Vec<(String, &str)> {
+    let mut files = Vec::new();
+    let mut rest = text;
+    while let Some(inner) = rest.strip_prefix("<file name=\"") {
+        let Some((path, after)) = inner.split_once("\">") else { break };
+        let Some((content, after)) = after.split_once("</file>\n") else { break };
+        if let Some(content) = content.strip_prefix('\n').and_then(|content| content.strip_suffix('\n')) {
+            files.push((path.to_owned(), content));
+        }
+        rest = after;
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::replay::state::Exactness;
+    use crate::session::tree::tests::tree;
+    use serde_json::{Value, json};
+
+    /// A session in `/w` as lines. The parent of an entry is the one before it.
+    #[derive(Clone, Default)]
+    struct Lines(Vec<String>);
+
+    impl Lines {
+        fn message(mut self, message: &Value) -> Self {
+            let at = self.0.len();
+            let parent = at.checked_sub(1).map(|before| format!("e{before}"));
+            let time = format!("2026-01-01T00:00:{:02}Z", at % 60);
+            self.0.push(json!({"type": "message", "id": format!("e{at}"), "parentId": parent, "timestamp": time, "message": message}).to_string());
+            self
+        }
+
+        fn user(self, text: &str) -> Self {
+            self.message(&json!({"role": "user", "content": text}))
+        }
+
+        fn call(self, name: &str, arguments: &Value) -> Self {
+            let id = format!("c{}", self.0.len());
+            self.message(&json!({"role": "assistant", "content": [{"type": "toolCall", "id": id, "name": name, "arguments": arguments}]}))
+        }
+
+        fn answer(self, text: &str, is_error: bool) -> Self {
+            let id = format!("c{}", self.0.len() - 1);
+            self.message(&json!({"role": "toolResult", "toolCallId": id, "content": [{"type": "text", "text": text}], "isError": is_error}))
+        }
+
+        fn write(self, path: &str, content: &str) -> Self {
+            self.call("write", &json!({"path": path, "content": content})).answer("Successfully wrote", false)
+        }
+
+        fn edit(self, path: &str, old: &str, new: &str) -> Self {
+            self.call("edit", &json!({"path": path, "oldText": old, "newText": new}))
+                .answer("Successfully replaced", false)
+        }
+
+        fn read(self, path: &str, content: &str) -> Self {
+            self.call("read", &json!({"path": path})).answer(content, false)
+        }
+
+        fn bash(self, command: &str, output: &str) -> Self {
+            self.call("bash", &json!({"command": command})).answer(output, false)
+        }
+
+        /// Returns the states at the last entry: exactness, text, and number of changes from outside.
+        fn states(&self) -> BTreeMap<String, (Exactness, String, usize)> {
+            let tree = tree(&self.0);
+            let last = tree.nodes.len() as Index - 1;
+            let lines = &self.0;
+            let read = |node: &Node| Ok::<_, ()>(lines[node.offset as usize - 1].clone().into_bytes());
+            let files = Replay::new(&tree, "/h", read).at(last).unwrap();
+            let text = |state: &FileState| match &state.content {
+                Content::Exact(text) => text.to_string(),
+                Content::Partial(known) => known.with_gaps(),
+                Content::Unknown | Content::Removed => String::new(),
+            };
+            let all: BTreeMap<_, _> = files
+                .iter()
+                .map(|(path, state)| (path.clone(), (state.exactness(), text(state), state.outside.len())))
+                .collect();
+            for (path, state) in &files {
+                let only = Replay::new(&tree, "/h", read).only([path.clone()]).unwrap().at(last).unwrap();
+                assert_eq!(only.get(path), Some(state), "alone, the state is the same");
+            }
+            all
+        }
+
+        #[track_caller]
+        fn has(&self, path: &str, exactness: Exactness, text: &str) -> &Self {
+            let states = self.states();
+            let (found, content, _) = states.get(path).unwrap_or_else(|| panic!("{states:?}"));
+            assert_eq!((*found, content.as_str()), (exactness, text));
+            self
+        }
+    }
+
+    #[test]
+    fn writes_and_edits_are_exact() {
+        let lines = Lines::default().user("go").write("src/../a.txt", "one\r\ntwo").edit("./a.txt", "two", "2");
+        lines.has("/a.txt", Exactness::Exact, "one\r\n2");
+    }
+
+    #[test]
+    fn failed_calls_change_nothing() {
+        let lines =
+            Lines::default().write("a", "x").call("edit", &json!({"path": "a", "oldText": "x", "newText": "y"}));
+        lines.clone().answer("Could not find the exact text", true).has("/a", Exactness::Exact, "x");
+        lines.clone().answer("Operation aborted", true).has("/a", Exactness::Possible, "x");
+        lines.user("pi was killed").has("/a", Exactness::Possible, "x");
+    }
+
+    #[test]
+    fn reads_confirm_and_contradict() {
+        let lines = Lines::default().write("a", "x\n").bash("python3 a", "");
+        lines.has("/a", Exactness::Possible, "x\n");
+        lines.clone().read("a", "x\n").has("/a", Exactness::Exact, "x\n");
+        let changed = lines.read("a", "z\n");
+        assert_eq!(changed.states()["/a"], (Exactness::Exact, "z\n".into(), 0), "the command changed it");
+        assert_eq!(
+            changed.read("a", "q").states()["/a"],
+            (Exactness::Exact, "q".into(), 1),
+            "another program changed it"
+        );
+    }
+
+    #[test]
+    fn parts_become_a_whole() {
+        let part = |lines: Lines, offset: usize, text: &str| {
+            lines.call("read", &json!({"path": "a", "offset": offset, "limit": 2})).answer(text, false)
+        };
+        let first = part(Lines::default(), 1, "a\nb\n\n[2 more lines in file. Use offset=3 to continue.]");
+        first.has("/a", Exactness::Partial, "a\nb\n[2 unknown lines]");
+        part(first.clone(), 3, "c\n").has("/a", Exactness::Exact, "a\nb\nc\n");
+        first.edit("a", "b", "b1\nb2").has("/a", Exactness::Partial, "a\nb1\nb2\n[2 unknown lines]");
+    }
+
+    #[test]
+    fn commands_write_move_and_remove() {
+        let lines = Lines::default().bash("cat > a.sh <<'EOF'\nls $x\nEOF", "").bash("mv a.sh b.sh", "");
+        lines.has("/b.sh", Exactness::Exact, "ls $x\n").has("/a.sh", Exactness::Removed, "");
+        lines.bash("rm b.sh", "").has("/b.sh", Exactness::Removed, "");
+    }
+
+    #[test]
+    fn commands_make_only_named_files_doubtful() {
+        let lines = Lines::default().write("a.rs", "a").write("b.rs", "b").bash("cargo test && git status", "a.rs");
+        lines.has("/a.rs", Exactness::Exact, "a");
+        let changed = lines.clone().bash("./gen a.rs", "");
+        changed.has("/a.rs", Exactness::Possible, "a").has("/b.rs", Exactness::Exact, "b");
+        lines.clone().bash("npm run check", "Fixed 2 files.").has("/b.rs", Exactness::Possible, "b");
+        lines.bash("git stash", "").has("/b.rs", Exactness::Possible, "b");
+    }
+
+    #[test]
+    fn attached_files_and_nested_calls_are_replayed() {
+        let text = "<file name=\"/w/n.md\">\n# N\n\n</file>\nSee it";
+        Lines::default().user(text).has("/w/n.md", Exactness::Possible, "# N\n");
+        let nested = json!({"calls": [
+            {"id": "1", "name": "write", "arguments": {"path": "a", "content": "x"}, "status": "ok"},
+            {"id": "2", "name": "edit", "arguments": {"path": "a", "edits": [{"oldText": "x", "newText": "y"}]}, "status": "ok"},
+            {"id": "3", "name": "write", "arguments": {"path": "a", "content": "no"}, "status": "error"},
+        ]});
+        let lines = Lines::default().call("codemode", &json!({"code": "1"}));
+        lines.message(&json!({"role": "toolResult", "toolCallId": "c0", "content": [], "nestedCalls": nested})).has(
+            "/a",
+            Exactness::Exact,
+            "y",
+        );
+    }
+
+    #[test]
+    fn images_and_removed_text_are_unknown() {
+        Lines::default().read("a.png", "Read image file [image/png]").has("/a.png", Exactness::Unknown, "");
+        Lines::default().write("a", "[pitree slim: removed 2 kB of output]").has("/a", Exactness::Unknown, "");
+        Lines::default().edit("a", "x", "y").has("/a", Exactness::Unknown, "");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn an_exact_state_is_the_file(steps in proptest::collection::vec((0usize..6, "[ab\n]{0,4}", "[abc\n]{0,3}"), 1..16)) {
+            let (mut lines, mut file): (Lines, Option<String>) = Default::default();
+            for (kind, one, other) in steps {
+                lines = match (kind, &file) {
+                    (0, _) => {
+                        file = Some(one.clone());
+                        lines.write("f", &one)
+                    }
+                    (1 | 2, Some(text)) if !one.is_empty() && text.matches(&*one).count() == 1 && edit::replaced(text, &[(one.clone(), other.clone())]).is_some() => {
+                        let after = text.replacen(&*one, &other, 1);
+                        file = Some(after);
+                        lines.edit("f", &one, &other)
+                    }
+                    (3, Some(text)) => lines.read("f", text),
+                    (4, Some(_)) => {
+                        file = Some(other.clone());
+                        lines.bash("python3 change.py f", "")
+                    }
+                    _ => lines.call("edit", &json!({"path": "f", "oldText": one, "newText": other})).answer("Could not find", true),
+                };
+            }
+            let states = lines.states();
+            if let Some((Exactness::Exact, text, _)) = states.get("/f") {
+                proptest::prop_assert_eq!(Some(text), file.as_ref());
+            }
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! The words of a shell command: simple commands with their redirections and here-documents. The parser understands
+//! what models usually write; anything else makes a word unknown.
+
+/// A word of a command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Word {
+    /// The text without quotes.
+    pub(super) text: String,
+    /// `true` if the shell changes the word: variables, substitutions or patterns.
+    pub(super) is_computed: bool,
+}
+
+/// The operator before a simple command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Joined {
+    /// The start, `;`, a line break or `&`.
+    #[default]
+    Start,
+    /// `&&`
+    And,
+    /// `||`
+    Or,
+    /// `|`
+    Pipe,
+}
+
+/// A simple command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct SimpleCommand {
+    /// The operator before it.
+    pub(super) joined: Joined,
+    /// The words without redirections.
+    pub(super) words: Vec<Word>,
+    /// The files that it writes, and `true` to append.
+    pub(super) outputs: Vec<(Word, bool)>,
+    /// The text of its here-document, if the shell does not change it.
+    pub(super) input: Option<String>,
+}
+
+/// A here-document whose text follows on the next lines.
+struct Pending {
+    command: usize,
+    delimiter: Word,
+    strips_tabs: bool,
+    is_quoted: bool,
+}
+
+/// Splits a script into its simple commands, and the scripts in `$(…)` and backquotes.
+pub(super) fn parse(script: &str) -> (Vec<SimpleCommand>, Vec<String>) {
+    let mut parser =
+        Parser { rest: script, commands: vec![SimpleCommand::default()], inner: Vec::new(), pending: Vec::new() };
+    parser.run();
+    parser.commands.retain(|command| !command.words.is_empty() || !command.outputs.is_empty());
+    (parser.commands, parser.inner)
+}
+
+struct Parser<'a> {
+    rest: &'a str,
+    commands: Vec<SimpleCommand>,
+    inner: Vec<String>,
+    pending: Vec<Pending>,
+}
+
+impl<'a> Parser<'a> {
+    fn run(&mut self) {
+        loop {
+            self.rest = self.rest.trim_start_matches([' ', '\t', '\r']);
+            if let Some(rest) = self.rest.strip_prefix("\\\n") {
+                self.rest = rest;
+                continue;
+            }
+            let Some(first) = self.rest.chars().next() else { return };
+            match first {
+                '\n' => {
+                    self.rest = &self.rest[1..];
+                    self.documents();
+                    self.next(Joined::Start);
+                }
+                '#' => self.rest = self.rest.find('\n').map_or("", |at| &self.rest[at..]),
+                ';' | '(' | ')' => {
+                    self.rest = &self.rest[1..];
+                    self.next(Joined::Start);
+                }
+                '&' if self.rest.starts_with("&>") => {
+                    self.rest = &self.rest[1..];
+                    self.redirection();
+                }
+                '&' | '|' => {
+                    let two = self.rest.starts_with("&&") || self.rest.starts_with("||");
+                    let joined = match (first, two) {
+                        ('&', true) => Joined::And,
+                        ('&', false) => Joined::Start,
+                        (_, true) => Joined::Or,
+                        _ => Joined::Pipe,
+                    };
+                    self.rest = &self.rest[if two { 2 } else { 1 }..];
+                    self.next(joined);
+                }
+                '<' | '>' => self.redirection(),
+                _ => {
+                    let is_number = self.rest.trim_start_matches(|c: char| c.is_ascii_digit());
+                    if is_number.len() < self.rest.len() && is_number.starts_with(['<', '>']) {
+                        self.rest = is_number;
+                        self.redirection();
+                        continue;
+                    }
+                    let (word, _) = self.word();
+                    if let Some(command) = self.commands.last_mut() {
+                        command.words.push(word);
+                    }
+                }
+            }
+        }
+    }
+
+    fn next(&mut self, joined: Joined) {
+        self.commands.push(SimpleCommand { joined, ..SimpleCommand::default() });
+    }
+
+    /// Reads a redirection that starts with `<` or `>`.
+    fn redirection(&mut self) {
+        let current = self.commands.len() - 1;
+        for (sign, strips_tabs) in [("<<-", true), ("<<", false)] {
+            if self.rest.starts_with("<<<") {
+                break;
+            }
+            if let Some(rest) = self.rest.strip_prefix(sign) {
+                self.rest = rest.trim_start_matches(' ');
+                let (delimiter, is_quoted) = self.word();
+                self.pending.push(Pending { command: current, delimiter, strips_tabs, is_quoted });
+                return;
+            }
+        }
+        let is_output = self.rest.starts_with('>');
+        let appends = self.rest.starts_with(">>");
+        self.rest = self.rest.trim_start_matches(['<', '>', '|']);
+        if let Some(rest) = self.rest.strip_prefix('&') {
+            self.rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-');
+            return;
+        }
+        self.rest = self.rest.trim_start_matches([' ', '\t']);
+        let (word, _) = self.word();
+        if is_output && let Some(command) = self.commands.last_mut() {
+            command.outputs.push((word, appends));
+        }
+    }
+
+    /// Reads the here-documents whose text starts here.
+    fn documents(&mut self) {
+        for Pending { command, delimiter, strips_tabs, is_quoted } in std::mem::take(&mut self.pending) {
+            let mut text = String::new();
+            loop {
+                if self.rest.is_empty() {
+                    break;
+                }
+                let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
+                self.rest = rest;
+                let line = if strips_tabs { line.trim_start_matches('\t') } else { line };
+                if line == delimiter.text {
+                    break;
+                }
+                text.push_str(line);
+                text.push('\n');
+            }
+            let is_computed = !is_quoted && text.contains(['$', '`', '\\']);
+            if let Some(command) = self.commands.get_mut(command).filter(|_| !is_computed) {
+                command.input = Some(text);
+            }
+        }
+    }
+
+    /// Reads a word; also returns `true` if it has quotes.
+    fn word(&mut self) -> (Word, bool) {
+        let (mut word, mut has_quotes) = (Word::default(), false);
+        while let Some(c) = self.rest.chars().next() {
+            match c {
+                ' ' | '\t' | '\n' | '\r' | ';' | '&' | '|' | '<' | '>' | '(' | ')' => break,
+                '\'' => {
+                    has_quotes = true;
+                    let (text, rest) = self.rest[1..].split_once('\'').unwrap_or((&self.rest[1..], ""));
+                    word.text.push_str(text);
+                    self.rest = rest;
+                }
+                '"' => {
+                    has_quotes = true;
+                    self.rest = &self.rest[1..];
+                    self.double_quoted(&mut word);
+                }
+                '\\' => {
+                    has_quotes = true;
+                    let mut chars = self.rest[1..].chars();
+                    word.text.extend(chars.next().filter(|&c| c != '\n'));
+                    self.rest = chars.as_str();
+                }
+                '$' | '`' => self.computed(&mut word),
+                _ => {
+                    word.is_computed |= matches!(c, '*' | '?' | '[' | '{');
+                    word.text.push(c);
+                    self.rest = &self.rest[c.len_utf8()..];
+                }
+            }
+        }
+        (word, has_quotes)
+    }
+
+    fn double_quoted(&mut self, word: &mut Word) {
+        while let Some(c) = self.rest.chars().next() {
+            match c {
+                '"' => {
+                    self.rest = &self.rest[1..];
+                    return;
+                }
+                '\\' => {
+                    let mut chars = self.rest[1..].chars();
+                    match chars.next() {
+                        Some(c @ ('"' | '\\' | '$' | '`')) => word.text.push(c),
+                        Some('\n') | None => {}
+                        Some(c) => word.text.extend(['\\', c]),
+                    }
+                    self.rest = chars.as_str();
+                }
+                '$' | '`' => self.computed(word),
+                _ => {
+                    word.text.push(c);
+                    self.rest = &self.rest[c.len_utf8()..];
+                }
+            }
+        }
+    }
+
+    /// Skips a variable or a substitution.
+    fn computed(&mut self, word: &mut Word) {
+        word.is_computed = true;
+        if let Some(rest) = self.rest.strip_prefix('`') {
+            let (script, rest) = rest.split_once('`').unwrap_or((rest, ""));
+            self.inner.push(script.into());
+            self.rest = rest;
+        } else if let Some(rest) = self.rest.strip_prefix("$(") {
+            let end = closing(rest);
+            self.inner.push(rest[..end].into());
+            self.rest = rest.get(end + 1..).unwrap_or_default();
+        } else {
+            word.text.push('$');
+            self.rest = &self.rest[1..];
+        }
+    }
+}
+
+/// Returns the place of the parenthesis that closes a substitution, or the end.
+fn closing(text: &str) -> usize {
+    let (mut depth, mut quote) = (0usize, None);
+    for (at, c) in text.char_indices() {
+        match (c, quote) {
+            (c, Some(open)) => quote = Some(open).filter(|_| c != open),
+            ('\'' | '"', None) => quote = Some(c),
+            ('(', None) => depth += 1,
+            (')', None) if depth == 0 => return at,
+            (')', None) => depth -= 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(script: &str) -> Vec<String> {
+        let (commands, inner) = parse(script);
+        let word = |word: &Word| format!("{}{}", word.text, if word.is_computed { "*" } else { "" });
+        let command = |command: &SimpleCommand| {
+            let words: Vec<String> = command.words.iter().map(word).collect();
+            let outputs: Vec<String> = command
+                .outputs
+                .iter()
+                .map(|(file, appends)| format!(" {}{}", if *appends { ">>" } else { ">" }, word(file)))
+                .collect();
+            let input = command.input.as_ref().map_or(String::new(), |text| format!(" <{text:?}"));
+            format!("{:?} {}{}{input}", command.joined, words.join(" "), outputs.concat())
+        };
+        commands.iter().map(command).chain(inner.into_iter().map(|inner| format!("$ {inner}"))).collect()
+    }
+
+    #[test]
+    fn splits_commands() {
+        for (script, wanted) in [
+            (
+                "cd a && ls -l | grep 'x y' || true; pwd",
+                &["Start cd a", "And ls -l", "Pipe grep x y", "Or true", "Start pwd"][..],
+            ),
+            ("cat > a.txt <<'EOF'\nx $y\nEOF\nls", &["Start cat >a.txt <\"x $y\\n\"", "Start ls"]),
+            ("cat <<EOF > a\n$x\nEOF", &["Start cat >a"]),
+            ("cat <<-E >>a\n\tx\n\tE\n", &["Start cat >>a <\"x\\n\""]),
+            ("cargo test 2>&1 >out &> log", &["Start cargo test >out >log"]),
+            ("rm *.rs \"$x\" a\\ b # c", &["Start rm *.rs* $x* a b"]),
+            ("x=$(rm a) y`ls`", &["Start x=* y*", "$ rm a", "$ ls"]),
+            ("echo \"a 'b\" 'c\"'", &["Start echo a 'b c\""]),
+            ("cat > a <<'E'\nno end", &["Start cat >a <\"no end\\n\""]),
+        ] {
+            assert_eq!(said(script), wanted, "{script}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_parsed(script in "[ -~\n$`'\"\\\\<>&|()é]{0,60}") {
+            parse(&script);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Files as they were: `file`, `log`, `recover` and `blame`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::common::session::Session;
+use crate::pitree::Pitree;
+
+fn write(path: &str, content: &str) -> Value {
+    json!({"path": path, "content": content})
+}
+
+fn replace(path: &str, old: &str, new: &str) -> Value {
+    json!({"path": path, "edits": [{"oldText": old, "newText": new}]})
+}
+
+/// A session in the home with an abandoned branch: `a.txt` is written, edited on two branches, and doubtful at the end.
+fn session(pitree: &Pitree) -> PathBuf {
+    let session = Session::new("s-one")
+        .cwd(pitree.home())
+        .user("u1", "Write a")
+        .tool("w1", "write", &write("a.txt", "one\ntwo\n"), "Successfully wrote")
+        .user("u2", "First try")
+        .tool("e1", "edit", &replace("a.txt", "two", "2"), "Successfully replaced")
+        .tool("c1", "bash", &json!({"command": "git commit -am 'Two'"}), "hook\n[main 1a2b3c4] Two\n 1 file changed")
+        .under("w1r")
+        .user("u3", "Second try")
+        .tool("e2", "edit", &replace("a.txt", "one", "1"), "Successfully replaced")
+        .tool("b1", "bash", &json!({"command": "./change a.txt"}), "done");
+    pitree.write_session(&session)
+}
+
+#[test]
+fn a_file_is_printed_as_it_was() {
+    let pitree = Pitree::new();
+    session(&pitree);
+    for (place, code, text) in [
+        ("s-one@e1r", 0, "one\n2\n"),
+        ("s-one@w1r", 0, "one\ntwo\n"),
+        ("s-one@e2r", 0, "1\ntwo\n"),
+        ("s-one", 3, ""),
+        ("s-one@u1", 1, ""),
+    ] {
+        let outcome = pitree.run(&["file", "a.txt", "--at", place]);
+        assert_eq!((outcome.code, outcome.out.as_str()), (code, text), "{place}: {}", outcome.err);
+    }
+    let doubtful = pitree.run(&["file", "./x/../a.txt", "--at", "s-one", "--partial"]);
+    assert_eq!((doubtful.code, doubtful.out.as_str()), (3, "1\ntwo\n"));
+    assert!(doubtful.err.contains("possibly changed: a command may have changed it at b1r"), "{}", doubtful.err);
+    let object = pitree.run(&["file", "a.txt", "--at", "s-one@e1r", "--json"]).out;
+    let object: Value = serde_json::from_str(&object).unwrap();
+    assert_eq!((&object["text"], &object["entries"]), (&json!("one\n2\n"), &json!(["w1r", "e1r"])));
+}
+
+#[test]
+fn a_state_is_compared_and_written() {
+    let pitree = Pitree::new();
+    session(&pitree);
+    fs::write(pitree.home().join("a.txt"), "one\nthree\n").unwrap();
+    let of_disk = pitree.run(&["file", "a.txt", "--at", "s-one@w1r", "--diff", "disk"]).out;
+    assert!(of_disk.contains("-two\n+three\n"), "{of_disk}");
+    let of_other = pitree.run(&["file", "a.txt", "--at", "s-one@w1r", "--diff", "s-one@e1r"]).out;
+    assert!(of_other.contains("-two\n+2\n"), "{of_other}");
+    let to_a = ["file", "a.txt", "--at", "s-one@e1r", "-o", "a.txt"];
+    let refused = pitree.run(&to_a);
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("use --force"), "{}", refused.err);
+    assert_eq!(pitree.run(&[&to_a[..], &["--force"]].concat()).code, 0);
+    assert_eq!(fs::read_to_string(pitree.home().join("a.txt")).unwrap(), "one\n2\n");
+}
+
+#[test]
+fn the_states_of_all_branches_are_listed() {
+    let pitree = Pitree::new();
+    let path = session(&pitree);
+    let fork =
+        Session::new("s-two").cwd(pitree.home()).user("f1", "Other").tool("f2", "write", &write("a.txt", "x\n"), "ok");
+    pitree.write_session(&fork.at(100).parent(&path));
+    let states = pitree.objects(&["log", "a.txt", "--json"]);
+    let entries: Vec<&str> = states.iter().map(|state| state["entry"].as_str().unwrap()).collect();
+    assert_eq!(entries.iter().filter(|entry| entry.starts_with('f')).count(), 1, "{entries:?}");
+    let of = |entry: &str| states.iter().find(|state| state["entry"] == entry).unwrap();
+    assert_eq!(
+        (&of("e1r")["abandoned"], &of("e1r")["added"], &of("e1r")["prompt"]),
+        (&json!(true), &json!(1), &json!("First try"))
+    );
+    assert_eq!(of("e2r")["abandoned"], false);
+    assert_eq!((&of("w1r")["commit"], &of("e1r")["commit"]), (&Value::Null, &json!("1a2b3c4")));
+    assert_eq!(pitree.objects(&["log", "a.txt", "--commit", "1A2B3C4D", "--json"]), [of("e1r").clone()]);
+    assert_eq!(pitree.run(&["log", "a.txt", "--commit", "xyz"]).code, 2);
+    let changed = pitree.objects(&["log", "a.txt", "-S", "two", "--json"]);
+    let entries: Vec<&Value> = changed.iter().map(|state| &state["entry"]).collect();
+    assert_eq!(entries, ["e1r", "w1r"]);
+    assert_eq!(pitree.run(&["log", "missing.txt"]).code, 1);
+    let rows = pitree.print(&["log", "a.txt"]);
+    assert!(rows.contains("+1 -1") && rows.contains("abandoned"), "{rows}");
+}
+
+#[test]
+fn files_are_recovered_below_a_new_directory() {
+    let pitree = Pitree::new();
+    let long = format!("{}/x", "y".repeat(4000));
+    let hostile =
+        ["../../etc/passwd", "/etc/absolute", "a\u{1b}[31m\n.txt", &long, "A.TXT", "a.txt/below", "..", "~/../up"];
+    let base =
+        Session::new("s-one").cwd(pitree.home().join("project")).tool("w0", "write", &write("a.txt", "a\n"), "ok");
+    let session = hostile
+        .iter()
+        .enumerate()
+        .fold(base, |session, (at, path)| session.tool(&format!("h{at}"), "write", &write(path, "x"), "ok"));
+    let session = session.tool("e", "edit", &replace("unknown.txt", "a", "b"), "ok");
+    pitree.write_session(&session);
+    let before = pitree.files();
+    let outcome = pitree.run(&["recover", "s-one", "--to", "out/new"]);
+    assert_eq!(outcome.code, 3, "{}{}", outcome.out, outcome.err);
+    assert!(!outcome.out.contains('\u{1b}') && outcome.out.contains("not written"), "{}", outcome.out);
+    let target = pitree.home().join("out/new");
+    let own = [".cache", ".local"].map(|dir| pitree.home().join(dir));
+    let is_new = |path: &PathBuf| !before.contains_key(path) && !own.iter().any(|dir| path.starts_with(dir));
+    let new: Vec<PathBuf> = pitree.files().into_keys().filter(is_new).collect();
+    let below: Vec<&PathBuf> = new.iter().filter(|path| path.starts_with(&target)).collect();
+    assert_eq!(below.len(), 1 + hostile.len(), "{new:?}");
+    assert!(new.iter().all(|path| path.starts_with(&target)), "{new:?}");
+    assert_eq!(fs::read_to_string(target.join("A.TXT")).unwrap(), "x");
+    assert_eq!(fs::read_to_string(target.join("_conflicts/1/a.txt")).unwrap(), "a\n");
+    let again = pitree.refuse(&["recover", "s-one", "--to", "out/new"]);
+    assert!(again.contains("not an empty directory"), "{again}");
+    #[cfg(unix)]
+    {
+        let linked = pitree.home().join("linked");
+        fs::create_dir(&linked).unwrap();
+        std::os::unix::fs::symlink("../out/new/A.TXT", linked.join("a.txt")).unwrap();
+        pitree.refuse(&["recover", "s-one", "--to", "linked"]);
+    }
+}
+
+#[test]
+fn abandoned_branches_are_recovered_each() {
+    let pitree = Pitree::new();
+    session(&pitree);
+    let outcome = pitree.run(&["recover", "s-one", "--abandoned", "--to", "out"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    assert_eq!(fs::read_to_string(pitree.home().join("out/c1r/a.txt")).unwrap(), "one\n2\n");
+    pitree.refuse(&["recover", "s-one@w1r", "--abandoned", "--to", "other"]);
+}
+
+#[test]
+fn lines_have_their_prompts() {
+    let pitree = Pitree::new();
+    session(&pitree);
+    fs::write(pitree.home().join("a.txt"), "1\ntwo\nmine\n").unwrap();
+    let lines = pitree.objects(&["blame", "a.txt", "--json"]);
+    crate::json::check_unversioned("blame", &lines);
+    let prompts: Vec<&Value> = lines.iter().map(|line| &line["prompt"]).collect();
+    assert_eq!(prompts, [&json!("Second try"), &json!("Write a"), &Value::Null]);
+    let one = pitree.print(&["blame", "a.txt:2"]);
+    assert!(one.contains("s-one@w1r") && one.contains("two") && one.lines().count() == 1, "{one}");
+    assert_eq!(pitree.run(&["blame", "a.txt:3"]).code, 1);
+    pitree.refuse(&["blame", "a.txt:9"]);
+}

@@ -1,0 +1,37 @@
+//! Compares replayed files with later reads, in the demo sessions and the fixtures.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod oracle;
+
+use std::fs;
+use std::path::PathBuf;
+
+use oracle::Counts;
+
+/// Returns the session files below a directory of the repository.
+fn sessions(dir: &str) -> Vec<PathBuf> {
+    let mut sessions = Vec::new();
+    let mut dirs = vec![PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(dir)];
+    while let Some(dir) = dirs.pop() {
+        for path in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                dirs.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+                sessions.push(path);
+            }
+        }
+    }
+    sessions
+}
+
+#[test]
+fn exact_states_equal_later_reads() {
+    let mut counts = Counts::default();
+    let mut wrong = Vec::new();
+    for path in ["assets/demo", "fixtures"].into_iter().flat_map(sessions) {
+        counts.add(&path, &mut |error| wrong.push(error));
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+    assert!(counts.right > 0 && counts.whole_files * 2 > counts.files, "{counts:?}");
+}
