@@ -346,6 +346,8 @@ glyphs! {
     gone: "The project's directory is missing.", "✗", "X";
     subagent: "A subagent session.", "↳", ">";
     imported: "An imported session.", "↧", "i";
+    pin: "A pinned session.", "★", "P";
+    note: "A session or an entry with a note.", "✎", "N";
     mark: "A marked session or entry.", "✓", "x";
     warning: "A problem with the file or the entry; the preview describes it.", "⚠", "!";
     active: "In the tree: an entry on the active path, which leads to the leaf.", "•", "*";

@@ -18,7 +18,7 @@ mod trashed_files;
 mod undo;
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
@@ -27,13 +27,16 @@ pub use crate::changes::change::Change;
 use crate::changes::engine::Engine;
 pub(crate) use crate::changes::engine::random;
 use crate::changes::journal::{JournalRecord, JournalRecords};
-use crate::changes::kinds::{fork, import, line, migrate, rewrite, trash};
+use crate::changes::kinds::{fork, import, line, marks, migrate, rewrite, trash};
 pub use crate::changes::request::{
     ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, EarlierChange, ExpectedSession, FileSnapshot,
-    ImportRequest, PartialFailure, Refusal, Request, SessionIdentity, SharedRewriter, to_the_end, touched,
+    ImportRequest, NewMark, PartialFailure, Refusal, Request, SessionIdentity, SharedRewriter, has_marks, to_the_end,
+    touched,
 };
+use crate::disk;
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::trash::Trash;
+use crate::session::marks::Marks;
 
 /// Makes and undoes changes.
 #[derive(Clone, Debug)]
@@ -41,6 +44,8 @@ pub struct Changes {
     /// The directory of the journal.
     state_dir: PathBuf,
     trash: Trash,
+    /// The file of lasting marks.
+    marks: PathBuf,
     /// `true` to write nothing.
     dry_run: bool,
     /// The groups of changes made through this value or its clones.
@@ -48,15 +53,35 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Creates it with the directory of the journal and the trash.
+    /// Creates it with the directory of the journal, which also has the lasting marks, and the trash.
     pub fn new(state_dir: PathBuf, trash: Trash) -> Self {
-        Self { state_dir, trash, dry_run: false, own: Arc::default() }
+        let marks = disk::marks::file(&state_dir);
+        Self { state_dir, trash, marks, dry_run: false, own: Arc::default() }
+    }
+
+    /// Sets the directory of the lasting marks.
+    #[must_use]
+    pub fn with_marks_in(self, data_dir: &Path) -> Self {
+        Self { marks: disk::marks::file(data_dir), ..self }
+    }
+
+    /// Returns the lasting marks of all sessions.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn marks(&self) -> Result<Marks> {
+        disk::marks::read(&self.marks)
     }
 
     /// Returns a copy that writes nothing; its [`ChangeResult`] describes the effect.
     #[must_use]
     pub fn dry_run(self) -> Self {
         Self { dry_run: true, ..self }
+    }
+
+    /// Reports the lasting marks whenever they change, until `tell` returns `false`.
+    pub(crate) fn follow_marks(&self, tell: impl FnMut(Marks) -> bool) {
+        disk::marks::follow(&self.marks, tell);
     }
 
     /// Makes a change; `now` is in milliseconds since 1970. `watch` is notified of the progress between changes, and of
@@ -66,7 +91,7 @@ impl Changes {
     /// The change was not made, or not for all files: the error explains why, and the current state. With a
     /// [`Refusal`], the user can decide and try again; with a [`PartialFailure`], some changes were made.
     pub fn make(&self, request: &Request, now: i64, watch: ChangeObserver<'_>) -> Result<ChangeResult> {
-        let mut work = Engine::begin((&self.state_dir, &self.trash), self.dry_run, now, watch)?;
+        let mut work = Engine::begin((&self.state_dir, &self.trash, &self.marks), self.dry_run, now, watch)?;
         let done = self.carry_out(&mut work, request);
         if !work.is_dry {
             self.own().extend(&work.book.groups);
@@ -137,6 +162,7 @@ impl Changes {
             Request::Fork { path, at: None, .. } => fork::make(work, path, None),
             Request::Import(import) => import::make(work, import),
             Request::Rewrite { purpose, sessions, by } => rewrite::make(work, *purpose, sessions, &**by),
+            Request::Mark { marks } => marks::make(work, marks),
             Request::Trash { files } => trash::make(work, files),
             Request::Delete { files } => trash::delete(work, files),
             Request::EmptyTrash { numbers } => trash::empty(work, numbers),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Error, Result};
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::base::numbers::thousands;
@@ -18,6 +19,7 @@ use crate::session::digest::Digest;
 use crate::session::digest::listed::SessionFacts;
 use crate::session::entry::EntryId;
 use crate::session::links::IdHash;
+use crate::session::marks::Mark;
 
 /// A file as last read. If it has changed since, the user is asked again before it is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,6 +126,17 @@ impl fmt::Debug for SharedRewriter {
     }
 }
 
+/// A lasting mark to set or to remove.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewMark {
+    /// The session. The path is only for display, and can be empty.
+    pub session: ExpectedSession,
+    /// The mark.
+    pub mark: Mark,
+    /// The value; `None` removes the mark.
+    pub value: Option<Value>,
+}
+
 /// A request for a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
@@ -197,6 +210,11 @@ pub enum Request {
         /// The writer of the new versions.
         by: SharedRewriter,
     },
+    /// Set and remove lasting marks: pins, tags and notes. The session files are unchanged.
+    Mark {
+        /// The marks.
+        marks: Vec<NewMark>,
+    },
     /// Move files to the trash.
     Trash {
         /// The files.
@@ -252,7 +270,7 @@ impl Request {
                 sessions.iter().map(|session| &*session.path).collect()
             }
             Self::Trash { files } | Self::Delete { files } => files.iter().map(|file| &*file.path).collect(),
-            Self::Import(_) | Self::EmptyTrash { .. } => Vec::new(),
+            Self::Import(_) | Self::EmptyTrash { .. } | Self::Mark { .. } => Vec::new(),
             Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => Vec::new(),
         }
     }
@@ -453,14 +471,26 @@ pub struct PartialFailure {
     pub(crate) summary: String,
 }
 
+/// Returns `true` if lasting marks may have changed.
+pub fn has_marks(result: &Result<ChangeResult>) -> bool {
+    let is_mark = |change: &Change| matches!(change, Change::Mark(_));
+    changes_of(result).iter().any(is_mark)
+}
+
+/// Returns the changes made, even if the request failed later.
+fn changes_of(result: &Result<ChangeResult>) -> &[Change] {
+    match result {
+        Ok(done) => &done.changes,
+        Err(error) => error.downcast_ref().map_or(&[], |partly: &PartialFailure| &partly.changes),
+    }
+}
+
 /// Returns the files that a request may have changed, in order and without duplicates: those that it names, and those
 /// of the changes made, even if it failed later.
 pub fn touched(request: &Request, result: &Result<ChangeResult>) -> Vec<PathBuf> {
-    let changes = match result {
-        Ok(done) => &done.changes[..],
-        Err(error) => error.downcast_ref().map_or(&[][..], |partly: &PartialFailure| &partly.changes),
-    };
-    let paths = request.paths().into_iter().chain(changes.iter().map(Change::path));
+    let changes = changes_of(result);
+    let is_of_file = |change: &&Change| !matches!(change, Change::Mark(_));
+    let paths = request.paths().into_iter().chain(changes.iter().filter(is_of_file).map(Change::path));
     // Unknown changes have no path.
     let mut paths: Vec<PathBuf> = paths.filter(|path| !path.as_os_str().is_empty()).map(Path::to_path_buf).collect();
     paths.sort();

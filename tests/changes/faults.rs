@@ -366,7 +366,7 @@ fn check(world: &World) {
                 assert_eq!(there.contains_key(path), state == ChangeState::Done, "{record:?}");
                 assert!(state != ChangeState::Done || fs::metadata(path).unwrap().len() >= *bytes);
             }
-            Change::Trash(_) | Change::Migrate(_) | Change::Rewrite(_) | Change::Unknown(_) => {}
+            Change::Trash(_) | Change::Migrate(_) | Change::Rewrite(_) | Change::Mark(_) | Change::Unknown(_) => {}
         }
     }
     let last_trashed = history.iter().rev().find(|record| matches!(record.change, Change::Trash { .. }));

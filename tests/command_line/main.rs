@@ -17,6 +17,7 @@ mod in_pi;
 mod index;
 mod json;
 mod live;
+mod marks;
 mod names;
 mod newer;
 mod outlines;

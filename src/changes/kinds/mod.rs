@@ -5,6 +5,7 @@ mod exchange;
 pub(crate) mod fork;
 pub(crate) mod import;
 pub(crate) mod line;
+pub(crate) mod marks;
 pub(crate) mod migrate;
 pub(crate) mod rewrite;
 pub(crate) mod trash;
@@ -17,13 +18,15 @@ use serde_json::Value;
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{self, count, thousands};
 use crate::changes::change::{
-    Change, ChangeStep, LabelChange, LeafMove, Migration, NameChange, NewFile, Rewrite, TrashChange, UnknownChange,
+    Change, ChangeStep, LabelChange, LeafMove, MarkChange, Migration, NameChange, NewFile, Rewrite, TrashChange,
+    UnknownChange,
 };
 use crate::changes::engine::Engine;
 use crate::changes::journal::{JournalRecord, JournalRecords};
 use crate::changes::request::{ChangeResult, PartialFailure, Refusal, concerns_all, reasons, summary};
 use crate::disk::files::is_there;
 use crate::disk::load;
+use crate::disk::marks::CurrentMarks;
 use crate::disk::trash::TrashSession;
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::Tree;
@@ -40,7 +43,8 @@ impl Change {
             | Self::Import(NewFile { path, .. })
             | Self::Trash(TrashChange { path, .. })
             | Self::Migrate(Migration { path, .. })
-            | Self::Rewrite(Rewrite { path, .. }) => path,
+            | Self::Rewrite(Rewrite { path, .. })
+            | Self::Mark(MarkChange { path, .. }) => path,
             Self::Unknown(change) => Path::new(change.text("path")),
         }
     }
@@ -68,6 +72,7 @@ impl Change {
                 format!("convert from version {version} to version 3; original moved to trash")
             }
             Self::Rewrite(change) => format!("{}; original moved to trash", change.purpose.describe()),
+            Self::Mark(change) => change.describe(),
             Self::Unknown(change) => format!("made by a newer pitree ({:?})", change.text("kind")),
         }
     }
@@ -79,7 +84,7 @@ impl Change {
             | Self::Label(LabelChange { entry, .. })
             | Self::Leaf(LeafMove { entry, .. }) => Some(entry),
             Self::Fork(_) | Self::Import(_) | Self::Trash(_) | Self::Migrate(_) | Self::Rewrite(_) => None,
-            Self::Unknown(_) => None,
+            Self::Mark(_) | Self::Unknown(_) => None,
         }
     }
 
@@ -113,6 +118,10 @@ impl Change {
             (Self::Trash(_), ChangeStep::Make) => format!("Moved {sessions} to the trash"),
             (Self::Trash(_), ChangeStep::Undo) => format!("Restored {sessions}"),
             (Self::Trash(_), ChangeStep::Redo) => format!("Moved {sessions} to the trash again"),
+            (Self::Mark(_), _) if count == 1 => return None,
+            (Self::Mark(_), ChangeStep::Make) => format!("Changed {}", numbers::count(count, "mark", "marks")),
+            (Self::Mark(_), ChangeStep::Undo) => format!("Restored {}", numbers::count(count, "mark", "marks")),
+            (Self::Mark(_), ChangeStep::Redo) => format!("Changed {} again", numbers::count(count, "mark", "marks")),
             (Self::Rewrite(change), step) => change.purpose.summary(step, &sessions),
             _ => return None,
         })
@@ -166,17 +175,20 @@ impl JournalRecord {
             | Change::Trash(TrashChange { bytes, .. }) => trash::again(work, self, step, *bytes),
             Change::Migrate(change) => change.again(work, self, step),
             Change::Rewrite(change) => change.again(work, self, step),
+            Change::Mark(_) => marks::again(work, self, step),
             Change::Unknown(_) => bail!("change {} was {}", self.number, self.change.describe()),
         }
     }
 
     /// Returns `true` if an interrupted step was taken, according to the file, or `None` if it is inaccessible.
-    pub(crate) fn happened(&self, step: ChangeStep) -> Option<bool> {
+    /// `marks` are the current marks.
+    pub(crate) fn happened(&self, step: ChangeStep, marks: &CurrentMarks<'_>) -> Option<bool> {
         match &self.change {
             Change::Name(_) | Change::Label(_) | Change::Leaf(_) => line::happened(self),
             Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::happened(self, step),
             Change::Migrate(change) => change.happened(step),
             Change::Rewrite(change) => change.happened(step),
+            Change::Mark(change) => change.happened(step, marks),
             Change::Unknown(_) => None, // never called: only known changes are resolved
         }
     }
@@ -187,7 +199,7 @@ impl JournalRecord {
             Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::clear(self, bin),
             Change::Migrate(change) => change.exchange().clear(self, bin),
             Change::Rewrite(change) => change.exchange().clear(self, bin),
-            Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Unknown(_) => {}
+            Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Mark(_) | Change::Unknown(_) => {}
         }
     }
 }

@@ -151,7 +151,7 @@ pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeS
         Change::Fork(_) => Some("fork"),
         Change::Import(_) => Some("imported session"),
         Change::Trash(_) | Change::Migrate(_) | Change::Rewrite(_) | Change::Unknown(_) => None,
-        Change::Name(_) | Change::Label(_) | Change::Leaf(_) => None,
+        Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Mark(_) => None,
     };
     if let Some(new) = new
         && file_is_used_since(&work.book.records, path, bytes)?
