@@ -29,6 +29,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) book: Journal,
     /// The file of lasting marks.
     pub(crate) marks: &'a Path,
+    /// `true` if forks get the tags of their parents.
+    pub(crate) forks_inherit_tags: bool,
     /// The results of undone or redone changes of marks by number, until they are reported.
     pub(crate) marked: HashMap<u64, Result<()>>,
     /// `true` to write nothing.
@@ -96,6 +98,7 @@ impl<'a> Engine<'a> {
             bin,
             book,
             marks,
+            forks_inherit_tags: false,
             marked: HashMap::new(),
             is_dry,
             now,

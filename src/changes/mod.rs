@@ -46,6 +46,8 @@ pub struct Changes {
     trash: Trash,
     /// The file of lasting marks.
     marks: PathBuf,
+    /// `true` if forks get the tags of their parents.
+    forks_inherit_tags: bool,
     /// `true` to write nothing.
     dry_run: bool,
     /// The groups of changes made through this value or its clones.
@@ -56,13 +58,19 @@ impl Changes {
     /// Creates it with the directory of the journal, which also has the lasting marks, and the trash.
     pub fn new(state_dir: PathBuf, trash: Trash) -> Self {
         let marks = disk::marks::file(&state_dir);
-        Self { state_dir, trash, marks, dry_run: false, own: Arc::default() }
+        Self { state_dir, trash, marks, forks_inherit_tags: false, dry_run: false, own: Arc::default() }
     }
 
     /// Sets the directory of the lasting marks.
     #[must_use]
     pub fn with_marks_in(self, data_dir: &Path) -> Self {
         Self { marks: disk::marks::file(data_dir), ..self }
+    }
+
+    /// Sets whether forks get the tags of their parents.
+    #[must_use]
+    pub fn forks_inherit_tags(self, forks_inherit_tags: bool) -> Self {
+        Self { forks_inherit_tags, ..self }
     }
 
     /// Returns the lasting marks of all sessions.
@@ -92,6 +100,7 @@ impl Changes {
     /// [`Refusal`], the user can decide and try again; with a [`PartialFailure`], some changes were made.
     pub fn make(&self, request: &Request, now: i64, watch: ChangeObserver<'_>) -> Result<ChangeResult> {
         let mut work = Engine::begin((&self.state_dir, &self.trash, &self.marks), self.dry_run, now, watch)?;
+        work.forks_inherit_tags = self.forks_inherit_tags;
         let done = self.carry_out(&mut work, request);
         if !work.is_dry {
             self.own().extend(&work.book.groups);

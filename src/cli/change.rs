@@ -230,7 +230,7 @@ impl<'a> Changer<'a> {
 
 /// Returns the changes with the journal of a directory, the configured trash, and the user's lasting marks.
 pub(super) fn changes(state_dir: PathBuf, config: &Config) -> Changes {
-    let changes = Changes::new(state_dir, trash(config));
+    let changes = Changes::new(state_dir, trash(config)).forks_inherit_tags(config.forks_inherit_tags);
     match locate::data_dir() {
         Some(data) => changes.with_marks_in(&data),
         None => changes,

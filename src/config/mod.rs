@@ -186,6 +186,8 @@ pub struct Config {
     pub filter_of_pi: bool,
     /// `true` to collapse runs of tool calls at startup.
     pub tool_runs: bool,
+    /// `true` if forks that pitree creates get the tags of their parents.
+    pub forks_inherit_tags: bool,
     /// The command of pi: a program and its arguments.
     pub pi: Vec<String>,
     /// The behavior after starting pi.
@@ -230,6 +232,7 @@ impl Default for Config {
             trash: Vec::new(),
             trash_seconds: 60,
             index_megabytes: 4000,
+            forks_inherit_tags: false,
             stats: StatsConfig::default(),
             redact: RedactConfig::default(),
             dirs: Vec::new(),
@@ -260,6 +263,7 @@ const SETTINGS: &[(&str, SettingReader)] = &[
         Ok(())
     }),
     ("tool-runs", |config, value| boolean(value).map(|tool_runs| config.tool_runs = tool_runs)),
+    ("forks-inherit-tags", |config, value| boolean(value).map(|inherits| config.forks_inherit_tags = inherits)),
     ("pi", |config, value| {
         config.pi = strings(value)?;
         let named = config.pi.first().is_some_and(|program| !program.is_empty());

@@ -6,11 +6,12 @@ use std::thread;
 use pitree::changes::journal::ChangeState;
 use pitree::changes::{ChangeResult, Changes, ExpectedSession, NewMark, Refusal, Request, to_the_end};
 use pitree::disk::trash::Trash;
+use pitree::session::entry::EntryId;
 use pitree::session::marks::Mark;
 use proptest::prelude::*;
 
 use crate::common::effort::rounds;
-use crate::world::{NOW, World};
+use crate::world::{NOW, World, in_own_home, session, tree};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -145,6 +146,36 @@ fn marks_of_many_sessions_are_written_at_once() {
     assert!(sets(&world.changes).is_empty());
     assert_eq!(world.make(&Request::Redo).unwrap().summary, "Changed 2,000 marks again");
     assert_eq!(sets(&world.changes).len(), 2000);
+}
+
+#[test]
+fn forks_get_the_tags_of_their_parents_by_a_setting() {
+    in_own_home("marks::forks");
+}
+
+#[test]
+#[ignore = "run by forks_get_the_tags_of_their_parents_by_a_setting, in a home of its own"]
+fn forks() {
+    let world = World::at_home();
+    let path = world.write("s.jsonl", session(&[(0, 4), (0, 3)]));
+    let fork = |changes: &Changes| {
+        let at = Some(EntryId::Id("e1".into()));
+        let done =
+            changes.make(&Request::Fork { path: path.clone(), at, migrate: false }, NOW, &mut to_the_end).unwrap();
+        let id = tree(done.made.as_ref().unwrap()).header.id;
+        (changes.marks().unwrap().tags(&id).map(String::from).collect::<Vec<_>>(), done.changes.len())
+    };
+    let tags = ["a", "b"].map(|tag| new("s", Mark::Tag(tag.into()), Some("x")));
+    make(&world.changes, [&tags[..], &[new("s", Mark::Pin, Some("x"))]].concat()).unwrap();
+    assert_eq!(fork(&world.changes), (Vec::new(), 1));
+    world.undo().unwrap();
+    let inheriting = world.changes.clone().forks_inherit_tags(true);
+    assert_eq!(fork(&inheriting), (vec!["a".into(), "b".into()], 3));
+    assert_eq!(sets(&world.changes).len(), 2);
+    assert_eq!(world.undo().unwrap().changes.len(), 3);
+    assert_eq!((sets(&world.changes).len(), world.sessions().len()), (1, 1));
+    assert_eq!(world.make(&Request::Redo).unwrap().changes.len(), 3);
+    assert_eq!((sets(&world.changes).len(), world.sessions().len()), (2, 2));
 }
 
 #[test]

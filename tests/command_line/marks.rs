@@ -75,6 +75,45 @@ fn sessions_and_entries_have_notes() {
 }
 
 #[test]
+fn marks_are_listed_and_searched() {
+    let pitree = pitree();
+    pitree.print(&["tag", "aaaaaa", "+release"]);
+    pitree.print(&["pin", "aaaaaa"]);
+    pitree.print(&["note", "aaaaaa", "Flaky on CI"]);
+    pitree.print(&["note", "bbbbbb@u1", "ask again"]);
+    let ids = |query: &str| -> Vec<String> {
+        let listed = pitree.run(&["ls", "--json", query]).out;
+        let lines = listed.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        lines.map(|line| line["id"].as_str().unwrap().to_owned()).collect()
+    };
+    for (query, found) in [
+        ("is:pinned", &["aaaaaa"][..]),
+        ("tag:rel", &["aaaaaa"]),
+        ("tag:x", &[]),
+        ("note:flaky", &["aaaaaa"]),
+        ("note:again", &["bbbbbb"]),
+        ("has:note -is:pinned", &["bbbbbb"]),
+        ("has:tag", &["aaaaaa"]),
+    ] {
+        assert_eq!(ids(query), found, "{query}");
+    }
+    let listed = pitree.objects(&["ls", "--json", "is:pinned"]);
+    assert_eq!(
+        json!([listed[0]["pinned"], listed[0]["tags"], listed[0]["note"]]),
+        json!([true, ["release"], "Flaky on CI"])
+    );
+    assert!(pitree.refuse(&["search", "has:x"]).contains("known: note, tag"));
+    // A list is complete without marks, and a search is not.
+    let file = pitree.files().into_keys().find(|path| path.ends_with("marks.json")).unwrap();
+    fs::write(pitree.home().join(file), "{").unwrap();
+    let listed = pitree.run(&["ls", "--json"]);
+    assert_eq!((listed.code, listed.out.lines().count()), (0, 2));
+    assert!(listed.err.contains("fix, rename or delete the file"), "{}", listed.err);
+    assert!(pitree.refuse(&["search", "is:pinned"]).contains("cannot read the marks of sessions"));
+    assert!(pitree.refuse(&["pin", "bbbbbb"]).contains("cannot read the marks of sessions"));
+}
+
+#[test]
 fn marks_are_exported_and_imported() {
     let pitree = pitree();
     pitree.print(&["tag", "aaaaaa", "+release"]);

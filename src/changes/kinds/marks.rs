@@ -9,7 +9,7 @@ use crate::changes::change::{Change, ChangeStep, MarkChange};
 use crate::changes::engine::{Engine, waiting};
 use crate::changes::journal::{JournalRecord, UndoLink};
 use crate::changes::kinds::{overtaken, quoted};
-use crate::changes::request::{ChangeResult, NewMark, Refusal};
+use crate::changes::request::{ChangeResult, ExpectedSession, NewMark, Refusal};
 use crate::disk::marks::{self, CurrentMarks};
 use crate::session::marks::{Mark, Marks};
 
@@ -39,6 +39,14 @@ pub(crate) fn make(work: &mut Engine<'_>, wanted: &[NewMark]) -> Result<ChangeRe
         return Ok(ChangeResult::nothing("the marks are already set like this"));
     }
     Ok(ChangeResult::of(ChangeStep::Make, changes, 0))
+}
+
+/// Gives a fork the tags of its parent, in the group of its other changes.
+pub(super) fn inherit_tags(work: &mut Engine<'_>, parent: &str, fork: &ExpectedSession) -> Result<ChangeResult> {
+    let marks = marks::read(work.marks)?;
+    let tag = |tag: &str| NewMark { session: fork.clone(), mark: Mark::Tag(tag.into()), value: Some(true.into()) };
+    let tags: Vec<NewMark> = marks.tags(parent).map(tag).collect();
+    if tags.is_empty() { Ok(ChangeResult::default()) } else { make(work, &tags) }
 }
 
 /// Undoes or redoes all changes of marks among the records. [`again`] returns the results.

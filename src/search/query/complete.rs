@@ -124,8 +124,8 @@ mod tests {
     #[test]
     fn completes_names_and_values() {
         for (query, done, options) in [
-            ("|", "in:", 17),
-            ("foo |", "foo in:", 17),
+            ("|", "in:", 20),
+            ("foo |", "foo in:", 20),
             ("foo fi|", "foo file:", 1),
             ("-la|", "-label:", 1),
             ("e|", "edited:", 2),
