@@ -123,6 +123,8 @@ choices! {
         Cost = "cost",
         /// Sessions with a waiting pi first, then those with another pi, then the most recent.
         Live = "live",
+        /// Alphabetical by tags; sessions without tags come last.
+        Tags = "tags",
     }
 }
 

@@ -160,6 +160,11 @@ impl Marks {
         self.sessions.keys().any(|session| self.is_pinned(session))
     }
 
+    /// Returns `true` if a session has a tag.
+    pub fn has_tags(&self) -> bool {
+        self.sessions.keys().any(|session| self.tags(session).next().is_some())
+    }
+
     /// Returns all tags, those of most sessions first.
     pub fn tags_by_frequency(&self) -> Vec<String> {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();

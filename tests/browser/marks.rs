@@ -72,6 +72,20 @@ fn tags_are_edited_in_a_line_and_searched() {
 }
 
 #[test]
+fn the_list_can_be_sorted_by_tags() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut browser = browser(&dir, (80, 24));
+    browser.press("ctrl+s ctrl+s ctrl+s ctrl+s ctrl+s ctrl+s");
+    shows(&browser, "threaded");
+    browser.press("g j j #").type_text("b").press("enter j #").type_text("a").press("enter");
+    browser.press("ctrl+s ctrl+s ctrl+s ctrl+s ctrl+s ctrl+s g");
+    shows(&browser, "tags");
+    assert_eq!(browser.selected(), "the first prompt");
+    assert_eq!(browser.press("j").selected(), "the second prompt");
+    assert_eq!(browser.press("j").selected(), "the third prompt");
+}
+
+#[test]
 fn notes_are_above_the_preview() {
     let dir = tempfile::tempdir().unwrap();
     let mut browser = browser(&dir, (120, 40));

@@ -103,6 +103,9 @@ fn marks_are_listed_and_searched() {
         json!([true, ["release"], "Flaky on CI"])
     );
     assert!(pitree.refuse(&["search", "has:x"]).contains("known: note, tag"));
+    let groups = pitree.objects(&["stats", "--by", "tag", "--json"]);
+    let groups: Vec<&serde_json::Value> = groups.iter().map(|group| &group["key"]).collect();
+    assert_eq!(json!(groups), json!(["release", null]));
     // A list is complete without marks, and a search is not.
     let file = pitree.files().into_keys().find(|path| path.ends_with("marks.json")).unwrap();
     fs::write(pitree.home().join(file), "{").unwrap();

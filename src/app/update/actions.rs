@@ -329,6 +329,9 @@ fn change_list(model: &mut Model, action: Action) {
         }
         Action::NextSort => {
             shows.sort = shows.sort.next();
+            if shows.sort == Sort::Tags && !model.catalog.marks().has_tags() {
+                shows.sort = shows.sort.next();
+            }
             Some(format!("sorted by {}", shows.sort.name()))
         }
         Action::WaitingFirst => {
