@@ -212,6 +212,7 @@ fn a_search_keeps_little_of_each_entry() {
             dir: String::new(),
             zone: jiff::tz::TimeZone::UTC,
             secrets: None,
+            marks: std::sync::Arc::default(),
         };
         searcher.read(&sessions, |_, _| true);
         let counted = measure(|| {

@@ -173,6 +173,7 @@ impl World {
             dir: String::new(),
             zone: jiff::tz::TimeZone::UTC,
             secrets: None,
+            marks: std::sync::Arc::default(),
         };
         let session = |key| sessions.iter().find(|session| session.key == key).unwrap();
         let hit =

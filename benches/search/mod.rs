@@ -24,6 +24,7 @@ fn key(bencher: Bencher, searcher: &Searcher, sessions: &Arc<[SearchedSession]>,
         dir: String::new(),
         zone: jiff::tz::TimeZone::UTC,
         secrets: None,
+        marks: std::sync::Arc::default(),
     };
     let [query, other] = [query, "is:damaged"].map(|query| Query::parse(query).unwrap());
     let search = |query: &Query| {

@@ -6,6 +6,7 @@ use ratatui::layout::Size;
 
 use crate::app::flows;
 use crate::app::model::Model;
+use crate::app::note;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::sessions::Project;
 use crate::app::panes::tree::row_text;
@@ -90,8 +91,11 @@ fn session(model: &Model, key: SessionKey, room: Size) -> Vec<DocLine> {
     let tone = if digest.name.is_some() { Tone::Name } else { Tone::Strong };
     let title = title(digest);
     let mut lines = vec![DocLine::new(tone, &model.setting.glyphs.cut(&title, room.width.into()))];
+    lines.extend(note::lines(model.catalog.marks().note(&digest.header.id)));
     last_messages(&mut lines, model, key, room);
     lines.push(DocLine::default());
+    let tags: Vec<String> = model.catalog.marks().tags(&digest.header.id).map(|tag| format!("+{tag}")).collect();
+    lines.extend((!tags.is_empty()).then(|| fact("tags", &tags.join(" "))));
     facts(&mut lines, model, key);
     abandoned(&mut lines, model, key, room);
     family(&mut lines, model, key);
@@ -130,7 +134,13 @@ pub type SessionSymbol = (Tone, String, String);
 pub fn symbols(model: &Model, key: SessionKey) -> [Vec<SessionSymbol>; 2] {
     let (catalog, glyphs) = (&model.catalog, &model.setting.glyphs);
     let digest = &catalog[key];
-    let mut kinds = Vec::new();
+    let (mut kinds, marks, id) = (Vec::new(), catalog.marks(), &*digest.header.id);
+    if marks.is_pinned(id) {
+        kinds.push((Tone::Accent, glyphs.pin.to_string(), "pinned".into()));
+    }
+    if marks.note(id).is_some() || marks.entry_notes(id).next().is_some() {
+        kinds.push((Tone::Label, glyphs.note.to_string(), "note".into()));
+    }
     if digest.owner.is_some() {
         kinds.push((Tone::Meta, glyphs.subagent.to_string(), "subagent session".into()));
     } else if digest.header.is_fork() {

@@ -37,6 +37,7 @@ use crate::search::query::Query;
 use crate::search::text_match::Words;
 use crate::session::digest::Digest;
 use crate::session::digest::listed::SharedSession;
+use crate::session::marks::Marks;
 use crate::session::prompt::listing::Listing;
 use crate::session::space::SessionSpace;
 use crate::session::stats::{StatsRules, StatsSum};
@@ -104,6 +105,8 @@ pub enum Reply {
     },
     /// Running pi processes.
     Pis(RunningPis),
+    /// The lasting marks of sessions.
+    Marks(Arc<Marks>),
     /// `Ok` if pi can go to an entry by itself, else the reason.
     PiNavigates(Result<(), String>),
     /// Result of a request to a running pi.
@@ -275,6 +278,10 @@ pub enum Work {
     ListPis,
     /// Report running pi processes and their state from now on.
     FollowPis,
+    /// Read the lasting marks of sessions.
+    ReadMarks,
+    /// Report changes of lasting marks from now on.
+    FollowMarks,
     /// Ask pi whether it can go to an entry by itself.
     CheckPi,
     /// Send a request to a running pi.

@@ -12,6 +12,7 @@ pub mod jump_history;
 pub mod layers;
 pub mod message;
 pub mod model;
+mod note;
 pub mod palettes;
 pub mod panes;
 pub mod query_history;

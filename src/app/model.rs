@@ -217,6 +217,10 @@ pub struct Model {
     pub to_open: Option<(PathBuf, Option<String>)>,
     /// Claim on the state of running pi processes.
     pub following_pis: Option<Claim>,
+    /// Claim on the lasting marks.
+    pub reading_marks: Option<Claim>,
+    /// Claim on changes of lasting marks.
+    pub following_marks: Option<Claim>,
     /// `Ok` if pi can go to an entry by itself, else the reason; `None` until pi was asked.
     pub pi_goes: Option<Result<(), String>>,
     /// Claim on that answer, and the command to run after it.
@@ -289,7 +293,14 @@ impl Model {
     /// Returns the values that a query refers to: time, time zone, home and working directory.
     pub(crate) fn query_scope(&self) -> QueryScope {
         let Startup { home, here, zone, .. } = &*self.setting;
-        QueryScope { now_ms: self.now, home: home.clone(), dir: here.clone(), zone: zone.clone(), secrets: None }
+        QueryScope {
+            now_ms: self.now,
+            home: home.clone(),
+            dir: here.clone(),
+            zone: zone.clone(),
+            secrets: None,
+            marks: self.catalog.marks().clone(),
+        }
     }
 
     /// Returns the place in which keys are resolved: the layer on top, else the focused pane.

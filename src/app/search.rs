@@ -68,6 +68,8 @@ pub struct Search {
     pub(crate) is_put_off: bool,
     /// Working directories of the sessions.
     dirs: Vec<String>,
+    /// Tags of sessions, for completion.
+    tags: Vec<String>,
     /// The query of the hits in the list.
     pub answered: Option<Arc<Query>>,
 }
@@ -133,13 +135,14 @@ impl Search {
         let mut seen = HashSet::new();
         let dirs = self.sessions.iter().map(|session| session.digest.facts().cwd);
         self.dirs = dirs.filter(|cwd| !cwd.is_empty() && seen.insert(*cwd)).map(String::from).collect();
+        self.tags = catalog.marks().tags_by_frequency();
         let total = self.sessions.len();
         self.read = (total > 0).then_some((0, total));
     }
 
     /// Updates the completions at the cursor.
     pub(crate) fn note_completion(&mut self, values: &ValueLists) {
-        let values = ValueList { dirs: &self.dirs, lists: values };
+        let values = ValueList { dirs: &self.dirs, tags: &self.tags, lists: values };
         let value = self.line.value();
         let cursor = value.char_indices().nth(self.line.cursor()).map_or(value.len(), |(at, _)| at);
         self.completion = complete(value, cursor, values);

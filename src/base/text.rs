@@ -347,6 +347,8 @@ glyphs! {
     subagent: "A subagent session.", "↳", ">";
     imported: "An imported session.", "↧", "i";
     archived: "An archived session.", "▤", "z";
+    pin: "A pinned session.", "★", "P";
+    note: "A session or an entry with a note.", "✎", "N";
     mark: "A marked session or entry.", "✓", "x";
     warning: "A problem with the file or the entry; the preview describes it.", "⚠", "!";
     active: "In the tree: an entry on the active path, which leads to the leaf.", "•", "*";

@@ -42,6 +42,7 @@ use crate::session::digest::Digest;
 use crate::session::digest::details::EntryTotals;
 use crate::session::digest::listed::{JoinedPath, SharedSession};
 use crate::session::links::{ById, IdHash};
+use crate::session::marks::Marks;
 use cost_sharing::CostSharing;
 use families::{Families, cut_cycles, order};
 pub use key::{EntryRef, ProjectKey, SessionKey};
@@ -102,6 +103,7 @@ pub struct Catalog {
     /// The progress of the scan.
     pub progress: ScanProgress,
     version: u64,
+    marks: Arc<Marks>,
 }
 
 impl Catalog {
@@ -152,6 +154,21 @@ impl Catalog {
     /// Returns a number that changes with every change of the sessions.
     pub fn version(&self) -> u64 {
         self.version
+    }
+
+    /// Returns the lasting marks of sessions.
+    pub fn marks(&self) -> &Arc<Marks> {
+        &self.marks
+    }
+
+    /// Sets the lasting marks. Returns `true` if they changed.
+    pub(crate) fn set_marks(&mut self, marks: Arc<Marks>) -> bool {
+        let is_new = *self.marks != *marks;
+        if is_new {
+            self.marks = marks;
+            self.version += 1;
+        }
+        is_new
     }
 
     /// Starts a new scan. Known sessions stay until their files are found to be missing.

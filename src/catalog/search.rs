@@ -456,6 +456,7 @@ mod tests {
             dir: String::new(),
             zone: jiff::tz::TimeZone::UTC,
             secrets: None,
+            marks: std::sync::Arc::default(),
         };
         let query = Query::parse(query).unwrap();
         let hits = searcher.search(sessions, (&query, &here), || false).unwrap();

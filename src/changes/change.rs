@@ -35,6 +35,8 @@ pub enum Change {
     Migrate(Migration),
     /// A session file was replaced by another version of it.
     Rewrite(Rewrite),
+    /// A lasting mark of a session was set, changed or removed.
+    Mark(MarkChange),
     /// A change that only a newer pitree can interpret.
     #[serde(untagged)]
     Unknown(UnknownChange),
@@ -148,6 +150,22 @@ pub struct Rewrite {
     pub hash: String,
 }
 
+/// A lasting mark that was set, changed or removed. The session file is unchanged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MarkChange {
+    /// The session file at that time; empty if it is unknown.
+    #[serde(with = "exact_json")]
+    pub path: PathBuf,
+    /// The session ID.
+    pub session: String,
+    /// The key of the mark: see [`Mark`](crate::session::marks::Mark).
+    pub mark: String,
+    /// The value before.
+    pub before: Option<Value>,
+    /// The value after.
+    pub after: Option<Value>,
+}
+
 /// The purpose of a new version of a session file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -171,7 +189,7 @@ impl Change {
         match self {
             Self::Migrate(change) => Some(change.versions()),
             Self::Rewrite(change) => Some(change.versions()),
-            Self::Name(_) | Self::Label(_) | Self::Leaf(_) | Self::Unknown(_) => None,
+            Self::Name(_) | Self::Label(_) | Self::Leaf(_) | Self::Mark(_) | Self::Unknown(_) => None,
             Self::Fork(_) | Self::Import(_) | Self::Trash(_) | Self::Archive(_) | Self::Unarchive(_) => None,
         }
     }

@@ -16,6 +16,7 @@ use crate::disk::files::is_there;
 use crate::disk::fingerprint::Fingerprint;
 use crate::disk::load::NewerFormat;
 use crate::disk::lock::LockObserver;
+use crate::disk::marks::CurrentMarks;
 use crate::disk::trash::{self, RestoreError, Trash, TrashEntry, TrashSession, merge};
 
 /// The maximum number of changes in a batch. They are recorded before the first of them is made. Records must be synced
@@ -26,6 +27,12 @@ pub(crate) const TOGETHER: usize = 128;
 pub(crate) struct Engine<'a> {
     bin: TrashSession<'a>,
     pub(crate) book: Journal,
+    /// The file of lasting marks.
+    pub(crate) marks: &'a Path,
+    /// `true` if forks get the tags of their parents.
+    pub(crate) forks_inherit_tags: bool,
+    /// The results of undone or redone changes of marks by number, until they are reported.
+    pub(crate) marked: HashMap<u64, Result<()>>,
     /// `true` to write nothing.
     pub(crate) is_dry: bool,
     /// The current time in milliseconds since 1970.
@@ -37,8 +44,8 @@ pub(crate) struct Engine<'a> {
     /// Lines that are written, but neither synced nor recorded as such: the change numbers, steps and files.
     pub(super) unsynced: Vec<(u64, ChangeStep, File)>,
     /// Problems that occurred after changes were made.
-    pub(super) warnings: Vec<String>,
-    pub(super) watch: ChangeObserver<'a>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) watch: ChangeObserver<'a>,
     /// `true` after the user canceled waiting.
     pub(crate) is_given_up: bool,
 }
@@ -68,12 +75,12 @@ pub(super) struct JournaledLine {
 }
 
 impl<'a> Engine<'a> {
-    /// Opens the journal and the trash. A dry run writes nothing.
+    /// Opens the journal in a directory, and the trash. `marks` is the file of lasting marks. A dry run writes nothing.
     ///
     /// # Errors
     /// The journal cannot be opened, or the system has no random numbers.
     pub(crate) fn begin(
-        (state_dir, trash): (&Path, &'a Trash),
+        (state_dir, trash, marks): (&Path, &'a Trash, &'a Path),
         is_dry: bool,
         now: i64,
         watch: ChangeObserver<'a>,
@@ -84,12 +91,15 @@ impl<'a> Engine<'a> {
             Journal::closed(state_dir, now)?
         } else {
             let mut book = Journal::open(state_dir, now, &mut |who| watch(ChangeEvent::Waits(who)))?;
-            mend(&mut book, &mut bin)?;
+            mend(&mut book, &mut bin, &CurrentMarks::new(marks))?;
             book
         };
         Ok(Self {
             bin,
             book,
+            marks,
+            forks_inherit_tags: false,
+            marked: HashMap::new(),
             is_dry,
             now,
             ahead: HashMap::new(),
@@ -400,7 +410,8 @@ impl<'a> Engine<'a> {
         let mut is_made = Some(made.is_ok());
         let made = made.or_else(|error| {
             if !matches!(error.downcast_ref(), Some(Refusal::Overtaken { .. })) {
-                is_made = self.book.records.find(number).and_then(|record| record.happened(step));
+                let marks = CurrentMarks::new(self.marks);
+                is_made = self.book.records.find(number).and_then(|record| record.happened(step, &marks));
             }
             if is_made == Some(true) {
                 self.warnings.push(format!("{error:#}"));
@@ -415,7 +426,7 @@ impl<'a> Engine<'a> {
 }
 
 /// Reports waiting to the observer, and records a cancellation.
-pub(super) fn waiting<'b>(
+pub(crate) fn waiting<'b>(
     watch: &'b mut ChangeObserver<'_>,
     is_given_up: &'b mut bool,
 ) -> impl FnMut(&str) -> ControlFlow<()> + 'b {
@@ -436,7 +447,7 @@ pub(super) fn overtaken(error: anyhow::Error) -> anyhow::Error {
 }
 
 /// Removes leftovers of interrupted changes and records their results.
-fn mend(book: &mut Journal, bin: &mut TrashSession<'_>) -> Result<()> {
+fn mend(book: &mut Journal, bin: &mut TrashSession<'_>, marks: &CurrentMarks<'_>) -> Result<()> {
     for record in book.records.list.iter().filter(|record| record.cut_short().is_some()) {
         if let Some(draft) = &record.draft {
             // If the file is not writable, the partial line stays; the next line is separate.
@@ -444,7 +455,7 @@ fn mend(book: &mut Journal, bin: &mut TrashSession<'_>) -> Result<()> {
         }
         record.clear(bin);
     }
-    book.mend(|record, step| record.happened(step))
+    book.mend(|record, step| record.happened(step, marks))
 }
 
 /// Returns random bits.

@@ -28,14 +28,16 @@ pub use crate::changes::change::Change;
 use crate::changes::engine::Engine;
 pub(crate) use crate::changes::engine::random;
 use crate::changes::journal::{JournalRecord, JournalRecords};
-use crate::changes::kinds::{archive, fork, import, line, migrate, rewrite, trash};
+use crate::changes::kinds::{archive, fork, import, line, marks, migrate, rewrite, trash};
 pub use crate::changes::request::{
-    ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, EarlierChange, ImportRequest, PartialFailure, Refusal,
-    Request, SharedRewriter, to_the_end, touched,
+    ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, EarlierChange, ImportRequest, NewMark, PartialFailure,
+    Refusal, Request, SharedRewriter, has_marks, to_the_end, touched,
 };
 pub use crate::changes::target::{ExpectedSession, FileSnapshot, SessionIdentity};
+use crate::disk;
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::trash::Trash;
+use crate::session::marks::Marks;
 
 /// Makes and undoes changes.
 #[derive(Clone, Debug)]
@@ -45,6 +47,10 @@ pub struct Changes {
     trash: Trash,
     /// The directory of archived sessions, if there is one.
     archive: Option<PathBuf>,
+    /// The file of lasting marks.
+    marks: PathBuf,
+    /// `true` if forks get the tags of their parents.
+    forks_inherit_tags: bool,
     /// `true` to write nothing.
     dry_run: bool,
     /// The groups of changes made through this value or its clones.
@@ -52,9 +58,10 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Creates it with the directory of the journal and the trash.
+    /// Creates it with the directory of the journal, which also has the lasting marks, and the trash.
     pub fn new(state_dir: PathBuf, trash: Trash) -> Self {
-        Self { state_dir, trash, archive: None, dry_run: false, own: Arc::default() }
+        let marks = disk::marks::file(&state_dir);
+        Self { state_dir, trash, archive: None, marks, forks_inherit_tags: false, dry_run: false, own: Arc::default() }
     }
 
     /// Returns a copy that archives sessions in a directory, which is created with the first one.
@@ -68,10 +75,35 @@ impl Changes {
         self.archive.as_deref()
     }
 
+    /// Sets the directory of the lasting marks.
+    #[must_use]
+    pub fn with_marks_in(self, data_dir: &Path) -> Self {
+        Self { marks: disk::marks::file(data_dir), ..self }
+    }
+
+    /// Sets whether forks get the tags of their parents.
+    #[must_use]
+    pub fn forks_inherit_tags(self, forks_inherit_tags: bool) -> Self {
+        Self { forks_inherit_tags, ..self }
+    }
+
+    /// Returns the lasting marks of all sessions.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn marks(&self) -> Result<Marks> {
+        disk::marks::read(&self.marks)
+    }
+
     /// Returns a copy that writes nothing; its [`ChangeResult`] describes the effect.
     #[must_use]
     pub fn dry_run(self) -> Self {
         Self { dry_run: true, ..self }
+    }
+
+    /// Reports the lasting marks whenever they change, until `tell` returns `false`.
+    pub(crate) fn follow_marks(&self, tell: impl FnMut(Marks) -> bool) {
+        disk::marks::follow(&self.marks, tell);
     }
 
     /// Makes a change; `now` is in milliseconds since 1970. `watch` is notified of the progress between changes, and of
@@ -81,7 +113,8 @@ impl Changes {
     /// The change was not made, or not for all files: the error explains why, and the current state. With a
     /// [`Refusal`], the user can decide and try again; with a [`PartialFailure`], some changes were made.
     pub fn make(&self, request: &Request, now: i64, watch: ChangeObserver<'_>) -> Result<ChangeResult> {
-        let mut work = Engine::begin((&self.state_dir, &self.trash), self.dry_run, now, watch)?;
+        let mut work = Engine::begin((&self.state_dir, &self.trash, &self.marks), self.dry_run, now, watch)?;
+        work.forks_inherit_tags = self.forks_inherit_tags;
         let done = self.carry_out(&mut work, request);
         if !work.is_dry {
             self.own().extend(&work.book.groups);
@@ -171,6 +204,7 @@ impl Changes {
             Request::AfterUnarchive { files, then } => {
                 archive::unpack_all(work, files)?.and_then(work.is_dry, || self.carry_out(work, then))
             }
+            Request::Mark { marks } => marks::make(work, marks),
             Request::Trash { files } => trash::make(work, files),
             Request::Delete { files } => trash::delete(work, files),
             Request::EmptyTrash { numbers } => trash::empty(work, numbers),

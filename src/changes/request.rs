@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Error, Result};
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::base::numbers::thousands;
@@ -16,6 +17,7 @@ use crate::changes::target::{ExpectedSession, FileSnapshot, SessionIdentity};
 use crate::disk::rewrite::Rewriter;
 use crate::disk::trash::{CommandTimeout, TrashRefused};
 use crate::session::entry::EntryId;
+use crate::session::marks::Mark;
 
 /// A session to import.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +56,17 @@ impl fmt::Debug for SharedRewriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SharedRewriter").finish_non_exhaustive()
     }
+}
+
+/// A lasting mark to set or to remove.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewMark {
+    /// The session. The path is only for display, and can be empty.
+    pub session: ExpectedSession,
+    /// The mark.
+    pub mark: Mark,
+    /// The value; `None` removes the mark.
+    pub value: Option<Value>,
 }
 
 /// A request for a change.
@@ -128,6 +141,11 @@ pub enum Request {
         sessions: Vec<ExpectedSession>,
         /// The writer of the new versions.
         by: SharedRewriter,
+    },
+    /// Set and remove lasting marks: pins, tags and notes. The session files are unchanged.
+    Mark {
+        /// The marks.
+        marks: Vec<NewMark>,
     },
     /// Move files to the trash.
     Trash {
@@ -205,7 +223,7 @@ impl Request {
             Self::Trash { files } | Self::Archive { files } | Self::Delete { files } => {
                 files.iter().map(|file| &*file.path).collect()
             }
-            Self::Import(_) | Self::EmptyTrash { .. } => Vec::new(),
+            Self::Import(_) | Self::EmptyTrash { .. } | Self::Mark { .. } => Vec::new(),
             Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => Vec::new(),
         }
     }
@@ -417,15 +435,27 @@ pub struct PartialFailure {
     pub(crate) summary: String,
 }
 
+/// Returns `true` if lasting marks may have changed.
+pub fn has_marks(result: &Result<ChangeResult>) -> bool {
+    let is_mark = |change: &Change| matches!(change, Change::Mark(_));
+    changes_of(result).iter().any(is_mark)
+}
+
+/// Returns the changes made, even if the request failed later.
+fn changes_of(result: &Result<ChangeResult>) -> &[Change] {
+    match result {
+        Ok(done) => &done.changes,
+        Err(error) => error.downcast_ref().map_or(&[], |partly: &PartialFailure| &partly.changes),
+    }
+}
+
 /// Returns the files that a request may have changed, in order and without duplicates: those that it names, and those
 /// of the changes made, even if it failed later.
 pub fn touched(request: &Request, result: &Result<ChangeResult>) -> Vec<PathBuf> {
-    let changes = match result {
-        Ok(done) => &done.changes[..],
-        Err(error) => error.downcast_ref().map_or(&[][..], |partly: &PartialFailure| &partly.changes),
-    };
-    let other = changes.iter().filter_map(Change::other_path);
-    let paths = request.paths().into_iter().chain(changes.iter().map(Change::path)).chain(other);
+    let changes = changes_of(result);
+    let changes = || changes.iter().filter(|change| !matches!(change, Change::Mark(_)));
+    let other = changes().filter_map(Change::other_path);
+    let paths = request.paths().into_iter().chain(changes().map(Change::path)).chain(other);
     // Unknown changes have no path.
     let mut paths: Vec<PathBuf> = paths.filter(|path| !path.as_os_str().is_empty()).map(Path::to_path_buf).collect();
     paths.sort();

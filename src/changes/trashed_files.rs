@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::changes::change::{Change, ChangeState, TrashChange};
+use serde_json::Value;
+
+use crate::changes::change::{Change, ChangeState, MarkChange, TrashChange};
 use crate::changes::journal::JournalRecord;
 use crate::disk::trash;
 
@@ -37,11 +39,14 @@ impl JournalRecord {
         }
     }
 
-    /// Returns the texts that the journal keeps: names and labels.
+    /// Returns the texts that the journal keeps: names, labels and notes.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         let (before, after) = match &self.change {
             Change::Name(change) => (change.before.as_deref(), change.after.as_deref()),
             Change::Label(change) => (change.before.as_deref(), change.after.as_deref()),
+            Change::Mark(MarkChange { before, after, .. }) => {
+                (before.as_ref().and_then(Value::as_str), after.as_ref().and_then(Value::as_str))
+            }
             _ => (None, None),
         };
         before.into_iter().chain(after)

@@ -8,7 +8,7 @@ use crate::changes::change::{Change, ChangeState, ChangeStep};
 use crate::changes::engine::Engine;
 use crate::changes::history;
 use crate::changes::journal::{JournalRecord, UndoLink};
-use crate::changes::kinds::line;
+use crate::changes::kinds::{line, marks};
 use crate::changes::request::{self, ChangeResult, EarlierChange, PartialFailure, Refusal, concerns_all};
 
 /// Undoes the last request.
@@ -74,8 +74,11 @@ fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_
     let (mut changes, mut passed, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     let (mut left, together) = (0, work.together());
     let mut blocked = HashSet::new();
+    marks::all_again(work, records, step)?;
     for (at, record) in records.iter().enumerate() {
-        if work.is_stopped(at, records.len()) {
+        // All marks change together.
+        let is_mark = matches!(record.change, Change::Mark(_));
+        if !is_mark && work.is_stopped(at, records.len()) {
             left = records.len() - at;
             records[at..].iter().try_for_each(|record| work.withdraw(record.number, step))?;
             break;
@@ -86,13 +89,13 @@ fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_
             line::will_do_again(work, batch, step)?;
         }
         // A change that depends on a later change of the same file shares its result.
-        if blocked.contains(record.change.path()) {
+        if !is_mark && blocked.contains(record.change.path()) {
             work.withdraw(record.number, step)?;
             continue;
         }
         let done = record.again(work, step);
         work.withdraw(record.number, step)?;
-        if done.is_err() {
+        if done.is_err() && !is_mark {
             blocked.insert(record.change.path());
         }
         match done.map_err(|error| (concerns_all(&error), error.downcast())) {

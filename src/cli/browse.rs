@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::app::startup::{PickerFormat, Startup};
-use crate::changes::Changes;
 use crate::cli::resolve::SessionPlace;
 use crate::cli::{CommandContext, change, resolve, search};
 use crate::config::Config;
@@ -66,7 +65,7 @@ pub(super) fn browse(
     if demo.is_none() {
         setting.here = Environment::current().cwd.to_string_lossy().into_owned();
     }
-    let changes = locate::state_dir().map(|dir| Changes::new(dir, change::trash(&config)).with_archive(archive));
+    let changes = locate::state_dir().map(|dir| change::changes(dir, &config).with_archive(archive));
     runtime::run(setting, cache, changes).map(ExitCode::from)
 }
 

@@ -63,7 +63,7 @@ impl<'a> Changer<'a> {
     pub(super) fn new(chosen: &'a CommandContext, switches: &'a ChangeArgs) -> Result<Self> {
         chosen.refuse_samples()?;
         let state_dir = locate::state_dir().context("cannot locate the journal: no home directory; set HOME")?;
-        let changes = Changes::new(state_dir, trash(&chosen.config)).with_archive(chosen.archive.clone());
+        let changes = changes(state_dir, &chosen.config).with_archive(chosen.archive.clone());
         let changes = if switches.dry_run { changes.dry_run() } else { changes };
         signals::hold().context("cannot handle signals")?;
         Ok(Self { changes, switches, home: &chosen.home })
@@ -270,8 +270,17 @@ impl<'a> Changer<'a> {
     }
 }
 
+/// Returns the changes with the journal of a directory, the configured trash, and the user's lasting marks.
+pub(super) fn changes(state_dir: PathBuf, config: &Config) -> Changes {
+    let changes = Changes::new(state_dir, trash(config)).forks_inherit_tags(config.forks_inherit_tags);
+    match locate::data_dir() {
+        Some(data) => changes.with_marks_in(&data),
+        None => changes,
+    }
+}
+
 /// Returns the configured trash.
-pub(super) fn trash(config: &Config) -> Trash {
+fn trash(config: &Config) -> Trash {
     Trash { command: config.trash.clone(), limit: Duration::from_secs(config.trash_seconds) }
 }
 

@@ -104,7 +104,7 @@ impl HitSearch {
     /// Starts a search over sessions, and loads texts as needed. If the query needs it, searches them for secrets.
     ///
     /// # Errors
-    /// A command for a value to redact failed.
+    /// A command for a value to redact failed, or the lasting marks cannot be read.
     pub(super) fn new(
         query: Query,
         sessions: Arc<[SearchedSession]>,
@@ -119,6 +119,9 @@ impl HitSearch {
             })?;
             output::progress("");
             here.secrets = known.map(Arc::new);
+        }
+        if query.needs_marks() {
+            here.marks = Arc::new(chosen.marks()?);
         }
         let search = Self { query, sessions, here, searcher: Searcher::default() };
         // A byte search needs no texts, but excluded words do.

@@ -32,6 +32,7 @@ use crate::pi::status::PiStatus;
 use crate::session::digest::details::EntryTotals;
 use crate::session::digest::listed::{ListedSession, SharedSession};
 use crate::session::digest::{Digest, NO_MESSAGES};
+use crate::session::marks::Marks;
 use crate::session::problem::Problem;
 
 /// The number of sessions formatted per batch and per task, because formatted lines take much more memory than
@@ -118,6 +119,8 @@ impl LsCommand {
                 crate::cli::read(&mut scan, |batch| all.extend(batch));
                 known = parents(&all);
             }
+            // Without them, the list is still useful.
+            let marks = chosen.marks().inspect_err(|error| output::note(&format!("{error:#}"))).unwrap_or_default();
             let here = std::path::absolute(".").unwrap_or_default(); // the directory can be missing
             let parent = |at: usize, session: &Digest| {
                 let path = session.parent_path.as_deref();
@@ -138,7 +141,7 @@ impl LsCommand {
             let lines = |part: &&[u32]| {
                 rows_of(part).into_iter().try_fold(Vec::new(), |mut lines, (at, session, own)| {
                     let session = session.once();
-                    let line = SessionLine::new(&session, own, &here, &reported, parent(at, &session));
+                    let line = SessionLine::new(&session, own, (&here, &marks), &reported, parent(at, &session));
                     output::push_json_line(&mut lines, &line)?;
                     Ok::<_, anyhow::Error>(lines)
                 })
@@ -214,6 +217,9 @@ struct SessionLine<'a> {
     branch_points: usize,
     leaves: usize,
     labels: usize,
+    pinned: bool,
+    tags: Vec<&'a str>,
+    note: Option<&'a str>,
     cost: f64,
     tokens: f64,
     own_cost: f64,
@@ -232,7 +238,7 @@ impl<'a> SessionLine<'a> {
     fn new(
         session: &'a Digest,
         own: EntryTotals,
-        here: &Path,
+        (here, marks): (&Path, &'a Marks),
         reported: &'a HashMap<&Path, Vec<&PiStatus>>,
         parent: Option<ParentFields>,
     ) -> Self {
@@ -258,6 +264,9 @@ impl<'a> SessionLine<'a> {
             branch_points: session.branch_points,
             leaves: session.leaves,
             labels: session.labels.len(),
+            pinned: marks.is_pinned(&header.id),
+            tags: marks.tags(&header.id).collect(),
+            note: marks.note(&header.id),
             cost: session.cost,
             tokens: session.tokens,
             own_cost: own.cost,

@@ -25,6 +25,7 @@ mod labels;
 mod live;
 mod log;
 mod ls;
+mod marks;
 mod output;
 mod path;
 mod pi;
@@ -55,6 +56,7 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::{Context, Error, Result, bail};
@@ -70,10 +72,13 @@ use crate::disk::demo::DemoDir;
 use crate::disk::index as index_files;
 use crate::disk::locate;
 use crate::disk::locate::{Environment, Located};
+use crate::disk::marks as marks_file;
+use crate::disk::program;
 use crate::disk::scan;
 use crate::disk::scan::{IndexPlace, Scan, ScanSources, Unreadable};
 use crate::search::qualifier::value::QueryScope;
 use crate::session::digest::listed::SharedSession;
+use crate::session::marks::Marks;
 use crate::system::signals;
 
 /// Browse every session of the pi coding agent: projects, forks, branches and entries in one tree.
@@ -164,6 +169,11 @@ enum OnSessions {
     Import(import::ImportCommand),
     Rename(rename::RenameCommand),
     Label(rename::LabelCommand),
+    Pin(marks::PinCommand),
+    Unpin(marks::UnpinCommand),
+    Tag(marks::TagCommand),
+    Note(marks::NoteCommand),
+    Marks(marks::MarksCommand),
     Rm(rm::RmCommand),
     Archive(archive::ArchiveCommand),
     Unarchive(archive::UnarchiveCommand),
@@ -278,7 +288,16 @@ impl CommandContext {
     /// Returns the time and directory of a query.
     fn here_and_now(&self) -> QueryScope {
         let dir = Environment::current().cwd.to_string_lossy().into_owned();
-        QueryScope { now_ms: now(), home: self.home.clone(), dir, zone: jiff::tz::TimeZone::system(), secrets: None }
+        let (home, zone) = (self.home.clone(), jiff::tz::TimeZone::system());
+        QueryScope { now_ms: now(), home, dir, zone, secrets: None, marks: Arc::default() }
+    }
+
+    /// Reads the lasting marks of sessions.
+    ///
+    /// # Errors
+    /// Their file cannot be read.
+    fn marks(&self) -> Result<Marks> {
+        locate::data_dir().map_or(Ok(Marks::default()), |data| marks_file::read(&marks_file::file(&data)))
     }
 
     /// Returns an error for commands whose result would be lost with the demo directory.
@@ -301,7 +320,7 @@ pub fn run() -> ExitCode {
     completions::answer();
     // If this fails, exceeding the limit ends the program without a message.
     let _ = signals::survive_file_size_limit();
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse().or_else(parse_tags) {
         Ok(cli) => cli,
         Err(error) => {
             if error.use_stderr() {
@@ -321,6 +340,17 @@ pub fn run() -> ExitCode {
             output::error(&format!("{error:#}"));
             error.downcast_ref().map_or(Exit::Failed.into(), |Stopped(code, _)| *code)
         }
+    }
+}
+
+/// Parses the arguments again if they have tags to remove. Otherwise, returns the error.
+fn parse_tags(error: clap::Error) -> Result<Cli, clap::Error> {
+    if error.kind() != clap::error::ErrorKind::UnknownArgument {
+        return Err(error);
+    }
+    match Cli::try_parse_from(marks::with_removed_tags(program::arguments())) {
+        Ok(cli) if matches!(cli.command, Some(Command::Sessions(OnSessions::Tag(_)))) => Ok(cli),
+        _ => Err(error),
     }
 }
 
@@ -392,6 +422,11 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Import(command) => command.run(&chosen),
         OnSessions::Rename(command) => command.run(&chosen),
         OnSessions::Label(command) => command.run(&chosen),
+        OnSessions::Pin(command) => command.run(&chosen),
+        OnSessions::Unpin(command) => command.run(&chosen),
+        OnSessions::Tag(command) => command.run(&chosen, out),
+        OnSessions::Note(command) => command.run(&chosen, out),
+        OnSessions::Marks(command) => command.run(&chosen, out),
         OnSessions::Rm(command) => command.run(&chosen),
         OnSessions::Archive(command) => command.run(&chosen),
         OnSessions::Unarchive(command) => command.run(&chosen),

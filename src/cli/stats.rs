@@ -73,7 +73,7 @@ pub(super) struct StatsCommand {
     /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
     #[arg(value_name = "SESSION|QUERY", add = ArgValueCompleter::new(completions::sessions))]
     words: Vec<OsString>,
-    /// Group by day, week, month, hour, weekday, model, provider, project, family, session, branch, tool, program or prompt; twice for two groupings [default: month]
+    /// Group by day, week, month, hour, weekday, model, provider, project, tag, family, session, branch, tool, program or prompt; twice for two groupings [default: month]
     #[arg(long, value_name = "GROUPING", value_parser = named_value(Grouping::ALL, Grouping::name))]
     by: Vec<Grouping>,
     /// Count only entries since this date or age (2026-05-01, today, 2w)
@@ -132,6 +132,10 @@ impl StatsCommand {
             is_of_kind && is_in_project(facts.cwd) && is_found.as_ref().is_none_or(|found| found.contains(&key))
         };
         let sessions = StatsSessions::new(catalog, is_wanted);
+        let sessions = match groupings.contains(&Grouping::Tag) {
+            true => sessions.with_marks(chosen.marks()?),
+            false => sessions,
+        };
         let rules = settings.rules(zone, settings.all_prices());
         let is_time = groupings.first().is_some_and(|grouping| grouping.is_time());
         let request = if self.check {

@@ -123,6 +123,8 @@ choices! {
         Cost = "cost",
         /// Sessions with a waiting pi first, then those with another pi, then the most recent.
         Live = "live",
+        /// Alphabetical by tags; sessions without tags come last.
+        Tags = "tags",
     }
 }
 
@@ -186,6 +188,8 @@ pub struct Config {
     pub filter_of_pi: bool,
     /// `true` to collapse runs of tool calls at startup.
     pub tool_runs: bool,
+    /// `true` if forks that pitree creates get the tags of their parents.
+    pub forks_inherit_tags: bool,
     /// The command of pi: a program and its arguments.
     pub pi: Vec<String>,
     /// The behavior after starting pi.
@@ -233,6 +237,7 @@ impl Default for Config {
             trash_seconds: 60,
             index_megabytes: 4000,
             archive_dir: String::new(),
+            forks_inherit_tags: false,
             stats: StatsConfig::default(),
             redact: RedactConfig::default(),
             dirs: Vec::new(),
@@ -263,6 +268,7 @@ const SETTINGS: &[(&str, SettingReader)] = &[
         Ok(())
     }),
     ("tool-runs", |config, value| boolean(value).map(|tool_runs| config.tool_runs = tool_runs)),
+    ("forks-inherit-tags", |config, value| boolean(value).map(|inherits| config.forks_inherit_tags = inherits)),
     ("pi", |config, value| {
         config.pi = strings(value)?;
         let named = config.pi.first().is_some_and(|program| !program.is_empty());

@@ -210,6 +210,14 @@ pub(crate) fn user_state_dir() -> Option<PathBuf> {
     Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_path_buf())
 }
 
+/// Returns the directory of the user's lasting marks if there is a home directory: `~/.local/share/pitree` on Linux.
+pub(crate) fn data_dir() -> Option<PathBuf> {
+    match demo::entered() {
+        Some(root) => Some(root.join("data")),
+        None => directories::ProjectDirs::from("", "", "pitree").map(|dirs| dirs.data_local_dir().to_path_buf()),
+    }
+}
+
 /// Returns the directory of the index if there is a home directory: `~/.cache/pitree` on Linux.
 pub(crate) fn index_dir() -> Option<PathBuf> {
     cache_dir().map(|dir| dir.join("index"))

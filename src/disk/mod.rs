@@ -1,6 +1,6 @@
 //! The only user of the file system. [`locate`] finds session directories, and [`scan`] and [`load`] read sessions.
 //! [`append`] safely adds one line, and `create` writes new files. [`watch`] and [`incremental`] detect changes. Other
-//! modules handle the trash, locks (`lock`), missing directories ([`relocations`]), other programs (`program`) and files of
+//! modules handle the trash, lasting marks (`marks`), locks (`lock`), missing directories ([`relocations`]), other programs (`program`) and files of
 //! interrupted operations ([`leftovers`]).
 //! [`prompt`] reads the model context. `archive` reads archived sessions, and
 //! `archive_files` writes and restores them. `session` interprets lines.
@@ -23,6 +23,7 @@ pub mod load;
 pub mod locate;
 pub(crate) mod lock;
 pub(crate) mod machine;
+pub(crate) mod marks;
 pub(crate) mod new_file;
 pub mod parallel;
 pub(crate) mod program;

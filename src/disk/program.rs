@@ -1,6 +1,7 @@
 //! Finds programs like a shell, captures the output of subprocesses and limits their time.
 
 use std::env;
+use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::{PathBuf, absolute, is_separator};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -98,4 +99,9 @@ pub(crate) fn output(from: Option<impl Read + Send + 'static>) -> Receiver<Strin
         });
     }
     words
+}
+
+/// Returns the arguments of this process, with its name first.
+pub(crate) fn arguments() -> impl Iterator<Item = OsString> {
+    env::args_os()
 }

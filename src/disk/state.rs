@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::base::paths::file_name;
 use crate::disk::files::read_regular;
+use crate::disk::lock::LockObserver;
 use crate::disk::{create, lock};
 
 /// Returns the path of the saved browser state.
@@ -44,12 +45,31 @@ pub(crate) fn read<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> 
         }
         Err(error) => return Err(at(error.kind(), &error.to_string())),
     };
-    let odd = |error| at(io::ErrorKind::InvalidData, &format!("not valid ({error})"));
-    let Versioned { version, content } = serde_json::from_slice::<Versioned<Value>>(&text).map_err(odd)?;
+    parse(&text).map_err(|error| at(error.kind(), &error.to_string()))
+}
+
+/// Parses the content of a file.
+///
+/// # Errors
+/// The content is not valid, or was written by a newer pitree.
+pub(crate) fn parse<T: DeserializeOwned>(text: &[u8]) -> io::Result<T> {
+    let odd = |error| io::Error::new(io::ErrorKind::InvalidData, format!("not valid ({error})"));
+    let Versioned { version, content } = serde_json::from_slice::<Versioned<Value>>(text).map_err(odd)?;
     if version > VERSION {
-        return Err(at(io::ErrorKind::Unsupported, "was written by a newer pitree; update this one"));
+        let newer = "was written by a newer pitree; update this one";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, newer));
     }
     serde_json::from_value(content).map_err(odd)
+}
+
+/// Returns the bytes of a file.
+///
+/// # Errors
+/// The content has no form in JSON.
+pub(crate) fn bytes<T: Serialize>(content: &T) -> io::Result<Vec<u8>> {
+    let mut text = serde_json::to_vec_pretty(&Versioned { version: VERSION, content })?;
+    text.push(b'\n');
+    Ok(text)
 }
 
 /// Reads a file like [`read`]. Renames an invalid file, so that it is reported once.
@@ -80,20 +100,34 @@ pub(crate) fn update<T: DeserializeOwned + Default + Serialize>(
     path: &Path,
     change: impl FnOnce(&mut T),
 ) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new(""));
-    create::private_folder(folder)?;
-    let _lock = lock(&folder.join("state.lock"))?;
+    let _lock = locked(path, &mut |_| ControlFlow::Break(()))?;
     let mut content = load(path)?;
     change(&mut content);
-    let mut text = serde_json::to_vec_pretty(&Versioned { version: VERSION, content })?;
-    text.push(b'\n');
-    create::replace(path, &text)
+    write(path, &content)
+}
+
+/// Locks a file for an update until the result is dropped, and creates its directory. `None` if the file system has no
+/// locks.
+///
+/// # Errors
+/// The lock cannot be taken, or the directory cannot be created.
+pub(crate) fn locked(path: &Path, wait: LockObserver<'_>) -> io::Result<Option<fs::File>> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    create::private_folder(folder)?;
+    lock(&folder.join("state.lock"), wait)
+}
+
+/// Writes a file that is locked.
+///
+/// # Errors
+/// The file cannot be written; it is unchanged then.
+pub(crate) fn write<T: Serialize>(path: &Path, content: &T) -> io::Result<()> {
+    create::replace(path, &bytes(content)?)
 }
 
 /// Locks a file until the lock is dropped. Returns `None` if the file system has no locks.
-fn lock(path: &Path) -> io::Result<Option<fs::File>> {
-    let take =
-        || lock::open(create::private().read(true).write(true).create(true), path, &mut |_| ControlFlow::Break(()));
+fn lock(path: &Path, wait: LockObserver<'_>) -> io::Result<Option<fs::File>> {
+    let mut take = || lock::open(create::private().read(true).write(true).create(true), path, wait);
     let taken = take().or_else(|error| match error.kind() {
         io::ErrorKind::InvalidData => set_aside(path).and_then(|_| take()),
         _ => Err(error),

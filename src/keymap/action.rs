@@ -259,6 +259,9 @@ actions! {
 
     Rename, "rename", ["ctrl+r", "R"], PANES_AND_SEARCH, Changing, "rename", "Rename session", "Rename the marked sessions or the selected session; an empty name clears it.";
     Label, "label", ["L"], ENTRIES_AND_SESSIONS, Changing, "label", "Label entry", "Set the label of the entry, or of the last message of the marked sessions; an empty label clears it.";
+    Pin, "pin", ["!"], PANES, Changing, "pin", "Pin or unpin", "Pin the marked sessions or the selected session above the others of the project; press again to unpin.";
+    Tags, "tags", ["#"], PANES, Changing, "tags", "Edit tags", "Edit the tags of the marked sessions or the selected session.";
+    Annotate, "annotate", ["a"], PANES, Changing, "note", "Edit note", "Edit the note on the selected session or entry; an empty note removes it.";
     Fork, "fork", ["f"], ENTRIES_AND_CONTEXT, Changing, "fork", "Fork at entry", "Fork the session: copy the path to this entry into a new session.";
     Delete, "delete", ["ctrl+d", "delete"], SEARCHED, Changing, "trash", "Move to trash", "Move the marked sessions, the selected session or a project's sessions to the trash.";
     Archive, "archive", ["A"], PANES, Changing, "archive", "Move to archive", "Move the marked sessions, the selected session or a project's sessions to the compressed archive, or bring archived ones back.";

@@ -17,7 +17,7 @@ use crate::catalog::compare::{self, ComparedBranches};
 use crate::catalog::cost_sharing::{self, SharedEntries};
 use crate::catalog::search::Searcher;
 use crate::catalog::stats::table::StatsTable;
-use crate::changes::{ChangeEvent, ChangeProgress, Changes, Request, touched};
+use crate::changes::{ChangeEvent, ChangeProgress, Changes, Request, has_marks, touched};
 use crate::config::GoBy;
 use crate::disk::incremental::{IncrementalReader, OwnChanges, is_fresh};
 use crate::disk::load::{self, Bodies, LoadRequest, OpenFile};
@@ -127,6 +127,15 @@ impl JobContext {
                 let may_go_on = found.is_some_and(|found| is_fresh(found.version().1, now()));
                 let reading = LoadRequest::new(&path, &self.setting.home);
                 Reply::Opened(opened.tree(LoadRequest { is_wanted: &is_wanted, ..reading }, may_go_on)?)
+            }
+            Work::ReadMarks => {
+                Reply::Marks(self.changes.as_ref().map_or(Ok(Arc::default()), |changes| changes.marks().map(Arc::new))?)
+            }
+            Work::FollowMarks => {
+                if let Some(changes) = &self.changes {
+                    changes.follow_marks(|marks| is_wanted() && reply(Reply::Marks(Arc::new(marks))));
+                }
+                return Ok(None);
             }
             Work::ListPis => Reply::Pis(running::running(self.state_dir.as_deref())),
             Work::FollowPis => {
@@ -272,6 +281,11 @@ impl JobContext {
         let result = changes.and_then(|changes| changes.make(&request, now, &mut watch));
         if let (Some(total @ 2..), false) = (total, ticket.is_stopped()) {
             reply(Reply::Changing(total, total));
+        }
+        if has_marks(&result)
+            && let Some(Ok(marks)) = self.changes.as_ref().map(Changes::marks)
+        {
+            reply(Reply::Marks(Arc::new(marks)));
         }
         let mut touched = touched(&request, &result);
         // Undo can change files outside the browsed directories.

@@ -268,6 +268,7 @@ mod tests {
             dir: String::new(),
             zone: TimeZone::UTC,
             secrets: None,
+            marks: std::sync::Arc::default(),
         }
     }
 

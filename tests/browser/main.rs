@@ -27,6 +27,7 @@ mod history;
 mod layers;
 mod list;
 mod live;
+mod marks;
 mod names;
 mod palettes;
 mod panes;

@@ -1,6 +1,6 @@
 //! Full disks, size limits, concurrent writers, and killed processes.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::ops::ControlFlow;
@@ -10,10 +10,11 @@ use std::time::{Duration, SystemTime};
 
 use pitree::changes::change::{LabelChange, LeafMove, NameChange, NewFile};
 use pitree::changes::journal::{ChangeState, JournalRecord};
-use pitree::changes::{Change, ExpectedSession, Request};
+use pitree::changes::{Change, ExpectedSession, NewMark, Request};
 use pitree::disk::append;
 use pitree::disk::append::PendingLine;
 use pitree::session::entry::EntryId;
+use pitree::session::marks::Mark;
 
 use crate::common::effort::{kills, rounds};
 use crate::common::session::Session;
@@ -322,6 +323,7 @@ fn never_rests() {
                 Request::Label { path: path.clone(), target: target.clone(), label: at.to_string(), migrate: false },
                 Request::MoveLeaf { path: path.clone(), to: Some(target.clone()), migrate: false },
                 Request::Fork { path: path.clone(), at: Some(target), migrate: false },
+                marks(&path, at),
                 Request::Label {
                     path: old.clone(),
                     target: EntryId::Place(at % 4),
@@ -350,12 +352,36 @@ fn never_rests() {
     }
 }
 
+/// Returns a change of two lasting marks.
+fn marks(path: &Path, at: u32) -> Request {
+    let session = ExpectedSession { path: path.into(), id: "s".into() };
+    let note = NewMark { session: session.clone(), mark: Mark::Note, value: Some(at.to_string().into()) };
+    let tag = Mark::Tag((at % 3).to_string());
+    Request::Mark {
+        marks: vec![note, NewMark { session, mark: tag, value: at.is_multiple_of(2).then(|| true.into()) }],
+    }
+}
+
+/// Checks that the lasting marks are those that the journal says.
+fn check_marks(world: &World, history: &[JournalRecord]) {
+    let mut expected = BTreeMap::new();
+    for record in history.iter().filter(|record| record.state == ChangeState::Done) {
+        if let Change::Mark(change) = &record.change {
+            expected.insert(change.mark.clone(), change.after.clone());
+        }
+    }
+    expected.retain(|_, value| value.is_some());
+    let now = world.changes.marks().unwrap().sessions.remove("s").unwrap_or_default();
+    assert_eq!(now.into_iter().map(|(mark, value)| (mark, Some(value))).collect::<BTreeMap<_, _>>(), expected);
+}
+
 /// Checks that all files are complete, no temporary files are left, and the journal agrees with the files.
 fn check(world: &World) {
     // Any request repairs the journal first.
     assert!(world.make(&Request::Undo { number: Some(u64::MAX) }).is_err());
     let history = world.changes.history().unwrap();
     assert!(!history.iter().any(is_open));
+    check_marks(world, &history);
     let ours: HashSet<&str> = history.iter().flat_map(|record| &record.entries).map(String::as_str).collect();
     let mut there = HashMap::new();
     for path in world.sessions() {
@@ -384,7 +410,7 @@ fn check(world: &World) {
             Change::Archive(_) | Change::Unarchive(_) => {
                 assert!(!(there.contains_key(path) && archived(path).exists()), "{record:?}");
             }
-            Change::Trash(_) | Change::Migrate(_) | Change::Rewrite(_) | Change::Unknown(_) => {}
+            Change::Trash(_) | Change::Migrate(_) | Change::Rewrite(_) | Change::Mark(_) | Change::Unknown(_) => {}
         }
     }
     let last = history.iter().rev().find_map(|record| match &record.change {

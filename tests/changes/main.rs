@@ -18,6 +18,7 @@ mod common;
 mod concurrent_pi;
 mod faults;
 mod files;
+mod marks;
 mod newer;
 mod rewriting;
 mod sequences;

@@ -44,6 +44,7 @@ const KINDS: &[Kind] = &[
     (UNARCHIVE, &["unarchive", "one.jsonl", "--yes"], false),
     ("scrub", &["secrets", "scrub", "key.jsonl", "--yes"], false),
     ("slim", &["slim", "slim.jsonl", "--yes"], false),
+    ("marks", &["tag", "one.jsonl", "old.jsonl", "+release"], false),
     ("label of an old one", &["label", "old.jsonl", "q1", "a label", "--migrate"], true),
 ];
 
@@ -384,6 +385,7 @@ impl Case {
         let mut paths = vec![self.sessions.clone(), trash.clone(), trash.join("files"), trash.join("info")];
         paths.extend([self.home.join("data"), self.home.join("state"), self.home.join("state/pitree")]);
         paths.push(self.home.join("state/pitree/journal.jsonl"));
+        paths.extend(["", "marks.json", "state.lock"].map(|name| self.home.join("data/pitree").join(name)));
         let mut names: Vec<String> = ["one.jsonl", "old.jsonl", "key.jsonl", "slim.jsonl"].map(String::from).into();
         let known = self.records().into_iter().map(|record| record.change.path().file_name().unwrap().to_owned());
         names.extend(known.map(|name| name.into_string().unwrap()));
@@ -464,7 +466,17 @@ impl Case {
             let name = if known { name.to_string() } else { "new".into() };
             (name, (title, labels, said, tree.header.version as u32))
         };
-        self.sessions().into_iter().map(view).collect()
+        let marks = self.marks().into_iter().map(|(session, marks)| {
+            let marks = marks.into_iter().map(|(mark, value)| format!("{mark}={value}")).collect();
+            (format!("marks of {session}"), (None, marks, Vec::new(), 0))
+        });
+        self.sessions().into_iter().map(view).chain(marks).collect()
+    }
+
+    /// Returns the lasting marks by session.
+    fn marks(&self) -> BTreeMap<String, BTreeMap<String, serde_json::Value>> {
+        let changes = Changes::new(self.home.join("state/pitree"), Trash::default());
+        changes.with_marks_in(&self.home.join("data/pitree")).marks().unwrap().sessions
     }
 
     fn snapshot_of_others(&self) -> Snapshot {

@@ -19,6 +19,7 @@ mod in_pi;
 mod index;
 mod json;
 mod live;
+mod marks;
 mod names;
 mod newer;
 mod outlines;

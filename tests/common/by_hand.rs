@@ -45,7 +45,7 @@ pub(crate) fn text_of(clip: Clip) -> String {
 pub(crate) fn replies(desk: &JobContext, ticket: &Ticket, work: Work) -> Vec<Msg> {
     let mut replies = Vec::new();
     // This would wait for an event.
-    if matches!(work, Work::Watch { .. } | Work::FollowPis) {
+    if matches!(work, Work::Watch { .. } | Work::FollowPis | Work::FollowMarks) {
         return replies;
     }
     // Running pis of this machine must not affect the test.

@@ -71,6 +71,7 @@ fn schema(name: &str) -> Option<Value> {
         "text" => json!({"type": types(&["string"])}),
         "number" => json!({"type": types(&["number"])}),
         "text or number" => json!({"type": types(&["string", "number"])}),
+        "text or boolean" => json!({"type": types(&["string", "boolean"])}),
         "boolean" => json!({"type": types(&["boolean"])}),
         "time" => json!({"type": types(&["string"]), "format": "date-time"}),
         "object" => json!({"type": types(&["object"])}),

@@ -7,6 +7,7 @@ pub mod context_view;
 pub mod copy;
 pub mod delete;
 pub mod export;
+pub(crate) mod marks;
 pub mod missing_directory;
 pub mod missing_parent;
 pub mod name;

@@ -1,13 +1,12 @@
 //! Names of sessions, labels of entries, and forks.
 
 use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
-use crate::app::flows::{NO_SESSION, cancel, delete, export, picker};
+use crate::app::flows::{NO_SESSION, cancel, delete, export, marks, picker};
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::startup::PickerFormat;
-use crate::base::numbers::{count, thousands};
 use crate::base::text::Tone;
 use crate::catalog::SessionKey;
 use crate::catalog::live::SessionActivity;
@@ -22,7 +21,7 @@ use crate::session::tree::{Index, Tree};
 /// # Errors
 /// No session is selected.
 pub fn rename(model: &Model) -> Result<Command, &'static str> {
-    if let Some((sessions, what)) = marked(model) {
+    if let Some((sessions, what)) = marks::selected(model) {
         return Ok(Command::prompt(PromptPurpose::Names(sessions), format!("name of {what}: "), ""));
     }
     let no_session = || match (model.sessions.selected_project(), model.sessions.selected_missing_parent()) {
@@ -36,24 +35,13 @@ pub fn rename(model: &Model) -> Result<Command, &'static str> {
     Ok(Command::prompt(purpose, "name: ", name))
 }
 
-/// Returns the marked sessions and their number in words, if the session list has the focus.
-fn marked(model: &Model) -> Option<(Vec<ExpectedSession>, String)> {
-    let (marked, hidden) = model.sessions.marked(&model.catalog);
-    if model.focus != Place::Sessions || marked.is_empty() {
-        return None;
-    }
-    let hidden = if hidden > 0 { format!(" ({} hidden)", thousands(hidden)) } else { String::new() };
-    let what = format!("{}{hidden}", count(marked.len(), "marked session", "marked sessions"));
-    Some((marked.iter().map(|&key| ExpectedSession::of(&model.catalog[key].facts())).collect(), what))
-}
-
 /// Asks for a label of the selected entry. In the session list, it is for the last message of each marked session, or of
 /// the selected one.
 ///
 /// # Errors
 /// No entry of a loaded session, and no session in the list, is selected.
 pub fn label(model: &Model) -> Result<Command, &'static str> {
-    if let Some((sessions, what)) = marked(model) {
+    if let Some((sessions, what)) = marks::selected(model) {
         let question = format!("label of the last message of {what}: ");
         return Ok(Command::prompt(PromptPurpose::Labels(sessions), question, ""));
     }
@@ -113,6 +101,8 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
         }
         PromptPurpose::Names(sessions) => change(Request::RenameAll { sessions, name: text }),
         PromptPurpose::Labels(sessions) => change(Request::LabelAll { sessions, label: text }),
+        PromptPurpose::Tags(sessions, before) => marks::accept_tags(&sessions, &before, &text),
+        PromptPurpose::SessionNote(session, mark, before) => marks::accept_note(session, mark, &before, &text),
         PromptPurpose::Word(files) if text.trim() == delete::WORD => change(Request::Delete { files }),
         PromptPurpose::Word(_) => Command::Say(Tone::Dim, "nothing was deleted".into()),
         PromptPurpose::Export(request) => export::write(*request, &text),

@@ -124,6 +124,7 @@ pub(crate) fn target(view: &StatsView) -> Result<StatsTarget, &'static str> {
         (Grouping::Provider, _) => "provider",
         (Grouping::Tool, _) => "tool",
         (Grouping::Program, _) => "program",
+        (Grouping::Tag, _) => "tag",
         (_, GroupKey::Text(_)) => "active",
     };
     let GroupKey::Text(text) = key else { return Err("this row leads nowhere") };
@@ -132,7 +133,9 @@ pub(crate) fn target(view: &StatsView) -> Result<StatsTarget, &'static str> {
         let week = text.parse().ok().map(|day| Period { length: PeriodLength::Week, day });
         parts.extend(week.and_then(|week| active(week, view)));
     } else {
-        parts.push(format!("{name}:{}", in_quotes(text)));
+        // A group of several tags is found by all of them; a tag has no spaces.
+        let values = if name == "tag" { text.split(' ').collect() } else { vec![text.as_str()] };
+        parts.extend(values.into_iter().map(|value| format!("{name}:{}", in_quotes(value))));
         if name != "active" {
             parts.extend(active(view.period, view));
         }

@@ -6,6 +6,7 @@ use crate::changes::{ExpectedSession, FileSnapshot, SessionIdentity};
 use crate::keymap::Action;
 use crate::pi::launch::Start;
 use crate::session::entry::EntryId;
+use crate::session::marks::Mark;
 
 /// Result of input to the layer on top.
 #[derive(Debug)]
@@ -49,6 +50,10 @@ pub enum PromptPurpose {
     Names(Vec<ExpectedSession>),
     /// The label of the last message of each session.
     Labels(Vec<ExpectedSession>),
+    /// The tags of sessions, and those that the line showed.
+    Tags(Vec<ExpectedSession>, Vec<String>),
+    /// The note of a session or an entry, and the text that the line showed.
+    SessionNote(ExpectedSession, Mark, String),
     /// Confirmation of a permanent deletion, and the files.
     Word(Vec<FileSnapshot>),
     /// File or directory of an export.

@@ -19,7 +19,7 @@ use crate::session::stats::period::{Period, PeriodLength};
 use crate::session::stats::{StatsRules, StatsSum};
 
 /// The groupings of the table, in the order of the key.
-const GROUPINGS: [Grouping; 14] = [
+const GROUPINGS: [Grouping; 15] = [
     Grouping::Project,
     Grouping::Model,
     Grouping::Tool,
@@ -34,6 +34,7 @@ const GROUPINGS: [Grouping; 14] = [
     Grouping::Provider,
     Grouping::Hour,
     Grouping::Weekday,
+    Grouping::Tag,
 ];
 
 /// The columns that bars and the calendar can show, in the order of the key.

@@ -5,7 +5,7 @@ use ratatui::layout::Size;
 use super::{comparison, family, find_in_session, search, space, stats, tour};
 use crate::app::card;
 use crate::app::command::{AfterChange, Command, NextStep};
-use crate::app::flows::{self, archive, context_view, copy, delete, export, name, repair, resume, slim};
+use crate::app::flows::{self, archive, context_view, copy, delete, export, marks, name, repair, resume, slim};
 use crate::app::jump_history::JumpPosition;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::movement;
@@ -91,6 +91,9 @@ fn perform(model: &mut Model, action: Action) {
         Action::Confirm => model.execute(resume::confirm(model)),
         Action::Rename => model.execute(name::rename(model).unwrap_or_else(Command::warn)),
         Action::Label => model.execute(name::label(model).unwrap_or_else(Command::warn)),
+        Action::Pin => model.execute(marks::pin(model).unwrap_or_else(Command::warn)),
+        Action::Tags => model.execute(marks::tags(model).unwrap_or_else(Command::warn)),
+        Action::Annotate => model.execute(marks::note(model).unwrap_or_else(Command::warn)),
         Action::Fork => model.execute(name::fork(model).unwrap_or_else(Command::warn)),
         Action::Context => model.execute(context_view::open(model).unwrap_or_else(Command::warn)),
         Action::Repair => model.execute(repair::ask(model).unwrap_or_else(Command::warn)),
@@ -332,6 +335,9 @@ fn change_list(model: &mut Model, action: Action) {
         }
         Action::NextSort => {
             shows.sort = shows.sort.next();
+            if shows.sort == Sort::Tags && !model.catalog.marks().has_tags() {
+                shows.sort = shows.sort.next();
+            }
             Some(format!("sorted by {}", shows.sort.name()))
         }
         Action::WaitingFirst => {

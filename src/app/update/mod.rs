@@ -23,7 +23,7 @@ use crate::app::command::{NextStep, ResumePlan};
 use crate::app::flows::missing_directory;
 use crate::app::layers::Layer;
 use crate::app::layers::dialogs::Note;
-use crate::app::message::{Effect, Msg};
+use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Model, bounded};
 use crate::base::text::Tone;
 pub(crate) use keys::WHEEL;
@@ -31,6 +31,7 @@ pub use keys::message;
 
 /// Starts reading the sessions.
 pub fn start(model: &mut Model) -> Vec<Effect> {
+    model.reading_marks = Some(model.ask(Work::ReadMarks));
     actions::scan(model);
     let query = model.setting.query.clone();
     if !query.is_empty() {

@@ -8,6 +8,7 @@ use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{change, context_view, copy, missing_directory, name, resume};
 use crate::app::message::{Changed, Effect, Reply, TextCopy, Work};
 use crate::app::model::Model;
+use crate::app::note;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::tree::family::FamilyTree;
 use crate::app::ticket::Claim;
@@ -36,6 +37,12 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             model.catalog.set_pis(pis, model.now);
             model.preview.is_stale |= matches!(model.preview.subject, PreviewSubject::Session(_));
             if model.sessions.shows.sort == Sort::Live {
+                model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
+            }
+        }
+        Reply::Marks(marks) => {
+            if model.catalog.set_marks(marks) {
+                model.preview.is_stale = true;
                 model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
             }
         }
@@ -72,7 +79,14 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             show_family(model, joined);
             family::fill(model);
         }
-        Reply::Read(doc) => model.preview.take(doc),
+        Reply::Read(doc) => {
+            let mut lines = match model.preview.subject {
+                PreviewSubject::Entry(entry) => note::of_entry(model, entry),
+                _ => Vec::new(),
+            };
+            lines.extend(doc);
+            model.preview.take(lines);
+        }
         Reply::SecretsCounted(session, count) => model.secrets.found = Some((session, count)),
         Reply::TextsRead(done, total) => search::take_read(model, done, total),
         Reply::Values(values) => search::take_values(model, values),
@@ -253,6 +267,7 @@ fn watch(model: &mut Model) {
         let known = model.catalog.keys().map(|key| model.catalog[key].clone()).collect();
         model.watching = Some(model.ask(Work::Watch(known)));
         model.following_pis = Some(model.ask(Work::FollowPis));
+        model.following_marks = Some(model.ask(Work::FollowMarks));
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::catalog::Catalog;
 use crate::catalog::key::SessionKey;
 use crate::session::digest::listed::SharedSession;
+use crate::session::marks::Marks;
 
 /// The sessions of a statistic, as they were in the catalog; another thread can count them.
 #[derive(Clone, Debug, Default)]
@@ -20,12 +22,14 @@ pub struct StatsSessions {
     pub(super) members: Vec<SessionKey>,
     /// The groups among them.
     pub(super) groups: Vec<Range<usize>>,
+    /// The lasting marks of sessions.
+    marks: Arc<Marks>,
 }
 
 impl StatsSessions {
     /// Takes the sessions of a catalog; those for which `is_wanted` returns `true` are counted.
     pub fn new(catalog: &Catalog, is_wanted: impl Fn(SessionKey) -> bool) -> Self {
-        let mut all = Self::default();
+        let mut all = Self { marks: catalog.marks().clone(), ..Self::default() };
         for key in catalog.keys() {
             let place = key.place();
             all.sessions.resize(place, None);
@@ -46,6 +50,17 @@ impl StatsSessions {
             }
         }
         all
+    }
+
+    /// Sets the lasting marks of sessions.
+    #[must_use]
+    pub(crate) fn with_marks(self, marks: Marks) -> Self {
+        Self { marks: Arc::new(marks), ..self }
+    }
+
+    /// Returns the tags of a session in one text; empty without tags.
+    pub(super) fn tags(&self, id: &str) -> String {
+        self.marks.tags(id).collect::<Vec<_>>().join(" ")
     }
 
     /// Returns a session.

@@ -293,6 +293,7 @@ impl<'a> GroupSums<'a> {
             (_, EntryKey::Program(program)) => of_names(programs, program),
             (_, EntryKey::Entry(at)) => GroupKey::Entry(session, at),
             (Grouping::Project, EntryKey::Session) => named(listed.facts().cwd),
+            (Grouping::Tag, EntryKey::Session) => named(&self.sessions.tags(listed.facts().id)),
             (Grouping::Family, EntryKey::Session) => GroupKey::Session(self.sessions.oldest(session)),
             (_, EntryKey::Session) => GroupKey::Session(session),
         }
@@ -316,7 +317,7 @@ impl CountedSession<'_> {
             Grouping::Program => stats.program.map_or(EntryKey::None, EntryKey::Program),
             Grouping::Prompt => self.prompts[*at as usize].map_or(EntryKey::None, EntryKey::Entry),
             Grouping::Branch => EntryKey::Entry(self.leaves[*at as usize]),
-            Grouping::Project | Grouping::Family | Grouping::Session => EntryKey::Session,
+            Grouping::Project | Grouping::Tag | Grouping::Family | Grouping::Session => EntryKey::Session,
         }
     }
 }

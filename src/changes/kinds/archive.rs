@@ -69,7 +69,7 @@ impl Request {
                 files.iter_mut().for_each(|file| change(&mut file.path));
             }
             Self::Unarchive { files } | Self::AfterUnarchive { files, .. } => files.iter_mut().for_each(change),
-            Self::Import(_) | Self::EmptyTrash { .. } => {}
+            Self::Import(_) | Self::EmptyTrash { .. } | Self::Mark { .. } => {}
             Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => {}
         }
     }

@@ -7,7 +7,9 @@ use anyhow::{Context, Result};
 use crate::changes::change::{Change, ChangeStep, NewFile};
 use crate::changes::engine::{Engine, random};
 use crate::changes::kinds::line::place_of;
+use crate::changes::kinds::marks;
 use crate::changes::request::ChangeResult;
+use crate::changes::target::ExpectedSession;
 use crate::disk::load::{self, Bodies};
 use crate::disk::{create, locate};
 use crate::session::entry::EntryId;
@@ -30,7 +32,15 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> 
     work.make(&change, None, None, |_, _, _| {
         create::file(&made, &bytes, Some(path)).with_context(|| format!("cannot create {}", made.display()))
     })?;
-    Ok(ChangeResult::of(ChangeStep::Make, vec![change], 0))
+    let mut done = ChangeResult::of(ChangeStep::Make, vec![change], 0);
+    if work.forks_inherit_tags {
+        let fork = ExpectedSession { path: made, id };
+        match marks::inherit_tags(work, &tree.header.id, &fork) {
+            Ok(tags) => done.changes.extend(tags.changes),
+            Err(error) => work.warnings.push(format!("the fork has no tags: {error:#}")),
+        }
+    }
+    Ok(done)
 }
 
 fn built(tree: &Tree, path: &Path, at: Option<Index>, new: &NewSession<'_>) -> Result<Vec<u8>> {

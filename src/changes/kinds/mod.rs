@@ -6,6 +6,7 @@ mod exchange;
 pub(crate) mod fork;
 pub(crate) mod import;
 pub(crate) mod line;
+pub(crate) mod marks;
 pub(crate) mod migrate;
 pub(crate) mod rewrite;
 pub(crate) mod trash;
@@ -18,14 +19,15 @@ use serde_json::Value;
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{self, count, thousands};
 use crate::changes::change::{
-    ArchiveChange, Change, ChangeStep, LabelChange, LeafMove, Migration, NameChange, NewFile, Rewrite, TrashChange,
-    UnknownChange,
+    ArchiveChange, Change, ChangeStep, LabelChange, LeafMove, MarkChange, Migration, NameChange, NewFile, Rewrite,
+    TrashChange, UnknownChange,
 };
 use crate::changes::engine::Engine;
 use crate::changes::journal::{JournalRecord, JournalRecords};
 use crate::changes::request::{ChangeResult, PartialFailure, Refusal, concerns_all, reasons, summary};
 use crate::disk::files::is_there;
 use crate::disk::load;
+use crate::disk::marks::CurrentMarks;
 use crate::disk::trash::TrashSession;
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::Tree;
@@ -44,7 +46,8 @@ impl Change {
             | Self::Archive(ArchiveChange { path, .. })
             | Self::Unarchive(ArchiveChange { path, .. })
             | Self::Migrate(Migration { path, .. })
-            | Self::Rewrite(Rewrite { path, .. }) => path,
+            | Self::Rewrite(Rewrite { path, .. })
+            | Self::Mark(MarkChange { path, .. }) => path,
             Self::Unknown(change) => Path::new(change.text("path")),
         }
     }
@@ -87,6 +90,7 @@ impl Change {
                 format!("convert from version {version} to version 3; original moved to trash")
             }
             Self::Rewrite(change) => format!("{}; original moved to trash", change.purpose.describe()),
+            Self::Mark(change) => change.describe(),
             Self::Unknown(change) => format!("made by a newer pitree ({:?})", change.text("kind")),
         }
     }
@@ -98,7 +102,7 @@ impl Change {
             | Self::Label(LabelChange { entry, .. })
             | Self::Leaf(LeafMove { entry, .. }) => Some(entry),
             Self::Fork(_) | Self::Import(_) | Self::Trash(_) | Self::Migrate(_) | Self::Rewrite(_) => None,
-            Self::Archive(_) | Self::Unarchive(_) | Self::Unknown(_) => None,
+            Self::Archive(_) | Self::Unarchive(_) | Self::Mark(_) | Self::Unknown(_) => None,
         }
     }
 
@@ -139,6 +143,10 @@ impl Change {
             (Self::Archive(_), ChangeStep::Undo) | (Self::Unarchive(_), _) => {
                 format!("Brought {sessions} back from the archive")
             }
+            (Self::Mark(_), _) if count == 1 => return None,
+            (Self::Mark(_), ChangeStep::Make) => format!("Changed {}", numbers::count(count, "mark", "marks")),
+            (Self::Mark(_), ChangeStep::Undo) => format!("Restored {}", numbers::count(count, "mark", "marks")),
+            (Self::Mark(_), ChangeStep::Redo) => format!("Changed {} again", numbers::count(count, "mark", "marks")),
             (Self::Rewrite(change), step) => change.purpose.summary(step, &sessions),
             _ => return None,
         })
@@ -205,18 +213,21 @@ impl JournalRecord {
             Change::Archive(_) | Change::Unarchive(_) => archive::again(work, self, step),
             Change::Migrate(change) => change.again(work, self, step),
             Change::Rewrite(change) => change.again(work, self, step),
+            Change::Mark(_) => marks::again(work, self, step),
             Change::Unknown(_) => bail!("change {} was {}", self.number, self.change.describe()),
         }
     }
 
     /// Returns `true` if an interrupted step was taken, according to the file, or `None` if it is inaccessible.
-    pub(crate) fn happened(&self, step: ChangeStep) -> Option<bool> {
+    /// `marks` are the current marks.
+    pub(crate) fn happened(&self, step: ChangeStep, marks: &CurrentMarks<'_>) -> Option<bool> {
         match &self.change {
             Change::Name(_) | Change::Label(_) | Change::Leaf(_) => line::happened(self),
             Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::happened(self, step),
             Change::Archive(change) | Change::Unarchive(change) => change.happened(self.change.archives(step)),
             Change::Migrate(change) => change.happened(step),
             Change::Rewrite(change) => change.happened(step),
+            Change::Mark(change) => change.happened(step, marks),
             Change::Unknown(_) => None, // never called: only known changes are resolved
         }
     }
@@ -228,7 +239,7 @@ impl JournalRecord {
             Change::Archive(change) | Change::Unarchive(change) => change.clear(),
             Change::Migrate(change) => change.exchange().clear(self, bin),
             Change::Rewrite(change) => change.exchange().clear(self, bin),
-            Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Unknown(_) => {}
+            Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Mark(_) | Change::Unknown(_) => {}
         }
     }
 }

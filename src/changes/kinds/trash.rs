@@ -152,7 +152,8 @@ pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeS
         Change::Fork(_) => Some("fork"),
         Change::Import(_) => Some("imported session"),
         Change::Trash(_) | Change::Migrate(_) | Change::Rewrite(_) | Change::Unknown(_) => None,
-        Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Archive(_) | Change::Unarchive(_) => None,
+        Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Mark(_) => None,
+        Change::Archive(_) | Change::Unarchive(_) => None,
     };
     if let Some(new) = new
         && file_is_used_since(&work.book.records, path, bytes)?

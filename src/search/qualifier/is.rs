@@ -15,10 +15,15 @@ type CategoryRow = (&'static str, &'static str, Option<EntryFeature>, fn(&Candid
 /// The category of sessions with likely secrets.
 const SECRET: &str = "secret";
 
+/// The category of pinned sessions.
+const PINNED: &str = "pinned";
+
 /// The categories in display order.
 const CATEGORIES: &[CategoryRow] = &[
     ("named", "sessions with a name", None, |session| session.digest.name.is_some()),
     ("labeled", "sessions with labels", Some(EntryFeature::Label), |session| !session.digest.labels.is_empty()),
+    // `Category::is_pinned` tells that this test needs more than the session.
+    (PINNED, "pinned sessions", None, |_| false),
     ("forked", "sessions with forks", None, |session| session.has_forks),
     ("fork", "sessions forked from another session", None, |session| session.digest.header.is_fork()),
     ("branched", "sessions with branches", Some(EntryFeature::BranchPoint), |session| session.digest.branch_points > 0),
@@ -62,6 +67,11 @@ impl Category {
     /// Returns `true` if the category depends on what is known of secrets, which the scope of a query has.
     pub(super) fn is_secret(self) -> bool {
         CATEGORIES[self.0].0 == SECRET
+    }
+
+    /// Returns `true` if the category depends on lasting marks, which the scope of a query has.
+    pub(super) fn is_pinned(self) -> bool {
+        CATEGORIES[self.0].0 == PINNED
     }
 
     /// Returns the test for sessions.

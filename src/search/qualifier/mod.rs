@@ -2,6 +2,7 @@
 
 mod counted;
 mod is;
+mod marks;
 mod path;
 mod secret;
 #[cfg(test)]
@@ -16,6 +17,7 @@ use crate::base::normalize::fold;
 use crate::search::candidate::{EntryScope, MatchField, MatchPlace, Test};
 use crate::search::qualifier::counted::EntryTest;
 use crate::search::qualifier::is::Category;
+use crate::search::qualifier::marks::MarkKind;
 pub(crate) use crate::search::qualifier::path::is_in_dir;
 use crate::search::qualifier::value::bound::{self, Bound};
 use crate::search::qualifier::value::date::{self, DateRange, DateValue};
@@ -42,6 +44,7 @@ enum ValueType {
     /// Any text, with the known values.
     Text(fn(Text) -> Qualified, fn(ValueList<'_>) -> &[String]),
     Category(fn(Category) -> Qualified),
+    Mark(fn(MarkKind) -> Qualified),
     Date(fn(DateValue) -> Qualified),
     Range(fn(DateRange) -> Qualified),
     Bound(fn(Bound) -> Qualified),
@@ -77,6 +80,9 @@ pub(crate) static TABLE: &[QualifierRow] = &[
         "with a matching label",
         ValueType::Text(Qualified::Label, |values| &values.lists.labels),
     ),
+    row("tag", "tag:release", "with a matching tag", ValueType::Text(Qualified::Tag, |values| values.tags)),
+    row("note", "note:flaky", "with a matching note, also on an entry", ValueType::Text(Qualified::Note, |_| &[])),
+    row("has", "has:note", "with a mark of this kind", ValueType::Mark(Qualified::Has)),
     row(
         "model",
         "model:sonnet",
@@ -127,6 +133,7 @@ impl QualifierRow {
         Ok(match self.value {
             ValueType::Text(qualified, _) => Some(qualified(Text(value.into()))),
             ValueType::Category(qualified) => Some(qualified(Category::read(value)?)),
+            ValueType::Mark(qualified) => Some(qualified(MarkKind::read(value)?)),
             ValueType::Date(qualified) => Some(qualified(DateValue::read(value)?)),
             ValueType::Range(qualified) => Some(qualified(DateRange::read(value)?)),
             ValueType::Bound(qualified) => Bound::read(value)?.map(qualified),
@@ -138,6 +145,7 @@ impl QualifierRow {
         match self.value {
             ValueType::Text(..) => Vec::new(),
             ValueType::Category(_) => Category::names(),
+            ValueType::Mark(_) => MarkKind::names(),
             ValueType::Date(_) => date::FORMS.to_vec(),
             ValueType::Range(_) => date::RANGE_FORMS.to_vec(),
             ValueType::Bound(_) => bound::FORMS.to_vec(),
@@ -149,6 +157,7 @@ impl QualifierRow {
         match self.value {
             ValueType::Text(_, known) => known(values).iter().map(String::as_str).collect(),
             ValueType::Category(_) => Category::names(),
+            ValueType::Mark(_) => MarkKind::names(),
             ValueType::Date(_) | ValueType::Range(_) => date::SUGGESTED.to_vec(),
             ValueType::Bound(_) => Vec::new(),
         }
@@ -156,7 +165,11 @@ impl QualifierRow {
 
     /// Describes a value that is not self-explanatory.
     pub(crate) fn means(&self, value: &str) -> &'static str {
-        if matches!(self.value, ValueType::Category(_)) { Category::means(value) } else { "" }
+        match self.value {
+            ValueType::Category(_) => Category::means(value),
+            ValueType::Mark(_) => MarkKind::means(value),
+            _ => "",
+        }
     }
 }
 
@@ -171,6 +184,12 @@ pub(crate) enum Qualified {
     Edited(Text),
     /// The labels of entries.
     Label(Text),
+    /// The tags of a session.
+    Tag(Text),
+    /// The notes of a session and its entries.
+    Note(Text),
+    /// Kinds of marks.
+    Has(MarkKind),
     /// The models that answered.
     Model(Text),
     /// The providers of models that answered.
@@ -204,6 +223,9 @@ impl fmt::Display for Qualified {
             Self::File(path) => write!(f, "file:{path}"),
             Self::Edited(path) => write!(f, "edited:{path}"),
             Self::Label(label) => write!(f, "label:{label}"),
+            Self::Tag(tag) => write!(f, "tag:{tag}"),
+            Self::Note(note) => write!(f, "note:{note}"),
+            Self::Has(kind) => write!(f, "has:{kind}"),
             Self::Model(model) => write!(f, "model:{model}"),
             Self::Provider(provider) => write!(f, "provider:{provider}"),
             Self::Tool(tool) => write!(f, "tool:{tool}"),
@@ -247,8 +269,12 @@ impl Qualified {
                 Box::new(move |session| session.digest.details_once().tools.keys().any(|tool| is_such(tool)).into())
             }
             Self::Provider(_) | Self::Program(_) | Self::Active(_) => counted::test(self.counted(here)),
+            Self::Tag(tag) => marks::tag(tag, here),
+            Self::Note(note) => marks::note(Some(note), here),
+            Self::Has(kind) => marks::has(*kind, here),
             Self::Secret(rule) => secret::test(Some(rule), here),
             Self::Is(category) if category.is_secret() => secret::test(None, here),
+            Self::Is(category) if category.is_pinned() => marks::pinned(here),
             Self::Is(category) => {
                 let holds = category.holds();
                 Box::new(move |session| holds(session).into())
@@ -338,6 +364,15 @@ impl Qualified {
         }
     }
 
+    /// Returns `true` if the scope must have the lasting marks.
+    pub(crate) fn needs_marks(&self) -> bool {
+        match self {
+            Self::Tag(_) | Self::Note(_) | Self::Has(_) => true,
+            Self::Is(category) => category.is_pinned(),
+            _ => false,
+        }
+    }
+
     /// Returns `true` if every session that matches this qualifier also matches `wide`.
     pub(crate) fn implies(&self, wide: &Self) -> bool {
         match (self, wide) {
@@ -346,6 +381,8 @@ impl Qualified {
             | (Self::Provider(narrow), Self::Provider(wide))
             | (Self::Tool(narrow), Self::Tool(wide))
             | (Self::Secret(narrow), Self::Secret(wide))
+            | (Self::Tag(narrow), Self::Tag(wide))
+            | (Self::Note(narrow), Self::Note(wide))
             | (Self::Program(narrow), Self::Program(wide)) => narrow.has_piece(wide),
             _ => self == wide,
         }
@@ -426,9 +463,11 @@ mod tests {
             let read = |value: &str| row.read(value).unwrap().unwrap().to_string();
             let is_read = Query::parse(row.example).is_ok_and(|query| query.to_string() == read(value));
             assert!(is_read, "{}", row.example);
-            for value in
-                row.forms().into_iter().chain(row.choices(ValueList { dirs: &[], lists: &ValueLists::default() }))
-            {
+            for value in row.forms().into_iter().chain(row.choices(ValueList {
+                dirs: &[],
+                tags: &[],
+                lists: &ValueLists::default(),
+            })) {
                 assert_eq!(read(value), read(read(value).split_once(':').unwrap().1), "{}:{value}", row.name);
             }
         }

@@ -18,6 +18,7 @@ pub(crate) fn here() -> QueryScope {
         dir: "/home/Dev/code/app".into(),
         zone: TimeZone::UTC,
         secrets: None,
+        marks: std::sync::Arc::default(),
     }
 }
 

@@ -112,7 +112,7 @@ mod tests {
             models: list(&["claude-sonnet", "gpt"]),
             tools: list(&["read", "bash"]),
         };
-        let values = ValueList { dirs: &dirs, lists: &lists };
+        let values = ValueList { dirs: &dirs, tags: &["release".into()], lists: &lists };
         let cursor = query.find('|')?;
         let query = query.replace('|', "");
         let completion = complete(&query, cursor, values)?;
@@ -124,8 +124,8 @@ mod tests {
     #[test]
     fn completes_names_and_values() {
         for (query, done, options) in [
-            ("|", "in:", 17),
-            ("foo |", "foo in:", 17),
+            ("|", "in:", 20),
+            ("foo |", "foo in:", 20),
             ("foo fi|", "foo file:", 1),
             ("-la|", "-label:", 1),
             ("e|", "edited:", 2),
@@ -142,7 +142,8 @@ mod tests {
             ("label:|", "label:works", 1),
             ("-model:son| x", "-model:claude-sonnet x", 1),
             ("tool:b|", "tool:bash", 1),
-            ("all:|", "all:in:", 17),
+            ("all:|", "all:in:", 20),
+            ("tag:r|", "tag:release", 1),
             ("after:y|", "after:yesterday", 3),
         ] {
             assert_eq!(completed(query), Some((done.to_string(), options)), "{query}");
@@ -174,7 +175,7 @@ mod tests {
         fn completes_at_any_position_without_panic(text in "[ \"a-fil:é/-]{0,16}", cursor in 0usize..20) {
             let dirs = ["/a b".to_string(), "~/é".into(), "//x".into()];
             let lists = ValueLists { files: dirs.to_vec(), ..ValueLists::default() };
-            if let Some(completion) = complete(&text, cursor, ValueList { dirs: &dirs, lists: &lists }) {
+            if let Some(completion) = complete(&text, cursor, ValueList { dirs: &dirs, tags: &[], lists: &lists }) {
                 for option in completion.options {
                     let mut done = text.clone();
                     done.replace_range(completion.at.clone(), &option.text);

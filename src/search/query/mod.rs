@@ -134,6 +134,12 @@ impl Query {
         self.terms.iter().any(needs)
     }
 
+    /// Returns `true` if the scope must have the lasting marks.
+    pub(crate) fn needs_marks(&self) -> bool {
+        let needs = |term: &Term| matches!(&term.kind, TermKind::Qualified(qualified) if qualified.needs_marks());
+        self.terms.iter().any(needs)
+    }
+
     /// Returns the words and phrases that must match.
     pub fn words(&self) -> Vec<String> {
         let word = |term: &Term| match &term.kind {

@@ -26,6 +26,8 @@ named! {
         Provider = "provider",
         /// The working directory of the session.
         Project = "project",
+        /// The tags of the session, together.
+        Tag = "tag",
         /// The oldest ancestor of the session.
         Family = "family",
         /// The session in which the entry was made.

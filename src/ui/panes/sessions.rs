@@ -208,6 +208,8 @@ impl SessionRowView<'_> {
         left.extend(hits::marked(model, &title, self.tone(), model.sessions.found(key).is_some()));
         left.extend(words);
         left.extend(folded);
+        let used = spans_width(&left) + spans_width(&right) + reserved + 2;
+        left.extend(self.tags(columns.saturating_sub(used)));
         let room = columns.saturating_sub(spans_width(&left) + spans_width(&right) + 3);
         if model.sessions.show_paths {
             let path = session.path.to_string_lossy();
@@ -278,6 +280,22 @@ impl SessionRowView<'_> {
         let [kinds, _] = card::symbols(model, self.key);
         signs.extend(kinds.into_iter().map(|(tone, symbol, _)| Span::new(tone, symbol + " ")));
         signs
+    }
+
+    /// Returns the tags that fit in some columns.
+    fn tags(self, mut room: usize) -> Vec<Span> {
+        let marks = self.model.catalog.marks();
+        let tags = marks.tags(&self.model.catalog[self.key].header.id);
+        let tags = tags.map(|tag| Span::clean(Tone::Label, &format!(" +{tag}")));
+        let fits = |tag: &Span| {
+            let columns = width(&tag.text);
+            let fits = columns <= room;
+            room = room.saturating_sub(columns);
+            fits
+        };
+        let tags: Vec<Span> = tags.take_while(fits).collect();
+        let gap = (!tags.is_empty()).then(|| Span::new(Tone::Dim, " "));
+        gap.into_iter().chain(tags).collect()
     }
 
     /// Returns the number of folded forks.

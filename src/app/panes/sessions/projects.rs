@@ -1,6 +1,6 @@
 //! Projects: sessions grouped by working directory.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::base::numbers::{count, nonzero_dollars};
@@ -134,8 +134,21 @@ pub(super) fn of(catalog: &Catalog, families: &Families) -> Vec<Project> {
     for project in &mut projects {
         project.sum = catalog.sum(&project.sessions);
     }
+    pinned_first(&mut projects, catalog, families);
     tell_apart(&mut projects);
     projects
+}
+
+/// Moves the families with a pinned session to the top of their projects.
+fn pinned_first(projects: &mut [Project], catalog: &Catalog, families: &Families) {
+    if !catalog.marks().has_pins() {
+        return;
+    }
+    for project in projects {
+        let pinned = project.sessions.iter().filter(|&&key| catalog.marks().is_pinned(catalog[key].facts().id));
+        let pinned: HashSet<SessionKey> = pinned.filter_map(|&key| families.line(key).last()).collect();
+        project.roots.sort_by_key(|root| !pinned.contains(root)); // stable
+    }
 }
 
 /// Adds the hidden sessions of subagents to the totals of their projects.

@@ -185,6 +185,12 @@ impl SessionsPane {
                 catalog.sort_newest_first(&mut shown);
                 shown.sort_by_key(|&key| catalog.live_rank(key));
             }
+            Sort::Tags => {
+                catalog.sort_newest_first(&mut shown);
+                let tags = |key: SessionKey| catalog.marks().tags(catalog[key].facts().id).collect::<Vec<_>>();
+                // Sessions without tags are last.
+                shown.sort_by_cached_key(|&key| (tags(key).is_empty(), tags(key)));
+            }
             Sort::Threaded | Sort::Recent => catalog.sort_newest_first(&mut shown),
         }
         let row = |key| SessionRow::Session { key, prefix: String::new(), below: 0, is_tall: false };

@@ -14,6 +14,7 @@ use crate::base::javascript::is_js_space;
 use crate::base::normalize::fold;
 use crate::search::known_secrets::KnownSecrets;
 use crate::session::digest::Digest;
+use crate::session::marks::Marks;
 
 /// The context of a query: the meaning of `~`, `today` and `2w`.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub struct QueryScope {
     pub zone: TimeZone,
     /// The known secrets, if the query needs them.
     pub secrets: Option<Arc<KnownSecrets>>,
+    /// The lasting marks; can be empty if the query does not need them.
+    pub marks: Arc<Marks>,
 }
 
 /// A free text: a label, a model name, a path.
@@ -63,6 +66,8 @@ pub(crate) fn in_quotes(value: &str) -> String {
 pub struct ValueList<'a> {
     /// The displayed project directories.
     pub dirs: &'a [String],
+    /// The tags of sessions.
+    pub tags: &'a [String],
     /// The other values.
     pub lists: &'a ValueLists,
 }

@@ -1,0 +1,294 @@
+//! `pitree pin`, `unpin`, `tag`, `note` and `marks`: change, print, export and import lasting marks of sessions.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Error, Result, bail};
+use clap::ValueHint;
+use clap_complete::ArgValueCompleter;
+
+use crate::base::text::{clean, clean_lines};
+use crate::changes::{ExpectedSession, NewMark, Request};
+use crate::cli::change::{ChangeArgs, Changer, CliStep};
+use crate::cli::exit::Exit;
+use crate::cli::output::{Output, PathFields, object};
+use crate::cli::resolve::{SessionPlace, SessionResolver};
+use crate::cli::{CommandContext, completions, output, resolve};
+use crate::disk::{load, locate, marks, scan};
+use crate::session::entry::EntryId;
+use crate::session::marks::{Mark, Marks, clean_note, clean_tag};
+
+/// Pin sessions, so that they come first in their project
+///
+/// pitree stores pins, tags and notes in its data directory. They follow a session through renaming, moving and the trash.
+#[derive(Debug, clap::Args)]
+pub(super) struct PinCommand {
+    /// Session paths, ids, unique id prefixes, or names; `.` is the newest session of this project, or pi's own session if pi runs the command
+    #[arg(value_name = "SESSION", required = true, add = ArgValueCompleter::new(completions::sessions))]
+    sessions: Vec<OsString>,
+    #[command(flatten)]
+    switches: ChangeArgs,
+}
+
+/// Unpin sessions
+#[derive(Debug, clap::Args)]
+pub(super) struct UnpinCommand {
+    #[command(flatten)]
+    pin: PinCommand,
+}
+
+impl PinCommand {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+        self.set(chosen, true)
+    }
+
+    fn set(&self, chosen: &CommandContext, is_pinned: bool) -> Result<ExitCode> {
+        let sessions = sessions(&self.sessions, &SessionResolver::new(chosen))?;
+        let pin = |session| NewMark { session, mark: Mark::Pin, value: is_pinned.then(|| true.into()) };
+        make(chosen, &self.switches, sessions.into_iter().map(pin).collect())
+    }
+}
+
+impl UnpinCommand {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+        self.pin.set(chosen, false)
+    }
+}
+
+/// Add tags to sessions, or remove them
+///
+/// `+release` adds a tag, and `-release` removes it, like `--remove release`. Without tags, prints those of the sessions.
+#[derive(Debug, clap::Args)]
+pub(super) struct TagCommand {
+    /// Sessions as for `pitree pin`, and tags: `+release` adds one, `-draft` removes one
+    #[arg(value_name = "SESSION|TAG", required = true, add = ArgValueCompleter::new(completions::sessions))]
+    words: Vec<OsString>,
+    /// Remove this tag (repeatable)
+    #[arg(long, value_name = "TAG")]
+    remove: Vec<String>,
+    #[command(flatten)]
+    switches: ChangeArgs,
+}
+
+/// Returns the arguments with `--remove=draft` for each `-draft` after the word `tag`, which clap takes for options.
+pub(super) fn with_removed_tags(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let (mut is_after, mut is_ended) = (false, false);
+    let replaced = arguments.map(|word| {
+        let removed = word.to_str().and_then(|word| word.strip_prefix('-')).filter(|tag| !tag.is_empty());
+        let removed = removed.filter(|tag| is_after && !is_ended && !tag.starts_with('-') && *tag != "h");
+        let replaced = removed.map(|tag| format!("--remove={tag}").into());
+        is_after |= word == "tag";
+        is_ended |= word == "--";
+        replaced.unwrap_or(word)
+    });
+    replaced.collect()
+}
+
+impl TagCommand {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+        let (mut words, mut tags) = (Vec::new(), Vec::new());
+        for tag in &self.remove {
+            tags.push((Mark::Tag(clean_tag(tag).map_err(Error::msg)?), None));
+        }
+        for word in &self.words {
+            match word.to_str().and_then(|text| Some((text.strip_prefix(['+', '-'])?, text.starts_with('+')))) {
+                Some((tag, is_added)) => {
+                    tags.push((Mark::Tag(clean_tag(tag).map_err(Error::msg)?), is_added.then(|| true.into())));
+                }
+                None => words.push(word.clone()),
+            }
+        }
+        if words.is_empty() {
+            bail!("name a session: pitree tag SESSION +TAG");
+        }
+        let sessions = sessions(&words, &SessionResolver::new(chosen))?;
+        if tags.is_empty() {
+            return self.print(chosen, &sessions, out);
+        }
+        let of_session = |session: &ExpectedSession| {
+            let mark = |(mark, value): &(Mark, _)| NewMark {
+                session: session.clone(),
+                mark: mark.clone(),
+                value: Option::clone(value),
+            };
+            tags.iter().map(mark).collect::<Vec<_>>()
+        };
+        make(chosen, &self.switches, sessions.iter().flat_map(of_session).collect())
+    }
+
+    fn print(&self, chosen: &CommandContext, sessions: &[ExpectedSession], out: &mut Output) -> Result<ExitCode> {
+        let marks = Changer::new(chosen, &self.switches)?.changes.marks()?;
+        let mut is_found = false;
+        for ExpectedSession { path, id } in sessions {
+            for tag in marks.tags(id) {
+                is_found = true;
+                if self.switches.json {
+                    let path = PathFields::from(&**path);
+                    output::json(out, &object! { tag, id, #[serde(flatten)] path })?;
+                } else {
+                    writeln!(out, "+{}", clean(tag))?;
+                }
+            }
+        }
+        Ok(Exit::Done.found(is_found).into())
+    }
+}
+
+/// Write a note about a session or an entry, or print it
+#[derive(Debug, clap::Args)]
+pub(super) struct NoteCommand {
+    /// Session path, id, unique id prefix, or name; SESSION@ENTRY for a note about an entry
+    #[arg(add = ArgValueCompleter::new(completions::sessions))]
+    session: OsString,
+    /// The note; `-` reads standard input, "" removes the note; omit it to print the note
+    #[arg(allow_hyphen_values = true)]
+    text: Option<String>,
+    #[command(flatten)]
+    switches: ChangeArgs,
+}
+
+impl NoteCommand {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+        let SessionPlace { path, entry } = SessionPlace::to_change(&self.session, None, chosen)?;
+        let session = expected(path)?;
+        let mark = match entry {
+            None => Mark::Note,
+            Some(entry) => {
+                let tree = load::tree(&session.path, &chosen.home)?;
+                match EntryId::of(&tree, resolve::entry(&entry, &tree)?) {
+                    EntryId::Id(id) => Mark::EntryNote(id),
+                    EntryId::Place(_) => bail!("the entry has no id; write a note about its session instead"),
+                }
+            }
+        };
+        let Some(text) = &self.text else {
+            let marks = Changer::new(chosen, &self.switches)?.changes.marks()?;
+            let note = marks.get(&session.id, &mark.key()).and_then(|note| note.as_str());
+            if let Some(note) = note {
+                for line in clean_lines(note) {
+                    writeln!(out, "{line}")?;
+                }
+            }
+            return Ok(Exit::Done.found(note.is_some()).into());
+        };
+        let text = if text == "-" { stdin()? } else { text.clone() };
+        let note = clean_note(&text).map_err(Error::msg)?;
+        let value = (!note.is_empty()).then(|| note.into());
+        make(chosen, &self.switches, vec![NewMark { session, mark, value }])
+    }
+}
+
+/// Export or import pins, tags and notes
+#[derive(Debug, clap::Args)]
+pub(super) struct MarksCommand {
+    #[command(subcommand)]
+    what: MarksAction,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum MarksAction {
+    /// Write all marks as JSON, by session id
+    Export {
+        /// The new file; `-` writes to standard output
+        #[arg(value_hint = ValueHint::FilePath, default_value = "-")]
+        file: PathBuf,
+    },
+    /// Add marks from JSON to those of this machine
+    ///
+    /// Marks in the file replace those of the same session and kind. `pitree undo` reverts the import.
+    Import {
+        /// The file, written by `pitree marks export`; `-` reads standard input
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        #[command(flatten)]
+        switches: ChangeArgs,
+    },
+}
+
+impl MarksCommand {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+        match &self.what {
+            MarksAction::Export { file } => {
+                let marks = Changer::new(chosen, &ChangeArgs::default())?.changes.marks()?;
+                let text = marks::to_json(&marks)?;
+                if is_standard(file) {
+                    out.write_all(&text)?;
+                } else {
+                    marks::export(file, &text)?;
+                }
+                Ok(Exit::Done.into())
+            }
+            MarksAction::Import { file, switches } => {
+                let text = if is_standard(file) {
+                    stdin()?
+                } else {
+                    locate::read_text(file).with_context(|| format!("cannot read {}", file.display()))?
+                };
+                let from = if is_standard(file) { "standard input".into() } else { file.display().to_string() };
+                let marks =
+                    marks::of_json(text.as_bytes()).with_context(|| format!("cannot import marks from {from}"))?;
+                make(chosen, switches, imported(marks, chosen)?)
+            }
+        }
+    }
+}
+
+fn is_standard(file: &Path) -> bool {
+    file.as_os_str() == "-"
+}
+
+fn stdin() -> Result<String> {
+    let mut text = String::new();
+    std::io::stdin().lock().read_to_string(&mut text).context("cannot read standard input")?;
+    Ok(text)
+}
+
+/// Returns the marks to set, with the files of those sessions that are on this machine.
+///
+/// # Errors
+/// A tag or a note is not valid.
+fn imported(marks: Marks, chosen: &CommandContext) -> Result<Vec<NewMark>> {
+    let catalog = resolve::catalog(chosen);
+    let sessions = catalog.newest_first().into_iter().filter_map(|key| catalog.get(key));
+    let paths: HashMap<String, PathBuf> =
+        sessions.map(|session| (session.facts().id.to_owned(), session.facts().path.join())).collect();
+    let mut wanted = Vec::new();
+    for (id, marks) in marks.sessions {
+        let session = ExpectedSession { path: paths.get(&id).cloned().unwrap_or_default(), id };
+        for (key, value) in marks {
+            let mark = Mark::of_key(&key);
+            let value = match (&mark, value.as_str()) {
+                (Mark::Tag(tag), _) if clean_tag(tag).as_ref() != Ok(tag) => bail!("invalid tag {tag:?}"),
+                (Mark::Note | Mark::EntryNote(_), Some(note)) => clean_note(note).map_err(Error::msg)?.into(),
+                (Mark::Note | Mark::EntryNote(_), None) => bail!("the note of session {} is not text", session.id),
+                _ => value,
+            };
+            wanted.push(NewMark { session: session.clone(), mark, value: Some(value) });
+        }
+    }
+    Ok(wanted)
+}
+
+/// Resolves session arguments.
+fn sessions(words: &[OsString], resolver: &SessionResolver<'_>) -> Result<Vec<ExpectedSession>> {
+    words.iter().map(|word| expected(resolver.file(word)?)).collect()
+}
+
+/// Returns the session in a file.
+fn expected(path: PathBuf) -> Result<ExpectedSession> {
+    let id = match scan::header(&path) {
+        Some(header) => header.id,
+        None => resolve::digest(&path)?.header.id, // reports the reason
+    };
+    Ok(ExpectedSession { path, id })
+}
+
+/// Sets marks and prints the changes.
+fn make(chosen: &CommandContext, switches: &ChangeArgs, marks: Vec<NewMark>) -> Result<ExitCode> {
+    let changer = Changer::new(chosen, switches)?;
+    let done = changer.make(&Request::Mark { marks })?;
+    changer.say(&done, CliStep::Make)
+}
