@@ -5,6 +5,7 @@ mod blame;
 mod browse;
 mod change;
 mod chosen_sessions;
+mod command_context;
 mod completions;
 mod config;
 mod context;
@@ -56,29 +57,26 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::SystemTime;
 
-use anyhow::{Context, Error, Result, bail};
+use anyhow::{Context, Error, Result};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::app::startup::PickerFormat;
 use crate::base::paths::shorten;
 use crate::base::{catch_panic, typo};
-use crate::catalog::Catalog;
+pub(crate) use crate::cli::command_context::CommandContext;
+use crate::cli::command_context::refuse_demo;
 use crate::cli::exit::{Exit, Stopped};
-use crate::config::{Config, Filter, ThemeName};
+use crate::config::{Config, ThemeName};
 use crate::disk::demo::DemoDir;
 use crate::disk::index as index_files;
 use crate::disk::locate;
 use crate::disk::locate::{Environment, Located};
-use crate::disk::marks as marks_file;
 use crate::disk::program;
 use crate::disk::scan;
-use crate::disk::scan::{IndexPlace, Scan, ScanSources, Unreadable};
-use crate::search::qualifier::value::QueryScope;
+use crate::disk::scan::{Scan, Unreadable};
 use crate::session::digest::listed::SharedSession;
-use crate::session::marks::Marks;
 use crate::system::signals;
 
 /// Browse every session of the pi coding agent: projects, forks, branches and entries in one tree.
@@ -221,98 +219,6 @@ const EXAMPLES: &str = "Examples:
   pitree --print path             choose a session and print its path
 
 Press ? in the browser to list the keys.";
-
-/// The context of all commands.
-#[derive(Debug)]
-pub(crate) struct CommandContext {
-    /// The configuration with the options of the command line.
-    pub config: Config,
-    /// The session directories.
-    pub located: Located,
-    /// A message about directories that were replaced: see [`Located::correct`].
-    pub corrected: Option<String>,
-    /// The home directory, for `~`.
-    pub home: String,
-    /// The directory of the index; `None` to ignore the index.
-    pub cache: Option<PathBuf>,
-    /// The directory of archived sessions, if there is a home directory.
-    pub archive: Option<PathBuf>,
-    /// The session directories and their existing archives.
-    scanned: Vec<PathBuf>,
-    /// The directory of a demo, which is removed at the end.
-    demo: Option<DemoDir>,
-}
-
-impl CommandContext {
-    /// Returns the session directories and the parameters for reading them.
-    fn sources(&self) -> ScanSources<'_> {
-        ScanSources { dirs: &self.scanned, home: &self.home, cache: self.index_place() }
-    }
-
-    fn index_place(&self) -> Option<IndexPlace<'_>> {
-        let limit = self.config.index_bytes();
-        self.cache.as_deref().map(|dir| IndexPlace { dir, limit })
-    }
-
-    /// Adds the sessions of a scan to the index. A failure is reported and only costs time.
-    fn keep(&self, scan: Scan<'_>) {
-        self.report_index(scan.keep().err().map(|error| error.to_string()));
-    }
-
-    /// Reads all sessions.
-    fn catalog(&self) -> Catalog {
-        self.report(Catalog::read(self.sources(), now()))
-    }
-
-    /// Reports that the index could not be written for a catalog.
-    fn report(&self, mut catalog: Catalog) -> Catalog {
-        self.report_index(catalog.index_error.take());
-        catalog
-    }
-
-    fn report_index(&self, error: Option<String>) {
-        if let (Some(error), Some(cache)) = (error, &self.cache) {
-            let cache = cache.display();
-            output::note(&format!(
-                "cannot write the index in {cache}: {error}; searches take longer until this is corrected"
-            ));
-        }
-    }
-
-    /// Returns the initial tree filter: from the configuration or pi's settings. Unknown filters of pi are ignored.
-    fn filter(&self) -> Filter {
-        let of_pi = || Environment::current().setting("treeFilterMode")?.parse().ok();
-        self.config.filter_of_pi.then(of_pi).flatten().unwrap_or(self.config.filter)
-    }
-
-    /// Returns the time and directory of a query.
-    fn here_and_now(&self) -> QueryScope {
-        let dir = Environment::current().cwd.to_string_lossy().into_owned();
-        let (home, zone) = (self.home.clone(), jiff::tz::TimeZone::system());
-        QueryScope { now_ms: now(), home, dir, zone, secrets: None, marks: Arc::default() }
-    }
-
-    /// Reads the lasting marks of sessions.
-    ///
-    /// # Errors
-    /// Their file cannot be read.
-    fn marks(&self) -> Result<Marks> {
-        locate::data_dir().map_or(Ok(Marks::default()), |data| marks_file::read(&marks_file::file(&data)))
-    }
-
-    /// Returns an error for commands whose result would be lost with the demo directory.
-    ///
-    /// # Errors
-    /// The sessions are samples.
-    fn refuse_samples(&self) -> Result<()> {
-        if self.demo.is_some() { refuse_demo() } else { Ok(()) }
-    }
-}
-
-/// Returns the error for commands that cannot be used with `--demo`.
-fn refuse_demo() -> Result<()> {
-    bail!("this command cannot be used with --demo; to try changes, run `pitree demo`")
-}
 
 /// Runs the program and returns its exit code.
 pub fn run() -> ExitCode {
