@@ -46,6 +46,7 @@ pub fn run(data: &[u8]) {
         dir: String::new(),
         zone: jiff::tz::TimeZone::UTC,
         secrets: None,
+        marks: std::sync::Arc::default(),
     };
     match Query::parse(&text) {
         Ok(query) => {
@@ -67,7 +68,7 @@ pub fn run(data: &[u8]) {
     }
     let files = ["/a b".to_string(), "~/é".into(), "//x".into()];
     let lists = ValueLists { files: files.to_vec(), ..ValueLists::default() };
-    let values = ValueList { dirs: &files, lists: &lists };
+    let values = ValueList { dirs: &files, tags: &[], lists: &lists };
     for cursor in (0..=text.len() + 2).step_by(1 + text.len() / 40) {
         let Some(completion) = complete(&text, cursor, values) else { continue };
         for option in completion.options.iter().take(4) {

@@ -143,8 +143,7 @@ pub(super) struct NoteCommand {
     /// Session path, id, unique id prefix, or name; SESSION@ENTRY for a note about an entry
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
-    /// The note; `-` reads standard input, "" removes the note; omit it to print the note
-    #[arg(allow_hyphen_values = true)]
+    /// The note; `-` reads standard input, "" removes the note; omit it to print the note; put -- before a text that starts with -
     text: Option<String>,
     #[command(flatten)]
     switches: ChangeArgs,

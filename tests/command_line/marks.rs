@@ -65,7 +65,7 @@ fn sessions_and_entries_have_notes() {
     let pitree = pitree();
     assert_eq!(pitree.run(&["note", "aaaaaa"]).code, 1);
     pitree.print(&["note", "aaaaaa", "a\nb\u{1b}[31m"]);
-    pitree.print(&["note", "aaaaaa@u1", "- on the entry"]);
+    pitree.print(&["note", "aaaaaa@u1", "--", "- on the entry"]);
     assert_eq!(pitree.print(&["note", "aaaaaa"]), "a\nb [31m\n");
     assert_eq!(pitree.print(&["note", "aaaaaa@u1"]), "- on the entry\n");
     let said = pitree.print(&["note", "aaaaaa@u1", ""]);
