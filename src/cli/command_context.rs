@@ -6,12 +6,13 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 
 use crate::catalog::Catalog;
-use crate::cli::{now, output};
+use crate::cli::output;
 use crate::config::{Config, Filter};
 use crate::disk::demo::DemoDir;
 use crate::disk::locate::{self, Environment, Located};
 use crate::disk::marks as marks_file;
 use crate::disk::scan::{IndexPlace, Scan, ScanSources};
+use crate::runtime::jobs::now;
 use crate::search::qualifier::value::QueryScope;
 use crate::session::marks::Marks;
 

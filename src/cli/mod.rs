@@ -57,7 +57,6 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::SystemTime;
 
 use anyhow::{Context, Error, Result};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -74,8 +73,8 @@ use crate::disk::index as index_files;
 use crate::disk::locate;
 use crate::disk::locate::{Environment, Located};
 use crate::disk::program;
-use crate::disk::scan;
 use crate::disk::scan::{Scan, Unreadable};
+use crate::runtime::jobs::now;
 use crate::session::digest::listed::SharedSession;
 use crate::system::signals;
 
@@ -420,9 +419,4 @@ fn number(text: &str) -> Result<u64, &'static str> {
 /// Parses a number of at least one.
 fn some(text: &str) -> Result<NonZeroUsize, &'static str> {
     text.parse().map_err(|_| "expected a number of at least 1")
-}
-
-/// Returns the current time in milliseconds since 1970.
-fn now() -> i64 {
-    scan::milliseconds(SystemTime::now())
 }

@@ -451,7 +451,7 @@ impl JobContext {
 }
 
 /// Returns the current time in milliseconds since the Unix epoch.
-pub(super) fn now() -> i64 {
+pub(crate) fn now() -> i64 {
     milliseconds(SystemTime::now())
 }
 
