@@ -72,6 +72,7 @@ pub(crate) struct Message<'a> {
     tools_added: Option<&'a [u8]>,
     tools_removed: Option<&'a [u8]>,
     diff: Option<Str<'a>>,
+    patch: Option<Str<'a>>,
     command: Option<Str<'a>>,
     output: Option<Str<'a>>,
     exit_code: Option<f64>,
@@ -362,7 +363,7 @@ fn read_message<'a>(r: &mut Reader<'a>) -> Result<Option<Message<'a>>> {
             b"toolsAdded" => m.tools_added = Some(r.skip()?),
             b"toolsRemoved" => m.tools_removed = Some(r.skip()?),
             b"isError" => m.is_error = r.opt_bool()? == Some(true),
-            b"details" => m.diff = read_diff(r)?,
+            b"details" => (m.diff, m.patch) = read_diffs(r)?,
             b"command" => m.command = r.opt_string()?,
             b"output" => m.output = r.opt_string()?,
             b"exitCode" => m.exit_code = r.opt_number()?,
@@ -377,19 +378,20 @@ fn read_message<'a>(r: &mut Reader<'a>) -> Result<Option<Message<'a>>> {
     Ok(Some(m))
 }
 
-fn read_diff<'a>(r: &mut Reader<'a>) -> Result<Option<Str<'a>>> {
-    let mut diff = None;
+fn read_diffs<'a>(r: &mut Reader<'a>) -> Result<(Option<Str<'a>>, Option<Str<'a>>)> {
+    let (mut diff, mut patch) = (None, None);
     if r.kind()? != Json::Object {
-        return r.skip().map(|_| None);
+        return r.skip().map(|_| (None, None));
     }
     object(r, |r, key| {
         match key {
             b"diff" => diff = r.opt_string()?,
+            b"patch" => patch = r.opt_string()?,
             _ => drop(r.skip()?),
         }
         Ok(())
     })?;
-    Ok(diff)
+    Ok((diff, patch))
 }
 
 fn read_content<'a>(r: &mut Reader<'a>) -> Result<Content<'a>> {
