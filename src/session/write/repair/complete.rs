@@ -241,9 +241,9 @@ mod tests {
             format!(r#"{{"type":"message","id":"1","parentId":null,"message":{{"role":"{role}",{rest}"#)
         };
         let line = |torn: &str| complete(torn.as_bytes()).map(|(line, _)| String::from_utf8(line).unwrap());
-        assert_eq!(line(&torn("user", r#""content":"Hel"#)), Some(torn("user", r#""content":"Hel"}}"#)));
-        let answer = line(&torn("assistant", r#""content":[{"type":"text","text":"Hel"#)).unwrap();
-        assert!(answer.contains(r#""text":"Hel"}]"#) && answer.contains(r#""stopReason":"aborted""#), "{answer}");
+        assert_eq!(line(&torn("user", r#""content":"Hello w"#)), Some(torn("user", r#""content":"Hello w"}}"#)));
+        let answer = line(&torn("assistant", r#""content":[{"type":"text","text":"Hello w"#)).unwrap();
+        assert!(answer.contains(r#""text":"Hello w"}]"#) && answer.contains(r#""stopReason":"aborted""#), "{answer}");
         assert_eq!(line(&torn("user", r#""content":"#)), None);
         let first = r#""content":[{"type":"text","text":"a"}"#;
         for last in [r#",{"type":"text","#, r#",{"type":"toolCall","id":"1","name":"read","argu"#, ",{"] {
