@@ -58,7 +58,7 @@ pub trait SessionSource: fmt::Debug + Send + Sync {
 pub struct SessionFacts<'a> {
     /// The path of the file.
     pub path: JoinedPath<'a>,
-    /// See [`Digest::real_path`].
+    /// The path by which other files refer to this one.
     pub real_path: Option<JoinedPath<'a>>,
     /// `true` if the file itself is a symbolic link.
     pub is_link: bool,
