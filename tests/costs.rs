@@ -206,14 +206,7 @@ fn a_search_keeps_little_of_each_entry() {
         let mut catalog = Catalog::default();
         catalog.add(sources.remembered().sessions());
         let (searcher, sessions) = (Searcher::default(), catalog.searched_sessions());
-        let here = QueryScope {
-            now_ms: 0,
-            home: "/home/me".into(),
-            dir: String::new(),
-            zone: jiff::tz::TimeZone::UTC,
-            secrets: None,
-            marks: std::sync::Arc::default(),
-        };
+        let here = QueryScope { home: "/home/me".into(), ..QueryScope::default() };
         searcher.read(&sessions, |_, _| true);
         let counted = measure(|| {
             drop(ValueLists::new(sessions.iter().map(|session| session.digest.once())));

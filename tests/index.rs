@@ -167,14 +167,7 @@ impl World {
         let sessions = Catalog::read(sources, 0).searched_sessions();
         let searcher = Searcher::default();
         searcher.read(&sessions, |_, _| true);
-        let scope = QueryScope {
-            now_ms: 0,
-            home: "/home/me".into(),
-            dir: String::new(),
-            zone: jiff::tz::TimeZone::UTC,
-            secrets: None,
-            marks: std::sync::Arc::default(),
-        };
+        let scope = QueryScope { home: "/home/me".into(), ..QueryScope::default() };
         let session = |key| sessions.iter().find(|session| session.key == key).unwrap();
         let hit =
             |hit: &SessionHit| (session(hit.session).digest.path.clone(), format!("{:?} {:?}", hit.hit, hit.snippet));

@@ -18,14 +18,7 @@ use crate::corpus::{self, Random};
 /// Measures one key: matches all sessions against a query, after another query that shares no results with it. Sorts
 /// the hits and finds their entries.
 fn key(bencher: Bencher, searcher: &Searcher, sessions: &Arc<[SearchedSession]>, query: &str) {
-    let here = QueryScope {
-        now_ms: 0,
-        home: "/home/dev".into(),
-        dir: String::new(),
-        zone: jiff::tz::TimeZone::UTC,
-        secrets: None,
-        marks: std::sync::Arc::default(),
-    };
+    let here = QueryScope { home: "/home/dev".into(), ..QueryScope::default() };
     let [query, other] = [query, "is:damaged"].map(|query| Query::parse(query).unwrap());
     let search = |query: &Query| {
         let hits = searcher.search(sessions, (query, &here), || false).unwrap();

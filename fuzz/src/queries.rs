@@ -40,14 +40,7 @@ fn known() -> &'static [Known] {
 /// Parses a query, completes it and runs it.
 pub fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(&data[..data.len().min(LONGEST)]);
-    let here = QueryScope {
-        now_ms: 1_795_248_000_000,
-        home: "/home/demo".into(),
-        dir: String::new(),
-        zone: jiff::tz::TimeZone::UTC,
-        secrets: None,
-        marks: std::sync::Arc::default(),
-    };
+    let here = QueryScope { now_ms: 1_795_248_000_000, home: "/home/demo".into(), ..QueryScope::default() };
     match Query::parse(&text) {
         Ok(query) => {
             let matcher = Matcher::new(&query, &here);

@@ -63,8 +63,8 @@ pub enum Command {
     Errand(Work, NextStep),
     /// Lists the running pi processes.
     ListPis,
-    /// Moves files to the trash or to the archive. Asks again if a pi may be using one of them.
-    MoveAway(Request),
+    /// Moves or replaces files. Asks again if a pi may be using one of them.
+    ChangeFiles(Request),
     /// Asks pi whether it can go to an entry by itself, then resumes at this one.
     AskPi(SessionKey, Arc<Tree>, Index),
     /// Shows the box of an export, with the choice of this key selected.

@@ -225,7 +225,7 @@ pub struct Model {
     pub pi_goes: Option<Result<(), String>>,
     /// Claim on that answer, and the command to run after it.
     pub asking_pi: Option<(Claim, Command)>,
-    /// Claim on the list of running pi processes; see [`Command::MoveAway`].
+    /// Claim on the list of running pi processes; see [`Command::ChangeFiles`].
     pub looking: Option<Claim>,
     /// Marked entries for a comparison, in the order in which they were marked.
     pub marks: Vec<EntryRef>,
@@ -298,8 +298,8 @@ impl Model {
             home: home.clone(),
             dir: here.clone(),
             zone: zone.clone(),
-            secrets: None,
             marks: self.catalog.marks().clone(),
+            ..QueryScope::default()
         }
     }
 

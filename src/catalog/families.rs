@@ -1,6 +1,7 @@
 //! Families of forks, threaded as in pi's session list (0.87.1).
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use crate::catalog::key::SessionKey;
 use crate::session::digest::listed::ListedSession;
@@ -154,6 +155,13 @@ impl Families {
     /// Returns all sessions, parents before forks.
     pub(crate) fn preorder(&self) -> Vec<SessionKey> {
         self.below_all(&self.roots)
+    }
+
+    /// Returns the members of all families that contain one of some sessions.
+    pub(crate) fn whole(&self, sessions: &[SessionKey]) -> Vec<SessionKey> {
+        let wanted: HashSet<SessionKey> = sessions.iter().filter_map(|&key| self.line(key).last()).collect();
+        let roots = self.roots().iter().filter(|root| wanted.contains(root));
+        roots.flat_map(|&root| self.family(root)).collect()
     }
 
     /// Returns these sessions and all their descendants, parents before forks.

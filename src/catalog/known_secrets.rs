@@ -38,6 +38,9 @@ struct Content {
     /// The fingerprint of the rules.
     rules: u64,
     files: HashMap<u64, SearchedFile>,
+    /// `true` if it differs from its file.
+    #[serde(skip)]
+    is_changed: bool,
 }
 
 /// The secrets of all files that were searched, by the fingerprint of the rules; 0 for rules with values of the user.
@@ -46,7 +49,8 @@ pub struct SecretCache(HashMap<u64, Content>);
 
 impl SecretCache {
     /// Returns the secrets of sessions. Searches files that are new or have changed; `report` gets their number so far,
-    /// and the number of all sessions. Returns `None` if it returned `false`. `cache` is the directory of the index.
+    /// and the number of all sessions. Returns `None` if it returned `false`. `cache` is the directory of the index, where
+    /// [`save`](Self::save) writes the results.
     pub fn find(
         &mut self,
         paths: &[PathBuf],
@@ -58,27 +62,25 @@ impl SecretCache {
         let fingerprint = rules.fingerprint().unwrap_or_default();
         let content = self.0.entry(fingerprint).or_insert_with(|| {
             let read = place.as_deref().and_then(read).filter(|kept| (kept.form, kept.rules) == (FORM, fingerprint));
-            read.unwrap_or_else(|| Content { form: FORM, rules: fingerprint, files: HashMap::new() })
+            read.unwrap_or_else(|| Content { form: FORM, rules: fingerprint, ..Content::default() })
         });
-        let (is_complete, changed) = content.search(paths, rules, report);
-        if changed > 0 {
+        content.search(paths, rules, report).then(|| content.known(paths))
+    }
+
+    /// Writes the results of searches since the last time, unless the rules have values of the user.
+    pub fn save(&mut self, paths: &[PathBuf], (rules, cache): (&Rules, Option<&Path>)) {
+        let (Some(fingerprint), Some(cache)) = (rules.fingerprint(), cache) else { return };
+        if let Some(content) = self.0.get_mut(&fingerprint).filter(|content| content.is_changed) {
             content.forget_others(paths);
-            if let Some(place) = place {
-                let _ = content.write(&place); // it is searched again
-            }
+            // If it cannot be written, the files are searched again.
+            content.is_changed = content.write(&cache.join(NAME)).is_err();
         }
-        is_complete.then(|| content.known(paths))
     }
 }
 
 impl Content {
-    /// Searches files that are new or have changed. Returns `false` if `report` did, and the number of searched files.
-    fn search(
-        &mut self,
-        paths: &[PathBuf],
-        rules: &Rules,
-        mut report: impl FnMut(usize, usize) -> bool,
-    ) -> (bool, usize) {
+    /// Searches files that are new or have changed. Returns `false` if `report` did.
+    fn search(&mut self, paths: &[PathBuf], rules: &Rules, mut report: impl FnMut(usize, usize) -> bool) -> bool {
         let files = &self.files;
         let work = |path: &PathBuf, buffer: &mut Vec<u8>, stop: StopSignal<'_>| {
             let version = version(path)?;
@@ -97,9 +99,9 @@ impl Content {
             is_complete = report(done, paths.len());
             is_complete
         });
-        let count = new.len();
+        self.is_changed |= !new.is_empty();
         self.files.extend(new);
-        (is_complete, count)
+        is_complete
     }
 
     fn known(&self, paths: &[PathBuf]) -> KnownSecrets {
@@ -162,6 +164,7 @@ mod tests {
         let paths = [path("a"), path("b"), path("gone")];
         let find = |secrets: &mut SecretCache, rules: &Rules| {
             let known = secrets.find(&paths, (rules, Some(&cache)), |_, _| true).unwrap();
+            secrets.save(&paths, (rules, Some(&cache)));
             let mut found: Vec<_> =
                 known.0.into_iter().map(|(path, found)| (path.file_name().unwrap().to_owned(), found)).collect();
             found.sort_by(|one, other| one.0.cmp(&other.0));
@@ -199,6 +202,7 @@ mod tests {
         for _ in 0..2 {
             let known = secrets.find(std::slice::from_ref(&path), (&rules, Some(&cache)), |_, _| true).unwrap();
             assert_eq!(known.0[&path].len(), 1);
+            secrets.save(std::slice::from_ref(&path), (&rules, Some(&cache)));
         }
         assert!(!cache.exists());
         assert!(secrets.find(std::slice::from_ref(&path), (&rules, None), |_, _| false).is_none());

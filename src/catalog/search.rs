@@ -450,14 +450,7 @@ mod tests {
         sessions: &Arc<[SearchedSession]>,
         query: &str,
     ) -> Vec<(SessionKey, Option<HitQuote>)> {
-        let here = QueryScope {
-            now_ms: 0,
-            home: demo::HOME.into(),
-            dir: String::new(),
-            zone: jiff::tz::TimeZone::UTC,
-            secrets: None,
-            marks: std::sync::Arc::default(),
-        };
+        let here = QueryScope { home: demo::HOME.into(), ..QueryScope::default() };
         let query = Query::parse(query).unwrap();
         let hits = searcher.search(sessions, (&query, &here), || false).unwrap();
         hits.into_iter().map(|hit| (hit.session, hit.snippet)).collect()

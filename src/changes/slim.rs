@@ -15,7 +15,7 @@ use crate::session::json::edit::RawObject;
 use crate::session::links::{ById, Index};
 use crate::session::tree::context::context;
 use crate::session::tree::{Tree, TreeLines};
-use crate::session::write::slim::{SlimPlan, SlimPlanner, SlimRules, SlimSavings, SlimWriter};
+use crate::session::write::slim::{SlimPlan, SlimPlanner, SlimRules, SlimSaving, SlimSavings, SlimWriter};
 
 /// A session, and the savings in it.
 #[derive(Clone, Debug)]
@@ -39,6 +39,37 @@ pub struct SlimOverview {
     pub failed: Vec<(PathBuf, String)>,
     /// The writer for a request.
     pub writer: SharedRewriter,
+}
+
+impl SlimOverview {
+    /// Returns the bytes that the rules save in all sessions.
+    pub fn total(&self) -> u64 {
+        self.planned.iter().map(|planned| planned.savings.total).sum()
+    }
+
+    /// Returns the types of snapshots in all sessions, the largest saving first, with `true` if they are removed.
+    pub fn types(&self) -> Vec<(String, SlimSaving, bool)> {
+        let mut types: Vec<(String, SlimSaving, bool)> = Vec::new();
+        for (name, saving, is_removed) in self.planned.iter().flat_map(|planned| &planned.savings.snapshots) {
+            match types.iter_mut().find(|(known, ..)| known == name) {
+                Some((_, sum, _)) => *sum += *saving,
+                None => types.push((name.clone(), *saving, *is_removed)),
+            }
+        }
+        types.sort_by(|one, other| other.1.bytes.cmp(&one.1.bytes).then_with(|| one.0.cmp(&other.0)));
+        types
+    }
+
+    /// Returns the savings outside and inside of contexts, and those in shared entries, which stay.
+    pub fn sums(&self) -> [SlimSaving; 3] {
+        let mut sums = [SlimSaving::default(); 3];
+        for savings in self.planned.iter().map(|planned| &planned.savings) {
+            for (sum, saving) in sums.iter_mut().zip([savings.outside, savings.inside, savings.shared]) {
+                *sum += saving;
+            }
+        }
+        sums
+    }
 }
 
 /// Writes smaller versions of files.

@@ -1,10 +1,9 @@
 //! `pitree archive` and `pitree unarchive`: move sessions to the compressed archive, and bring them back.
 
-use std::collections::HashSet;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::{bytes, count};
@@ -64,7 +63,9 @@ impl ArchiveCommand {
     pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let args = &self.args;
         let changer = Changer::new(chosen, &args.switches)?;
-        args.check_terminal()?;
+        if args.asks() {
+            output::check_can_ask()?;
+        }
         let mut is_retried = false;
         loop {
             let resolver = SessionResolver::new(chosen);
@@ -98,7 +99,9 @@ impl ArchiveCommand {
 impl UnarchiveCommand {
     pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.args.switches)?;
-        self.args.check_terminal()?;
+        if self.args.asks() {
+            output::check_can_ask()?;
+        }
         let resolver = SessionResolver::new(chosen);
         let sessions = self.args.sessions(&resolver, true)?;
         let catalog = resolver.catalog();
@@ -123,26 +126,13 @@ impl ArchiveArgs {
         !self.yes && !self.switches.dry_run
     }
 
-    fn check_terminal(&self) -> Result<()> {
-        let can_ask = !self.asks() || output::can_ask();
-        ensure!(can_ask, "cannot ask for confirmation without a terminal; use --yes to skip the prompt");
-        Ok(())
-    }
-
     /// Returns the chosen sessions that are archived or not, with their families or their subagents.
     fn sessions(&self, resolver: &SessionResolver<'_>, archived: bool) -> Result<Vec<SessionKey>> {
         let catalog = resolver.catalog();
         let found = chosen_sessions(&self.words, resolver, resolver.chosen().here_and_now())?.unwrap_or_default();
         let mut found: Vec<SessionKey> = catalog.newest_first().into_iter().filter(|key| found.contains(key)).collect();
         if self.family {
-            let families = catalog.families();
-            let roots: HashSet<SessionKey> = found.iter().filter_map(|&key| families.line(key).last()).collect();
-            found = families
-                .roots()
-                .iter()
-                .filter(|root| roots.contains(root))
-                .flat_map(|&root| families.family(root))
-                .collect();
+            found = catalog.families().whole(&found);
         }
         let mut all = catalog.with_subagents(&found);
         all.retain(|&key| catalog[key].facts().is_archived() == archived && !catalog[key].facts().is_link);
@@ -151,8 +141,6 @@ impl ArchiveArgs {
 
     /// Asks for confirmation unless that is not wanted.
     fn is_wanted(&self, catalog: &Catalog, sessions: &[SessionKey], changer: &Changer<'_>) -> Result<bool> {
-        /// The maximum number of listed signs.
-        const NAMED: usize = 20;
         if self.yes {
             return Ok(true);
         }
@@ -161,18 +149,17 @@ impl ArchiveArgs {
         let age = newest.map_or("?".into(), |newest| time::age(now(), newest));
         let files = count(sessions.len(), "session", "sessions");
         output::note(&format!("{files}, {}, newest activity: {age}", bytes(facts().map(|facts| facts.bytes).sum())));
-        let signs = catalog.signs(sessions, now(), changer.home);
-        signs.iter().take(NAMED).for_each(|sign| output::note(&format!("{sign}.")));
-        if !signs.is_empty() {
+        let has_signs = changer.tell_signs(catalog, sessions);
+        if has_signs {
             output::note(LOSES);
         }
         if !self.asks() {
             return Ok(true);
         }
         output::note("pi's /resume will not list them until they are brought back.");
-        match signs.is_empty() {
-            true => output::is_yes("Move to the archive?"),
-            false => Ok(output::ask("Type \"yes\" to move them anyway:")? == "yes"),
+        match has_signs {
+            false => output::is_yes("Move to the archive?"),
+            true => Ok(output::ask("Type \"yes\" to move them anyway:")? == "yes"),
         }
     }
 }

@@ -19,9 +19,9 @@ use crate::disk::locate::Environment;
 /// The maximum width of a prompt.
 const PROMPT: usize = 30;
 
-/// Show the session and the prompt that brought each line of a file
+/// Show which session and prompt wrote each line of a file
 ///
-/// Compares the file on the disk with its exact states in all sessions, most recent first. Lines that no session wrote
+/// Compares the file on disk with its exact states in all sessions, most recent first. Lines that no session wrote
 /// are blank.
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:

@@ -34,6 +34,9 @@ const QUIET: i64 = 500;
 /// The interval between progress reports in milliseconds.
 const BETWEEN_REPORTS: i64 = 100;
 
+/// The maximum number of listed signs of pis.
+const SIGNS: usize = 20;
+
 /// Options of all commands that change something.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct ChangeArgs {
@@ -153,6 +156,16 @@ impl<'a> Changer<'a> {
         })
     }
 
+    /// Lists signs of pis that may be using sessions. Returns `true` if there are any.
+    pub(super) fn tell_signs(&self, catalog: &Catalog, sessions: &[SessionKey]) -> bool {
+        let signs = catalog.signs(sessions, now(), self.home);
+        signs.iter().take(SIGNS).for_each(|sign| output::note(&format!("{sign}.")));
+        if signs.len() > SIGNS {
+            output::note(&format!("and {} more", signs.len() - SIGNS));
+        }
+        !signs.is_empty()
+    }
+
     /// Asks before files are replaced: a verb, and what follows. A pi that may be using a session needs a second look.
     ///
     /// # Errors
@@ -165,11 +178,9 @@ impl<'a> Changer<'a> {
     ) -> Result<bool> {
         catalog.set_pis(running::running(locate::state_dir().as_deref()), now());
         output::note("The originals move to the trash, and take space until it is emptied.");
-        let signs = catalog.signs(keys, now(), self.home);
-        if signs.is_empty() {
+        if !self.tell_signs(&catalog, keys) {
             return output::is_yes(&format!("{verb} {what}?"));
         }
-        signs.iter().for_each(|sign| output::note(&format!("{sign}.")));
         Ok(output::ask(&format!("Type \"yes\" to {} {what} anyway:", verb.to_lowercase()))? == "yes")
     }
 

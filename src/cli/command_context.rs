@@ -1,7 +1,6 @@
 //! The context of all commands: the configuration, the session directories, and what they need of both.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use anyhow::{Result, bail};
 
@@ -83,7 +82,7 @@ impl CommandContext {
     pub(super) fn here_and_now(&self) -> QueryScope {
         let dir = Environment::current().cwd.to_string_lossy().into_owned();
         let (home, zone) = (self.home.clone(), jiff::tz::TimeZone::system());
-        QueryScope { now_ms: now(), home, dir, zone, secrets: None, marks: Arc::default() }
+        QueryScope { now_ms: now(), home, dir, zone, ..QueryScope::default() }
     }
 
     /// Reads the lasting marks of sessions.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::count;
@@ -231,7 +231,7 @@ impl DoctorCommand {
             return Ok(if failed.is_empty() { Exit::Over } else { Exit::Failed }.into());
         }
         if !self.yes && !self.dry_run {
-            ensure!(output::can_ask(), "cannot ask for confirmation without a terminal; use --yes to skip the prompt");
+            output::check_can_ask()?;
             let files = count(sessions.len(), "file", "files");
             let question = ("Replace", &*format!("{files} by repaired ones"));
             if !changer.is_replacement_wanted(question, &keys, resolve::catalog(chosen))? {

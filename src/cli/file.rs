@@ -29,8 +29,8 @@ use crate::session::tree::{Index, Tree};
 
 /// Print a file as it was at an entry of a session
 ///
-/// pitree restores the content from the calls of the tools on the path to the entry. A content is exact only if every
-/// byte is known. After a command that may have changed the file, it is possibly changed until a read confirms it.
+/// pitree restores the content from the tool calls on the path to the entry. It is exact only if every byte is known.
+/// After a command that may have changed the file, it counts as possibly changed until a read confirms it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:
   pitree file src/auth.rs                         the file at the end of the newest session here

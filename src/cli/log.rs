@@ -21,14 +21,14 @@ use crate::disk::locate::Environment;
 use crate::session::digest::listed::SharedSession;
 use crate::session::tree::Tree;
 
-/// List the states of a file over all sessions, most recent first
+/// List the states of a file in all sessions, most recent first
 ///
 /// Lists each entry that changed the content of the file or read it for the first time, on all branches. An entry that
 /// forks inherited is listed once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:
   pitree log src/auth.rs                the states of a file
-  pitree log src/auth.rs -S 'fn login'  only where a text came or went
+  pitree log src/auth.rs -S 'fn login'  only states that added or removed a text
   pitree file src/auth.rs --at SESSION@ENTRY  print one of them"))]
 pub(super) struct LogCommand {
     /// File, relative to the current directory or absolute

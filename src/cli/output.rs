@@ -3,7 +3,7 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use serde::Serialize;
 use serde_json::Number;
 
@@ -86,6 +86,15 @@ pub(super) fn progress(message: &str) {
 /// Returns `true` if a question is possible: input and standard error must be a terminal.
 pub(super) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Returns an error if no question is possible.
+///
+/// # Errors
+/// Input or standard error is no terminal.
+pub(super) fn check_can_ask() -> Result<()> {
+    ensure!(can_ask(), "cannot ask for confirmation without a terminal; use --yes to skip the prompt");
+    Ok(())
 }
 
 /// Asks a question on standard error, so that a pipe only gets the output, and returns the trimmed answer; empty at the end

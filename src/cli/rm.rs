@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Error, Result, bail};
+use anyhow::{Result, bail};
 use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::{bytes, count};
@@ -49,9 +49,8 @@ impl RmCommand {
     pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
         let asks = !self.yes && !self.switches.dry_run;
-        if asks && !output::can_ask() {
-            let reason = "cannot ask for confirmation without a terminal; use --yes to skip the prompt";
-            return Err(Error::msg(reason));
+        if asks {
+            output::check_can_ask()?;
         }
         let mut removal = self.removal(chosen, asks)?;
         if self.switches.dry_run {
@@ -107,10 +106,7 @@ impl RmCommand {
         catalog.update(others, &[]);
         let mut goes: Vec<SessionKey> = paths.iter().filter_map(|path| catalog.key_of(path)).collect();
         if self.family {
-            let families = catalog.families();
-            let roots: HashSet<SessionKey> = goes.iter().filter_map(|&key| families.line(key).last()).collect();
-            let roots = families.roots().iter().filter(|root| roots.contains(root));
-            goes = roots.flat_map(|&root| families.family(root)).collect();
+            goes = catalog.families().whole(&goes);
         }
         let mut seen = HashSet::new();
         goes.retain(|&key| seen.insert(key));
@@ -193,17 +189,11 @@ impl Removal {
 
     /// Warns about running pis. Returns `true` if there is a warning.
     fn tell_signs(&self, changer: &Changer<'_>) -> bool {
-        let signs = self.catalog.signs(&self.goes, now(), changer.home);
-        for sign in signs.iter().take(NAMED) {
-            output::note(&format!("{sign}."));
-        }
-        if signs.len() > NAMED {
-            output::note(&format!("and {} more", signs.len() - NAMED));
-        }
-        if !signs.is_empty() {
+        let has_signs = changer.tell_signs(&self.catalog, &self.goes);
+        if has_signs {
             output::note(LOSES);
         }
-        !signs.is_empty()
+        has_signs
     }
 
     /// Returns the remaining sessions whose parent is removed.

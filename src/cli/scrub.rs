@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::count;
@@ -85,7 +85,7 @@ impl ScrubCommand {
             return Ok(Exit::Nothing.into());
         }
         if !self.yes && !self.switches.dry_run {
-            ensure!(output::can_ask(), "cannot ask for confirmation without a terminal; use --yes to skip the prompt");
+            output::check_can_ask()?;
             if !output::is_yes("Replace the values in these sessions?")? {
                 output::note("canceled; nothing was changed");
                 return Ok(Exit::Nothing.into());
@@ -170,10 +170,8 @@ fn list_others(values: &ScrubValues<'_>, changer: &Changer<'_>) -> Result<Vec<u6
 
 /// Refuses sessions that a pi may be using: it would write its old lines again.
 fn refuse_running(catalog: &Catalog, keys: &[SessionKey], changer: &Changer<'_>) -> Result<()> {
-    let signs = catalog.signs(keys, now(), changer.home);
-    if signs.is_empty() {
-        return Ok(());
+    match changer.tell_signs(catalog, keys) {
+        true => bail!("a pi may be using a session; end it first"),
+        false => Ok(()),
     }
-    signs.iter().for_each(|sign| output::note(&format!("{sign}.")));
-    bail!("a pi may be using a session; end it first")
 }

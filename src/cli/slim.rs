@@ -1,23 +1,22 @@
 //! `pitree slim`: makes session files smaller.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::{bytes, count};
 use crate::base::text::clean;
 use crate::catalog::SessionKey;
-use crate::changes::Request;
 use crate::changes::change::RewritePurpose;
 use crate::changes::slim::{PlannedSession, SlimOverview};
+use crate::changes::{ExpectedSession, Request};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::chosen_sessions::chosen_sessions;
 use crate::cli::exit::Exit;
 use crate::cli::output::{self, Output, PathFields, object};
-use crate::cli::resolve::{self, SessionResolver};
+use crate::cli::resolve::SessionResolver;
 use crate::cli::{CommandContext, completions};
 use crate::runtime::slim_job;
 use crate::session::write::slim::{SlimRules, SlimSaving};
@@ -27,9 +26,9 @@ const LISTED: usize = 20;
 
 /// Make session files smaller
 ///
-/// By default, removes the snapshots that extensions wrote before their last one on each path, and the content of tool
-/// results and images over 8 kB that no model receives: they are in the context of no branch end and no label. Prompts,
-/// answers, thinking, summaries and tool calls stay. Entries that forks or other sessions contain too stay as they are.
+/// By default, removes old snapshots of extensions: all but the last one on each path. It also removes the content of
+/// tool results and images over 8 kB that no model receives, because no branch end and no label has them in its context.
+/// Prompts, answers, thinking, summaries and tool calls stay. Entries that other sessions contain too do not change.
 ///
 /// Shows what would be saved, asks, and compares all model contexts before a file is replaced. The originals move to the
 /// trash, so nothing is free before `pitree trash empty`; `pitree undo` restores them.
@@ -84,34 +83,34 @@ impl SlimCommand {
             true
         });
         output::progress("");
-        let Some(SlimOverview { mut planned, failed, writer, .. }) = overview else { bail!("canceled") };
-        failed.iter().for_each(|(_, reason)| output::error(reason));
-        let failed = !failed.is_empty();
-        if self.switches.json && self.switches.dry_run {
-            planned.iter().try_for_each(|planned| print_json(planned, out))?;
+        let Some(overview) = overview else { bail!("canceled") };
+        overview.failed.iter().for_each(|(_, reason)| output::error(reason));
+        let (failed, total) = (!overview.failed.is_empty(), overview.total());
+        let is_plan = self.switches.json && self.switches.dry_run;
+        if is_plan {
+            overview.planned.iter().try_for_each(|planned| print_json(planned, out))?;
         }
-        let total: u64 = planned.iter().map(|planned| planned.savings.total).sum();
-        self.tell(&planned, &changer);
-        planned.retain(|planned| planned.savings.total > 0);
-        if planned.is_empty() {
+        self.tell(&overview, &changer);
+        if total == 0 {
             output::note("nothing to save with these rules");
             return Ok(if failed { Exit::Failed } else { Exit::Nothing }.into());
         }
+        if is_plan {
+            return Ok(if failed { Exit::Failed } else { Exit::Done }.into());
+        }
+        let sessions: Vec<ExpectedSession> = saving(&overview).map(|planned| planned.session.clone()).collect();
         if !self.yes && !self.switches.dry_run {
-            ensure!(output::can_ask(), "cannot ask for confirmation without a terminal; use --yes to skip the prompt");
-            let key = |planned: &PlannedSession| catalog.key_of(&planned.session.path);
-            let keys: Vec<SessionKey> = planned.iter().filter_map(key).collect();
-            let what = format!("{} by {}", count(planned.len(), "session", "sessions"), bytes(total));
-            if !changer.is_replacement_wanted(("Shrink", &what), &keys, resolve::catalog(chosen))? {
+            output::check_can_ask()?;
+            let catalog = resolver.into_catalog();
+            let keys: Vec<SessionKey> = sessions.iter().filter_map(|session| catalog.key_of(&session.path)).collect();
+            let what = format!("{} by {}", count(sessions.len(), "session", "sessions"), bytes(total));
+            if !changer.is_replacement_wanted(("Shrink", &what), &keys, catalog)? {
                 output::note("canceled; no session changed");
                 return Ok(Exit::Nothing.into());
             }
         }
-        if self.switches.json && self.switches.dry_run {
-            return Ok(if failed { Exit::Failed } else { Exit::Done }.into());
-        }
-        let sessions = planned.into_iter().map(|planned| planned.session).collect();
-        let done = changer.make(&Request::Rewrite { purpose: RewritePurpose::Slim, sessions, by: writer })?;
+        let purpose = RewritePurpose::Slim;
+        let done = changer.make(&Request::Rewrite { purpose, sessions, by: overview.writer })?;
         let code = changer.say(&done, CliStep::Make)?;
         if failed {
             bail!("some sessions were not slimmed; see above");
@@ -129,20 +128,8 @@ impl SlimCommand {
     }
 
     /// Tells what is saved: by rule, and by session if there are several.
-    fn tell(&self, planned: &[PlannedSession], changer: &Changer<'_>) {
-        let mut types: HashMap<&str, (SlimSaving, bool)> = HashMap::new();
-        let [mut outside, mut inside, mut shared] = [SlimSaving::default(); 3];
-        for PlannedSession { savings, .. } in planned {
-            for (name, saving, is_on) in &savings.snapshots {
-                let known = types.entry(name).or_insert((SlimSaving::default(), *is_on));
-                known.0 += *saving;
-            }
-            outside += savings.outside;
-            inside += savings.inside;
-            shared += savings.shared;
-        }
-        let mut types: Vec<_> = types.into_iter().collect();
-        types.sort_by_key(|(name, (saving, _))| (std::cmp::Reverse(saving.bytes), *name));
+    fn tell(&self, overview: &SlimOverview, changer: &Changer<'_>) {
+        let [outside, inside, shared] = overview.sums();
         let tell = |what: &str, saving: SlimSaving, off: Option<&str>| {
             if saving.count > 0 {
                 let off = off.map_or(String::new(), |off| format!("; kept, {off}"));
@@ -153,7 +140,7 @@ impl SlimCommand {
                 )));
             }
         };
-        for (name, (saving, is_on)) in types {
+        for (name, saving, is_on) in overview.types() {
             tell(&format!("snapshots of {name}"), saving, (!is_on).then_some("by your choice"));
         }
         let off = self.no_outside.then_some("by your choice");
@@ -161,18 +148,22 @@ impl SlimCommand {
         let off = self.inside.is_none().then_some("unless --inside is given");
         tell("results and images that a model receives", inside, off);
         tell("in entries that other sessions contain too", shared, Some("so that families stay as they are"));
-        if planned.len() > 1 {
-            let saving = planned.iter().filter(|planned| planned.savings.total > 0);
-            for PlannedSession { session, bytes: size, savings, .. } in saving.clone().take(LISTED) {
+        if overview.planned.len() > 1 {
+            for PlannedSession { session, bytes: size, savings } in saving(overview).take(LISTED) {
                 let path = changer.short(&session.path);
                 output::note(&format!("{path}: {} of {}", bytes(savings.total), bytes(*size)));
             }
-            let more = saving.count().saturating_sub(LISTED);
+            let more = saving(overview).count().saturating_sub(LISTED);
             if more > 0 {
                 output::note(&format!("and {more} more"));
             }
         }
     }
+}
+
+/// Returns the sessions with something to save.
+fn saving(overview: &SlimOverview) -> impl Iterator<Item = &PlannedSession> {
+    overview.planned.iter().filter(|planned| planned.savings.total > 0)
 }
 
 fn print_json(planned: &PlannedSession, out: &mut Output) -> Result<()> {

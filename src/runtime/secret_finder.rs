@@ -34,10 +34,13 @@ impl SecretFinder {
     ) -> Result<Option<KnownSecrets>> {
         let rules = self.rules(config, true)?;
         let paths: Vec<PathBuf> = sessions.iter().map(|session| session.digest.path.clone()).collect();
-        Ok(self.cache.find(&paths, (&rules, index_dir), report))
+        let found = self.cache.find(&paths, (&rules, index_dir), report);
+        self.cache.save(&paths, (&rules, index_dir));
+        Ok(found)
     }
 
-    /// Counts the likely secrets of a session, without the values of the user. Returns `None` once it is not wanted.
+    /// Counts the likely secrets of a session, without the values of the user. Returns `None` once it is not wanted. The
+    /// next query writes the result.
     ///
     /// # Errors
     /// A regular expression of the configuration is invalid.

@@ -256,20 +256,12 @@ mod tests {
     use crate::session::lines::Line;
     use crate::session::search_text::{self, SearchTextsBuf};
     use crate::session::search_titles::TitlesBuf;
-    use jiff::tz::TimeZone;
     use proptest::prelude::*;
 
     const DAY: i64 = 86_400_000;
 
     fn here() -> QueryScope {
-        QueryScope {
-            now_ms: 100 * DAY,
-            home: "/home/dev".into(),
-            dir: String::new(),
-            zone: TimeZone::UTC,
-            secrets: None,
-            marks: std::sync::Arc::default(),
-        }
+        QueryScope { now_ms: 100 * DAY, home: "/home/dev".into(), ..QueryScope::default() }
     }
 
     fn matcher(query: &str) -> Matcher {

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use jiff::tz::TimeZone;
 use pitree::catalog::search_text;
 use pitree::disk::scan;
 use pitree::search::candidate::{Candidate, MatchField};
@@ -49,14 +48,7 @@ impl Sessions {
     /// Returns the sessions found by a query, with tier and field.
     fn find(&self, query: &str) -> BTreeMap<&str, (Tier, Option<MatchField>)> {
         let query = Query::parse(query).unwrap();
-        let here = QueryScope {
-            now_ms: 0,
-            home: "/home/dev".into(),
-            dir: String::new(),
-            zone: TimeZone::UTC,
-            secrets: None,
-            marks: std::sync::Arc::default(),
-        };
+        let here = QueryScope { home: "/home/dev".into(), ..QueryScope::default() };
         let matcher = Matcher::new(&query, &here);
         let found = self.0.iter().filter_map(|(path, (digest, texts))| {
             let titles = TitlesBuf::new(digest);

@@ -220,7 +220,7 @@ impl Case {
             case.between.push(between);
         }
         if case.archives() {
-            // Both files are complete until the old one is removed.
+            // Both files are complete until the original is removed.
             case.between.push(case.before.clone().into_iter().chain(case.after.clone()).collect());
         }
         if *kind == NAMES {

@@ -136,7 +136,7 @@ pub(crate) fn archived_in(folder: &Path, path: &Path) -> PathBuf {
     place
 }
 
-/// Returns the content of a file or an archived session; an incomplete one is empty.
+/// Returns the content of a file or an archived session; an incomplete file is empty.
 pub(crate) fn content(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
     let is_read = pitree::disk::files::open(path).is_ok_and(|mut file| file.read_to_end(&mut bytes).is_ok());

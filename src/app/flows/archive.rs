@@ -78,7 +78,7 @@ pub(crate) fn ask_again(model: &Model, files: &[FileSnapshot]) -> Command {
 
 fn to_archive(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> QuestionChoice<Command> {
     let files = sessions.iter().map(|&key| FileSnapshot::listed(&model.catalog[key].facts())).collect();
-    QuestionChoice::new(key, word, delete::size(model, sessions), Command::MoveAway(Request::Archive { files }))
+    QuestionChoice::new(key, word, delete::size(model, sessions), Command::ChangeFiles(Request::Archive { files }))
 }
 
 fn back(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> QuestionChoice<Command> {

@@ -102,19 +102,27 @@ pub(crate) fn ask_for_good(reason: &str, left: Vec<FileSnapshot>) -> Command {
 /// Returns the choice that moves sessions to the trash.
 fn to_trash(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> QuestionChoice<Command> {
     let files = sessions.iter().map(|&key| FileSnapshot::listed(&model.catalog[key].facts())).collect();
-    QuestionChoice::new(key, word, size(model, sessions), Command::MoveAway(Request::Trash { files }))
+    QuestionChoice::new(key, word, size(model, sessions), Command::ChangeFiles(Request::Trash { files }))
 }
 
-/// Moves files to the trash or to the archive. Asks again if a pi may be using one of them.
+/// Moves or replaces files. Asks again if a pi may be using one of them.
 pub(crate) fn go(model: &Model, request: Request) -> Command {
     let sessions: Vec<SessionKey> = request.paths().into_iter().filter_map(|path| model.catalog.key_of(path)).collect();
     let after = if matches!(request, Request::Archive { .. }) { AfterChange::Select } else { AfterChange::Nothing };
-    let moves = Command::Change(request, after);
+    let (text, word, sentence) = match &request {
+        Request::Rewrite { .. } => (
+            "A running pi can write removed entries again.",
+            "Replace anyway",
+            "lines that pi writes meanwhile are kept",
+        ),
+        _ => (LOSES, "Move anyway", "a running pi would lose its session file"),
+    };
+    let change = Command::Change(request, after);
     if model.catalog.signs(&sessions, model.now, &model.setting.home).is_empty() {
-        return moves;
+        return change;
     }
-    let lines = running_pi_signs(model, &sessions, Some(LOSES));
-    let sure = QuestionChoice::new('d', "Move anyway", "a running pi would lose its session file", moves);
+    let lines = running_pi_signs(model, &sessions, Some(text));
+    let sure = QuestionChoice::new('d', word, sentence, change);
     Command::ask(at_work(model, &sessions), lines, vec![cancel(), sure])
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::app::command::{AfterChange, Command};
+use crate::app::command::Command;
 use crate::app::flows::slim::marked_or_selected;
 use crate::app::flows::{cancel, delete};
 use crate::app::layers::dialogs::QuestionChoice;
@@ -48,7 +48,7 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
     lines.push(DocLine::new(Tone::Dim, note));
     lines.extend(delete::running_pi_signs(model, &sessions, None));
     let files = count(sessions.len(), "session", "sessions");
-    let repair = Command::Change(request(model, &sessions), AfterChange::Nothing);
+    let repair = Command::ChangeFiles(request(model, &sessions));
     let choices = vec![QuestionChoice::new('r', "Repair", files, repair), cancel()];
     Ok(Command::All(vec![Command::ListPis, Command::ask("Repair?", lines, choices)]))
 }

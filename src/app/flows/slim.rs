@@ -1,6 +1,6 @@
 //! Slimming: a box with what each rule saves; each can be switched, and types of snapshots can be left out.
 
-use crate::app::command::{AfterChange, Command, SlimRequest};
+use crate::app::command::{Command, SlimRequest};
 use crate::app::flows::{NO_SESSION, cancel_by, delete};
 use crate::app::layers::dialogs::{Question, QuestionChoice};
 use crate::app::model::{Model, PreparedSlimming};
@@ -55,12 +55,12 @@ pub(crate) fn question(model: &Model, prepared: &PreparedSlimming, selected: cha
         QuestionChoice::new(key, word, sentence, Command::Slim(Box::new(request), key))
     };
     if let Some(Ok(overview)) = overview {
-        let total: u64 = overview.planned.iter().map(|planned| planned.savings.total).sum();
+        let total = overview.total();
         if total > 0 {
             let sentence = format!("save {}; the originals go to the trash", bytes(total));
-            choices.push(QuestionChoice::new('s', "Slim   ", sentence, slim(model, &request.sessions, overview)));
+            choices.push(QuestionChoice::new('s', "Slim   ", sentence, slim(overview)));
         }
-        for (number, (name, saving, is_removed)) in ('1'..).zip(types(overview).into_iter().take(TYPES)) {
+        for (number, (name, saving, is_removed)) in ('1'..).zip(overview.types().into_iter().take(TYPES)) {
             let word = if is_removed { "Remove " } else { "Keep   " };
             let sentence = format!("snapshots of {}: {}", model.short(&name), in_words(saving));
             choices.push(switch(number, word, sentence, &|rules| match rules
@@ -72,7 +72,7 @@ pub(crate) fn question(model: &Model, prepared: &PreparedSlimming, selected: cha
                 None => rules.kept_types.push(name.clone()),
             }));
         }
-        let [outside, inside, _] = sums(overview);
+        let [outside, inside, _] = overview.sums();
         let word = if rules.outside.is_some() { "Remove " } else { "Keep   " };
         let sentence = format!("results and images that no model receives: {}", in_words(outside));
         let default = SlimRules::default().outside;
@@ -89,18 +89,11 @@ pub(crate) fn question(model: &Model, prepared: &PreparedSlimming, selected: cha
     Question::new(TITLE, lines(model, prepared), choices).select_key(selected)
 }
 
-/// Returns the command that slims the sessions with something to save. Asks again if a pi may be using one of them.
-fn slim(model: &Model, keys: &[SessionKey], overview: &SlimOverview) -> Command {
+/// Returns the command that slims the sessions with something to save.
+fn slim(overview: &SlimOverview) -> Command {
     let sessions = overview.planned.iter().filter(|planned| planned.savings.total > 0);
     let sessions = sessions.map(|planned| planned.session.clone()).collect();
-    let request = Request::Rewrite { purpose: RewritePurpose::Slim, sessions, by: overview.writer.clone() };
-    let slim = Command::Change(request, AfterChange::Nothing);
-    if model.catalog.signs(keys, model.now, &model.setting.home).is_empty() {
-        return slim;
-    }
-    let lines = delete::running_pi_signs(model, keys, Some("A running pi can write removed entries again."));
-    let sure = QuestionChoice::new('d', "Slim anyway", "lines that pi writes meanwhile are kept", slim);
-    Command::ask(delete::at_work(model, keys), lines, vec![cancel_by('n'), sure])
+    Command::ChangeFiles(Request::Rewrite { purpose: RewritePurpose::Slim, sessions, by: overview.writer.clone() })
 }
 
 fn in_words(saving: SlimSaving) -> String {
@@ -108,30 +101,6 @@ fn in_words(saving: SlimSaving) -> String {
         0 => "none".into(),
         entries => format!("{} in {}", bytes(saving.bytes), count(entries, "entry", "entries")),
     }
-}
-
-/// Returns the types of snapshots in all sessions, the largest saving first.
-fn types(overview: &SlimOverview) -> Vec<(String, SlimSaving, bool)> {
-    let mut types: Vec<(String, SlimSaving, bool)> = Vec::new();
-    for (name, saving, is_removed) in overview.planned.iter().flat_map(|planned| &planned.savings.snapshots) {
-        match types.iter_mut().find(|(known, ..)| known == name) {
-            Some((_, sum, _)) => *sum += *saving,
-            None => types.push((name.clone(), *saving, *is_removed)),
-        }
-    }
-    types.sort_by(|one, other| other.1.bytes.cmp(&one.1.bytes).then_with(|| one.0.cmp(&other.0)));
-    types
-}
-
-/// Returns the savings outside and inside of contexts, and what is shared.
-fn sums(overview: &SlimOverview) -> [SlimSaving; 3] {
-    let mut sums = [SlimSaving::default(); 3];
-    for savings in overview.planned.iter().map(|planned| &planned.savings) {
-        for (sum, saving) in sums.iter_mut().zip([savings.outside, savings.inside, savings.shared]) {
-            *sum += saving;
-        }
-    }
-    sums
 }
 
 fn lines(model: &Model, prepared: &PreparedSlimming) -> Vec<DocLine> {
@@ -149,8 +118,8 @@ fn lines(model: &Model, prepared: &PreparedSlimming) -> Vec<DocLine> {
         }
         Some(Err(error)) => lines.push(DocLine::new(Tone::Error, error)),
         Some(Ok(overview)) => {
-            let [.., shared] = sums(overview);
-            if overview.planned.iter().all(|planned| planned.savings.total == 0) {
+            let [.., shared] = overview.sums();
+            if overview.total() == 0 {
                 lines.push(DocLine::new(Tone::Text, "Nothing to save with these rules."));
             }
             let note = "Prompts, answers, thinking and tool calls stay. Nothing is free before the trash is emptied.";

@@ -67,6 +67,19 @@ impl<C: Clone> Layers<C> {
         self.0.retain(|layer| layer.place() != place);
     }
 
+    /// Returns the question with a title.
+    pub(crate) fn question_mut(&mut self, title: &str) -> Option<&mut Question<C>> {
+        self.0.iter_mut().find_map(|layer| match layer {
+            Layer::Question(question) if question.title == title => Some(question),
+            _ => None,
+        })
+    }
+
+    /// Closes the questions with a title.
+    pub(crate) fn close_question(&mut self, title: &str) {
+        self.0.retain(|layer| !matches!(layer, Layer::Question(question) if question.title == title));
+    }
+
     /// Returns `true` if there is a layer of a kind.
     pub fn has(&self, place: Place) -> bool {
         self.0.iter().any(|layer| layer.place() == place)

@@ -58,7 +58,7 @@ impl Model {
             Command::GoToHit => search::go_to_hit(self),
             Command::Change(request, after) => self.queue_change(request, after),
             Command::ListPis => self.looking = Some(self.ask(Work::ListPis)),
-            Command::MoveAway(request) => self.execute(delete::go(self, request)),
+            Command::ChangeFiles(request) => self.execute(delete::go(self, request)),
             Command::Errand(work, then) => self.start_errand(work, then),
             Command::AskPi(session, tree, at) => {
                 let claim = self.ask(Work::CheckPi);

@@ -14,7 +14,7 @@ pub(super) fn show(model: &mut Model, request: ExportRequest, selected: char) {
     let same = |before: &PreparedExport| selection(&before.request) == selection(&request);
     let result = model.export.take().filter(same).and_then(|before| before.result);
     let prepared = PreparedExport { claim, request, result };
-    close(model);
+    model.layers.close_question(export::TITLE);
     let question = export::question(model, &prepared, selected);
     model.layers.0.push(Layer::Question(question));
     model.export = Some(prepared);
@@ -35,19 +35,10 @@ pub(super) fn take(model: &mut Model, ticket: u64, result: Result<Box<ExportResu
         return model.hold_notice();
     };
     prepared.result = Some(result.map(|result| *result));
-    let mut layers = std::mem::take(&mut model.layers);
-    for layer in &mut layers.0 {
-        if let Layer::Question(question) = layer
-            && question.title == export::TITLE
-        {
-            let selected = question.selected().map_or('w', |choice| choice.key);
-            *question = export::question(model, &prepared, selected);
-        }
+    let selected = model.layers.question_mut(export::TITLE).and_then(|question| Some(question.selected()?.key));
+    let new = export::question(model, &prepared, selected.unwrap_or('w'));
+    if let Some(question) = model.layers.question_mut(export::TITLE) {
+        *question = new;
     }
-    model.layers = layers;
     model.export = Some(prepared);
-}
-
-fn close(model: &mut Model) {
-    model.layers.0.retain(|layer| !matches!(layer, Layer::Question(question) if question.title == export::TITLE));
 }

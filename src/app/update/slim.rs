@@ -18,8 +18,7 @@ pub(super) fn show(model: &mut Model, request: SlimRequest, selected: char) {
     let same = |before: &PreparedSlimming| before.request.sessions == request.sessions;
     let overview = model.slimming.take().filter(same).and_then(|before| before.overview);
     let prepared = PreparedSlimming { claim, request, selected, overview, done: None };
-    let is_shown = |layer: &Layer<_>| matches!(layer, Layer::Question(question) if question.title == slim::TITLE);
-    model.layers.0.retain(|layer| !is_shown(layer));
+    model.layers.close_question(slim::TITLE);
     let question = slim::question(model, &prepared, selected);
     model.layers.0.push(Layer::Question(question));
     model.slimming = Some(prepared);
@@ -44,26 +43,20 @@ fn update(model: &mut Model, ticket: u64, change: impl FnOnce(&mut PreparedSlimm
     let Some(mut prepared) = model.slimming.take_if(|prepared| prepared.claim.number == ticket) else { return false };
     let is_first = prepared.overview.is_none();
     change(&mut prepared);
-    let mut layers = std::mem::take(&mut model.layers);
-    for layer in &mut layers.0 {
-        if let Layer::Question(question) = layer
-            && question.title == slim::TITLE
-        {
-            // Before the result, there is nothing to choose.
-            let selected = if is_first { None } else { question.selected().map(|choice| choice.key) };
-            let selected = selected.unwrap_or(prepared.selected);
-            *question = slim::question(model, &prepared, selected);
-        }
+    // Before the result, there is nothing to choose.
+    let shown = model.layers.question_mut(slim::TITLE).filter(|_| !is_first);
+    let selected = shown.and_then(|question| Some(question.selected()?.key)).unwrap_or(prepared.selected);
+    let new = slim::question(model, &prepared, selected);
+    if let Some(question) = model.layers.question_mut(slim::TITLE) {
+        *question = new;
     }
-    model.layers = layers;
     model.slimming = Some(prepared);
     true
 }
 
 /// Cancels the measurement once the box is closed.
 pub(super) fn forget_closed(model: &mut Model) {
-    let is_shown = |layer: &Layer<_>| matches!(layer, Layer::Question(question) if question.title == slim::TITLE);
-    if model.slimming.is_some() && !model.layers.0.iter().any(is_shown) {
+    if model.slimming.is_some() && model.layers.question_mut(slim::TITLE).is_none() {
         model.slimming = None;
     }
 }

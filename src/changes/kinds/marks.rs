@@ -14,7 +14,7 @@ use crate::changes::target::ExpectedSession;
 use crate::disk::marks::{self, CurrentMarks};
 use crate::session::marks::{Mark, Marks};
 
-/// Sets or removes marks. Of several values for the same mark, the last one is used.
+/// Sets or removes marks. If a mark has several values, the last value is used.
 pub(crate) fn make(work: &mut Engine<'_>, wanted: &[NewMark]) -> Result<ChangeResult> {
     let mut last = BTreeMap::new();
     for (at, new) in wanted.iter().enumerate() {
@@ -84,7 +84,7 @@ pub(crate) fn all_again(work: &mut Engine<'_>, records: &[JournalRecord], step: 
         for (number, _) in records() {
             results.entry(number).or_insert_with(|| Err(anyhow!(why.clone())));
         }
-        // The failure of one is that of all, so the first one reports it with its type.
+        // All changes fail together, so the first change reports the error with its type.
         if let Some((first, _)) = records().find(|(number, _)| !is_overtaken(&results[number])) {
             results.insert(first, Err(error));
         }

@@ -1,7 +1,5 @@
 //! A session for the tests of qualifiers.
 
-use jiff::tz::TimeZone;
-
 use crate::search::candidate::{Candidate, TestResult};
 use crate::search::qualifier::named;
 use crate::search::qualifier::value::QueryScope;
@@ -16,9 +14,7 @@ pub(crate) fn here() -> QueryScope {
         now_ms: 100 * 86_400_000,
         home: "/home/Dev".into(),
         dir: "/home/Dev/code/app".into(),
-        zone: TimeZone::UTC,
-        secrets: None,
-        marks: std::sync::Arc::default(),
+        ..QueryScope::default()
     }
 }
 

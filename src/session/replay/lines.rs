@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The known lines of a file. Lines are the parts between line feeds, so that the last one is empty if the file ends with
-/// a line feed.
+/// The known lines of a file. Lines are the parts between line feeds, so that the last line is empty if the file ends
+/// with a line feed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownLines {
     /// The lines by index, starting at 0, without line feeds.

@@ -158,14 +158,7 @@ mod tests {
     fn parses_dates_and_ages() {
         let zone = TimeZone::fixed(jiff::tz::offset(2));
         // 2026-05-10T00:30 in the time zone.
-        let here = QueryScope {
-            now_ms: 1_778_365_800_000,
-            home: String::new(),
-            dir: String::new(),
-            zone,
-            secrets: None,
-            marks: std::sync::Arc::default(),
-        };
+        let here = QueryScope { now_ms: 1_778_365_800_000, zone, ..QueryScope::default() };
         let ms = |text: &str| crate::base::time::iso(DateValue::read(text).unwrap().ms(&here)).unwrap();
         assert_eq!(ms("today"), "2026-05-09T22:00:00.000Z");
         assert_eq!(ms("yesterday"), "2026-05-08T22:00:00.000Z");

@@ -33,6 +33,20 @@ pub struct QueryScope {
     pub marks: Arc<Marks>,
 }
 
+impl Default for QueryScope {
+    /// The beginning of 1970 in UTC, without directories.
+    fn default() -> Self {
+        Self {
+            now_ms: 0,
+            home: String::new(),
+            dir: String::new(),
+            zone: TimeZone::UTC,
+            secrets: None,
+            marks: Arc::default(),
+        }
+    }
+}
+
 /// A free text: a label, a model name, a path.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Text(pub(crate) String);
